@@ -1,0 +1,127 @@
+// What a replay asks of an allocator, real or modelled. docs/architecture.md, "Replay".
+//
+//   engine: submit(batch) ... collect(result), batch after batch; residency() and counters()
+//   between batches. The block an op works on is named by a slot, a small number that is reused
+//   after the block is freed; the backend keeps the slot's address.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "schema/event.h"
+#include "schema/result.h"
+
+namespace heaptape::allocators {
+
+using schema::AddressRange;
+using schema::Result;
+using schema::Status;
+
+// A recorded call reduced to what an allocator has to do. operator new is malloc (aligned:
+// aligned_alloc), delete is free, realloc(NULL, n) is malloc, realloc(p, 0) that freed is free.
+enum class ReplayKind : uint8_t {
+  kNothing,  // nothing to replay: the call failed when it was recorded, or freed an unknown block
+  kMalloc,
+  kCalloc,
+  kMemalign,
+  kAlignedAlloc,
+  kPosixMemalign,
+  kValloc,
+  kPvalloc,
+  kRealloc,
+  kFree,
+  kFreeNull,
+};
+
+struct ReplayOp {
+  ReplayKind kind = ReplayKind::kNothing;
+  uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
+  uint16_t thread = 0;
+  uint32_t slot = 0;  // dense, reused after a free; realloc keeps its block's slot
+  uint64_t size = 0;  // requested bytes
+};
+static_assert(sizeof(ReplayOp) == 16, "shared with the worker; four to a cache line");
+
+// Where a block is. address 0: the op placed none (a free), or the allocator had no room.
+struct Placement {
+  uint64_t address = 0;
+  uint64_t usable_bytes = 0;  // at least the requested size
+
+  bool operator==(const Placement&) const = default;
+};
+static_assert(sizeof(Placement) == 16, "shared with the worker");
+
+// Consecutive events, one op each. Nothing here is owned; it stays valid until collect().
+struct ReplayBatch {
+  uint64_t first_event = 0;  // calls before ops[0]
+  uint32_t slot_limit = 0;   // every slot so far is below
+  std::span<const ReplayOp> ops;
+  std::span<const Placement> recorded;             // what the recorded run had, one per op
+  std::span<const schema::ProcessSample> samples;  // taken during these events
+};
+
+// A change of the writable memory an allocator holds ("committed"), in the course of op number `op`
+// of the batch. Ranges are multiples of the page size. Within an op, changes are in order; they
+// come after the op's block was taken away and before its new block is placed.
+struct RegionEvent {
+  enum class Kind : uint32_t { kCommit, kDecommit };
+
+  uint32_t op = 0;
+  Kind kind = Kind::kCommit;
+  AddressRange range;
+};
+
+struct BatchResult {
+  std::vector<Placement> placements;  // one per op
+  std::vector<RegionEvent> regions;   // by op, ascending
+  uint64_t elapsed_ns = 0;            // spent in the allocator and the loop around it
+
+  void clear() {
+    placements.clear();
+    regions.clear();
+    elapsed_ns = 0;
+  }
+};
+
+// How much of the committed memory occupies real pages.
+struct Residency {
+  uint64_t resident_bytes = 0;
+  // The stretches that do not, ascending; nothing when the backend cannot tell which they are.
+  std::optional<std::vector<AddressRange>> absent;
+};
+
+// A number that the allocator counted, by the name that docs/metrics.md gives it.
+struct Counter {
+  std::string name;
+  uint64_t value = 0;
+};
+
+struct BackendTraits {
+  int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
+  uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
+  uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Valid after start().
+  virtual const BackendTraits& traits() const = 0;
+
+  // Commits whatever the allocator takes before its first call; op is 0 in each event.
+  virtual Result<std::vector<RegionEvent>> start() = 0;
+  // Begins to work on `batch`. A native backend returns at once.
+  virtual Status submit(const ReplayBatch& batch) = 0;
+  // Waits for the batch submitted last. Fails when the allocator's process died, say.
+  virtual Status collect(BatchResult& result) = 0;
+
+  // Between batches only. `regions` is the committed memory, ascending.
+  virtual Result<Residency> residency(std::span<const AddressRange> regions) = 0;
+  virtual std::vector<Counter> counters() = 0;
+};
+
+}  // namespace heaptape::allocators

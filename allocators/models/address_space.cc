@@ -1,0 +1,13 @@
+#include "allocators/models/model.h"
+
+namespace heaptape::allocators {
+
+void AddressSpace::commit(AddressRange range) {
+  events_.push_back({op_, RegionEvent::Kind::kCommit, range});
+}
+
+void AddressSpace::decommit(AddressRange range) {
+  events_.push_back({op_, RegionEvent::Kind::kDecommit, range});
+}
+
+}  // namespace heaptape::allocators

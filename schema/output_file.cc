@@ -1,0 +1,161 @@
+#include "schema/output_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace heaptape::schema {
+namespace {
+
+constexpr mode_t kMode = 0600;
+
+bool is_special_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+Error cannot_create(const std::string& path, int errno_value) {
+  return os_error("cannot create '" + path + "'", errno_value);
+}
+
+// The partial file of `path`, open and locked; moves a dead writer's out of the way once.
+Result<int> open_partial(const std::string& path, const std::string& partial_path) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const int fd = open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (fd >= 0) {
+      if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+      close(fd);
+      break;
+    }
+    if (errno != EEXIST) return cannot_create(path, errno);
+    const int stale = open(partial_path.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool in_use = stale >= 0 && flock(stale, LOCK_EX | LOCK_NB) != 0;
+    if (!in_use && rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
+      const int saved = errno;
+      if (stale >= 0) close(stale);
+      return cannot_create(path, saved);
+    }
+    if (stale >= 0) close(stale);
+    if (in_use) break;
+  }
+  return Error{ErrorCode::kUsage,
+               "cannot create '" + path + "': another heaptape is writing it; choose another name",
+               std::nullopt};
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned)
+    : path_(std::move(path)),
+      partial_path_(std::move(partial_path)),
+      fd_(fd),
+      if_abandoned_(if_abandoned) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      partial_path_(std::move(other.partial_path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      if_abandoned_(other.if_abandoned_) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  if (!partial_path_.empty() && if_abandoned_ == IfAbandoned::kRemove) {
+    unlink(partial_path_.c_str());
+  }
+  close(fd_);
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_abandoned) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return cannot_create(path, EISDIR);
+  }
+  if (is_special_file(path)) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return cannot_create(path, errno);
+    return OutputFile(path, "", fd, if_abandoned);
+  }
+  std::string partial_path = path + ".partial";
+  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(path, partial_path));
+  return OutputFile(path, std::move(partial_path), fd, if_abandoned);
+}
+
+Status OutputFile::append(std::span<const uint8_t> bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t wrote = write(fd_, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      const int saved = wrote < 0 ? errno : ENOSPC;
+      if (ftruncate(fd_, static_cast<off_t>(size_)) == 0) {
+        lseek(fd_, static_cast<off_t>(size_), SEEK_SET);
+      }
+      return os_error("cannot write '" + path_ + "'", saved);
+    }
+    done += static_cast<size_t>(wrote);
+  }
+  size_ += bytes.size();
+  return {};
+}
+
+Status OutputFile::reserve(uint64_t bytes) {
+  if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_), static_cast<off_t>(bytes)) ==
+      0) {
+    return {};
+  }
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};  // not offered here
+  return os_error("cannot write '" + path_ + "'", errno);
+}
+
+Status OutputFile::commit() {
+  if (!partial_path_.empty()) {
+    if (ftruncate(fd_, static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
+        rename(partial_path_.c_str(), path_.c_str()) != 0) {
+      return os_error("cannot finish '" + path_ + "'", errno);
+    }
+  }
+  if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
+  return {};
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  HEAPTAPE_ASSIGN_OR_RETURN(OutputFile file,
+                            OutputFile::create(path, OutputFile::IfAbandoned::kRemove));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
+  HEAPTAPE_RETURN_IF_ERROR(file.append({bytes, content.size()}));
+  return file.commit();
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return os_error("cannot open '" + path + "'", errno);
+  std::string content;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int saved = errno;
+      close(fd);
+      return os_error("cannot read '" + path + "'", saved);
+    }
+    if (got == 0) break;
+    content.append(buffer, static_cast<size_t>(got));
+    if (content.size() > max_bytes) {
+      close(fd);
+      return Error{ErrorCode::kForeign,
+                   "'" + path + "' is larger than the " + std::to_string(max_bytes) +
+                       " bytes that such a file can have",
+                   max_bytes};
+    }
+  }
+  close(fd);
+  return content;
+}
+
+}  // namespace heaptape::schema

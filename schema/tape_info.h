@@ -1,0 +1,70 @@
+// What a tape says about itself: its header (written first) and its summary (written last).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heaptape::schema {
+
+enum class StampClock : uint8_t { kTsc = 0, kCounter = 1 };
+
+struct TapeHeader {
+  std::string writer;                     // "heaptape 0.1.0"
+  std::vector<std::string> command_line;  // of the recorded process
+  std::string executable;                 // absolute path
+  std::string allocator;                  // path of the library that served malloc
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  uint32_t page_bytes = 0;
+  uint64_t start_unix_ns = 0;
+  uint64_t initial_break = 0;  // program break before the first allocation; 0 = unknown
+  StampClock clock = StampClock::kTsc;
+
+  bool operator==(const TapeHeader&) const = default;
+};
+
+// Stored in tapes: values never change.
+enum class EndReason : uint8_t {
+  kExited = 0,            // the process ended by itself; end_status = exit status
+  kSignalled = 1,         // a signal ended it; end_status = signal number
+  kReplaced = 2,          // exec put another program in its place
+  kRecordingStopped = 3,  // it still ran when the recording ended
+  kDiskFull = 4,          // the tape was cut short for want of room
+  kRecovered = 5,         // `heaptape recover` rebuilt the end of a damaged tape
+};
+
+const char* describe(EndReason reason);
+
+// Anything here that is not 0 was lost or doubtful: `verify` reports it. Counts of calls.
+struct TapeLosses {
+  uint64_t lost_events = 0;            // calls made, seen, and not recorded
+  uint64_t unrepaired_inversions = 0;  // a block was handed out while still alive on the tape
+  uint64_t lost_ranges = 0;            // damaged stretches left out by `recover`
+
+  bool any() const { return lost_events != 0 || unrepaired_inversions != 0 || lost_ranges != 0; }
+  bool operator==(const TapeLosses&) const = default;
+};
+
+struct TapeSummary {
+  uint64_t events = 0;
+  uint64_t allocations = 0;    // calls that return a new block, failed ones included
+  uint64_t frees = 0;          // calls that give up a block, NULL included
+  uint64_t reallocations = 0;  // resize calls, whatever they came to
+  uint64_t failed = 0;
+  uint64_t threads = 0;
+  TapeLosses losses;
+  uint64_t repaired_inversions = 0;  // put right by the merge, nothing lost
+  uint64_t unknown_frees = 0;        // of blocks that no recorded call handed out
+  uint64_t nested_calls = 0;         // made by the allocator itself while it served a call
+  uint64_t bootstrap_calls = 0;      // served before the real allocator was known
+  uint64_t stalls = 0;               // times a thread waited for room in its ring
+  uint64_t stall_ns = 0;
+  uint64_t duration_ns = 0;
+  EndReason end_reason = EndReason::kExited;
+  int32_t end_status = 0;
+
+  bool operator==(const TapeSummary&) const = default;
+};
+
+}  // namespace heaptape::schema

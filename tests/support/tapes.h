@@ -1,0 +1,51 @@
+// Makes events and tapes for tests.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schema/event.h"
+#include "schema/tape_info.h"
+#include "schema/tape_reader.h"
+
+namespace heaptape::tests {
+
+// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): small, and the same on every platform.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t next();
+  uint64_t below(uint64_t limit) { return next() % limit; }
+  bool chance(uint64_t one_in) { return below(one_in) == 0; }
+
+ private:
+  uint64_t state_;
+};
+
+// The seed of a randomised test: HEAPTAPE_TEST_SEED, or a new one; printed with a failure.
+uint64_t test_seed();
+
+schema::Event malloc_event(uint64_t size, uint64_t address, uint32_t thread = 0);
+schema::Event free_event(uint64_t address, uint32_t thread = 0);
+schema::Event realloc_event(uint64_t old_address, uint64_t size, uint64_t address);
+
+// Any valid events, with no regard to what an allocator would do.
+std::vector<schema::Event> arbitrary_events(Random& random, size_t count);
+
+// What a well-behaved allocator could have returned: blocks never overlap. `alignment` is that of
+// every address (8 or 16).
+std::vector<schema::Event> plausible_events(Random& random, size_t count, uint64_t alignment = 16,
+                                            uint32_t threads = 1);
+
+schema::TapeHeader sample_header();
+
+// Writes a finished tape; ends the test with a failure if that does not work.
+void write_tape(const std::string& path, const std::vector<schema::Event>& events,
+                const schema::TapeSummary& summary = {},
+                const schema::TapeHeader& header = sample_header());
+
+// Every event that `reader` still gives, in batches of `batch_events`.
+std::vector<schema::Event> read_events(schema::TapeReader& reader, size_t batch_events = 4096);
+
+}  // namespace heaptape::tests
