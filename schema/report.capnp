@@ -1,0 +1,155 @@
+@0xb2d4e6f81a3c5d79;
+# The replay report. Written as JSON by Cap'n Proto's codec, so these names are the names in JSON, in
+# CSV headers, in tables and in --fail-if. docs/metrics.md defines every number. 64-bit integers are
+# JSON strings, as that codec writes them. Fields are only ever added; a change of meaning raises
+# `version`.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("heaptape::schema::wire");
+
+const reportVersion :UInt32 = 1;
+
+struct Report {
+  version @0 :UInt32;
+  tape @1 :TapeInfo;
+  runs @2 :List(Run);
+}
+
+struct TapeInfo {
+  path @0 :Text;
+  events @1 :UInt64;
+  allocations @2 :UInt64;
+  frees @3 :UInt64;
+  reallocations @4 :UInt64;
+  threads @5 :UInt64;
+  bytesPerEvent @6 :Float64;
+  losses @7 :Losses;
+  command @8 :Text;
+}
+
+struct Losses {
+  lostEvents @0 :UInt64;
+  unrepairedInversions @1 :UInt64;
+  lostRanges @2 :UInt64;
+}
+
+struct Run {
+  label @0 :Text;
+  backend @1 :Text;
+  threads @2 :Text;
+  touch @3 :Text;
+  accounting @4 :Accounting;
+  end @5 :End;
+  peak @6 :Peak;
+  fidelity @7 :Fidelity;
+  resizes @8 :Resizes;
+  time @9 :Time;
+  counters @10 :List(Counter);
+  latency @11 :List(Latency);
+  timeline @12 :Timeline;
+}
+
+struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refused
+  recorded @0 :UInt64;
+  replayed @1 :UInt64;
+  failedCalls @2 :UInt64;   # failed when they were recorded: not asked again
+  unknownFrees @3 :UInt64;  # of blocks that no event of the tape handed out
+  refused @4 :UInt64;       # the replaying allocator had no room
+}
+
+struct End {
+  liveCount @0 :UInt64;
+  liveBytes @1 :UInt64;
+  usableBytes @2 :UInt64;
+  slackBytes @3 :UInt64;
+  committedBytes @4 :UInt64;
+  residentBytes @5 :UInt64;
+  cumulativeBytesUpper @6 :UInt64;
+  cumulativeBytesLower @7 :UInt64;
+  fragmentation @8 :Float64;
+  temporaries @9 :UInt64;
+  holes @10 :Holes;
+}
+
+struct Peak {
+  liveCount @0 :PeakValue;
+  liveBytes @1 :PeakValue;
+  usableBytes @2 :PeakValue;
+  committedBytes @3 :PeakValue;
+  residentBytes @4 :PeakValue;  # the greatest sample
+  distanceToIdeal @5 :Float64;
+  fragmentation @6 :Float64;    # at the peak of committedBytes
+  holes @7 :Holes;              # at the peak of committedBytes
+}
+
+struct PeakValue {
+  value @0 :UInt64;
+  at @1 :UInt64;  # number of the call, from 1; 0 = before any
+}
+
+struct Holes {
+  count @0 :UInt64;
+  bytes @1 :UInt64;
+  largest @2 :UInt64;
+  over64KiB @3 :UInt64;
+  over1MiB @4 :UInt64;
+  over8MiB @5 :UInt64;
+  topBytes @6 :UInt64;
+  residentBytes @7 :UInt64;
+  histogram @8 :List(HoleBucket);
+}
+
+struct HoleBucket {
+  log2Size @0 :UInt32;  # holes of at least 1 << log2Size bytes and less than twice that
+  count @1 :UInt64;
+  bytes @2 :UInt64;
+}
+
+struct Fidelity {
+  sameOffsetShare @0 :Float64;
+  comparedBlocks @1 :UInt64;
+  firstDifference @2 :UInt64;  # number of the call, from 1; 0 = none
+}
+
+struct Resizes {
+  inPlace @0 :UInt64;
+  moved @1 :UInt64;
+  movedBytes @2 :UInt64;  # the smaller of old and new size of those that moved
+}
+
+struct Time {  # the only part of a report that differs from one replay to the next
+  replayNs @0 :UInt64;
+  nsPerEvent @1 :Float64;
+}
+
+struct Counter {
+  name @0 :Text;
+  value @1 :UInt64;
+}
+
+struct Latency {
+  op @0 :Text;
+  samples @1 :UInt64;
+  p50Ns @2 :UInt64;
+  p99Ns @3 :UInt64;
+  p999Ns @4 :UInt64;
+  maxNs @5 :UInt64;
+}
+
+struct Timeline {  # one entry per sample in each array
+  at @0 :List(UInt64);
+  liveCount @1 :List(UInt64);
+  liveBytes @2 :List(UInt64);
+  usableBytes @3 :List(UInt64);
+  committedBytes @4 :List(UInt64);
+  residentBytes @5 :List(UInt64);
+  cumulativeBytesUpper @6 :List(UInt64);
+  cumulativeBytesLower @7 :List(UInt64);
+  holeCount @8 :List(UInt64);
+  holeBytes @9 :List(UInt64);
+  largestHole @10 :List(UInt64);
+  holesOver64KiB @11 :List(UInt64);
+  holesOver1MiB @12 :List(UInt64);
+  holesOver8MiB @13 :List(UInt64);
+  topBytes @14 :List(UInt64);
+}
