@@ -1,0 +1,46 @@
+// Which addresses hold a live block, as the events merged so far say. One bit per 8 bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "schema/address_tree.h"
+#include "schema/event.h"
+
+namespace heaptape::recorder {
+
+// Addresses must be below schema::kAddressLimit. Blocks must start on multiples of 8; of two that
+// do not, the second looks alive when the first is. One thread.
+class LiveSet {
+ public:
+  bool contains(uint64_t address) const {
+    const Leaf* leaf = tree_.find(address);
+    return leaf != nullptr && (leaf->words[word_of(address)] & bit_of(address)) != 0;
+  }
+  void insert(uint64_t address) { tree_.leaf(address).words[word_of(address)] |= bit_of(address); }
+  // False when the address was not there.
+  bool erase(uint64_t address) {
+    uint64_t& word = tree_.leaf(address).words[word_of(address)];
+    const bool was_there = (word & bit_of(address)) != 0;
+    word &= ~bit_of(address);
+    return was_there;
+  }
+  // Whether some live block starts in the range.
+  bool any_in(schema::AddressRange range) const;
+
+ private:
+  static constexpr int kGranuleLog2 = 3;
+  static constexpr uint64_t kWordSpan = uint64_t{64} << kGranuleLog2;
+  struct Leaf {
+    uint64_t words[schema::kLeafSpan / kWordSpan];
+  };
+  static size_t word_of(uint64_t address) {
+    return static_cast<size_t>((address % schema::kLeafSpan) / kWordSpan);
+  }
+  static uint64_t bit_of(uint64_t address) {
+    return uint64_t{1} << ((address >> kGranuleLog2) % 64);
+  }
+
+  schema::AddressTree<Leaf> tree_;
+};
+
+}  // namespace heaptape::recorder

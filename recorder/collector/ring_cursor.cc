@@ -1,0 +1,68 @@
+#include "recorder/collector/ring_cursor.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "schema/tape_format.h"
+
+namespace heaptape::recorder {
+
+void RingCursor::refresh() {
+  if (broken_) return;
+  const uint64_t head = ring_->head.load(std::memory_order_acquire);
+  if (head < end_ || head - released_ > kRingWords) {
+    broken_ = true;
+    return;
+  }
+  end_ = head;
+}
+
+bool RingCursor::decode() {
+  while (tail_ < end_ && !broken_) {
+    const uint64_t segment_end = (tail_ / kSegmentWords + 1) * kSegmentWords;
+    const auto available = static_cast<uint32_t>(std::min(segment_end, end_) - tail_);
+    switch (read_record(words_ + tail_ % kRingWords, available, record_)) {
+      case ReadRecord::kSegmentEnd:
+        tail_ = std::min(segment_end, end_);
+        continue;
+      case ReadRecord::kCorrupt:
+        broken_ = true;
+        continue;
+      case ReadRecord::kRecord:
+        if (record_.old_address >= schema::kAddressLimit) {
+          broken_ = true;
+          continue;
+        }
+        // Records from before the process had a second thread carry no stamp and come first.
+        order_ = std::max(order_, record_.stamp);
+        has_record_ = true;
+        return true;
+    }
+  }
+  return false;
+}
+
+void RingCursor::release() {
+  if (tail_ == released_) return;
+  released_ = tail_;
+  ring_->tail.store(tail_, std::memory_order_release);
+  if (ring_->producer_waits.load() != 0) {
+    ring_->space.fetch_add(1);
+    syscall(SYS_futex, &ring_->space, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
+void RingCursor::free_ring() {
+  ring_->head.store(0, std::memory_order_relaxed);
+  ring_->tail.store(0, std::memory_order_relaxed);
+  ring_->producer_waits.store(0, std::memory_order_relaxed);
+  ring_->lost.store(0, std::memory_order_relaxed);
+  ring_->stalls.store(0, std::memory_order_relaxed);
+  ring_->stall_ns.store(0, std::memory_order_relaxed);
+  ring_->state.store(RingState::kFree, std::memory_order_release);
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,98 @@
+#include "recorder/collector/session_memory.h"
+
+#include <cpuid.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "schema/output_file.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// Room for the headers and the first rings is claimed at once, so that want of memory shows here,
+// as a sentence, and not in the middle of the program's run. The other rings come as they are used.
+constexpr uint64_t kClaimedBytes = kRingWordsOffset + 8 * kRingBytes;
+
+Error no_memory(int errno_value) {
+  Error error = schema::os_error(
+      "no room for the " + std::to_string(kClaimedBytes >> 20) +
+          " MiB of shared memory that a recording needs; raise the memory or file-size limit",
+      errno_value);
+  error.code = ErrorCode::kNoSpace;
+  return error;
+}
+
+bool has_invariant_tsc() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1u << 8)) != 0;
+}
+
+}  // namespace
+
+Clock choose_clock() {
+  // The kernel drops the TSC as its clock when it finds processors that disagree.
+  const auto source =
+      schema::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", 64);
+  const bool kernel_trusts =
+      source.ok() && (source->starts_with("tsc") || source->starts_with("kvm-clock") ||
+                      source->starts_with("hyperv_clocksource"));
+  return has_invariant_tsc() && kernel_trusts ? Clock::kTsc : Clock::kCounter;
+}
+
+Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
+  const int fd = memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return no_memory(errno);
+  if (ftruncate(fd, kSessionBytes) != 0 || fallocate(fd, 0, 0, kClaimedBytes) != 0 ||
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    const int saved = errno;
+    close(fd);
+    return no_memory(saved);
+  }
+  void* base =
+      mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base == MAP_FAILED) {
+    const int saved = errno;
+    close(fd);
+    return no_memory(saved);
+  }
+  std::unique_ptr<SessionMemory> memory(new SessionMemory(fd, base));
+  HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));
+  return memory;
+}
+
+Status SessionMemory::initialise(const SessionOptions& options) {
+  SessionHeader& header = view_.header();
+  header.magic = kSessionMagic;
+  header.layout_version = kLayoutVersion;
+  header.follow = options.follow;
+  header.on_full = options.on_full;
+  header.clock = choose_clock();
+  header.stamp_counter = 1;  // 0 means unstamped
+  static_assert(sizeof(pthread_mutex_t) <= 64, "the lock has its cache line");
+  auto* lock = reinterpret_cast<pthread_mutex_t*>(&header.collector_lock_word);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(lock, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  const int failed = pthread_mutex_lock(lock);
+  if (failed != 0) return schema::os_error("cannot lock the session memory", failed);
+  return {};
+}
+
+SessionMemory::~SessionMemory() {
+  view_.header().stopped = 1;
+  auto* lock = reinterpret_cast<pthread_mutex_t*>(&view_.header().collector_lock_word);
+  pthread_mutex_unlock(lock);
+  munmap(base_, kSessionBytes);
+  close(descriptor_);
+}
+
+}  // namespace heaptape::recorder

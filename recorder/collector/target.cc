@@ -1,0 +1,133 @@
+#include "recorder/collector/target.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "recorder/ring/handshake.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+// The caller's environment with the session and the preload library, which comes first: its
+// functions must be found before those of a library that was preloaded already.
+std::vector<std::string> target_environment(const std::string& preload_library,
+                                            const std::string& session_value) {
+  const std::string session_prefix = std::string(kSessionVariable) + "=";
+  std::string preload = "LD_PRELOAD=" + preload_library;
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with("LD_PRELOAD=")) {
+      if (text.size() > std::strlen("LD_PRELOAD=")) {
+        preload += ":" + std::string(text.substr(std::strlen("LD_PRELOAD=")));
+      }
+    } else if (!text.starts_with(session_prefix)) {
+      environment.emplace_back(text);
+    }
+  }
+  environment.push_back(std::move(preload));
+  environment.push_back(session_prefix + session_value);
+  return environment;
+}
+
+std::vector<char*> as_pointers(std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (std::string& string : strings) pointers.push_back(string.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+Result<int> start_target(const std::vector<std::string>& command,
+                         const std::string& preload_library, const std::string& session_value,
+                         const BlockedSignals& signals) {
+  std::vector<std::string> words = command;
+  std::vector<std::string> environment = target_environment(preload_library, session_value);
+  const std::vector<char*> argv = as_pointers(words);
+  const std::vector<char*> envp = as_pointers(environment);
+  int report[2];  // tells why exec failed; closed by an exec that works
+  if (pipe2(report, O_CLOEXEC) != 0) return schema::os_error("cannot make a pipe", errno);
+  const int pid = fork();
+  if (pid < 0) {
+    const int saved = errno;
+    close(report[0]);
+    close(report[1]);
+    return schema::os_error("cannot start '" + command[0] + "'", saved);
+  }
+  if (pid == 0) {
+    signals.restore_in_child();
+    execvpe(argv[0], argv.data(), envp.data());
+    const int failure = errno;
+    [[maybe_unused]] const ssize_t told = write(report[1], &failure, sizeof failure);
+    _exit(127);
+  }
+  close(report[1]);
+  int failure = 0;
+  ssize_t got;
+  do {
+    got = read(report[0], &failure, sizeof failure);
+  } while (got < 0 && errno == EINTR);
+  close(report[0]);
+  if (got != sizeof failure) return pid;
+  waitpid(pid, nullptr, 0);
+  return schema::os_error("cannot run '" + command[0] + "'", failure);
+}
+
+std::optional<TargetEnd> poll_target(int pid) {
+  int status = 0;
+  if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
+  if (WIFSIGNALED(status)) return TargetEnd{true, WTERMSIG(status)};
+  return TargetEnd{false, WEXITSTATUS(status)};
+}
+
+void end_like(const TargetEnd& end) {
+  if (end.signalled) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(end.status, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, end.status);
+    sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    raise(end.status);
+    _exit(128 + end.status);
+  }
+  std::exit(end.status);
+}
+
+Result<std::string> find_preload_library() {
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return schema::os_error("cannot read /proc/self/exe", errno);
+  std::string path(self, static_cast<size_t>(length));
+  path.resize(path.rfind('/'));
+  path += "/../lib/heaptape/libheaptape-interposer.so";
+  char resolved[PATH_MAX];
+  if (realpath(path.c_str(), resolved) == nullptr) {
+    return Error{ErrorCode::kNotFound,
+                 "the preload library is missing: there is no '" + path + "'; reinstall heaptape",
+                 std::nullopt};
+  }
+  if (std::strpbrk(resolved, ": ") != nullptr) {
+    return Error{ErrorCode::kUsage,
+                 std::string("LD_PRELOAD cannot name '") + resolved +
+                     "', for its path has a colon or a blank; install heaptape somewhere else",
+                 std::nullopt};
+  }
+  return std::string(resolved);
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,51 @@
+// How a process joins a recording session, and how its threads get their rings.
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/ring/session_layout.h"
+
+namespace heaptape::recorder {
+
+// What a thread needs to write records. Lives in memory that the kernel clears in a forked child
+// (MADV_WIPEONFORK): there `limit` is 0, so the child's first record takes the slow path and finds
+// out, at no cost to the fast one. One cache line.
+struct alignas(64) ThreadState {
+  RingHeader* ring;  // null: not attached, or cleared by a fork
+  uint64_t* words;
+  uint64_t head;   // next word to write, as RingHeader::head
+  uint64_t limit;  // end of the current segment
+  uint64_t tail;   // RingHeader::tail as last seen
+  bool dropping;   // the collector did not make room in time: lose records, do not wait
+};
+static_assert(sizeof(ThreadState) == 64);
+
+// The session as this process sees it.
+struct Process {
+  SessionView session;        // invalid: nothing is recorded
+  uint32_t slot;              // this process's, in the session
+  std::atomic<bool> stamped;  // it has, or had, more than one thread
+};
+extern Process process;
+
+// Joins the session named in the environment, if there is one. `real_malloc_function` tells which
+// library serves malloc. Called once, in the first call of the process to its allocator.
+void attach_process(const void* real_malloc_function);
+
+// The second half of attach_process, for a session that is mapped already. `pid` is this process as
+// the collector sees it.
+void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function);
+
+// The state of a thread that has none yet, with a ring of its own; null when the session is over or
+// out of rings. After a fork, joins the session as a process of its own first.
+ThreadState* attach_thread();
+
+// Stops recording in this process, for good.
+void detach_process();
+
+// One more call served from the bootstrap arena; counted before the session is known, too.
+void count_bootstrap_call();
+void count_nested_call();
+void count_lost_call();
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,207 @@
+// Finds the program's own allocator, and serves the calls that this search makes itself: dlsym may
+// allocate, and some allocators allocate while they initialise.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "recorder/interposer/attach.h"
+#include "recorder/interposer/entry_points.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// Bump allocation with the size in front of each block. 64 KiB is some hundred times what glibc's
+// dlsym, jemalloc, mimalloc or tcmalloc ask for.
+constexpr size_t kArenaHeader = 16;
+std::atomic<size_t> arena_used{0};
+
+enum class Stage : int { kUnresolved, kResolving, kResolved };
+std::atomic<Stage> stage{Stage::kUnresolved};
+
+template <typename Function>
+void find_next(Function& function, const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(found);
+}
+
+// True once the real functions can be called. False while they are being looked up: the caller then
+// uses the arena.
+bool resolve() {
+  Stage expected = Stage::kUnresolved;
+  if (!stage.compare_exchange_strong(expected, Stage::kResolving)) {
+    return expected == Stage::kResolved;
+  }
+  RealMalloc found = real_malloc;
+#define HEAPTAPE_FIND(symbol, result, parameters) find_next(found.symbol, #symbol);
+  HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIND)
+#undef HEAPTAPE_FIND
+  attach_process(reinterpret_cast<const void*>(found.malloc));
+  real_malloc = found;
+  stage.store(Stage::kResolved);
+  return true;
+}
+
+// What the table points at before the real functions are known, and for good where the program's
+// allocator lacks one.
+#define HEAPTAPE_REAL_OR(symbol, call, otherwise) \
+  (resolve() && real_malloc.symbol != bootstrap_##symbol ? real_malloc.symbol call : otherwise)
+
+void* bootstrap_malloc(size_t size) {
+  return HEAPTAPE_REAL_OR(malloc, (size), arena_allocate(16, size));
+}
+void* bootstrap_calloc(size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
+  return HEAPTAPE_REAL_OR(calloc, (count, size), arena_allocate(16, bytes));
+}
+void* bootstrap_realloc(void* old, size_t size) {
+  return HEAPTAPE_REAL_OR(realloc, (old, size),
+                          old == nullptr ? arena_allocate(16, size) : nullptr);
+}
+void* bootstrap_reallocarray(void* old, size_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return HEAPTAPE_REAL_OR(reallocarray, (old, count, size), real_malloc.realloc(old, bytes));
+}
+void bootstrap_free(void* block) {
+  if (resolve() && real_malloc.free != bootstrap_free) real_malloc.free(block);
+}
+void* bootstrap_aligned_alloc(size_t alignment, size_t size) {
+  return HEAPTAPE_REAL_OR(aligned_alloc, (alignment, size), arena_allocate(alignment, size));
+}
+int bootstrap_posix_memalign(void** block, size_t alignment, size_t size) {
+  if (resolve() && real_malloc.posix_memalign != bootstrap_posix_memalign) {
+    return real_malloc.posix_memalign(block, alignment, size);
+  }
+  void* allocated = arena_allocate(alignment, size);
+  if (allocated == nullptr) return ENOMEM;
+  *block = allocated;
+  return 0;
+}
+void* bootstrap_memalign(size_t alignment, size_t size) {
+  return HEAPTAPE_REAL_OR(memalign, (alignment, size), arena_allocate(alignment, size));
+}
+void* bootstrap_valloc(size_t size) {
+  return HEAPTAPE_REAL_OR(valloc, (size), arena_allocate(4096, size));
+}
+void* bootstrap_pvalloc(size_t size) {
+  return HEAPTAPE_REAL_OR(pvalloc, (size), arena_allocate(4096, size));
+}
+
+// The real operators where RTLD_NEXT does not see them.
+void* find_operator(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  for (const char* library : {"libstdc++.so.6", "libc++.so.1"}) {
+    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)) {
+      void* found = dlsym(handle, name);
+      dlclose(handle);
+      if (found != nullptr) return found;
+    }
+  }
+  return nullptr;
+}
+
+void* fallback_new(size_t size, size_t alignment) {
+  if (alignment > 16) return real_malloc.memalign(alignment, size);
+  return real_malloc.malloc(size != 0 ? size : 1);
+}
+void* new_plain(size_t size) {
+  return fallback_new(size, 0);
+}
+void* new_nothrow(size_t size, const void*) {
+  return fallback_new(size, 0);
+}
+void* new_aligned(size_t size, size_t alignment) {
+  return fallback_new(size, alignment);
+}
+void* new_aligned_nothrow(size_t size, size_t alignment, const void*) {
+  return fallback_new(size, alignment);
+}
+void delete_plain(void* block) {
+  real_malloc.free(block);
+}
+void delete_sized(void* block, size_t) {
+  real_malloc.free(block);
+}
+void delete_nothrow(void* block, const void*) {
+  real_malloc.free(block);
+}
+void delete_sized_aligned(void* block, size_t, size_t) {
+  real_malloc.free(block);
+}
+void delete_sized_nothrow(void* block, size_t, const void*) {
+  real_malloc.free(block);
+}
+
+struct Fallbacks {
+  NewPlain newPlain = new_plain;
+  NewNothrow newNothrow = new_nothrow;
+  NewAligned newAligned = new_aligned;
+  NewAlignedNothrow newAlignedNothrow = new_aligned_nothrow;
+  DeletePlain deletePlain = delete_plain;
+  DeleteSized deleteSized = delete_sized;
+  DeleteNothrow deleteNothrow = delete_nothrow;
+  DeleteSizedAligned deleteSizedAligned = delete_sized_aligned;
+  DeleteSizedNothrow deleteSizedNothrow = delete_sized_nothrow;
+};
+
+}  // namespace
+
+alignas(4096) char arena[kArenaBytes];
+
+RealMalloc real_malloc = {
+#define HEAPTAPE_INITIAL(symbol, result, parameters) bootstrap_##symbol,
+    HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_INITIAL)
+#undef HEAPTAPE_INITIAL
+};
+
+RealOperators real_operators = {};
+
+void resolve_operators() {
+  const Fallbacks fallbacks;
+#define HEAPTAPE_FIND(symbol, op, shape)                         \
+  if (void* found = find_operator(#symbol)) {                    \
+    real_operators.symbol = reinterpret_cast<New##shape>(found); \
+  } else {                                                       \
+    real_operators.symbol = fallbacks.new##shape;                \
+  }
+  HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIND)
+#undef HEAPTAPE_FIND
+#define HEAPTAPE_FIND(symbol, op, shape)                            \
+  if (void* found = find_operator(#symbol)) {                       \
+    real_operators.symbol = reinterpret_cast<Delete##shape>(found); \
+  } else {                                                          \
+    real_operators.symbol = fallbacks.delete##shape;                \
+  }
+  HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_FIND)
+#undef HEAPTAPE_FIND
+}
+
+void* arena_allocate(size_t alignment, size_t size) {
+  if (alignment < 16) alignment = 16;
+  if (size > kArenaBytes || alignment > 4096) return nullptr;
+  const size_t room = (size + kArenaHeader + alignment + 15) & ~size_t{15};
+  const size_t at = arena_used.fetch_add(room);
+  if (at + room > kArenaBytes) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  count_bootstrap_call();
+  const auto begin = reinterpret_cast<uintptr_t>(arena + at) + kArenaHeader;
+  char* block = reinterpret_cast<char*>((begin + alignment - 1) & ~(alignment - 1));
+  std::memcpy(block - kArenaHeader, &size, sizeof size);
+  return block;  // static memory: zero
+}
+
+size_t arena_block_size(const void* block) {
+  size_t size;
+  std::memcpy(&size, static_cast<const char*>(block) - kArenaHeader, sizeof size);
+  return size;
+}
+
+}  // namespace heaptape::recorder

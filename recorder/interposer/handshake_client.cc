@@ -1,0 +1,143 @@
+#include "recorder/interposer/handshake_client.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/handshake.h"
+
+extern "C" void* __libc_stack_end;  // of the dynamic loader: where argc lies
+
+namespace heaptape::recorder {
+namespace {
+
+// The environment even before libc has set `environ`: it lies behind argc and argv.
+char** environment() {
+  if (environ != nullptr) return environ;
+  auto* argc = static_cast<long*>(__libc_stack_end);
+  return reinterpret_cast<char**>(argc + 1 + *argc + 1);
+}
+
+// The entry "NAME=..." and, by `value`, what follows the '='.
+char** find_variable(const char* name, char** value) {
+  const size_t length = std::strlen(name);
+  for (char** entry = environment(); *entry != nullptr; ++entry) {
+    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') {
+      *value = *entry + length + 1;
+      return entry;
+    }
+  }
+  return nullptr;
+}
+
+void remove_entry(char** entry) {
+  do {
+    entry[0] = entry[1];
+  } while (*entry++ != nullptr);
+}
+
+// `heaptape record` puts the preload library in front of what LD_PRELOAD held before.
+void leave_environment() {
+  char* value = nullptr;
+  if (char** entry = find_variable(kSessionVariable, &value)) remove_entry(entry);
+  char** entry = find_variable("LD_PRELOAD", &value);
+  if (entry == nullptr) return;
+  const char* rest = std::strchr(value, ':');
+  if (rest == nullptr) {
+    remove_entry(entry);
+  } else {
+    std::memmove(value, rest + 1, std::strlen(rest + 1) + 1);
+  }
+}
+
+// Fills in the socket's address and the token from NAME:TOKEN. The length of the address, or 0.
+socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
+  const char* colon = std::strchr(value, ':');
+  if (colon == nullptr || std::strlen(colon + 1) != kTokenDigits) return 0;
+  const auto name_length = static_cast<size_t>(colon - value);
+  if (name_length == 0 || name_length > kMaxSessionName) return 0;
+  std::memcpy(hello->token, colon + 1, kTokenDigits);
+  address->sun_family = AF_UNIX;
+  char* path = address->sun_path;
+  *path++ = 0;
+  std::memcpy(path, kSocketPrefix, sizeof kSocketPrefix - 1);
+  path += sizeof kSocketPrefix - 1;
+  std::memcpy(path, value, name_length);
+  path += name_length;
+  return static_cast<socklen_t>(path - reinterpret_cast<char*>(address));
+}
+
+// The descriptor that came with the welcome, or -1.
+int receive_welcome(long socket, Welcome* welcome) {
+  iovec data{welcome, sizeof *welcome};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const long got = raw_syscall(SYS_recvmsg, socket, as_long(&message), MSG_CMSG_CLOEXEC);
+  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return -1;
+  int fd = -1;
+  std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+  if (got == sizeof *welcome && welcome->magic == kHelloMagic &&
+      welcome->layout_version == kLayoutVersion) {
+    return fd;
+  }
+  raw_syscall(SYS_close, fd);
+  return -1;
+}
+
+int shake_hands(long socket, const sockaddr_un& address, socklen_t length, const Hello& hello,
+                Welcome* welcome) {
+  const timeval timeout{kHandshakeTimeoutSeconds, 0};
+  raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
+  raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
+  if (raw_syscall(SYS_connect, socket, as_long(&address), length) != 0) return -1;
+  const long sent = raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
+  return sent == sizeof hello ? receive_welcome(socket, welcome) : -1;
+}
+
+SessionView map_session(int fd) {
+  const long base = raw_syscall(SYS_mmap, 0, kSessionBytes, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (base < 0) return {};
+  raw_syscall(SYS_madvise, base, kSessionBytes, MADV_DONTDUMP);
+  const SessionView session(reinterpret_cast<void*>(base));
+  if (session.header().magic == kSessionMagic &&
+      session.header().layout_version == kLayoutVersion) {
+    return session;
+  }
+  raw_syscall(SYS_munmap, base, kSessionBytes);
+  return {};
+}
+
+}  // namespace
+
+Joined join_session() {
+  char* value = nullptr;
+  if (find_variable(kSessionVariable, &value) == nullptr) return {};
+  sockaddr_un address{};
+  Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(raw_syscall(SYS_getpid)), {}};
+  const socklen_t length = parse_session(value, &address, &hello);
+  if (length == 0) return {};
+  const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (socket < 0) return {};
+  Welcome welcome{};
+  const int fd = shake_hands(socket, address, length, hello, &welcome);
+  raw_syscall(SYS_close, socket);
+  if (fd < 0) return {};
+  const Joined joined{map_session(fd), welcome.pid};
+  raw_syscall(SYS_close, fd);
+  if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();
+  return joined;
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,38 @@
+// What every interposed function begins with.
+#pragma once
+
+#include "recorder/interposer/entry_points.h"
+#include "recorder/interposer/producer.h"
+
+#define HEAPTAPE_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace heaptape::recorder {
+
+// Entered around a call to the real allocator. What the allocator calls while it serves the program
+// is its own business: forwarded, counted, not recorded. Not for functions that may throw.
+class HookScope {
+ public:
+  HookScope() : nested_(thread_local_state.depth != 0) { thread_local_state.depth = 1; }
+  ~HookScope() {
+    if (!nested_) [[likely]]
+      thread_local_state.depth = 0;
+  }
+  HookScope(const HookScope&) = delete;
+  HookScope& operator=(const HookScope&) = delete;
+
+  bool nested() const { return nested_; }
+
+ private:
+  const bool nested_;
+};
+
+// While it lives, the thread's allocations come from the bootstrap arena.
+class ArenaScope {
+ public:
+  ArenaScope() { thread_local_state.uses_arena = true; }
+  ~ArenaScope() { thread_local_state.uses_arena = false; }
+  ArenaScope(const ArenaScope&) = delete;
+  ArenaScope& operator=(const ArenaScope&) = delete;
+};
+
+}  // namespace heaptape::recorder

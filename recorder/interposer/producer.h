@@ -1,0 +1,108 @@
+// Writes records into the calling thread's ring. The fast path is a compare, a few stores and a
+// release store of the head; everything else is in make_room().
+#pragma once
+
+#include <cstdint>
+
+#include "recorder/interposer/attach.h"
+#include "recorder/ring/record.h"
+#include "recorder/ring/stamp.h"
+
+namespace heaptape::recorder {
+
+// What the hooks keep per thread. Initial-exec and without constructors: reaching it never
+// allocates.
+struct ThreadLocal {
+  ThreadState* state = nullptr;
+  uint32_t depth = 0;       // > 0: inside a hook, so a call comes from the allocator itself
+  bool uses_arena = false;  // looking up symbols: its allocations are ours, not the program's
+  // The operator new under way: the malloc it may call is recorded in its name. See hooks_new.cc.
+  bool hinted = false;
+  Op hint_op = Op::kNew;
+  uint64_t hint_size = 0;
+  uint64_t hint_alignment = 0;
+  uintptr_t hint_frame = 0;
+  const void* expected_free =
+      nullptr;  // block of the operator delete under way, which may call free
+};
+
+extern constinit thread_local ThreadLocal thread_local_state
+    __attribute__((tls_model("initial-exec")));
+
+// A state with room for a record of any kind in its segment; null: this call is not recorded.
+[[gnu::cold, gnu::noinline]] ThreadState* make_room();
+
+// One record: construct, check ok(), put() its words, publish().
+class RecordWriter {
+ public:
+  [[gnu::always_inline]] RecordWriter() : state_(thread_local_state.state) {
+    if (state_->head + kMaxRecordWords > state_->limit) [[unlikely]]
+      state_ = make_room();
+    // Only now: the thread may just have become the second one of its process.
+    stamped_ = process.stamped.load(std::memory_order_relaxed);
+  }
+  bool ok() const { return state_ != nullptr; }
+  bool stamped() const { return stamped_; }
+
+  [[gnu::always_inline]] void put(uint64_t word) {
+    state_->words[(state_->head + used_++) % kRingWords] = word;
+  }
+  [[gnu::always_inline]] void publish() {
+    state_->head += used_;
+    state_->ring->head.store(state_->head, std::memory_order_release);
+  }
+
+ private:
+  ThreadState* state_;
+  uint32_t used_ = 0;
+  bool stamped_;
+};
+
+// After the call. `alignment` only matters for ops that take one.
+template <bool kAligned>
+[[gnu::always_inline]] inline void record_allocation(Op op, const void* block, uint64_t size,
+                                                     uint64_t alignment = 0) {
+  RecordWriter record;
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session.header()));
+  record.put(size);
+  if (kAligned) record.put(alignment);
+  record.publish();
+}
+
+// Before the call.
+[[gnu::always_inline]] inline void record_release(Op op, const void* block) {
+  RecordWriter record;
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+  if (record.stamped()) record.put(take_stamp(process.session.header()));
+  record.publish();
+}
+
+// Before a resize, for record_resize. 0 while there is one thread.
+inline uint64_t resize_begin_stamp() {
+  if (!process.stamped.load(std::memory_order_relaxed) || !process.session.valid()) return 0;
+  return take_stamp(process.session.header());
+}
+
+// After the call.
+inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
+                          uint64_t begin_stamp) {
+  RecordWriter record;
+  if (!record.ok()) [[unlikely]]
+    return;
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+  if (record.stamped()) {
+    // Without a begin stamp, the second thread came during the call: any time before may do.
+    record.put(take_stamp(process.session.header()));
+    record.put(begin_stamp);
+  }
+  record.put(size);
+  record.put(reinterpret_cast<uint64_t>(old_block));
+  record.publish();
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,29 @@
+// System calls without libc: no errno, no cancellation points, no locks, no symbol that some other
+// library may have interposed. Results are those of the kernel: -errno on failure.
+#pragma once
+
+#include <sys/syscall.h>
+
+#include <cstdint>
+
+namespace heaptape::recorder {
+
+inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                        long f = 0) {
+  long result;
+  register long r10 asm("r10") = d;
+  register long r8 asm("r8") = e;
+  register long r9 asm("r9") = f;
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  return result;
+}
+
+template <typename Pointer>
+long as_long(Pointer* pointer) {
+  return reinterpret_cast<long>(pointer);
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,152 @@
+// The shared memory between the recorded processes and the collector. docs/architecture.md,
+// "Recording". One mapping a session, the same for every process of it:
+//
+//   SessionHeader | ProcessSlot[kProcessSlots] | RingHeader[kRings] | ring
+//   words[kRings][kRingWords]
+//
+// Both ends map it; nothing in it is a pointer. Each end treats what the other wrote as hostile: it
+// copies a value once, checks it, and uses the copy. Free of the C++ run-time library.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace heaptape::recorder {
+
+inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
+inline constexpr uint32_t kLayoutVersion = 1;
+
+inline constexpr uint32_t kProcessSlots = 1024;     // recorded processes alive at one time
+inline constexpr uint32_t kRings = 4096;            // recorded threads alive at one time
+inline constexpr uint32_t kRingWords = 1u << 14;    // 128 KiB: see docs/benchmarks.md
+inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector
+inline constexpr uint32_t kAllocatorPathBytes = 256;
+
+enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
+enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
+// How threads stamp their records once a process has more than one.
+enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
+
+// Where the collector sleeps while all rings are empty.
+enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
+
+struct alignas(64) SessionHeader {
+  uint64_t magic;
+  uint32_t layout_version;
+  Follow follow;
+  OnFull on_full;
+  Clock clock;
+  std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
+  uint32_t padding0[9];
+
+  // A futex. Producers wake the collector when a ring is half full and it sleeps.
+  alignas(64) std::atomic<CollectorSleep> collector_sleep;
+
+  // Changes whenever a process slot or a ring is claimed: the collector then looks for it.
+  alignas(64) std::atomic<uint32_t> claims;
+
+  // Clock::kCounter: the next stamp.
+  alignas(64) std::atomic<uint64_t> stamp_counter;
+
+  // A robust mutex (pthread, process-shared) that the collector holds for as long as it lives. Its
+  // first word is the futex word of robust_list(2): the kernel sets FUTEX_OWNER_DIED in it when the
+  // collector is killed, however that happens.
+  alignas(64) std::atomic<uint32_t> collector_lock_word;
+  uint32_t collector_lock_rest[15];
+};
+static_assert(sizeof(SessionHeader) == 320 && alignof(SessionHeader) == 64);
+static_assert(offsetof(SessionHeader, collector_lock_word) == 256);
+
+enum class SlotState : uint32_t {
+  kFree = 0,
+  kClaimed = 1,  // being filled in by its process
+  kRunning = 2,  // valid; the collector reads it
+};
+
+enum SlotFlags : uint32_t {
+  kSlotForked = 1,       // by fork: heap and command line are the parent's
+  kSlotForeignPids = 2,  // `pid` is of another pid namespace than the collector's
+};
+
+struct alignas(64) ProcessSlot {
+  std::atomic<SlotState> state;
+  uint32_t flags;
+  uint32_t pid;
+  uint32_t parent_slot;             // kProcessSlots: none
+  uint64_t initial_break;           // program break before the first allocation
+  std::atomic<uint64_t> nested;     // calls the allocator made itself while it served one
+  std::atomic<uint64_t> bootstrap;  // calls served before the allocator was known
+  std::atomic<uint64_t> lost;       // calls that found no ring to be recorded in
+  uint64_t padding0[2];
+  char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
+};
+static_assert(sizeof(ProcessSlot) == 64 + kAllocatorPathBytes);
+
+enum class RingState : uint32_t {
+  kFree = 0,
+  kClaimed = 1,  // being filled in by its thread
+  kOwned = 2,    // valid until the collector finds its thread gone and frees it
+};
+
+// One writer (the thread `tid`), one reader (the collector). Positions count words since the ring
+// was claimed and never go back; word p is stored at p modulo kRingWords.
+struct alignas(64) RingHeader {
+  // Written by the producer for every record, after the record.
+  std::atomic<uint64_t> head;
+  uint64_t padding0[7];
+
+  // Written by the collector, once a drain. `space` is a futex that it bumps and wakes while
+  // `producer_waits` is set.
+  alignas(64) std::atomic<uint64_t> tail;
+  std::atomic<uint32_t> space;
+  std::atomic<uint32_t> producer_waits;
+
+  // Written by the producer when it claims the ring, and when it waits or loses.
+  alignas(64) std::atomic<RingState> state;
+  uint32_t process_slot;
+  uint32_t tid;
+  uint32_t padding1;
+  std::atomic<uint64_t> lost;    // calls not recorded for want of room
+  std::atomic<uint64_t> stalls;  // waits for room
+  std::atomic<uint64_t> stall_ns;
+};
+static_assert(sizeof(RingHeader) == 192);
+
+// Offsets of the parts in the mapping.
+inline constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t page_up(uint64_t bytes) {
+  return (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
+}
+
+inline constexpr uint64_t kProcessSlotsOffset = page_up(sizeof(SessionHeader));
+inline constexpr uint64_t kRingHeadersOffset =
+    page_up(kProcessSlotsOffset + kProcessSlots * sizeof(ProcessSlot));
+inline constexpr uint64_t kRingWordsOffset =
+    page_up(kRingHeadersOffset + kRings * sizeof(RingHeader));
+inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
+inline constexpr uint64_t kSessionBytes = kRingWordsOffset + kRings * kRingBytes;
+
+// The parts of a mapped session.
+class SessionView {
+ public:
+  constexpr SessionView() = default;
+  explicit SessionView(void* base) : base_(static_cast<char*>(base)) {}
+
+  bool valid() const { return base_ != nullptr; }
+  SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
+  ProcessSlot& process(uint32_t index) const {
+    return reinterpret_cast<ProcessSlot*>(base_ + kProcessSlotsOffset)[index];
+  }
+  RingHeader& ring(uint32_t index) const {
+    return reinterpret_cast<RingHeader*>(base_ + kRingHeadersOffset)[index];
+  }
+  uint64_t* words(uint32_t index) const {
+    return reinterpret_cast<uint64_t*>(base_ + kRingWordsOffset + index * kRingBytes);
+  }
+
+ private:
+  char* base_ = nullptr;
+};
+
+}  // namespace heaptape::recorder

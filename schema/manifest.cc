@@ -1,0 +1,37 @@
+#include "schema/manifest.h"
+
+#include <capnp/compat/json.h>
+#include <capnp/message.h>
+
+#include "schema/tape.capnp.h"
+
+namespace heaptape::schema {
+
+std::string to_json(const Manifest& manifest) {
+  capnp::MallocMessageBuilder message;
+  auto out = message.initRoot<wire::Manifest>();
+  out.setVersion(kManifestVersion);
+  const auto set_words = [](auto list, const std::vector<std::string>& words) {
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, words[i]);
+  };
+  set_words(out.initCommand(static_cast<unsigned>(manifest.command.size())), manifest.command);
+  auto processes = out.initProcesses(static_cast<unsigned>(manifest.processes.size()));
+  for (unsigned i = 0; i < processes.size(); ++i) {
+    const ManifestProcess& process = manifest.processes[i];
+    processes[i].setTape(process.tape);
+    processes[i].setPid(process.pid);
+    processes[i].setParentPid(process.parent_pid);
+    processes[i].setExecutable(process.executable);
+    set_words(processes[i].initCommandLine(static_cast<unsigned>(process.command_line.size())),
+              process.command_line);
+    processes[i].setEvents(process.events);
+    processes[i].setBytes(process.bytes);
+    processes[i].setLostEvents(process.lost_events);
+    processes[i].setEnded(process.ended);
+  }
+  capnp::JsonCodec codec;
+  codec.setPrettyPrint(true);
+  return std::string(codec.encode(out.asReader()).cStr()) + "\n";
+}
+
+}  // namespace heaptape::schema
