@@ -1,0 +1,34 @@
+#include "allocators/models/chunk_space.h"
+
+namespace heaptape::allocators {
+
+namespace {
+constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
+}
+
+ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
+  unmapped_.insert({kModelBase, kSpaceEnd});
+}
+
+uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
+  if (bytes > kSpaceEnd || alignment > kSpaceEnd) return 0;
+  if (const uint64_t kept = recycled_.take_best(bytes, alignment, alignment - kRunChunkBytes)) {
+    return kept;
+  }
+  const uint64_t address = unmapped_.take_lowest(bytes, alignment);
+  if (address == 0) return 0;
+  mapped_chunks_total_ += bytes >> kRunChunkLog2;
+  space_.commit({address, address + bytes});
+  return address;
+}
+
+void ChunkSpace::unmap(AddressRange chunks) {
+  if (recycled_.total_bytes() < kRecycleLimitBytes) {
+    recycled_.insert(chunks);
+    return;
+  }
+  space_.decommit(chunks);
+  unmapped_.insert(chunks);
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,38 @@
+// Chunks from the system and back: the lowest layer of model:runs. Follows mozjemalloc (Firefox
+// ESR 52), which keeps what it gives up, purged but mapped, until it has kept 128 MiB.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/free_extents.h"
+#include "allocators/models/model.h"
+#include "allocators/models/run_geometry.h"
+
+namespace heaptape::allocators {
+
+class ChunkSpace {
+ public:
+  // Chunks are kept while fewer bytes than this are kept already: the last one may go beyond.
+  static constexpr uint64_t kRecycleLimitBytes = uint64_t{128} << 20;
+
+  explicit ChunkSpace(AddressSpace& space);
+
+  // `bytes` and `alignment` are multiples of a chunk, the alignment a power of two. Kept chunks
+  // come first, best fit; then new ones at the lowest address. (Where a kernel puts a mapping is
+  // its own affair; the original takes what it gets.) The contents are absent. 0: no room.
+  uint64_t map(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
+  // Any chunks in use, whatever the calls that mapped them.
+  void unmap(AddressRange chunks);
+
+  // Ascending; committed and absent.
+  const FreeExtents& recycled() const { return recycled_; }
+  uint64_t mapped_chunks_total() const { return mapped_chunks_total_; }  // ever, recycled ones not
+
+ private:
+  AddressSpace& space_;
+  FreeExtents unmapped_;
+  FreeExtents recycled_;
+  uint64_t mapped_chunks_total_ = 0;
+};
+
+}  // namespace heaptape::allocators

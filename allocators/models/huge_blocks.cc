@@ -1,0 +1,59 @@
+#include "allocators/models/huge_blocks.h"
+
+#include <algorithm>
+
+#include "schema/check.h"
+
+namespace heaptape::allocators {
+
+namespace {
+// Near the top of what 64 bits hold, rounding up would wrap; no address space goes that far.
+constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
+}  // namespace
+
+Placement HugeBlocks::allocate(uint64_t bytes, uint64_t alignment) {
+  if (bytes > kBeyondReason) return {};
+  const uint64_t chunk_bytes = round_up(bytes, kRunChunkBytes);
+  const uint64_t address = space_.map(chunk_bytes, std::max(alignment, kRunChunkBytes));
+  if (address == 0) return {};
+  // The pages behind the usable part stay committed: the original gives them back only where it is
+  // built with MALLOC_DECOMMIT, which Linux builds are not. Nothing writes to them, though.
+  const uint64_t usable = round_up(bytes, kRunPageBytes);
+  usable_bytes_.emplace(address, usable);
+  mapped_bytes_ += chunk_bytes;
+  return {address, usable};
+}
+
+void HugeBlocks::release(uint64_t address) {
+  const auto block = usable_bytes_.find(address);
+  HEAPTAPE_CHECK(block != usable_bytes_.end());
+  const uint64_t chunk_bytes = round_up(block->second, kRunChunkBytes);
+  usable_bytes_.erase(block);
+  mapped_bytes_ -= chunk_bytes;
+  space_.unmap({address, address + chunk_bytes});
+}
+
+uint64_t HugeBlocks::usable_bytes(uint64_t address) const {
+  const auto block = usable_bytes_.find(address);
+  HEAPTAPE_CHECK(block != usable_bytes_.end());
+  return block->second;
+}
+
+bool HugeBlocks::resize(uint64_t address, uint64_t bytes) {
+  uint64_t& usable = usable_bytes_.at(address);
+  if (bytes > kBeyondReason ||
+      round_up(bytes, kRunChunkBytes) != round_up(usable, kRunChunkBytes)) {
+    return false;
+  }
+  usable = std::max(usable, round_up(bytes, kRunPageBytes));
+  return true;
+}
+
+void HugeBlocks::append_absent(std::vector<AddressRange>& ranges) const {
+  for (const auto& [address, usable] : usable_bytes_) {
+    const uint64_t end = address + round_up(usable, kRunChunkBytes);
+    if (address + usable != end) ranges.push_back({address + usable, end});
+  }
+}
+
+}  // namespace heaptape::allocators

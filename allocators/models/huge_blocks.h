@@ -1,0 +1,35 @@
+// Blocks of model:runs that are too large for a chunk: whole chunks of their own, as in
+// mozjemalloc (Firefox ESR 52).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "allocators/models/chunk_space.h"
+
+namespace heaptape::allocators {
+
+class HugeBlocks {
+ public:
+  explicit HugeBlocks(ChunkSpace& space) : space_(space) {}
+
+  // `alignment` is a power of two; a chunk is the least it can be.
+  Placement allocate(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
+  void release(uint64_t address);
+  uint64_t usable_bytes(uint64_t address) const;
+  // True if the block keeps its place: its chunks are as many as `bytes` would take. It never
+  // becomes less usable, because without MALLOC_DECOMMIT the original records growth only.
+  bool resize(uint64_t address, uint64_t bytes);
+
+  // Behind the usable part of each block, up to the end of its chunks; not in order.
+  void append_absent(std::vector<AddressRange>& ranges) const;
+  uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+ private:
+  ChunkSpace& space_;
+  std::map<uint64_t, uint64_t> usable_bytes_;  // by address
+  uint64_t mapped_bytes_ = 0;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,218 @@
+#include "allocators/models/page_runs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "schema/check.h"
+
+namespace heaptape::allocators {
+
+uint64_t PageRuns::allocate(uint32_t pages, PageUse use) {
+  const uint64_t address = claim(pages, use);
+  // A small run counts as written to as a whole, though its regions are handed out one by one.
+  if (address != 0) map_.chunk(address).absent.clear(page_in_chunk(address), pages);
+  return address;
+}
+
+uint64_t PageRuns::allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t within_pages) {
+  const uint64_t within = claim(within_pages, PageUse::kLargeRun);
+  if (within == 0) return 0;
+  const uint64_t address = round_up(within, alignment);
+  const Span run = span_at(within);
+  // What is cut off was dirty or not before; the original calls it clean now. So do we, and only
+  // the block itself becomes present.
+  trim(run, page_in_chunk(address), pages, false);
+  run.chunk->absent.clear(page_in_chunk(address), pages);
+  return address;
+}
+
+void PageRuns::release(uint64_t address) {
+  give_back(span_at(address), true);
+}
+
+void PageRuns::shrink(uint64_t address, uint32_t pages) {
+  const Span run = span_at(address);
+  trim(run, run.first, run.count - pages, true);
+}
+
+bool PageRuns::grow(uint64_t address, uint32_t pages) {
+  const Span run = span_at(address);
+  const uint32_t end = run.first + run.count;
+  if (end == kChunkPages) return false;
+  const RunPage& next = run.chunk->pages[end];
+  if (next.use != PageUse::kFree || next.count < pages) return false;
+  split(available_.find(key({run.chunk, end, next.count})), pages, PageUse::kLargeRun);
+  run.chunk->absent.clear(end, pages);
+  describe({run.chunk, run.first, run.count + pages}, PageUse::kLargeRun);
+  return true;
+}
+
+void PageRuns::append_absent(std::vector<AddressRange>& ranges) const {
+  for (const uint64_t address : chunks_) {
+    const RunChunk& chunk = map_.chunk(address);
+    uint32_t begin = chunk.absent.next(0, true);
+    while (begin != kChunkPages) {
+      const uint32_t end = chunk.absent.next(begin, false);
+      ranges.push_back({chunk.page_address(begin), chunk.page_address(end)});
+      begin = chunk.absent.next(end, true);
+    }
+  }
+}
+
+uint64_t PageRuns::key(const Span& span) {
+  return uint64_t{span.count} << kCountShift | span.chunk->page_address(span.first) >> kRunPageLog2;
+}
+
+void PageRuns::describe(const Span& span, PageUse use) {
+  const RunPage page{use, static_cast<uint8_t>(span.first), static_cast<uint8_t>(span.count)};
+  RunPage* pages = span.chunk->pages + span.first;
+  if (use == PageUse::kSmallRun) std::fill_n(pages, span.count, page);
+  pages[0] = page;
+  pages[span.count - 1] = page;
+}
+
+PageRuns::Span PageRuns::span_at(uint64_t address) {
+  RunChunk& chunk = map_.chunk(address);
+  const uint32_t page = page_in_chunk(address);
+  HEAPTAPE_CHECK(address % kRunPageBytes == 0 && chunk.pages[page].first == page);
+  return {&chunk, page, chunk.pages[page].count};
+}
+
+// Best fit, then the spare chunk, then a new one. Leaves `absent` alone.
+uint64_t PageRuns::claim(uint32_t pages, PageUse use) {
+  const auto best = available_.lower_bound(uint64_t{pages} << kCountShift);
+  if (best != available_.end()) return split(best, pages, use);
+  RunChunk* chunk = spare_ != nullptr ? spare_ : new_chunk();
+  if (chunk == nullptr) return 0;
+  spare_ = nullptr;
+  const Span whole{chunk, kChunkHeaderPages, kLargestRunPages};
+  return split(available_.insert(key(whole)).first, pages, use);
+}
+
+RunChunk* PageRuns::new_chunk() {
+  const uint64_t address = space_.map(kRunChunkBytes);
+  if (address == 0) return nullptr;
+  RunChunk& chunk = map_.chunk(address);
+  chunk.address = address;
+  chunk.dirty = {};
+  chunk.absent = {};
+  chunk.absent.set(kChunkHeaderPages, kLargestRunPages);
+  chunk.dirty_count = 0;
+  chunk.listed_dirty = false;
+  describe({&chunk, 0, kChunkHeaderPages}, PageUse::kHeader);
+  describe({&chunk, kChunkHeaderPages, kLargestRunPages}, PageUse::kFree);
+  chunks_.insert(address);
+  return &chunk;
+}
+
+// The front of the free run is taken, the rest stays available. Returns where it is.
+uint64_t PageRuns::split(AvailableRuns::iterator free_run, uint32_t pages, PageUse use) {
+  HEAPTAPE_CHECK(free_run != available_.end());
+  const uint64_t address = (*free_run & ((uint64_t{1} << kCountShift) - 1)) << kRunPageLog2;
+  const auto [chunk, first, count] = span_at(address);
+  if (count > pages) {
+    const Span rest{chunk, first + pages, count - pages};
+    describe(rest, PageUse::kFree);
+    auto node = available_.extract(free_run);
+    node.value() = key(rest);
+    available_.insert(std::move(node));
+  } else {
+    available_.erase(free_run);
+  }
+  describe({chunk, first, pages}, use);
+  const uint32_t were_dirty = chunk->dirty.clear(first, pages);
+  chunk->dirty_count -= were_dirty;
+  dirty_pages_ -= were_dirty;
+  return address;
+}
+
+// Keeps some pages of a large run and frees what is before and behind them.
+void PageRuns::trim(const Span& run, uint32_t keep_first, uint32_t keep_count, bool dirty) {
+  describe({run.chunk, keep_first, keep_count}, PageUse::kLargeRun);
+  const uint32_t before = keep_first - run.first;
+  const uint32_t behind = run.count - before - keep_count;
+  if (before != 0) give_back({run.chunk, run.first, before}, dirty);
+  if (behind != 0) give_back({run.chunk, keep_first + keep_count, behind}, dirty);
+}
+
+void PageRuns::give_back(Span run, bool dirty) {
+  if (dirty) mark_dirty(run);
+  run = join_neighbours(run);
+  describe(run, PageUse::kFree);
+  if (run.count == kLargestRunPages) {
+    retire(*run.chunk);
+  } else {
+    available_.insert(key(run));
+  }
+  if (dirty_pages_ > kDirtyMax) purge();
+}
+
+PageRuns::Span PageRuns::join_neighbours(Span run) {
+  const uint32_t end = run.first + run.count;
+  if (end < kChunkPages && run.chunk->pages[end].use == PageUse::kFree) {
+    const Span next{run.chunk, end, run.chunk->pages[end].count};
+    available_.erase(key(next));
+    run.count += next.count;
+  }
+  const RunPage& before = run.chunk->pages[run.first - 1];
+  if (before.use == PageUse::kFree) {
+    const Span previous{run.chunk, before.first, before.count};
+    available_.erase(key(previous));
+    run.first = previous.first;
+    run.count += previous.count;
+  }
+  return run;
+}
+
+// The chunk becomes the spare; the one that was the spare goes.
+void PageRuns::retire(RunChunk& chunk) {
+  if (spare_ != nullptr) {
+    dirty_pages_ -= spare_->dirty_count;
+    if (spare_->listed_dirty) dirty_chunks_.erase(spare_->address);
+    chunks_.erase(spare_->address);
+    space_.unmap({spare_->address, spare_->address + kRunChunkBytes});
+  }
+  spare_ = &chunk;
+}
+
+void PageRuns::mark_dirty(const Span& run) {
+  RunChunk& chunk = *run.chunk;
+  chunk.dirty.set(run.first, run.count);
+  chunk.dirty_count += run.count;
+  dirty_pages_ += run.count;
+  if (!chunk.listed_dirty) dirty_chunks_.insert(chunk.address);
+  chunk.listed_dirty = true;
+}
+
+// From the highest chunk that is dirty.
+void PageRuns::purge() {
+  ++purges_.sweeps;
+  while (dirty_pages_ > kDirtyMax / 2) {
+    HEAPTAPE_CHECK(!dirty_chunks_.empty());
+    const auto highest = std::prev(dirty_chunks_.end());
+    RunChunk& chunk = map_.chunk(*highest);
+    purge_chunk(chunk);
+    if (chunk.dirty_count != 0) continue;
+    chunk.listed_dirty = false;
+    dirty_chunks_.erase(highest);
+  }
+}
+
+// From its highest page. A stretch of dirty pages goes as a whole, even if less would do.
+void PageRuns::purge_chunk(RunChunk& chunk) {
+  uint32_t end = kChunkPages;
+  while (chunk.dirty_count != 0 && dirty_pages_ > kDirtyMax / 2) {
+    end = chunk.dirty.last_end(end, true);
+    const uint32_t begin = chunk.dirty.last_end(end, false);
+    const uint32_t pages = chunk.dirty.clear(begin, end - begin);
+    chunk.absent.set(begin, pages);
+    chunk.dirty_count -= pages;
+    dirty_pages_ -= pages;
+    ++purges_.madvise_calls;
+    purges_.pages += pages;
+    end = begin;
+  }
+}
+
+}  // namespace heaptape::allocators

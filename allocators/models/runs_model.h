@@ -1,0 +1,76 @@
+// model:runs, the classic jemalloc design: small blocks as regions of page runs, large blocks as
+// runs, huge blocks as chunks. It follows mozjemalloc as shipped with Firefox ESR 52 (64-bit Linux,
+// one arena, no decommit), address for address from its first chunk on; the rules are restated in
+// our own words, each in the file of its layer.
+//
+//   RunsModel --+-- SmallRuns --.
+//               +---------------+-- PageRuns --.
+//               +-- HugeBlocks ----------------+-- ChunkSpace -- AddressSpace
+//
+// Left out: the allocator's own tables (its "base" chunk), further arenas, filling of blocks.
+//
+// Counters; those marked * can fall, the others only rise:
+//   runsCreated     small runs begun
+//   runsReused      runs with room that had been set aside and became current again
+//   purgeSweeps     times that too many pages were dirty
+//   madviseCalls    made by sweeps (recycled chunks are not counted, as in the original)
+//   pagesPurged     by sweeps
+//   chunksMapped    taken from the system
+//   recycledBytes*  of chunks that are kept for reuse, all absent
+//   hugeInPlace     resizes of huge blocks that kept their chunks
+//   bytesCopied     by resizes that moved
+//   mappedBytes*    of chunks in use: committed bytes less recycledBytes
+//   dirtyPages*     freed and neither used again nor purged
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/chunk_space.h"
+#include "allocators/models/huge_blocks.h"
+#include "allocators/models/model.h"
+#include "allocators/models/page_runs.h"
+#include "allocators/models/run_chunk.h"
+#include "allocators/models/small_runs.h"
+
+namespace heaptape::allocators {
+
+class RunsModel {
+ public:
+  explicit RunsModel(AddressSpace& space)
+      : chunks_(space), pages_(chunks_, map_), small_(pages_, map_), huge_(chunks_) {}
+  RunsModel(const RunsModel&) = delete;
+  RunsModel& operator=(const RunsModel&) = delete;
+
+  // As AllocatorModel says. 0 bytes are 1.
+  Placement allocate(uint64_t bytes, uint64_t alignment);
+  Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
+  Placement reallocate(uint64_t address, uint64_t bytes);
+  void release(uint64_t address);
+
+  // Purged pages that were not used since, and pages that were never used: the end of a chunk that
+  // no run has reached, and of a huge block. The original takes both as one state, too.
+  std::vector<AddressRange> absent() const;
+  std::vector<Counter> counters() const;
+  static BackendTraits traits() { return {3, kTinyBytes, 0}; }
+
+ private:
+  Placement allocate_aligned(uint64_t bytes, uint64_t alignment);
+  Placement allocate_plain(uint64_t bytes);
+  uint64_t usable_bytes(uint64_t address);
+  bool stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
+  bool huge_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
+  bool large_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
+
+  ChunkSpace chunks_;
+  ChunkMap map_;
+  PageRuns pages_;
+  SmallRuns small_;
+  HugeBlocks huge_;
+  uint64_t huge_in_place_ = 0;
+  uint64_t bytes_copied_ = 0;
+};
+
+static_assert(AllocatorModel<RunsModel>);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,24 @@
+// Address ranges that do not overlap, joined where they touch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "schema/event.h"
+
+namespace heaptape::tests {
+
+class RangeSet {
+ public:
+  // False, and nothing happens, if a part of it is there.
+  bool add(schema::AddressRange range);
+  // False, and nothing happens, unless all of it is there.
+  bool remove(schema::AddressRange range);
+  bool contains(schema::AddressRange range) const;
+  uint64_t total_bytes() const;
+
+ private:
+  std::map<uint64_t, uint64_t> ranges_;  // begin -> end
+};
+
+}  // namespace heaptape::tests
