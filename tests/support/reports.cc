@@ -119,4 +119,21 @@ std::string sample_report_json() {
   return *schema::to_json(report.asReader());
 }
 
+schema::RunFigures run_figures(const std::string& label,
+                               std::initializer_list<NamedMetric> metrics) {
+  schema::RunFigures run;
+  run.label = label;
+  run.backend = label;
+  run.threads = "ordered";
+  run.touch = "page";
+  for (const auto& [name, value] : metrics) run.metrics.push_back({name, value});
+  return run;
+}
+
+replayer::NamedReport named_report(const std::string& path,
+                                   std::initializer_list<schema::RunFigures> runs,
+                                   uint64_t events) {
+  return {path, {"server.tape", events, runs}};
+}
+
 }  // namespace heaptape::tests
