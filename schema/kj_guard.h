@@ -1,4 +1,4 @@
-// The one place where exceptions of Cap'n Proto (kj) become a Result. Everything in this folder
+// The one place where exceptions of Cap'n Proto (kj) become a Result. Everything in this project
 // that builds, reads or prints a Cap'n Proto message does so inside guard_kj.
 #pragma once
 
@@ -12,13 +12,17 @@
 
 namespace heaptape::schema {
 
-// Calls `body`, which returns a Result; a kj exception becomes `code` with "what: <kj's text>".
+// What kj says was wrong: without the C++ condition that it puts first, without a full stop, on one
+// line, and cut to a length that fits a message even where kj quotes the input.
+std::string kj_reason(const kj::Exception& exception);
+
+// Calls `body`, which returns a Result; a kj exception becomes `code` with "what: <kj's reason>".
 template <typename Body>
 std::invoke_result_t<Body> guard_kj(ErrorCode code, const std::string& what, Body&& body) {
   try {
     return std::forward<Body>(body)();
   } catch (const kj::Exception& exception) {
-    return Error{code, what + ": " + exception.getDescription().cStr(), std::nullopt};
+    return Error{code, what + ": " + kj_reason(exception), std::nullopt};
   }
 }
 

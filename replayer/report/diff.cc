@@ -1,0 +1,192 @@
+#include "replayer/report/diff.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "replayer/report/number_text.h"
+#include "schema/display_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+using schema::RunFigures;
+using schema::Status;
+
+using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
+
+std::string quoted(const std::string& text) {
+  return "'" + schema::display_text(text) + "'";
+}
+
+Error usage_error(std::string message) {
+  return {ErrorCode::kUsage, std::move(message), std::nullopt};
+}
+
+const RunFigures* find_run(const NamedReport& report, const std::string& label) {
+  const auto& runs = report.figures.runs;
+  const auto found = std::ranges::find(runs, label, &RunFigures::label);
+  return found == runs.end() ? nullptr : &*found;
+}
+
+// "'glibc', 'jemalloc'"
+std::string labels_of(const NamedReport& report) {
+  std::string text;
+  for (const RunFigures& run : report.figures.runs) {
+    text += (text.empty() ? "" : ", ") + quoted(run.label);
+  }
+  return text.empty() ? "no runs" : text;
+}
+
+Status check_labels(const NamedReport& report) {
+  std::set<std::string> seen;
+  for (const RunFigures& run : report.figures.runs) {
+    if (seen.insert(run.label).second) continue;
+    return usage_error(quoted(report.path) + " has two runs labelled " + quoted(run.label) +
+                       ": replay with a label for each, -a LABEL=BACKEND");
+  }
+  return {};
+}
+
+Result<std::vector<RunPair>> only_pair(const NamedReport& base, const NamedReport& now,
+                                       const std::string& label) {
+  for (const NamedReport* side : {&base, &now}) {
+    if (find_run(*side, label) != nullptr) continue;
+    return usage_error(quoted(side->path) + " has no run labelled " + quoted(label) + "; it has " +
+                       labels_of(*side));
+  }
+  return std::vector<RunPair>{{find_run(base, label), find_run(now, label)}};
+}
+
+Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedReport& now) {
+  std::vector<RunPair> pairs;
+  for (const RunFigures& run : now.figures.runs) {
+    if (const RunFigures* before = find_run(base, run.label)) pairs.emplace_back(before, &run);
+  }
+  if (!pairs.empty()) return pairs;
+  return usage_error("no run of " + quoted(base.path) + " has the label of a run of " +
+                     quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
+                     labels_of(now) + "; replay with labels that agree, -a LABEL=BACKEND");
+}
+
+void note_lone_runs(const NamedReport& side, const NamedReport& other,
+                    std::vector<std::string>& notes) {
+  for (const RunFigures& run : side.figures.runs) {
+    if (find_run(other, run.label) != nullptr) continue;
+    notes.push_back("run " + quoted(run.label) + " is only in " + quoted(side.path) +
+                    " and was not compared");
+  }
+}
+
+void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigures& now,
+                     std::vector<std::string>& notes) {
+  if (base.tape_events == now.tape_events) return;
+  notes.push_back("the tapes differ: " + grouped(base.tape_events) + " events in base, " +
+                  grouped(now.tape_events) +
+                  " in new; a change may come from the program and not from its allocator");
+}
+
+void note_other_setting(const char* what, const std::string& base, const std::string& now,
+                        std::vector<std::string>& notes) {
+  if (base == now) return;
+  notes.push_back(std::string(what) + " differs: " + quoted(base) + " in base, " + quoted(now) +
+                  " in new");
+}
+
+RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
+  const auto& [base, now] = pair;
+  RunDiff diff;
+  diff.label = now->label;
+  note_other_setting("backend", base->backend, now->backend, diff.notes);
+  note_other_setting("threads", base->threads, now->threads, diff.notes);
+  note_other_setting("touch", base->touch, now->touch, diff.notes);
+  std::set<std::string> seen;
+  const auto add = [&](const std::string& name, bool in_table) {
+    const auto before = base->metric(name);
+    const auto after = now->metric(name);
+    if ((!before && !after) || !seen.insert(name).second) return;
+    diff.rows.push_back({name, schema::metric_unit(name), in_table, before, after});
+  };
+  for (const std::string& name : headline_metrics()) add(name, true);
+  for (const Gate& gate : gates) add(gate.metric, true);
+  for (const RunFigures* run : {now, base}) {
+    for (const schema::Metric& metric : run->metrics) add(metric.name, false);
+  }
+  return diff;
+}
+
+// The outcomes of one gate over all runs.
+std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
+  std::vector<GateOutcome> outcomes;
+  for (const auto& [base, now] : pairs) outcomes.push_back(evaluate(gate, *base, *now));
+  const bool unanswered = std::ranges::all_of(
+      outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });
+  if (!unanswered) return outcomes;
+  for (GateOutcome& outcome : outcomes) {
+    outcome.state = GateState::kFailed;
+    outcome.detail = "no compared run has " + gate.metric;
+  }
+  return outcomes;
+}
+
+ReportDiff::Side side_of(const NamedReport& report) {
+  return {schema::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
+}
+
+std::string plural(size_t count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+const std::vector<std::string>& headline_metrics() {
+  static const std::vector<std::string> names = {
+      "peak.liveBytes",     "peak.usableBytes",     "peak.committedBytes", "end.committedBytes",
+      "peak.residentBytes", "peak.holes.count",     "peak.holes.bytes",    "peak.holes.largest",
+      "peak.fragmentation", "peak.distanceToIdeal", "end.fragmentation",   "accounting.refused",
+      "time.nsPerEvent",
+  };
+  return names;
+}
+
+std::string ReportDiff::verdict() const {
+  const std::string compared = plural(runs.size(), "run") + " compared";
+  if (gates.empty()) return "PASS: " + compared + ", no gates given";
+  const auto failures =
+      static_cast<size_t>(std::ranges::count(gates, GateState::kFailed, &GateOutcome::state));
+  const auto skipped =
+      static_cast<size_t>(std::ranges::count(gates, GateState::kSkipped, &GateOutcome::state));
+  const std::string checks = plural(gates.size() - skipped, "gate check");
+  if (failures == 0) return "PASS: " + checks + " passed, " + compared;
+  return "FAIL: " + grouped(failures) + " of " + checks + " failed, " + compared;
+}
+
+Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
+                                const std::vector<Gate>& gates, const std::string& only_run) {
+  HEAPTAPE_RETURN_IF_ERROR(check_labels(base));
+  HEAPTAPE_RETURN_IF_ERROR(check_labels(now));
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::vector<RunPair> pairs, only_run.empty()
+                                                                  ? matched_pairs(base, now)
+                                                                  : only_pair(base, now, only_run));
+  ReportDiff diff;
+  diff.base = side_of(base);
+  diff.now = side_of(now);
+  note_other_tape(base.figures, now.figures, diff.notes);
+  if (only_run.empty()) {
+    note_lone_runs(base, now, diff.notes);
+    note_lone_runs(now, base, diff.notes);
+  }
+  for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
+  for (const Gate& gate : gates) {
+    std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
+  }
+  diff.failed =
+      std::ranges::find(diff.gates, GateState::kFailed, &GateOutcome::state) != diff.gates.end();
+  return diff;
+}
+
+}  // namespace heaptape::replayer

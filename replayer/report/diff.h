@@ -1,0 +1,61 @@
+// Two reports against each other: which runs belong together, what changed, which gates fail.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/report/gate.h"
+#include "schema/report_metrics.h"
+#include "schema/result.h"
+
+namespace heaptape::replayer {
+
+struct NamedReport {
+  std::string path;  // as given on the command line
+  schema::ReportFigures figures;
+};
+
+struct MetricRow {
+  std::string name;
+  schema::MetricUnit unit = schema::MetricUnit::kCount;
+  bool in_table = false;  // worth a line in a table for people: a headline metric or a gated one
+  std::optional<schema::MetricValue> base;  // at least one of the two is there
+  std::optional<schema::MetricValue> now;
+};
+
+struct RunDiff {
+  std::string label;
+  std::vector<std::string> notes;  // sentences: what makes the two runs hard to compare
+  std::vector<MetricRow> rows;     // every metric of either run; those of the table come first
+};
+
+struct ReportDiff {
+  struct Side {
+    std::string path;  // fit to print
+    std::string tape;  // fit to print
+    uint64_t events = 0;
+  };
+
+  Side base;
+  Side now;
+  std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
+  std::vector<RunDiff> runs;       // matched by label, in the order of the new report
+  std::vector<GateOutcome> gates;  // gate by gate, each over the runs in order
+  bool failed = false;             // some gate failed
+
+  // One line that starts with "PASS" or "FAIL".
+  std::string verdict() const;
+};
+
+// The metrics that a table shows, in its order.
+const std::vector<std::string>& headline_metrics();
+
+// `only_run` restricts the comparison to that label; empty = every label that both reports have. A
+// gate whose metric no compared run has is a failed gate: a misspelt counter must not pass CI.
+// Fails with kUsage if there is nothing to compare, or two runs of one report share a label.
+schema::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
+                                        const std::vector<Gate>& gates,
+                                        const std::string& only_run);
+
+}  // namespace heaptape::replayer

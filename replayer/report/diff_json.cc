@@ -1,0 +1,136 @@
+// The diff as JSON, through Cap'n Proto's JsonValue: reports need that codec already, and it
+// escapes, prints and writes 64-bit integers here as it does there. A schema of its own would fix
+// the type of a figure, which is an integer for some metrics and a float for others.
+#include <capnp/compat/json.h>
+#include <capnp/message.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/report/diff_format.h"
+#include "replayer/report/number_text.h"
+#include "schema/display_text.h"
+#include "schema/kj_guard.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::MetricValue;
+using JsonBuilder = capnp::JsonValue::Builder;
+
+constexpr double kDiffVersion = 1;  // fields are only ever added; a change of meaning raises it
+
+// Fills the fields of one object in order.
+class ObjectWriter {
+ public:
+  ObjectWriter(JsonBuilder value, size_t field_count)
+      : fields_(value.initObject(static_cast<unsigned>(field_count))) {}
+
+  JsonBuilder add(const std::string& name) {
+    auto field = fields_[next_++];
+    field.setName(name);
+    return field.initValue();
+  }
+  void text(const std::string& name, const std::string& value) { add(name).setString(value); }
+  void number(const std::string& name, double value) { add(name).setNumber(value); }
+  void number(const std::string& name, const std::optional<MetricValue>& value) {
+    JsonBuilder out = add(name);
+    if (!value) return out.setNull();
+    if (!schema::is_integer(*value)) return out.setNumber(std::get<double>(*value));
+    out.setString(std::to_string(std::get<uint64_t>(*value)));
+  }
+  void strings(const std::string& name, const std::vector<std::string>& values) {
+    auto out = add(name).initArray(static_cast<unsigned>(values.size()));
+    for (unsigned i = 0; i < out.size(); ++i) out[i].setString(values[i]);
+  }
+
+ private:
+  capnp::List<capnp::json::Value::Field>::Builder fields_;
+  unsigned next_ = 0;
+};
+
+void write_side(JsonBuilder out, const ReportDiff::Side& side) {
+  ObjectWriter object(out, 3);
+  object.text("path", side.path);
+  object.text("tape", side.tape);
+  object.number("events", MetricValue(side.events));
+}
+
+void write_metric(JsonBuilder out, const MetricRow& row) {
+  ObjectWriter object(out, 4);
+  object.text("unit", schema::unit_name(row.unit));
+  object.number("base", row.base);
+  object.number("new", row.now);
+  std::optional<MetricValue> percent;
+  if (row.base && row.now) percent = percent_change(*row.base, *row.now);
+  object.number("changePercent", percent);
+}
+
+void write_run(JsonBuilder out, const RunDiff& run) {
+  ObjectWriter object(out, 3);
+  object.text("label", run.label);
+  object.strings("notes", run.notes);
+  ObjectWriter metrics(object.add("metrics"), run.rows.size());
+  for (const MetricRow& row : run.rows) write_metric(metrics.add(row.name), row);
+}
+
+const char* state_name(GateState state) {
+  switch (state) {
+    case GateState::kPassed:
+      return "passed";
+    case GateState::kFailed:
+      return "failed";
+    case GateState::kSkipped:
+      break;
+  }
+  return "skipped";
+}
+
+void write_gate(JsonBuilder out, const GateOutcome& gate) {
+  ObjectWriter object(out, 7);
+  object.text("expression", gate.expression);
+  object.text("run", gate.run);
+  object.text("state", state_name(gate.state));
+  object.number("base", gate.base);
+  object.number("new", gate.now);
+  std::optional<MetricValue> limit;
+  if (gate.limit) limit = static_cast<double>(*gate.limit);
+  object.number("limit", limit);
+  object.text("detail", gate.detail);
+}
+
+template <typename Item, typename Write>
+void write_array(JsonBuilder out, const std::vector<Item>& items, Write&& write) {
+  auto array = out.initArray(static_cast<unsigned>(items.size()));
+  for (unsigned i = 0; i < array.size(); ++i) write(array[i], items[i]);
+}
+
+void write_diff(JsonBuilder out, const ReportDiff& diff) {
+  ObjectWriter object(out, 8);
+  object.number("version", kDiffVersion);
+  write_side(object.add("base"), diff.base);
+  write_side(object.add("new"), diff.now);
+  object.strings("notes", diff.notes);
+  write_array(object.add("runs"), diff.runs, write_run);
+  write_array(object.add("gates"), diff.gates, write_gate);
+  object.add("failed").setBoolean(diff.failed);
+  object.text("verdict", diff.verdict());
+}
+
+}  // namespace
+
+schema::Result<std::string> to_json(const ReportDiff& diff) {
+  return schema::guard_kj(schema::ErrorCode::kDamaged, "cannot write the diff as JSON",
+                          [&]() -> schema::Result<std::string> {
+                            capnp::MallocMessageBuilder message;
+                            const auto root = message.initRoot<capnp::JsonValue>();
+                            write_diff(root, diff);
+                            capnp::JsonCodec codec;
+                            codec.setPrettyPrint(true);
+                            const kj::String json = codec.encodeRaw(root.asReader());
+                            return schema::valid_utf8({json.begin(), json.size()}) + "\n";
+                          });
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,75 @@
+// JUnit XML, the common subset that CI servers show: one test suite, a test case for each gate and
+// run, <failure> and <skipped> with a message.
+#include <algorithm>
+
+#include "replayer/report/diff_format.h"
+
+namespace heaptape::replayer {
+namespace {
+
+std::string attribute(const char* name, std::string_view value) {
+  return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
+}
+
+std::string count_attribute(const ReportDiff& diff, const char* name, GateState state) {
+  return attribute(name,
+                   std::to_string(std::ranges::count(diff.gates, state, &GateOutcome::state)));
+}
+
+std::string test_case(const GateOutcome& gate) {
+  std::string text =
+      "  <testcase" + attribute("classname", gate.run) + attribute("name", gate.expression);
+  if (gate.state == GateState::kPassed) return text + "/>\n";
+  const char* element = gate.state == GateState::kFailed ? "failure" : "skipped";
+  return text + ">\n    <" + element + attribute("message", gate.detail) + "/>\n  </testcase>\n";
+}
+
+// What a reader of the test log should know, one sentence a line.
+std::string log_text(const ReportDiff& diff) {
+  std::string text;
+  for (const std::string& note : diff.notes) text += "note: " + note + "\n";
+  for (const RunDiff& run : diff.runs) {
+    for (const std::string& note : run.notes) text += "note: run " + run.label + ": " + note + "\n";
+  }
+  return text + diff.verdict() + "\n";
+}
+
+}  // namespace
+
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string to_junit(const ReportDiff& diff) {
+  std::string text =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite" +
+      attribute("name", "heaptape diff") + attribute("tests", std::to_string(diff.gates.size())) +
+      count_attribute(diff, "failures", GateState::kFailed) + attribute("errors", "0") +
+      count_attribute(diff, "skipped", GateState::kSkipped) + ">\n";
+  for (const GateOutcome& gate : diff.gates) text += test_case(gate);
+  return text + "  <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n</testsuite>\n";
+}
+
+}  // namespace heaptape::replayer

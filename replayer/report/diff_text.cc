@@ -1,0 +1,143 @@
+// The formats for people: text and Markdown.
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "replayer/report/diff_format.h"
+#include "replayer/report/number_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using Cells = std::array<std::string, 5>;
+
+const Cells kHeadings = {"metric", "base", "new", "change", "%"};
+
+Cells cells_of(const MetricRow& row) {
+  return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
+          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
+}
+
+std::vector<Cells> table_of(const RunDiff& run) {
+  std::vector<Cells> table = {kHeadings};
+  for (const MetricRow& row : run.rows) {
+    if (row.in_table) table.push_back(cells_of(row));
+  }
+  return table;
+}
+
+const char* state_text(GateState state) {
+  switch (state) {
+    case GateState::kPassed:
+      return "PASS";
+    case GateState::kFailed:
+      return "FAIL";
+    case GateState::kSkipped:
+      break;
+  }
+  return "SKIP";
+}
+
+std::string side_text(const ReportDiff::Side& side) {
+  return side.path + "  (tape " + side.tape + ", " + grouped(side.events) + " events)";
+}
+
+// The first column stands left, the numbers right.
+std::string aligned(const std::vector<Cells>& table) {
+  std::array<size_t, 5> widths{};
+  for (const Cells& cells : table) {
+    for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  }
+  std::string text;
+  for (const Cells& cells : table) {
+    text += "  " + cells[0] + std::string(widths[0] - cells[0].size(), ' ');
+    for (size_t i = 1; i < cells.size(); ++i) {
+      text += "  " + std::string(widths[i] - cells[i].size(), ' ') + cells[i];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string markdown_row(const Cells& cells) {
+  std::string text = "|";
+  for (const std::string& cell : cells) text += " " + markdown_escaped(cell) + " |";
+  return text + "\n";
+}
+
+std::string markdown_table(const std::vector<Cells>& table) {
+  std::string text = markdown_row(table.front()) + "|:--|--:|--:|--:|--:|\n";
+  for (size_t i = 1; i < table.size(); ++i) text += markdown_row(table[i]);
+  return text;
+}
+
+std::string markdown_gates(const ReportDiff& diff) {
+  if (diff.gates.empty()) return "";
+  std::string text = "\n| gate | run | result | values |\n|:--|:--|:--|:--|\n";
+  for (const GateOutcome& gate : diff.gates) {
+    text += "| " + markdown_escaped(gate.expression) + " | " + markdown_escaped(gate.run) + " | " +
+            state_text(gate.state) + " | " + markdown_escaped(gate.detail) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string markdown_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @: no mention of a user on a forge
+      escaped += "&#" + std::to_string(int{c}) + ";";
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]|#~!$").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string to_text(const ReportDiff& diff) {
+  std::string text = "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
+  for (const std::string& note : diff.notes) text += "note: " + note + "\n";
+  for (const RunDiff& run : diff.runs) {
+    text += "\nrun " + run.label + "\n";
+    for (const std::string& note : run.notes) text += "  note: " + note + "\n";
+    text += aligned(table_of(run));
+  }
+  if (!diff.gates.empty()) text += "\n";
+  for (const GateOutcome& gate : diff.gates) {
+    text += std::string(state_text(gate.state)) + "  " + gate.expression + "  [" + gate.run +
+            "]  " + gate.detail + "\n";
+  }
+  return text + "\n" + diff.verdict() + "\n";
+}
+
+std::string to_markdown(const ReportDiff& diff) {
+  std::string text = "**heaptape diff: " + markdown_escaped(diff.verdict()) +
+                     "**\n\n- base: " + markdown_escaped(side_text(diff.base)) +
+                     "\n- new: " + markdown_escaped(side_text(diff.now)) + "\n";
+  for (const std::string& note : diff.notes) text += "- note: " + markdown_escaped(note) + "\n";
+  text += markdown_gates(diff);
+  for (const RunDiff& run : diff.runs) {
+    text += "\n#### " + markdown_escaped(run.label) + "\n\n";
+    for (const std::string& note : run.notes) text += "Note: " + markdown_escaped(note) + "\n\n";
+    text += markdown_table(table_of(run));
+  }
+  return text;
+}
+
+schema::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format) {
+  switch (format) {
+    case DiffFormat::kText:
+      return to_text(diff);
+    case DiffFormat::kMarkdown:
+      return to_markdown(diff);
+    case DiffFormat::kJson:
+      return to_json(diff);
+    case DiffFormat::kJunit:
+      break;
+  }
+  return to_junit(diff);
+}
+
+}  // namespace heaptape::replayer

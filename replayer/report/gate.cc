@@ -1,0 +1,84 @@
+#include "replayer/report/gate.h"
+
+#include <cmath>
+#include <limits>
+
+#include "replayer/report/number_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::MetricValue;
+
+bool holds(long double left, GateOp op, long double right) {
+  switch (op) {
+    case GateOp::kGreater:
+      return left > right;
+    case GateOp::kGreaterOrEqual:
+      return left >= right;
+    case GateOp::kLess:
+      return left < right;
+    case GateOp::kLessOrEqual:
+      return left <= right;
+    case GateOp::kEqual:
+      return left == right;
+    case GateOp::kNotEqual:
+      return left != right;
+  }
+  return true;
+}
+
+// What the new figure is compared with; nothing for a percentage of 0.
+std::optional<long double> limit_of(const Gate& gate, const std::optional<MetricValue>& base) {
+  if (gate.kind == GateKind::kAbsolute) return gate.value;
+  const long double from = schema::number_of(*base);
+  if (gate.kind == GateKind::kChange) return from + gate.value;
+  if (from == 0) return std::nullopt;
+  return from + std::fabs(from) * gate.value / 100;
+}
+
+bool is_broken(const Gate& gate, const MetricValue& now, const std::optional<long double>& limit) {
+  const long double number = schema::number_of(now);
+  if (!limit) {
+    const long double change = number == 0 ? 0 : std::numeric_limits<long double>::infinity();
+    return holds(std::copysign(change, number), gate.op, gate.value);
+  }
+  // A double is compared with what the limit is as a double: 0.3 == 0.3.
+  const bool exact = schema::is_integer(now);
+  return holds(number, gate.op, exact ? *limit : static_cast<double>(*limit));
+}
+
+std::string describe(const GateOutcome& outcome) {
+  std::string text = "new " + exact_text(outcome.now, outcome.unit);
+  if (outcome.limit) text += ", limit " + exact_text(*outcome.limit, outcome.unit);
+  if (outcome.base) text += ", base " + exact_text(outcome.base, outcome.unit);
+  return text;
+}
+
+}  // namespace
+
+GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
+                     const schema::RunFigures& now) {
+  GateOutcome outcome;
+  outcome.expression = gate.expression;
+  outcome.run = now.label;
+  outcome.unit = schema::metric_unit(gate.metric);
+  outcome.base = base.metric(gate.metric);
+  outcome.now = now.metric(gate.metric);
+  const bool needs_base = gate.kind != GateKind::kAbsolute;
+  if (!outcome.base && !outcome.now) {
+    outcome.detail = "this run has no " + gate.metric;
+  } else if (!outcome.now || (needs_base && !outcome.base)) {
+    outcome.state = GateState::kFailed;
+    outcome.detail =
+        "the " + std::string(outcome.now ? "base" : "new") + " run has no " + gate.metric;
+  } else {
+    outcome.limit = limit_of(gate, outcome.base);
+    const bool failed = is_broken(gate, *outcome.now, outcome.limit);
+    outcome.state = failed ? GateState::kFailed : GateState::kPassed;
+    outcome.detail = describe(outcome);
+  }
+  return outcome;
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,71 @@
+// Gates of `heaptape diff`: --fail-if METRIC OP VALUE. A gate states what must not happen.
+//
+//   peak.committedBytes > 64MiB     fails when the new report's figure is over 64 MiB
+//   peak.committedBytes > +5%       ... is over base * 1.05
+//   end.holes.bytes > +64MiB        ... is over base + 64 MiB
+//   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
+//
+// A sign makes VALUE a change against the base. A base of 0 has no percentages: no change from it
+// is 0 %, and any increase from it exceeds every percentage.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schema/report_metrics.h"
+#include "schema/result.h"
+
+namespace heaptape::replayer {
+
+enum class GateOp : uint8_t {
+  kGreater,
+  kGreaterOrEqual,
+  kLess,
+  kLessOrEqual,
+  kEqual,
+  kNotEqual,
+};
+
+enum class GateKind : uint8_t {
+  kAbsolute,  // value
+  kChange,    // base + value
+  kPercent,   // base + |base| * value / 100
+};
+
+struct Gate {
+  std::string expression;  // as the user wrote it, without the blanks around it; printable ASCII
+  std::string metric;
+  GateOp op = GateOp::kGreater;
+  GateKind kind = GateKind::kAbsolute;
+  long double value = 0;  // holds every 64-bit integer
+};
+
+// Blanks may stand around each part, so none in the name of a counter. Units: B KiB MiB GiB TiB, KB
+// MB GB TB and k M G (of 1000). Fails with kUsage and one sentence that quotes the expression and
+// names the column, from 1.
+schema::Result<Gate> parse_gate(std::string_view expression);
+
+enum class GateState : uint8_t {
+  kPassed,
+  kFailed,
+  kSkipped,  // neither run has the metric
+};
+
+struct GateOutcome {
+  std::string expression;
+  std::string run;  // label
+  schema::MetricUnit unit = schema::MetricUnit::kCount;
+  GateState state = GateState::kSkipped;
+  std::optional<schema::MetricValue> base;
+  std::optional<schema::MetricValue> now;
+  std::optional<long double> limit;  // what `now` was compared with, if that is a number
+  std::string detail;                // for people: the values, or why there was no comparison
+};
+
+// A figure that only one side has and the gate needs from both fails: a gate that cannot tell does
+// not pass.
+GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
+                     const schema::RunFigures& now);
+
+}  // namespace heaptape::replayer

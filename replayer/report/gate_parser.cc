@@ -1,0 +1,178 @@
+// The grammar of --fail-if; see gate.h.
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replayer/report/gate.h"
+#include "replayer/report/near_names.h"
+#include "schema/display_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+using schema::Status;
+
+constexpr const char* kExpectedUnit =
+    "% or one of the units B KiB MiB GiB TiB KB MB GB TB k M G, or the end";
+
+// Two characters come before one, so that ">=" is not read as ">".
+constexpr std::pair<std::string_view, GateOp> kOps[] = {
+    {">=", GateOp::kGreaterOrEqual}, {"<=", GateOp::kLessOrEqual}, {"==", GateOp::kEqual},
+    {"!=", GateOp::kNotEqual},       {">", GateOp::kGreater},      {"<", GateOp::kLess},
+};
+
+struct Unit {
+  std::string_view name;
+  long double factor;
+  bool is_bytes;
+};
+
+constexpr Unit kUnits[] = {
+    {"B", 1, true},         {"KiB", 0x1p10L, true}, {"MiB", 0x1p20L, true}, {"GiB", 0x1p30L, true},
+    {"TiB", 0x1p40L, true}, {"KB", 1e3L, true},     {"kB", 1e3L, true},     {"MB", 1e6L, true},
+    {"GB", 1e9L, true},     {"TB", 1e12L, true},    {"k", 1e3L, false},     {"M", 1e6L, false},
+    {"G", 1e9L, false},
+};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+// What may stand in a name. Counters are named by allocators, so more than the metrics need.
+bool is_name_character(char c) {
+  return c > ' ' && c < 0x7f && std::string_view("<>=!").find(c) == std::string_view::npos;
+}
+
+std::string join(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+class GateParser {
+ public:
+  explicit GateParser(std::string_view text) : text_(text) {}
+
+  Result<Gate> parse() {
+    HEAPTAPE_RETURN_IF_ERROR(parse_metric());
+    HEAPTAPE_RETURN_IF_ERROR(parse_op());
+    HEAPTAPE_RETURN_IF_ERROR(parse_number());
+    HEAPTAPE_RETURN_IF_ERROR(parse_unit());
+    gate_.expression = trimmed();
+    return gate_;
+  }
+
+ private:
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size()); }
+  std::string_view rest() const { return text_.substr(at_); }
+
+  // The longest piece from here on whose characters all satisfy `belongs`.
+  template <typename Belongs>
+  std::string_view take_while(Belongs&& belongs) {
+    const size_t start = at_;
+    while (at_ < text_.size() && belongs(text_[at_])) ++at_;
+    return text_.substr(start, at_ - start);
+  }
+
+  Error wrong(size_t at, const std::string& what) const {
+    return {ErrorCode::kUsage,
+            "cannot read the gate '" + schema::display_text(std::string(text_)) + "': column " +
+                std::to_string(at + 1) + ": " + what,
+            std::nullopt};
+  }
+  Error expected(const std::string& what) const { return wrong(at_, "expected " + what); }
+
+  std::string trimmed() const {
+    const size_t first = text_.find_first_not_of(" \t");
+    const size_t last = text_.find_last_not_of(" \t");
+    return std::string(text_.substr(first, last - first + 1));
+  }
+
+  Status parse_metric() {
+    skip_blanks();
+    const size_t start = at_;
+    gate_.metric = take_while(is_name_character);
+    if (gate_.metric.empty()) return expected("a metric, such as peak.committedBytes");
+    if (schema::is_metric_name(gate_.metric)) return {};
+    const std::vector<std::string> near = near_names(gate_.metric, schema::metric_names());
+    return wrong(start, "there is no metric '" + gate_.metric + "'" +
+                            (near.empty() ? "" : "; did you mean " + join(near) + "?") +
+                            " (the metrics are: " + join(schema::metric_names()) +
+                            ", and counters.NAME for a counter of the allocator)");
+  }
+
+  Status parse_op() {
+    skip_blanks();
+    for (const auto& [name, op] : kOps) {
+      if (!rest().starts_with(name)) continue;
+      gate_.op = op;
+      at_ += name.size();
+      return {};
+    }
+    return expected("one of > >= < <= == !=");
+  }
+
+  Status parse_number() {
+    skip_blanks();
+    char sign = 0;
+    if (rest().starts_with('+') || rest().starts_with('-')) sign = text_[at_++];
+    if (sign != 0) gate_.kind = GateKind::kChange;
+    skip_blanks();
+    const bool has_digit = rest().starts_with('.') ? rest().size() > 1 && is_digit(rest()[1])
+                                                   : !rest().empty() && is_digit(rest()[0]);
+    if (!has_digit) return expected("a number, such as 64MiB, 0.25 or +5%");
+    const char* end = text_.data() + text_.size();
+    const auto [stop, error] = std::from_chars(text_.data() + at_, end, gate_.value);
+    if (error != std::errc()) return wrong(at_, "expected a number of a usual size");
+    at_ = static_cast<size_t>(stop - text_.data());
+    if (sign == '-') gate_.value = -gate_.value;
+    return {};
+  }
+
+  Status parse_unit() {
+    skip_blanks();
+    const size_t start = at_;
+    if (rest().starts_with('%')) {
+      if (gate_.kind != GateKind::kChange) {
+        return expected("no %: a percentage is a change and has a sign, such as +5%");
+      }
+      gate_.kind = GateKind::kPercent;
+      ++at_;
+    } else if (const std::string_view name = take_while(is_letter); !name.empty()) {
+      const Unit* unit = std::ranges::find(kUnits, name, &Unit::name);
+      if (unit == std::end(kUnits)) return wrong(start, std::string("expected ") + kExpectedUnit);
+      if (unit->is_bytes && !may_be_bytes()) {
+        return wrong(start, "expected no unit of bytes: " + gate_.metric + " is not in bytes");
+      }
+      gate_.value *= unit->factor;
+    }
+    skip_blanks();
+    if (at_ == text_.size()) return {};
+    return at_ == start ? expected(kExpectedUnit) : expected("nothing more");
+  }
+
+  // What a counter counts only its allocator knows.
+  bool may_be_bytes() const {
+    return gate_.metric.starts_with(schema::kCounterPrefix) ||
+           schema::metric_unit(gate_.metric) == schema::MetricUnit::kBytes;
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  Gate gate_;
+};
+
+}  // namespace
+
+Result<Gate> parse_gate(std::string_view expression) {
+  return GateParser(expression).parse();
+}
+
+}  // namespace heaptape::replayer
