@@ -1,0 +1,214 @@
+#include "replayer/heap_map/heap_map.h"
+
+#include <algorithm>
+
+namespace heaptape::replayer {
+
+namespace {
+
+// Far below schema::kAddressLimit, so that no search begins beyond what an EdgeBitmap holds.
+constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
+
+bool covers(AddressRange outer, AddressRange inner) {
+  return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+// Empty if there is none.
+AddressRange common_part(AddressRange a, AddressRange b) {
+  const uint64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+}  // namespace
+
+HeapMap::HeapMap(int granule_log2, uint64_t min_hole_bytes)
+    : granule_log2_(granule_log2),
+      min_hole_bytes_(std::max<uint64_t>(min_hole_bytes, 1)),
+      edges_(granule_log2),
+      ledger_(granule_log2, min_hole_bytes) {}
+
+void HeapMap::commit(AddressRange range) {
+  range = whole_granules(range);
+  if (range.begin >= range.end || covers(regions_.find(range.begin), range)) return;
+  rework(range, [&] { regions_.commit(range); });
+}
+
+void HeapMap::decommit(AddressRange range) {
+  range = whole_granules(range);
+  if (range.begin >= range.end) return;
+  rework(range, [&] { regions_.decommit(range); });
+}
+
+void HeapMap::place(uint64_t address, uint64_t usable_bytes) {
+  const Block block = block_at(address, usable_bytes);
+  const AddressRange region = regions_.find(edges_.address_of(block.start));
+  if (edges_.address_of(block.end) <= region.end) [[likely]] {
+    if (const auto around = edges_.insert_block(block.start, block.end)) [[likely]] {
+      account_block(region, block, *around, 1);
+      return;
+    }
+  }
+  const bool overlaps = edges_.find_from(block.start) <= block.end;
+  rework(window_around(block, overlaps), [&] {
+    edges_.insert(block.start);
+    edges_.insert(block.end);
+  });
+}
+
+void HeapMap::remove(uint64_t address, uint64_t usable_bytes) {
+  const Block block = block_at(address, usable_bytes);
+  const AddressRange region = regions_.find(edges_.address_of(block.start));
+  if (edges_.address_of(block.end) <= region.end) [[likely]] {
+    if (const auto around = edges_.erase_block(block.start, block.end)) [[likely]] {
+      account_block(region, block, *around, -1);
+      return;
+    }
+  }
+  rework(window_around(block, !is_whole(block)), [&] {
+    edges_.erase(block.start);
+    edges_.erase(block.end);
+  });
+}
+
+void HeapMap::resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes) {
+  const Block old_block = block_at(address, old_usable_bytes);
+  const Edge new_end = block_at(address, new_usable_bytes).end;
+  if (old_block.end == new_end) return;
+  const Block both = {old_block.start, std::max(old_block.end, new_end)};
+  const AddressRange region = regions_.find(edges_.address_of(both.start));
+  if (edges_.address_of(both.end) <= region.end) [[likely]] {
+    if (const auto after = edges_.move_end(old_block.end, new_end)) [[likely]] {
+      account(region, gap_in(region, old_block.end, *after), -1);
+      account(region, gap_in(region, new_end, *after), 1);
+      return;
+    }
+  }
+  const bool overlaps = !is_whole(old_block) || edges_.find_from(old_block.end + 1) <= new_end;
+  rework(window_around(both, overlaps), [&] {
+    edges_.erase(old_block.end);
+    edges_.insert(new_end);
+  });
+}
+
+HoleStats HeapMap::holes() const {
+  HoleStats stats = ledger_.snapshot();
+  stats.top_bytes = top_bytes_;
+  return stats;
+}
+
+uint64_t HeapMap::absent_hole_bytes(std::span<const AddressRange> absent) const {
+  uint64_t bytes = 0;
+  for (const AddressRange range : absent) {
+    for_each_gap(range, [&](AddressRange region, AddressRange gap) {
+      if (is_hole(region, gap)) bytes += common_part(gap, range).bytes();
+    });
+  }
+  return bytes;
+}
+
+std::vector<AddressRange> HeapMap::scan_holes() const {
+  std::vector<AddressRange> holes;
+  const std::vector<AddressRange> regions = regions_.ranges();
+  auto region = regions.begin();
+  Edge last = kBeforeAllEdges;
+  const auto visit = [&](Edge edge) {
+    const AddressRange between = {edges_.address_of(last), edges_.address_of(edge)};
+    const bool is_free = is_free_between(last, edge);
+    last = edge;
+    while (region != regions.end() && region->end <= between.begin) ++region;
+    for (auto it = region; is_free && it != regions.end() && it->begin < between.end; ++it) {
+      const AddressRange gap = common_part(between, *it);
+      if (is_hole(*it, gap)) holes.push_back(gap);
+    }
+  };
+  edges_.scan(visit);
+  visit(kAfterAllEdges);
+  return holes;
+}
+
+inline HeapMap::Block HeapMap::block_at(uint64_t address, uint64_t usable_bytes) const {
+  const uint64_t begin = std::min(address, kUserSpaceEnd - 1);
+  const uint64_t bytes = std::clamp<uint64_t>(usable_bytes, 1, kUserSpaceEnd - begin);
+  return {edges_.start_at(begin), edges_.start_at(begin + bytes - 1) + 1};
+}
+
+AddressRange HeapMap::whole_granules(AddressRange range) const {
+  const uint64_t mask = (uint64_t{1} << granule_log2_) - 1;
+  return {std::min(range.begin, kUserSpaceEnd) & ~mask,
+          (std::min(range.end, kUserSpaceEnd) + mask) & ~mask};
+}
+
+bool HeapMap::is_whole(Block block) const {
+  return edges_.contains(block.start) && edges_.find_from(block.start + 1) == block.end;
+}
+
+inline AddressRange HeapMap::gap_in(AddressRange region, Edge before, Edge after) const {
+  return common_part({edges_.address_of(before), edges_.address_of(after)}, region);
+}
+
+bool HeapMap::is_hole(AddressRange region, AddressRange gap) const {
+  return gap.bytes() >= min_hole_bytes_ && gap_kind(region, gap) == GapKind::kInner;
+}
+
+void HeapMap::account(AddressRange region, AddressRange gap, int sign) {
+  switch (gap_kind(region, gap)) {
+    case GapKind::kTop:
+      top_bytes_ += sign > 0 ? gap.bytes() : -gap.bytes();
+      break;
+    case GapKind::kInner:
+      ledger_.note(gap.bytes(), sign);
+      break;
+    case GapKind::kHeader:
+      break;
+  }
+}
+
+inline void HeapMap::account_block(AddressRange region, Block block, EdgeBitmap::Gap around,
+                                   int sign) {
+  const AddressRange whole = gap_in(region, around.before, around.after);
+  const AddressRange left = {whole.begin, edges_.address_of(block.start)};
+  const AddressRange right = {edges_.address_of(block.end), whole.end};
+  if (whole.begin != region.begin && whole.end != region.end) [[likely]] {
+    ledger_.note_split(whole.bytes(), left.bytes(), right.bytes(), sign);
+    return;
+  }
+  account(region, whole, -sign);
+  account(region, left, sign);
+  account(region, right, sign);
+}
+
+template <typename Visit>
+void HeapMap::for_each_gap(AddressRange window, Visit visit) const {
+  regions_.for_each_touching(window, [&](AddressRange region) {
+    const AddressRange part = common_part(window, region);
+    Edge before = edges_.find_before(edges_.start_at(part.begin));
+    while (edges_.address_of(before) <= part.end) {
+      const Edge after = edges_.find_from(before + 1);
+      const AddressRange gap = gap_in(region, before, after);
+      if (is_free_between(before, after) && gap.begin < gap.end) visit(region, gap);
+      before = after;
+    }
+  });
+}
+
+AddressRange HeapMap::window_around(Block block, bool overlaps) const {
+  const Edge before = edges_.find_before(block.start);
+  const Edge after = edges_.find_from(block.end + 1);
+  if (!overlaps && is_free_between(before, after)) {
+    return {edges_.address_of(block.start), edges_.address_of(block.end)};
+  }
+  return {edges_.address_of(before), edges_.address_of(after)};
+}
+
+template <typename Edit>
+void HeapMap::rework(AddressRange window, Edit edit) {
+  const auto account_all = [&](int sign) {
+    for_each_gap(window,
+                 [&](AddressRange region, AddressRange gap) { account(region, gap, sign); });
+  };
+  account_all(-1);
+  edit();
+  account_all(1);
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,94 @@
+// Where the holes of a heap are, kept exact through every event.
+//
+//   HeapMap map(4, 32);
+//   map.commit({0x10000, 0x14000});
+//   map.place(0x10010, 24);
+//   map.place(0x11000, 100);
+//   map.holes();  // one hole, 0x10030 to 0x11000; the rest of the region, from 0x11070, is its top
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replayer/heap_map/edge_bitmap.h"
+#include "replayer/heap_map/hole_ledger.h"
+#include "replayer/heap_map/hole_stats.h"
+#include "replayer/heap_map/region_set.h"
+
+namespace heaptape::replayer {
+
+// A block occupies every granule it touches, at least one. Blocks may lie outside all regions, or
+// partly: gaps are only counted inside regions, and counted right when regions come to cover blocks
+// or cease to.
+//
+// Caller's bugs, which make the numbers around the blocks concerned wrong and do no other harm:
+// blocks that overlap, and removing or resizing what was not placed just so. Blocks that share a
+// granule overlap too: their allocator needs a smaller granule.
+//
+// One thread. What lies beyond user space (1 << 56) counts as its last granule.
+class HeapMap {
+ public:
+  // A granule has 1 << granule_log2 bytes (3 to 6). A gap of less than min_hole_bytes is no hole.
+  HeapMap(int granule_log2, uint64_t min_hole_bytes);
+
+  // Ranges are widened to whole granules. RegionSet says what becomes of overlaps. The time it
+  // takes grows with the number of gaps in the range.
+  void commit(AddressRange range);
+  void decommit(AddressRange range);
+
+  void place(uint64_t address, uint64_t usable_bytes);
+  void remove(uint64_t address, uint64_t usable_bytes);
+  // The block stays where it is.
+  void resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
+
+  uint64_t committed_bytes() const { return regions_.committed_bytes(); }
+  // Ascending; no two touch.
+  std::vector<AddressRange> regions() const { return regions_.ranges(); }
+  HoleStats holes() const;
+
+  // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time it
+  // takes grows with the number of ranges, and of gaps in them.
+  uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
+
+  // Every hole, ascending, found by reading the whole map. Shares nothing with the accounts behind
+  // holes() but the definition of a hole.
+  std::vector<AddressRange> scan_holes() const;
+
+ private:
+  // The granules a block occupies, as its first and last edge.
+  struct Block {
+    Edge start;
+    Edge end;
+  };
+
+  Block block_at(uint64_t address, uint64_t usable_bytes) const;
+  AddressRange whole_granules(AddressRange range) const;
+  // Both edges are there, and none between them.
+  bool is_whole(Block block) const;
+  AddressRange gap_in(AddressRange region, Edge before, Edge after) const;
+  bool is_hole(AddressRange region, AddressRange gap) const;
+
+  // A gap came (sign 1) or went (-1).
+  void account(AddressRange region, AddressRange gap, int sign);
+  // A block inside `region` came or went.
+  void account_block(AddressRange region, Block block, EdgeBitmap::Gap around, int sign);
+  // The general way: accounts for the going of all gaps that touch `window`, calls edit(), and
+  // accounts for the gaps there are then. `edit` must change nothing outside.
+  template <typename Edit>
+  void rework(AddressRange window, Edit edit);
+  // Calls visit(region, gap) for every gap that touches `window`, ascending.
+  template <typename Visit>
+  void for_each_gap(AddressRange window, Visit visit) const;
+  // What an edit of the edges of `block` can change: its own range, unless blocks overlap there.
+  AddressRange window_around(Block block, bool overlaps) const;
+
+  int granule_log2_;
+  uint64_t min_hole_bytes_;
+  uint64_t top_bytes_ = 0;
+  EdgeBitmap edges_;
+  RegionSet regions_;
+  HoleLedger ledger_;
+};
+
+}  // namespace heaptape::replayer

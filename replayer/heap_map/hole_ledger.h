@@ -1,0 +1,62 @@
+// How many inner gaps there are of each size, so that hole statistics can be told at any moment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "replayer/heap_map/hole_stats.h"
+
+namespace heaptape::replayer {
+
+// Takes note of several gaps per event: for those below 64 KiB that is one increment each, and all
+// sums are left to snapshot(). Gaps too small to be holes may be noted or not: they show nowhere.
+// Sizes are multiples of the granule. One thread.
+class HoleLedger {
+ public:
+  // A gap of less than min_hole_bytes is no hole.
+  HoleLedger(int granule_log2, uint64_t min_hole_bytes);
+
+  // One gap of this size came into being (sign 1) or ceased to be (-1).
+  void note(uint64_t gap_bytes, int sign) {
+    if (gap_bytes < kLargeBytes) [[likely]] {
+      small_count(gap_bytes) += static_cast<uint64_t>(sign);
+    } else {
+      note_large(gap_bytes, sign);
+    }
+  }
+  // A block came to lie in a gap and left two, which may be empty (sign 1), or went away (-1).
+  void note_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, int sign) {
+    if (whole_bytes < kLargeBytes) [[likely]] {
+      small_count(whole_bytes) -= static_cast<uint64_t>(sign);
+      small_count(left_bytes) += static_cast<uint64_t>(sign);
+      small_count(right_bytes) += static_cast<uint64_t>(sign);
+    } else {
+      note_large_split(whole_bytes, left_bytes, right_bytes, sign);
+    }
+  }
+
+  // Everything but top_bytes. Reads an array of 4096 counts (8192 with 8-byte granules).
+  HoleStats snapshot() const;
+
+ private:
+  static constexpr uint64_t kLargeBytes = 64 << 10;
+
+  uint64_t& small_count(uint64_t gap_bytes) { return small_counts_[gap_bytes >> granule_log2_]; }
+  void note_large(uint64_t gap_bytes, int sign);
+  void note_large_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, int sign);
+  void add_large(uint64_t gap_bytes);
+  void remove_large(uint64_t gap_bytes);
+
+  int granule_log2_;
+  uint64_t min_hole_bytes_;
+  std::vector<uint64_t> small_counts_;  // by granules; of gaps too small to be holes, nonsense
+  std::array<HoleBucket, 64> large_histogram_{};
+  std::map<uint64_t, uint64_t> large_counts_;  // by bytes, without newest_large_
+  // The large gap that came last, 0 if it went. Blocks cut one after the other from one large gap
+  // change only this, not the map.
+  uint64_t newest_large_ = 0;
+};
+
+}  // namespace heaptape::replayer

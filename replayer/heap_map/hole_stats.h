@@ -1,0 +1,49 @@
+// What is known about the holes of a heap at one moment. docs/metrics.md defines each number.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "schema/event.h"
+
+namespace heaptape::replayer {
+
+using schema::AddressRange;
+
+struct HoleBucket {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+
+  bool operator==(const HoleBucket&) const = default;
+};
+
+struct HoleStats {
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  uint64_t largest = 0;      // bytes
+  uint64_t over_64_kib = 0;  // how many have at least 64 KiB
+  uint64_t over_1_mib = 0;
+  uint64_t over_8_mib = 0;
+  uint64_t top_bytes = 0;  // free ends of regions: not holes, not in any other number here
+  std::array<HoleBucket, 64> histogram{};  // [n]: holes of 1 << n bytes up to twice that
+
+  bool operator==(const HoleStats&) const = default;
+};
+
+// What a gap, a maximal free run within one region, can be.
+enum class GapKind {
+  kTop,     // reaches the end of the region: what the allocator has not used yet
+  kHeader,  // at the beginning, and short: the allocator's own
+  kInner,   // a hole, unless it is too small for any block
+};
+
+inline constexpr uint64_t kMaxHeaderBytes = 4095;
+
+constexpr GapKind gap_kind(AddressRange region, AddressRange gap) {
+  if (gap.end == region.end) return GapKind::kTop;
+  if (gap.begin == region.begin && gap.bytes() <= kMaxHeaderBytes) return GapKind::kHeader;
+  return GapKind::kInner;
+}
+
+}  // namespace heaptape::replayer
