@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/replay_op.h"
 #include "schema/event.h"
 #include "schema/result.h"
 
@@ -20,46 +21,12 @@ using schema::AddressRange;
 using schema::Result;
 using schema::Status;
 
-// A recorded call reduced to what an allocator has to do. operator new is malloc (aligned:
-// aligned_alloc), delete is free, realloc(NULL, n) is malloc, realloc(p, 0) that freed is free.
-enum class ReplayKind : uint8_t {
-  kNothing,  // nothing to replay: the call failed when it was recorded, or freed an unknown block
-  kMalloc,
-  kCalloc,
-  kMemalign,
-  kAlignedAlloc,
-  kPosixMemalign,
-  kValloc,
-  kPvalloc,
-  kRealloc,
-  kFree,
-  kFreeNull,
-};
-
-struct ReplayOp {
-  ReplayKind kind = ReplayKind::kNothing;
-  uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
-  uint16_t thread = 0;
-  uint32_t slot = 0;  // dense, reused after a free; realloc keeps its block's slot
-  uint64_t size = 0;  // requested bytes
-};
-static_assert(sizeof(ReplayOp) == 16, "shared with the worker; four to a cache line");
-
-// Where a block is. address 0: the op placed none (a free), or the allocator had no room.
-struct Placement {
-  uint64_t address = 0;
-  uint64_t usable_bytes = 0;  // at least the requested size
-
-  bool operator==(const Placement&) const = default;
-};
-static_assert(sizeof(Placement) == 16, "shared with the worker");
-
 // Consecutive events, one op each. Nothing here is owned; it stays valid until collect().
 struct ReplayBatch {
   uint64_t first_event = 0;  // calls before ops[0]
   uint32_t slot_limit = 0;   // every slot so far is below
   std::span<const ReplayOp> ops;
-  std::span<const Placement> recorded;             // what the recorded run had, one per op
+  std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
   std::span<const schema::ProcessSample> samples;  // taken during these events
 };
 
@@ -99,7 +66,18 @@ struct Counter {
   uint64_t value = 0;
 };
 
+// How long single calls took, over those that were timed.
+struct LatencySummary {
+  ReplayKind kind = ReplayKind::kMalloc;
+  uint64_t samples = 0;
+  uint64_t p50_ns = 0;
+  uint64_t p99_ns = 0;
+  uint64_t p999_ns = 0;
+  uint64_t max_ns = 0;
+};
+
 struct BackendTraits {
+  bool places_blocks = true;     // false (noop): placements say nothing, there is no memory to map
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
@@ -122,6 +100,8 @@ class Backend {
   // Between batches only. `regions` is the committed memory, ascending.
   virtual Result<Residency> residency(std::span<const AddressRange> regions) = 0;
   virtual std::vector<Counter> counters() = 0;
+  // Empty where time means nothing.
+  virtual std::vector<LatencySummary> latencies() const { return {}; }
 };
 
 }  // namespace heaptape::allocators

@@ -1,13 +1,205 @@
-#include <cstring>
+// The command line. CLI11 stays in this file; every command is a function with plain options. This
+// is also the only place that knows the recorder and the replayer both.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <string>
+
 #include "recorder/record_command.h"
+#include "replayer/commands/command_io.h"
+#include "replayer/commands/diff_command.h"
+#include "replayer/commands/replay_command.h"
+#include "replayer/commands/tape_commands.h"
+#include "schema/version.h"
+
+namespace {
+
+using heaptape::recorder::Follow;
+using heaptape::recorder::OnFull;
+using heaptape::recorder::RecordOptions;
+using heaptape::replayer::DiffFormat;
+using heaptape::replayer::DiffOptions;
+using heaptape::replayer::DumpOptions;
+using heaptape::replayer::ReplayCommandOptions;
+using heaptape::schema::TextFormat;
+namespace allocators = heaptape::allocators;
+namespace replayer = heaptape::replayer;
+
+// Runs the command that was chosen and returns its exit code.
+using Action = std::function<int()>;
+
+template <typename Value>
+CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value,
+                        const std::map<std::string, Value>& choices, const std::string& help) {
+  std::string names;
+  for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
+  return command->add_option(name, value, help)
+      ->transform(CLI::CheckedTransformer(choices, CLI::ignore_case).description(""))
+      ->option_text(names);
+}
+
+void add_record(CLI::App& app, Action& action) {
+  auto options = std::make_shared<RecordOptions>();
+  CLI::App* command =
+      app.add_subcommand("record", "Run a command and record every call it makes to malloc");
+  command
+      ->add_option("-o,--output", options->tape_path,
+                   "the tape (default: NAME.tape for a program NAME)")
+      ->option_text("TAPE");
+  add_choice<Follow>(
+      command, "--follow", options->session.follow,
+      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
+      "children to record: none, those made by fork, or also what they execute (default all)");
+  add_choice<OnFull>(command, "--on-full", options->session.on_full,
+                     {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
+                     "when the recorder falls behind: let the program wait, or lose calls and "
+                     "count them (default block)");
+  command->add_option("command", options->command, "the command and its arguments, after --")
+      ->required()
+      ->option_text("CMD...");
+  command->positionals_at_end();
+  command->footer(
+      "Example: heaptape record -o run.tape -- ./server --flags\n"
+      "The exit status is that of the command. Children get tapes of their own;\n"
+      "TAPE.manifest.json lists them.");
+  command->callback([options, &action] {
+    action = [options] { return heaptape::recorder::run_record(*options); };
+  });
+}
+
+void add_tape_commands(CLI::App& app, Action& action) {
+  struct Options {
+    std::string tape;
+    std::string output;
+    bool json = false;
+    DumpOptions dump;
+  };
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* help, const char* example, auto run) {
+    CLI::App* command = app.add_subcommand(name, help);
+    command->add_option("tape", options->tape, "the tape")->required()->option_text("TAPE");
+    command->footer(std::string("Example: heaptape ") + example);
+    command->callback(
+        [options, run, &action] { action = [options, run] { return run(*options); }; });
+    return command;
+  };
+  add("info", "Say what a tape is of, and what its recorder noted", "info run.tape",
+      [](const Options& o) { return replayer::run_info(o.tape, std::cout, std::cerr); });
+  add("verify", "Read every byte; exit 1 if anything is damaged or was lost", "verify run.tape",
+      [](const Options& o) { return replayer::run_verify(o.tape, std::cout, std::cerr); });
+  add("recover", "Write what can be read of a damaged tape to a whole one",
+      "recover run.tape.partial -o run.tape",
+      [](const Options& o) {
+        return replayer::run_recover(o.tape, o.output, std::cout, std::cerr);
+      })
+      ->add_option("-o,--output", options->output, "the new tape")
+      ->required()
+      ->option_text("OUT");
+  add("stats", "Count the calls of a tape", "stats run.tape --json", [](const Options& o) {
+    return replayer::run_stats(o.tape, o.json, std::cout, std::cerr);
+  })->add_flag("--json", options->json, "as JSON");
+  CLI::App* dump = add("dump", "Write the events as text, one a line",
+                       "dump run.tape --from 1000 --to 1020", [](const Options& o) {
+                         DumpOptions dump_options = o.dump;
+                         dump_options.path = o.tape;
+                         return replayer::run_dump(dump_options, std::cout, std::cerr);
+                       });
+  dump->add_option("--from", options->dump.from, "number of the first call, from 1")
+      ->option_text("N");
+  dump->add_option("--to", options->dump.to, "number of the last call")->option_text("N");
+  add_choice<TextFormat>(dump, "--format", options->dump.format,
+                         {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
+                         "default text");
+}
+
+void add_replay(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReplayCommandOptions>();
+  auto threads = std::make_shared<std::string>("merged");
+  CLI::App* command = app.add_subcommand(
+      "replay", "Replay a tape on allocators and report what became of the memory");
+  command->add_option("tape", options->tape_path, "the tape")->required()->option_text("TAPE");
+  command
+      ->add_option(
+          "-a,--allocator", options->specs,
+          "[label=]ALLOCATOR [ENV=VALUE...], quoted; may be repeated; see `heaptape allocators`")
+      ->required()
+      ->option_text("SPEC...");
+  command->add_option("-o,--output", options->report_path, "write the report as JSON")
+      ->option_text("REPORT.json");
+  command->add_option("--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
+  command->add_option("--samples", options->replay.samples, "points on the timeline (default 256)")
+      ->check(CLI::Range(1u, 1'000'000u).description(""))
+      ->option_text("N");
+  command->add_option("--until", options->replay.until, "stop after this many calls")
+      ->option_text("N");
+  add_choice<allocators::Touch>(
+      command, "--touch", options->replay.touch,
+      {{"none", allocators::Touch::kNone},
+       {"page", allocators::Touch::kPage},
+       {"all", allocators::Touch::kAll}},
+      "what to write of each block: nothing, a byte a page, every byte (default page)");
+  command
+      ->add_option("--threads", *threads,
+                   "merged: one thread makes all calls, in the order of the tape")
+      ->check(CLI::IsMember({"merged"}).description(""))
+      ->option_text("merged");
+  command->footer(
+      "Example: heaptape replay run.tape -a recorded -a glibc -a 'nodecay=jemalloc "
+      "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
+  command->callback([options, &action] {
+    action = [options] { return replayer::run_replay(*options, std::cout, std::cerr); };
+  });
+  app.add_subcommand("allocators", "List the allocators that can be replayed on")
+      ->callback([&action] { action = [] { return replayer::run_allocators(std::cout); }; });
+}
+
+void add_diff(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
+  command->add_option("base", options->base_path, "the report to compare with")
+      ->required()
+      ->option_text("BASE.json");
+  command->add_option("new", options->new_path, "the report to judge")
+      ->required()
+      ->option_text("NEW.json");
+  command->add_option("--run", options->run, "compare only the run of this label")
+      ->option_text("LABEL");
+  command->add_option("--fail-if", options->fail_if, "METRIC OP VALUE; may be repeated")
+      ->option_text("EXPR...");
+  add_choice<DiffFormat>(command, "--format", options->format,
+                         {{"text", DiffFormat::kText},
+                          {"markdown", DiffFormat::kMarkdown},
+                          {"json", DiffFormat::kJson},
+                          {"junit", DiffFormat::kJunit}},
+                         "default text");
+  command->footer(
+      "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
+  command->callback([options, &action] {
+    action = [options] { return replayer::run_diff(*options, std::cout, std::cerr); };
+  });
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  heaptape::recorder::RecordOptions o;
-  int i = 2;
-  if (argc > 3 && !strcmp(argv[2], "-o")) {
-    o.tape_path = argv[3];
-    i = 4;
+  CLI::App app("Record every malloc call of a real run; replay it on any allocator.", "heaptape");
+  app.set_version_flag("--version", std::string("heaptape ") + heaptape::schema::kVersion);
+  app.require_subcommand(1);
+  app.footer("`heaptape COMMAND --help` has an example of each.");
+  Action action;
+  add_record(app, action);
+  add_tape_commands(app, action);
+  add_replay(app, action);
+  add_diff(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);  // --help, --version
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "heaptape: " << error.what() << "; see `heaptape --help`\n";
+    return replayer::kExitUnusable;
   }
-  if (i < argc && !strcmp(argv[i], "--")) ++i;
-  o.command.assign(argv + i, argv + argc);
-  return run_record(o);
+  return action();
 }

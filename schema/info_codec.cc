@@ -21,6 +21,11 @@ std::string as_string(capnp::Data::Reader data) {
 
 }  // namespace
 
+bool is_glibc(const std::string& library_path) {
+  const std::string name = library_path.substr(library_path.rfind('/') + 1);
+  return name == "libc.so.6" || name.starts_with("libc-2.");
+}
+
 const char* describe(EndReason reason) {
   switch (reason) {
     case EndReason::kExited:

@@ -68,7 +68,8 @@ struct End {
   cumulativeBytesLower @7 :UInt64;
   fragmentation @8 :Float64;
   temporaries @9 :UInt64;
-  holes @10 :Holes;
+  residentHoleBytes @10 :UInt64;
+  holes @11 :Holes;
 }
 
 struct Peak {
@@ -95,8 +96,7 @@ struct Holes {
   over1MiB @4 :UInt64;
   over8MiB @5 :UInt64;
   topBytes @6 :UInt64;
-  residentBytes @7 :UInt64;
-  histogram @8 :List(HoleBucket);
+  histogram @7 :List(HoleBucket);
 }
 
 struct HoleBucket {
@@ -152,4 +152,30 @@ struct Timeline {  # one entry per sample in each array
   holesOver1MiB @12 :List(UInt64);
   holesOver8MiB @13 :List(UInt64);
   topBytes @14 :List(UInt64);
+  residentHoleBytes @15 :List(UInt64);
+}
+
+# What `heaptape stats --json` writes.
+struct TapeStats {
+  version @0 :UInt32;
+  path @1 :Text;
+  events @2 :UInt64;
+  threads @3 :UInt64;
+  durationNs @4 :UInt64;
+  calls @5 :List(Calls);         # by entry point, those that were called
+  failedCalls @6 :UInt64;
+  nullFrees @7 :UInt64;
+  unknownFrees @8 :UInt64;
+  temporaries @9 :UInt64;
+  liveCount @10 :UInt64;         # at the end
+  liveBytes @11 :UInt64;
+  peakLiveCount @12 :PeakValue;
+  peakLiveBytes @13 :PeakValue;
+  cumulativeBytesUpper @14 :UInt64;
+  cumulativeBytesLower @15 :UInt64;
+
+  struct Calls {
+    op @0 :Text;
+    count @1 :UInt64;
+  }
 }

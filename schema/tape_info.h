@@ -7,6 +7,9 @@
 
 namespace heaptape::schema {
 
+// Whether the library at this path is glibc, whose malloc lays blocks out in a way that is known.
+bool is_glibc(const std::string& library_path);
+
 enum class StampClock : uint8_t { kTsc = 0, kCounter = 1 };
 
 struct TapeHeader {

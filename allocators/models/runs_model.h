@@ -52,7 +52,7 @@ class RunsModel {
   // no run has reached, and of a huge block. The original takes both as one state, too.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
-  static BackendTraits traits() { return {3, kTinyBytes, 0}; }
+  static BackendTraits traits() { return {true, 3, kTinyBytes, 0}; }
 
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);

@@ -70,6 +70,7 @@ struct Collector::Recorded {
   std::string tape_path;
   ProcessIdentity identity;
   int pidfd = -1;  // -1: we cannot see its end (another pid namespace)
+  bool is_glibc = false;
   size_t manifest_index = 0;
   uint64_t next_sample_ns = 0;
   uint64_t sample_every_ns = kFirstSampleNs;
@@ -191,6 +192,7 @@ void Collector::adopt_process(uint32_t index) {
   if ((slot.flags & kSlotForeignPids) == 0 || !forked) {
     recorded->pidfd = static_cast<int>(syscall(SYS_pidfd_open, slot.pid, 0));
   }
+  recorded->is_glibc = schema::is_glibc(header.allocator);
   recorded->manifest_index = recording_.manifest.processes.size();
   recording_.manifest.processes.emplace_back();
   processes_.emplace(index, std::move(recorded));
@@ -241,7 +243,8 @@ void Collector::sample_due(uint64_t now_ns) {
     if (recorded->next_sample_ns == 0) recorded->next_sample_ns = now_ns + kFirstSampleNs;
     if (now_ns < recorded->next_sample_ns) continue;
     const uint64_t begin_ns = monotonic_ns();
-    auto sample = sample_process(recorded->identity.pid, recorded->recorder.live_set());
+    auto sample =
+        sample_process(recorded->identity.pid, recorded->recorder.live_set(), recorded->is_glibc);
     const uint64_t end_ns = monotonic_ns();
     if (sample) recorded->recorder.add_sample(std::move(*sample), begin_ns);
     recorded->sample_every_ns =

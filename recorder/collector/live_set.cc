@@ -4,7 +4,9 @@
 
 namespace heaptape::recorder {
 
-bool LiveSet::any_in(schema::AddressRange range) const {
+constexpr uint64_t kPageBytes = 4096;
+
+bool LiveSet::any_in(schema::AddressRange range, bool skip_mapped_chunks) const {
   for (uint64_t at = range.begin; at < range.end;) {
     const uint64_t leaf_end = (at / schema::kLeafSpan + 1) * schema::kLeafSpan;
     const Leaf* leaf = tree_.find(at);
@@ -18,6 +20,7 @@ bool LiveSet::any_in(schema::AddressRange range) const {
     if (range.end - word_begin < kWordSpan) {
       word &= (uint64_t{1} << ((range.end - word_begin) >> kGranuleLog2)) - 1;
     }
+    if (skip_mapped_chunks && word_begin % kPageBytes == 0) word &= ~bit_of(word_begin + 16);
     if (word != 0) return true;
     at = std::min(word_begin + kWordSpan, leaf_end);
   }

@@ -24,8 +24,9 @@ class LiveSet {
     word &= ~bit_of(address);
     return was_there;
   }
-  // Whether some live block starts in the range.
-  bool any_in(schema::AddressRange range) const;
+  // Whether some live block starts in the range. With `skip_mapped_chunks`, blocks that start 16
+  // bytes into a page do not count: that is where glibc puts a block with a mapping of its own.
+  bool any_in(schema::AddressRange range, bool skip_mapped_chunks) const;
 
  private:
   static constexpr int kGranuleLog2 = 3;

@@ -63,7 +63,8 @@ std::vector<schema::AddressRange> parse_writable_anonymous(std::string_view maps
   return ranges;
 }
 
-std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live) {
+std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
+                                                    bool is_glibc) {
   const auto statm = schema::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
   const auto maps = schema::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
@@ -80,7 +81,7 @@ std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet&
         (resident_pages - shared_pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
   for (const auto& range : parse_writable_anonymous(*maps)) {
-    if (live.any_in(range)) sample.regions.push_back(range);
+    if (live.any_in(range, is_glibc)) sample.regions.push_back(range);
   }
   return sample;
 }

@@ -14,8 +14,11 @@ namespace heaptape::recorder {
 
 // Resident size and heap regions of the process; nothing when it is gone or not ours to look at.
 // The regions are its writable anonymous mappings that hold a live block: other mappings of the
-// kind (stacks, a garbage collector's own pages) are not malloc's. time_ns and event are left 0.
-std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live);
+// kind (stacks, a garbage collector's own pages) are not malloc's. Blocks of glibc that have a
+// mapping of their own do not count: the kernel shows such mappings merged with their neighbours,
+// and the tape tells their extent better. time_ns and event are left 0.
+std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
+                                                    bool is_glibc);
 
 // The writable anonymous mappings in the text of /proc/PID/maps, ascending.
 std::vector<schema::AddressRange> parse_writable_anonymous(std::string_view maps);

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 
 #include "recorder/ring/handshake.h"
+#include "schema/install_paths.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -109,25 +109,15 @@ void end_like(const TargetEnd& end) {
 }
 
 Result<std::string> find_preload_library() {
-  char self[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  if (length <= 0) return schema::os_error("cannot read /proc/self/exe", errno);
-  std::string path(self, static_cast<size_t>(length));
-  path.resize(path.rfind('/'));
-  path += "/../lib/heaptape/libheaptape-interposer.so";
-  char resolved[PATH_MAX];
-  if (realpath(path.c_str(), resolved) == nullptr) {
-    return Error{ErrorCode::kNotFound,
-                 "the preload library is missing: there is no '" + path + "'; reinstall heaptape",
-                 std::nullopt};
-  }
-  if (std::strpbrk(resolved, ": ") != nullptr) {
+  HEAPTAPE_ASSIGN_OR_RETURN(std::string path,
+                            schema::find_private_file("libheaptape-interposer.so"));
+  if (path.find_first_of(": ") != std::string::npos) {
     return Error{ErrorCode::kUsage,
-                 std::string("LD_PRELOAD cannot name '") + resolved +
+                 "LD_PRELOAD cannot name '" + path +
                      "', for its path has a colon or a blank; install heaptape somewhere else",
                  std::nullopt};
   }
-  return std::string(resolved);
+  return path;
 }
 
 }  // namespace heaptape::recorder

@@ -30,13 +30,13 @@ HeapMap::HeapMap(int granule_log2, uint64_t min_hole_bytes)
 void HeapMap::commit(AddressRange range) {
   range = whole_granules(range);
   if (range.begin >= range.end || covers(regions_.find(range.begin), range)) return;
-  rework(range, [&] { regions_.commit(range); });
+  rework(range, [&] { regions_.add(range); });
 }
 
 void HeapMap::decommit(AddressRange range) {
   range = whole_granules(range);
   if (range.begin >= range.end) return;
-  rework(range, [&] { regions_.decommit(range); });
+  rework(range, [&] { regions_.remove(range); });
 }
 
 void HeapMap::place(uint64_t address, uint64_t usable_bytes) {

@@ -14,7 +14,7 @@
 #include "replayer/heap_map/edge_bitmap.h"
 #include "replayer/heap_map/hole_ledger.h"
 #include "replayer/heap_map/hole_stats.h"
-#include "replayer/heap_map/region_set.h"
+#include "schema/region_set.h"
 
 namespace heaptape::replayer {
 
@@ -42,7 +42,7 @@ class HeapMap {
   // The block stays where it is.
   void resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
 
-  uint64_t committed_bytes() const { return regions_.committed_bytes(); }
+  uint64_t committed_bytes() const { return regions_.bytes(); }
   // Ascending; no two touch.
   std::vector<AddressRange> regions() const { return regions_.ranges(); }
   HoleStats holes() const;
@@ -87,7 +87,7 @@ class HeapMap {
   uint64_t min_hole_bytes_;
   uint64_t top_bytes_ = 0;
   EdgeBitmap edges_;
-  RegionSet regions_;
+  schema::RegionSet regions_;
   HoleLedger ledger_;
 };
 

@@ -28,7 +28,7 @@ void fill(wire::Holes::Builder holes, uint64_t count) {
   holes.setOver64KiB(12);
   holes.setOver1MiB(1);
   holes.setTopBytes(132096);
-  holes.setResidentBytes(count * 1024);
+
   auto buckets = holes.initHistogram(2);
   for (unsigned i = 0; i < buckets.size(); ++i) {
     buckets[i].setLog2Size(5 + i);
@@ -53,6 +53,7 @@ void fill(wire::End::Builder end) {
   end.setCumulativeBytesLower(9007199254740993);       // nor this: 2^53 + 1
   end.setFragmentation(0.375);
   end.setTemporaries(410000);
+  end.setResidentHoleBytes(9216000);
   fill(end.initHoles(), 9000);
 }
 

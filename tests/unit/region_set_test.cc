@@ -1,8 +1,8 @@
-#include "replayer/heap_map/region_set.h"
+#include "schema/region_set.h"
 
 #include <gtest/gtest.h>
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 namespace {
 
 using Ranges = std::vector<AddressRange>;
@@ -13,61 +13,61 @@ class RegionSetTest : public testing::Test {
 };
 
 TEST_F(RegionSetTest, JoinsCommitsThatTouch) {
-  regions_.commit({0x1000, 0x2000});
-  regions_.commit({0x3000, 0x4000});
-  regions_.commit({0x2000, 0x3000});
+  regions_.add({0x1000, 0x2000});
+  regions_.add({0x3000, 0x4000});
+  regions_.add({0x2000, 0x3000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x4000}}));
-  EXPECT_EQ(regions_.committed_bytes(), 0x3000u);
+  EXPECT_EQ(regions_.bytes(), 0x3000u);
 }
 
 TEST_F(RegionSetTest, KeepsCommitsApartThatDoNotTouch) {
-  regions_.commit({0x5000, 0x6000});
-  regions_.commit({0x1000, 0x2000});
+  regions_.add({0x5000, 0x6000});
+  regions_.add({0x1000, 0x2000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x2000}, {0x5000, 0x6000}}));
 }
 
 TEST_F(RegionSetTest, CountsCommitsThatOverlapOnce) {
-  regions_.commit({0x2000, 0x4000});
-  regions_.commit({0x6000, 0x7000});
-  regions_.commit({0x1000, 0x8000});
-  regions_.commit({0x3000, 0x5000});
+  regions_.add({0x2000, 0x4000});
+  regions_.add({0x6000, 0x7000});
+  regions_.add({0x1000, 0x8000});
+  regions_.add({0x3000, 0x5000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x8000}}));
-  EXPECT_EQ(regions_.committed_bytes(), 0x7000u);
+  EXPECT_EQ(regions_.bytes(), 0x7000u);
 }
 
 TEST_F(RegionSetTest, SplitsOnADecommitInTheMiddle) {
-  regions_.commit({0x1000, 0x5000});
-  regions_.decommit({0x2000, 0x3000});
+  regions_.add({0x1000, 0x5000});
+  regions_.remove({0x2000, 0x3000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x2000}, {0x3000, 0x5000}}));
-  EXPECT_EQ(regions_.committed_bytes(), 0x3000u);
+  EXPECT_EQ(regions_.bytes(), 0x3000u);
 }
 
 TEST_F(RegionSetTest, DecommitsAcrossRegions) {
-  regions_.commit({0x1000, 0x3000});
-  regions_.commit({0x4000, 0x5000});
-  regions_.commit({0x6000, 0x8000});
-  regions_.decommit({0x2000, 0x7000});
+  regions_.add({0x1000, 0x3000});
+  regions_.add({0x4000, 0x5000});
+  regions_.add({0x6000, 0x8000});
+  regions_.remove({0x2000, 0x7000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x2000}, {0x7000, 0x8000}}));
-  EXPECT_EQ(regions_.committed_bytes(), 0x2000u);
+  EXPECT_EQ(regions_.bytes(), 0x2000u);
 }
 
 TEST_F(RegionSetTest, IgnoresADecommitOfWhatIsNotCommitted) {
-  regions_.commit({0x1000, 0x2000});
-  regions_.decommit({0x2000, 0x9000});
-  regions_.decommit({0, 0x1000});
+  regions_.add({0x1000, 0x2000});
+  regions_.remove({0x2000, 0x9000});
+  regions_.remove({0, 0x1000});
   EXPECT_EQ(regions_.ranges(), (Ranges{{0x1000, 0x2000}}));
 }
 
 TEST_F(RegionSetTest, IgnoresEmptyRanges) {
-  regions_.commit({0x1000, 0x1000});
-  regions_.commit({0x2000, 0x1000});
+  regions_.add({0x1000, 0x1000});
+  regions_.add({0x2000, 0x1000});
   EXPECT_TRUE(regions_.ranges().empty());
-  EXPECT_EQ(regions_.committed_bytes(), 0u);
+  EXPECT_EQ(regions_.bytes(), 0u);
 }
 
 TEST_F(RegionSetTest, FindsTheRegionOfAnAddress) {
-  regions_.commit({0x1000, 0x2000});
-  regions_.commit({0x3000, 0x4000});
+  regions_.add({0x1000, 0x2000});
+  regions_.add({0x3000, 0x4000});
   EXPECT_EQ(regions_.find(0x1000), (AddressRange{0x1000, 0x2000}));
   EXPECT_EQ(regions_.find(0x3fff), (AddressRange{0x3000, 0x4000}));
   EXPECT_EQ(regions_.find(0x2000), AddressRange{});
@@ -75,16 +75,16 @@ TEST_F(RegionSetTest, FindsTheRegionOfAnAddress) {
 }
 
 TEST_F(RegionSetTest, FindsNoRegionThatIsGone) {
-  regions_.commit({0x1000, 0x3000});
+  regions_.add({0x1000, 0x3000});
   EXPECT_EQ(regions_.find(0x1000).end, 0x3000u);
-  regions_.decommit({0x2000, 0x3000});
+  regions_.remove({0x2000, 0x3000});
   EXPECT_EQ(regions_.find(0x1000).end, 0x2000u);
   EXPECT_EQ(regions_.find(0x2000), AddressRange{});
 }
 
 TEST_F(RegionSetTest, VisitsRegionsThatTouchAWindow) {
   for (const uint64_t begin : {0x1000u, 0x3000u, 0x5000u, 0x7000u}) {
-    regions_.commit({begin, begin + 0x1000});
+    regions_.add({begin, begin + 0x1000});
   }
   Ranges seen;
   regions_.for_each_touching({0x4000, 0x5000},
@@ -93,4 +93,4 @@ TEST_F(RegionSetTest, VisitsRegionsThatTouchAWindow) {
 }
 
 }  // namespace
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

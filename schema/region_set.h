@@ -1,4 +1,4 @@
-// The committed memory of an allocator as maximal runs of addresses. One thread.
+// A set of addresses as maximal ranges: the committed memory of an allocator, say. One thread.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,14 @@
 
 #include "schema/event.h"
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
-using schema::AddressRange;
-
-// Ranges that touch are one region. Committing what is committed, or decommitting what is not,
-// changes nothing. Empty ranges are ignored.
+// Ranges that touch are one region. Adding what is there, or removing what is not, changes
+// nothing. Empty ranges are ignored.
 class RegionSet {
  public:
-  void commit(AddressRange range);
-  void decommit(AddressRange range);
+  void add(AddressRange range);
+  void remove(AddressRange range);
 
   // The region that holds `address`; an empty range if there is none.
   AddressRange find(uint64_t address) const {
@@ -35,7 +33,11 @@ class RegionSet {
     }
   }
 
-  uint64_t committed_bytes() const { return committed_bytes_; }
+  // Whether some address of `range` is in the set; whether all are.
+  bool overlaps(AddressRange range) const;
+  bool covers(AddressRange range) const;
+
+  uint64_t bytes() const { return bytes_; }
   std::vector<AddressRange> ranges() const;
 
  private:
@@ -46,8 +48,8 @@ class RegionSet {
   AddressRange look_up(uint64_t address) const;
 
   Ends ends_;
-  uint64_t committed_bytes_ = 0;
+  uint64_t bytes_ = 0;
   mutable AddressRange last_hit_;
 };
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,39 +1,49 @@
-#include "replayer/heap_map/region_set.h"
+#include "schema/region_set.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
-void RegionSet::commit(AddressRange range) {
+void RegionSet::add(AddressRange range) {
   if (range.begin >= range.end) return;
   last_hit_ = {};
   auto region = first_touching(range.begin);
   while (region != ends_.end() && region->first <= range.end) {
-    committed_bytes_ -= region->second - region->first;
+    bytes_ -= region->second - region->first;
     range = {std::min(range.begin, region->first), std::max(range.end, region->second)};
     region = ends_.erase(region);
   }
   ends_.emplace_hint(region, range.begin, range.end);
-  committed_bytes_ += range.bytes();
+  bytes_ += range.bytes();
 }
 
-void RegionSet::decommit(AddressRange range) {
+void RegionSet::remove(AddressRange range) {
   if (range.begin >= range.end) return;
   last_hit_ = {};
   auto region = first_touching(range.begin);
   while (region != ends_.end() && region->first < range.end) {
     const AddressRange old = {region->first, region->second};
     region = ends_.erase(region);
-    committed_bytes_ -= old.bytes();
+    bytes_ -= old.bytes();
     const auto keep = [&](uint64_t begin, uint64_t end) {
       if (begin >= end) return;
       ends_.emplace_hint(region, begin, end);
-      committed_bytes_ += end - begin;
+      bytes_ += end - begin;
     };
     keep(old.begin, std::min(old.end, range.begin));
     keep(std::max(old.begin, range.end), old.end);
   }
+}
+
+bool RegionSet::overlaps(AddressRange range) const {
+  if (range.begin >= range.end) return false;
+  const auto next = ends_.lower_bound(range.end);
+  return next != ends_.begin() && std::prev(next)->second > range.begin;
+}
+
+bool RegionSet::covers(AddressRange range) const {
+  return range.begin >= range.end || find(range.begin).end >= range.end;
 }
 
 std::vector<AddressRange> RegionSet::ranges() const {
@@ -58,4 +68,4 @@ AddressRange RegionSet::look_up(uint64_t address) const {
   return last_hit_;
 }
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,0 +1,177 @@
+#include "allocators/catalog.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "allocators/models/model_backend.h"
+#include "allocators/models/runs_model.h"
+#include "allocators/native/native_backend.h"
+#include "allocators/recorded/recorded_backend.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+constexpr char kLibraryPrefix[] = "lib:";
+
+// A well-known allocator, as distributions package it.
+struct NativeAllocator {
+  const char* name;
+  const char* library;  // searched by the loader
+  const char* package;  // of Debian and Ubuntu
+};
+constexpr NativeAllocator kNativeAllocators[] = {
+    {"jemalloc", "libjemalloc.so.2", "libjemalloc2"},
+    {"mimalloc", "libmimalloc.so.2", "libmimalloc2.0"},
+    {"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
+};
+
+struct ModelFactory {
+  const char* name;
+  const char* description;
+  std::unique_ptr<Backend> (*make)();
+};
+
+template <AllocatorModel Model>
+std::unique_ptr<Backend> make_model() {
+  return std::make_unique<ModelBackend<Model>>();
+}
+
+constexpr ModelFactory kModels[] = {
+    {"model:runs", "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks",
+     make_model<RunsModel>},
+};
+
+std::string known_names() {
+  std::string names;
+  for (const CatalogEntry& entry : catalog()) names += (names.empty() ? "" : ", ") + entry.name;
+  return names;
+}
+
+bool is_known(const std::string& backend) {
+  if (backend.starts_with(kLibraryPrefix)) return backend.size() > sizeof kLibraryPrefix - 1;
+  return std::ranges::any_of(catalog(), [&](const auto& entry) { return entry.name == backend; });
+}
+
+// "name" of "name=value"; empty when there is none.
+std::string name_part(const std::string& word) {
+  const size_t equals = word.find('=');
+  return equals == std::string::npos ? "" : word.substr(0, equals);
+}
+
+// The label must not swallow a path or a model's options that have an '=' of their own.
+bool is_label(const std::string& name) {
+  return !name.empty() && name.find_first_of(":/") == std::string::npos;
+}
+
+std::unique_ptr<Backend> make_native(const BackendSpec& spec, Touch touch, std::string library,
+                                     std::string advice, bool noop) {
+  NativeOptions options;
+  options.name = spec.backend;
+  options.library = std::move(library);
+  options.advice = std::move(advice);
+  options.environment = spec.environment;
+  options.touch = touch;
+  options.noop = noop;
+  return std::make_unique<NativeBackend>(std::move(options));
+}
+
+Result<std::unique_ptr<Backend>> make_library(const BackendSpec& spec, Touch touch) {
+  const std::string path = spec.backend.substr(sizeof kLibraryPrefix - 1);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return Error{ErrorCode::kNotFound,
+                 "cannot replay on '" + spec.backend + "': there is no file '" + path + "'",
+                 std::nullopt};
+  }
+  return make_native(spec, touch, std::filesystem::absolute(path).lexically_normal(), "", false);
+}
+
+}  // namespace
+
+const std::vector<CatalogEntry>& catalog() {
+  static const std::vector<CatalogEntry> entries = [] {
+    std::vector<CatalogEntry> list = {
+        {"recorded", "the recorded run itself, as the tape has it"},
+        {"noop", "no allocator: what the replay itself costs"},
+        {"glibc", "the malloc of this system's libc"},
+    };
+    for (const NativeAllocator& allocator : kNativeAllocators) {
+      list.push_back({allocator.name,
+                      std::string(allocator.library) + ", Debian package " + allocator.package});
+    }
+    list.push_back({"lib:PATH", "any shared library that exports malloc"});
+    for (const ModelFactory& model : kModels) list.push_back({model.name, model.description});
+    return list;
+  }();
+  return entries;
+}
+
+bool runs_real_code(const BackendSpec& spec) {
+  return spec.backend != "recorded" && spec.backend != "noop" &&
+         !spec.backend.starts_with("model:");
+}
+
+Result<BackendSpec> parse_spec(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words(std::istream_iterator<std::string>(stream), {});
+  if (words.empty()) {
+    return Error{ErrorCode::kUsage, "an allocator is missing: give one of " + known_names(),
+                 std::nullopt};
+  }
+  BackendSpec spec;
+  spec.backend = words[0];
+  if (const std::string label = name_part(words[0]); is_label(label)) {
+    spec.label = label;
+    spec.backend = words[0].substr(label.size() + 1);
+  }
+  if (!is_known(spec.backend)) {
+    return Error{ErrorCode::kUsage,
+                 "unknown allocator '" + spec.backend + "'; known are " + known_names(),
+                 std::nullopt};
+  }
+  if (spec.label.empty()) spec.label = spec.backend;
+  for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    if (name_part(*word).empty()) {
+      return Error{ErrorCode::kUsage,
+                   "'" + *word + "' in '" + text + "' is not of the form NAME=VALUE; blanks " +
+                       "separate the allocator and its environment",
+                   std::nullopt};
+    }
+    if (!runs_real_code(spec)) {
+      return Error{
+          ErrorCode::kUsage,
+          "'" + spec.backend + "' runs no real code, so '" + *word + "' means nothing to it",
+          std::nullopt};
+    }
+    spec.environment.push_back(*word);
+  }
+  return spec;
+}
+
+Result<std::unique_ptr<Backend>> make_backend(const BackendSpec& spec,
+                                              const BackendContext& context) {
+  if (spec.backend == "recorded") {
+    return std::unique_ptr<Backend>(std::make_unique<RecordedBackend>(*context.header));
+  }
+  if (spec.backend == "noop") return make_native(spec, Touch::kNone, "", "", true);
+  if (spec.backend == "glibc") return make_native(spec, context.touch, "", "", false);
+  if (spec.backend.starts_with(kLibraryPrefix)) return make_library(spec, context.touch);
+  for (const NativeAllocator& allocator : kNativeAllocators) {
+    if (spec.backend == allocator.name) {
+      return make_native(
+          spec, context.touch, allocator.library,
+          std::string("install it (Debian: apt-get install ") + allocator.package + ")", false);
+    }
+  }
+  for (const ModelFactory& model : kModels) {
+    if (spec.backend == model.name) return model.make();
+  }
+  return Error{ErrorCode::kUsage, "unknown allocator '" + spec.backend + "'", std::nullopt};
+}
+
+}  // namespace heaptape::allocators

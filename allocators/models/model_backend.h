@@ -1,0 +1,113 @@
+// Puts a model behind the Backend contract. The loop over the ops is compiled together with the
+// model, so that nothing virtual happens per event.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "allocators/models/model.h"
+
+namespace heaptape::allocators {
+
+template <AllocatorModel Model>
+class ModelBackend : public Backend {
+ public:
+  ModelBackend() : model_(space_), traits_(Model::traits()) {}
+
+  const BackendTraits& traits() const override { return traits_; }
+
+  Result<std::vector<RegionEvent>> start() override { return take_regions(); }
+
+  Status submit(const ReplayBatch& batch) override {
+    if (addresses_.size() < batch.slot_limit) {
+      addresses_.resize(std::max<size_t>(batch.slot_limit, addresses_.size() * 2));
+    }
+    placements_.resize(batch.ops.size());
+    const auto begin = std::chrono::steady_clock::now();
+    for (uint32_t i = 0; i < batch.ops.size(); ++i) {
+      space_.begin_op(i);
+      placements_[i] = run(batch.ops[i]);
+    }
+    const auto elapsed = std::chrono::steady_clock::now() - begin;
+    elapsed_ns_ = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+    return {};
+  }
+
+  Status collect(BatchResult& result) override {
+    result.clear();
+    result.placements.swap(placements_);
+    result.regions = take_regions();
+    result.elapsed_ns = elapsed_ns_;
+    return {};
+  }
+
+  Result<Residency> residency(std::span<const AddressRange> regions) override {
+    Residency residency;
+    residency.absent = model_.absent();
+    for (const AddressRange& region : regions) residency.resident_bytes += region.bytes();
+    for (const AddressRange& range : *residency.absent) residency.resident_bytes -= range.bytes();
+    return residency;
+  }
+
+  std::vector<Counter> counters() override { return model_.counters(); }
+
+ private:
+  std::vector<RegionEvent> take_regions() {
+    std::vector<RegionEvent> events;
+    events.swap(space_.events());
+    return events;
+  }
+
+  Placement allocate(const ReplayOp& op) {
+    switch (op.kind) {
+      case ReplayKind::kCalloc:
+        return model_.allocate_zeroed(op.size);
+      case ReplayKind::kMemalign:
+      case ReplayKind::kAlignedAlloc:
+      case ReplayKind::kPosixMemalign:
+        return model_.allocate(op.size, uint64_t{1} << op.alignment_log2);
+      case ReplayKind::kValloc:
+        return model_.allocate(op.size, kModelPageBytes);
+      case ReplayKind::kPvalloc:
+        return model_.allocate((op.size + kModelPageBytes - 1) & ~(kModelPageBytes - 1),
+                               kModelPageBytes);
+      default:
+        return model_.allocate(op.size, 0);
+    }
+  }
+
+  Placement run(const ReplayOp& op) {
+    uint64_t& address = addresses_[op.slot];
+    switch (op.kind) {
+      case ReplayKind::kNothing:
+      case ReplayKind::kFreeNull:
+        return {};
+      case ReplayKind::kFree:
+        if (address != 0) model_.release(address);
+        address = 0;
+        return {};
+      case ReplayKind::kRealloc: {
+        const Placement moved =
+            address != 0 ? model_.reallocate(address, op.size) : model_.allocate(op.size, 0);
+        if (moved.address != 0) address = moved.address;
+        return moved;
+      }
+      default: {
+        const Placement placed = allocate(op);
+        address = placed.address;
+        return placed;
+      }
+    }
+  }
+
+  AddressSpace space_;
+  Model model_;
+  BackendTraits traits_;
+  std::vector<uint64_t> addresses_;  // by slot; 0 = no block
+  std::vector<Placement> placements_;
+  uint64_t elapsed_ns_ = 0;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,184 @@
+#include "allocators/native/native_backend.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "allocators/native/pagemap.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+
+// A quantile of a histogram of ticks, in ticks.
+uint64_t quantile(const uint64_t* buckets, uint64_t samples, double share) {
+  const auto rank = static_cast<uint64_t>(static_cast<double>(samples) * share);
+  uint64_t seen = 0;
+  for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) {
+    seen += buckets[bucket];
+    if (seen > rank || seen == samples) return latency_bucket_end(bucket);
+  }
+  return 0;
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  char resolved_a[PATH_MAX];
+  char resolved_b[PATH_MAX];
+  return realpath(a.c_str(), resolved_a) != nullptr && realpath(b.c_str(), resolved_b) != nullptr &&
+         std::strcmp(resolved_a, resolved_b) == 0;
+}
+
+}  // namespace
+
+NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options)) {}
+
+Result<std::vector<RegionEvent>> NativeBackend::start() {
+  if (options_.library.find_first_of(": ") != std::string::npos) {
+    return Error{ErrorCode::kUsage,
+                 "cannot preload '" + options_.library +
+                     "': the loader takes no path with a colon or a blank; make a link to it",
+                 std::nullopt};
+  }
+  const WorkerOptions worker{options_.library, options_.environment, options_.touch, options_.noop};
+  HEAPTAPE_ASSIGN_OR_RETURN(worker_, WorkerProcess::start(options_.name, worker));
+  HEAPTAPE_RETURN_IF_ERROR(check_provider());
+  const WorkerShared& shared = worker_->shared();
+  traits_.places_blocks = !options_.noop;
+  traits_.initial_break = shared.initial_break;
+  // glibc places blocks on multiples of 16; others have classes of 8 bytes.
+  const bool is_glibc = shared.libc_serves_malloc != 0;
+  traits_.granule_log2 = is_glibc ? 4 : 3;
+  traits_.min_hole_bytes = is_glibc ? 32 : 8;
+  memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
+  std::vector<RegionEvent> events;
+  take_memory_calls(0, events);
+  return events;
+}
+
+// The loader only warns when it cannot preload a library, and libc's malloc would be measured under
+// another name.
+Status NativeBackend::check_provider() {
+  if (options_.library.empty()) return {};
+  const std::string provider = worker_->shared().provider;
+  const bool by_path = options_.library.find('/') != std::string::npos;
+  const bool served =
+      by_path ? same_file(provider, options_.library) : file_name(provider) == options_.library;
+  if (served) return {};
+  const std::string said = worker_->messages();
+  const std::string why = said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"
+                                       : "the loader says: " + said;
+  return Error{ErrorCode::kTarget,
+               "cannot replay on '" + options_.name + "': " + why +
+                   (options_.advice.empty() ? "" : "; " + options_.advice),
+               std::nullopt};
+}
+
+Status NativeBackend::submit(const ReplayBatch& batch) {
+  ops_ = batch.ops;
+  slot_limit_ = batch.slot_limit;
+  given_ = 0;
+  WorkerShared& shared = worker_->shared();
+  const size_t count = std::min<size_t>(ops_.size(), kMaxBatchOps);
+  std::copy_n(ops_.begin(), count, shared.ops);
+  shared.op_begin = 0;
+  shared.op_end = static_cast<uint32_t>(count);
+  shared.slot_limit = slot_limit_;
+  worker_->give(Turn::kRun);
+  return {};
+}
+
+// A batch takes several turns when it is longer than the shared memory holds, or when its memory
+// calls fill their log.
+Status NativeBackend::collect(BatchResult& result) {
+  result.clear();
+  result.placements.reserve(ops_.size());
+  WorkerShared& shared = worker_->shared();
+  for (;;) {
+    HEAPTAPE_RETURN_IF_ERROR(worker_->await());
+    take_memory_calls(static_cast<uint32_t>(given_), result.regions);
+    result.elapsed_ns += shared.elapsed_ns;
+    elapsed_ns_ += shared.elapsed_ns;
+    elapsed_ticks_ += shared.elapsed_ticks;
+    result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
+                             shared.placements + shared.op_done);
+    if (shared.op_done < shared.op_end) {
+      shared.op_begin = shared.op_done;
+    } else {
+      given_ += shared.op_end;
+      const size_t count = std::min<size_t>(ops_.size() - given_, kMaxBatchOps);
+      if (count == 0) return {};
+      std::copy_n(ops_.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
+      shared.op_begin = 0;
+      shared.op_end = static_cast<uint32_t>(count);
+    }
+    worker_->give(Turn::kRun);
+  }
+}
+
+void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events) {
+  WorkerShared& shared = worker_->shared();
+  for (uint32_t i = 0; i < shared.memory_calls; ++i) {
+    memory_->apply(shared.calls[i], op_offset + shared.calls[i].op, events);
+  }
+  memory_calls_ += shared.memory_calls;
+  shared.memory_calls = 0;
+}
+
+Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
+  if (!options_.noop) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
+  return read_residency(worker_->pid(), regions);
+}
+
+// Our account of the memory against glibc's own: arena is the heap, hblkhd the mapped chunks.
+Status NativeBackend::compare_with_mallinfo() {
+  WorkerShared& shared = worker_->shared();
+  if (shared.libc_serves_malloc == 0) return {};
+  worker_->give(Turn::kDescribe);
+  HEAPTAPE_RETURN_IF_ERROR(worker_->await());
+  const uint64_t theirs = shared.mallinfo_arena + shared.mallinfo_hblkhd;
+  const uint64_t ours = memory_->committed_bytes();
+  mallinfo_largest_difference_ =
+      std::max(mallinfo_largest_difference_, ours > theirs ? ours - theirs : theirs - ours);
+  ++mallinfo_samples_;
+  return {};
+}
+
+std::vector<Counter> NativeBackend::counters() {
+  std::vector<Counter> counters{{"memoryCalls", memory_calls_}};
+  if (mallinfo_samples_ != 0) {
+    const WorkerShared& shared = worker_->shared();
+    counters.push_back({"mallinfoArena", shared.mallinfo_arena});
+    counters.push_back({"mallinfoHblkhd", shared.mallinfo_hblkhd});
+    counters.push_back({"mallinfoSamples", mallinfo_samples_});
+    counters.push_back({"mallinfoLargestDifference", mallinfo_largest_difference_});
+  }
+  return counters;
+}
+
+std::vector<LatencySummary> NativeBackend::latencies() const {
+  std::vector<LatencySummary> summaries;
+  if (elapsed_ticks_ == 0) return summaries;
+  const double ns_per_tick = static_cast<double>(elapsed_ns_) / static_cast<double>(elapsed_ticks_);
+  const auto to_ns = [ns_per_tick](uint64_t ticks) {
+    return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick);
+  };
+  for (int kind = 0; kind < kReplayKinds; ++kind) {
+    const uint64_t* buckets = worker_->shared().latency[kind];
+    uint64_t samples = 0;
+    for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) samples += buckets[bucket];
+    if (samples == 0 || kind == static_cast<int>(ReplayKind::kNothing)) continue;
+    summaries.push_back(
+        {static_cast<ReplayKind>(kind), samples, to_ns(quantile(buckets, samples, 0.5)),
+         to_ns(quantile(buckets, samples, 0.99)), to_ns(quantile(buckets, samples, 0.999)),
+         to_ns(quantile(buckets, samples, 1.0))});
+  }
+  return summaries;
+}
+
+}  // namespace heaptape::allocators

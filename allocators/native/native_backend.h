@@ -1,0 +1,55 @@
+// A real allocator: the malloc of some shared library, in a worker process of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "allocators/native/memory_tracker.h"
+#include "allocators/native/worker_process.h"
+
+namespace heaptape::allocators {
+
+struct NativeOptions {
+  std::string name;     // for messages
+  std::string library;  // to preload: a path with a slash, or a name the loader searches; empty:
+                        // what the system's libc has
+  std::string advice;   // what to do when it cannot be loaded; ends a sentence
+  std::vector<std::string> environment;
+  Touch touch = Touch::kPage;
+  bool noop = false;  // replay the loop without the calls
+};
+
+class NativeBackend : public Backend {
+ public:
+  explicit NativeBackend(NativeOptions options);
+
+  const BackendTraits& traits() const override { return traits_; }
+  Result<std::vector<RegionEvent>> start() override;
+  Status submit(const ReplayBatch& batch) override;
+  Status collect(BatchResult& result) override;
+  Result<Residency> residency(std::span<const AddressRange> regions) override;
+  std::vector<Counter> counters() override;
+  std::vector<LatencySummary> latencies() const override;
+
+ private:
+  Status check_provider();
+  void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
+  Status compare_with_mallinfo();
+
+  NativeOptions options_;
+  BackendTraits traits_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::unique_ptr<MemoryTracker> memory_;
+  std::span<const ReplayOp> ops_;  // of the batch under way
+  size_t given_ = 0;               // ops of it that the worker has, or has done
+  uint32_t slot_limit_ = 0;
+  uint64_t elapsed_ns_ = 0;
+  uint64_t elapsed_ticks_ = 0;
+  uint64_t memory_calls_ = 0;
+  uint64_t mallinfo_samples_ = 0;
+  uint64_t mallinfo_largest_difference_ = 0;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,165 @@
+#include "allocators/native/worker_process.h"
+
+#include <fcntl.h>
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "schema/install_paths.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+using schema::Status;
+
+constexpr int kSpins = 2000;
+constexpr long kWaitSliceNs = 100'000'000;  // between two looks whether the worker lives
+
+Error no_memory(int errno_value) {
+  return schema::os_error("no memory to share with the replay worker", errno_value);
+}
+
+// Only what a child may do between fork and exec in a process with threads.
+[[noreturn]] void run_worker(const char* program, char* const* argv, char* const* envp,
+                             int stderr_fd, int parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  const int persona = personality(0xffffffff);
+  if (persona >= 0) personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE);
+  dup2(stderr_fd, STDERR_FILENO);
+  execve(program, argv, envp);
+  _exit(127);
+}
+
+}  // namespace
+
+WorkerProcess::WorkerProcess(std::string name, WorkerShared* shared, int stderr_fd)
+    : name_(std::move(name)), shared_(shared), stderr_fd_(stderr_fd) {}
+
+WorkerProcess::~WorkerProcess() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  munmap(shared_, sizeof(WorkerShared));
+  close(stderr_fd_);
+}
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& name,
+                                                            const WorkerOptions& options) {
+  const int shared_fd = memfd_create("heaptape-worker", 0);  // goes on to the worker by its number
+  if (shared_fd < 0) return no_memory(errno);
+  void* base = MAP_FAILED;
+  if (ftruncate(shared_fd, sizeof(WorkerShared)) == 0) {
+    base = mmap(nullptr, sizeof(WorkerShared), PROT_READ | PROT_WRITE, MAP_SHARED, shared_fd, 0);
+  }
+  const int stderr_fd = memfd_create("heaptape-worker-messages", MFD_CLOEXEC);
+  if (base == MAP_FAILED || stderr_fd < 0) {
+    const int saved = errno;
+    close(shared_fd);
+    return no_memory(saved);
+  }
+  std::unique_ptr<WorkerProcess> worker(
+      new WorkerProcess(name, static_cast<WorkerShared*>(base), stderr_fd));
+  worker->shared_->magic = kWorkerMagic;
+  worker->shared_->touch = options.touch;
+  worker->shared_->is_noop = options.noop ? 1 : 0;
+  const Status spawned = worker->spawn(options, shared_fd);
+  close(shared_fd);
+  HEAPTAPE_RETURN_IF_ERROR(spawned);
+  HEAPTAPE_RETURN_IF_ERROR(worker->await());
+  return worker;
+}
+
+Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string program,
+                            schema::find_private_file("heaptape-worker"));
+  std::vector<std::string> environment = options.environment;
+  if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
+  std::vector<char*> envp;
+  for (std::string& entry : environment) envp.push_back(entry.data());
+  envp.push_back(nullptr);
+  std::string number = std::to_string(shared_fd);
+  std::string argv0 = "heaptape-worker";
+  char* argv[] = {argv0.data(), number.data(), nullptr};
+  const int parent = getpid();
+  pid_ = fork();
+  if (pid_ < 0) return schema::os_error("cannot start the replay worker", errno);
+  if (pid_ == 0) run_worker(program.c_str(), argv, envp.data(), stderr_fd_, parent);
+  return {};
+}
+
+void WorkerProcess::give(Turn turn) {
+  shared_->turn.store(turn, std::memory_order_release);
+  syscall(SYS_futex, &shared_->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+Status WorkerProcess::await() {
+  for (int spin = 0;; ++spin) {
+    const Turn turn = shared_->turn.load(std::memory_order_acquire);
+    if (turn == Turn::kBackend) break;
+    if (spin < kSpins) {
+      _mm_pause();
+      continue;
+    }
+    const timespec slice{0, kWaitSliceNs};
+    syscall(SYS_futex, &shared_->turn, FUTEX_WAIT, turn, &slice, nullptr, 0);
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return describe_death(status);
+    }
+  }
+  switch (shared_->failure) {
+    case WorkerFailure::kNone:
+      return {};
+    case WorkerFailure::kNoSeccomp:
+      return Error{ErrorCode::kTarget,
+                   "cannot replay on '" + name_ +
+                       "': the system refuses the seccomp filter through which the worker sees its "
+                       "own memory calls; replay outside of this container or sandbox",
+                   std::nullopt};
+    case WorkerFailure::kLogOverflow:
+      return Error{ErrorCode::kTarget,
+                   "cannot replay on '" + name_ + "': it made more than " +
+                       std::to_string(kMemoryCallsPerOp) + " memory calls in one operation",
+                   std::nullopt};
+    case WorkerFailure::kNoSlotMemory:
+      break;
+  }
+  return no_memory(ENOMEM);
+}
+
+std::string WorkerProcess::messages() const {
+  std::string text(4096, '\0');
+  const ssize_t got = pread(stderr_fd_, text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Error WorkerProcess::describe_death(int status) const {
+  std::string how = WIFSIGNALED(status)
+                        ? std::string("was ended by signal ") + std::to_string(WTERMSIG(status)) +
+                              " (" + strsignal(WTERMSIG(status)) + ")"
+                        : "exited with status " + std::to_string(WEXITSTATUS(status));
+  std::string text = "the replay on '" + name_ + "' " + how;
+  if (const std::string said = messages(); !said.empty()) text += "; it said: " + said;
+  return {ErrorCode::kTarget, std::move(text), std::nullopt};
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,89 @@
+// The shared memory between a native backend and its worker process. One batch at a time goes
+// through it; the two ends take turns by `turn`, a futex. Free of the C++ run-time library.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocators/replay_op.h"
+
+namespace heaptape::allocators {
+
+inline constexpr uint64_t kWorkerMagic = 0x3172656b726f7768;  // "hworker1"
+inline constexpr uint32_t kMaxBatchOps = 1u << 14;
+inline constexpr uint32_t kMaxMemoryCalls = 1u << 12;
+// A single op makes at most this many memory calls before the worker hands the batch back: with
+// less room in the log than this it does not begin another op.
+inline constexpr uint32_t kMemoryCallsPerOp = 64;
+inline constexpr uint32_t kProviderPathBytes = 512;
+
+// Whose move it is. The backend writes kRun, kDescribe or kQuit; the worker answers kBackend.
+enum class Turn : uint32_t { kStarting = 0, kBackend, kRun, kDescribe, kQuit };
+
+enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
+
+// A system call that changed the address space, as the worker made it.
+struct MemoryCall {
+  uint32_t op;  // index in the batch
+  uint32_t number;
+  uint64_t arguments[5];
+  uint64_t result;
+};
+static_assert(sizeof(MemoryCall) == 56);
+
+enum class WorkerFailure : uint32_t {
+  kNone = 0,
+  kNoSeccomp,    // the kernel does not let it watch its own memory calls
+  kLogOverflow,  // one op made more memory calls than the log holds
+  kNoSlotMemory,
+};
+
+// Latencies of single ops, one in kLatencyPeriod, in processor ticks: HDR-style buckets, 16 to each
+// doubling, so the error is below 7 % (Tene, HdrHistogram).
+inline constexpr uint32_t kLatencyPeriod = 61;  // prime, so that it meets no rhythm of the program
+inline constexpr uint32_t kLatencyBuckets = 64 * 16;
+
+constexpr uint32_t latency_bucket(uint64_t ticks) {
+  if (ticks < 16) return static_cast<uint32_t>(ticks);
+  const int log2 = 63 - __builtin_clzll(ticks);
+  return static_cast<uint32_t>((log2 - 3) * 16) + static_cast<uint32_t>((ticks >> (log2 - 4)) & 15);
+}
+// The greatest number of ticks in the bucket.
+constexpr uint64_t latency_bucket_end(uint32_t bucket) {
+  if (bucket < 16) return bucket;
+  const int log2 = static_cast<int>(bucket / 16) + 3;
+  const uint64_t step = uint64_t{1} << (log2 - 4);
+  return (uint64_t{16} + bucket % 16 + 1) * step - 1;
+}
+
+struct WorkerShared {
+  uint64_t magic;
+  std::atomic<Turn> turn;
+  WorkerFailure failure;
+
+  // From the backend.
+  Touch touch;
+  uint32_t is_noop;   // run the loop, call no allocator
+  uint32_t op_begin;  // run ops[op_begin, op_end)
+  uint32_t op_end;
+  uint32_t slot_limit;  // every slot in the batch is below
+
+  // From the worker.
+  uint32_t op_done;  // ops before this one are done
+  uint32_t memory_calls;
+  uint64_t elapsed_ns;  // for these ops
+  uint64_t elapsed_ticks;
+  uint64_t initial_break;
+  uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc
+  uint64_t mallinfo_hblkhd;
+  uint32_t libc_serves_malloc;
+  uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
+  char provider[kProviderPathBytes];  // the library that serves malloc
+  uint64_t latency[kReplayKinds][kLatencyBuckets];
+
+  alignas(64) MemoryCall calls[kMaxMemoryCalls];
+  alignas(64) ReplayOp ops[kMaxBatchOps];
+  alignas(64) Placement placements[kMaxBatchOps];
+};
+
+}  // namespace heaptape::allocators

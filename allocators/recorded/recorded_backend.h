@@ -1,0 +1,45 @@
+// The allocator as it was when the tape was recorded: its blocks are where the tape says. Its
+// memory is known only as well as the collector saw it from outside, at the tape's process samples.
+#pragma once
+
+#include <unordered_map>
+
+#include "allocators/backend.h"
+#include "schema/region_set.h"
+#include "schema/tape_info.h"
+
+namespace heaptape::allocators {
+
+// Committed memory is what the last process sample saw, and the pages of every block placed since
+// outside of that. Where glibc was the recorded allocator, usable sizes follow its chunk rule, and
+// a block with a mapping of its own is committed while it lives; elsewhere usable sizes are the
+// requested ones.
+class RecordedBackend : public Backend {
+ public:
+  explicit RecordedBackend(const schema::TapeHeader& header);
+
+  const BackendTraits& traits() const override { return traits_; }
+  Result<std::vector<RegionEvent>> start() override { return std::vector<RegionEvent>(); }
+  Status submit(const ReplayBatch& batch) override;
+  Status collect(BatchResult& result) override;
+  Result<Residency> residency(std::span<const AddressRange> regions) override;
+  std::vector<Counter> counters() override { return {{"processSamples", samples_}}; }
+
+ private:
+  Placement place(const ReplayOp& op, uint64_t address) const;
+  void commit(uint32_t op, AddressRange range);
+  void decommit(uint32_t op, AddressRange range);
+  void give_up(uint32_t op, uint32_t slot);
+  void cover(uint32_t op, uint32_t slot, const Placement& placement);
+  void take_sample(uint32_t op, const schema::ProcessSample& sample);
+
+  BackendTraits traits_;
+  bool is_glibc_;
+  schema::RegionSet committed_;
+  std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot
+  BatchResult result_;
+  uint64_t resident_bytes_ = 0;
+  uint64_t samples_ = 0;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,51 @@
+// What goes into an allocator during replay, and what comes out. Shared with the worker process:
+// free of the C++ run-time library.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::allocators {
+
+// A recorded call reduced to what an allocator has to do. operator new is malloc (aligned:
+// aligned_alloc), delete is free, realloc(NULL, n) is malloc, realloc(p, 0) that freed is free.
+enum class ReplayKind : uint8_t {
+  kNothing,  // nothing to replay: the call failed when it was recorded, or freed an unknown block
+  kMalloc,
+  kCalloc,
+  kMemalign,
+  kAlignedAlloc,
+  kPosixMemalign,
+  kValloc,
+  kPvalloc,
+  kRealloc,
+  kFree,
+  kFreeNull,
+};
+inline constexpr int kReplayKinds = 11;
+
+const char* name_of(ReplayKind kind);
+
+// True for the kinds that bring a block into being: everything but realloc and the frees.
+constexpr bool is_allocation(ReplayKind kind) {
+  return kind >= ReplayKind::kMalloc && kind <= ReplayKind::kPvalloc;
+}
+
+struct ReplayOp {
+  ReplayKind kind = ReplayKind::kNothing;
+  uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
+  uint16_t thread = 0;
+  uint32_t slot = 0;  // dense, reused after a free; realloc keeps its block's slot
+  uint64_t size = 0;  // requested bytes
+};
+static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
+
+// Where a block is. address 0: the op placed none (a free), or the allocator had no room.
+struct Placement {
+  uint64_t address = 0;
+  uint64_t usable_bytes = 0;  // at least the requested size
+
+  bool operator==(const Placement&) const = default;
+};
+static_assert(sizeof(Placement) == 16);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,169 @@
+#include "replayer/engine/replay.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "replayer/engine/run_analysis.h"
+#include "replayer/engine/slot_resolver.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::Result;
+using schema::Status;
+
+// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
+// placements and the blocks' metadata stay in the second-level cache.
+constexpr size_t kBatchEvents = 1 << 14;
+
+// One allocator in the course of a replay.
+class Run {
+ public:
+  static Result<std::unique_ptr<Run>> start(const allocators::BackendSpec& spec,
+                                            const allocators::BackendContext& context) {
+    HEAPTAPE_ASSIGN_OR_RETURN(auto backend, allocators::make_backend(spec, context));
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto regions, backend->start());
+    std::unique_ptr<Run> run(new Run(spec, std::move(backend), context.header->initial_break));
+    run->analysis_.start(regions);
+    return run;
+  }
+
+  Status submit(const ResolvedBatch& batch) {
+    return backend_->submit(
+        {batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses, batch.samples});
+  }
+  Status collect() { return backend_->collect(result_); }
+  void analyse(const ResolvedBatch& batch) { analysis_.add(batch, result_); }
+
+  Status sample() {
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto residency, backend_->residency(analysis_.regions()));
+    analysis_.sample(residency);
+    return {};
+  }
+
+  RunResult finish(const SlotResolver& resolver, uint64_t events) {
+    RunResult result{spec_, analysis_.take_metrics()};
+    result.metrics.accounting.recorded = events;
+    result.metrics.accounting.failed_calls = resolver.skipped().failed_calls;
+    result.metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
+    result.metrics.live_count_peak = resolver.live().live_count_peak();
+    result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
+    result.metrics.counters = backend_->counters();
+    result.metrics.latencies = backend_->latencies();
+    return result;
+  }
+
+ private:
+  Run(allocators::BackendSpec spec, std::unique_ptr<allocators::Backend> backend,
+      uint64_t recorded_break)
+      : spec_(std::move(spec)),
+        backend_(std::move(backend)),
+        analysis_(backend_->traits(), recorded_break) {}
+
+  allocators::BackendSpec spec_;
+  std::unique_ptr<allocators::Backend> backend_;
+  RunAnalysis analysis_;
+  allocators::BatchResult result_;
+};
+
+// Keeps one allocator at work while the answers of the one before are analysed: two processors are
+// busy, and no two allocators ever run at the same time, which would spoil both their times.
+class Pipeline {
+ public:
+  Status submit(Run& run, const ResolvedBatch& batch, bool is_sample) {
+    if (pending_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
+    // Between two batches of one allocator there may be a sample to take of it.
+    const bool overlap = pending_ != &run || !pending_is_sample_;
+    if (!overlap) HEAPTAPE_RETURN_IF_ERROR(finish_pending());
+    Run* const before = std::exchange(pending_, &run);
+    const ResolvedBatch* const batch_before = std::exchange(pending_batch_, &batch);
+    const bool was_sample = std::exchange(pending_is_sample_, is_sample);
+    HEAPTAPE_RETURN_IF_ERROR(run.submit(batch));
+    if (!overlap || before == nullptr) return {};
+    return finish(*before, *batch_before, was_sample);
+  }
+
+  Status drain() {
+    if (pending_ == nullptr) return {};
+    HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
+    return finish_pending();
+  }
+
+ private:
+  static Status finish(Run& run, const ResolvedBatch& batch, bool is_sample) {
+    run.analyse(batch);
+    return is_sample ? run.sample() : Status();
+  }
+  Status finish_pending() {
+    Run* const run = std::exchange(pending_, nullptr);
+    return finish(*run, *pending_batch_, pending_is_sample_);
+  }
+
+  Run* pending_ = nullptr;  // submitted, not yet analysed
+  const ResolvedBatch* pending_batch_ = nullptr;
+  bool pending_is_sample_ = false;
+};
+
+// Where on the tape the timeline has its points.
+class SamplePlan {
+ public:
+  SamplePlan(uint64_t events, uint32_t samples)
+      : step_(std::max<uint64_t>(1, (events + samples - 1) / std::max<uint32_t>(samples, 1))),
+        next_(std::min(step_, events)),
+        end_(events) {}
+
+  // How many events may follow `event` before the next point.
+  uint64_t room(uint64_t event) const { return next_ - event; }
+  bool reached(uint64_t event) {
+    if (event < next_) return false;
+    next_ = std::min(next_ + step_, end_);
+    return true;
+  }
+
+ private:
+  uint64_t step_;
+  uint64_t next_;
+  uint64_t end_;
+};
+
+}  // namespace
+
+Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
+                                      const std::function<void(double)>& progress) {
+  const uint64_t events = std::min(tape.events(), options.until);
+  std::vector<std::unique_ptr<Run>> runs;
+  for (const allocators::BackendSpec& spec : options.specs) {
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch}));
+    runs.push_back(std::move(run));
+  }
+  SlotResolver resolver;
+  SamplePlan plan(events, options.samples);
+  Pipeline pipeline;
+  schema::EventBatch read;
+  std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
+  uint64_t done = 0;
+  for (size_t turn = 0; done < events; ++turn) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(read, std::min<uint64_t>(kBatchEvents, plan.room(done))));
+    if (read.events.empty()) break;
+    ResolvedBatch& batch = batches[turn % batches.size()];
+    resolver.resolve(read.events, done, batch);
+    batch.samples = std::move(read.samples);
+    done += read.events.size();
+    const bool is_sample = plan.reached(done);
+    for (const auto& run : runs) {
+      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, is_sample));
+    }
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(events));
+  }
+  HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
+  std::vector<RunResult> results;
+  for (const auto& run : runs) {
+    if (done == 0) HEAPTAPE_RETURN_IF_ERROR(run->sample());
+    results.push_back(run->finish(resolver, done));
+  }
+  return results;
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,35 @@
+// Replays a tape on some allocators in one pass: every event is read and resolved once, and goes to
+// each allocator in turn. docs/architecture.md, "Replay".
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "allocators/catalog.h"
+#include "replayer/metrics/run_metrics.h"
+#include "schema/result.h"
+#include "schema/tape_reader.h"
+
+namespace heaptape::replayer {
+
+struct ReplayOptions {
+  std::vector<allocators::BackendSpec> specs;
+  allocators::Touch touch = allocators::Touch::kPage;
+  uint32_t samples = 256;       // points on the timeline, spread evenly over the events
+  uint64_t until = UINT64_MAX;  // stop after this many events
+};
+
+struct RunResult {
+  allocators::BackendSpec spec;
+  RunMetrics metrics;
+};
+
+// `progress` (may be empty) is called now and then with the share that is done, 0 to 1. Runs come
+// back in the order of the specs. Fails when the tape is damaged, or an allocator cannot be loaded
+// or dies.
+schema::Result<std::vector<RunResult>> replay(schema::TapeReader& tape,
+                                              const ReplayOptions& options,
+                                              const std::function<void(double)>& progress);
+
+}  // namespace heaptape::replayer

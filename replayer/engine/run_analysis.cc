@@ -1,0 +1,136 @@
+#include "replayer/engine/run_analysis.h"
+
+#include <algorithm>
+
+namespace heaptape::replayer {
+
+using allocators::RegionEvent;
+using allocators::ReplayKind;
+using allocators::ReplayOp;
+
+RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break)
+    : places_blocks_(traits.places_blocks),
+      map_(traits.granule_log2, traits.min_hole_bytes),
+      fidelity_(recorded_break, traits.initial_break) {}
+
+void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
+  for (const RegionEvent& region : regions) apply(region, 0, 0);
+  if (new_committed_peak_) metrics_.holes_at_committed_peak = map_.holes();
+  new_committed_peak_ = false;
+}
+
+void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
+  if (placed_.size() < batch.slot_limit) {
+    placed_.resize(std::max<size_t>(batch.slot_limit, placed_.size() * 2));
+    sizes_.resize(placed_.size());
+  }
+  auto region = result.regions.begin();
+  for (size_t i = 0; i < batch.ops.size(); ++i) {
+    const ReplayOp& op = batch.ops[i];
+    const uint64_t event = batch.first_event + i + 1;
+    take_away(op, result.placements[i]);
+    for (; region != result.regions.end() && region->op == i; ++region) {
+      apply(*region, event, batch.live_bytes[i]);
+    }
+    put_back(op, result.placements[i], event, batch.recorded_addresses[i]);
+    if (new_committed_peak_) [[unlikely]] {
+      metrics_.holes_at_committed_peak = map_.holes();
+      new_committed_peak_ = false;
+    }
+  }
+  events_ = batch.first_event + batch.ops.size();
+  live_ = batch.live;
+  metrics_.replay_ns += result.elapsed_ns;
+}
+
+// The first half of an op, before its memory calls take effect: the block that it gives up.
+void RunAnalysis::take_away(const ReplayOp& op, const Placement& placement) {
+  if (op.kind == ReplayKind::kFree) {
+    remove(op.slot);
+  } else if (op.kind == ReplayKind::kRealloc && placement.address != 0) {
+    const Placement& old = placed_[op.slot];
+    if (old.address == placement.address) {
+      ++metrics_.resizes.in_place;
+    } else if (old.address != 0) {
+      ++metrics_.resizes.moved;
+      metrics_.resizes.moved_bytes += std::min(sizes_[op.slot], op.size);
+      remove(op.slot);
+    }
+  }
+}
+
+// The second half: the block that it placed, or kept.
+void RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint64_t event,
+                           uint64_t recorded_address) {
+  if (op.kind == ReplayKind::kNothing) return;
+  ++metrics_.accounting.replayed;
+  if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull || !places_blocks_) return;
+  if (placement.address == 0) {
+    --metrics_.accounting.replayed;
+    ++metrics_.accounting.refused;
+    return;
+  }
+  Placement& block = placed_[op.slot];
+  if (block.address == placement.address) {
+    map_.resize(block.address, block.usable_bytes, placement.usable_bytes);
+    usable_bytes_ += placement.usable_bytes - block.usable_bytes;
+    block = placement;
+  } else {
+    place(op.slot, placement);
+  }
+  sizes_[op.slot] = op.size;
+  metrics_.usable_bytes_peak.update(usable_bytes_, event);
+  fidelity_.compare(event, recorded_address, placement.address);
+}
+
+void RunAnalysis::place(uint32_t slot, const Placement& placement) {
+  map_.place(placement.address, placement.usable_bytes);
+  usable_bytes_ += placement.usable_bytes;
+  placed_[slot] = placement;
+}
+
+void RunAnalysis::remove(uint32_t slot) {
+  Placement& block = placed_[slot];
+  if (block.address == 0) return;
+  map_.remove(block.address, block.usable_bytes);
+  usable_bytes_ -= block.usable_bytes;
+  block = {};
+}
+
+void RunAnalysis::apply(const RegionEvent& region, uint64_t event, uint64_t live_bytes) {
+  if (region.kind == RegionEvent::Kind::kDecommit) {
+    map_.decommit(region.range);
+    return;
+  }
+  map_.commit(region.range);
+  if (map_.committed_bytes() <= metrics_.committed_bytes_peak.value) return;
+  metrics_.committed_bytes_peak = {map_.committed_bytes(), event};
+  metrics_.live_bytes_at_committed_peak = live_bytes;
+  new_committed_peak_ = true;
+}
+
+void RunAnalysis::sample(const allocators::Residency& residency) {
+  Snapshot snapshot;
+  snapshot.at = events_;
+  snapshot.live = live_;
+  snapshot.usable_bytes = usable_bytes_;
+  snapshot.committed_bytes = map_.committed_bytes();
+  snapshot.resident_bytes = residency.resident_bytes;
+  snapshot.holes = map_.holes();
+  snapshot.resident_hole_bytes = snapshot.holes.bytes;
+  if (residency.absent) {
+    snapshot.resident_hole_bytes -= map_.absent_hole_bytes(*residency.absent);
+  }
+  metrics_.resident_bytes_peak.update(snapshot.resident_bytes, events_);
+  metrics_.end = snapshot;
+  metrics_.timeline.push_back(std::move(snapshot));
+}
+
+RunMetrics RunAnalysis::take_metrics() {
+  metrics_.same_offset_share = fidelity_.same_share();
+  metrics_.compared_blocks = fidelity_.compared();
+  metrics_.first_difference = fidelity_.first_difference();
+  return std::move(metrics_);
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,55 @@
+// Watches one backend's answers and keeps all metrics of the run, event by event.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "replayer/engine/slot_resolver.h"
+#include "replayer/heap_map/heap_map.h"
+#include "replayer/metrics/fidelity.h"
+#include "replayer/metrics/run_metrics.h"
+
+namespace heaptape::replayer {
+
+// One thread. Batches in the order of the tape.
+class RunAnalysis {
+ public:
+  RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break);
+
+  // What the allocator took before its first call.
+  void start(const std::vector<allocators::RegionEvent>& regions);
+  void add(const ResolvedBatch& batch, const allocators::BatchResult& result);
+
+  // The committed memory, for Backend::residency.
+  std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
+  // Notes the state after the last batch on the timeline; it also becomes `end`.
+  void sample(const allocators::Residency& residency);
+
+  // Complete but for what the tape, the program and the backend know.
+  RunMetrics& metrics() { return metrics_; }
+  RunMetrics take_metrics();
+
+ private:
+  using Placement = allocators::Placement;
+
+  void take_away(const allocators::ReplayOp& op, const Placement& placement);
+  void put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
+                uint64_t recorded_address);
+  void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
+  void place(uint32_t slot, const Placement& placement);
+  void remove(uint32_t slot);
+
+  bool places_blocks_;
+  HeapMap map_;
+  Fidelity fidelity_;
+  std::vector<Placement> placed_;  // by slot; address 0 = none
+  std::vector<uint64_t> sizes_;    // requested, by slot
+  uint64_t usable_bytes_ = 0;
+  uint64_t events_ = 0;
+  LiveValues live_;
+  bool new_committed_peak_ = false;
+  RunMetrics metrics_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,165 @@
+#include "replayer/engine/slot_resolver.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heaptape::replayer {
+namespace {
+
+using allocators::ReplayKind;
+using allocators::ReplayOp;
+using schema::Event;
+using schema::Op;
+using schema::OpKind;
+
+// What libstdc++'s operators ask of malloc and aligned_alloc for `size` bytes.
+uint64_t operator_new_size(uint64_t size) {
+  return std::max<uint64_t>(size, 1);
+}
+uint64_t aligned_new_size(uint64_t size, uint64_t alignment) {
+  return (operator_new_size(size) + alignment - 1) & ~(alignment - 1);
+}
+
+// memalign takes any alignment and rounds it up to a power of two. No call with more than the
+// address space can have worked.
+uint8_t alignment_log2(uint64_t alignment) {
+  return static_cast<uint8_t>(
+      std::min<int>(alignment <= 1 ? 0 : std::bit_width(alignment - 1), 47));
+}
+
+ReplayOp allocation_op(const Event& event) {
+  ReplayOp op;
+  op.size = event.size;
+  op.alignment_log2 = alignment_log2(event.alignment);
+  switch (event.op) {
+    case Op::kCalloc:
+      op.kind = ReplayKind::kCalloc;
+      break;
+    case Op::kAlignedAlloc:
+      op.kind = ReplayKind::kAlignedAlloc;
+      break;
+    case Op::kPosixMemalign:
+      op.kind = ReplayKind::kPosixMemalign;
+      break;
+    case Op::kMemalign:
+      op.kind = ReplayKind::kMemalign;
+      break;
+    case Op::kValloc:
+      op.kind = ReplayKind::kValloc;
+      break;
+    case Op::kPvalloc:
+      op.kind = ReplayKind::kPvalloc;
+      break;
+    case Op::kNew:
+    case Op::kNewArray:
+    case Op::kNewNothrow:
+    case Op::kNewArrayNothrow:
+      op.kind = ReplayKind::kMalloc;
+      op.size = operator_new_size(event.size);
+      break;
+    case Op::kNewAligned:
+    case Op::kNewArrayAligned:
+    case Op::kNewAlignedNothrow:
+    case Op::kNewArrayAlignedNothrow:
+      op.kind = ReplayKind::kAlignedAlloc;
+      op.size = aligned_new_size(event.size, uint64_t{1} << op.alignment_log2);
+      break;
+    default:
+      op.kind = ReplayKind::kMalloc;
+      break;
+  }
+  return op;
+}
+
+}  // namespace
+
+void SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
+                           ResolvedBatch& batch) {
+  batch.first_event = first_event;
+  batch.ops.resize(events.size());
+  batch.recorded_addresses.resize(events.size());
+  batch.live_bytes.resize(events.size());
+  for (size_t i = 0; i < events.size(); ++i) {
+    ReplayOp op = resolve_one(events[i], first_event + i + 1);
+    op.thread = static_cast<uint16_t>(events[i].thread);
+    batch.ops[i] = op;
+    batch.recorded_addresses[i] = events[i].address;
+    batch.live_bytes[i] = live_.values().live_bytes;
+  }
+  batch.slot_limit = static_cast<uint32_t>(blocks_.size());
+  batch.live = live_.values();
+}
+
+ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
+  switch (schema::op_info(event.op).kind) {
+    case OpKind::kAllocate:
+      return allocate(event, number);
+    case OpKind::kResize:
+      return resize(event, number);
+    case OpKind::kRelease:
+      break;
+  }
+  if (event.freed_address != 0) return release(event.freed_address, number);
+  return {ReplayKind::kFreeNull, 0, 0, 0, 0};
+}
+
+ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
+  if (event.address == 0) {
+    ++skipped_.failed_calls;
+    return {};
+  }
+  ReplayOp op = allocation_op(event);
+  op.slot = take_slot();
+  bind(op.slot, event.address, event.size);
+  live_.on_allocate(number, op.slot, event.size);
+  return op;
+}
+
+ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
+  if (event.freed_address == 0) return allocate(event, number);
+  if (schema::frees_by_resize(event)) return release(event.freed_address, number);
+  if (event.address == 0) {
+    ++skipped_.failed_calls;
+    return {};
+  }
+  const uint32_t slot = shadow_.find(event.freed_address);
+  if (slot == AddressShadow::kNoSlot) return allocate(event, number);  // a block from before
+  const uint64_t old_size = blocks_[slot].size;
+  shadow_.clear(event.freed_address);
+  bind(slot, event.address, event.size);
+  live_.on_resize(number, old_size, event.size);
+  // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
+  return {ReplayKind::kRealloc, 0, 0, slot, std::max<uint64_t>(event.size, 1)};
+}
+
+ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
+  const uint32_t slot = shadow_.find(address);
+  if (slot == AddressShadow::kNoSlot) {
+    ++skipped_.unknown_frees;
+    return {};
+  }
+  shadow_.clear(address);
+  live_.on_release(number, slot, blocks_[slot].size);
+  blocks_[slot] = {};
+  free_slots_.push_back(slot);
+  return {ReplayKind::kFree, 0, 0, slot, 0};
+}
+
+uint32_t SlotResolver::take_slot() {
+  if (free_slots_.empty()) {
+    blocks_.emplace_back();
+    return static_cast<uint32_t>(blocks_.size() - 1);
+  }
+  const uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void SlotResolver::bind(uint32_t slot, uint64_t address, uint64_t size) {
+  if (!shadow_.fits(address)) [[unlikely]]
+    shadow_.refine(blocks_);
+  blocks_[slot] = {address, size};
+  shadow_.set(address, slot);
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,59 @@
+// Turns the events of a tape into ops on slots, once for all backends. docs/architecture.md,
+// "Slots".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allocators/replay_op.h"
+#include "replayer/engine/address_shadow.h"
+#include "replayer/metrics/live_metrics.h"
+#include "schema/event.h"
+
+namespace heaptape::replayer {
+
+// Consecutive events as a backend takes them, one op each.
+struct ResolvedBatch {
+  uint64_t first_event = 0;  // calls before ops[0]
+  uint32_t slot_limit = 0;   // every slot so far is below
+  std::vector<allocators::ReplayOp> ops;
+  std::vector<uint64_t> recorded_addresses;  // of the block each op placed; 0 = none
+  std::vector<uint64_t> live_bytes;          // after each op
+  std::vector<schema::ProcessSample> samples;
+  LiveValues live;  // after the last op
+};
+
+// Events that no backend is asked to repeat.
+struct SkippedCounts {
+  uint64_t failed_calls = 0;   // they failed when they were recorded
+  uint64_t unknown_frees = 0;  // of blocks that no event of the tape handed out
+};
+
+// A freed slot is the next one handed out, so there are no more slots than blocks at their peak. A
+// block that is handed out while it is alive (its free is missing on the tape) gets a new slot, and
+// the old one stays alive to the end. One thread; events in the order of the tape.
+class SlotResolver {
+ public:
+  // Replaces all of `batch` but its samples.
+  void resolve(std::span<const schema::Event> events, uint64_t first_event, ResolvedBatch& batch);
+
+  const LiveMetrics& live() const { return live_; }
+  const SkippedCounts& skipped() const { return skipped_; }
+
+ private:
+  allocators::ReplayOp resolve_one(const schema::Event& event, uint64_t number);
+  allocators::ReplayOp allocate(const schema::Event& event, uint64_t number);
+  allocators::ReplayOp resize(const schema::Event& event, uint64_t number);
+  allocators::ReplayOp release(uint64_t address, uint64_t number);
+  uint32_t take_slot();
+  void bind(uint32_t slot, uint64_t address, uint64_t size);
+
+  AddressShadow shadow_;
+  std::vector<SlotBlock> blocks_;  // by slot
+  std::vector<uint32_t> free_slots_;
+  LiveMetrics live_;
+  SkippedCounts skipped_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,61 @@
+// Everything a report says about one run. docs/metrics.md has the meaning of each number; the names
+// are those of schema/report.capnp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "replayer/heap_map/hole_stats.h"
+#include "replayer/metrics/live_metrics.h"
+
+namespace heaptape::replayer {
+
+// recorded = replayed + failed_calls + unknown_frees + refused
+struct Accounting {
+  uint64_t recorded = 0;
+  uint64_t replayed = 0;
+  uint64_t failed_calls = 0;
+  uint64_t unknown_frees = 0;
+  uint64_t refused = 0;
+};
+
+struct ResizeCounts {
+  uint64_t in_place = 0;
+  uint64_t moved = 0;
+  uint64_t moved_bytes = 0;
+};
+
+// The state of a run after `at` calls.
+struct Snapshot {
+  uint64_t at = 0;
+  LiveValues live;
+  uint64_t usable_bytes = 0;
+  uint64_t committed_bytes = 0;
+  uint64_t resident_bytes = 0;
+  HoleStats holes;
+  uint64_t resident_hole_bytes = 0;
+};
+
+struct RunMetrics {
+  Accounting accounting;
+  ResizeCounts resizes;
+  Snapshot end;
+  Peak live_count_peak;
+  Peak live_bytes_peak;
+  Peak usable_bytes_peak;
+  Peak committed_bytes_peak;
+  Peak resident_bytes_peak;
+  uint64_t live_bytes_at_committed_peak = 0;
+  HoleStats holes_at_committed_peak;
+  double same_offset_share = 0;
+  uint64_t compared_blocks = 0;
+  uint64_t first_difference = 0;
+  uint64_t replay_ns = 0;
+  std::vector<allocators::Counter> counters;
+  std::vector<allocators::LatencySummary> latencies;
+  std::vector<Snapshot> timeline;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,30 @@
+// From what a replay measured to a report: as JSON, as a timeline in CSV, as figures for a table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replayer/engine/replay.h"
+#include "schema/report_metrics.h"
+#include "schema/result.h"
+#include "schema/tape_reader.h"
+
+namespace heaptape::replayer {
+
+struct BuiltReport {
+  std::string json;
+  std::string timeline_csv;  // one line for each run and sample; the columns are those of Timeline
+  schema::ReportFigures figures;
+};
+
+schema::Result<BuiltReport> build_report(const schema::TapeReader& tape,
+                                         const std::vector<RunResult>& runs,
+                                         const ReplayOptions& options);
+
+// "page" and so on, as in --touch.
+const char* touch_name(allocators::Touch touch);
+
+// The words of a command line as a shell would need them, for people.
+std::string command_text(const std::vector<std::string>& words);
+
+}  // namespace heaptape::replayer

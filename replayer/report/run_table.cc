@@ -1,0 +1,135 @@
+#include "replayer/report/run_table.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "replayer/report/number_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::MetricUnit;
+using schema::RunFigures;
+
+struct Column {
+  const char* heading;  // two lines, separated by '|'
+  const char* metric;
+};
+
+constexpr Column kColumns[] = {
+    {"committed|peak", "peak.committedBytes"}, {"committed|at end", "end.committedBytes"},
+    {"resident|peak", "peak.residentBytes"},   {"slack|at end", "end.slackBytes"},
+    {"holes|at peak", "peak.holes.count"},     {"hole bytes|at peak", "peak.holes.bytes"},
+    {"largest|hole", "peak.holes.largest"},    {"times|ideal", "peak.distanceToIdeal"},
+    {"reallocs|moved", "resizes.moved"},       {"ns per|event", "time.nsPerEvent"},
+};
+
+using Row = std::vector<std::string>;
+
+std::string cell(const RunFigures& run, const Column& column) {
+  const std::string metric = column.metric;
+  const auto value = run.metric(metric);
+  if (metric == "time.nsPerEvent" && run.backend == "recorded") return "-";
+  if (metric == "peak.distanceToIdeal" && value) {
+    std::string text = ratio_text(static_cast<double>(schema::number_of(*value)));
+    return text.substr(0, text.find('.') + 3);
+  }
+  return value_text(value, schema::metric_unit(metric));
+}
+
+// The numbers of a run without memory (noop) would all be 0: only its time says something.
+bool has_memory(const RunFigures& run) {
+  return run.backend != "noop";
+}
+
+Row heading(bool second_line) {
+  Row row{second_line ? "allocator" : ""};
+  for (const Column& column : kColumns) {
+    const std::string text = column.heading;
+    const size_t bar = text.find('|');
+    row.push_back(second_line ? text.substr(bar + 1) : text.substr(0, bar));
+  }
+  return row;
+}
+
+Row row_of(const RunFigures& run) {
+  Row row{run.label};
+  for (const Column& column : kColumns) {
+    const bool is_time = std::string(column.metric) == "time.nsPerEvent";
+    row.push_back(is_time || has_memory(run) ? cell(run, column) : "-");
+  }
+  return row;
+}
+
+std::string aligned(const std::vector<Row>& rows) {
+  std::vector<size_t> widths(rows.front().size());
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    text += row[0] + std::string(widths[0] - row[0].size(), ' ');
+    for (size_t i = 1; i < row.size(); ++i) {
+      text += "  " + std::string(widths[i] - row[i].size(), ' ') + row[i];
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string number(const RunFigures& run, const char* metric) {
+  return value_text(run.metric(metric), MetricUnit::kCount);
+}
+
+std::string program_text(const RunFigures& run) {
+  const auto bytes = [&run](const char* metric) {
+    return value_text(run.metric(metric), MetricUnit::kBytes);
+  };
+  return "live peak " + bytes("peak.liveBytes") + " at #" + number(run, "peak.liveBytes.at") +
+         " (" + number(run, "peak.liveCount") + " blocks at most); asked for " +
+         bytes("end.cumulativeBytesUpper") + " in all, " + bytes("end.cumulativeBytesLower") +
+         " without old sizes of reallocs\n";
+}
+
+std::string accounting_text(const RunFigures& run) {
+  return number(run, "accounting.recorded") + " recorded = " + number(run, "accounting.replayed") +
+         " replayed + " + number(run, "accounting.failedCalls") + " failed when recorded + " +
+         number(run, "accounting.unknownFrees") + " frees of unknown blocks + " +
+         number(run, "accounting.refused") + " refused";
+}
+
+std::string fidelity_text(const RunFigures& run) {
+  const auto compared = run.metric("fidelity.comparedBlocks");
+  const auto share = run.metric("fidelity.sameOffsetShare");
+  if (!compared || !share || schema::number_of(*compared) == 0) return "";
+  // Another kind of allocator lays its blocks out in another way: no news.
+  if (schema::number_of(*share) == 0 && run.backend != "glibc") return "";
+  std::string text = "; " + ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
+                     "% of " + value_text(compared, MetricUnit::kCount) +
+                     " heap blocks at their recorded offset";
+  const auto first = run.metric("fidelity.firstDifference");
+  if (first && schema::number_of(*first) != 0) {
+    text += " (first other at #" + value_text(first, MetricUnit::kCount) + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string run_table(const schema::ReportFigures& report) {
+  std::string text = report.tape_path + ": " + grouped(report.tape_events) + " events\n";
+  if (report.runs.empty()) return text;
+  text += program_text(report.runs.front()) + "\n";
+  std::vector<Row> rows{heading(false), heading(true)};
+  for (const RunFigures& run : report.runs) rows.push_back(row_of(run));
+  text += aligned(rows) + "\n";
+  for (const RunFigures& run : report.runs) {
+    text += run.label + ": " + accounting_text(run);
+    if (run.backend != "recorded") text += fidelity_text(run);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace heaptape::replayer
