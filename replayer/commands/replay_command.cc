@@ -47,7 +47,7 @@ Status check_writable(const std::string& path) {
 
 std::string losses_text(const schema::TapeReader& tape) {
   const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
-  std::string text = "lost while recording: " + grouped(losses.lost_events) + " calls";
+  std::string text = "losses: " + grouped(losses.lost_events) + " calls lost while recording";
   if (losses.unrepaired_inversions != 0) {
     text += ", " + grouped(losses.unrepaired_inversions) + " blocks handed out while alive";
   }

@@ -1,6 +1,7 @@
 #include "replayer/report/run_table.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "replayer/report/number_text.h"
@@ -99,20 +100,42 @@ std::string accounting_text(const RunFigures& run) {
          number(run, "accounting.refused") + " refused";
 }
 
-std::string fidelity_text(const RunFigures& run) {
+// One line for all runs that have the same account, which mostly is all of them.
+std::string accounting_lines(const std::vector<RunFigures>& runs) {
+  std::vector<std::pair<std::string, std::string>> lines;  // account, labels
+  for (const RunFigures& run : runs) {
+    const std::string account = accounting_text(run);
+    const auto same = std::ranges::find(lines, account, &std::pair<std::string, std::string>::first);
+    if (same == lines.end()) {
+      lines.emplace_back(account, run.label);
+    } else {
+      same->second += ", " + run.label;
+    }
+  }
+  std::string text;
+  for (const auto& [account, labels] : lines) {
+    text += "events: " + account + (lines.size() > 1 ? " (" + labels + ")" : "") + "\n";
+  }
+  return text;
+}
+
+std::string fidelity_line(const RunFigures& run) {
   const auto compared = run.metric("fidelity.comparedBlocks");
   const auto share = run.metric("fidelity.sameOffsetShare");
-  if (!compared || !share || schema::number_of(*compared) == 0) return "";
+  if (run.backend == "recorded" || !compared || !share || schema::number_of(*compared) == 0) {
+    return "";
+  }
   // Another kind of allocator lays its blocks out in another way: no news.
   if (schema::number_of(*share) == 0 && run.backend != "glibc") return "";
-  std::string text = "; " + ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
-                     "% of " + value_text(compared, MetricUnit::kCount) +
+  std::string text = "fidelity: " + run.label + " put " +
+                     ratio_text(static_cast<double>(schema::number_of(*share)) * 100) + "% of " +
+                     value_text(compared, MetricUnit::kCount) +
                      " heap blocks at their recorded offset";
   const auto first = run.metric("fidelity.firstDifference");
   if (first && schema::number_of(*first) != 0) {
-    text += " (first other at #" + value_text(first, MetricUnit::kCount) + ")";
+    text += "; the first other is #" + value_text(first, MetricUnit::kCount);
   }
-  return text;
+  return text + "\n";
 }
 
 }  // namespace
@@ -124,11 +147,8 @@ std::string run_table(const schema::ReportFigures& report) {
   std::vector<Row> rows{heading(false), heading(true)};
   for (const RunFigures& run : report.runs) rows.push_back(row_of(run));
   text += aligned(rows) + "\n";
-  for (const RunFigures& run : report.runs) {
-    text += run.label + ": " + accounting_text(run);
-    if (run.backend != "recorded") text += fidelity_text(run);
-    text += '\n';
-  }
+  text += accounting_lines(report.runs);
+  for (const RunFigures& run : report.runs) text += fidelity_line(run);
   return text;
 }
 
