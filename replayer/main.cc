@@ -1,5 +1,5 @@
 // The command line. CLI11 stays in this file; every command is a function with plain options. This
-// is also the only place that knows the recorder and the replayer both.
+// is also the only place that knows recorder, replayer and scenarios.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <functional>
@@ -12,6 +12,7 @@
 #include "replayer/commands/diff_command.h"
 #include "replayer/commands/replay_command.h"
 #include "replayer/commands/tape_commands.h"
+#include "scenarios/scenario.h"
 #include "schema/version.h"
 
 namespace {
@@ -181,6 +182,23 @@ void add_diff(CLI::App& app, Action& action) {
   });
 }
 
+void add_scenario(CLI::App& app, Action& action) {
+  auto options = std::make_shared<heaptape::scenarios::ScenarioOptions>();
+  CLI::App* command = app.add_subcommand("scenario", "Write a tape of a heap whose story is known");
+  command->add_option("name", options->name, "the scenario, or `list`")
+      ->required()
+      ->option_text("NAME");
+  command->add_option("--set", options->sets, "a parameter; may be repeated")
+      ->option_text("K=V...");
+  command->add_option("-o,--output", options->output, "the tape")->option_text("TAPE");
+  command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
+  command->callback([options, &action] {
+    action = [options] {
+      return heaptape::scenarios::run_scenario(*options, std::cout, std::cerr);
+    };
+  });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -193,6 +211,7 @@ int main(int argc, char** argv) {
   add_tape_commands(app, action);
   add_replay(app, action);
   add_diff(app, action);
+  add_scenario(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

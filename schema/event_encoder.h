@@ -10,8 +10,11 @@
 
 namespace heaptape::schema {
 
-// Which of two predictions the freed-address column of a chunk was written with.
+// Which of two predictions the freed-address column of a chunk is written with.
 enum class FreedEncoding : uint8_t { kLastFreed, kLastUsed };
+
+// A trial chunk is encoded both ways, for the writer to choose.
+enum class FreedMode : uint8_t { kLastFreed, kLastUsed, kTrial };
 
 // Usage: append until full() or !accepts(event); then build() and clear().
 // One thread. Addresses must be below kAddressLimit.
@@ -27,6 +30,9 @@ class EventEncoder {
   }
   // Only while empty. `unit_log2` is how many low address bits are always zero (4 for glibc).
   void set_unit_log2(int unit_log2) { unit_log2_ = unit_log2; }
+
+  // Only while empty.
+  void set_freed_mode(FreedMode mode) { freed_mode_ = mode; }
 
   // Requires !full() and accepts(event).
   void append(const Event& event) {
@@ -48,7 +54,7 @@ class EventEncoder {
   void add_sample(ProcessSample sample) { samples_.push_back(std::move(sample)); }
 
   // The Cap'n Proto message of this chunk, as 8-byte words ready to compress. `first_event` is the
-  // number of calls before the chunk.
+  // number of calls before the chunk; `freed` must be among what the mode produced.
   std::vector<uint64_t> build(uint64_t first_event, FreedEncoding freed);
   std::span<const uint8_t> freed_column(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed_.bytes() : freed_by_used_.bytes();
@@ -58,8 +64,12 @@ class EventEncoder {
 
  private:
   void append_freed(uint32_t thread, uint64_t address) {
-    freed_by_freed_.put(AddressCode::encode(address, last_freed_.predict(thread), unit_log2_));
-    freed_by_used_.put(AddressCode::encode(address, last_used_.predict(thread), unit_log2_));
+    if (freed_mode_ != FreedMode::kLastUsed) {
+      freed_by_freed_.put(AddressCode::encode(address, last_freed_.predict(thread), unit_log2_));
+    }
+    if (freed_mode_ != FreedMode::kLastFreed) {
+      freed_by_used_.put(AddressCode::encode(address, last_used_.predict(thread), unit_log2_));
+    }
     last_freed_.update(thread, address);
     last_used_.update(thread, address);
   }
@@ -85,6 +95,7 @@ class EventEncoder {
   uint64_t last_time_ns_ = 0;   // of the tape so far
   uint64_t chunk_time_ns_ = 0;  // of this chunk; a chunk's first sample counts from 0
   int unit_log2_ = 4;
+  FreedMode freed_mode_ = FreedMode::kTrial;
 };
 
 }  // namespace heaptape::schema

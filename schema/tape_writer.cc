@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kZstdLevel = 1;
 constexpr size_t kSliceBytes = 32 << 10;      // about 80 us of compression
-constexpr uint32_t kChunksPerChoice = 8;      // how often to try both freed encodings
+constexpr uint32_t kChunksPerTrial = 8;       // how often to try both freed encodings
 constexpr uint64_t kFooterSlackBytes = 8192;  // summary, trailer, an index of no chunks
 
 }  // namespace
@@ -49,14 +49,25 @@ void TapeWriter::set_chunk_aside() {
   compressor_.begin(encoder_.build(first_event_, freed_encoding_));
   first_event_ += encoder_.count();
   encoder_.clear();
+  encoder_.set_freed_mode(next_freed_mode());
 }
 
+// After a trial chunk the better encoding serves the next few, which then cost less to encode.
 void TapeWriter::choose_freed_encoding() {
-  if (chunks_until_choice_-- != 0) return;
-  chunks_until_choice_ = kChunksPerChoice - 1;
-  const size_t by_freed = compressor_.measure(encoder_.freed_column(FreedEncoding::kLastFreed));
-  const size_t by_used = compressor_.measure(encoder_.freed_column(FreedEncoding::kLastUsed));
-  freed_encoding_ = by_freed <= by_used ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
+  if (chunks_until_trial_ != 0) {
+    --chunks_until_trial_;
+  } else {
+    chunks_until_trial_ = kChunksPerTrial - 1;
+    const size_t by_freed = compressor_.measure(encoder_.freed_column(FreedEncoding::kLastFreed));
+    const size_t by_used = compressor_.measure(encoder_.freed_column(FreedEncoding::kLastUsed));
+    freed_encoding_ = by_freed <= by_used ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
+  }
+}
+
+FreedMode TapeWriter::next_freed_mode() const {
+  if (chunks_until_trial_ == 0) return FreedMode::kTrial;
+  return freed_encoding_ == FreedEncoding::kLastFreed ? FreedMode::kLastFreed
+                                                      : FreedMode::kLastUsed;
 }
 
 bool TapeWriter::step() {

@@ -73,6 +73,7 @@ class TapeWriter {
   void make_room(const Event& next);
   void set_chunk_aside();
   void choose_freed_encoding();
+  FreedMode next_freed_mode() const;
   void write_pending();
   Status write_chunk(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
   Status write_message(ChunkKind kind, std::vector<uint64_t> words, uint64_t reserve_bytes);
@@ -91,7 +92,7 @@ class TapeWriter {
   Counts pending_counts_;  // up to the chunk in compressor_
   Counts written_counts_;  // up to the last chunk in the file
   int unit_log2_ = 4;
-  uint32_t chunks_until_choice_ = 0;
+  uint32_t chunks_until_trial_ = 0;
   FreedEncoding freed_encoding_ = FreedEncoding::kLastFreed;
 };
 

@@ -1,0 +1,115 @@
+#include "scenarios/scenario.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ostream>
+
+#include "scenarios/basic.h"
+#include "schema/check.h"
+#include "schema/version.h"
+
+namespace heaptape::scenarios {
+namespace {
+
+using schema::Error;
+using schema::ErrorCode;
+using schema::Result;
+
+Error usage(std::string message) {
+  return {ErrorCode::kUsage, std::move(message), std::nullopt};
+}
+
+std::string names(const auto& list) {
+  std::string text;
+  for (const auto& entry : list) text += std::string(text.empty() ? "" : ", ") + entry.name;
+  return text;
+}
+
+Result<Values> read_values(const Scenario& scenario, const std::vector<std::string>& sets) {
+  std::vector<std::pair<std::string, uint64_t>> values;
+  for (const Parameter& parameter : scenario.parameters) {
+    values.emplace_back(parameter.name, parameter.value);
+  }
+  for (const std::string& set : sets) {
+    const std::string name = set.substr(0, set.find('='));
+    const auto value = std::ranges::find(values, name, &std::pair<std::string, uint64_t>::first);
+    if (value == values.end()) {
+      return usage(std::string("the scenario '") + scenario.name + "' has no parameter '" + name +
+                   "'; it has " + names(scenario.parameters));
+    }
+    const char* begin = set.data() + std::min(name.size() + 1, set.size());
+    const char* end = set.data() + set.size();
+    const auto parsed = std::from_chars(begin, end, value->second);
+    if (begin == end || parsed.ec != std::errc() || parsed.ptr != end) {
+      return usage("'" + set + "' is not of the form " + name + "=NUMBER");
+    }
+  }
+  return Values(std::move(values));
+}
+
+schema::TapeHeader header_of(const ScenarioOptions& options) {
+  schema::TapeHeader header;
+  header.writer = std::string("heaptape ") + schema::kVersion;
+  header.command_line = {"heaptape", "scenario", options.name};
+  for (const std::string& set : options.sets) {
+    header.command_line.insert(header.command_line.end(), {"--set", set});
+  }
+  header.allocator = "scenario";
+  header.page_bytes = 4096;
+  return header;
+}
+
+Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
+  const auto scenario = std::ranges::find(scenarios(), options.name, &Scenario::name);
+  if (scenario == scenarios().end()) {
+    return usage("there is no scenario '" + options.name + "'; there are " + names(scenarios()));
+  }
+  if (options.output.empty()) return usage("give the tape to write with -o TAPE");
+  HEAPTAPE_ASSIGN_OR_RETURN(const Values values, read_values(*scenario, options.sets));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto tape,
+                            schema::TapeWriter::create(options.output, header_of(options)));
+  scenario->generate(values, *tape);
+  return tape->finish({});
+}
+
+void list(std::ostream& out) {
+  for (const Scenario& scenario : scenarios()) {
+    out << scenario.name << ": " << scenario.description << "\n";
+    for (const Parameter& parameter : scenario.parameters) {
+      out << "    " << parameter.name << "=" << parameter.value << "  " << parameter.description
+          << "\n";
+    }
+  }
+}
+
+}  // namespace
+
+uint64_t Values::operator[](const std::string& name) const {
+  const auto value = std::ranges::find(values_, name, &std::pair<std::string, uint64_t>::first);
+  HEAPTAPE_CHECK(value != values_.end());
+  return value->second;
+}
+
+const std::vector<Scenario>& scenarios() {
+  static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
+                                             resize_scenario()};
+  return list;
+}
+
+int run_scenario(const ScenarioOptions& options, std::ostream& out, std::ostream& err) {
+  if (options.name == "list") {
+    list(out);
+    return 0;
+  }
+  const auto summary = write_scenario(options);
+  if (!summary.ok()) {
+    err << "heaptape: " << summary.error().message << "\n";
+    return 2;
+  }
+  out << options.output << ": " << summary->events << " events\n";
+  return 0;
+}
+
+}  // namespace heaptape::scenarios

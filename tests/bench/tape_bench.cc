@@ -1,0 +1,112 @@
+// What a tape costs per event: to encode, to write (with compression), to read.
+#include <benchmark/benchmark.h>
+
+#include "schema/event_encoder.h"
+#include "schema/tape_reader.h"
+#include "schema/tape_writer.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::schema {
+namespace {
+
+constexpr size_t kEvents = 1 << 20;
+
+// Half mallocs and half frees of random slots: the hardest kind of tape to predict.
+const std::vector<Event>& random_events() {
+  static const std::vector<Event> events = [] {
+    tests::Random random(1);
+    return tests::plausible_events(random, kEvents);
+  }();
+  return events;
+}
+
+// A loop that frees what it just got: the easiest.
+const std::vector<Event>& repetitive_events() {
+  static const std::vector<Event> events = [] {
+    std::vector<Event> list;
+    for (size_t i = 0; i < kEvents / 2; ++i) {
+      const uint64_t address = 0x5000 + i % 100 * 64;
+      list.push_back(tests::malloc_event(48, address));
+      list.push_back(tests::free_event(address));
+    }
+    return list;
+  }();
+  return events;
+}
+
+void set_per_event(benchmark::State& state, size_t events) {
+  state.counters["ns_per_event"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(events) * 1e-9,
+      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+// The loop over the events and nothing else.
+void BM_Baseline(benchmark::State& state) {
+  for (auto _ : state) {
+    for (const Event& event : random_events()) benchmark::DoNotOptimize(event.address);
+  }
+  set_per_event(state, kEvents);
+}
+BENCHMARK(BM_Baseline);
+
+void encode(benchmark::State& state, const std::vector<Event>& events) {
+  EventEncoder encoder;
+  encoder.set_freed_mode(FreedMode::kLastUsed);
+  for (auto _ : state) {
+    for (const Event& event : events) {
+      if (encoder.full()) encoder.clear();
+      encoder.append(event);
+    }
+  }
+  set_per_event(state, events.size());
+}
+void BM_EncodeRandom(benchmark::State& state) {
+  encode(state, random_events());
+}
+void BM_EncodeRepetitive(benchmark::State& state) {
+  encode(state, repetitive_events());
+}
+BENCHMARK(BM_EncodeRandom);
+BENCHMARK(BM_EncodeRepetitive);
+
+void write(benchmark::State& state, const std::vector<Event>& events) {
+  uint64_t bytes = 0;
+  for (auto _ : state) {
+    auto writer = TapeWriter::create("/dev/null", tests::sample_header());
+    for (const Event& event : events) (*writer)->append(event);
+    (void)(*writer)->finish({});
+    bytes = (*writer)->bytes();
+  }
+  set_per_event(state, events.size());
+  state.counters["bytes_per_event"] =
+      static_cast<double>(bytes) / static_cast<double>(events.size());
+}
+void BM_WriteRandom(benchmark::State& state) {
+  write(state, random_events());
+}
+void BM_WriteRepetitive(benchmark::State& state) {
+  write(state, repetitive_events());
+}
+BENCHMARK(BM_WriteRandom);
+BENCHMARK(BM_WriteRepetitive);
+
+void BM_ReadRandom(benchmark::State& state) {
+  tests::TempDir dir;
+  tests::write_tape(dir.file("t"), random_events());
+  auto reader = TapeReader::open(dir.file("t"));
+  EventBatch batch;
+  for (auto _ : state) {
+    (void)reader->seek(0);
+    do {
+      (void)reader->read(batch, 1 << 14);
+    } while (!batch.events.empty());
+  }
+  set_per_event(state, kEvents);
+}
+BENCHMARK(BM_ReadRandom);
+
+}  // namespace
+}  // namespace heaptape::schema
+
+BENCHMARK_MAIN();
