@@ -65,15 +65,11 @@ uint64_t ProcessRecorder::drain(uint64_t cut, uint64_t now_ns) {
 // While there is one thread, the ring's order is the order.
 void ProcessRecorder::drain_unstamped(RingCursor& cursor) {
   const Pass pass{kEverything, 0, 0, &cursor};
-  uint32_t until_release = kSegmentWords / 2;
   for (const Record* record = cursor.peek(); record != nullptr && record->stamp == 0;
        record = cursor.peek()) {
     emit(*record, cursor.thread(), pass);
     cursor.pop();
-    if (--until_release == 0) {
-      cursor.release();
-      until_release = kSegmentWords / 2;
-    }
+    cursor.release_if_due();
   }
 }
 
@@ -98,7 +94,7 @@ bool ProcessRecorder::drain_merged(const Pass& pass) {
       if (emit(*cursor->peek(), cursor->thread(), own) == Emitted::kMustWait) return false;
       cursor->pop();
     } while (visible(cursor) && cursor->order() <= next_order);
-    cursor->release();
+    cursor->release_if_due();
     if (visible(cursor)) {
       std::ranges::push_heap(heap_, later);
     } else {

@@ -49,7 +49,8 @@ void RingCursor::release() {
   if (tail_ == released_) return;
   released_ = tail_;
   ring_->tail.store(tail_, std::memory_order_release);
-  if (ring_->producer_waits.load() != 0) {
+  // A producer that waits is woken for half a ring, not for a few words that it fills at once.
+  if (ring_->producer_waits.load() != 0 && end_ - tail_ <= kRingWords / 2) {
     ring_->space.fetch_add(1);
     syscall(SYS_futex, &ring_->space, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }

@@ -37,8 +37,12 @@ class RingCursor {
     has_record_ = false;
   }
 
-  // Gives the words read so far back to the producer and wakes it if it waits.
+  // Gives the words read so far back to the producer; wakes it if it waits and the ring is half empty.
   void release();
+  // The same, once enough has been read to be worth the other processor's cache miss.
+  void release_if_due() {
+    if (tail_ - released_ >= kRingWords / 8) release();
+  }
   // Everything that refresh() saw is read.
   bool drained() const { return !has_record_ && tail_ == end_; }
   // Nothing has been published since refresh(), or nobody can read it.

@@ -1,0 +1,93 @@
+// What the collector spends on an event: reading it off a ring, merging, encoding, compressing.
+#include <benchmark/benchmark.h>
+#include <sys/mman.h>
+
+#include <chrono>
+
+#include "recorder/collector/process_recorder.h"
+#include "recorder/ring/record.h"
+#include "schema/check.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// Producers without threads: write records of random mallocs and frees as fast as they are drained.
+class FakeSession {
+ public:
+  FakeSession() : base_(mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    HEAPTAPE_CHECK(base_ != MAP_FAILED);
+  }
+  ~FakeSession() { munmap(base_, kSessionBytes); }
+
+  SessionView view() const { return SessionView(base_); }
+
+  // Appends records for one malloc or free of a random slot, until the ring holds `words`.
+  void fill(uint32_t ring_index, uint64_t words, bool stamped) {
+    RingHeader& ring = view().ring(ring_index);
+    uint64_t head = ring.head;
+    const uint64_t end = ring.tail + words;
+    while (head + 2 * kMaxRecordWords < end) {
+      const uint64_t segment_end = (head / kSegmentWords + 1) * kSegmentWords;
+      if (segment_end - head < kMaxRecordWords) {
+        put(ring_index, head, 0);
+        head = segment_end;
+        continue;
+      }
+      put_record(ring_index, head, stamped);
+    }
+    ring.head = head;
+  }
+
+ private:
+  void put(uint32_t ring, uint64_t position, uint64_t word) {
+    view().words(ring)[position % kRingWords] = word;
+  }
+  void put_record(uint32_t ring, uint64_t& head, bool stamped) {
+    const uint64_t slot = random_.below(4096);
+    uint64_t& address = blocks_[ring][slot];
+    const bool is_free = address != 0;
+    const uint64_t block = is_free ? address : 0x100000000000 + (ring * 4096 + slot) * 1056;
+    put(ring, head++, first_word(is_free ? Op::kFree : Op::kMalloc, block, stamped));
+    if (stamped) put(ring, head++, ++stamp_);
+    if (!is_free) put(ring, head++, 16 + random_.below(1024));
+    address = is_free ? 0 : block;
+  }
+
+  void* base_;
+  tests::Random random_{1};
+  uint64_t stamp_ = 0;
+  uint64_t blocks_[2][4096] = {};
+};
+
+void drain(benchmark::State& state, uint32_t rings, bool stamped) {
+  FakeSession session;
+  auto writer = schema::TapeWriter::create("/dev/null", tests::sample_header());
+  ProcessRecorder recorder(session.view(), 0, std::move(*writer), 0);
+  for (uint32_t ring = 0; ring < rings; ++ring) recorder.add_ring(ring);
+  uint64_t events = 0;
+  for (auto _ : state) {
+    for (uint32_t ring = 0; ring < rings; ++ring) session.fill(ring, kRingWords / 2, stamped);
+    const auto begin = std::chrono::steady_clock::now();
+    events += recorder.drain(ProcessRecorder::kEverything, 1);
+    while (recorder.writer().step()) {
+    }
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    state.SetIterationTime(elapsed.count());
+  }
+  state.counters["ns_per_event"] = benchmark::Counter(
+      static_cast<double>(events) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void BM_DrainOneThread(benchmark::State& state) { drain(state, 1, false); }
+void BM_DrainOneStampedThread(benchmark::State& state) { drain(state, 1, true); }
+void BM_DrainTwoThreads(benchmark::State& state) { drain(state, 2, true); }
+BENCHMARK(BM_DrainOneThread)->UseManualTime();
+BENCHMARK(BM_DrainOneStampedThread)->UseManualTime();
+BENCHMARK(BM_DrainTwoThreads)->UseManualTime();
+
+}  // namespace
+}  // namespace heaptape::recorder
+
+BENCHMARK_MAIN();

@@ -1,0 +1,169 @@
+// What recording costs a program, and replaying a tape: whole programs, run in turn without and with
+// heaptape (and heaptrack, where it is installed), compared pair by pair.
+#include <benchmark/benchmark.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "schema/check.h"
+#include "schema/report_metrics.h"
+#include "schema/tape_reader.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape {
+namespace {
+
+using Command = std::vector<std::string>;
+
+const std::string kHeaptape = HEAPTAPE_BINARY;
+const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
+constexpr int kPairs = 5;
+
+// Runs the command with its output thrown away; returns the seconds it took.
+double run(const Command& command) {
+  std::vector<char*> argv;
+  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  const auto begin = std::chrono::steady_clock::now();
+  pid_t pid = 0;
+  HEAPTAPE_CHECK(posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ) == 0);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  posix_spawn_file_actions_destroy(&actions);
+  HEAPTAPE_CHECK(status == 0);
+  return elapsed.count();
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+Command recorded(const std::string& tape, const Command& command) {
+  Command all = {kHeaptape, "record", "-o", tape, "--"};
+  all.insert(all.end(), command.begin(), command.end());
+  return all;
+}
+
+Command heaptracked(const std::string& output, const Command& command) {
+  Command all = {"/usr/bin/heaptrack", "-o", output};
+  all.insert(all.end(), command.begin(), command.end());
+  return all;
+}
+
+// Times `command` bare and under `recorder` in turn; reports medians and the median ratio.
+void compare(benchmark::State& state, const Command& command, const Command& with_recorder) {
+  std::vector<double> bare;
+  std::vector<double> under;
+  std::vector<double> ratios;
+  run(command);  // warm-up
+  for (auto _ : state) {
+    bare.push_back(run(command));
+    under.push_back(run(with_recorder));
+    ratios.push_back(under.back() / bare.back());
+    state.SetIterationTime(under.back());
+  }
+  state.counters["bare_s"] = median(bare);
+  state.counters["recorded_s"] = median(under);
+  state.counters["ratio"] = median(ratios);
+}
+
+void note_tape(benchmark::State& state, const std::string& path) {
+  const auto tape = schema::TapeReader::open(path);
+  HEAPTAPE_CHECK(tape.ok());
+  const auto events = static_cast<double>(tape->events());
+  const double extra_s = state.counters["recorded_s"] - state.counters["bare_s"];
+  state.counters["events"] = events;
+  state.counters["extra_ns_per_event"] = extra_s * 1e9 / events;
+  state.counters["bytes_per_event"] = static_cast<double>(tape->file_bytes()) / events;
+  state.counters["stalled_share"] = static_cast<double>(tape->summary()->stall_ns) /
+                                    static_cast<double>(tape->summary()->duration_ns);
+}
+
+// A Python program that writes and reads 60,000 records of JSON, every object through malloc.
+Command python_json(const tests::TempDir& dir) {
+  std::ofstream(dir.file("records.py")) << R"(import json
+records = [{"id": i, "name": "user%d" % i, "tags": ["a%d" % (i % 7), "b%d" % (i % 11)],
+            "score": i * 1.5, "nested": {"x": i, "y": [i, i + 1]}} for i in range(60000)]
+assert len(json.loads(json.dumps(records))) == 60000
+)";
+  setenv("PYTHONMALLOC", "malloc", 1);
+  return {"/usr/bin/python3", dir.file("records.py")};
+}
+
+Command random_loop() { return {kTargets + "/random_loop", "20000000"}; }
+Command two_threads() { return {kTargets + "/thread_loop", "2", "5000000"}; }
+
+void BM_RecordRandomLoop(benchmark::State& state) {
+  tests::TempDir dir;
+  compare(state, random_loop(), recorded(dir.file("t"), random_loop()));
+  note_tape(state, dir.file("t"));
+}
+void BM_RecordTwoThreads(benchmark::State& state) {
+  tests::TempDir dir;
+  compare(state, two_threads(), recorded(dir.file("t"), two_threads()));
+  note_tape(state, dir.file("t"));
+}
+void BM_RecordPythonJson(benchmark::State& state) {
+  tests::TempDir dir;
+  compare(state, python_json(dir), recorded(dir.file("t"), python_json(dir)));
+  note_tape(state, dir.file("t"));
+}
+BENCHMARK(BM_RecordRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_RecordTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_RecordPythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// What heaptrack costs the same programs, for those who have it.
+void heaptrack(benchmark::State& state, const Command& command) {
+  tests::TempDir dir;
+  if (!std::filesystem::exists("/usr/bin/heaptrack")) {
+    state.SkipWithError("heaptrack is not installed");
+    return;
+  }
+  compare(state, command, heaptracked(dir.file("h"), command));
+}
+void BM_HeaptrackRandomLoop(benchmark::State& state) { heaptrack(state, random_loop()); }
+void BM_HeaptrackPythonJson(benchmark::State& state) {
+  tests::TempDir dir;
+  heaptrack(state, python_json(dir));
+}
+BENCHMARK(BM_HeaptrackRandomLoop)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_HeaptrackPythonJson)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+// Replays one tape on one allocator at a time; nanoseconds by event as the report has them.
+void replay(benchmark::State& state, const Command& program) {
+  tests::TempDir dir;
+  run(recorded(dir.file("t"), program));
+  std::vector<double> ns;
+  const std::string allocator = state.range(0) == 0 ? "noop" : "glibc";
+  for (auto _ : state) {
+    run({kHeaptape, "replay", dir.file("t"), "-a", allocator, "-o", dir.file("r.json")});
+    const auto report = schema::read_figures(dir.file("r.json"));
+    HEAPTAPE_CHECK(report.ok());
+    const auto metric = report->runs.front().metric("time.nsPerEvent");
+    ns.push_back(static_cast<double>(schema::number_of(*metric)));
+    state.SetIterationTime(ns.back() * 1e-9);
+  }
+  state.SetLabel(allocator);
+  state.counters["ns_per_event"] = median(ns);
+}
+void BM_ReplayRandomLoop(benchmark::State& state) { replay(state, random_loop()); }
+BENCHMARK(BM_ReplayRandomLoop)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
+
+}  // namespace
+}  // namespace heaptape
+
+BENCHMARK_MAIN();

@@ -1,0 +1,22 @@
+// Random mallocs and frees, half and half, as tight as a loop can be: random_loop [EVENTS].
+#include <stdint.h>
+#include <stdlib.h>
+
+int main(int argc, char** argv) {
+  static void* slots[4096];
+  uint64_t x = 88172645463325252;
+  const long events = argc > 1 ? atol(argv[1]) : 20000000;
+  for (long i = 0; i < events; i++) {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    void** slot = &slots[x & 4095];
+    if (*slot != NULL) {
+      free(*slot);
+      *slot = NULL;
+    } else {
+      *slot = malloc(16 + ((x >> 20) & 1023));
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,13 @@
+# cmake -D BUILD=... -D PREFIX=... -P install_test.cmake: installs, then records and replays from there.
+file(REMOVE_RECURSE ${PREFIX})
+function(must_work)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGN} ended with ${result}: ${output}${error}")
+  endif()
+endfunction()
+must_work(${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
+must_work(${PREFIX}/bin/heaptape record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
+must_work(${PREFIX}/bin/heaptape verify ${PREFIX}/true.tape)
+must_work(${PREFIX}/bin/heaptape replay ${PREFIX}/true.tape -a glibc -a model:runs)
+file(REMOVE_RECURSE ${PREFIX})
