@@ -54,7 +54,9 @@ void report(const Recording& recording, const RecordOptions& options) {
     return;
   }
   const std::string manifest_path = options.tape_path + ".manifest.json";
-  const auto status = schema::write_file(manifest_path, to_json(recording.manifest));
+  const auto manifest = to_json(recording.manifest);
+  const auto status = manifest.ok() ? schema::write_file(manifest_path, *manifest)
+                                    : schema::Status(manifest.error());
   if (!status.ok()) complain(status.error().message);
   if (isatty(STDERR_FILENO)) print_summary(recording, manifest_path);
 }

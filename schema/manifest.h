@@ -29,6 +29,7 @@ struct Manifest {
   std::vector<ManifestProcess> processes;
 };
 
-std::string to_json(const Manifest& manifest);
+// Text that is not UTF-8 (a command line may be) comes out with U+FFFD in its place.
+Result<std::string> to_json(const Manifest& manifest);
 
 }  // namespace heaptape::schema

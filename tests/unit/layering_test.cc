@@ -83,5 +83,26 @@ TEST(MetricsPage, HasEveryFieldOfTheReport) {
   }
 }
 
+// Relative links of the pages: [text](path#anchor).
+std::vector<fs::path> links_of(const fs::path& page) {
+  std::vector<fs::path> links;
+  const std::string text = tests::read_bytes(page);
+  const std::regex link("\\]\\(([^)#:]+)(#[^)]*)?\\)");
+  for (std::sregex_iterator it(text.begin(), text.end(), link), end; it != end; ++it) {
+    links.push_back(page.parent_path() / (*it)[1].str());
+  }
+  return links;
+}
+
+TEST(Pages, LinkToFilesThatExist) {
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot)) {
+    const std::string relative = fs::relative(entry.path(), kRoot);
+    if (entry.path().extension() != ".md" || relative.starts_with("build/")) continue;
+    for (const fs::path& link : links_of(entry.path())) {
+      EXPECT_TRUE(fs::exists(link)) << relative << " links to " << link;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heaptape
