@@ -37,7 +37,8 @@ class RingCursor {
     has_record_ = false;
   }
 
-  // Gives the words read so far back to the producer; wakes it if it waits and the ring is half empty.
+  // Gives the words read so far back to the producer; wakes it if it waits and the ring is half
+  // empty.
   void release();
   // The same, once enough has been read to be worth the other processor's cache miss.
   void release_if_due() {

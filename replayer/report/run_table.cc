@@ -105,7 +105,8 @@ std::string accounting_lines(const std::vector<RunFigures>& runs) {
   std::vector<std::pair<std::string, std::string>> lines;  // account, labels
   for (const RunFigures& run : runs) {
     const std::string account = accounting_text(run);
-    const auto same = std::ranges::find(lines, account, &std::pair<std::string, std::string>::first);
+    const auto same =
+        std::ranges::find(lines, account, &std::pair<std::string, std::string>::first);
     if (same == lines.end()) {
       lines.emplace_back(account, run.label);
     } else {

@@ -15,8 +15,9 @@ namespace {
 // Producers without threads: write records of random mallocs and frees as fast as they are drained.
 class FakeSession {
  public:
-  FakeSession() : base_(mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+  FakeSession()
+      : base_(mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     HEAPTAPE_CHECK(base_ != MAP_FAILED);
   }
   ~FakeSession() { munmap(base_, kSessionBytes); }
@@ -76,13 +77,20 @@ void drain(benchmark::State& state, uint32_t rings, bool stamped) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     state.SetIterationTime(elapsed.count());
   }
-  state.counters["ns_per_event"] = benchmark::Counter(
-      static_cast<double>(events) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_event"] =
+      benchmark::Counter(static_cast<double>(events) * 1e-9,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void BM_DrainOneThread(benchmark::State& state) { drain(state, 1, false); }
-void BM_DrainOneStampedThread(benchmark::State& state) { drain(state, 1, true); }
-void BM_DrainTwoThreads(benchmark::State& state) { drain(state, 2, true); }
+void BM_DrainOneThread(benchmark::State& state) {
+  drain(state, 1, false);
+}
+void BM_DrainOneStampedThread(benchmark::State& state) {
+  drain(state, 1, true);
+}
+void BM_DrainTwoThreads(benchmark::State& state) {
+  drain(state, 2, true);
+}
 BENCHMARK(BM_DrainOneThread)->UseManualTime();
 BENCHMARK(BM_DrainOneStampedThread)->UseManualTime();
 BENCHMARK(BM_DrainTwoThreads)->UseManualTime();

@@ -1,5 +1,5 @@
-// What recording costs a program, and replaying a tape: whole programs, run in turn without and with
-// heaptape (and heaptrack, where it is installed), compared pair by pair.
+// What recording costs a program, and replaying a tape: whole programs, run in turn without and
+// with heaptape (and heaptrack, where it is installed), compared pair by pair.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -104,8 +104,12 @@ assert len(json.loads(json.dumps(records))) == 60000
   return {"/usr/bin/python3", dir.file("records.py")};
 }
 
-Command random_loop() { return {kTargets + "/random_loop", "20000000"}; }
-Command two_threads() { return {kTargets + "/thread_loop", "2", "5000000"}; }
+Command random_loop() {
+  return {kTargets + "/random_loop", "20000000"};
+}
+Command two_threads() {
+  return {kTargets + "/thread_loop", "2", "5000000"};
+}
 
 void BM_RecordRandomLoop(benchmark::State& state) {
   tests::TempDir dir;
@@ -135,7 +139,9 @@ void heaptrack(benchmark::State& state, const Command& command) {
   }
   compare(state, command, heaptracked(dir.file("h"), command));
 }
-void BM_HeaptrackRandomLoop(benchmark::State& state) { heaptrack(state, random_loop()); }
+void BM_HeaptrackRandomLoop(benchmark::State& state) {
+  heaptrack(state, random_loop());
+}
 void BM_HeaptrackPythonJson(benchmark::State& state) {
   tests::TempDir dir;
   heaptrack(state, python_json(dir));
@@ -160,7 +166,9 @@ void replay(benchmark::State& state, const Command& program) {
   state.SetLabel(allocator);
   state.counters["ns_per_event"] = median(ns);
 }
-void BM_ReplayRandomLoop(benchmark::State& state) { replay(state, random_loop()); }
+void BM_ReplayRandomLoop(benchmark::State& state) {
+  replay(state, random_loop());
+}
 BENCHMARK(BM_ReplayRandomLoop)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
 
 }  // namespace
