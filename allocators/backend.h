@@ -32,7 +32,8 @@ struct ReplayBatch {
 
 // A change of the writable memory an allocator holds ("committed"), in the course of op number `op`
 // of the batch. Ranges are multiples of the page size. Within an op, changes are in order; they
-// come after the op's block was taken away and before its new block is placed.
+// come after the op's block was taken away and before its new block is placed. Those of a batch
+// without ops, and of an op beyond its end, come after the batch.
 struct RegionEvent {
   enum class Kind : uint32_t { kCommit, kDecommit };
 

@@ -33,9 +33,9 @@ constexpr bool is_allocation(ReplayKind kind) {
 struct ReplayOp {
   ReplayKind kind = ReplayKind::kNothing;
   uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
-  uint16_t thread = 0;
-  uint32_t slot = 0;  // dense, reused after a free; realloc keeps its block's slot
-  uint64_t size = 0;  // requested bytes
+  uint16_t thread = 0;         // recorded thread modulo 65,536: those so far apart share one
+  uint32_t slot = 0;           // dense, reused after a free; realloc keeps its block's slot
+  uint64_t size = 0;           // requested bytes
 };
 static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
 

@@ -1,10 +1,13 @@
 // The command line. CLI11 stays in this file; every command is a function with plain options. This
 // is also the only place that knows recorder, replayer and scenarios.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <new>
 #include <string>
 
 #include "recorder/record_command.h"
@@ -39,6 +42,15 @@ CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value
   return command->add_option(name, value, help)
       ->transform(CLI::CheckedTransformer(choices, CLI::ignore_case).description(""))
       ->option_text(names);
+}
+
+// CLI11 by itself would take -1 for the greatest number there is.
+void add_number(CLI::App* command, const std::string& name, uint64_t& value,
+                const std::string& help) {
+  const auto refuse_sign = [](std::string& text) {
+    return text.starts_with('-') ? "'" + text + "' is not a count" : std::string();
+  };
+  command->add_option(name, value, help)->check(CLI::Validator(refuse_sign, ""))->option_text("N");
 }
 
 void add_record(CLI::App& app, Action& action) {
@@ -107,9 +119,8 @@ void add_tape_commands(CLI::App& app, Action& action) {
                          dump_options.path = o.tape;
                          return replayer::run_dump(dump_options, std::cout, std::cerr);
                        });
-  dump->add_option("--from", options->dump.from, "number of the first call, from 1")
-      ->option_text("N");
-  dump->add_option("--to", options->dump.to, "number of the last call")->option_text("N");
+  add_number(dump, "--from", options->dump.from, "number of the first call, from 1");
+  add_number(dump, "--to", options->dump.to, "number of the last call");
   add_choice<TextFormat>(dump, "--format", options->dump.format,
                          {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
                          "default text");
@@ -133,8 +144,7 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("--samples", options->replay.samples, "points on the timeline (default 256)")
       ->check(CLI::Range(1u, 1'000'000u).description(""))
       ->option_text("N");
-  command->add_option("--until", options->replay.until, "stop after this many calls")
-      ->option_text("N");
+  add_number(command, "--until", options->replay.until, "stop after this many calls");
   add_choice<allocators::Touch>(
       command, "--touch", options->replay.touch,
       {{"none", allocators::Touch::kNone},
@@ -152,8 +162,11 @@ void add_replay(CLI::App& app, Action& action) {
   command->callback([options, &action] {
     action = [options] { return replayer::run_replay(*options, std::cout, std::cerr); };
   });
-  app.add_subcommand("allocators", "List the allocators that can be replayed on")
-      ->callback([&action] { action = [] { return replayer::run_allocators(std::cout); }; });
+  CLI::App* allocators =
+      app.add_subcommand("allocators", "List the allocators that can be replayed on");
+  allocators->footer("Example: heaptape allocators");
+  allocators->callback(
+      [&action] { action = [] { return replayer::run_allocators(std::cout, std::cerr); }; });
 }
 
 void add_diff(CLI::App& app, Action& action) {
@@ -199,9 +212,20 @@ void add_scenario(CLI::App& app, Action& action) {
   });
 }
 
+// A file that is opened while standard input, output or error is closed would get its number, and
+// what is printed would go into the file. What this opens takes no output, and no child sees it.
+void keep_standard_descriptors() {
+  int fd;
+  do {
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) close(fd);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_standard_descriptors();
   CLI::App app("Record every malloc call of a real run; replay it on any allocator.", "heaptape");
   app.set_version_flag("--version", std::string("heaptape ") + heaptape::schema::kVersion);
   app.require_subcommand(1);
@@ -220,5 +244,10 @@ int main(int argc, char** argv) {
     std::cerr << "heaptape: " << error.what() << "; see `heaptape --help`\n";
     return replayer::kExitUnusable;
   }
-  return action();
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    std::cerr << "heaptape: there is not enough memory for this tape\n";
+    return replayer::kExitUnusable;
+  }
 }

@@ -8,9 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 
-#include "schema/check.h"
 #include "schema/tape_format.h"
 
 namespace heaptape::schema {
@@ -20,7 +20,7 @@ inline constexpr uint64_t kLeafSpan = uint64_t{1} << kLeafSpanLog2;
 
 // Leaf must be valid when all its bytes are 0. A leaf's pages are taken from the system when they
 // are first written, so a large Leaf that is used in few places costs little. One thread.
-// Addresses must be below kAddressLimit.
+// Addresses must be below kAddressLimit. Throws std::bad_alloc like any other container.
 template <typename Leaf>
 class AddressTree {
   static_assert(std::is_trivially_destructible_v<Leaf>);
@@ -74,7 +74,7 @@ class AddressTree {
   static T* map(size_t count) {
     void* pages = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    HEAPTAPE_CHECK(pages != MAP_FAILED);
+    if (pages == MAP_FAILED) throw std::bad_alloc();
     return static_cast<T*>(pages);
   }
 

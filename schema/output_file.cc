@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 namespace heaptape::schema {
@@ -16,6 +18,25 @@ constexpr mode_t kMode = 0600;
 bool is_special_file(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// The number of the own descriptor that `path` names, by way of links or not; -1 if it names none.
+// `is_foreign` becomes true for one of another process.
+int named_descriptor(const std::string& path, bool& is_foreign) {
+  std::error_code error;
+  std::filesystem::path name = std::filesystem::absolute(path, error);
+  const auto own_folder = std::filesystem::canonical("/proc/self/fd", error);
+  for (int links = 0; links < 40 && !error; ++links) {
+    const auto folder = std::filesystem::weakly_canonical(name.parent_path(), error);
+    if (folder == own_folder) return std::atoi(name.filename().c_str());
+    if (folder.string().starts_with("/proc/")) {
+      is_foreign = true;
+      return -1;
+    }
+    const auto target = std::filesystem::read_symlink(name, error);
+    name = folder / target;  // absolute if the target is
+  }
+  return -1;
 }
 
 Error cannot_create(const std::string& path, int errno_value) {
@@ -75,14 +96,27 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return cannot_create(path, EISDIR);
   }
-  if (is_special_file(path)) {
-    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd < 0) return cannot_create(path, errno);
-    return OutputFile(path, "", fd, if_abandoned);
+  bool is_foreign = false;
+  const int descriptor = named_descriptor(path, is_foreign);
+  if (descriptor >= 0 || is_foreign || is_special_file(path)) {
+    return create_direct(path, descriptor);
   }
-  std::string partial_path = path + ".partial";
-  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(path, partial_path));
-  return OutputFile(path, std::move(partial_path), fd, if_abandoned);
+  std::error_code error;
+  const bool is_link = std::filesystem::is_symlink(path, error);
+  const std::string target =
+      is_link ? std::filesystem::weakly_canonical(path, error).string() : path;
+  if (error) return cannot_create(path, error.value());
+  std::string partial_path = target + ".partial";
+  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
+  return OutputFile(target, std::move(partial_path), fd, if_abandoned);
+}
+
+// A descriptor is duplicated, not opened anew: what is written must go behind what was.
+Result<OutputFile> OutputFile::create_direct(const std::string& path, int descriptor) {
+  const int fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+                                 : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return cannot_create(path, errno);
+  return OutputFile(path, "", fd, IfAbandoned::kKeep);
 }
 
 Status OutputFile::append(std::span<const uint8_t> bytes) {
@@ -92,7 +126,8 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       const int saved = wrote < 0 ? errno : ENOSPC;
-      if (ftruncate(fd_, static_cast<off_t>(size_)) == 0) {
+      // Only of a file of its own: another has content that came before.
+      if (!partial_path_.empty() && ftruncate(fd_, static_cast<off_t>(size_)) == 0) {
         lseek(fd_, static_cast<off_t>(size_), SEEK_SET);
       }
       return os_error("cannot write '" + path_ + "'", saved);
@@ -121,6 +156,14 @@ Status OutputFile::commit() {
   }
   if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
   return {};
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || is_special_file(a) || is_special_file(b)) return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto canonical_a = std::filesystem::weakly_canonical(a, error);
+  return !error && canonical_a == std::filesystem::weakly_canonical(b, error) && !error;
 }
 
 Status write_file(const std::string& path, std::string_view content) {

@@ -11,7 +11,9 @@
 namespace heaptape::schema {
 
 // Appends to "PATH.partial" and renames it to PATH on commit(). What stands in PATH stays until
-// then. A device or pipe at PATH is written to directly. Mode 0600. Move-only; one thread.
+// then. A link at PATH stays a link, and the file it names is written. A device or pipe is written
+// to directly, and so is a descriptor by its name (/dev/stdout, /proc/self/fd/3), whatever file it
+// is of: a rename there would replace what all processes share. Mode 0600. Move-only; one thread.
 class OutputFile {
  public:
   // What an uncommitted file becomes when the object goes: kept for recovery, or removed.
@@ -28,7 +30,8 @@ class OutputFile {
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
 
-  // All of `bytes`, or none: after a failure the file ends where it did before.
+  // All of `bytes`, or none: after a failure the file ends where it did before. (Not so one that is
+  // written to directly.)
   Status append(std::span<const uint8_t> bytes);
   // Makes sure that the next `bytes` bytes find room on the disk, where the file system can promise
   // that. kNoSpace when it cannot.
@@ -37,13 +40,17 @@ class OutputFile {
 
  private:
   OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned);
+  static Result<OutputFile> create_direct(const std::string& path, int descriptor);
 
-  std::string path_;
+  std::string path_;          // behind a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
   int fd_ = -1;
   uint64_t size_ = 0;
   IfAbandoned if_abandoned_;
 };
+
+// Whether both paths name one regular file, or would if it were there.
+bool same_file(const std::string& a, const std::string& b);
 
 // Writes a small file in one go, whole or not at all.
 Status write_file(const std::string& path, std::string_view content);

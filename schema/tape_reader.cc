@@ -136,12 +136,43 @@ Status TapeReader::open_contents() {
   HEAPTAPE_RETURN_IF_ERROR(load_index());
   HEAPTAPE_RETURN_IF_ERROR(load_header());
   HEAPTAPE_RETURN_IF_ERROR(load_summary());
+  return check_sequence();
+}
+
+// The events of each chunk follow those of the chunk before. Leaves out chunks that go back.
+Status TapeReader::check_sequence() {
+  std::vector<ChunkRef> in_order;
+  uint64_t previous_offset = 0;
   for (const ChunkRef& chunk : chunks_) {
     if (chunk.kind == ChunkKind::kEvents) {
-      event_count_ = std::max(event_count_, chunk.first_event + chunk.event_count);
+      if (chunk.first_event < event_count_ || chunk.first_event > UINT64_MAX - chunk.event_count) {
+        HEAPTAPE_RETURN_IF_ERROR(
+            note_damage({chunk.offset, 0, chunk.event_count, "its events are out of order"}));
+        continue;
+      }
+      if (const uint64_t missing = chunk.first_event - event_count_; missing != 0) {
+        HEAPTAPE_RETURN_IF_ERROR(note_gap(previous_offset, chunk, missing));
+      }
+      event_count_ = chunk.first_event + chunk.event_count;
+      previous_offset = chunk.offset;
     }
+    in_order.push_back(chunk);
   }
+  chunks_ = std::move(in_order);
   return {};
+}
+
+// The damage between two chunks that were found by walking the file explains what is missing there.
+Status TapeReader::note_gap(uint64_t previous_offset, const ChunkRef& chunk, uint64_t events) {
+  const auto explains = [&](const Damage& damage) {
+    return damage.offset > previous_offset && damage.offset < chunk.offset &&
+           damage.lost_events == 0;
+  };
+  if (const auto damage = std::ranges::find_if(damages_, explains); damage != damages_.end()) {
+    damage->lost_events = events;
+    return {};
+  }
+  return note_damage({chunk.offset, 0, events, "the events before this chunk are missing"});
 }
 
 // Believes the trailer and the index where both are whole; otherwise walks the chunks.
@@ -240,11 +271,11 @@ Result<std::vector<uint64_t>> TapeReader::load_message(const ChunkRef& chunk,
 }
 
 Status TapeReader::seek(uint64_t event) {
-  const auto holds = [event](const ChunkRef& chunk) {
-    return chunk.kind == ChunkKind::kEvents && event >= chunk.first_event &&
-           event < chunk.first_event + chunk.event_count;
+  // The chunk with the event, or the first one behind it.
+  const auto reaches = [event](const ChunkRef& chunk) {
+    return chunk.kind == ChunkKind::kEvents && event < chunk.first_event + chunk.event_count;
   };
-  const auto chunk = std::ranges::find_if(chunks_, holds);
+  const auto chunk = std::ranges::find_if(chunks_, reaches);
   next_chunk_ = static_cast<size_t>(chunk - chunks_.begin());
   chunks_end_ = 0;
   decoder_ = EventDecoder();

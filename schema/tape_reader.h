@@ -54,7 +54,7 @@ class TapeReader {
   uint64_t events() const { return event_count_; }
   const std::vector<Damage>& damages() const { return damages_; }
 
-  // Continues at the given event (0-based; at most events()).
+  // Continues at the given event (0-based; at most events()), or behind it where it is lost.
   Status seek(uint64_t event);
   // Replaces `batch` with the next events, at most `max_events`. Empty at the end of the tape.
   Status read(EventBatch& batch, size_t max_events);
@@ -68,6 +68,8 @@ class TapeReader {
   Status load_index();
   Status scan_chunks();
   Status load_summary();
+  Status check_sequence();
+  Status note_gap(uint64_t previous_offset, const ChunkRef& chunk, uint64_t events);
   Status note_damage(Damage damage);
   Result<std::vector<uint64_t>> load_message(const ChunkRef& chunk, uint64_t* chunk_bytes);
   Result<bool> load_next_chunk();

@@ -71,6 +71,7 @@ class ModelBackend : public Backend {
       case ReplayKind::kValloc:
         return model_.allocate(op.size, kModelPageBytes);
       case ReplayKind::kPvalloc:
+        if (op.size > UINT64_MAX - kModelPageBytes) return {};
         return model_.allocate((op.size + kModelPageBytes - 1) & ~(kModelPageBytes - 1),
                                kModelPageBytes);
       default:
@@ -79,11 +80,9 @@ class ModelBackend : public Backend {
   }
 
   Placement run(const ReplayOp& op) {
+    if (op.kind == ReplayKind::kNothing || op.kind == ReplayKind::kFreeNull) return {};  // no slot
     uint64_t& address = addresses_[op.slot];
     switch (op.kind) {
-      case ReplayKind::kNothing:
-      case ReplayKind::kFreeNull:
-        return {};
       case ReplayKind::kFree:
         if (address != 0) model_.release(address);
         address = 0;

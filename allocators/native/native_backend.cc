@@ -61,22 +61,32 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
   return events;
 }
 
+Error NativeBackend::unusable(const std::string& why) const {
+  return {ErrorCode::kTarget, "cannot replay on '" + options_.name + "': " + why, std::nullopt};
+}
+
 // The loader only warns when it cannot preload a library, and libc's malloc would be measured under
 // another name.
 Status NativeBackend::check_provider() {
-  if (options_.library.empty()) return {};
-  const std::string provider = worker_->shared().provider;
+  if (options_.noop) return {};
+  const WorkerShared& shared = worker_->shared();
+  const std::string provider = shared.provider;
+  if (options_.library.empty()) {
+    if (shared.libc_serves_malloc != 0) return {};
+    return unusable("malloc comes from " + provider + ", which something preloads");
+  }
   const bool by_path = options_.library.find('/') != std::string::npos;
   const bool served =
       by_path ? same_file(provider, options_.library) : file_name(provider) == options_.library;
-  if (served) return {};
-  const std::string said = worker_->messages();
-  const std::string why = said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"
-                                       : "the loader says: " + said;
-  return Error{ErrorCode::kTarget,
-               "cannot replay on '" + options_.name + "': " + why +
-                   (options_.advice.empty() ? "" : "; " + options_.advice),
-               std::nullopt};
+  if (!served) {
+    const std::string said = worker_->messages();
+    return unusable((said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"
+                                  : "the loader says: " + said) +
+                    (options_.advice.empty() ? "" : "; " + options_.advice));
+  }
+  const std::string missing = shared.missing;
+  if (!missing.empty()) return unusable("it exports malloc but not " + missing);
+  return {};
 }
 
 Status NativeBackend::submit(const ReplayBatch& batch) {

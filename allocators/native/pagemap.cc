@@ -38,11 +38,12 @@ Result<Residency> read_residency(int pid, std::span<const AddressRange> regions)
   residency.absent.emplace();
   std::vector<uint64_t> entries(kPagesPerRead);
   for (const AddressRange& region : regions) {
-    for (uint64_t at = region.begin; at < region.end;) {
-      const size_t pages = std::min<uint64_t>(kPagesPerRead, (region.end - at) / kPageBytes);
+    for (uint64_t at = region.begin & ~(kPageBytes - 1); at < region.end;) {
+      const uint64_t left = (region.end - at + kPageBytes - 1) / kPageBytes;
+      const size_t pages = std::min<uint64_t>(kPagesPerRead, left);
       const auto offset = static_cast<off_t>(at / kPageBytes * sizeof(uint64_t));
       const ssize_t got = pread(fd, entries.data(), pages * sizeof(uint64_t), offset);
-      if (got <= 0) {
+      if (got < static_cast<ssize_t>(sizeof(uint64_t))) {
         const int saved = got < 0 ? errno : EIO;
         close(fd);
         return schema::os_error("cannot read '" + path + "'", saved);

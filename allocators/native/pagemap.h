@@ -7,7 +7,8 @@
 
 namespace heaptape::allocators {
 
-// `regions` are ascending, page-aligned ranges of process `pid`, which must be ours to look at.
+// `regions` are ascending ranges of process `pid`, which must be ours to look at. A page counts
+// whole when a part of it is in a region.
 Result<Residency> read_residency(int pid, std::span<const AddressRange> regions);
 
 }  // namespace heaptape::allocators

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "allocators/native/worker_entry_points.h"
 #include "allocators/native/worker_protocol.h"
 #include "allocators/native/worker_traps.h"
 
@@ -28,6 +29,7 @@ uint32_t current_op = 0;
 void** slots = nullptr;
 uint64_t slot_capacity = 0;
 uint32_t until_timed = kLatencyPeriod;
+EntryPoints entry_points;
 
 [[noreturn]] void quit(int status) {
   for (;;) syscall(SYS_exit_group, status);
@@ -70,30 +72,6 @@ void touch(void* block, uint64_t from, uint64_t size) {
   }
 }
 
-void* allocate(const ReplayOp& op) {
-  const size_t alignment = size_t{1} << op.alignment_log2;
-  switch (op.kind) {
-    case ReplayKind::kMalloc:
-      return malloc(op.size);
-    case ReplayKind::kCalloc:
-      return calloc(1, op.size);
-    case ReplayKind::kMemalign:
-      return memalign(alignment, op.size);
-    case ReplayKind::kAlignedAlloc:
-      return aligned_alloc(alignment, op.size);
-    case ReplayKind::kValloc:
-      return valloc(op.size);
-    case ReplayKind::kPvalloc:
-      return pvalloc(op.size);
-    case ReplayKind::kPosixMemalign: {
-      void* block = nullptr;
-      return posix_memalign(&block, alignment, op.size) == 0 ? block : nullptr;
-    }
-    default:
-      return nullptr;
-  }
-}
-
 void run_op(const ReplayOp& op, Placement& placement) {
   void*& slot = slots[op.slot];
   placement = {0, 0};
@@ -110,15 +88,15 @@ void run_op(const ReplayOp& op, Placement& placement) {
   uint64_t old_usable = 0;
   void* block;
   if (op.kind == ReplayKind::kRealloc) {
-    old_usable = slot != nullptr ? malloc_usable_size(slot) : 0;
+    old_usable = slot != nullptr ? usable_bytes(entry_points, slot, 0) : 0;
     block = realloc(slot, op.size);
     if (block == nullptr) return;  // the old block stays in its slot
   } else {
-    block = allocate(op);
+    block = allocate(entry_points, op);
   }
   slot = block;
   if (block == nullptr) return;
-  placement = {reinterpret_cast<uint64_t>(block), malloc_usable_size(block)};
+  placement = {reinterpret_cast<uint64_t>(block), usable_bytes(entry_points, block, op.size)};
   if (shared->touch != Touch::kNone)
     touch(block, old_usable < op.size ? old_usable : op.size, op.size);
 }
@@ -145,7 +123,6 @@ void run_batch() {
     shared->failure = WorkerFailure::kNoSlotMemory;
     return;
   }
-  shared->memory_calls = 0;
   const bool noop = shared->is_noop != 0;
   uint32_t op = shared->op_begin;
   const uint64_t begin_ns = monotonic_ns();
@@ -167,6 +144,8 @@ void run_batch() {
   shared->elapsed_ticks = __rdtsc() - begin_ticks;
   shared->elapsed_ns = monotonic_ns() - begin_ns;
   shared->op_done = op;
+  // Calls made between two turns belong to the op that comes next.
+  current_op = op < shared->op_end ? op : 0;
 }
 
 void describe() {
@@ -183,6 +162,8 @@ void name_provider() {
     return;
   }
   strncpy(shared->provider, of_malloc.dli_fname, kProviderPathBytes - 1);
+  const char* const missing = find_entry_points(of_malloc.dli_fbase, entry_points);
+  if (missing != nullptr) strncpy(shared->missing, missing, kFunctionNameBytes - 1);
   dladdr(reinterpret_cast<void*>(write), &of_libc);
   shared->libc_serves_malloc = of_malloc.dli_fbase == of_libc.dli_fbase;
 }

@@ -41,8 +41,26 @@ Error no_memory(int errno_value) {
   const int persona = personality(0xffffffff);
   if (persona >= 0) personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE);
   dup2(stderr_fd, STDERR_FILENO);
+  // A tape may need more memory than there is: then this process has to go, not another.
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score >= 0 && write(score, "1000", 4) == 4) close(score);
   execve(program, argv, envp);
+  constexpr char kNoExec[] = "the system cannot execute heaptape-worker";
+  if (write(STDERR_FILENO, kNoExec, sizeof kNoExec - 1) < 0) _exit(126);
   _exit(127);
+}
+
+// What signals mean here, if more than their name says.
+const char* advice_on_signal(int signal) {
+  switch (signal) {
+    case SIGSYS:
+      return "; a thread of its own, which blocks signals, changed the address space: let it start "
+             "no threads";
+    case SIGKILL:
+      return "; if memory ran out, --touch none needs less";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -119,10 +137,12 @@ Status WorkerProcess::await() {
     const timespec slice{0, kWaitSliceNs};
     syscall(SYS_futex, &shared_->turn, FUTEX_WAIT, turn, &slice, nullptr, 0);
     int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      return describe_death(status);
-    }
+    const int ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) continue;
+    pid_ = -1;
+    if (ended > 0) return describe_death(status);
+    return schema::os_error("the replay on '" + name_ + "' ended in a way that cannot be told",
+                            errno);
   }
   switch (shared_->failure) {
     case WorkerFailure::kNone:
@@ -155,7 +175,8 @@ std::string WorkerProcess::messages() const {
 Error WorkerProcess::describe_death(int status) const {
   std::string how = WIFSIGNALED(status)
                         ? std::string("was ended by signal ") + std::to_string(WTERMSIG(status)) +
-                              " (" + strsignal(WTERMSIG(status)) + ")"
+                              " (" + strsignal(WTERMSIG(status)) + ")" +
+                              advice_on_signal(WTERMSIG(status))
                         : "exited with status " + std::to_string(WEXITSTATUS(status));
   std::string text = "the replay on '" + name_ + "' " + how;
   if (const std::string said = messages(); !said.empty()) text += "; it said: " + said;

@@ -12,10 +12,11 @@ namespace heaptape::allocators {
 inline constexpr uint64_t kWorkerMagic = 0x3172656b726f7768;  // "hworker1"
 inline constexpr uint32_t kMaxBatchOps = 1u << 14;
 inline constexpr uint32_t kMaxMemoryCalls = 1u << 12;
-// A single op makes at most this many memory calls before the worker hands the batch back: with
-// less room in the log than this it does not begin another op.
-inline constexpr uint32_t kMemoryCallsPerOp = 64;
-inline constexpr uint32_t kProviderPathBytes = 512;
+// With less room in the log than this the worker does not begin another op, but hands the batch
+// back: every op may make this many memory calls.
+inline constexpr uint32_t kMemoryCallsPerOp = 1u << 10;
+inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
+inline constexpr uint32_t kFunctionNameBytes = 32;
 
 // Whose move it is. The backend writes kRun, kDescribe or kQuit; the worker answers kBackend.
 enum class Turn : uint32_t { kStarting = 0, kBackend, kRun, kDescribe, kQuit };
@@ -79,6 +80,7 @@ struct WorkerShared {
   uint32_t libc_serves_malloc;
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
   char provider[kProviderPathBytes];  // the library that serves malloc
+  char missing[kFunctionNameBytes];   // calloc, realloc or free, if that library lacks it
   uint64_t latency[kReplayKinds][kLatencyBuckets];
 
   alignas(64) MemoryCall calls[kMaxMemoryCalls];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "schema/tape_format.h"
+
 namespace heaptape::allocators {
 namespace {
 
@@ -11,16 +13,13 @@ uint64_t page_up(uint64_t value) {
   return (value + kPageBytes - 1) & ~(kPageBytes - 1);
 }
 
-// glibc malloc.c: a chunk has 8 bytes before the block, is a multiple of 16 and at least 32; a
-// chunk with a mapping of its own has 16 bytes before the block and ends with its last page.
+// glibc malloc.c and arena.c: a chunk has 8 bytes before the block, is a multiple of 16 and at
+// least 32; a chunk with a mapping of its own has 16 bytes before the block and ends with its last
+// page; a thread's arena begins on a multiple of HEAP_MAX_SIZE.
 constexpr uint64_t kMinMapped = 128 << 10;
+constexpr uint64_t kArenaAlignment = 64 << 20;
 
-bool has_own_mapping(uint64_t address, uint64_t size) {
-  return address % kPageBytes == 16 && size >= kMinMapped;
-}
-
-uint64_t glibc_usable_bytes(uint64_t address, uint64_t size) {
-  if (has_own_mapping(address, size)) return page_up(size + 16) - 16;
+uint64_t heap_chunk_usable_bytes(uint64_t size) {
   return std::max<uint64_t>(32, (size + 8 + 15) & ~uint64_t{15}) - 8;
 }
 
@@ -33,28 +32,51 @@ RecordedBackend::RecordedBackend(const schema::TapeHeader& header)
   traits_.initial_break = header.initial_break;
 }
 
-Placement RecordedBackend::place(const ReplayOp& op, uint64_t address) const {
+// Large blocks begin like that in the heap and in arenas too, one in 256, once freed mappings have
+// raised glibc's threshold.
+bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
+  if (!is_glibc_ || address % kPageBytes != 16 || size < kMinMapped) return false;
+  if (traits_.initial_break != 0 && address - traits_.initial_break < kHeapSpan) return false;
+  const uint64_t begin = address - 16;
+  schema::AddressRange around = committed_.find(begin);
+  if (around.bytes() == 0) around = committed_.find(begin - 1);
+  return around.bytes() == 0 || around.begin % kArenaAlignment != 0;
+}
+
+Placement RecordedBackend::place(uint32_t op, const ReplayOp& what, uint64_t address) {
   if (address == 0) return {};
-  return {address,
-          is_glibc_ ? glibc_usable_bytes(address, op.size) : std::max<uint64_t>(op.size, 1)};
+  // No real block ends beyond the address space; a hostile tape's may.
+  const uint64_t size = std::clamp<uint64_t>(what.size, 1, schema::kAddressLimit - address);
+  Placement placement{address, size};
+  const bool is_mapped = has_own_mapping(address, size);
+  if (is_mapped) {
+    placement.usable_bytes = page_up(size + 16) - 16;
+  } else if (is_glibc_) {
+    placement.usable_bytes = heap_chunk_usable_bytes(size);
+  }
+  const AddressRange pages{address & ~(kPageBytes - 1), page_up(address + placement.usable_bytes)};
+  if (is_mapped) mapped_chunks_[what.slot] = pages;
+  // The allocator may have taken memory since the last sample.
+  if (!committed_.covers(pages)) commit(op, pages);
+  return placement;
 }
 
 Status RecordedBackend::submit(const ReplayBatch& batch) {
   result_.clear();
   auto sample = batch.samples.begin();
-  for (uint32_t i = 0; i < batch.ops.size(); ++i) {
-    for (; sample != batch.samples.end() && sample->event <= batch.first_event + i; ++sample) {
-      take_sample(i, *sample);
+  const auto take_samples = [&](uint32_t op, uint64_t until_event) {
+    for (; sample != batch.samples.end() && sample->event <= until_event; ++sample) {
+      take_sample(op, *sample);
     }
+  };
+  take_samples(0, batch.first_event);
+  for (uint32_t i = 0; i < batch.ops.size(); ++i) {
     const ReplayOp& op = batch.ops[i];
-    const Placement placement = place(op, batch.recorded_addresses[i]);
     if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kRealloc) give_up(i, op.slot);
-    if (placement.address != 0) cover(i, op.slot, placement);
-    result_.placements.push_back(placement);
+    result_.placements.push_back(place(i, op, batch.recorded_addresses[i]));
+    take_samples(i, batch.first_event + i + 1);  // a sample belongs to the event that it follows
   }
-  for (; sample != batch.samples.end() && !batch.ops.empty(); ++sample) {
-    take_sample(static_cast<uint32_t>(batch.ops.size() - 1), *sample);
-  }
+  take_samples(static_cast<uint32_t>(batch.ops.size()), UINT64_MAX);
   return {};
 }
 
@@ -80,17 +102,6 @@ void RecordedBackend::give_up(uint32_t op, uint32_t slot) {
   if (chunk == mapped_chunks_.end()) return;
   decommit(op, chunk->second);
   mapped_chunks_.erase(chunk);
-}
-
-// Makes sure that the block lies in committed memory: the allocator may have taken some since the
-// last sample.
-void RecordedBackend::cover(uint32_t op, uint32_t slot, const Placement& placement) {
-  const AddressRange pages{placement.address & ~(kPageBytes - 1),
-                           page_up(placement.address + placement.usable_bytes)};
-  if (is_glibc_ && has_own_mapping(placement.address, placement.usable_bytes)) {
-    mapped_chunks_[slot] = pages;
-  }
-  if (!committed_.covers(pages)) commit(op, pages);
 }
 
 void RecordedBackend::take_sample(uint32_t op, const schema::ProcessSample& sample) {

@@ -26,11 +26,14 @@ class RecordedBackend : public Backend {
   std::vector<Counter> counters() override { return {{"processSamples", samples_}}; }
 
  private:
-  Placement place(const ReplayOp& op, uint64_t address) const;
+  // No heap grown by brk reaches the mappings further up.
+  static constexpr uint64_t kHeapSpan = uint64_t{1} << 40;
+
+  bool has_own_mapping(uint64_t address, uint64_t size) const;
+  Placement place(uint32_t op, const ReplayOp& what, uint64_t address);
   void commit(uint32_t op, AddressRange range);
   void decommit(uint32_t op, AddressRange range);
   void give_up(uint32_t op, uint32_t slot);
-  void cover(uint32_t op, uint32_t slot, const Placement& placement);
   void take_sample(uint32_t op, const schema::ProcessSample& sample);
 
   BackendTraits traits_;

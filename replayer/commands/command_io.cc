@@ -29,6 +29,11 @@ int complain(std::ostream& err, const std::string& sentence) {
   return kExitUnusable;
 }
 
+int finish(std::ostream& out, std::ostream& err, int exit_code) {
+  out.flush();
+  return out ? exit_code : complain(err, std::string("cannot write to standard output"));
+}
+
 Progress::Progress(std::string what)
     : what_(std::move(what)),
       enabled_(isatty(STDERR_FILENO) != 0),

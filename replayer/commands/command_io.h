@@ -17,6 +17,9 @@ inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be
 int complain(std::ostream& err, const schema::Error& error);
 int complain(std::ostream& err, const std::string& sentence);
 
+// Makes sure that `out` took everything. Returns `exit_code`, or complains.
+int finish(std::ostream& out, std::ostream& err, int exit_code);
+
 // A line on standard error that shows how far some work is, if that is a terminal; else nothing.
 class Progress {
  public:

@@ -45,6 +45,24 @@ Status check_writable(const std::string& path) {
   return {};
 }
 
+// A slip of the pen must not cost a tape, nor one result the other.
+Status check_outputs(const ReplayCommandOptions& options) {
+  const std::string& report = options.report_path;
+  const std::string& csv = options.csv_path;
+  for (const std::string& path : {report, csv}) {
+    if (!path.empty() && schema::same_file(path, options.tape_path)) {
+      return Error{ErrorCode::kUsage, "'" + path + "' is the tape: write to another file",
+                   std::nullopt};
+    }
+  }
+  if (!report.empty() && schema::same_file(report, csv)) {
+    return Error{ErrorCode::kUsage,
+                 "report and CSV cannot both go to '" + report + "': name two files", std::nullopt};
+  }
+  HEAPTAPE_RETURN_IF_ERROR(check_writable(report));
+  return check_writable(csv);
+}
+
 std::string losses_text(const schema::TapeReader& tape) {
   const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
   std::string text = "losses: " + grouped(losses.lost_events) + " calls lost while recording";
@@ -59,8 +77,7 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(options.tape_path));
-  HEAPTAPE_RETURN_IF_ERROR(check_writable(options.report_path));
-  HEAPTAPE_RETURN_IF_ERROR(check_writable(options.csv_path));
+  HEAPTAPE_RETURN_IF_ERROR(check_outputs(options));
   Progress progress("replaying " + schema::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto runs,
@@ -80,12 +97,10 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
 
 int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
   const Status status = replay_and_report(options, out);
-  if (!status.ok()) return complain(err, status.error());
-  out.flush();
-  return out ? kExitDone : complain(err, "cannot write to standard output");
+  return status.ok() ? finish(out, err, kExitDone) : complain(err, status.error());
 }
 
-int run_allocators(std::ostream& out) {
+int run_allocators(std::ostream& out, std::ostream& err) {
   const schema::TapeHeader no_tape;
   size_t width = 0;
   for (const auto& entry : allocators::catalog()) width = std::max(width, entry.name.size());
@@ -100,8 +115,7 @@ int run_allocators(std::ostream& out) {
     }
     out << "\n";
   }
-  out.flush();
-  return kExitDone;
+  return finish(out, err, kExitDone);
 }
 
 }  // namespace heaptape::replayer

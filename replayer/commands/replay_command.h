@@ -21,6 +21,6 @@ struct ReplayCommandOptions {
 int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err);
 
 // Lists the allocators that can be replayed on, and whether each can be loaded here.
-int run_allocators(std::ostream& out);
+int run_allocators(std::ostream& out, std::ostream& err);
 
 }  // namespace heaptape::replayer

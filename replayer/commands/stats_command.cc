@@ -40,7 +40,7 @@ schema::Status count(schema::TapeReader& tape, TapeCounts& counts) {
       const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
       if (releases && event.freed_address == 0) ++counts.null_frees;
     }
-    counts.resolver.resolve(batch.events, done, resolved);
+    HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
     progress.show(static_cast<double>(done) / static_cast<double>(tape.events()));
   }
 }
@@ -125,7 +125,7 @@ int run_stats(const std::string& path, bool json, std::ostream& out, std::ostrea
   } else {
     print(*tape, counts, out);
   }
-  return kExitDone;
+  return finish(out, err, kExitDone);
 }
 
 }  // namespace heaptape::replayer

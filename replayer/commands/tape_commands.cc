@@ -1,5 +1,6 @@
 #include "replayer/commands/tape_commands.h"
 
+#include <algorithm>
 #include <ctime>
 #include <ostream>
 #include <vector>
@@ -104,6 +105,27 @@ schema::Status for_each_batch(TapeReader& tape, Visit visit) {
   }
 }
 
+// Returns the time of the last event of which it is known, 0 if of none.
+uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
+  uint64_t last_time_ns = 0;
+  auto sample = batch.samples.begin();
+  auto time = batch.times.begin();
+  const auto copy_up_to = [&](uint64_t event) {
+    for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
+      writer.add_sample(*sample);
+    }
+    for (; time != batch.times.end() && time->event <= event; ++time) {
+      writer.add_time(last_time_ns = time->time_ns);
+    }
+  };
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    copy_up_to(batch.first_event + i);
+    writer.append(batch.events[i]);
+  }
+  copy_up_to(UINT64_MAX);
+  return last_time_ns;
+}
+
 }  // namespace
 
 int run_info(const std::string& path, std::ostream& out, std::ostream& err) {
@@ -115,7 +137,7 @@ int run_info(const std::string& path, std::ostream& out, std::ostream& err) {
   } else {
     out << "events     " << grouped(tape->events()) << " in whole chunks; the end is missing\n";
   }
-  if (tape->damages().empty()) return kExitDone;
+  if (tape->damages().empty()) return finish(out, err, kExitDone);
   const schema::Damage& first = tape->damages().front();
   return complain(err,
                   "'" + path + "' is damaged at byte " + std::to_string(first.offset) + ": " +
@@ -148,29 +170,21 @@ int run_verify(const std::string& path, std::ostream& out, std::ostream& err) {
   }
   out << schema::display_text(path) << ": " << grouped(events) << " events can be read; "
       << (sound ? "no damage, no losses" : "NOT SOUND") << "\n";
-  return sound ? kExitDone : kExitFailed;
+  return finish(out, err, sound ? kExitDone : kExitFailed);
 }
 
 int run_recover(const std::string& path, const std::string& output, std::ostream& out,
                 std::ostream& err) {
   auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
   if (!tape.ok()) return complain(err, tape.error());
+  if (schema::same_file(path, output)) {
+    return complain(err, "'" + output + "' is the damaged tape itself: write to another file");
+  }
   auto writer = schema::TapeWriter::create(output, tape->header());
   if (!writer.ok()) return complain(err, writer.error());
   uint64_t last_time_ns = 0;
   const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
-    auto sample = batch.samples.begin();
-    auto time = batch.times.begin();
-    for (size_t i = 0; i < batch.events.size(); ++i) {
-      (*writer)->append(batch.events[i]);
-      const uint64_t event = batch.first_event + i + 1;
-      for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
-        (*writer)->add_sample(*sample);
-      }
-      for (; time != batch.times.end() && time->event <= event; ++time) {
-        (*writer)->add_time(last_time_ns = time->time_ns);
-      }
-    }
+    last_time_ns = std::max(last_time_ns, copy(batch, **writer));
   });
   if (!status.ok()) return complain(err, status.error());
   TapeSummary unfinished;
@@ -186,7 +200,7 @@ int run_recover(const std::string& path, const std::string& output, std::ostream
   if (!written.ok()) return complain(err, written.error());
   out << schema::display_text(output) << ": " << grouped(written->events) << " events recovered, "
       << grouped(tape->damages().size()) << " damaged stretches left out\n";
-  return kExitDone;
+  return finish(out, err, kExitDone);
 }
 
 int run_dump(const DumpOptions& options, std::ostream& out, std::ostream& err) {
@@ -212,9 +226,8 @@ int run_dump(const DumpOptions& options, std::ostream& out, std::ostream& err) {
       }
       out << text;
     }
-    out.flush();
   }
-  if (tape->damages().empty()) return kExitDone;
+  if (tape->damages().empty()) return finish(out, err, kExitDone);
   const schema::Damage& first = tape->damages().front();
   return complain(err, "'" + options.path + "' is damaged at byte " + std::to_string(first.offset) +
                            ": " + first.reason + "; the events there are left out");

@@ -12,10 +12,10 @@
 
 namespace heaptape::replayer {
 
-// Of a live block of the tape. address 0 = the slot is free.
+// Of a live block of the tape.
 struct SlotBlock {
-  uint64_t address = 0;
-  uint64_t size = 0;  // requested bytes
+  uint64_t address = 0;  // 0: none, or lost to a newer block
+  uint64_t size = 0;     // requested bytes
 };
 
 // Tapes with blocks on odd multiples of 8 need finer granules (see fits); the rare blocks with less

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "replayer/engine/run_analysis.h"
@@ -106,27 +108,49 @@ class Pipeline {
   bool pending_is_sample_ = false;
 };
 
-// Where on the tape the timeline has its points.
+// Where on the tape the timeline has its points: as many as asked for, or one an event, as even as
+// whole numbers allow, the last one at the end.
 class SamplePlan {
  public:
   SamplePlan(uint64_t events, uint32_t samples)
-      : step_(std::max<uint64_t>(1, (events + samples - 1) / std::max<uint32_t>(samples, 1))),
-        next_(std::min(step_, events)),
-        end_(events) {}
+      : events_(events), points_(std::clamp<uint64_t>(samples, 1, std::max<uint64_t>(events, 1))) {}
 
   // How many events may follow `event` before the next point.
-  uint64_t room(uint64_t event) const { return next_ - event; }
+  uint64_t room(uint64_t event) const { return point(next_) - event; }
   bool reached(uint64_t event) {
-    if (event < next_) return false;
-    next_ = std::min(next_ + step_, end_);
+    if (event < point(next_)) return false;
+    ++next_;
     return true;
   }
 
  private:
-  uint64_t step_;
-  uint64_t next_;
-  uint64_t end_;
+  // events_ * number / points_, rounded up, where the product may not fit.
+  uint64_t point(uint64_t number) const {
+    return events_ / points_ * number + (events_ % points_ * number + points_ - 1) / points_;
+  }
+
+  uint64_t events_;
+  uint64_t points_;
+  uint64_t next_ = 1;
 };
+
+// Replaces `batch` with at most `max_events` that follow the `done` first ones. The process samples
+// behind the last event of the tape come with it.
+Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
+                 schema::EventBatch& batch) {
+  HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
+  if (done + batch.events.size() < tape.events()) {
+    if (!batch.events.empty() || max_events == 0) return {};
+    return schema::Error{schema::ErrorCode::kDamaged,
+                         "'" + tape.path() + "' ends after " + std::to_string(done) + " of its " +
+                             std::to_string(tape.events()) + " events",
+                         std::nullopt};
+  }
+  schema::EventBatch rest;
+  HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
+  std::ranges::move(rest.samples, std::back_inserter(batch.samples));
+  return {};
+}
 
 }  // namespace
 
@@ -144,23 +168,22 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
   uint64_t done = 0;
-  for (size_t turn = 0; done < events; ++turn) {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(read, std::min<uint64_t>(kBatchEvents, plan.room(done))));
-    if (read.events.empty()) break;
+  for (size_t turn = 0; done < events || turn == 0; ++turn) {  // once for a tape without events
+    HEAPTAPE_RETURN_IF_ERROR(
+        read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
     ResolvedBatch& batch = batches[turn % batches.size()];
-    resolver.resolve(read.events, done, batch);
+    HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
     done += read.events.size();
     const bool is_sample = plan.reached(done);
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, is_sample));
     }
-    if (progress) progress(static_cast<double>(done) / static_cast<double>(events));
+    if (progress && done != 0) progress(static_cast<double>(done) / static_cast<double>(events));
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   std::vector<RunResult> results;
   for (const auto& run : runs) {
-    if (done == 0) HEAPTAPE_RETURN_IF_ERROR(run->sample());
     results.push_back(run->finish(resolver, done));
   }
   return results;

@@ -15,8 +15,7 @@ RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recor
 
 void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
   for (const RegionEvent& region : regions) apply(region, 0, 0);
-  if (new_committed_peak_) metrics_.holes_at_committed_peak = map_.holes();
-  new_committed_peak_ = false;
+  note_holes_at_peak();
 }
 
 void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
@@ -33,14 +32,21 @@ void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult&
       apply(*region, event, batch.live_bytes[i]);
     }
     put_back(op, result.placements[i], event, batch.recorded_addresses[i]);
-    if (new_committed_peak_) [[unlikely]] {
-      metrics_.holes_at_committed_peak = map_.holes();
-      new_committed_peak_ = false;
-    }
+    note_holes_at_peak();
   }
   events_ = batch.first_event + batch.ops.size();
+  for (; region != result.regions.end(); ++region) apply(*region, events_, batch.live.live_bytes);
+  note_holes_at_peak();
   live_ = batch.live;
   metrics_.replay_ns += result.elapsed_ns;
+}
+
+// After each event: its block is then in place.
+inline void RunAnalysis::note_holes_at_peak() {
+  if (!new_committed_peak_) [[likely]]
+    return;
+  metrics_.holes_at_committed_peak = map_.holes();
+  new_committed_peak_ = false;
 }
 
 // The first half of an op, before its memory calls take effect: the block that it gives up.

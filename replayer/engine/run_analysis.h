@@ -37,6 +37,7 @@ class RunAnalysis {
   void put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
                 uint64_t recorded_address);
   void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
+  void note_holes_at_peak();
   void place(uint32_t slot, const Placement& placement);
   void remove(uint32_t slot);
 

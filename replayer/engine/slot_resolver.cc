@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 
 namespace heaptape::replayer {
 namespace {
@@ -17,7 +18,8 @@ uint64_t operator_new_size(uint64_t size) {
   return std::max<uint64_t>(size, 1);
 }
 uint64_t aligned_new_size(uint64_t size, uint64_t alignment) {
-  return (operator_new_size(size) + alignment - 1) & ~(alignment - 1);
+  const uint64_t greatest = ~(alignment - 1);  // more: no allocator has that, and the sum overflows
+  return size > greatest ? greatest : (operator_new_size(size) + alignment - 1) & greatest;
 }
 
 // memalign takes any alignment and rounds it up to a power of two. No call with more than the
@@ -73,8 +75,8 @@ ReplayOp allocation_op(const Event& event) {
 
 }  // namespace
 
-void SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
-                           ResolvedBatch& batch) {
+schema::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
+                                     ResolvedBatch& batch) {
   batch.first_event = first_event;
   batch.ops.resize(events.size());
   batch.recorded_addresses.resize(events.size());
@@ -86,8 +88,16 @@ void SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
     batch.recorded_addresses[i] = events[i].address;
     batch.live_bytes[i] = live_.values().live_bytes;
   }
+  if (blocks_.size() > slot_limit_) {
+    return schema::Error{schema::ErrorCode::kTarget,
+                         "the tape has more than " + std::to_string(slot_limit_) +
+                             " blocks alive at once, which no replay can tell apart; replay less "
+                             "of it (--until)",
+                         std::nullopt};
+  }
   batch.slot_limit = static_cast<uint32_t>(blocks_.size());
   batch.live = live_.values();
+  return {};
 }
 
 ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
@@ -158,6 +168,10 @@ uint32_t SlotResolver::take_slot() {
 void SlotResolver::bind(uint32_t slot, uint64_t address, uint64_t size) {
   if (!shadow_.fits(address)) [[unlikely]]
     shadow_.refine(blocks_);
+  // Invariant: blocks_ and shadow_ agree, so the block whose free is missing has no address.
+  const uint32_t lost = shadow_.find(address);
+  if (lost != AddressShadow::kNoSlot) [[unlikely]]
+    blocks_[lost].address = 0;
   blocks_[slot] = {address, size};
   shadow_.set(address, slot);
 }

@@ -10,6 +10,7 @@
 #include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
 #include "schema/event.h"
+#include "schema/result.h"
 
 namespace heaptape::replayer {
 
@@ -35,8 +36,11 @@ struct SkippedCounts {
 // the old one stays alive to the end. One thread; events in the order of the tape.
 class SlotResolver {
  public:
-  // Replaces all of `batch` but its samples.
-  void resolve(std::span<const schema::Event> events, uint64_t first_event, ResolvedBatch& batch);
+  explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
+
+  // Replaces all of `batch` but its samples. Fails when more blocks are alive than there are slots.
+  schema::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
+                         ResolvedBatch& batch);
 
   const LiveMetrics& live() const { return live_; }
   const SkippedCounts& skipped() const { return skipped_; }
@@ -49,6 +53,7 @@ class SlotResolver {
   uint32_t take_slot();
   void bind(uint32_t slot, uint64_t address, uint64_t size);
 
+  uint32_t slot_limit_;
   AddressShadow shadow_;
   std::vector<SlotBlock> blocks_;  // by slot
   std::vector<uint32_t> free_slots_;

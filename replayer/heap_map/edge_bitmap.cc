@@ -1,5 +1,7 @@
 #include "replayer/heap_map/edge_bitmap.h"
 
+#include "schema/check.h"
+
 namespace heaptape::replayer {
 
 EdgeBitmap::EdgeBitmap(int granule_log2)

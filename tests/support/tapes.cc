@@ -111,6 +111,82 @@ std::vector<Event> plausible_events(Random& random, size_t count, uint64_t align
   return events;
 }
 
+namespace {
+
+std::vector<Op> ops_of_kind(OpKind kind) {
+  std::vector<Op> ops;
+  for (int stored = 0; stored < schema::kOpLimit; ++stored) {
+    if (!schema::is_valid_op(static_cast<uint8_t>(stored))) continue;
+    const Op op = static_cast<Op>(stored);
+    if (schema::op_info(op).kind == kind) ops.push_back(op);
+  }
+  return ops;
+}
+
+Op any_of(Random& random, const std::vector<Op>& ops) {
+  return ops[random.below(ops.size())];
+}
+
+// Turns a plain event into one of its kind that is as likely to be seen in a real program.
+Event dressed(Random& random, Event event) {
+  static const std::vector<Op> allocations = ops_of_kind(OpKind::kAllocate);
+  static const std::vector<Op> releases = ops_of_kind(OpKind::kRelease);
+  switch (schema::op_info(event.op).kind) {
+    case OpKind::kAllocate:
+      if (random.chance(20)) return {Op::kRealloc, event.thread, event.size, 0, event.address, 0};
+      event.op = any_of(random, allocations);
+      if (schema::op_info(event.op).aligned) event.alignment = uint64_t{8} << random.below(4);
+      return event;
+    case OpKind::kResize:
+      if (random.chance(2)) event.op = Op::kReallocArray;
+      return event;
+    case OpKind::kRelease:
+      if (random.chance(20)) return {Op::kRealloc, event.thread, 0, 0, 0, event.freed_address};
+      event.op = any_of(random, releases);
+      return event;
+  }
+  return event;
+}
+
+// A call that changes nothing: one that failed, or a free of nothing known. `live` may be null.
+Event idle_event(Random& random, uint64_t live) {
+  switch (random.below(5)) {
+    case 0:
+      return free_event(0);
+    case 1:
+      return free_event(0x7f0000000000 + random.below(1000) * 16);
+    case 2:
+      return realloc_event(0x7f0000000000, 0, 0);
+    case 3:
+      return realloc_event(live, 1 + random.below(1000), 0);
+    default:
+      return malloc_event(random.next(), 0);
+  }
+}
+
+}  // namespace
+
+std::vector<Event> eventful_events(Random& random, size_t count, uint64_t alignment, bool losses) {
+  std::vector<Event> events;
+  uint64_t live = 0;
+  uint64_t live_size = 0;
+  for (const Event& plain : plausible_events(random, count, alignment, 3)) {
+    const bool is_free = schema::op_info(plain.op).kind == OpKind::kRelease;
+    if (losses && is_free && random.chance(100)) continue;
+    if (plain.freed_address == live) live = 0;
+    if (live != 0 && random.chance(10)) {
+      events.push_back(realloc_event(live, random.below(live_size + 1) + 1, live));
+    }
+    if (random.chance(10)) events.push_back(idle_event(random, live));
+    events.push_back(dressed(random, plain));
+    if (plain.address != 0) {
+      live = plain.address;
+      live_size = plain.size;
+    }
+  }
+  return events;
+}
+
 schema::TapeHeader sample_header() {
   schema::TapeHeader header;
   header.writer = "heaptape test";
@@ -132,6 +208,19 @@ void write_tape(const std::string& path, const std::vector<Event>& events,
   for (const Event& event : events) (*writer)->append(event);
   const auto written = (*writer)->finish(summary);
   ASSERT_TRUE(written.ok()) << written.error().message;
+}
+
+void write_sampled_tape(const std::string& path, const std::vector<Event>& events, Random& random) {
+  auto writer = schema::TapeWriter::create(path, sample_header());
+  ASSERT_TRUE(writer.ok()) << writer.error().message;
+  const uint64_t heap = sample_header().initial_break;
+  for (const Event& event : events) {
+    (*writer)->append(event);
+    if (!random.chance(50)) continue;
+    const uint64_t end = heap + (1 + random.below(4000)) * 4096;
+    (*writer)->add_sample({0, 0, random.below(1 << 20) * 4096, {{heap, end}}});
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
 }
 
 std::vector<Event> read_events(schema::TapeReader& reader, size_t batch_events) {

@@ -38,12 +38,22 @@ std::vector<schema::Event> arbitrary_events(Random& random, size_t count);
 std::vector<schema::Event> plausible_events(Random& random, size_t count, uint64_t alignment = 16,
                                             uint32_t threads = 1);
 
+// As plausible_events, with everything that real tapes have besides: every entry point, calls that
+// failed, frees of NULL and of unknown blocks, realloc in place, of NULL and to nothing. With
+// `losses`, some frees are missing, so that blocks are handed out while they are alive.
+std::vector<schema::Event> eventful_events(Random& random, size_t count, uint64_t alignment = 16,
+                                           bool losses = false);
+
 schema::TapeHeader sample_header();
 
 // Writes a finished tape; ends the test with a failure if that does not work.
 void write_tape(const std::string& path, const std::vector<schema::Event>& events,
                 const schema::TapeSummary& summary = {},
                 const schema::TapeHeader& header = sample_header());
+
+// The same with samples of the process in between: each sees some of the heap.
+void write_sampled_tape(const std::string& path, const std::vector<schema::Event>& events,
+                        Random& random);
 
 // Every event that `reader` still gives, in batches of `batch_events`.
 std::vector<schema::Event> read_events(schema::TapeReader& reader, size_t batch_events = 4096);

@@ -28,6 +28,25 @@ class DamagedTape : public testing::Test {
   // Chunk i of the events (0..2).
   ChunkRef event_chunk(size_t i) const { return chunks_[1 + i]; }
   void write(const std::string& bytes) { tests::write_bytes(path_, bytes); }
+  // The tape with another index than it was written with.
+  void write_with_index(const std::vector<ChunkRef>& index) {
+    FrameCompressor compressor(1);
+    compressor.begin(encode(index));
+    while (!compressor.step(SIZE_MAX / 2)) {
+    }
+    const auto frame = compressor.frame();
+    const auto header = pack({ChunkKind::kIndex, static_cast<uint32_t>(frame.size()), 0,
+                              events_.size(), crc32_of(frame)});
+    const uint64_t offset = index_offset();
+    const auto trailer = pack_trailer(offset);
+    write(bytes_.substr(0, offset) + std::string(header.begin(), header.end()) +
+          std::string(frame.begin(), frame.end()) + std::string(trailer.begin(), trailer.end()));
+  }
+  uint64_t index_offset() const {
+    std::array<uint8_t, kTrailerBytes> trailer;
+    std::memcpy(trailer.data(), bytes_.data() + bytes_.size() - kTrailerBytes, kTrailerBytes);
+    return *unpack_trailer(trailer);
+  }
   void flip(uint64_t offset) {
     std::string changed = bytes_;
     changed[offset] = static_cast<char>(changed[offset] ^ 0x10);
@@ -137,6 +156,62 @@ TEST_F(DamagedTape, WithoutAReadableIndexIsWalkedChunkByChunk) {
   TapeReader reader = open_skipping();
   EXPECT_EQ(tests::read_events(reader), events_);
   EXPECT_EQ(reader.damages().size(), 1u);
+}
+
+TEST_F(DamagedTape, WhoseIndexLeavesAChunkOutIsRefused) {
+  auto index = chunks_;
+  index.erase(index.begin() + 2);
+  write_with_index(index);
+  const Error error = open_error();
+  EXPECT_EQ(error.code, ErrorCode::kDamaged);
+  EXPECT_EQ(error.byte_offset, event_chunk(2).offset);
+}
+
+TEST_F(DamagedTape, WhoseIndexLeavesAChunkOutSaysHowManyEventsAreLost) {
+  auto index = chunks_;
+  index.erase(index.begin() + 1);
+  write_with_index(index);
+  TapeReader reader = open_skipping();
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].lost_events, 1000u);
+  EXPECT_EQ(tests::read_events(reader), events(1000, 3000));
+}
+
+TEST_F(DamagedTape, WhoseIndexNamesAChunkTwiceIsReadOnce) {
+  auto index = chunks_;
+  index.insert(index.begin() + 2, index[1]);
+  write_with_index(index);
+  EXPECT_EQ(open_error().code, ErrorCode::kDamaged);
+  TapeReader reader = open_skipping();
+  EXPECT_EQ(tests::read_events(reader), events_);
+}
+
+TEST_F(DamagedTape, WhoseIndexClaimsMoreEventsThanCanBeCountedIsRefused) {
+  auto index = chunks_;
+  index[3].first_event = UINT64_MAX - 10;
+  write_with_index(index);
+  EXPECT_EQ(open_error().code, ErrorCode::kDamaged);
+  EXPECT_EQ(open_skipping().events(), 2000u);
+}
+
+TEST_F(DamagedTape, WalkedChunkByChunkKnowsHowManyEventsABadHeaderCost) {
+  std::string bytes = bytes_.substr(0, index_offset());  // without its index
+  bytes[event_chunk(1).offset + 9] ^= 1;
+  write(bytes);
+  TapeReader reader = open_skipping();
+  uint64_t lost = 0;
+  for (const Damage& damage : reader.damages()) lost += damage.lost_events;
+  EXPECT_EQ(lost, 1000u);
+  EXPECT_EQ(tests::read_events(reader).size(), 2000u);
+}
+
+TEST_F(DamagedTape, IsReadFromBehindALostChunkWhenThatIsAskedFor) {
+  std::string bytes = bytes_.substr(0, index_offset());
+  bytes[event_chunk(1).offset + 9] ^= 1;
+  write(bytes);
+  TapeReader reader = open_skipping();
+  ASSERT_TRUE(reader.seek(1500).ok());
+  EXPECT_EQ(tests::read_events(reader), events(2000, 3000));
 }
 
 TEST_F(DamagedTape, BytesBehindTheEndAreNoticed) {

@@ -1,0 +1,92 @@
+// Allocators that a replay cannot use: each is one sentence and exit code 2.
+#include <gtest/gtest.h>
+
+#include "tests/support/programs.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape {
+namespace {
+
+using tests::expect_refusal;
+using tests::target_path;
+
+class BadAllocator : public testing::Test {
+ protected:
+  BadAllocator() {
+    tests::Random random(3);
+    tests::write_tape(dir_.file("t"), tests::plausible_events(random, 1000));
+  }
+  tests::Outcome replay(const std::vector<std::string>& specs) {
+    std::vector<std::string> words = {"heaptape", "replay", dir_.file("t")};
+    for (const std::string& spec : specs) words.insert(words.end(), {"-a", spec});
+    return tests::run(words);
+  }
+  void expect_refused(const std::string& spec, const std::string& part) {
+    SCOPED_TRACE(spec);
+    expect_refusal(replay({spec}), part);
+  }
+  std::string library(const std::string& name, const std::string& bytes) {
+    tests::write_bytes(dir_.file(name), bytes);
+    return "lib:" + dir_.file(name);
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(BadAllocator, UnknownIsRefusedWithTheNamesOfThoseKnown) {
+  expect_refused("dlmalloc",
+                 "unknown allocator 'dlmalloc'; known are recorded, noop, glibc, jemalloc");
+}
+
+TEST_F(BadAllocator, SpecThatMakesNoSenseIsRefused) {
+  expect_refused("", "an allocator is missing");
+  expect_refused("glibc tcache", "'tcache'");
+  expect_refused("model:runs X=1", "runs no real code");
+}
+
+TEST_F(BadAllocator, LabelTwiceIsRefused) {
+  expect_refusal(replay({"glibc", "glibc X=1"}), "two allocators are called 'glibc'");
+  expect_refusal(replay({"a=glibc", "a=jemalloc"}), "two allocators are called 'a'");
+  EXPECT_EQ(replay({"a=glibc", "b=glibc"}).exit_code, 0);
+}
+
+TEST_F(BadAllocator, LibraryThatIsNotThereIsRefused) {
+  expect_refused("lib:/none/libmine.so", "there is no file '/none/libmine.so'");
+  expect_refused("lib:" + dir_.path().string(), "there is no file");
+}
+
+TEST_F(BadAllocator, FileThatIsNoLibraryIsRefused) {
+  expect_refused(library("text.so", std::string(2000, 'x')), "invalid ELF header");
+  expect_refused(library("empty.so", ""), "file too short");
+  const std::string bytes = tests::read_bytes(target_path("libreplay_bare_malloc.so"));
+  expect_refused(library("cut.so", bytes.substr(0, 300)), "cannot replay on");
+  expect_refused(library("blank space.so", bytes), "blanks separate");
+  expect_refused(library("colon:.so", bytes), "no path with a colon");
+}
+
+TEST_F(BadAllocator, LibraryWithoutMallocIsRefused) {
+  expect_refused("lib:" + target_path("libreplay_no_malloc.so"), "it exports no malloc");
+  expect_refused("lib:" + target_path("libreplay_half_malloc.so"), "malloc but not free");
+}
+
+TEST_F(BadAllocator, LibraryThatTheLoaderRefusesIsRefused) {
+  expect_refused("lib:" + target_path("libreplay_unresolved_malloc.so"), "replay_found_nowhere");
+}
+
+TEST_F(BadAllocator, LibraryWhoseMallocCrashesIsNamedWithItsLastWords) {
+  expect_refused("lib:" + target_path("libreplay_aborting_malloc.so"),
+                 "was ended by signal 6 (Aborted); it said: no more of this");
+}
+
+TEST_F(BadAllocator, OneOfSeveralEndsTheReplay) {
+  expect_refusal(replay({"glibc", "lib:" + target_path("libreplay_aborting_malloc.so"), "noop"}),
+                 "signal 6");
+}
+
+TEST_F(BadAllocator, ConfigurationThatTheAllocatorRefusesIsRepeated) {
+  expect_refused("jemalloc MALLOC_CONF=nonsense:1,abort_conf:true", "nonsense");
+}
+
+}  // namespace
+}  // namespace heaptape

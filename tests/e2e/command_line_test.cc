@@ -1,0 +1,167 @@
+// The command line as such: help, versions, words that make no sense, odd surroundings.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <sstream>
+
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+namespace heaptape {
+namespace {
+
+using tests::Command;
+using tests::expect_refusal;
+using tests::Outcome;
+using tests::run;
+
+// The names of all commands, as the help lists them.
+std::vector<std::string> all_commands() {
+  std::istringstream help(run({"heaptape", "--help"}).out);
+  std::vector<std::string> commands;
+  bool in_list = false;
+  for (std::string line; std::getline(help, line);) {
+    if (line == "Subcommands:") {
+      in_list = true;
+    } else if (in_list && line.starts_with("  ") && line[2] != ' ') {
+      commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+    }
+  }
+  return commands;
+}
+
+class CommandLine : public testing::Test {
+ protected:
+  CommandLine() {
+    tests::Random random(3);
+    tests::write_tape(tape_, tests::plausible_events(random, 1000));
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("t.tape");
+};
+
+TEST_F(CommandLine, WithoutWordsIsRefused) {
+  expect_refusal(run({"heaptape"}), "subcommand");
+}
+
+TEST_F(CommandLine, SaysItsVersion) {
+  const Outcome outcome = run({"heaptape", "--version"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_TRUE(outcome.out.starts_with("heaptape ")) << outcome.out;
+}
+
+TEST_F(CommandLine, HasHelpWithAnExampleForEveryCommand) {
+  const auto commands = all_commands();
+  ASSERT_GE(commands.size(), 9u);
+  for (const std::string& command : commands) {
+    const Outcome outcome = run({"heaptape", command, "--help"});
+    EXPECT_EQ(outcome.exit_code, 0) << command;
+    EXPECT_NE(outcome.out.find("Example: heaptape " + command), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.err, "") << command;
+  }
+}
+
+TEST_F(CommandLine, RefusesWhatItDoesNotKnow) {
+  expect_refusal(run({"heaptape", "rewind"}), "rewind");
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}), "--fast");
+  expect_refusal(run({"heaptape", "stats", tape_, "--xml"}), "--xml");
+  expect_refusal(run({"heaptape", "info", tape_, "and more"}), "and more");
+}
+
+TEST_F(CommandLine, RefusesCommandsWithoutATape) {
+  for (const char* command : {"info", "verify", "stats", "dump", "recover", "replay"}) {
+    expect_refusal(run({"heaptape", command}), "tape");
+  }
+  expect_refusal(run({"heaptape", "replay", tape_}), "allocator");
+  expect_refusal(run({"heaptape", "recover", tape_}), "output");
+}
+
+TEST_F(CommandLine, RefusesNumbersThatAreNone) {
+  for (const char* samples : {"0", "-1", "many", "1000001", "1e3", ""}) {
+    expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", samples}),
+                   "--samples");
+  }
+  for (const char* until : {"-1", "many", "18446744073709551616"}) {
+    expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--until", until}), "--until");
+  }
+  expect_refusal(run({"heaptape", "dump", tape_, "--from", "-5"}), "--from");
+}
+
+TEST_F(CommandLine, RefusesChoicesThatThereAreNot) {
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--touch", "some"}), "--touch");
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--threads", "magic"}),
+                 "--threads");
+  expect_refusal(run({"heaptape", "dump", tape_, "--format", "xml"}), "--format");
+}
+
+TEST_F(CommandLine, TakesOptionsBeforeTheTape) {
+  EXPECT_EQ(run({"heaptape", "replay", "-a", "noop", tape_}).exit_code, 0);
+  EXPECT_EQ(run({"heaptape", "replay", "--samples", "1", "-a", "noop", tape_}).exit_code, 0);
+}
+
+TEST_F(CommandLine, ShowsNoProgressInAPipe) {
+  EXPECT_EQ(run({"heaptape", "replay", tape_, "-a", "glibc"}).err, "");
+  EXPECT_EQ(run({"heaptape", "verify", tape_}).err, "");
+}
+
+TEST_F(CommandLine, SaysWhenItsOutputIsNotTaken) {
+  std::vector<std::vector<std::string>> commands = {
+      {"heaptape", "info", tape_},  {"heaptape", "verify", tape_},
+      {"heaptape", "stats", tape_}, {"heaptape", "stats", tape_, "--json"},
+      {"heaptape", "dump", tape_},  {"heaptape", "recover", tape_, "-o", dir_.file("r")},
+      {"heaptape", "allocators"},   {"heaptape", "replay", tape_, "-a", "noop"}};
+  for (const auto& words : commands) {
+    SCOPED_TRACE(words[1]);
+    expect_refusal(run(Command{words, {}, "/dev/full", nullptr}), "cannot write");
+  }
+}
+
+// A file opened in the place of standard error would get its messages.
+TEST_F(CommandLine, WritesNothingOfItsOwnIntoFilesWhenStandardStreamsAreClosed) {
+  const auto close_all = [] {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(fd);
+  };
+  const std::string report = dir_.file("r.json");
+  const std::vector<std::string> words = {
+      "heaptape", "replay", tape_, "-a", "glibc", "-o", report, "--csv", dir_.file("r.csv")};
+  run(Command{words, {}, "", close_all});
+  EXPECT_TRUE(schema::read_figures(report).ok());
+  EXPECT_TRUE(tests::read_bytes(dir_.file("r.csv")).starts_with("run,at,"));
+}
+
+TEST_F(CommandLine, NoticesADeadAllocatorThoughChildrenAreIgnored) {
+  const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
+  const Outcome outcome = run(Command{{"heaptape", "replay", tape_, "-a", aborting}, {}, "", [] {
+                                        std::signal(SIGCHLD, SIG_IGN);
+                                      }});
+  expect_refusal(outcome, "the replay on 'lib:");
+}
+
+// Blocks that are far apart: each takes a new leaf of every map of the address space.
+TEST_F(CommandLine, SaysWhenMemoryRunsOut) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  std::vector<schema::Event> events;
+  for (uint64_t i = 1; i < 500; ++i) events.push_back(tests::malloc_event(8, i << 27));
+  tests::write_tape(tape_, events);
+  const auto limit = [] {
+    const rlimit most{1 << 30, 1 << 30};
+    setrlimit(RLIMIT_AS, &most);
+  };
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"heaptape", "replay", tape_, "-a", "recorded"}, {"heaptape", "stats", tape_}}) {
+    expect_refusal(run(Command{words, {}, "", limit}), "not enough memory");
+  }
+}
+
+}  // namespace
+}  // namespace heaptape

@@ -1,0 +1,150 @@
+// Replays on each real allocator: its environment reaches it, every kind of call works, and what is
+// touched is resident.
+#include <gtest/gtest.h>
+
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape {
+namespace {
+
+using tests::count_of;
+
+constexpr uint64_t kBase = 0x555555560000;
+
+class ReplayOnAllocators : public testing::Test {
+ protected:
+  std::string tape(const std::vector<schema::Event>& events) {
+    tests::write_tape(dir_.file("t"), events);
+    return dir_.file("t");
+  }
+  std::string random_tape(size_t count) {
+    tests::Random random(11);
+    return tape(tests::eventful_events(random, count));
+  }
+  // `count` blocks, all alive at the end.
+  std::string blocks(size_t count, uint64_t size) {
+    std::vector<schema::Event> events;
+    for (size_t i = 0; i < count; ++i) {
+      events.push_back(tests::malloc_event(size, kBase + i * (size + 16)));
+    }
+    return tape(events);
+  }
+  schema::RunFigures run(const std::string& tape, const std::string& spec,
+                         const std::vector<std::string>& options = {}) {
+    return tests::replay_run(dir_, tape, spec, options);
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(ReplayOnAllocators, ReplaysEveryKindOfCall) {
+  const std::string tape = random_tape(30000);
+  const auto report =
+      tests::replay_report(dir_, tape, {"glibc", "jemalloc", "mimalloc", "tcmalloc"});
+  ASSERT_EQ(report.runs.size(), 4u);
+  for (const auto& run : report.runs) {
+    EXPECT_EQ(count_of(run, "accounting.refused"), 0u) << run.label;
+    EXPECT_GE(count_of(run, "end.usableBytes"), count_of(run, "end.liveBytes")) << run.label;
+    EXPECT_GE(count_of(run, "end.committedBytes"), count_of(run, "end.usableBytes")) << run.label;
+    EXPECT_GE(count_of(run, "end.committedBytes"), count_of(run, "end.residentBytes")) << run.label;
+  }
+}
+
+TEST_F(ReplayOnAllocators, GivesJemallocItsConfiguration) {
+  std::vector<schema::Event> events;
+  for (uint64_t i = 0; i < 500; ++i)
+    events.push_back(tests::malloc_event(60000, kBase + i * 65536));
+  for (uint64_t i = 0; i < 500; ++i) events.push_back(tests::free_event(kBase + i * 65536));
+  const std::string emptied = tape(events);
+  const auto lazy = run(emptied, "jemalloc MALLOC_CONF=dirty_decay_ms:-1");
+  const auto eager = run(emptied, "jemalloc MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0");
+  EXPECT_EQ(eager.backend, "jemalloc MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0");
+  EXPECT_GT(count_of(lazy, "end.residentBytes"), 500 * 60000u);
+  EXPECT_LT(count_of(eager, "end.residentBytes"), 1000000u);
+}
+
+TEST_F(ReplayOnAllocators, GivesGlibcItsTunables) {
+  const std::string tape = blocks(100, 50000);
+  const auto as_is = run(tape, "glibc");
+  const auto mapping = run(tape, "glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=40000");
+  EXPECT_GE(count_of(mapping, "counters.memoryCalls"), 100u);
+  EXPECT_LT(count_of(as_is, "counters.memoryCalls"), 60u);
+  EXPECT_GE(count_of(mapping, "counters.mallinfoHblkhd"), 100 * 50000u);
+}
+
+TEST_F(ReplayOnAllocators, KeepsTheEnvironmentOfOneFromTheOther) {
+  const std::string tape = blocks(100, 50000);
+  const auto report = tests::replay_report(
+      dir_, tape, {"a=glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=40000", "b=glibc"});
+  ASSERT_EQ(report.runs.size(), 2u);
+  EXPECT_GT(count_of(report.runs[0], "counters.mallinfoHblkhd"), 0u);
+  EXPECT_EQ(count_of(report.runs[1], "counters.mallinfoHblkhd"), 0u);
+}
+
+TEST_F(ReplayOnAllocators, LeavesUntouchedMemoryUnoccupied) {
+  const std::string tape = blocks(1000, 100000);
+  const auto none = run(tape, "glibc", {"--touch", "none"});
+  const auto page = run(tape, "glibc");
+  const auto all = run(tape, "glibc", {"--touch", "all"});
+  EXPECT_LT(count_of(none, "end.residentBytes") * 10, count_of(page, "end.residentBytes"));
+  EXPECT_GE(count_of(page, "end.residentBytes"), count_of(page, "end.liveBytes"));
+  EXPECT_EQ(count_of(page, "end.residentBytes"), count_of(all, "end.residentBytes"));
+  EXPECT_EQ(none.touch, "none");
+  EXPECT_EQ(all.touch, "all");
+}
+
+TEST_F(ReplayOnAllocators, ReplaysOnALibraryByItsPath) {
+  const std::string tape = blocks(100, 64);
+  const auto bare = run(tape, "mine=lib:" + tests::target_path("libreplay_bare_malloc.so"));
+  EXPECT_EQ(bare.label, "mine");
+  EXPECT_EQ(count_of(bare, "accounting.replayed"), 100u);
+  EXPECT_EQ(count_of(bare, "end.committedBytes"), uint64_t{64} << 20);
+}
+
+TEST_F(ReplayOnAllocators, CountsEverythingAsRefusedWhereThereIsNoMemory) {
+  const auto none = run(blocks(100, 64), "lib:" + tests::target_path("libreplay_null_malloc.so"));
+  EXPECT_EQ(count_of(none, "accounting.refused"), 100u);
+  EXPECT_EQ(count_of(none, "accounting.replayed"), 0u);
+  EXPECT_EQ(count_of(none, "end.liveBytes"), 6400u);
+  EXPECT_EQ(count_of(none, "end.usableBytes"), 0u);
+}
+
+TEST_F(ReplayOnAllocators, TimesSomeOfTheCalls) {
+  const std::string tape = blocks(50000, 64);
+  const std::string report = dir_.file("report.json");
+  run(tape, "glibc");
+  const std::string json = tests::read_bytes(report);
+  EXPECT_NE(json.find("\"op\": \"malloc\", \"samples\": \"819\""), std::string::npos);
+}
+
+// 100,000 times a mapping and its end: 200,000 memory calls, in 16,384 ops a batch.
+TEST_F(ReplayOnAllocators, FollowsAStormOfMappings) {
+  std::vector<schema::Event> events;
+  for (int i = 0; i < 100000; ++i) {
+    events.push_back(tests::malloc_event(200000, 0x7ffff0000010));
+    events.push_back(tests::free_event(0x7ffff0000010));
+  }
+  const std::string storm = tape(events);
+  const auto mapped = run(storm, "glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072",
+                          {"--touch", "none", "--until", "60000"});
+  EXPECT_GE(count_of(mapped, "counters.memoryCalls"), 60000u);
+  EXPECT_EQ(count_of(mapped, "counters.mallinfoLargestDifference"), 0u);
+  EXPECT_EQ(count_of(mapped, "end.usableBytes"), 0u);
+  EXPECT_EQ(count_of(run(storm, "recorded"), "end.committedBytes"), 0u);
+}
+
+// What the dynamic linker finds in the program file (readelf -d).
+TEST(WorkerProgram, NeedsLibcAlone) {
+  const std::string worker = tests::heaptape_path() + "/../../lib/heaptape/heaptape-worker";
+  const auto outcome = tests::run({"sh", "-c", "readelf -d \"$(realpath -m " + worker + ")\""});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  size_t needed = 0;
+  for (size_t at = 0; (at = outcome.out.find("(NEEDED)", at)) != std::string::npos; ++at) ++needed;
+  EXPECT_EQ(needed, 1u) << outcome.out;
+  EXPECT_NE(outcome.out.find("[libc.so.6]"), std::string::npos) << outcome.out;
+}
+
+}  // namespace
+}  // namespace heaptape

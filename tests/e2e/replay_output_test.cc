@@ -1,0 +1,246 @@
+// What `heaptape replay` writes: the report, the timeline, the table; and that a replay that fails
+// writes nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape {
+namespace {
+
+using tests::count_of;
+using tests::expect_refusal;
+using tests::Outcome;
+using tests::run;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+class ReplayOutput : public testing::Test {
+ protected:
+  ReplayOutput() {
+    tests::Random random(3);
+    write(tests::eventful_events(random, 5000));
+  }
+
+  void write(const std::vector<schema::Event>& events) { tests::write_tape(tape_, events); }
+  Outcome replay(std::vector<std::string> options) {
+    std::vector<std::string> words = {"heaptape", "replay", tape_};
+    words.insert(words.end(), options.begin(), options.end());
+    return run(words);
+  }
+  // Nothing but the tape is in the folder.
+  void expect_nothing_written() {
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+      EXPECT_EQ(entry.path().string(), tape_);
+    }
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("t.tape");
+  std::string report_ = dir_.file("r.json");
+  std::string csv_ = dir_.file("r.csv");
+};
+
+TEST_F(ReplayOutput, HasTheKeysThatAreDocumented) {
+  replay({"-a", "glibc", "-o", report_});
+  const std::string json = tests::read_bytes(report_);
+  for (const char* key : {"version",
+                          "tape",
+                          "path",
+                          "events",
+                          "allocations",
+                          "frees",
+                          "reallocations",
+                          "threads",
+                          "bytesPerEvent",
+                          "losses",
+                          "runs",
+                          "label",
+                          "backend",
+                          "touch",
+                          "end",
+                          "liveCount",
+                          "liveBytes",
+                          "usableBytes",
+                          "committedBytes",
+                          "residentBytes",
+                          "cumulativeBytesUpper",
+                          "cumulativeBytesLower",
+                          "holes",
+                          "peak",
+                          "value",
+                          "at",
+                          "fidelity",
+                          "sameOffsetShare",
+                          "firstDifference",
+                          "counters",
+                          "name",
+                          "latency",
+                          "timeline",
+                          "count",
+                          "bytes",
+                          "largest",
+                          "over64KiB",
+                          "over1MiB",
+                          "over8MiB",
+                          "topBytes",
+                          "histogram",
+                          "log2Size"}) {
+    EXPECT_NE(json.find("\"" + std::string(key) + "\":"), std::string::npos) << key;
+  }
+}
+
+TEST_F(ReplayOutput, AccountsForEveryEventInReportAndTable) {
+  const Outcome outcome = replay({"-a", "glibc", "-a", "model:runs", "-o", report_});
+  const auto report = schema::read_figures(report_);
+  ASSERT_TRUE(report.ok());
+  for (const auto& run : report->runs) {
+    EXPECT_EQ(count_of(run, "accounting.recorded"), report->tape_events);
+    EXPECT_EQ(count_of(run, "accounting.replayed") + count_of(run, "accounting.failedCalls") +
+                  count_of(run, "accounting.unknownFrees") + count_of(run, "accounting.refused"),
+              report->tape_events);
+  }
+  EXPECT_NE(outcome.out.find("recorded = "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("losses: 0 calls lost while recording"), std::string::npos);
+}
+
+TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
+  replay({"-a", "model:runs", "-a", "a,b=noop", "--samples", "37", "--csv", csv_});
+  const auto lines = lines_of(tests::read_bytes(csv_));
+  ASSERT_EQ(lines.size(), 1u + 2 * 37);
+  EXPECT_EQ(lines[0],
+            "run,at,liveCount,liveBytes,usableBytes,committedBytes,residentBytes,"
+            "cumulativeBytesUpper,cumulativeBytesLower,holeCount,holeBytes,largestHole,"
+            "holesOver64KiB,holesOver1MiB,holesOver8MiB,topBytes,residentHoleBytes");
+  EXPECT_TRUE(lines[37].starts_with("model:runs,")) << lines[37];
+  EXPECT_TRUE(lines[38].starts_with("\"a,b\",")) << lines[38];
+}
+
+TEST_F(ReplayOutput, EndsTheTimelineWithTheEnd) {
+  replay({"-a", "model:runs", "--samples", "1", "--csv", csv_, "-o", report_});
+  const auto lines = lines_of(tests::read_bytes(csv_));
+  const auto run = schema::read_figures(report_)->runs.at(0);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[1].starts_with("model:runs," +
+                                   std::to_string(count_of(run, "accounting.recorded")) + "," +
+                                   std::to_string(count_of(run, "end.liveCount")) + "," +
+                                   std::to_string(count_of(run, "end.liveBytes")) + ","))
+      << lines[1];
+}
+
+TEST_F(ReplayOutput, StopsWhereItIsTold) {
+  replay({"-a", "model:runs", "--until", "100", "-o", report_});
+  EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 100u);
+}
+
+TEST_F(ReplayOutput, OfATapeWithoutEventsIsWhole) {
+  write({});
+  const Outcome outcome =
+      replay({"-a", "recorded", "-a", "glibc", "-a", "model:runs", "-o", report_, "--csv", csv_});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(schema::read_figures(report_)->runs.size(), 3u);
+  EXPECT_EQ(lines_of(tests::read_bytes(csv_)).size(), 4u);
+}
+
+TEST_F(ReplayOutput, OfOneEventIsWhole) {
+  write({tests::malloc_event(10, 0x555555560010)});
+  const auto run = tests::replay_run(dir_, tape_, "glibc");
+  EXPECT_EQ(count_of(run, "end.liveCount"), 1u);
+  EXPECT_EQ(count_of(run, "peak.liveBytes.at"), 1u);
+}
+
+TEST_F(ReplayOutput, OfFreesOfUnknownBlocksIsWhole) {
+  write(std::vector<schema::Event>(500, tests::free_event(0x10000)));
+  for (const char* spec : {"recorded", "glibc", "model:runs", "noop"}) {
+    const auto run = tests::replay_run(dir_, tape_, spec);
+    EXPECT_EQ(count_of(run, "accounting.unknownFrees"), 500u) << spec;
+  }
+}
+
+TEST_F(ReplayOutput, OfTwoReplaysOfOneTapeDoesNotDiffer) {
+  replay({"-a", "glibc", "-a", "model:runs", "-o", report_});
+  replay({"-a", "glibc", "-a", "model:runs", "-o", dir_.file("again.json")});
+  std::vector<std::string> words = {"heaptape", "diff", report_, dir_.file("again.json")};
+  for (const char* metric : {"peak.committedBytes", "end.residentBytes", "end.holes.bytes",
+                             "peak.holes.count", "resizes.moved", "fidelity.sameOffsetShare"}) {
+    words.insert(words.end(), {"--fail-if", std::string(metric) + "!=+0"});
+  }
+  const Outcome outcome = run(words);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("PASS: 12 gate checks passed, 2 runs compared"), std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(ReplayOutput, IsNotThereWhenTheReplayFails) {
+  const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
+  expect_refusal(replay({"-a", aborting, "-o", report_, "--csv", csv_}), "signal 6");
+  expect_nothing_written();
+}
+
+TEST_F(ReplayOutput, LeavesAnOlderReportAloneWhenTheReplayFails) {
+  tests::write_bytes(report_, "older");
+  const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
+  expect_refusal(replay({"-a", aborting, "-o", report_}), "signal 6");
+  EXPECT_EQ(tests::read_bytes(report_), "older");
+}
+
+TEST_F(ReplayOutput, IsRefusedWhereNoFileCanBe) {
+  expect_refusal(replay({"-a", "noop", "-o", dir_.file("none/r.json")}), "none/r.json");
+  expect_refusal(replay({"-a", "noop", "--csv", dir_.path().string()}), "cannot create");
+  expect_nothing_written();
+}
+
+TEST_F(ReplayOutput, IsRefusedInThePlaceOfTheTape) {
+  const std::string before = tests::read_bytes(tape_);
+  expect_refusal(replay({"-a", "noop", "-o", tape_}), "is the tape");
+  expect_refusal(replay({"-a", "noop", "--csv", dir_.path().string() + "/./t.tape"}),
+                 "is the tape");
+  EXPECT_EQ(tests::read_bytes(tape_), before);
+}
+
+TEST_F(ReplayOutput, IsRefusedTwiceInOnePlace) {
+  expect_refusal(replay({"-a", "noop", "-o", report_, "--csv", report_}), "cannot both go");
+  expect_nothing_written();
+}
+
+TEST_F(ReplayOutput, ThatADiskDoesNotTakeIsAnError) {
+  expect_refusal(replay({"-a", "noop", "-o", "/dev/full"}), "No space left");
+  expect_refusal(replay({"-a", "noop", "--csv", "/dev/full"}), "No space left");
+}
+
+// As /dev/stdout is. The link must be one of the test's own: to replace that one would harm others.
+TEST_F(ReplayOutput, GoesToStandardOutputWhereAskedBeforeTheTable) {
+  std::filesystem::create_symlink("/proc/self/fd/1", csv_);
+  const Outcome outcome = replay({"-a", "noop", "--csv", csv_});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("run,at,")) << outcome.out.substr(0, 100);
+  EXPECT_NE(outcome.out.find("events: "), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(csv_));
+}
+
+TEST(DiffOfReports, RefusesWhatItCannotRead) {
+  const tests::TempDir dir;
+  tests::write_bytes(dir.file("new.json"), "{\"version\": 99, \"tape\": {}, \"runs\": []}");
+  tests::write_bytes(dir.file("old.json"), "{\"version\": 1, \"tape\": {}, \"runs\": []}");
+  const auto diff = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"heaptape", "diff"});
+    return run(words);
+  };
+  expect_refusal(diff({dir.file("old.json"), dir.file("new.json")}), "99");
+  expect_refusal(diff({dir.file("none.json"), dir.file("old.json")}), "none.json");
+  expect_refusal(
+      diff({dir.file("old.json"), dir.file("old.json"), "--fail-if", "peak.comittedBytes>+5%"}),
+      "peak.committedBytes");
+}
+
+}  // namespace
+}  // namespace heaptape

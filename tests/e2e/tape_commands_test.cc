@@ -1,0 +1,226 @@
+// info, verify, dump, stats, recover and allocators.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "schema/tape_reader.h"
+#include "schema/tape_text.h"
+#include "schema/tape_writer.h"
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape {
+namespace {
+
+using schema::Event;
+using tests::expect_refusal;
+using tests::Outcome;
+using tests::run;
+
+constexpr size_t kChunk = 1000;
+
+class TapeCommands : public testing::Test {
+ protected:
+  TapeCommands() {
+    tests::Random random(3);
+    events_ = tests::plausible_events(random, 5 * kChunk);
+  }
+
+  // In chunks of kChunk events, with a sample of the process behind each, and a last one.
+  void write(bool finish = true) {
+    auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+    for (size_t i = 0; i < events_.size(); ++i) {
+      (*writer)->append(events_[i]);
+      if (i % kChunk == kChunk - 1) {
+        (*writer)->add_time((i + 1) * 100);
+        (*writer)->add_sample({0, i * 100, (i + 1) * 4096, {}});
+        (*writer)->flush();
+      }
+    }
+    (*writer)->add_sample({0, 0, 4096, {}});
+    if (!finish) return;
+    EXPECT_TRUE((*writer)->finish({}).ok());
+  }
+  // Spoils a byte of the payload of chunk `number` of events.
+  void damage(size_t number) {
+    const auto chunks = schema::TapeReader::open(tape_)->chunks();
+    std::string bytes = tests::read_bytes(tape_);
+    bytes[chunks[1 + number].offset + 60] ^= 2;
+    tests::write_bytes(tape_, bytes);
+  }
+  Outcome recover(const std::string& from) {
+    return run({"heaptape", "recover", from, "-o", dir_.file("out.tape")});
+  }
+  std::vector<Event> recovered() {
+    auto reader = schema::TapeReader::open(dir_.file("out.tape"));
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    return reader.ok() ? tests::read_events(*reader) : std::vector<Event>();
+  }
+  std::vector<Event> events_without(size_t begin, size_t end) const {
+    std::vector<Event> rest = events_;
+    rest.erase(rest.begin() + static_cast<ptrdiff_t>(begin),
+               rest.begin() + static_cast<ptrdiff_t>(end));
+    return rest;
+  }
+  std::string text(size_t from, size_t to, schema::TextFormat format) const {
+    std::string lines;
+    for (size_t n = from; n <= to; ++n) schema::append_event(lines, format, n, events_[n - 1]);
+    return lines;
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("t.tape");
+  std::vector<Event> events_;
+};
+
+TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
+  write();
+  const Outcome outcome = run({"heaptape", "info", tape_});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("command    ./program --flag 'a b'"), std::string::npos);
+  EXPECT_NE(outcome.out.find("events     5,000 = "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("losses     none"), std::string::npos);
+}
+
+TEST_F(TapeCommands, VerifyPassesAWholeTape) {
+  write();
+  const Outcome outcome = run({"heaptape", "verify", tape_});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_NE(outcome.out.find("5,000 events can be read; no damage, no losses"), std::string::npos);
+}
+
+TEST_F(TapeCommands, VerifyReportsWhatTheRecorderLost) {
+  schema::TapeSummary summary;
+  summary.losses.lost_events = 7;
+  tests::write_tape(tape_, events_, summary);
+  const Outcome outcome = run({"heaptape", "verify", tape_});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_NE(outcome.out.find("7 calls not recorded"), std::string::npos) << outcome.out;
+}
+
+TEST_F(TapeCommands, DumpWritesTheEventsAskedFor) {
+  write();
+  const auto dump = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"heaptape", "dump", tape_});
+    return run(options).out;
+  };
+  using schema::TextFormat;
+  EXPECT_EQ(dump({}), text(1, 5000, TextFormat::kText));
+  EXPECT_EQ(dump({"--from", "999", "--to", "1002"}), text(999, 1002, TextFormat::kText));
+  EXPECT_EQ(dump({"--from", "4999", "--format", "ndjson"}), text(4999, 5000, TextFormat::kNdjson));
+  EXPECT_EQ(dump({"--to", "1"}), text(1, 1, TextFormat::kText));
+  EXPECT_EQ(dump({"--from", "5001"}) + dump({"--to", "0"}) + dump({"--from", "9", "--to", "8"}),
+            "");
+}
+
+TEST_F(TapeCommands, DumpGoesOnBehindDamage) {
+  write();
+  damage(1);
+  const Outcome outcome = run({"heaptape", "dump", tape_, "--from", "1500"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, text(2001, 5000, schema::TextFormat::kText));
+}
+
+TEST_F(TapeCommands, RecoverKeepsAllButADamagedChunk) {
+  write();
+  damage(2);
+  const Outcome outcome = recover(tape_);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("4,000 events recovered, 1 damaged stretches"), std::string::npos);
+  EXPECT_TRUE(recovered() == events_without(2 * kChunk, 3 * kChunk));
+}
+
+TEST_F(TapeCommands, RecoverCountsWhatIsLost) {
+  write();
+  damage(2);
+  recover(tape_);
+  const auto summary = schema::TapeReader::open(dir_.file("out.tape"))->summary();
+  EXPECT_EQ(summary->losses.lost_events, kChunk);
+  EXPECT_EQ(summary->losses.lost_ranges, 1u);
+  EXPECT_EQ(summary->end_reason, schema::EndReason::kRecovered);
+  const Outcome verified = run({"heaptape", "verify", dir_.file("out.tape")});
+  EXPECT_EQ(verified.exit_code, 1);
+  EXPECT_EQ(verified.out.find("damage "), std::string::npos) << verified.out;
+}
+
+TEST_F(TapeCommands, RecoverKeepsTheChunksBeforeATornEnd) {
+  write();
+  const auto chunks = schema::TapeReader::open(tape_)->chunks();
+  tests::write_bytes(tape_, tests::read_bytes(tape_).substr(0, chunks[5].offset + 50));
+  EXPECT_EQ(recover(tape_).exit_code, 0);
+  EXPECT_TRUE(recovered() == events_without(4 * kChunk, 5 * kChunk));
+}
+
+TEST_F(TapeCommands, RecoverFinishesWhatAKilledRecorderLeft) {
+  write(false);
+  ASSERT_TRUE(std::filesystem::exists(tape_ + ".partial"));
+  EXPECT_EQ(recover(tape_ + ".partial").exit_code, 0);
+  EXPECT_TRUE(recovered() == events_);
+  EXPECT_EQ(run({"heaptape", "replay", dir_.file("out.tape"), "-a", "noop"}).exit_code, 0);
+}
+
+TEST_F(TapeCommands, RecoverTakesThePlaceThatTheRecordingWasToHave) {
+  write(false);
+  EXPECT_EQ(run({"heaptape", "recover", tape_ + ".partial", "-o", tape_}).exit_code, 0);
+  auto reader = schema::TapeReader::open(tape_);
+  EXPECT_TRUE(tests::read_events(*reader) == events_);
+}
+
+TEST_F(TapeCommands, RecoverKeepsTheSamplesOfTheProcess) {
+  write();
+  recover(tape_);
+  schema::EventBatch batch;
+  std::vector<std::vector<schema::ProcessSample>> samples;
+  for (const std::string& path : {tape_, dir_.file("out.tape")}) {
+    auto reader = schema::TapeReader::open(path);
+    auto& all = samples.emplace_back();
+    do {
+      ASSERT_TRUE(reader->read(batch, 777).ok());
+      all.insert(all.end(), batch.samples.begin(), batch.samples.end());
+    } while (!batch.events.empty());
+  }
+  EXPECT_EQ(samples[0].size(), 6u);
+  EXPECT_EQ(samples[0], samples[1]);
+}
+
+TEST_F(TapeCommands, RecoverDoesNotReplaceItsOwnSource) {
+  write();
+  const std::string before = tests::read_bytes(tape_);
+  expect_refusal(run({"heaptape", "recover", tape_, "-o", tape_}), "damaged tape itself");
+  EXPECT_EQ(tests::read_bytes(tape_), before);
+}
+
+TEST_F(TapeCommands, RecoverIsRefusedWhereNoFileCanBe) {
+  write();
+  expect_refusal(run({"heaptape", "recover", tape_, "-o", dir_.file("none/out")}), "none/out");
+}
+
+TEST_F(TapeCommands, StatsCountsCallsByEntryPoint) {
+  tests::write_tape(tape_, {tests::malloc_event(10, 0x10000), tests::malloc_event(5, 0x20000),
+                            tests::realloc_event(0x10000, 30, 0x30000), tests::free_event(0),
+                            tests::free_event(0x20000)});
+  const std::string json = run({"heaptape", "stats", tape_, "--json"}).out;
+  for (const char* part :
+       {"\"op\": \"malloc\", \"count\": \"2\"", "\"op\": \"realloc\", \"count\": \"1\"",
+        "\"op\": \"free\", \"count\": \"2\"", "\"nullFrees\": \"1\"",
+        "\"peakLiveBytes\": {\"value\": \"35\", \"at\": \"3\"}"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
+  }
+}
+
+TEST_F(TapeCommands, AllocatorsListsAllAndSaysWhichAreThere) {
+  const Outcome outcome = run({"heaptape", "allocators"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* name : {"recorded", "noop", "glibc", "jemalloc", "mimalloc", "tcmalloc",
+                           "lib:PATH", "model:runs"}) {
+    EXPECT_NE(("\n" + outcome.out).find("\n" + std::string(name) + " "), std::string::npos) << name;
+  }
+  const size_t glibc = outcome.out.find("glibc");
+  const std::string line = outcome.out.substr(glibc, outcome.out.find('\n', glibc) - glibc);
+  EXPECT_EQ(line.find("not available"), std::string::npos) << line;
+}
+
+}  // namespace
+}  // namespace heaptape

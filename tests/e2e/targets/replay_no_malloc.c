@@ -1,0 +1,4 @@
+/* A library that is no allocator. */
+int replay_answer(void) {
+  return 42;
+}

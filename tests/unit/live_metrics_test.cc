@@ -1,0 +1,112 @@
+#include "replayer/metrics/live_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include "replayer/engine/slot_resolver.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using tests::free_event;
+using tests::malloc_event;
+using tests::realloc_event;
+
+constexpr uint64_t kA = 0x10000;
+constexpr uint64_t kB = 0x20000;
+
+// Of a program that makes just these calls.
+LiveMetrics metrics_of(const std::vector<schema::Event>& events) {
+  SlotResolver resolver;
+  ResolvedBatch batch;
+  EXPECT_TRUE(resolver.resolve(events, 0, batch).ok());
+  return resolver.live();
+}
+
+TEST(LiveMetrics, StartAtNothing) {
+  const LiveMetrics metrics = metrics_of({});
+  EXPECT_EQ(metrics.values().live_count, 0u);
+  EXPECT_EQ(metrics.live_bytes_peak().at, 0u);
+}
+
+TEST(LiveMetrics, CountBlocksAndRequestedBytes) {
+  const auto values = metrics_of({malloc_event(10, kA), malloc_event(7, kB)}).values();
+  EXPECT_EQ(values.live_count, 2u);
+  EXPECT_EQ(values.live_bytes, 17u);
+}
+
+// malloc(100); realloc(p, 150) in place: upper 100 + 150, lower 150.
+TEST(LiveMetrics, BoundWhatGrowingInPlaceAsksFor) {
+  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 150, kA)}).values();
+  EXPECT_EQ(values.cumulative_bytes_upper, 250u);
+  EXPECT_EQ(values.cumulative_bytes_lower, 150u);
+  EXPECT_EQ(values.live_bytes, 150u);
+}
+
+// The program asked for the same, wherever the block went.
+TEST(LiveMetrics, BoundWhatAMoveAsksForAlike) {
+  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 150, kB)}).values();
+  EXPECT_EQ(values.cumulative_bytes_upper, 250u);
+  EXPECT_EQ(values.cumulative_bytes_lower, 150u);
+}
+
+// realloc(p, 0) that frees asks for nothing and takes nothing back of what was asked for.
+TEST(LiveMetrics, CountResizeToNothingAsAFree) {
+  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 0, 0)}).values();
+  EXPECT_EQ(values.cumulative_bytes_upper, 100u);
+  EXPECT_EQ(values.cumulative_bytes_lower, 100u);
+  EXPECT_EQ(values.live_bytes, 0u);
+}
+
+TEST(LiveMetrics, LetTheLowerBoundFallWhenABlockShrinks) {
+  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 30, kA)}).values();
+  EXPECT_EQ(values.cumulative_bytes_upper, 130u);
+  EXPECT_EQ(values.cumulative_bytes_lower, 30u);
+}
+
+TEST(LiveMetrics, LeaveFailedCallsOut) {
+  const auto values =
+      metrics_of({malloc_event(100, 0), malloc_event(8, kA), realloc_event(kA, 1 << 20, 0)})
+          .values();
+  EXPECT_EQ(values.cumulative_bytes_upper, 8u);
+  EXPECT_EQ(values.cumulative_bytes_lower, 8u);
+}
+
+TEST(LiveMetrics, CountABlockFreedByTheNextCallAsTemporary) {
+  EXPECT_EQ(metrics_of({malloc_event(1, kA), free_event(kA)}).values().temporaries, 1u);
+}
+
+TEST(LiveMetrics, CountNoTemporaryWhenAnotherCallComesBetween) {
+  EXPECT_EQ(metrics_of({malloc_event(1, kA), free_event(0), free_event(kA)}).values().temporaries,
+            0u);
+  EXPECT_EQ(metrics_of({malloc_event(1, kA), realloc_event(kA, 2, kA), free_event(kA)})
+                .values()
+                .temporaries,
+            0u);
+}
+
+TEST(LiveMetrics, CountNoTemporaryForAnotherBlock) {
+  EXPECT_EQ(
+      metrics_of({malloc_event(1, kA), malloc_event(1, kB), free_event(kA)}).values().temporaries,
+      0u);
+}
+
+TEST(LiveMetrics, RememberTheFirstCallThatReachedThePeak) {
+  const LiveMetrics metrics =
+      metrics_of({malloc_event(10, kA), free_event(kA), malloc_event(10, kA),
+                  realloc_event(kA, 30, kA), malloc_event(1, kB), free_event(kB)});
+  EXPECT_EQ(metrics.live_bytes_peak().value, 31u);
+  EXPECT_EQ(metrics.live_bytes_peak().at, 5u);
+  EXPECT_EQ(metrics.live_count_peak().value, 2u);
+  EXPECT_EQ(metrics.live_count_peak().at, 5u);
+}
+
+TEST(LiveMetrics, SeePeaksThatAResizeReaches) {
+  const LiveMetrics metrics =
+      metrics_of({malloc_event(10, kA), realloc_event(kA, 30, kA), realloc_event(kA, 5, kA)});
+  EXPECT_EQ(metrics.live_bytes_peak().value, 30u);
+  EXPECT_EQ(metrics.live_bytes_peak().at, 2u);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer

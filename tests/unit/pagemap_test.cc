@@ -1,0 +1,81 @@
+#include "allocators/native/pagemap.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+// Pages of this process, none of them resident until it is touched.
+class OwnMapping : public testing::Test {
+ protected:
+  static constexpr uint64_t kPages = 64;
+  OwnMapping() {
+    void* pages = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(pages, MAP_FAILED);
+    madvise(pages, kPages * kPage, MADV_NOHUGEPAGE);
+    begin_ = reinterpret_cast<uint64_t>(pages);
+  }
+  ~OwnMapping() override { munmap(reinterpret_cast<void*>(begin_), kPages * kPage); }
+
+  void touch(uint64_t page) { *reinterpret_cast<volatile char*>(begin_ + page * kPage) = 1; }
+  AddressRange pages(uint64_t from, uint64_t to) const {
+    return {begin_ + from * kPage, begin_ + to * kPage};
+  }
+  static Residency residency(std::vector<AddressRange> regions) {
+    const auto residency = read_residency(getpid(), regions);
+    EXPECT_TRUE(residency.ok()) << residency.error().message;
+    return *residency;
+  }
+
+  uint64_t begin_;
+};
+
+TEST_F(OwnMapping, IsAbsentUntilItIsTouched) {
+  const Residency none = residency({pages(0, kPages)});
+  EXPECT_EQ(none.resident_bytes, 0u);
+  EXPECT_EQ(*none.absent, (std::vector<AddressRange>{pages(0, kPages)}));
+}
+
+TEST_F(OwnMapping, IsResidentWhereItWasTouched) {
+  for (const uint64_t page : {0u, 5u, 6u, 63u}) touch(page);
+  const Residency some = residency({pages(0, kPages)});
+  EXPECT_EQ(some.resident_bytes, 4 * kPage);
+  EXPECT_EQ(*some.absent, (std::vector<AddressRange>{pages(1, 5), pages(7, 63)}));
+}
+
+TEST_F(OwnMapping, IsAbsentAgainAfterItWasGivenBack) {
+  touch(3);
+  madvise(reinterpret_cast<void*>(begin_), kPages * kPage, MADV_DONTNEED);
+  EXPECT_EQ(residency({pages(0, kPages)}).resident_bytes, 0u);
+}
+
+TEST_F(OwnMapping, IsLookedAtOnlyInTheRegionsAskedFor) {
+  for (uint64_t page = 0; page < kPages; ++page) touch(page);
+  const Residency part = residency({pages(2, 4), pages(10, 11)});
+  EXPECT_EQ(part.resident_bytes, 3 * kPage);
+  EXPECT_TRUE(part.absent->empty());
+}
+
+TEST_F(OwnMapping, TakesPartsOfPagesForWholeOnes) {
+  touch(0);
+  EXPECT_EQ(residency({{begin_ + 16, begin_ + 32}}).resident_bytes, kPage);
+  EXPECT_EQ(residency({{begin_ + 16, begin_ + kPage + 16}}).resident_bytes, kPage);
+}
+
+TEST(Residency, OfNoRegionIsNothing) {
+  EXPECT_EQ(read_residency(getpid(), {})->resident_bytes, 0u);
+}
+
+TEST(Residency, OfAProcessThatIsGoneIsAnError) {
+  const auto gone = read_residency(INT32_MAX, {});
+  ASSERT_FALSE(gone.ok());
+  EXPECT_NE(gone.error().message.find("pagemap"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heaptape::allocators

@@ -1,0 +1,249 @@
+// The metrics of a run whose allocator says just what the test wants it to.
+#include "replayer/engine/run_analysis.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::replayer {
+namespace {
+
+using allocators::AddressRange;
+using allocators::BatchResult;
+using allocators::Placement;
+using allocators::RegionEvent;
+using allocators::ReplayKind;
+using allocators::ReplayOp;
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kHeap = 0x100000;
+
+class Analysis : public testing::Test {
+ protected:
+  void commit(uint64_t begin, uint64_t end) { note(RegionEvent::Kind::kCommit, begin, end); }
+  void decommit(uint64_t begin, uint64_t end) { note(RegionEvent::Kind::kDecommit, begin, end); }
+
+  // One more event, in which the changes of memory noted since the last one happened.
+  void event(ReplayKind kind, uint32_t slot, uint64_t size = 0, Placement placement = {}) {
+    batch_.ops.push_back({kind, 0, 0, slot, size});
+    batch_.recorded_addresses.push_back(placement.address);
+    batch_.live_bytes.push_back(live_bytes_);
+    result_.placements.push_back(placement);
+    batch_.slot_limit = std::max(batch_.slot_limit, slot + 1);
+  }
+  void allocate(uint32_t slot, uint64_t size, uint64_t address, uint64_t usable) {
+    live_bytes_ += size;
+    event(ReplayKind::kMalloc, slot, size, {address, usable});
+  }
+  void resize(uint32_t slot, uint64_t size, uint64_t address, uint64_t usable) {
+    event(ReplayKind::kRealloc, slot, size, {address, usable});
+  }
+  void free(uint32_t slot) { event(ReplayKind::kFree, slot); }
+
+  // Gives the analysis the events so far as one batch.
+  void end_batch() {
+    analysis_.add(batch_, result_);
+    batch_.first_event += batch_.ops.size();
+    batch_.ops.clear();
+    batch_.recorded_addresses.clear();
+    batch_.live_bytes.clear();
+    result_.clear();
+  }
+  RunMetrics& metrics() {
+    end_batch();
+    analysis_.sample({0, std::nullopt});
+    return analysis_.metrics();
+  }
+
+  RunAnalysis analysis_{allocators::BackendTraits{}, 0};
+  ResolvedBatch batch_;
+  BatchResult result_;
+
+ private:
+  void note(RegionEvent::Kind kind, uint64_t begin, uint64_t end) {
+    result_.regions.push_back({static_cast<uint32_t>(batch_.ops.size()), kind, {begin, end}});
+  }
+
+  uint64_t live_bytes_ = 0;
+};
+
+TEST_F(Analysis, StartsWithWhatTheAllocatorTookBeforeItsFirstCall) {
+  analysis_.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
+  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPage);
+  EXPECT_EQ(metrics().committed_bytes_peak.value, 3 * kPage);
+  EXPECT_EQ(metrics().committed_bytes_peak.at, 0u);
+}
+
+TEST_F(Analysis, KeepsUsableBytesAndTheirPeak) {
+  allocate(0, 10, kHeap, 24);
+  allocate(1, 30, kHeap + 32, 40);
+  free(0);
+  EXPECT_EQ(metrics().end.usable_bytes, 40u);
+  EXPECT_EQ(metrics().usable_bytes_peak.value, 64u);
+  EXPECT_EQ(metrics().usable_bytes_peak.at, 2u);
+}
+
+TEST_F(Analysis, FindsThePeakOfCommittedBytesBetweenTwoBatches) {
+  allocate(0, 10, kHeap, 24);
+  end_batch();
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(1, 30, kHeap + 32, 40);
+  decommit(kHeap + kPage, kHeap + 8 * kPage);
+  free(0);
+  EXPECT_EQ(metrics().committed_bytes_peak.value, 8 * kPage);
+  EXPECT_EQ(metrics().committed_bytes_peak.at, 2u);
+  EXPECT_EQ(metrics().end.committed_bytes, kPage);
+}
+
+TEST_F(Analysis, RemembersTheHolesAndLiveBytesAtThePeakOfCommittedBytes) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 10, kHeap, 32);
+  allocate(1, 10, kHeap + 96, 32);
+  commit(kHeap + kPage, kHeap + 2 * kPage);
+  allocate(2, 10, kHeap + 192, 32);
+  free(1);
+  EXPECT_EQ(metrics().holes_at_committed_peak.count, 2u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, 128u);
+  EXPECT_EQ(metrics().live_bytes_at_committed_peak, 30u);
+  EXPECT_EQ(metrics().end.holes.count, 1u);
+  EXPECT_EQ(metrics().end.holes.bytes, 160u);
+}
+
+// A block's memory may go with it: its last page is returned in the event that frees it.
+TEST_F(Analysis, TakesABlockAwayBeforeItsMemoryGoes) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 100, kHeap, 128);
+  decommit(kHeap, kHeap + kPage);
+  free(0);
+  EXPECT_EQ(metrics().end.committed_bytes, 0u);
+  EXPECT_EQ(metrics().end.holes, HoleStats());
+}
+
+TEST_F(Analysis, PlacesABlockAfterItsMemoryCame) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 100, kHeap + 1024, 128);
+  EXPECT_EQ(metrics().end.holes.top_bytes, kPage - 1024 - 128);
+}
+
+TEST_F(Analysis, MovesAMappingThatIsResized) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, kPage, kHeap, kPage);
+  decommit(kHeap, kHeap + kPage);
+  commit(2 * kHeap, 2 * kHeap + 3 * kPage);
+  resize(0, 3 * kPage, 2 * kHeap, 3 * kPage);
+  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPage);
+  EXPECT_EQ(metrics().end.holes, HoleStats());
+}
+
+TEST_F(Analysis, TellsResizesInPlaceFromMoves) {
+  allocate(0, 100, kHeap, 104);
+  resize(0, 90, kHeap, 104);
+  resize(0, 200, kHeap + 512, 208);
+  resize(0, 60, kHeap + 1024, 64);
+  EXPECT_EQ(metrics().resizes.in_place, 1u);
+  EXPECT_EQ(metrics().resizes.moved, 2u);
+  EXPECT_EQ(metrics().resizes.moved_bytes, 90u + 60u);
+  EXPECT_EQ(metrics().end.usable_bytes, 64u);
+}
+
+TEST_F(Analysis, GrowsABlockInPlaceIntoTheHoleBehindIt) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 16, kHeap, 16);
+  allocate(1, 16, kHeap + 256, 16);
+  resize(0, 128, kHeap, 128);
+  EXPECT_EQ(metrics().end.holes.count, 1u);
+  EXPECT_EQ(metrics().end.holes.bytes, 128u);
+}
+
+TEST_F(Analysis, CountsRefusedAllocationsApart) {
+  allocate(0, 100, 0, 0);
+  allocate(1, 100, kHeap, 104);
+  EXPECT_EQ(metrics().accounting.refused, 1u);
+  EXPECT_EQ(metrics().accounting.replayed, 1u);
+  EXPECT_EQ(metrics().end.usable_bytes, 104u);
+}
+
+TEST_F(Analysis, FreesABlockThatWasRefusedWithoutHarm) {
+  allocate(0, 100, 0, 0);
+  free(0);
+  EXPECT_EQ(metrics().accounting.replayed, 1u);
+  EXPECT_EQ(metrics().end.usable_bytes, 0u);
+}
+
+TEST_F(Analysis, KeepsABlockWhoseResizeWasRefused) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 100, kHeap, 104);
+  resize(0, uint64_t{1} << 60, 0, 0);
+  EXPECT_EQ(metrics().accounting.refused, 1u);
+  EXPECT_EQ(metrics().end.usable_bytes, 104u);
+  EXPECT_EQ(metrics().end.holes.top_bytes, kPage - 112);
+}
+
+TEST_F(Analysis, TakesAResizeOfARefusedBlockForANewOne) {
+  allocate(0, 100, 0, 0);
+  resize(0, 50, kHeap, 56);
+  EXPECT_EQ(metrics().resizes.in_place + metrics().resizes.moved, 0u);
+  EXPECT_EQ(metrics().end.usable_bytes, 56u);
+}
+
+TEST_F(Analysis, CountsFreesOfNullAsReplayedAndSkippedEventsNot) {
+  event(ReplayKind::kFreeNull, 0);
+  event(ReplayKind::kNothing, 0);
+  EXPECT_EQ(metrics().accounting.replayed, 1u);
+  EXPECT_EQ(metrics().accounting.refused, 0u);
+}
+
+TEST_F(Analysis, NotesEachSampleOnTheTimeline) {
+  allocate(0, 10, kHeap, 24);
+  end_batch();
+  analysis_.sample({5 * kPage, std::nullopt});
+  free(0);
+  end_batch();
+  analysis_.sample({2 * kPage, std::nullopt});
+  const auto& timeline = analysis_.metrics().timeline;
+  ASSERT_EQ(timeline.size(), 2u);
+  EXPECT_EQ(timeline[0].at, 1u);
+  EXPECT_EQ(timeline[0].usable_bytes, 24u);
+  EXPECT_EQ(timeline[1].at, 2u);
+  EXPECT_EQ(analysis_.metrics().end.resident_bytes, 2 * kPage);
+  EXPECT_EQ(analysis_.metrics().resident_bytes_peak.value, 5 * kPage);
+  EXPECT_EQ(analysis_.metrics().resident_bytes_peak.at, 1u);
+}
+
+TEST_F(Analysis, TellsHolesOnRealPagesFromOthers) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 16, kHeap, 16);
+  allocate(1, 16, kHeap + 4 * kPage, 16);
+  end_batch();
+  const std::vector<AddressRange> absent = {{kHeap + kPage, kHeap + 3 * kPage}};
+  analysis_.sample({6 * kPage, absent});
+  EXPECT_EQ(analysis_.metrics().end.holes.bytes, 4 * kPage - 16);
+  EXPECT_EQ(analysis_.metrics().end.resident_hole_bytes, 2 * kPage - 16);
+}
+
+TEST_F(Analysis, AddsUpTheTimeOfItsBatches) {
+  result_.elapsed_ns = 30;
+  end_batch();
+  result_.elapsed_ns = 12;
+  EXPECT_EQ(metrics().replay_ns, 42u);
+}
+
+TEST(AnalysisWithoutPlacements, OnlyCounts) {
+  allocators::BackendTraits noop;
+  noop.places_blocks = false;
+  RunAnalysis analysis(noop, 0);
+  ResolvedBatch batch;
+  batch.ops = {{ReplayKind::kMalloc, 0, 0, 0, 10},
+               {ReplayKind::kRealloc, 0, 0, 0, 20},
+               {ReplayKind::kFree, 0, 0, 0, 0}};
+  batch.recorded_addresses = {kHeap, kHeap, 0};
+  batch.live_bytes = {10, 20, 0};
+  batch.slot_limit = 1;
+  BatchResult result;
+  result.placements.resize(3);
+  analysis.add(batch, result);
+  EXPECT_EQ(analysis.metrics().accounting.replayed, 3u);
+  EXPECT_EQ(analysis.metrics().accounting.refused, 0u);
+  EXPECT_EQ(analysis.metrics().resizes.in_place, 0u);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
