@@ -1,6 +1,6 @@
 #include "recorder/record_command.h"
 
-#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "recorder/collector/collector.h"
 #include "recorder/collector/elf_check.h"
+#include "recorder/collector/recorder_signals.h"
 #include "schema/output_file.h"
 
 namespace heaptape::recorder {
@@ -61,25 +62,36 @@ void report(const Recording& recording, const RecordOptions& options) {
   if (isatty(STDERR_FILENO)) print_summary(recording, manifest_path);
 }
 
-// The name of the tape before anything runs, so that a wrong one is an error and not a loss.
+// Room for a tape of a few events: its header, one chunk, its end.
+constexpr uint64_t kLeastTapeBytes = 64 << 10;
+
+// Whether the tape can be written, before anything runs, so that a wrong name or a full disk is an
+// error and not a loss.
 schema::Status check_output(const std::string& path) {
   HEAPTAPE_ASSIGN_OR_RETURN(
       schema::OutputFile probe,
       schema::OutputFile::create(path, schema::OutputFile::IfAbandoned::kRemove));
-  return {};
+  return probe.reserve(kLeastTapeBytes);
 }
 
-schema::Result<Recording> record(const RecordOptions& options) {
+// Each recorded process takes two descriptors of ours. The target has its limit already.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+schema::Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, find_program(options.command[0]));
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto doorman, Doorman::open());
-  const BlockedSignals signals;
-  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a full disk to us, not a death
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
                                                            doorman->session_value(), signals));
+  raise_descriptor_limit();
   Collector collector(*memory, *doorman, {options.tape_path, options.command});
   doorman->start(
       memory->descriptor(), target,
@@ -96,7 +108,8 @@ int run_record(const RecordOptions& given) {
   if (options.tape_path.empty()) {
     options.tape_path = std::filesystem::path(options.command[0]).filename().string() + ".tape";
   }
-  const auto recording = record(options);
+  const RecorderSignals signals;
+  const auto recording = record(options, signals);
   if (!recording.ok()) {
     complain(recording.error().message);
     return 2;

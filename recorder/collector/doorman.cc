@@ -1,31 +1,34 @@
 #include "recorder/collector/doorman.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 
+#include "recorder/collector/recorder_signals.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
 namespace {
 
-sigset_t doorman_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  return set;
+// As many as may be silent at one time; one more, and the oldest has to go.
+constexpr size_t kMaxVisitors = 64;
+constexpr uint64_t kPatienceMs = 1000;
+
+uint64_t monotonic_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
 }
 
 std::string random_hex(size_t digits) {
@@ -41,28 +44,6 @@ std::string random_hex(size_t digits) {
 }
 
 }  // namespace
-
-struct BlockedSignals::Masks {
-  sigset_t before;
-};
-
-BlockedSignals::BlockedSignals() : masks_(std::make_unique<Masks>()) {
-  const sigset_t set = doorman_signals();
-  pthread_sigmask(SIG_BLOCK, &set, &masks_->before);
-}
-
-BlockedSignals::~BlockedSignals() {
-  // What came for us meanwhile was meant for the target, which had its own copy.
-  const sigset_t set = doorman_signals();
-  const timespec at_once{};
-  while (sigtimedwait(&set, nullptr, &at_once) > 0) {
-  }
-  pthread_sigmask(SIG_SETMASK, &masks_->before, nullptr);
-}
-
-void BlockedSignals::restore_in_child() const {
-  pthread_sigmask(SIG_SETMASK, &masks_->before, nullptr);
-}
 
 Doorman::Doorman(int listener, std::string session_value, std::string token)
     : listener_(listener), session_value_(std::move(session_value)), token_(std::move(token)) {}
@@ -114,31 +95,70 @@ std::optional<ProcessIdentity> Doorman::take_identity(uint32_t pid) {
   const std::lock_guard lock(mutex_);
   const auto found = identities_.find(pid);
   if (found == identities_.end()) return std::nullopt;
-  ProcessIdentity identity = std::move(found->second);
-  identities_.erase(found);
+  ProcessIdentity identity = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) identities_.erase(found);
   return identity;
 }
 
 void Doorman::run() {
+  std::vector<pollfd> waits;
+  std::vector<int> readable;
   for (;;) {
-    pollfd waits[] = {{listener_, POLLIN, 0}, {signals_, POLLIN, 0}, {stop_event_, POLLIN, 0}};
-    if (poll(waits, 3, -1) < 0) continue;
-    if (waits[2].revents != 0) return;
+    waits = {{stop_event_, POLLIN, 0}, {signals_, POLLIN, 0}, {listener_, POLLIN, 0}};
+    for (const Visitor& visitor : visitors_) waits.push_back({visitor.connection, POLLIN, 0});
+    if (poll(waits.data(), waits.size(), milliseconds_to_deadline()) < 0) continue;
+    if (waits[0].revents != 0) break;
     if (waits[1].revents != 0) handle_signal();
-    if (waits[0].revents != 0) {
-      const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (connection < 0) continue;
-      admit(connection);
-      close(connection);
+    readable.clear();
+    for (size_t i = 3; i < waits.size(); ++i) {
+      if (waits[i].revents != 0) readable.push_back(waits[i].fd);
     }
+    hear(readable);
+    if (waits[2].revents != 0) let_in();
+    send_away_silent();
     on_change_(on_change_argument_);
   }
+  for (const Visitor& visitor : visitors_) close(visitor.connection);
+  visitors_.clear();
+}
+
+void Doorman::let_in() {
+  const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (connection < 0) {
+    const timespec pause{0, 10'000'000};  // out of descriptors: do not spin
+    nanosleep(&pause, nullptr);
+    return;
+  }
+  visitors_.push_back({connection, monotonic_ms() + kPatienceMs});
+}
+
+void Doorman::hear(const std::vector<int>& readable) {
+  for (const int connection : readable) {
+    admit(connection);
+    close(connection);
+    std::erase_if(visitors_, [connection](const Visitor& v) { return v.connection == connection; });
+  }
+}
+
+void Doorman::send_away_silent() {
+  const uint64_t now_ms = monotonic_ms();
+  while (!visitors_.empty() &&
+         (visitors_.size() > kMaxVisitors || visitors_.front().deadline_ms <= now_ms)) {
+    close(visitors_.front().connection);
+    visitors_.pop_front();
+  }
+}
+
+int Doorman::milliseconds_to_deadline() const {
+  if (visitors_.empty()) return -1;
+  const uint64_t now_ms = monotonic_ms();
+  const uint64_t deadline_ms = visitors_.front().deadline_ms;
+  return deadline_ms <= now_ms ? 0 : static_cast<int>(deadline_ms - now_ms);
 }
 
 // Strangers, who do not know the token, get no answer.
 void Doorman::admit(int connection) {
-  const timeval timeout{1, 0};
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   Hello hello{};
   if (recv(connection, &hello, sizeof hello, 0) != sizeof hello || hello.magic != kHelloMagic ||
       hello.layout_version != kLayoutVersion ||
@@ -152,7 +172,7 @@ void Doorman::admit(int connection) {
   {
     // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
     const std::lock_guard lock(mutex_);
-    identities_[pid] = identify_process(pid);
+    identities_[pid].push_back(identify_process(pid));
   }
   Welcome welcome{kHelloMagic, kLayoutVersion, pid};
   iovec data{&welcome, sizeof welcome};

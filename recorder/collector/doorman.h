@@ -2,22 +2,23 @@
 // the collector's process, so that draining never waits for either.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "recorder/collector/process_sampler.h"
 #include "schema/result.h"
 
 namespace heaptape::recorder {
 
-// The socket exists from open() on, so a process may connect before start(). The signals SIGCHLD,
-// SIGINT, SIGQUIT, SIGTERM and SIGHUP must be blocked in every thread before start().
+// The socket exists from open() on, so a process may connect before start(). doorman_signals() must
+// be blocked in every thread before start().
 class Doorman {
  public:
   static schema::Result<std::unique_ptr<Doorman>> open();
@@ -34,12 +35,23 @@ class Doorman {
   void start(int session_descriptor, int target, void (*on_change)(void*), void* argument);
   void stop();
 
-  // Who a process that came in was, as seen while it waited at the door. Removes the entry.
+  // Who a process that came in was, as seen while it waited at the door. Of a pid that came in more
+  // than once (by exec) the oldest. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pid);
 
  private:
+  // A connection whose hello is yet to come. Anybody can connect, so nobody is waited for.
+  struct Visitor {
+    int connection;
+    uint64_t deadline_ms;
+  };
+
   Doorman(int listener, std::string session_value, std::string token);
   void run();
+  void let_in();
+  void hear(const std::vector<int>& readable);
+  void send_away_silent();
+  int milliseconds_to_deadline() const;
   void admit(int connection);
   void handle_signal();
 
@@ -52,25 +64,10 @@ class Doorman {
   void* on_change_argument_ = nullptr;
   std::string session_value_;
   std::string token_;
+  std::deque<Visitor> visitors_;  // the oldest first; used by thread_ alone
   std::thread thread_;
   std::mutex mutex_;
-  std::map<uint32_t, ProcessIdentity> identities_;  // guarded by mutex_
-};
-
-// The signals that a Doorman takes, blocked in the calling thread while this lives.
-class BlockedSignals {
- public:
-  BlockedSignals();
-  ~BlockedSignals();
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
-  // For a child between fork and exec: the mask that the caller had.
-  void restore_in_child() const;
-
- private:
-  struct Masks;
-  std::unique_ptr<Masks> masks_;
+  std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
 };
 
 }  // namespace heaptape::recorder

@@ -48,7 +48,7 @@ bool RingCursor::decode() {
 void RingCursor::release() {
   if (tail_ == released_) return;
   released_ = tail_;
-  ring_->tail.store(tail_, std::memory_order_release);
+  ring_->tail.store(tail_);  // before the look at producer_waits, for every thread
   // A producer that waits is woken for half a ring, not for a few words that it fills at once.
   if (ring_->producer_waits.load() != 0 && end_ - tail_ <= kRingWords / 2) {
     ring_->space.fetch_add(1);

@@ -34,7 +34,8 @@ class SessionMemory {
   int descriptor() const { return descriptor_; }
 
  private:
-  SessionMemory(int descriptor, void* base) : descriptor_(descriptor), base_(base), view_(base) {}
+  SessionMemory(int descriptor, void* base)
+      : descriptor_(descriptor), base_(base), view_(base, kSessionBytes) {}
   Status initialise(const SessionOptions& options);
 
   int descriptor_;

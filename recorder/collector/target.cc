@@ -53,7 +53,7 @@ std::vector<char*> as_pointers(std::vector<std::string>& strings) {
 
 Result<int> start_target(const std::vector<std::string>& command,
                          const std::string& preload_library, const std::string& session_value,
-                         const BlockedSignals& signals) {
+                         const RecorderSignals& signals) {
   std::vector<std::string> words = command;
   std::vector<std::string> environment = target_environment(preload_library, session_value);
   const std::vector<char*> argv = as_pointers(words);

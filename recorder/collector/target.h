@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/collector/doorman.h"
+#include "recorder/collector/recorder_signals.h"
 #include "schema/result.h"
 
 namespace heaptape::recorder {
@@ -14,7 +14,7 @@ namespace heaptape::recorder {
 // the caller has it. Fails when the program cannot be executed. Returns its pid.
 schema::Result<int> start_target(const std::vector<std::string>& command,
                                  const std::string& preload_library,
-                                 const std::string& session_value, const BlockedSignals& signals);
+                                 const std::string& session_value, const RecorderSignals& signals);
 
 // How a program ended, as wait(2) has it.
 struct TargetEnd {

@@ -1,31 +1,50 @@
 #include "recorder/interposer/attach.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include <cstring>
 
 #include "recorder/interposer/handshake_client.h"
 #include "recorder/interposer/raw_syscall.h"
+#include "recorder/interposer/ring_mapping.h"
 
 namespace heaptape::recorder {
 namespace {
 
 constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
 
+// How long a thread waits for a ring while all are taken: the collector needs some milliseconds to
+// find those of dead threads.
+constexpr int kRingNaps = 100;
+constexpr long kRingNapNs = 2'000'000;
+
+enum class Attachment : uint32_t {
+  kNone = 0,  // what a fork leaves
+  kUnderWay = 1,
+  kDone = 2,  // or refused: then process.recording is false
+};
+
 // Cleared in a forked child, like the thread states behind it.
 struct alignas(64) ForkDetector {
-  bool attached;
+  std::atomic<Attachment> attachment;
+};
+
+// What a process says of itself in its slot, kept for the children that it forks: by the time they
+// ask, the slot may be another's.
+struct Description {
+  uint32_t flags;
+  uint64_t initial_break;
+  char allocator_path[kAllocatorPathBytes];
 };
 
 ForkDetector* fork_detector = nullptr;
 ThreadState* thread_states = nullptr;  // [kRings], by ring
+Description description = {};
 std::atomic<uint64_t> early_bootstrap_calls{0};
 std::atomic<uint32_t> rings_claimed{0};  // by this process
-
-ProcessSlot& own_slot() {
-  return process.session.process(process.slot);
-}
 
 bool map_private_state() {
   constexpr size_t bytes = sizeof(ForkDetector) + kRings * sizeof(ThreadState);
@@ -41,6 +60,10 @@ bool map_private_state() {
   return true;
 }
 
+uint32_t own_pid() {
+  return static_cast<uint32_t>(raw_syscall(SYS_getpid));
+}
+
 // A free process slot, claimed; kProcessSlots when there is none.
 uint32_t claim_process_slot(const SessionView& session) {
   for (uint32_t index = 0; index < kProcessSlots; ++index) {
@@ -51,18 +74,31 @@ uint32_t claim_process_slot(const SessionView& session) {
       return index;
     }
   }
+  session.header().turned_away.fetch_add(1, std::memory_order_relaxed);
   return kProcessSlots;
 }
 
-void publish_process(ProcessSlot& slot) {
+// Fills in the claimed slot `index`, and makes it and `session` this process's.
+void publish_process(SessionView session, uint32_t index, uint32_t pid, uint64_t parent_serial) {
+  ProcessSlot& slot = session.process(index);
+  slot.flags = description.flags;
+  slot.pid = pid;
+  slot.serial = session.header().serials.fetch_add(1) + 1;
+  slot.parent_serial = parent_serial;
+  slot.initial_break = description.initial_break;
+  std::memcpy(slot.allocator_path, description.allocator_path, kAllocatorPathBytes);
   slot.nested = 0;
   slot.lost = 0;
   slot.bootstrap = early_bootstrap_calls.exchange(0);
-  fork_detector->attached = true;
-  rings_claimed = 0;
+  process.session = session;
+  process.slot = index;
+  process.pid = own_pid();
+  process.serial = slot.serial;
   process.stamped = false;
+  rings_claimed = 0;
   slot.state.store(SlotState::kRunning, std::memory_order_release);
-  process.session.header().claims.fetch_add(1);
+  session.header().claims.fetch_add(1);
+  process.recording = true;
 }
 
 void copy_allocator_path(char* out, const void* real_malloc_function) {
@@ -76,20 +112,26 @@ void copy_allocator_path(char* out, const void* real_malloc_function) {
 // In a child made by fork: a process of its own, on the heap of its parent.
 bool attach_forked_child() {
   const SessionView session = process.session;
-  const uint32_t parent = process.slot;
   if (session.header().follow == Follow::kNone) return false;
   const uint32_t index = claim_process_slot(session);
   if (index == kProcessSlots) return false;
-  ProcessSlot& slot = session.process(index);
-  const ProcessSlot& parent_slot = session.process(parent);
-  slot.flags = kSlotForked | (parent_slot.flags & kSlotForeignPids);
-  slot.pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
-  slot.parent_slot = parent;
-  slot.initial_break = parent_slot.initial_break;
-  std::memcpy(slot.allocator_path, parent_slot.allocator_path, kAllocatorPathBytes);
-  process.slot = index;
-  publish_process(slot);
+  description.flags |= kSlotForked;
+  // A parent that cannot be named is in another pid namespace than we are.
+  if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
+  publish_process(session, index, own_pid(), process.serial);
   return true;
+}
+
+// True when this process has a slot. In a forked child, whichever thread comes first gets one; the
+// others wait for the few instructions that this takes.
+bool ensure_own_slot() {
+  Attachment expected = Attachment::kNone;
+  if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
+    if (!attach_forked_child()) detach_process();
+    fork_detector->attachment.store(Attachment::kDone);
+  }
+  while (!has_own_slot()) raw_syscall(SYS_sched_yield);
+  return process.recording.load();
 }
 
 // A free ring, claimed, from the low end: few are in use, and little of the mapping gets touched.
@@ -102,6 +144,19 @@ RingHeader* claim_ring(uint32_t* index_out) {
       *index_out = index;
       return &ring;
     }
+  }
+  return nullptr;
+}
+
+RingHeader* wait_for_ring(uint32_t* index_out) {
+  SessionHeader& header = process.session.header();
+  if (header.on_full != OnFull::kBlock) return nullptr;
+  for (int nap = 0; nap < kRingNaps && !session_is_over(); ++nap) {
+    header.ring_wanted = 1;
+    wake_collector();
+    const timespec pause{0, kRingNapNs};
+    raw_syscall(SYS_nanosleep, as_long(&pause));
+    if (RingHeader* ring = claim_ring(index_out)) return ring;
   }
   return nullptr;
 }
@@ -119,61 +174,80 @@ void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_fu
   if (!map_private_state()) return;
   const uint32_t index = claim_process_slot(session);
   if (index == kProcessSlots) return;
-  ProcessSlot& slot = session.process(index);
-  const auto own_pid = static_cast<uint32_t>(raw_syscall(SYS_getpid));
-  slot.flags = pid == own_pid ? 0 : uint32_t{kSlotForeignPids};
-  slot.pid = pid;
-  slot.parent_slot = kProcessSlots;
-  slot.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
-  copy_allocator_path(slot.allocator_path, real_malloc_function);
-  process.session = session;
-  process.slot = index;
-  publish_process(slot);
+  description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
+  description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
+  copy_allocator_path(description.allocator_path, real_malloc_function);
+  fork_detector->attachment = Attachment::kDone;
+  publish_process(session, index, pid, 0);
 }
 
-ThreadState* attach_thread() {
-  if (!process.session.valid()) return nullptr;
-  if (!fork_detector->attached && !attach_forked_child()) {
-    detach_process();
-    return nullptr;
-  }
-  if (process.session.header().stopped.load(std::memory_order_relaxed) != 0) {
+bool has_own_slot() {
+  return fork_detector->attachment.load(std::memory_order_acquire) == Attachment::kDone;
+}
+
+ThreadState* attach_thread(bool may_wait) {
+  if (!ensure_own_slot()) return nullptr;
+  if (session_is_over()) {
     detach_process();
     return nullptr;
   }
   uint32_t index = 0;
   RingHeader* ring = claim_ring(&index);
+  if (ring == nullptr && may_wait) ring = wait_for_ring(&index);
   if (ring == nullptr) return nullptr;
-  // Invariant: stamped is set before the second thread's first call reaches the allocator, so any
-  // thread that gets a block from it, or gives it one, sees the flag. docs/decisions/0002-order.md.
+  uint64_t* words = map_ring_words(process.session, index);
+  if (words == nullptr) {
+    ring->state = RingState::kFree;
+    return nullptr;
+  }
+  // Invariant: stamped is set before the second thread gives a block up, or hands one on, for the
+  // first time, so any thread that gets a block from it sees the flag.
+  // docs/decisions/0002-order.md.
   if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
   ring->process_slot = process.slot;
-  ring->tid = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  // A vfork child borrows its parent's thread, and its tid ends before the ring's use does: 0 is a
+  // thread that nobody finds dead.
+  ring->tid = own_pid() == process.pid ? static_cast<uint32_t>(raw_syscall(SYS_gettid)) : 0;
   ThreadState& state = thread_states[index];
-  state = {ring, process.session.words(index), 0, 0, 0, false};
+  state = {ring, words, 0, 0, 0, false};
   ring->state.store(RingState::kOwned, std::memory_order_release);
   process.session.header().claims.fetch_add(1);
   return &state;
 }
 
 void detach_process() {
-  process.session = SessionView();
+  process.recording = false;
+}
+
+bool session_is_over() {
+  const SessionHeader& header = process.session.header();
+  return header.stopped.load(std::memory_order_relaxed) != 0 ||
+         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
+}
+
+void wake_collector() {
+  auto& sleep = process.session.header().collector_sleep;
+  if (sleep.load(std::memory_order_relaxed) == CollectorSleep::kAwake) return;
+  sleep.store(CollectorSleep::kAwake);
+  raw_syscall(SYS_futex, as_long(&sleep), FUTEX_WAKE, 1);
 }
 
 void count_bootstrap_call() {
-  if (process.session.valid()) {
-    own_slot().bootstrap.fetch_add(1, std::memory_order_relaxed);
+  if (process.recording && has_own_slot()) {
+    process.session.process(process.slot).bootstrap.fetch_add(1, std::memory_order_relaxed);
   } else {
     early_bootstrap_calls.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
 void count_nested_call() {
-  if (process.session.valid()) own_slot().nested.fetch_add(1, std::memory_order_relaxed);
+  if (!process.recording || !has_own_slot()) return;
+  process.session.process(process.slot).nested.fetch_add(1, std::memory_order_relaxed);
 }
 
 void count_lost_call() {
-  if (process.session.valid()) own_slot().lost.fetch_add(1, std::memory_order_relaxed);
+  if (!process.recording || !has_own_slot()) return;
+  process.session.process(process.slot).lost.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace heaptape::recorder

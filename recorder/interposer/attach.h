@@ -20,11 +20,15 @@ struct alignas(64) ThreadState {
 };
 static_assert(sizeof(ThreadState) == 64);
 
-// The session as this process sees it.
+// The session as this process sees it. `session` never changes once it is there: while one thread
+// finds that the session is over, others are in the middle of a record.
 struct Process {
-  SessionView session;        // invalid: nothing is recorded
-  uint32_t slot;              // this process's, in the session
-  std::atomic<bool> stamped;  // it has, or had, more than one thread
+  SessionView session;
+  std::atomic<bool> recording;  // false: not yet, or no more
+  std::atomic<bool> stamped;    // it has, or had, more than one thread
+  uint32_t slot;                // this process's, in the session
+  uint32_t pid;                 // as it sees itself; under vfork, the child's is another
+  uint64_t serial;              // ProcessSlot::serial
 };
 extern Process process;
 
@@ -36,12 +40,20 @@ void attach_process(const void* real_malloc_function);
 // the collector sees it.
 void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function);
 
+// Whether the process has a slot of its own. Not so in a forked child before its first record.
+bool has_own_slot();
+
 // The state of a thread that has none yet, with a ring of its own; null when the session is over or
-// out of rings. After a fork, joins the session as a process of its own first.
-ThreadState* attach_thread();
+// out of rings. After a fork, joins the session as a process of its own first. With `may_wait`,
+// gives the collector some time to find rings whose threads are gone.
+ThreadState* attach_thread(bool may_wait);
 
 // Stops recording in this process, for good.
 void detach_process();
+
+// The collector is done, or dead.
+bool session_is_over();
+void wake_collector();
 
 // One more call served from the bootstrap arena; counted before the session is known, too.
 void count_bootstrap_call();

@@ -9,6 +9,7 @@
 
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/entry_points.h"
+#include "recorder/interposer/hook_scope.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -26,6 +27,8 @@ void find_next(Function& function, const char* name) {
   if (void* found = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(found);
 }
 
+void find_operators();
+
 // True once the real functions can be called. False while they are being looked up: the caller then
 // uses the arena.
 bool resolve() {
@@ -33,13 +36,17 @@ bool resolve() {
   if (!stage.compare_exchange_strong(expected, Stage::kResolving)) {
     return expected == Stage::kResolved;
   }
+  const HookScope scope;
+  const int saved_errno = errno;
   RealMalloc found = real_malloc;
 #define HEAPTAPE_FIND(symbol, result, parameters) find_next(found.symbol, #symbol);
   HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIND)
 #undef HEAPTAPE_FIND
+  find_operators();
   attach_process(reinterpret_cast<const void*>(found.malloc));
   real_malloc = found;
   stage.store(Stage::kResolved);
+  errno = saved_errno;
   return true;
 }
 
@@ -93,9 +100,13 @@ void* bootstrap_pvalloc(size_t size) {
   return HEAPTAPE_REAL_OR(pvalloc, (size), arena_allocate(4096, size));
 }
 
-// The real operators where RTLD_NEXT does not see them.
-void* find_operator(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+// The operators of a C++ library that came after the start, by dlopen. All known ones call malloc
+// and free, so that is what is done in their place: to look them up at their first call would mean
+// to wait for the loader in a thread that the loader may be waiting for. Only to fail as they do,
+// with handler and exception, they are looked up after all.
+void* find_late_operator(const char* name) {
+  const HookScope scope;
+  const ArenaScope arena_scope;
   for (const char* library : {"libstdc++.so.6", "libc++.so.1"}) {
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)) {
       void* found = dlsym(handle, name);
@@ -106,49 +117,69 @@ void* find_operator(const char* name) {
   return nullptr;
 }
 
-void* fallback_new(size_t size, size_t alignment) {
-  if (alignment > 16) return real_malloc.memalign(alignment, size);
-  return real_malloc.malloc(size != 0 ? size : 1);
+template <typename Function, typename... Arguments>
+void* fail_like(const char* name, Arguments... arguments) {
+  void* found = find_late_operator(name);
+  return found != nullptr ? reinterpret_cast<Function>(found)(arguments...) : nullptr;
 }
-void* new_plain(size_t size) {
-  return fallback_new(size, 0);
+
+void* late_new(size_t size) {
+  void* block = real_malloc.malloc(size != 0 ? size : 1);
+  return block != nullptr ? block : fail_like<NewPlain>("_Znwm", size);
 }
-void* new_nothrow(size_t size, const void*) {
-  return fallback_new(size, 0);
+void* late_new_nothrow(size_t size, const void* nothrow) {
+  void* block = real_malloc.malloc(size != 0 ? size : 1);
+  return block != nullptr ? block : fail_like<NewNothrow>("_ZnwmRKSt9nothrow_t", size, nothrow);
 }
-void* new_aligned(size_t size, size_t alignment) {
-  return fallback_new(size, alignment);
+void* late_new_aligned(size_t size, size_t alignment) {
+  void* block = real_malloc.memalign(alignment, size != 0 ? size : 1);
+  return block != nullptr ? block : fail_like<NewAligned>("_ZnwmSt11align_val_t", size, alignment);
 }
-void* new_aligned_nothrow(size_t size, size_t alignment, const void*) {
-  return fallback_new(size, alignment);
+void* late_new_aligned_nothrow(size_t size, size_t alignment, const void* nothrow) {
+  void* block = real_malloc.memalign(alignment, size != 0 ? size : 1);
+  return block != nullptr ? block
+                          : fail_like<NewAlignedNothrow>("_ZnwmSt11align_val_tRKSt9nothrow_t", size,
+                                                         alignment, nothrow);
 }
-void delete_plain(void* block) {
+void late_delete(void* block) {
   real_malloc.free(block);
 }
-void delete_sized(void* block, size_t) {
+void late_delete_sized(void* block, size_t) {
   real_malloc.free(block);
 }
-void delete_nothrow(void* block, const void*) {
+void late_delete_nothrow(void* block, const void*) {
   real_malloc.free(block);
 }
-void delete_sized_aligned(void* block, size_t, size_t) {
+void late_delete_sized_aligned(void* block, size_t, size_t) {
   real_malloc.free(block);
 }
-void delete_sized_nothrow(void* block, size_t, const void*) {
+void late_delete_sized_nothrow(void* block, size_t, const void*) {
   real_malloc.free(block);
 }
 
-struct Fallbacks {
-  NewPlain newPlain = new_plain;
-  NewNothrow newNothrow = new_nothrow;
-  NewAligned newAligned = new_aligned;
-  NewAlignedNothrow newAlignedNothrow = new_aligned_nothrow;
-  DeletePlain deletePlain = delete_plain;
-  DeleteSized deleteSized = delete_sized;
-  DeleteNothrow deleteNothrow = delete_nothrow;
-  DeleteSizedAligned deleteSizedAligned = delete_sized_aligned;
-  DeleteSizedNothrow deleteSizedNothrow = delete_sized_nothrow;
-};
+// By shape, for the macros below.
+constexpr NewPlain kLateNewPlain = late_new;
+constexpr NewNothrow kLateNewNothrow = late_new_nothrow;
+constexpr NewAligned kLateNewAligned = late_new_aligned;
+constexpr NewAlignedNothrow kLateNewAlignedNothrow = late_new_aligned_nothrow;
+constexpr DeletePlain kLateDeletePlain = late_delete;
+constexpr DeleteSized kLateDeleteSized = late_delete_sized;
+constexpr DeleteNothrow kLateDeleteNothrow = late_delete_nothrow;
+constexpr DeleteSizedAligned kLateDeleteSizedAligned = late_delete_sized_aligned;
+constexpr DeleteSizedNothrow kLateDeleteSizedNothrow = late_delete_sized_nothrow;
+
+// Part of resolve(), which comes before any code of the program: a C++ program's first allocation
+// is made by libstdc++ itself.
+void find_operators() {
+  if (dlsym(RTLD_NEXT, "_Znwm") == nullptr) {
+    dlerror();  // a program without C++ shall not find a message that it did not cause
+    return;
+  }
+#define HEAPTAPE_FIND(symbol, op, shape) find_next(real_operators.symbol, #symbol);
+  HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIND)
+  HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_FIND)
+#undef HEAPTAPE_FIND
+}
 
 }  // namespace
 
@@ -160,31 +191,21 @@ RealMalloc real_malloc = {
 #undef HEAPTAPE_INITIAL
 };
 
-RealOperators real_operators = {};
-
-void resolve_operators() {
-  const Fallbacks fallbacks;
-#define HEAPTAPE_FIND(symbol, op, shape)                         \
-  if (void* found = find_operator(#symbol)) {                    \
-    real_operators.symbol = reinterpret_cast<New##shape>(found); \
-  } else {                                                       \
-    real_operators.symbol = fallbacks.new##shape;                \
-  }
-  HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIND)
-#undef HEAPTAPE_FIND
-#define HEAPTAPE_FIND(symbol, op, shape)                            \
-  if (void* found = find_operator(#symbol)) {                       \
-    real_operators.symbol = reinterpret_cast<Delete##shape>(found); \
-  } else {                                                          \
-    real_operators.symbol = fallbacks.delete##shape;                \
-  }
-  HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_FIND)
-#undef HEAPTAPE_FIND
-}
+RealOperators real_operators = {
+#define HEAPTAPE_INITIAL(symbol, op, shape) kLateNew##shape,
+    HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_INITIAL)
+#undef HEAPTAPE_INITIAL
+#define HEAPTAPE_INITIAL(symbol, op, shape) kLateDelete##shape,
+        HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_INITIAL)
+#undef HEAPTAPE_INITIAL
+};
 
 void* arena_allocate(size_t alignment, size_t size) {
   if (alignment < 16) alignment = 16;
-  if (size > kArenaBytes || alignment > 4096) return nullptr;
+  if (size > kArenaBytes || alignment > 4096) {
+    errno = ENOMEM;
+    return nullptr;
+  }
   const size_t room = (size + kArenaHeader + alignment + 15) & ~size_t{15};
   const size_t at = arena_used.fetch_add(room);
   if (at + room > kArenaBytes) {

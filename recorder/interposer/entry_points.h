@@ -68,7 +68,7 @@ struct RealMalloc {
 #undef HEAPTAPE_FIELD
 };
 
-// Null until resolve_operators(); a program without C++ never looks for them.
+// Stand-ins on malloc and free, for a program that begins without C++.
 struct RealOperators {
 #define HEAPTAPE_FIELD(symbol, op, shape) New##shape symbol;
   HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIELD)
@@ -80,10 +80,6 @@ struct RealOperators {
 
 extern RealMalloc real_malloc;
 extern RealOperators real_operators;
-
-// Finds the operators. Those of a C++ library that was loaded out of the global scope (by dlopen)
-// are found through that library; failing all, they become malloc and free.
-void resolve_operators();
 
 // The bootstrap arena serves calls made while the real functions are being looked up: they are
 // ours, not the program's. Its memory is zero, and never given back. Null when it is used up.

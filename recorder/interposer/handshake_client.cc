@@ -106,16 +106,16 @@ int shake_hands(long socket, const sockaddr_un& address, socklen_t length, const
 }
 
 SessionView map_session(int fd) {
-  const long base = raw_syscall(SYS_mmap, 0, kSessionBytes, PROT_READ | PROT_WRITE,
+  const long base = raw_syscall(SYS_mmap, 0, kSessionHeadersBytes, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base < 0) return {};
-  raw_syscall(SYS_madvise, base, kSessionBytes, MADV_DONTDUMP);
-  const SessionView session(reinterpret_cast<void*>(base));
+  raw_syscall(SYS_madvise, base, kSessionHeadersBytes, MADV_DONTDUMP);
+  const SessionView session(reinterpret_cast<void*>(base), kSessionHeadersBytes);
   if (session.header().magic == kSessionMagic &&
       session.header().layout_version == kLayoutVersion) {
     return session;
   }
-  raw_syscall(SYS_munmap, base, kSessionBytes);
+  raw_syscall(SYS_munmap, base, kSessionHeadersBytes);
   return {};
 }
 

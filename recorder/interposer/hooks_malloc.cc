@@ -17,30 +17,26 @@ uint64_t product(size_t count, size_t size) {
 
 // Whether this malloc(size), or aligned allocation, is made by the operator new under way.
 // libstdc++ asks for at least one byte, and for a multiple of the alignment.
-bool serves_hint(const ThreadLocal& local, uint64_t size, uint64_t alignment) {
-  const uint64_t least = local.hint_size != 0 ? local.hint_size : 1;
-  if (local.hint_alignment != alignment || size < least) return false;
+bool serves(const NewHint& hint, uint64_t size, uint64_t alignment) {
+  if (!hint.pending || hint.alignment != alignment) return false;
+  if (size == hint.size) return true;
+  const uint64_t least = hint.size != 0 ? hint.size : 1;
   return alignment == 0 ? size == least : size - least < alignment;
 }
 
-[[gnu::always_inline]] inline void record_plain(Op op, const void* block, uint64_t size) {
-  ThreadLocal& local = thread_local_state;
-  if (local.hinted && serves_hint(local, size, 0)) {
-    local.hinted = false;
-    op = local.hint_op;
-    size = local.hint_size;
+// A failure on behalf of an operator new is not the end of it: it will ask its handler and try
+// again, throw, or return null, and is recorded then.
+template <bool kAligned>
+[[gnu::always_inline]] inline void record_or_serve_hint(Op op, const void* block, uint64_t size,
+                                                        uint64_t alignment) {
+  NewHint& hint = thread_local_state.hint;
+  if (serves(hint, size, alignment)) {
+    if (block == nullptr) return;
+    hint.pending = false;
+    op = hint.op;
+    size = hint.size;
   }
-  record_allocation<false>(op, block, size);
-}
-
-void record_aligned(Op op, const void* block, uint64_t size, uint64_t alignment) {
-  ThreadLocal& local = thread_local_state;
-  if (local.hinted && serves_hint(local, size, alignment)) {
-    local.hinted = false;
-    op = local.hint_op;
-    size = local.hint_size;
-  }
-  record_allocation<true>(op, block, size, alignment);
+  record_allocation<kAligned>(op, block, size, alignment);
 }
 
 // A call made while another hook runs: by the allocator, or by our own symbol look-up. True when
@@ -90,7 +86,7 @@ void* hooked_aligned(Op op, size_t alignment, size_t size, Call call) {
     return nested_uses_arena() ? arena_allocate(alignment, size) : call();
   }
   void* block = call();
-  record_aligned(op, block, size, alignment);
+  record_or_serve_hint<true>(op, block, size, alignment);
   return block;
 }
 
@@ -102,7 +98,7 @@ HEAPTAPE_EXPORT void* malloc(size_t size) {
     return nested_uses_arena() ? arena_allocate(16, size) : real_malloc.malloc(size);
   }
   void* block = real_malloc.malloc(size);
-  record_plain(Op::kMalloc, block, size);
+  record_or_serve_hint<false>(Op::kMalloc, block, size, 0);
   return block;
 }
 
@@ -155,7 +151,7 @@ HEAPTAPE_EXPORT int posix_memalign(void** out, size_t alignment, size_t size) {
     return real_malloc.posix_memalign(out, alignment, size);
   }
   const int result = real_malloc.posix_memalign(out, alignment, size);
-  record_aligned(Op::kPosixMemalign, result == 0 ? *out : nullptr, size, alignment);
+  record_or_serve_hint<true>(Op::kPosixMemalign, result == 0 ? *out : nullptr, size, alignment);
   return result;
 }
 

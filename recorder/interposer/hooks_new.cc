@@ -2,12 +2,12 @@
 // free; jemalloc, mimalloc and tcmalloc serve them directly. Either way the program made one call,
 // and one event is recorded, under the operator's name.
 //
-// operator new may throw, and an exception passes through here without running any code of ours (a
-// landing pad would need the C++ run-time library). So nothing may need undoing: before the call a
-// hint is left for the malloc hook, which uses it up if libstdc++ calls it; a hint that is still
-// there after the call means that the operator was served directly. An exception can leave a stale
-// hint behind. The next operator new overwrites it, unless it looks like a call made by the one
-// under way: same size, and no further down the stack than libstdc++'s operators lie apart.
+// Before the call a hint is left for the malloc hook, which uses it up when libstdc++ calls it. A
+// hint that is still there after the call means that the operator was served directly, or failed.
+//
+// operator new may throw, and a landing pad would need the C++ run-time library. But the unwinder
+// asks every frame's personality routine on its way, and ours is a plain function: it records the
+// failed call and lets the exception pass.
 #include <cstdint>
 
 #include "recorder/interposer/hook_scope.h"
@@ -18,37 +18,39 @@ namespace {
 
 constexpr uintptr_t kOperatorsApart = 512;  // bytes of stack between new[] and the new it calls
 
-[[gnu::cold, gnu::noinline]] void find_operators() {
-  HookScope scope;
-  ArenaScope arena;
-  resolve_operators();
+bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
+  return hint.pending && hint.size == size && hint.frame - frame < kOperatorsApart;
 }
 
-bool called_by_hinted_operator(const ThreadLocal& local, size_t size, uintptr_t frame) {
-  return local.hinted && local.hint_size == size && local.hint_frame - frame < kOperatorsApart;
+// Once the operator that left the hint has ended, by return or by exception.
+[[gnu::always_inline]] inline void record_by_hint(NewHint& hint, const void* block) {
+  hint.pending = false;
+  HookScope scope;  // should a signal handler allocate meanwhile, it must stay out of the ring
+  if (heaptape::schema::op_info(hint.op).aligned) {
+    record_allocation<true>(hint.op, block, hint.size, hint.alignment);
+  } else {
+    record_allocation<false>(hint.op, block, hint.size);
+  }
 }
 
-template <Op op, bool kAligned, typename Real, typename... Extra>
+template <Op op, typename Real, typename... Extra>
 [[gnu::always_inline]] inline void* hooked_new(Real& real, uintptr_t frame, size_t alignment,
                                                size_t size, Extra... extra) {
-  if (real == nullptr) [[unlikely]]
-    find_operators();
   ThreadLocal& local = thread_local_state;
   if (local.depth != 0) [[unlikely]] {
     count_nested_call();
     return real(size, extra...);
   }
-  if (called_by_hinted_operator(local, size, frame)) return real(size, extra...);
-  local.hinted = true;
-  local.hint_op = op;
-  local.hint_size = size;
-  local.hint_alignment = alignment;
-  local.hint_frame = frame;
+  if (is_called_by_hinted(local.hint, size, frame)) return real(size, extra...);
+  const bool in_new_handler = local.hint.pending;
+  NewHint outer;
+  if (in_new_handler) [[unlikely]]
+    outer = local.hint;
+  local.hint = {true, op, size, alignment, frame};
   void* block = real(size, extra...);
-  if (local.hinted) {
-    local.hinted = false;
-    record_allocation<kAligned>(op, block, size, alignment);
-  }
+  if (local.hint.pending) record_by_hint(local.hint, block);
+  if (in_new_handler) [[unlikely]]
+    local.hint = outer;
   return block;
 }
 
@@ -56,8 +58,6 @@ template <Op op, typename Real, typename... Extra>
 [[gnu::always_inline]] inline void hooked_delete(Real& real, void* block, Extra... extra) {
   if (in_arena(block)) [[unlikely]]
     return;
-  if (real == nullptr) [[unlikely]]
-    find_operators();
   ThreadLocal& local = thread_local_state;
   HookScope scope;
   if (scope.nested()) [[unlikely]] {
@@ -73,25 +73,41 @@ template <Op op, typename Real, typename... Extra>
 
 }  // namespace
 
+// The personality routine of the operators (Itanium C++ ABI, exception handling, level I).
+extern "C" __attribute__((visibility("hidden"), used)) int heaptape_new_unwound(int, int actions,
+                                                                                uint64_t, void*,
+                                                                                void*) {
+  constexpr int kCleanupPhase = 2;
+  constexpr int kContinueUnwind = 8;
+  NewHint& hint = thread_local_state.hint;
+  if ((actions & kCleanupPhase) != 0 && hint.pending) record_by_hint(hint, nullptr);
+  return kContinueUnwind;
+}
+
+// 0x1b: relative to the program counter, 4 bytes.
+#define HEAPTAPE_NOTE_UNWINDING() asm volatile(".cfi_personality 0x1b, heaptape_new_unwound")
 #define HEAPTAPE_FRAME reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
 
-#define HEAPTAPE_NEW_Plain(symbol, op)                                                \
-  HEAPTAPE_EXPORT void* symbol(size_t size) {                                         \
-    return hooked_new<Op::op, false>(real_operators.symbol, HEAPTAPE_FRAME, 0, size); \
+#define HEAPTAPE_NEW_Plain(symbol, op)                                         \
+  HEAPTAPE_EXPORT void* symbol(size_t size) {                                  \
+    HEAPTAPE_NOTE_UNWINDING();                                                 \
+    return hooked_new<Op::op>(real_operators.symbol, HEAPTAPE_FRAME, 0, size); \
   }
-#define HEAPTAPE_NEW_Nothrow(symbol, op)                                                       \
-  HEAPTAPE_EXPORT void* symbol(size_t size, const void* nothrow) {                             \
-    return hooked_new<Op::op, false>(real_operators.symbol, HEAPTAPE_FRAME, 0, size, nothrow); \
+#define HEAPTAPE_NEW_Nothrow(symbol, op)                                                \
+  HEAPTAPE_EXPORT void* symbol(size_t size, const void* nothrow) {                      \
+    HEAPTAPE_NOTE_UNWINDING();                                                          \
+    return hooked_new<Op::op>(real_operators.symbol, HEAPTAPE_FRAME, 0, size, nothrow); \
   }
-#define HEAPTAPE_NEW_Aligned(symbol, op)                                                    \
-  HEAPTAPE_EXPORT void* symbol(size_t size, size_t alignment) {                             \
-    return hooked_new<Op::op, true>(real_operators.symbol, HEAPTAPE_FRAME, alignment, size, \
-                                    alignment);                                             \
+#define HEAPTAPE_NEW_Aligned(symbol, op)                                                          \
+  HEAPTAPE_EXPORT void* symbol(size_t size, size_t alignment) {                                   \
+    HEAPTAPE_NOTE_UNWINDING();                                                                    \
+    return hooked_new<Op::op>(real_operators.symbol, HEAPTAPE_FRAME, alignment, size, alignment); \
   }
-#define HEAPTAPE_NEW_AlignedNothrow(symbol, op)                                             \
-  HEAPTAPE_EXPORT void* symbol(size_t size, size_t alignment, const void* nothrow) {        \
-    return hooked_new<Op::op, true>(real_operators.symbol, HEAPTAPE_FRAME, alignment, size, \
-                                    alignment, nothrow);                                    \
+#define HEAPTAPE_NEW_AlignedNothrow(symbol, op)                                                  \
+  HEAPTAPE_EXPORT void* symbol(size_t size, size_t alignment, const void* nothrow) {             \
+    HEAPTAPE_NOTE_UNWINDING();                                                                   \
+    return hooked_new<Op::op>(real_operators.symbol, HEAPTAPE_FRAME, alignment, size, alignment, \
+                              nothrow);                                                          \
   }
 #define HEAPTAPE_NEW(symbol, op, shape) HEAPTAPE_NEW_##shape(symbol, op)
 HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_NEW)

@@ -12,6 +12,10 @@ constexpr uint64_t kWaitSliceNs = 20'000'000;
 // A collector that makes no room for this long is stopped or stuck. The thread goes on without it.
 constexpr uint64_t kPatienceNs = 2'000'000'000;
 
+// How many calls a thread without a ring lets pass before it looks for one again: the look goes
+// through all of them.
+constexpr uint32_t kCallsBetweenLooks = 4096;
+
 ThreadState unattached_state = {};
 
 uint64_t monotonic_ns() {
@@ -20,22 +24,11 @@ uint64_t monotonic_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-bool session_is_over() {
-  const SessionHeader& header = process.session.header();
-  return header.stopped.load(std::memory_order_relaxed) != 0 ||
-         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
-}
-
-void wake_collector() {
-  auto& sleep = process.session.header().collector_sleep;
-  if (sleep.load(std::memory_order_relaxed) == CollectorSleep::kAwake) return;
-  sleep.store(CollectorSleep::kAwake);
-  raw_syscall(SYS_futex, as_long(&sleep), FUTEX_WAKE, 1);
-}
-
 bool has_room(ThreadState& state) {
   if (state.head + kSegmentWords - state.tail <= kRingWords) return true;
-  state.tail = state.ring->tail.load(std::memory_order_acquire);
+  // Sequentially consistent, for wait_for_room: either this sees the collector's new tail, or the
+  // collector sees producer_waits.
+  state.tail = state.ring->tail.load();
   return state.head + kSegmentWords - state.tail <= kRingWords;
 }
 
@@ -87,19 +80,29 @@ bool enter_segment(ThreadState& state) {
 
 constinit thread_local ThreadLocal thread_local_state = {.state = &unattached_state};
 
-ThreadState* make_room() {
-  if (!process.session.valid()) {
-    thread_local_state.state = &unattached_state;
+ThreadState* find_state() {
+  ThreadLocal& local = thread_local_state;
+  if (!process.recording.load(std::memory_order_relaxed)) {
+    local.state = &unattached_state;
     return nullptr;
   }
-  ThreadState* state = thread_local_state.state;
-  if (state->ring == nullptr) {
-    state = attach_thread();
-    if (state == nullptr) {
-      count_lost_call();
-      return nullptr;
-    }
-    thread_local_state.state = state;
+  if (local.state->ring != nullptr) return local.state;
+  if (local.calls_until_look > 0 && has_own_slot()) {
+    --local.calls_until_look;
+    return nullptr;
+  }
+  ThreadState* state = attach_thread(!local.ringless);
+  local.ringless = state == nullptr;
+  local.calls_until_look = local.ringless ? kCallsBetweenLooks : 0;
+  if (state != nullptr) local.state = state;
+  return state;
+}
+
+ThreadState* make_room() {
+  ThreadState* state = find_state();
+  if (state == nullptr) {
+    count_lost_call();
+    return nullptr;
   }
   if (session_is_over()) {
     detach_process();

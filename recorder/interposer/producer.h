@@ -10,24 +10,34 @@
 
 namespace heaptape::recorder {
 
+// The operator new under way: the malloc that it may call is recorded in its name. See
+// hooks_new.cc.
+struct NewHint {
+  bool pending = false;
+  Op op = Op::kNew;
+  uint64_t size = 0;
+  uint64_t alignment = 0;
+  uintptr_t frame = 0;
+};
+
 // What the hooks keep per thread. Initial-exec and without constructors: reaching it never
 // allocates.
 struct ThreadLocal {
   ThreadState* state = nullptr;
-  uint32_t depth = 0;       // > 0: inside a hook, so a call comes from the allocator itself
-  bool uses_arena = false;  // looking up symbols: its allocations are ours, not the program's
-  // The operator new under way: the malloc it may call is recorded in its name. See hooks_new.cc.
-  bool hinted = false;
-  Op hint_op = Op::kNew;
-  uint64_t hint_size = 0;
-  uint64_t hint_alignment = 0;
-  uintptr_t hint_frame = 0;
-  const void* expected_free =
-      nullptr;  // block of the operator delete under way, which may call free
+  uint32_t depth = 0;             // > 0: inside a hook, so a call comes from the allocator itself
+  uint32_t calls_until_look = 0;  // for a ring, after there was none
+  bool ringless = false;          // there was none at the last look
+  bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
+  NewHint hint = {};
+  // The block of the operator delete under way, which may call free.
+  const void* expected_free = nullptr;
 };
 
 extern constinit thread_local ThreadLocal thread_local_state
     __attribute__((tls_model("initial-exec")));
+
+// The calling thread's state, with a ring of its own; null: it is not recorded.
+[[gnu::cold, gnu::noinline]] ThreadState* find_state();
 
 // A state with room for a record of any kind in its segment; null: this call is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room();
@@ -82,9 +92,12 @@ template <bool kAligned>
   record.publish();
 }
 
-// Before a resize, for record_resize. 0 while there is one thread.
+// Before a resize, for record_resize. 0 while there is one thread. A thread that has no ring yet
+// gets it here: its first call may give a block up to other threads, which must then know of it.
 inline uint64_t resize_begin_stamp() {
-  if (!process.stamped.load(std::memory_order_relaxed) || !process.session.valid()) return 0;
+  if (thread_local_state.state->ring == nullptr) [[unlikely]]
+    find_state();
+  if (!process.stamped.load(std::memory_order_relaxed)) return 0;
   return take_stamp(process.session.header());
 }
 

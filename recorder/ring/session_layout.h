@@ -15,7 +15,7 @@
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kLayoutVersion = 2;
 
 inline constexpr uint32_t kProcessSlots = 1024;     // recorded processes alive at one time
 inline constexpr uint32_t kRings = 4096;            // recorded threads alive at one time
@@ -45,6 +45,12 @@ struct alignas(64) SessionHeader {
 
   // Changes whenever a process slot or a ring is claimed: the collector then looks for it.
   alignas(64) std::atomic<uint32_t> claims;
+  // Set by a thread that finds no free ring: the collector then frees those of dead threads.
+  std::atomic<uint32_t> ring_wanted;
+  // Processes that found no free slot, so that nothing of them is recorded.
+  std::atomic<uint32_t> turned_away;
+  // ProcessSlot::serial of the last process.
+  std::atomic<uint64_t> serials;
 
   // Clock::kCounter: the next stamp.
   alignas(64) std::atomic<uint64_t> stamp_counter;
@@ -66,19 +72,21 @@ enum class SlotState : uint32_t {
 
 enum SlotFlags : uint32_t {
   kSlotForked = 1,       // by fork: heap and command line are the parent's
-  kSlotForeignPids = 2,  // `pid` is of another pid namespace than the collector's
+  kSlotForeignPids = 2,  // lives in a pid namespace that is not the collector's: tids, and the pid
+                         // of a forked process, mean nothing there
 };
 
 struct alignas(64) ProcessSlot {
   std::atomic<SlotState> state;
   uint32_t flags;
   uint32_t pid;
-  uint32_t parent_slot;             // kProcessSlots: none
+  uint32_t padding0;
+  uint64_t serial;                  // of the process in its session: 1, 2, ... as they came
+  uint64_t parent_serial;           // of a forked process; 0: none
   uint64_t initial_break;           // program break before the first allocation
   std::atomic<uint64_t> nested;     // calls the allocator made itself while it served one
   std::atomic<uint64_t> bootstrap;  // calls served before the allocator was known
   std::atomic<uint64_t> lost;       // calls that found no ring to be recorded in
-  uint64_t padding0[2];
   char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
 };
 static_assert(sizeof(ProcessSlot) == 64 + kAllocatorPathBytes);
@@ -125,15 +133,20 @@ inline constexpr uint64_t kRingHeadersOffset =
 inline constexpr uint64_t kRingWordsOffset =
     page_up(kRingHeadersOffset + kRings * sizeof(RingHeader));
 inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
+inline constexpr uint64_t kSessionHeadersBytes = kRingWordsOffset;
 inline constexpr uint64_t kSessionBytes = kRingWordsOffset + kRings * kRingBytes;
 
-// The parts of a mapped session.
+// The parts of a mapped session. The collector maps all of it. A recorded process maps the headers
+// only, and each ring when a thread of its own claims it: half a gigabyte of address space would
+// count against the program's limits, and mlockall(2) would fill it.
 class SessionView {
  public:
   constexpr SessionView() = default;
-  explicit SessionView(void* base) : base_(static_cast<char*>(base)) {}
+  SessionView(void* base, uint64_t mapped_bytes)
+      : base_(static_cast<char*>(base)), is_whole_(mapped_bytes == kSessionBytes) {}
 
   bool valid() const { return base_ != nullptr; }
+  char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
   ProcessSlot& process(uint32_t index) const {
     return reinterpret_cast<ProcessSlot*>(base_ + kProcessSlotsOffset)[index];
@@ -141,12 +154,15 @@ class SessionView {
   RingHeader& ring(uint32_t index) const {
     return reinterpret_cast<RingHeader*>(base_ + kRingHeadersOffset)[index];
   }
+  bool is_whole() const { return is_whole_; }
+  // Requires is_whole().
   uint64_t* words(uint32_t index) const {
     return reinterpret_cast<uint64_t*>(base_ + kRingWordsOffset + index * kRingBytes);
   }
 
  private:
   char* base_ = nullptr;
+  bool is_whole_ = false;
 };
 
 }  // namespace heaptape::recorder

@@ -22,7 +22,7 @@ class FakeSession {
   }
   ~FakeSession() { munmap(base_, kSessionBytes); }
 
-  SessionView view() const { return SessionView(base_); }
+  SessionView view() const { return SessionView(base_, kSessionBytes); }
 
   // Appends records for one malloc or free of a random slot, until the ring holds `words`.
   void fill(uint32_t ring_index, uint64_t words, bool stamped) {

@@ -1,0 +1,175 @@
+#include "recorder/collector/process_table.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "recorder/collector/clock.h"
+#include "schema/version.h"
+
+namespace heaptape::recorder {
+namespace {
+
+std::string allocator_of(const ProcessSlot& slot) {
+  char path[kAllocatorPathBytes];
+  std::copy_n(slot.allocator_path, kAllocatorPathBytes, path);
+  path[kAllocatorPathBytes - 1] = 0;
+  return path;
+}
+
+}  // namespace
+
+void ProcessTable::adopt_claims() {
+  const uint32_t claims = session_.header().claims.load(std::memory_order_acquire);
+  if (claims == seen_claims_) return;
+  seen_claims_ = claims;
+  std::vector<uint32_t> slots;
+  for (uint32_t slot = 0; slot < kProcessSlots; ++slot) {
+    if (session_.process(slot).state.load(std::memory_order_acquire) == SlotState::kRunning &&
+        !processes_.contains(slot)) {
+      slots.push_back(slot);
+    }
+  }
+  // As they came, which is not by slot: of two images of one pid the later one lives.
+  std::ranges::sort(slots, {}, [this](uint32_t slot) { return session_.process(slot).serial; });
+  for (const uint32_t slot : slots) adopt_process(slot);
+  adopt_rings();
+}
+
+void ProcessTable::adopt_rings() {
+  for (uint32_t index = 0; index < kRings; ++index) {
+    const RingHeader& ring = session_.ring(index);
+    if (ring_owner_[index] != kNobody ||
+        ring.state.load(std::memory_order_acquire) != RingState::kOwned) {
+      continue;
+    }
+    const auto owner = processes_.find(ring.process_slot);
+    if (owner == processes_.end()) continue;
+    owner->second->recorder().add_ring(index);
+    ring_owner_[index] = owner->first;
+  }
+}
+
+RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
+  const auto found = std::ranges::find_if(
+      processes_, [serial](const auto& entry) { return entry.second->traits().serial == serial; });
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+// A forked process is what its parent was: /proc may already show what it executed since.
+ProcessIdentity ProcessTable::identify(const ProcessSlot& slot) {
+  ProcessIdentity identity;
+  if (const RecordedProcess* parent = find_serial(slot.parent_serial)) {
+    identity = parent->traits().identity;
+    identity.parent_pid = identity.pid;
+  } else if (auto seen = doorman_.take_identity(slot.pid);
+             seen && (slot.flags & kSlotForked) == 0) {
+    identity = std::move(*seen);
+  } else {
+    identity = identify_process(slot.pid);
+  }
+  identity.pid = slot.pid;
+  return identity;
+}
+
+void ProcessTable::adopt_process(uint32_t index) {
+  const ProcessSlot& slot = session_.process(index);
+  const bool forked = (slot.flags & kSlotForked) != 0;
+  const bool foreign = (slot.flags & kSlotForeignPids) != 0;
+  if (!forked) {
+    const auto replaced = std::ranges::find_if(
+        processes_, [&slot](const auto& entry) { return entry.second->is(slot.pid); });
+    if (replaced != processes_.end()) end(replaced->first, schema::EndReason::kReplaced, 0);
+  }
+  RecordedProcess::Traits traits;
+  traits.identity = identify(slot);
+  traits.tape_path = names_.next(traits.identity);
+  traits.serial = slot.serial;
+  traits.pid_is_ours = !foreign || !forked;
+  traits.tids_are_ours = !foreign;
+  traits.manifest_index = manifest_.size();
+  const std::string allocator = allocator_of(slot);
+  traits.is_glibc = schema::is_glibc(allocator);
+  auto writer = create_tape(traits.tape_path, slot, traits.identity, allocator);
+  if (writer == nullptr) return;
+  auto recorder =
+      std::make_unique<ProcessRecorder>(session_, index, std::move(writer), monotonic_ns());
+  manifest_.emplace_back();
+  processes_.emplace(index,
+                     std::make_unique<RecordedProcess>(std::move(recorder), std::move(traits)));
+}
+
+std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string& path,
+                                                              const ProcessSlot& slot,
+                                                              const ProcessIdentity& identity,
+                                                              const std::string& allocator) {
+  schema::TapeHeader header;
+  header.writer = std::string("heaptape ") + schema::kVersion;
+  header.command_line = identity.command_line;
+  header.executable = identity.executable;
+  header.allocator = allocator;
+  header.pid = identity.pid;
+  header.parent_pid = identity.parent_pid;
+  header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
+  header.start_unix_ns = clock_ns(CLOCK_REALTIME);
+  header.initial_break = slot.initial_break;
+  header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
+                                                        : schema::StampClock::kCounter;
+  auto writer = schema::TapeWriter::create(path, header);
+  if (!writer.ok()) {
+    failures_.push_back(writer.error().message);
+    writer = schema::TapeWriter::create("/dev/null", header);  // keep draining: nobody may stall
+  }
+  return writer.ok() ? std::move(*writer) : nullptr;
+}
+
+void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
+  adopt_rings();  // those of its last moments
+  RecordedProcess& process = *processes_.at(slot);
+  process.recorder().drain(ProcessRecorder::kEverything, monotonic_ns());
+  finish(process, reason, status);
+  process.recorder().free_slot();
+  std::ranges::replace(ring_owner_, slot, kNobody);
+  processes_.erase(slot);
+}
+
+void ProcessTable::leave(uint32_t slot, uint64_t cut) {
+  RecordedProcess& process = *processes_.at(slot);
+  process.recorder().drain(cut, monotonic_ns());
+  finish(process, schema::EndReason::kRecordingStopped, -1);
+  processes_.erase(slot);
+}
+
+void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
+  schema::TapeSummary summary = process.recorder().collect_summary(monotonic_ns());
+  summary.end_reason = reason;
+  summary.end_status = status;
+  const RecordedProcess::Traits& traits = process.traits();
+  const auto written = process.recorder().writer().finish(summary);
+  if (!written.ok()) {
+    failures_.push_back(written.error().message);
+  } else if (written->end_reason == schema::EndReason::kDiskFull) {
+    failures_.push_back("the disk is full: '" + traits.tape_path + "' holds the first " +
+                        std::to_string(written->events) + " events, " +
+                        std::to_string(written->losses.lost_events) + " are lost");
+  }
+  schema::ManifestProcess& entry = manifest_[traits.manifest_index];
+  entry.tape = std::filesystem::path(traits.tape_path).filename();
+  entry.pid = traits.identity.pid;
+  entry.parent_pid = traits.identity.parent_pid;
+  entry.executable = traits.identity.executable;
+  entry.command_line = traits.identity.command_line;
+  entry.events = written.ok() ? written->events : 0;
+  entry.bytes = process.recorder().writer().bytes();
+  entry.lost_events = written.ok() ? written->losses.lost_events : 0;
+  entry.ended = schema::describe(written.ok() ? written->end_reason : reason);
+}
+
+void ProcessTable::free_dead_rings() {
+  for (const auto& [slot, process] : processes_) {
+    for (const uint32_t index : process->free_dead_rings()) ring_owner_[index] = kNobody;
+  }
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,25 @@
+// The names of the tapes of one recording.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "recorder/collector/process_sampler.h"
+
+namespace heaptape::recorder {
+
+class TapeNames {
+ public:
+  // `tape_path` is that of the first process.
+  explicit TapeNames(std::string tape_path) : tape_path_(std::move(tape_path)) {}
+
+  // The path for one more process, never the same twice: that of the first, then
+  // STEM.PID.PROGRAM.tape beside it.
+  std::string next(const ProcessIdentity& identity);
+
+ private:
+  std::string tape_path_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,158 @@
+// Sudden ends: of the program, which loses nothing that it did, and of the recorder, which the
+// program survives.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/e2e/record_fixture.h"
+#include "tests/e2e/targets/endless.h"
+
+namespace heaptape::tests {
+namespace {
+
+class RecordKills : public RecordTest {
+ protected:
+  RecordKills() {
+    const int fd = open(dir_.file("shared").c_str(), O_CREAT | O_RDWR, 0600);
+    EXPECT_EQ(ftruncate(fd, sizeof(Endless)), 0);
+    shared_ = static_cast<Endless*>(
+        mmap(nullptr, sizeof(Endless), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    close(fd);
+  }
+  ~RecordKills() override {
+    shared_->stop = 1;
+    munmap(shared_, sizeof(Endless));
+  }
+
+  Words endless(int threads, const Words& options = {}) const {
+    return record_words({target_path("endless"), dir_.file("shared"), std::to_string(threads)},
+                        options);
+  }
+  uint64_t calls() const {
+    uint64_t sum = 0;
+    for (const uint64_t calls : shared_->calls) sum += calls;
+    return sum;
+  }
+  bool wait_for_calls(uint64_t count) const {
+    return wait_until([=, this] { return calls() >= count; });
+  }
+  // The process id of the program: a child of the recorder's.
+  static int child_of(int pid) {
+    const std::string path =
+        "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
+    return std::atoi(read_bytes(path).c_str());
+  }
+  // Of the program's own blocks.
+  static uint64_t own_calls(const Tape& tape) { return tape.mallocs_of(101) + tape.frees_of(101); }
+
+  Endless* shared_;
+};
+
+class RecordKillsOfThreads : public RecordKills, public testing::WithParamInterface<int> {};
+
+TEST_P(RecordKillsOfThreads, LoseNoCallOfTheProgram) {
+  Command recorder({.words = endless(GetParam())});
+  ASSERT_TRUE(wait_for_calls(100'000));
+  ASSERT_EQ(kill(child_of(recorder.pid()), SIGKILL), 0);
+  const Ended ended = recorder.wait();
+  EXPECT_EQ(ended.signal, SIGKILL) << ended.describe();
+  const Tape tape = read_tape();
+  EXPECT_TRUE(tape.finished);
+  EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kSignalled);
+  EXPECT_EQ(tape.summary.end_status, SIGKILL);
+  // Of each thread, one call may have been made and not counted yet.
+  EXPECT_GE(own_calls(tape), calls());
+  EXPECT_LE(own_calls(tape), calls() + static_cast<uint64_t>(GetParam()));
+}
+
+TEST_P(RecordKillsOfThreads, OfTheRecorderLeaveTheProgramUnharmed) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that the program becomes our child
+  Command recorder({.words = endless(GetParam())});
+  ASSERT_TRUE(wait_for_calls(300'000));
+  const int program = child_of(recorder.pid());
+  recorder.send(SIGKILL);
+  recorder.wait();
+  EXPECT_TRUE(wait_for_calls(calls() + 300'000));
+  shared_->stop = 1;
+  int status = 0;
+  EXPECT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  EXPECT_EQ(recorder.output(), "ended\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(, RecordKillsOfThreads, testing::Values(1, 3));
+
+TEST_F(RecordKills, OfTheRecorderLeaveATapeThatCanBeRecovered) {
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_calls(1'000'000));
+  recorder.send(SIGKILL);
+  EXPECT_EQ(recorder.wait().signal, SIGKILL);
+  shared_->stop = 1;
+  const Ended recovered = run_command(
+      {HEAPTAPE_BINARY, "recover", tape_path() + ".partial", "-o", dir_.file("recovered.tape")});
+  EXPECT_EQ(recovered.status, 0) << recovered.describe();
+  const Tape tape = read_tape(dir_.file("recovered.tape"));
+  EXPECT_GE(tape.events.size(), 500'000u);
+  EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kRecovered);
+}
+
+TEST_F(RecordKills, LeaveNothingInSharedMemory) {
+  const auto count = [] {
+    const std::filesystem::directory_iterator files("/dev/shm");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = count();
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_calls(1000));
+  recorder.send(SIGKILL);
+  recorder.wait();
+  shared_->stop = 1;
+  EXPECT_EQ(count(), before);
+}
+
+TEST_F(RecordKills, AStoppedRecorderHoldsTheProgramUpForALimitedTime) {
+  Command recorder({.words = endless(2)});
+  ASSERT_TRUE(wait_for_calls(100'000));
+  recorder.send(SIGSTOP);
+  const uint64_t calls_then = calls();
+  // Far more than what fits into two rings.
+  EXPECT_TRUE(wait_for_calls(calls_then + 1'000'000));
+  recorder.send(SIGCONT);
+  EXPECT_TRUE(wait_for_calls(calls() + 1'000'000));
+  shared_->stop = 1;
+  const Ended ended = recorder.wait();
+  EXPECT_EQ(ended.status, 7) << ended.describe();
+  const Tape tape = read_tape();
+  EXPECT_GE(tape.summary.losses.lost_events, 900'000u);
+  // libc makes a few calls for the second thread.
+  EXPECT_GE(tape.events.size() + tape.summary.losses.lost_events, calls());
+  EXPECT_LE(tape.events.size() + tape.summary.losses.lost_events, calls() + 16);
+  EXPECT_FALSE(verifies());
+}
+
+TEST_F(RecordKills, OfTheRecorderBySigtermReachTheProgram) {
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_calls(1000));
+  recorder.send(SIGTERM);
+  const Ended ended = recorder.wait();
+  EXPECT_EQ(ended.status, 7) << ended.describe();
+  EXPECT_EQ(shared_->terms, 1u);
+}
+
+TEST_F(RecordKills, BySignalsThatEndTheProgramEndTheRecorderAlike) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2}) {
+    Command recorder({.words = endless(1)});
+    ASSERT_TRUE(wait_for_calls(calls() + 1000));
+    recorder.send(signal);
+    EXPECT_EQ(recorder.wait().signal, signal);
+    EXPECT_EQ(read_tape().summary.end_status, signal);
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::tests

@@ -1,0 +1,86 @@
+// Programs of several threads: one order that a heap could have, and nothing lost.
+#include <sstream>
+
+#include "tests/e2e/record_fixture.h"
+
+namespace heaptape::tests {
+namespace {
+
+class RecordThreads : public RecordTest {
+ protected:
+  // What the program says of its calls.
+  static std::vector<uint64_t> numbers(const Ended& ended) {
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    std::istringstream in(ended.out);
+    std::vector<uint64_t> values;
+    for (uint64_t value; in >> value;) values.push_back(value);
+    return values;
+  }
+  // Calls that ask for an odd size, or give such a block up: the program's own, not libc's.
+  static std::vector<uint64_t> own_calls(const Tape& tape) {
+    uint64_t mallocs = 0, reallocs = 0, frees = 0;
+    std::map<uint64_t, bool> is_own;
+    for (const schema::Event& event : tape.events) {
+      const bool odd = event.size % 2 != 0;
+      if (event.op == schema::Op::kMalloc && odd) ++mallocs;
+      if (event.op == schema::Op::kRealloc && odd) ++reallocs;
+      if (event.op == schema::Op::kFree && is_own[event.freed_address]) ++frees;
+      is_own[event.freed_address] = false;
+      is_own[event.address] = odd;
+    }
+    return {mallocs, reallocs, frees};
+  }
+};
+
+TEST_F(RecordThreads, ThatPassAndResizeEachOthersBlocksGiveAPossibleOrder) {
+  const auto said = numbers(record({target_path("thread_exchange"), "4", "150000"}));
+  const Tape tape = read_tape();
+  EXPECT_TRUE(verifies());
+  EXPECT_EQ(tape.summary.unknown_frees, 0u);
+  EXPECT_EQ(own_calls(tape), said);
+  const HeapWalk walk = walk_heap(tape.events);
+  EXPECT_EQ(walk.doubly_given, 0u);
+  EXPECT_EQ(walk.unknown_frees, 0u);
+}
+
+TEST_F(RecordThreads, ThatComeAndGoByTheThousandLoseNothing) {
+  const auto said = numbers(record({target_path("thread_lives"), "churn", "12000"}));
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.mallocs_of(17) + tape.frees_of(17), said.at(0));
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(RecordThreads, MayAllocateWhileTheyEnd) {
+  const auto said = numbers(record({target_path("thread_lives"), "ends", "50"}));
+  const Tape tape = read_tape();
+  const uint64_t seen = tape.mallocs_of(11) + tape.frees_of(11) + tape.mallocs_of(13) +
+                        tape.frees_of(13) + tape.mallocs_of(15) + tape.frees_of(15);
+  EXPECT_EQ(seen, said.at(0));
+  EXPECT_EQ(seen, 50u * 10);
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(RecordThreads, BeyondWhatASessionHoldsAreCountedAsLost) {
+  const Ended ended = record({target_path("thread_lives"), "crowd", "4200"});
+  if (ended.status == 77) GTEST_SKIP() << "the system does not allow 4200 threads";
+  const auto said = numbers(ended);
+  const Tape tape = read_tape();
+  const uint64_t seen = tape.mallocs_of(19) + tape.frees_of(19);
+  EXPECT_LT(seen, said.at(0));
+  EXPECT_GE(seen, 2u * 4000);
+  EXPECT_GE(seen + tape.summary.losses.lost_events, said.at(0));
+  EXPECT_FALSE(verifies());
+}
+
+TEST_F(RecordThreads, LeaveTheTapeWholeInDropMode) {
+  const auto said =
+      numbers(record({target_path("thread_exchange"), "4", "150000"}, {"--on-full", "drop"}));
+  const Tape tape = read_tape();
+  const auto seen = own_calls(tape);
+  EXPECT_LE(seen.at(0), said.at(0));
+  const uint64_t lost = tape.summary.losses.lost_events;
+  EXPECT_GE(seen[0] + seen[1] + lost, said[0] + said[1]);
+}
+
+}  // namespace
+}  // namespace heaptape::tests

@@ -1,0 +1,67 @@
+// Runs programs for end-to-end tests, each with a time limit, so that a test can fail but not hang.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heaptape::tests {
+
+// How a program ended, and what it wrote.
+struct Ended {
+  int status = -1;  // exit status; -1 when a signal ended it
+  int signal = 0;
+  bool timed_out = false;  // killed by us
+  std::string out;
+  std::string err;
+
+  // For messages of failed expectations.
+  std::string describe() const;
+  bool operator==(const Ended&) const = default;
+};
+
+struct CommandLine {
+  std::vector<std::string> words;             // words[0] is a path or found in PATH
+  std::vector<std::string> environment = {};  // NAME=VALUE, over the test's own
+  std::optional<std::string> input = {};      // through a pipe, at most 64 KiB; else /dev/null
+  std::string folder = {};                    // to run in; empty: the test's
+  std::function<void()> before_exec = {};     // in the child
+  int time_limit_seconds = 50;
+};
+
+// One program. It gets a process group of its own, which goes with the object when the program did
+// not end in time. One thread.
+class Command {
+ public:
+  explicit Command(const CommandLine& line);
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  int pid() const { return pid_; }
+  void send(int signal) const;
+  // What it has written to standard output so far.
+  std::string output() const;
+  // Waits until output() contains `text`; false when the program ends or its time is up before.
+  bool wait_for_output(const std::string& text);
+  Ended wait();
+
+ private:
+  bool wait_for_end(int milliseconds);
+
+  int pid_ = -1;
+  int pidfd_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+  int time_left_ms_;
+  std::optional<Ended> ended_;
+};
+
+Ended run_command(const CommandLine& line);
+Ended run_command(std::vector<std::string> words);
+
+// Waits until `condition` holds, looking every few milliseconds; false when it does not in time.
+bool wait_until(const std::function<bool()>& condition, int seconds = 20);
+
+}  // namespace heaptape::tests
