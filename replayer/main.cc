@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -44,13 +45,16 @@ CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value
       ->option_text(names);
 }
 
-// CLI11 by itself would take -1 for the greatest number there is.
+// CLI11 by itself would take -1, and what is greater, for the greatest number there is.
 void add_number(CLI::App* command, const std::string& name, uint64_t& value,
                 const std::string& help) {
-  const auto refuse_sign = [](std::string& text) {
-    return text.starts_with('-') ? "'" + text + "' is not a count" : std::string();
+  const auto refuse = [](std::string& text) {
+    uint64_t parsed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    return is_number ? std::string() : "'" + text + "' is not a count";
   };
-  command->add_option(name, value, help)->check(CLI::Validator(refuse_sign, ""))->option_text("N");
+  command->add_option(name, value, help)->check(CLI::Validator(refuse, ""))->option_text("N");
 }
 
 void add_record(CLI::App& app, Action& action) {
@@ -228,7 +232,7 @@ int main(int argc, char** argv) {
   keep_standard_descriptors();
   CLI::App app("Record every malloc call of a real run; replay it on any allocator.", "heaptape");
   app.set_version_flag("--version", std::string("heaptape ") + heaptape::schema::kVersion);
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none: told below, after words that are no command
   app.footer("`heaptape COMMAND --help` has an example of each.");
   Action action;
   add_record(app, action);
@@ -242,6 +246,10 @@ int main(int argc, char** argv) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
     std::cerr << "heaptape: " << error.what() << "; see `heaptape --help`\n";
+    return replayer::kExitUnusable;
+  }
+  if (!action) {
+    std::cerr << "heaptape: a command is missing; see `heaptape --help`\n";
     return replayer::kExitUnusable;
   }
   try {

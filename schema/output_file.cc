@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -20,21 +19,16 @@ bool is_special_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-// The number of the own descriptor that `path` names, by way of links or not; -1 if it names none.
-// `is_foreign` becomes true for one of another process.
-int named_descriptor(const std::string& path, bool& is_foreign) {
-  std::error_code error;
-  std::filesystem::path name = std::filesystem::absolute(path, error);
-  const auto own_folder = std::filesystem::canonical("/proc/self/fd", error);
-  for (int links = 0; links < 40 && !error; ++links) {
-    const auto folder = std::filesystem::weakly_canonical(name.parent_path(), error);
-    if (folder == own_folder) return std::atoi(name.filename().c_str());
-    if (folder.string().starts_with("/proc/")) {
-      is_foreign = true;
-      return -1;
+// The descriptor among standard output and standard error whose file is the one at `path`, whatever
+// it is called there (/dev/stdout, /dev/fd/2, the name it was redirected to); -1 if neither is.
+int standard_descriptor(const std::string& path) {
+  struct stat there {};
+  if (stat(path.c_str(), &there) != 0) return -1;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat here {};
+    if (fstat(fd, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
+      return fd;
     }
-    const auto target = std::filesystem::read_symlink(name, error);
-    name = folder / target;  // absolute if the target is
   }
   return -1;
 }
@@ -96,19 +90,18 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return cannot_create(path, EISDIR);
   }
-  bool is_foreign = false;
-  const int descriptor = named_descriptor(path, is_foreign);
-  if (descriptor >= 0 || is_foreign || is_special_file(path)) {
-    return create_direct(path, descriptor);
+  const int descriptor = standard_descriptor(path);
+  if (descriptor >= 0 || is_special_file(path)) return create_direct(path, descriptor);
+  std::string target = path;
+  std::error_code no_link;
+  if (std::filesystem::is_symlink(path, no_link)) {
+    std::error_code error;
+    target = std::filesystem::weakly_canonical(path, error).string();
+    if (error) return cannot_create(path, error.value());
   }
-  std::error_code error;
-  const bool is_link = std::filesystem::is_symlink(path, error);
-  const std::string target =
-      is_link ? std::filesystem::weakly_canonical(path, error).string() : path;
-  if (error) return cannot_create(path, error.value());
   std::string partial_path = target + ".partial";
   HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
-  return OutputFile(target, std::move(partial_path), fd, if_abandoned);
+  return OutputFile(std::move(target), std::move(partial_path), fd, if_abandoned);
 }
 
 // A descriptor is duplicated, not opened anew: what is written must go behind what was.

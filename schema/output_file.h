@@ -12,8 +12,8 @@ namespace heaptape::schema {
 
 // Appends to "PATH.partial" and renames it to PATH on commit(). What stands in PATH stays until
 // then. A link at PATH stays a link, and the file it names is written. A device or pipe is written
-// to directly, and so is a descriptor by its name (/dev/stdout, /proc/self/fd/3), whatever file it
-// is of: a rename there would replace what all processes share. Mode 0600. Move-only; one thread.
+// to directly, and so is the file that standard output or standard error goes to, behind what is in
+// it. Mode 0600. Move-only; one thread.
 class OutputFile {
  public:
   // What an uncommitted file becomes when the object goes: kept for recovery, or removed.

@@ -2,6 +2,7 @@
 // holds the tape's blocks and nothing of ours: this program makes no allocation, uses no stdio, and
 // links no C++ run-time library, whose start-up pool alone would put 72,704 bytes into the heap.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kSpins = 4000;
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
 
 WorkerShared* shared = nullptr;
 uint32_t current_op = 0;
@@ -58,9 +60,30 @@ bool grow_slots(uint64_t wanted) {
   return true;
 }
 
-// Makes the block's bytes from `from` on occupy memory, as the program's own use of them would.
+// MemAvailable of /proc/meminfo; all there can be where it does not say.
+uint64_t available_bytes() {
+  char text[256];
+  const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (got <= 0) return UINT64_MAX;
+  text[got] = 0;
+  const char* at = strstr(text, "MemAvailable:");
+  if (at == nullptr) return UINT64_MAX;
+  uint64_t kib = 0;
+  for (at += strcspn(at, "0123456789"); *at >= '0' && *at <= '9'; ++at)
+    kib = kib * 10 + (*at - '0');
+  return kib << 10;
+}
+
+// Makes the block's bytes from `from` on occupy memory, as the program's own use of them would. But
+// programs take blocks larger than all memory, too, and use a little of them.
 void touch(void* block, uint64_t from, uint64_t size) {
   if (size <= from) return;
+  if (size - from > kLargeTouchBytes && size - from > available_bytes()) [[unlikely]] {
+    shared->failure = WorkerFailure::kNoTouchMemory;
+    return;
+  }
   auto* bytes = static_cast<volatile char*>(block);
   if (shared->touch == Touch::kAll) {
     memset(static_cast<char*>(block) + from, 1, size - from);
@@ -97,8 +120,10 @@ void run_op(const ReplayOp& op, Placement& placement) {
   slot = block;
   if (block == nullptr) return;
   placement = {reinterpret_cast<uint64_t>(block), usable_bytes(entry_points, block, op.size)};
-  if (shared->touch != Touch::kNone)
-    touch(block, old_usable < op.size ? old_usable : op.size, op.size);
+  if (shared->touch != Touch::kNone) {
+    const uint64_t size = op.size < placement.usable_bytes ? op.size : placement.usable_bytes;
+    touch(block, old_usable < size ? old_usable : size, size);
+  }
 }
 
 void run_timed(const ReplayOp& op, Placement& placement) {

@@ -108,6 +108,9 @@ Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
                             schema::find_private_file("heaptape-worker"));
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
+  // No symbol is looked up within a call that is timed; and one that is nowhere is told before the
+  // first call, not by a crash in it.
+  environment.push_back("LD_BIND_NOW=1");
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
@@ -157,6 +160,12 @@ Status WorkerProcess::await() {
       return Error{ErrorCode::kTarget,
                    "cannot replay on '" + name_ + "': it made more than " +
                        std::to_string(kMemoryCallsPerOp) + " memory calls in one operation",
+                   std::nullopt};
+    case WorkerFailure::kNoTouchMemory:
+      return Error{ErrorCode::kTarget,
+                   "the replay on '" + name_ +
+                       "' would touch a block larger than the memory that is left; with --touch "
+                       "none it needs no memory for it",
                    std::nullopt};
     case WorkerFailure::kNoSlotMemory:
       break;

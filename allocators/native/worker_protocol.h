@@ -37,6 +37,7 @@ enum class WorkerFailure : uint32_t {
   kNoSeccomp,    // the kernel does not let it watch its own memory calls
   kLogOverflow,  // one op made more memory calls than the log holds
   kNoSlotMemory,
+  kNoTouchMemory,  // a block is larger than the memory that is left
 };
 
 // Latencies of single ops, one in kLatencyPeriod, in processor ticks: HDR-style buckets, 16 to each

@@ -104,8 +104,9 @@ void publish_process(SessionView session, uint32_t index, uint32_t pid, uint64_t
 void copy_allocator_path(char* out, const void* real_malloc_function) {
   Dl_info info{};
   const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
-  const size_t length = found ? strnlen(info.dli_fname, kAllocatorPathBytes - 1) : 0;
-  std::memcpy(out, info.dli_fname, length);
+  const char* const path = found ? info.dli_fname : "";
+  const size_t length = strnlen(path, kAllocatorPathBytes - 1);
+  std::memcpy(out, path, length);
   out[length] = 0;
 }
 

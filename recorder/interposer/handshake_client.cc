@@ -76,7 +76,7 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
 // The descriptor that came with the welcome, or -1.
 int receive_welcome(long socket, Welcome* welcome) {
   iovec data{welcome, sizeof *welcome};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &data;
   message.msg_iovlen = 1;

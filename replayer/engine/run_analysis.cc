@@ -129,7 +129,7 @@ void RunAnalysis::sample(const allocators::Residency& residency) {
   }
   metrics_.resident_bytes_peak.update(snapshot.resident_bytes, events_);
   metrics_.end = snapshot;
-  metrics_.timeline.push_back(std::move(snapshot));
+  metrics_.timeline.push_back(snapshot);
 }
 
 RunMetrics RunAnalysis::take_metrics() {

@@ -98,7 +98,8 @@ void note_other_setting(const char* what, const std::string& base, const std::st
 }
 
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
-  const auto& [base, now] = pair;
+  const auto* const base = pair.first;
+  const auto* const now = pair.second;
   RunDiff diff;
   diff.label = now->label;
   note_other_setting("backend", base->backend, now->backend, diff.notes);

@@ -51,7 +51,7 @@ class CommandLine : public testing::Test {
 };
 
 TEST_F(CommandLine, WithoutWordsIsRefused) {
-  expect_refusal(run({"heaptape"}), "subcommand");
+  expect_refusal(run({"heaptape"}), "a command is missing");
 }
 
 TEST_F(CommandLine, SaysItsVersion) {

@@ -1,6 +1,8 @@
 // Whole tapes whose events make no sense, and ones of a size that must not matter.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "schema/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
@@ -31,9 +33,10 @@ uint64_t hostile_size(tests::Random& random) {
 class HostileTape : public testing::Test {
  protected:
   schema::ReportFigures replay(const std::vector<Event>& events,
-                               const std::vector<std::string>& specs = kAll) {
+                               const std::vector<std::string>& specs = kAll,
+                               const std::vector<std::string>& options = {}) {
     tests::write_tape(tape_, events);
-    return tests::replay_report(dir_, tape_, specs);
+    return tests::replay_report(dir_, tape_, specs, options);
   }
   void expect_accounted(const schema::ReportFigures& report, uint64_t events) {
     for (const auto& run : report.runs) {
@@ -63,8 +66,19 @@ TEST_F(HostileTape, WithSizesBeyondAllMemoryIsReplayed) {
 }
 
 TEST_F(HostileTape, OfArbitraryEventsIsReplayed) {
+  // Sizes of aligned calls are rounded up to alignments that may be those of a whole memory.
   const auto events = with_hostile_sizes(tests::arbitrary_events(random_, 3000));
-  expect_accounted(replay(events), events.size());
+  expect_accounted(replay(events, kAll, {"--touch", "none", "--samples", "3"}), events.size());
+}
+
+// As programs do that use a little of a large block.
+TEST_F(HostileTape, WithABlockLargerThanMemoryIsReplayedUntouched) {
+  const std::vector<Event> events = {tests::malloc_event(uint64_t{1} << 42, 0x7f0000000010)};
+  expect_accounted(replay(events, {"jemalloc"}, {"--touch", "none"}), 1);
+  const std::string report = dir_.file("touched.json");
+  tests::expect_refusal(tests::run({"heaptape", "replay", tape_, "-a", "jemalloc", "-o", report}),
+                        "--touch none");
+  EXPECT_FALSE(std::filesystem::exists(report));
 }
 
 TEST_F(HostileTape, WithEveryAlignmentIsReplayed) {

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPage = 4096;
 
 // Pages of this process, none of them resident until it is touched.
-class OwnMapping : public testing::Test {
+class OwnMapping : public testing::TestWithParam<PagemapAccess> {
  protected:
   static constexpr uint64_t kPages = 64;
   OwnMapping() {
@@ -26,8 +26,8 @@ class OwnMapping : public testing::Test {
   AddressRange pages(uint64_t from, uint64_t to) const {
     return {begin_ + from * kPage, begin_ + to * kPage};
   }
-  static Residency residency(std::vector<AddressRange> regions) {
-    const auto residency = read_residency(getpid(), regions);
+  Residency residency(std::vector<AddressRange> regions) {
+    const auto residency = read_residency(getpid(), regions, GetParam());
     EXPECT_TRUE(residency.ok()) << residency.error().message;
     return *residency;
   }
@@ -35,37 +35,57 @@ class OwnMapping : public testing::Test {
   uint64_t begin_;
 };
 
-TEST_F(OwnMapping, IsAbsentUntilItIsTouched) {
+TEST_P(OwnMapping, IsAbsentUntilItIsTouched) {
   const Residency none = residency({pages(0, kPages)});
   EXPECT_EQ(none.resident_bytes, 0u);
   EXPECT_EQ(*none.absent, (std::vector<AddressRange>{pages(0, kPages)}));
 }
 
-TEST_F(OwnMapping, IsResidentWhereItWasTouched) {
+TEST_P(OwnMapping, IsResidentWhereItWasTouched) {
   for (const uint64_t page : {0u, 5u, 6u, 63u}) touch(page);
   const Residency some = residency({pages(0, kPages)});
   EXPECT_EQ(some.resident_bytes, 4 * kPage);
   EXPECT_EQ(*some.absent, (std::vector<AddressRange>{pages(1, 5), pages(7, 63)}));
 }
 
-TEST_F(OwnMapping, IsAbsentAgainAfterItWasGivenBack) {
+TEST_P(OwnMapping, IsAbsentAgainAfterItWasGivenBack) {
   touch(3);
   madvise(reinterpret_cast<void*>(begin_), kPages * kPage, MADV_DONTNEED);
   EXPECT_EQ(residency({pages(0, kPages)}).resident_bytes, 0u);
 }
 
-TEST_F(OwnMapping, IsLookedAtOnlyInTheRegionsAskedFor) {
+TEST_P(OwnMapping, IsLookedAtOnlyInTheRegionsAskedFor) {
   for (uint64_t page = 0; page < kPages; ++page) touch(page);
   const Residency part = residency({pages(2, 4), pages(10, 11)});
   EXPECT_EQ(part.resident_bytes, 3 * kPage);
   EXPECT_TRUE(part.absent->empty());
 }
 
-TEST_F(OwnMapping, TakesPartsOfPagesForWholeOnes) {
+TEST_P(OwnMapping, TakesPartsOfPagesForWholeOnes) {
   touch(0);
   EXPECT_EQ(residency({{begin_ + 16, begin_ + 32}}).resident_bytes, kPage);
   EXPECT_EQ(residency({{begin_ + 16, begin_ + kPage + 16}}).resident_bytes, kPage);
 }
+
+TEST_P(OwnMapping, HasMoreStretchesThanOneScanTells) {
+  constexpr uint64_t kMany = 6000;
+  void* pages =
+      mmap(nullptr, kMany * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  madvise(pages, kMany * kPage, MADV_NOHUGEPAGE);
+  for (uint64_t page = 0; page < kMany; page += 2) static_cast<char*>(pages)[page * kPage] = 1;
+  const auto begin = reinterpret_cast<uint64_t>(pages);
+  const Residency all = residency({{begin, begin + kMany * kPage}});
+  EXPECT_EQ(all.resident_bytes, kMany / 2 * kPage);
+  EXPECT_EQ(all.absent->size(), kMany / 2);
+  munmap(pages, kMany * kPage);
+}
+
+INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
+                         testing::Values(PagemapAccess::kScan, PagemapAccess::kRead),
+                         [](const auto& info) {
+                           return info.param == PagemapAccess::kScan ? "Scan" : "Read";
+                         });
 
 TEST(Residency, OfNoRegionIsNothing) {
   EXPECT_EQ(read_residency(getpid(), {})->resident_bytes, 0u);
