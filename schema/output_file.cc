@@ -102,10 +102,11 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
     return create_direct(path, descriptor);
   }
   std::error_code error;
-  const bool is_link = std::filesystem::is_symlink(path, error);
-  const std::string target =
-      is_link ? std::filesystem::weakly_canonical(path, error).string() : path;
-  if (error) return cannot_create(path, error.value());
+  std::string target = path;
+  if (std::filesystem::is_symlink(path, error)) {  // a file that is not there is an error to it
+    target = std::filesystem::weakly_canonical(path, error).string();
+    if (error) return cannot_create(path, error.value());
+  }
   std::string partial_path = target + ".partial";
   HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
   return OutputFile(target, std::move(partial_path), fd, if_abandoned);
