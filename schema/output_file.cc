@@ -40,7 +40,17 @@ int named_descriptor(const std::string& path, bool& is_foreign) {
 }
 
 Error cannot_create(const std::string& path, int errno_value) {
-  return os_error("cannot create '" + path + "'", errno_value);
+  const std::string what = "cannot create '" + path + "'";
+  if (errno_value == EISDIR) {
+    return {ErrorCode::kUsage, what + ": it is a folder; name a file in it", std::nullopt};
+  }
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (errno_value == ENOENT && !folder.empty() && !std::filesystem::exists(folder, error)) {
+    return {ErrorCode::kNotFound,
+            what + ": there is no folder '" + folder.string() + "'; make it first", std::nullopt};
+  }
+  return os_error(what, errno_value);
 }
 
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.

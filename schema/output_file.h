@@ -28,6 +28,8 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
+  // Written to directly: a device, a pipe, a descriptor.
+  bool is_direct() const { return partial_path_.empty(); }
   uint64_t size() const { return size_; }
 
   // All of `bytes`, or none: after a failure the file ends where it did before. (Not so one that is
