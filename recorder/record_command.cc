@@ -76,16 +76,16 @@ constexpr size_t kLeastDescriptors = 8;
 // Whether the tape can be written, before anything runs, so that a wrong name or a full disk is an
 // error and not a loss.
 schema::Status check_output(const std::string& path) {
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      schema::OutputFile probe,
-      schema::OutputFile::create(path, schema::OutputFile::IfAbandoned::kRemove));
-  if (probe.is_direct()) {
+  if (schema::is_written_directly(path)) {
     return Error{ErrorCode::kUsage,
                  "cannot record to '" + path +
                      "', which is no file of its own: more tapes and a manifest are to stand "
                      "beside it; name a file in a folder",
                  std::nullopt};
   }
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      schema::OutputFile probe,
+      schema::OutputFile::create(path, schema::OutputFile::IfAbandoned::kRemove));
   return probe.reserve(kLeastTapeBytes);
 }
 

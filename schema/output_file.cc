@@ -106,11 +106,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return cannot_create(path, EISDIR);
   }
-  bool is_foreign = false;
-  const int descriptor = named_descriptor(path, is_foreign);
-  if (descriptor >= 0 || is_foreign || is_special_file(path)) {
-    return create_direct(path, descriptor);
-  }
+  if (is_written_directly(path)) return create_direct(path);
   std::error_code error;
   std::string target = path;
   if (std::filesystem::is_symlink(path, error)) {  // a file that is not there is an error to it
@@ -123,7 +119,9 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
 }
 
 // A descriptor is duplicated, not opened anew: what is written must go behind what was.
-Result<OutputFile> OutputFile::create_direct(const std::string& path, int descriptor) {
+Result<OutputFile> OutputFile::create_direct(const std::string& path) {
+  bool is_foreign = false;
+  const int descriptor = named_descriptor(path, is_foreign);
   const int fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
                                  : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return cannot_create(path, errno);
@@ -167,6 +165,11 @@ Status OutputFile::commit() {
   }
   if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
   return {};
+}
+
+bool is_written_directly(const std::string& path) {
+  bool is_foreign = false;
+  return named_descriptor(path, is_foreign) >= 0 || is_foreign || is_special_file(path);
 }
 
 bool same_file(const std::string& a, const std::string& b) {

@@ -28,8 +28,6 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
-  // Written to directly: a device, a pipe, a descriptor.
-  bool is_direct() const { return partial_path_.empty(); }
   uint64_t size() const { return size_; }
 
   // All of `bytes`, or none: after a failure the file ends where it did before. (Not so one that is
@@ -42,7 +40,7 @@ class OutputFile {
 
  private:
   OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned);
-  static Result<OutputFile> create_direct(const std::string& path, int descriptor);
+  static Result<OutputFile> create_direct(const std::string& path);
 
   std::string path_;          // behind a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
@@ -50,6 +48,9 @@ class OutputFile {
   uint64_t size_ = 0;
   IfAbandoned if_abandoned_;
 };
+
+// Whether `path` is a device, a pipe or a descriptor, which OutputFile writes to directly.
+bool is_written_directly(const std::string& path);
 
 // Whether both paths name one regular file, or would if it were there.
 bool same_file(const std::string& a, const std::string& b);
