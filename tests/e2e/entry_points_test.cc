@@ -33,9 +33,9 @@ struct Allocator {
 class EntryPoints : public RecordTest, public testing::WithParamInterface<Allocator> {
  protected:
   void SetUp() override {
-#ifdef HEAPTAPE_SANITIZED
-    if (*GetParam().library != 0) GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
-#endif
+    if (kSanitized && *GetParam().library != 0) {
+      GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
+    }
   }
   Ended record_target(const Words& command) const {
     return record(CommandLine{.words = command,

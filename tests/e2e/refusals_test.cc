@@ -232,15 +232,14 @@ TEST_F(Refusals, OfFileLimitsBelowWhatARecordingNeeds) {
 }
 
 TEST_F(Refusals, OfTooLittleAddressSpace) {
-#ifdef HEAPTAPE_SANITIZED
-  GTEST_SKIP() << "a sanitized heaptape needs terabytes of it";
-#endif
+  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs terabytes of it";
   expect_refusal(record_after([] { set_limit(RLIMIT_AS, 200 << 20); }), {"MiB", "ulimit -v"});
 }
 
 // From the fewest with which the loader finds heaptape's libraries. Never a program that ran and
 // was not recorded.
 TEST_F(Refusals, OfTooFewDescriptors) {
+  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape takes some for itself";
   for (rlim_t limit = 4; limit <= 11; ++limit) {
     SCOPED_TRACE(limit);
     const Ended ended = record_after([limit] {
