@@ -1,9 +1,11 @@
 #include "recorder/record_command.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -15,6 +17,9 @@
 
 namespace heaptape::recorder {
 namespace {
+
+using schema::Error;
+using schema::ErrorCode;
 
 constexpr size_t kMaxListed = 12;
 
@@ -65,13 +70,40 @@ void report(const Recording& recording, const RecordOptions& options) {
 // Room for a tape of a few events: its header, one chunk, its end.
 constexpr uint64_t kLeastTapeBytes = 64 << 10;
 
+// The socket, the shared memory, what wakes the doorman, a visitor, a tape and its process.
+constexpr size_t kLeastDescriptors = 8;
+
 // Whether the tape can be written, before anything runs, so that a wrong name or a full disk is an
 // error and not a loss.
 schema::Status check_output(const std::string& path) {
+  if (schema::is_written_directly(path)) {
+    return Error{ErrorCode::kUsage,
+                 "cannot record to '" + path +
+                     "', which is no file of its own: more tapes and a manifest are to stand "
+                     "beside it; name a file in a folder",
+                 std::nullopt};
+  }
   HEAPTAPE_ASSIGN_OR_RETURN(
       schema::OutputFile probe,
       schema::OutputFile::create(path, schema::OutputFile::IfAbandoned::kRemove));
   return probe.reserve(kLeastTapeBytes);
+}
+
+// Whether what a recording opens at its start can be opened: one that fails half-way would leave
+// the program unrecorded.
+schema::Status check_descriptors() {
+  std::vector<int> spare;
+  while (spare.size() < kLeastDescriptors) {
+    const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) break;
+    spare.push_back(fd);
+  }
+  const int failure = errno;
+  for (const int fd : spare) close(fd);
+  if (spare.size() == kLeastDescriptors || failure != EMFILE) return {};
+  return schema::os_error("a recording needs " + std::to_string(kLeastDescriptors) +
+                              " descriptors; raise the limit on open files (ulimit -n)",
+                          failure);
 }
 
 // Each recorded process takes two descriptors of ours. The target has its limit already.
@@ -86,6 +118,7 @@ schema::Result<Recording> record(const RecordOptions& options, const RecorderSig
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, find_program(options.command[0]));
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
+  HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto doorman, Doorman::open());

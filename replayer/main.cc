@@ -40,8 +40,14 @@ CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value
                         const std::map<std::string, Value>& choices, const std::string& help) {
   std::string names;
   for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
+  const auto pick = [choices, names](std::string& text) {
+    const auto choice = choices.find(CLI::detail::to_lower(text));
+    if (choice == choices.end()) return "'" + text + "' is none of " + names;
+    text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
+    return std::string();
+  };
   return command->add_option(name, value, help)
-      ->transform(CLI::CheckedTransformer(choices, CLI::ignore_case).description(""))
+      ->transform(CLI::Validator(pick, ""))
       ->option_text(names);
 }
 

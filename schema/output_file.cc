@@ -34,7 +34,17 @@ int standard_descriptor(const std::string& path) {
 }
 
 Error cannot_create(const std::string& path, int errno_value) {
-  return os_error("cannot create '" + path + "'", errno_value);
+  const std::string what = "cannot create '" + path + "'";
+  if (errno_value == EISDIR) {
+    return {ErrorCode::kUsage, what + ": it is a folder; name a file in it", std::nullopt};
+  }
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (errno_value == ENOENT && !folder.empty() && !std::filesystem::exists(folder, error)) {
+    return {ErrorCode::kNotFound,
+            what + ": there is no folder '" + folder.string() + "'; make it first", std::nullopt};
+  }
+  return os_error(what, errno_value);
 }
 
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.
@@ -90,8 +100,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return cannot_create(path, EISDIR);
   }
-  const int descriptor = standard_descriptor(path);
-  if (descriptor >= 0 || is_special_file(path)) return create_direct(path, descriptor);
+  if (is_written_directly(path)) return create_direct(path);
   std::string target = path;
   std::error_code no_link;
   if (std::filesystem::is_symlink(path, no_link)) {
@@ -105,7 +114,8 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
 }
 
 // A descriptor is duplicated, not opened anew: what is written must go behind what was.
-Result<OutputFile> OutputFile::create_direct(const std::string& path, int descriptor) {
+Result<OutputFile> OutputFile::create_direct(const std::string& path) {
+  const int descriptor = standard_descriptor(path);
   const int fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
                                  : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd < 0) return cannot_create(path, errno);
@@ -149,6 +159,10 @@ Status OutputFile::commit() {
   }
   if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
   return {};
+}
+
+bool is_written_directly(const std::string& path) {
+  return standard_descriptor(path) >= 0 || is_special_file(path);
 }
 
 bool same_file(const std::string& a, const std::string& b) {

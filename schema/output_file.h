@@ -40,7 +40,7 @@ class OutputFile {
 
  private:
   OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned);
-  static Result<OutputFile> create_direct(const std::string& path, int descriptor);
+  static Result<OutputFile> create_direct(const std::string& path);
 
   std::string path_;          // behind a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
@@ -48,6 +48,10 @@ class OutputFile {
   uint64_t size_ = 0;
   IfAbandoned if_abandoned_;
 };
+
+// Whether `path` is a device, a pipe, or where standard output or error goes: OutputFile writes to
+// those directly.
+bool is_written_directly(const std::string& path);
 
 // Whether both paths name one regular file, or would if it were there.
 bool same_file(const std::string& a, const std::string& b);

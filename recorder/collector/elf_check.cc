@@ -154,7 +154,10 @@ Status check_recordable(const std::string& program) {
   std::string path = program;
   for (int level = 0; level <= kMaxInterpreters; ++level) {
     struct stat info {};
-    if (stat(path.c_str(), &info) != 0) return schema::os_error("cannot run '" + path + "'", errno);
+    if (stat(path.c_str(), &info) != 0) {
+      const std::string role = level == 0 ? "" : ", the interpreter of '" + program + "'";
+      return schema::os_error("cannot run '" + path + "'" + role, errno);
+    }
     if (gains_privileges(path, info)) {
       return unusable(path,
                       "it runs with other privileges than yours, for which the loader drops the "

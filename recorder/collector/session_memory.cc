@@ -19,13 +19,29 @@ namespace {
 // as a sentence, and not in the middle of the program's run. The other rings come as they are used.
 constexpr uint64_t kClaimedBytes = kRingWordsOffset + 8 * kRingBytes;
 
-Error no_memory(int errno_value) {
-  Error error = schema::os_error(
-      "no room for the " + std::to_string(kClaimedBytes >> 20) +
-          " MiB of shared memory that a recording needs; raise the memory or file-size limit",
-      errno_value);
+Error no_room(uint64_t bytes, const std::string& room, int errno_value) {
+  Error error = schema::os_error("no room for the " + std::to_string(bytes >> 20) +
+                                     " MiB that a recording needs; raise " + room,
+                                 errno_value);
   error.code = ErrorCode::kNoSpace;
   return error;
+}
+
+// The memory as a file, as long as it will ever be and claimed as far as said above.
+Result<int> create_file() {
+  const int fd = memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return schema::os_error("cannot make the shared memory of a recording", errno);
+  Status status;
+  if (ftruncate(fd, kSessionBytes) != 0) {
+    status = no_room(kSessionBytes, "the limit on the size of files (ulimit -f)", errno);
+  } else if (fallocate(fd, 0, 0, kClaimedBytes) != 0) {
+    status = no_room(kClaimedBytes, "the limit on memory", errno);
+  } else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    status = schema::os_error("cannot seal the shared memory of a recording", errno);
+  }
+  if (status.ok()) return fd;
+  close(fd);
+  return status.error();
 }
 
 bool has_invariant_tsc() {
@@ -46,20 +62,13 @@ Clock choose_clock() {
 }
 
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
-  const int fd = memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return no_memory(errno);
-  if (ftruncate(fd, kSessionBytes) != 0 || fallocate(fd, 0, 0, kClaimedBytes) != 0 ||
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    const int saved = errno;
-    close(fd);
-    return no_memory(saved);
-  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, create_file());
   void* base =
       mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base == MAP_FAILED) {
     const int saved = errno;
     close(fd);
-    return no_memory(saved);
+    return no_room(kSessionBytes, "the limit on address space (ulimit -v)", saved);
   }
   std::unique_ptr<SessionMemory> memory(new SessionMemory(fd, base));
   HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));

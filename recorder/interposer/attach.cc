@@ -16,10 +16,15 @@ namespace {
 
 constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
 
-// How long a thread waits for a ring while all are taken: the collector needs some milliseconds to
-// find those of dead threads.
-constexpr int kRingNaps = 100;
-constexpr long kRingNapNs = 2'000'000;
+// How long a thread waits for a ring, and a process for a slot, while all are taken: the collector
+// needs some milliseconds to find those of the dead.
+constexpr int kNaps = 100;
+constexpr long kNapNs = 2'000'000;
+
+void nap() {
+  const timespec pause{0, kNapNs};
+  raw_syscall(SYS_nanosleep, as_long(&pause));
+}
 
 enum class Attachment : uint32_t {
   kNone = 0,  // what a fork leaves
@@ -64,8 +69,13 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(raw_syscall(SYS_getpid));
 }
 
+bool is_over(const SessionHeader& header) {
+  return header.stopped.load(std::memory_order_relaxed) != 0 ||
+         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
+}
+
 // A free process slot, claimed; kProcessSlots when there is none.
-uint32_t claim_process_slot(const SessionView& session) {
+uint32_t try_process_slot(const SessionView& session) {
   for (uint32_t index = 0; index < kProcessSlots; ++index) {
     auto& state = session.process(index).state;
     SlotState expected = SlotState::kFree;
@@ -74,8 +84,20 @@ uint32_t claim_process_slot(const SessionView& session) {
       return index;
     }
   }
-  session.header().turned_away.fetch_add(1, std::memory_order_relaxed);
   return kProcessSlots;
+}
+
+// The same, after a wait for one of a dead process. The collector looks for those by itself.
+uint32_t claim_process_slot(const SessionView& session) {
+  SessionHeader& header = session.header();
+  uint32_t index = try_process_slot(session);
+  const int naps = header.on_full == OnFull::kBlock ? kNaps : 0;
+  for (int i = 0; i < naps && index == kProcessSlots && !is_over(header); ++i) {
+    nap();
+    index = try_process_slot(session);
+  }
+  if (index == kProcessSlots) header.turned_away.fetch_add(1, std::memory_order_relaxed);
+  return index;
 }
 
 // Fills in the claimed slot `index`, and makes it and `session` this process's.
@@ -152,11 +174,10 @@ RingHeader* claim_ring(uint32_t* index_out) {
 RingHeader* wait_for_ring(uint32_t* index_out) {
   SessionHeader& header = process.session.header();
   if (header.on_full != OnFull::kBlock) return nullptr;
-  for (int nap = 0; nap < kRingNaps && !session_is_over(); ++nap) {
+  for (int i = 0; i < kNaps && !session_is_over(); ++i) {
     header.ring_wanted = 1;
     wake_collector();
-    const timespec pause{0, kRingNapNs};
-    raw_syscall(SYS_nanosleep, as_long(&pause));
+    nap();
     if (RingHeader* ring = claim_ring(index_out)) return ring;
   }
   return nullptr;
@@ -221,9 +242,7 @@ void detach_process() {
 }
 
 bool session_is_over() {
-  const SessionHeader& header = process.session.header();
-  return header.stopped.load(std::memory_order_relaxed) != 0 ||
-         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
+  return is_over(process.session.header());
 }
 
 void wake_collector() {

@@ -25,14 +25,17 @@ struct Allocator {
   const char* library;  // in LD_PRELOAD; empty: glibc
   size_t own_calls;     // at its start, or that of libstdc++, which it needs
   bool throws;          // its operator new throws when it fails; Debian's mimalloc aborts
+
+  // ctest puts it into the names of tests.
+  friend void PrintTo(const Allocator& allocator, std::ostream* out) { *out << allocator.name; }
 };
 
 class EntryPoints : public RecordTest, public testing::WithParamInterface<Allocator> {
  protected:
   void SetUp() override {
-#ifdef HEAPTAPE_SANITIZED
-    if (*GetParam().library != 0) GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
-#endif
+    if (kSanitized && *GetParam().library != 0) {
+      GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
+    }
   }
   Ended record_target(const Words& command) const {
     return record(CommandLine{.words = command,
@@ -104,8 +107,7 @@ INSTANTIATE_TEST_SUITE_P(, EntryPoints,
                                          Allocator{"jemalloc", "libjemalloc.so.2", 1, true},
                                          Allocator{"mimalloc", "libmimalloc.so.2", 1, false},
                                          Allocator{"tcmalloc", "libtcmalloc_minimal.so.4", 3,
-                                                   true}),
-                         [](const auto& allocator) { return allocator.param.name; });
+                                                   true}));
 
 class EntryPointsOfGlibc : public RecordTest {};
 

@@ -1,1 +1,153 @@
+// What the preload library brings into every program: libc and nothing else, and no name but those
+// of the allocator. As readelf tells it.
+#include <algorithm>
+#include <set>
+#include <sstream>
+
 #include "tests/e2e/record_fixture.h"
+
+namespace heaptape::tests {
+namespace {
+
+using Names = std::set<std::string>;
+
+// The malloc family of libc, and operators new and delete in every form of C++20.
+const Names kEntryPoints = {
+    // libc
+    "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign",
+    "memalign", "valloc", "pvalloc",
+    // new: plain, nothrow, aligned, aligned nothrow; of one object, of an array
+    "_Znwm", "_ZnwmRKSt9nothrow_t", "_ZnwmSt11align_val_t", "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    "_Znam", "_ZnamRKSt9nothrow_t", "_ZnamSt11align_val_t", "_ZnamSt11align_val_tRKSt9nothrow_t",
+    // delete: plain, sized, nothrow, aligned, sized and aligned, aligned nothrow
+    "_ZdlPv", "_ZdlPvm", "_ZdlPvRKSt9nothrow_t", "_ZdlPvSt11align_val_t", "_ZdlPvmSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t", "_ZdaPv", "_ZdaPvm", "_ZdaPvRKSt9nothrow_t",
+    "_ZdaPvSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+
+// All that it may call: what neither allocates nor locks, but for the loader's own functions.
+const Names kImports = {"dlsym",
+                        "dladdr",
+                        "dlopen",
+                        "dlclose",
+                        "dlerror",  // the loader
+                        "__errno_location",
+                        "environ",
+                        "__environ",
+                        "__libc_stack_end",  // libc's data
+                        "memcpy",
+                        "memmove",
+                        "memset",
+                        "memcmp",  // bytes
+                        "strlen",
+                        "strnlen",
+                        "strchr",
+                        "strcmp",
+                        "strncmp",  // text
+                        "__cxa_finalize",
+                        "__gmon_start__",  // the compiler's own
+                        "_ITM_registerTMCloneTable",
+                        "_ITM_deregisterTMCloneTable"};
+
+struct Symbol {
+  std::string name;  // without its version
+  bool is_defined = false;
+};
+
+class PreloadLibrary : public testing::Test {
+ protected:
+  static std::string readelf(const std::string& option) {
+    const Ended ended = run_command({"readelf", option, "-W", HEAPTAPE_PRELOAD});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    return ended.out;
+  }
+
+  // The lines of `readelf OPTION` with `part` in them.
+  static std::vector<std::string> lines(const std::string& option, const std::string& part) {
+    std::vector<std::string> found;
+    std::istringstream text(readelf(option));
+    for (std::string line; std::getline(text, line);) {
+      if (line.find(part) != std::string::npos) found.push_back(line);
+    }
+    return found;
+  }
+
+  // Those of the dynamic symbol table: "NUM: VALUE SIZE TYPE BIND VISIBILITY SECTION NAME@VERSION".
+  static std::vector<Symbol> symbols() {
+    std::vector<Symbol> found;
+    for (const std::string& line : lines("--dyn-syms", " DEFAULT ")) {
+      std::istringstream words(line);
+      std::string skipped, section, name;
+      for (int i = 0; i < 6; ++i) words >> skipped;
+      words >> section >> name;
+      if (!name.empty()) found.push_back({name.substr(0, name.find('@')), section != "UND"});
+    }
+    return found;
+  }
+
+  static Names names(bool defined) {
+    Names found;
+    for (const Symbol& symbol : symbols()) {
+      if (symbol.is_defined == defined) found.insert(symbol.name);
+    }
+    return found;
+  }
+
+  static bool has(const std::vector<std::string>& lines, const std::string& part) {
+    return std::ranges::any_of(
+        lines, [&part](const auto& line) { return line.find(part) != std::string::npos; });
+  }
+};
+
+TEST_F(PreloadLibrary, NeedsLibcAndTheLoaderOnly) {
+  const auto needed = lines("-d", "(NEEDED)");
+  EXPECT_TRUE(has(needed, "[libc.so.6]"));
+  for (const std::string& line : needed) {
+    EXPECT_TRUE(line.find("[libc.so.6]") != std::string::npos ||
+                line.find("[ld-linux-x86-64.so.2]") != std::string::npos)
+        << line;
+  }
+}
+
+TEST_F(PreloadLibrary, ShowsTheEntryPointsAndNothingElse) {
+  EXPECT_EQ(names(true), kEntryPoints);
+}
+
+// The program's own allocator is found with dlsym: an import of malloc would be one of libc's, or
+// of whoever comes first.
+TEST_F(PreloadLibrary, ImportsNothingThatAllocates) {
+  EXPECT_TRUE(names(false).contains("dlsym"));
+  for (const std::string& name : names(false)) {
+    EXPECT_TRUE(kImports.contains(name)) << name << ": does it allocate, or lock? If not, list it";
+  }
+}
+
+// A dynamic model would allocate at a thread's first access.
+TEST_F(PreloadLibrary, HasItsThreadLocalStateInPlaceFromTheStart) {
+  EXPECT_TRUE(has(lines("-d", "(FLAGS)"), "STATIC_TLS"));
+  EXPECT_FALSE(names(false).contains("__tls_get_addr"));
+  EXPECT_TRUE(lines("-r", "DTPMOD").empty());
+  EXPECT_TRUE(lines("-r", "TLSDESC").empty());
+}
+
+TEST_F(PreloadLibrary, MakesNoStackExecutable) {
+  const auto stack = lines("-l", "GNU_STACK");
+  ASSERT_EQ(stack.size(), 1u);
+  EXPECT_TRUE(has(stack, " RW ")) << stack[0];
+  EXPECT_FALSE(has(stack, "RWE")) << stack[0];
+}
+
+// Lazy binding takes the loader's lock at a first call; unloading would take the functions away
+// that others hold on to.
+TEST_F(PreloadLibrary, IsBoundAtOnceAndStays) {
+  const auto flags = lines("-d", "(FLAGS_1)");
+  EXPECT_TRUE(has(flags, "NOW"));
+  EXPECT_TRUE(has(flags, "NODELETE"));
+}
+
+TEST_F(PreloadLibrary, NamesNoFolderOfTheBuild) {
+  EXPECT_TRUE(lines("-d", "RPATH").empty());
+  EXPECT_TRUE(lines("-d", "RUNPATH").empty());
+}
+
+}  // namespace
+}  // namespace heaptape::tests

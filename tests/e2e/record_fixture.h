@@ -17,6 +17,14 @@ namespace heaptape::tests {
 
 using Words = std::vector<std::string>;
 
+// Whether the heaptape that is tested is built with a sanitizer, which wants to be the first
+// library of its process, much address space, and a descriptor now and then.
+#ifdef HEAPTAPE_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 // The path of a program of tests/e2e/targets.
 std::string target_path(const std::string& name);
 

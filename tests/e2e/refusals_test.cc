@@ -1,1 +1,316 @@
+// What cannot be recorded is refused before it runs: exit code 2, one sentence that names the
+// culprit and what to do, and no file left behind.
+#include <elf.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
 #include "tests/e2e/record_fixture.h"
+
+namespace heaptape::tests {
+namespace {
+
+constexpr int kNotPermitted = 99;  // of a child that could not be set up
+
+void set_limit(int resource, rlim_t value) {
+  const rlimit limit{value, value};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) _exit(kNotPermitted);
+}
+
+class Refusals : public RecordTest {
+ protected:
+  // The path of a new executable file.
+  std::string executable(const std::string& content, mode_t mode = 0700) const {
+    const std::string path = dir_.file("program");
+    write_bytes(path, content);
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    return path;
+  }
+
+  // Any program would do.
+  static Words program() { return {target_path("endings"), "return"}; }
+
+  void expect_no_tape() const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(dir_.path())) {
+      EXPECT_EQ(entry.path().string().find(".tape"), std::string::npos) << entry.path();
+      EXPECT_EQ(entry.path().string().find(".manifest"), std::string::npos) << entry.path();
+    }
+  }
+
+  void expect_refusal(const Ended& ended, const std::vector<std::string>& parts) const {
+    EXPECT_EQ(ended.status, 2) << ended.describe();
+    EXPECT_EQ(ended.out, "");
+    EXPECT_TRUE(ended.err.starts_with("heaptape: ")) << ended.err;
+    EXPECT_EQ(std::ranges::count(ended.err, '\n'), 1) << ended.err;
+    EXPECT_TRUE(ended.err.ends_with('\n')) << ended.err;
+    for (const std::string& part : parts) {
+      EXPECT_NE(ended.err.find(part), std::string::npos) << part << " is not in " << ended.err;
+    }
+    expect_no_tape();
+  }
+
+  void expect_refused(const Words& command, const std::vector<std::string>& parts) const {
+    expect_refusal(record(command), parts);
+  }
+  // `heaptape record` with words of its own.
+  void expect_words_refused(const Words& words, const std::vector<std::string>& parts) const {
+    Words all = {HEAPTAPE_BINARY, "record"};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_refusal(run_command(CommandLine{.words = all, .folder = dir_.path()}), parts);
+  }
+  void expect_output_refused(const std::string& output,
+                             const std::vector<std::string>& parts) const {
+    expect_words_refused({"-o", output, "--", target_path("endings")}, parts);
+  }
+  Ended record_after(std::function<void()> before_exec) const {
+    return record(CommandLine{.words = program(), .before_exec = std::move(before_exec)});
+  }
+};
+
+TEST_F(Refusals, OfNoCommand) {
+  expect_words_refused({}, {"command", "--help"});
+  expect_words_refused({"-o", "run.tape"}, {"command", "--help"});
+  expect_words_refused({"-o", "run.tape", "--"}, {"command", "--help"});
+}
+
+TEST_F(Refusals, OfOptionsThatThereAreNot) {
+  expect_words_refused({"--loud", "--", "true"}, {"--loud", "--help"});
+  expect_words_refused({"-o"}, {"--output", "--help"});
+}
+
+TEST_F(Refusals, OfChoicesThatThereAreNot) {
+  for (const char* value : {"some", "", "1", "none,all"}) {
+    expect_words_refused({"--follow", value, "--", "true"}, {"--follow", "all|fork|none", value});
+    expect_words_refused({"--on-full", value, "--", "true"}, {"--on-full", "block|drop", value});
+  }
+}
+
+TEST_F(Refusals, OfProgramsThatAreNotThere) {
+  expect_refused({"no-such-program"}, {"'no-such-program'", "PATH"});
+  expect_refused({"./no-such-program"}, {"'./no-such-program'", "No such file"});
+  expect_refused({""}, {"''"});
+  expect_refused({program()[0] + "/x"}, {program()[0] + "/x", "Not a directory"});
+}
+
+TEST_F(Refusals, OfWhatIsNoProgram) {
+  const std::string plain = executable("echo hello\n", 0600);
+  expect_refused({plain}, {plain, "not an executable file"});
+  expect_refused({dir_.path()}, {dir_.path(), "not an executable file"});
+  EXPECT_EQ(mkfifo(dir_.file("pipe").c_str(), 0700), 0);
+  expect_refused({dir_.file("pipe")}, {dir_.file("pipe"), "not an executable file"});
+}
+
+TEST_F(Refusals, OfScriptsWithoutAnInterpreter) {
+  const std::string script = executable("#!/no/such/interpreter -x\n");
+  expect_refused({script}, {script, "'/no/such/interpreter'", "No such file"});
+}
+
+TEST_F(Refusals, OfStaticPrograms) {
+  const std::string path = target_path("static_program");
+  expect_refused({path}, {path, "statically linked", "link it dynamically"});
+}
+
+TEST_F(Refusals, OfScriptsOfAStaticInterpreter) {
+  const std::string interpreter = target_path("static_program");
+  if (interpreter.size() > 120) GTEST_SKIP() << "the path is too long for a script's first line";
+  expect_refused({executable("#! " + interpreter + "\n")}, {interpreter, "statically linked"});
+}
+
+TEST_F(Refusals, OfProgramsWithAMallocOfTheirOwn) {
+  const std::string path = target_path("own_malloc");
+  expect_refused({path}, {path, "defines malloc itself", "shared library"});
+}
+
+TEST_F(Refusals, OfProgramsOfAnotherMachine) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_AARCH64;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  const std::string path = executable({reinterpret_cast<const char*>(&header), sizeof header});
+  expect_refused({path}, {path, "another machine type than x86-64"});
+}
+
+TEST_F(Refusals, OfProgramsOfAnotherWordSize) {
+  Elf32_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS32;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_EXEC;
+  header.e_machine = EM_386;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  const std::string path = executable({reinterpret_cast<const char*>(&header), sizeof header});
+  expect_refused({path}, {path, "another machine type than x86-64"});
+}
+
+TEST_F(Refusals, OfProgramsThatRunAsSomebodyElse) {
+  if (!is_root()) GTEST_SKIP() << "needs the right to give files away";
+  const std::string path = executable(read_bytes(program()[0]));
+  for (const mode_t mode : {04755, 02755}) {
+    EXPECT_EQ(chown(path.c_str(), 65534, 65534), 0);
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    expect_refused({path}, {path, "other privileges", "record it as"});
+  }
+  EXPECT_EQ(chmod(path.c_str(), 0755), 0);
+  EXPECT_EQ(record({path, "return"}).status, 7);
+}
+
+TEST_F(Refusals, OfOutputsWithoutAFolder) {
+  expect_output_refused("missing/run.tape", {"'missing/run.tape'", "no folder 'missing'"});
+  expect_output_refused("missing/", {"'missing/'", "no folder 'missing'"});
+  executable("");
+  expect_output_refused("program/run.tape", {"'program/run.tape'", "Not a directory"});
+}
+
+TEST_F(Refusals, OfOutputsThatAreFolders) {
+  expect_output_refused(".", {"'.'", "it is a folder; name a file in it"});
+  expect_output_refused(dir_.path(), {"'" + dir_.path().string() + "'", "it is a folder"});
+}
+
+// A device, a pipe (which nobody reads), a descriptor. By links of the test's own, so that what
+// goes wrong harms nobody: the manifest would stand beside them.
+TEST_F(Refusals, OfOutputsThatAreNoFiles) {
+  std::filesystem::create_symlink("/dev/null", dir_.file("device"));
+  std::filesystem::create_symlink("/dev/stdout", dir_.file("descriptor"));
+  EXPECT_EQ(mkfifo(dir_.file("pipe").c_str(), 0700), 0);
+  for (const char* name : {"device", "descriptor", "pipe"}) {
+    expect_output_refused(name, {std::string("'") + name + "'", "name a file in a folder"});
+  }
+}
+
+// Root may do without the bits of a file's mode, but not without that right.
+TEST_F(Refusals, OfOutputsInAFolderThatMayNotBeWritten) {
+  const std::string folder = dir_.file("read-only");
+  EXPECT_EQ(mkdir(folder.c_str(), 0500), 0);
+  Words words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--"};
+  words.push_back(target_path("endings"));
+  const Ended ended = run_command(
+      CommandLine{.words = words, .before_exec = [] { prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE); }});
+  expect_refusal(ended, {"'" + folder + "/run.tape'", "Permission denied"});
+}
+
+TEST_F(Refusals, LeaveTheTapeOfEarlierAsItWas) {
+  write_bytes(tape_path(), "a tape of earlier");
+  EXPECT_EQ(record({target_path("static_program")}).status, 2);
+  EXPECT_EQ(record_after([] { set_limit(RLIMIT_FSIZE, 20'000); }).status, 2);
+  EXPECT_EQ(read_bytes(tape_path()), "a tape of earlier");
+  EXPECT_FALSE(std::filesystem::exists(tape_path() + ".partial"));
+}
+
+TEST_F(Refusals, OfTwoRecordingsOfOneName) {
+  Command first({.words = record_words({"sh", "-c", "echo begun; read wait"}), .before_exec = [] {
+                   int ends[2];
+                   if (pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) != 0) _exit(kNotPermitted);
+                 }});
+  ASSERT_TRUE(first.wait_for_output("begun"));
+  ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
+  const Ended second = record(program());
+  EXPECT_EQ(second.status, 2) << second.describe();
+  EXPECT_NE(second.err.find("another heaptape is writing it"), std::string::npos) << second.err;
+  first.send(SIGTERM);
+  EXPECT_EQ(first.wait().signal, SIGTERM);
+  EXPECT_TRUE(verifies());
+}
+
+TEST_F(Refusals, OfFileLimitsBelowWhatARecordingNeeds) {
+  expect_refusal(record_after([] { set_limit(RLIMIT_FSIZE, 1 << 20); }), {"MiB", "ulimit -f"});
+}
+
+TEST_F(Refusals, OfTooLittleAddressSpace) {
+  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs terabytes of it";
+  expect_refusal(record_after([] { set_limit(RLIMIT_AS, 200 << 20); }), {"MiB", "ulimit -v"});
+}
+
+// From the fewest with which the loader finds heaptape's libraries. Never a program that ran and
+// was not recorded.
+TEST_F(Refusals, OfTooFewDescriptors) {
+  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape takes some for itself";
+  for (rlim_t limit = 4; limit <= 11; ++limit) {
+    SCOPED_TRACE(limit);
+    const Ended ended = record_after([limit] {
+      close_range(STDERR_FILENO + 1, ~0u, 0);
+      set_limit(RLIMIT_NOFILE, limit);
+    });
+    if (limit < 11) {
+      expect_refusal(ended, {"descriptors", "ulimit -n"});
+    } else {
+      EXPECT_EQ(ended.status, 7) << ended.describe();
+      EXPECT_TRUE(verifies());
+    }
+  }
+}
+
+// Runs in a file system of `size` at `folder`, which goes with the command.
+void enter_small_disk(const char* folder, const char* size) {
+  const bool own = unshare(CLONE_NEWNS) == 0 &&
+                   mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                   mount("tmpfs", folder, "tmpfs", 0, size) == 0;
+  if (!own) _exit(kNotPermitted);
+}
+
+TEST_F(Refusals, OfAFullDisk) {
+  const std::string folder = dir_.file("disk");
+  EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
+  Words words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--"};
+  words.push_back(target_path("endings"));
+  const Ended ended = run_command(CommandLine{
+      .words = words, .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=16k"); }});
+  if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
+  expect_refusal(ended, {folder + "/run.tape", "No space left on device"});
+}
+
+// What shows only once the program runs: it goes on as if nothing were, and ends as it does.
+using RecordingsThatFail = Refusals;
+
+// The shell copies the tape out of the file system, which nobody else sees.
+TEST_F(RecordingsThatFail, OnADiskThatFillsUpKeepTheirBeginning) {
+  const std::string folder = dir_.file("disk");
+  EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
+  const Ended ended = run_command(CommandLine{
+      .words = {"sh", "-c",
+                "\"$1\" record -o \"$2/run.tape\" -- \"$3\" 1 3000000; s=$?\n"
+                "cp \"$2/run.tape\" \"$4\"; exit $s",
+                "sh", HEAPTAPE_BINARY, folder, target_path("thread_exchange"), tape_path()},
+      .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=5m"); }});
+  if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.err.find("the disk is full: '" + folder + "/run.tape'"), std::string::npos)
+      << ended.err;
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kDiskFull);
+  EXPECT_GT(tape.events.size(), 10'000u);
+  EXPECT_GT(tape.summary.losses.lost_events, 10'000u);
+}
+
+TEST_F(RecordingsThatFail, ForWantOfCallsSaySo) {
+  const Ended ended = record({target_path("no_call")});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(ended.err, "heaptape: '" + target_path("no_call") +
+                           "' made no call to malloc that could be seen; no tape\n");
+  expect_no_tape();
+}
+
+TEST_F(RecordingsThatFail, ForACrashBeforeTheFirstCallSaySo) {
+  const Ended ended = record({target_path("no_call"), "crash"});
+  EXPECT_EQ(ended.signal, SIGILL);
+  EXPECT_NE(ended.err.find("no call to malloc"), std::string::npos) << ended.err;
+  expect_no_tape();
+}
+
+}  // namespace
+}  // namespace heaptape::tests

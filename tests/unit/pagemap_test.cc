@@ -83,8 +83,8 @@ TEST_P(OwnMapping, HasMoreStretchesThanOneScanTells) {
 
 INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
                          testing::Values(PagemapAccess::kScan, PagemapAccess::kRead),
-                         [](const auto& info) {
-                           return info.param == PagemapAccess::kScan ? "Scan" : "Read";
+                         [](const auto& access) {
+                           return access.param == PagemapAccess::kScan ? "Scan" : "Read";
                          });
 
 TEST(Residency, OfNoRegionIsNothing) {
