@@ -101,11 +101,12 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   if (descriptor >= 0 || is_foreign || is_special_file(path)) {
     return create_direct(path, descriptor);
   }
-  std::error_code error;
-  const bool is_link = std::filesystem::is_symlink(path, error);
-  const std::string target =
-      is_link ? std::filesystem::weakly_canonical(path, error).string() : path;
-  if (error) return cannot_create(path, error.value());
+  std::string target = path;
+  std::error_code error;  // set, too, for a file that is not there yet: no link, and no failure
+  if (std::filesystem::is_symlink(path, error)) {
+    target = std::filesystem::weakly_canonical(path, error).string();
+    if (error) return cannot_create(path, error.value());
+  }
   std::string partial_path = target + ".partial";
   HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
   return OutputFile(target, std::move(partial_path), fd, if_abandoned);
