@@ -118,8 +118,8 @@ ProcessRecorder::Emitted ProcessRecorder::emit(const Record& record, uint32_t th
     } else {
       ++unrepaired_inversions_;
     }
-    waiting_since_ns_ = 0;
   }
+  waiting_since_ns_ = 0;
   if (gone != 0 && !live_.erase(gone)) ++unknown_frees_;
   if (fresh != 0) live_.insert(fresh);
   append(record, thread);
