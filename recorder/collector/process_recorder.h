@@ -61,15 +61,19 @@ class ProcessRecorder {
 
   // How emit() is to treat a block that is handed out while it looks alive.
   struct Pass {
-    uint64_t cut;
-    uint64_t now_ns;
-    int depth;                 // of emissions within emissions
-    const RingCursor* origin;  // whose record is being emitted at depth 0
+    const RingCursor* cursor;  // whose record is being emitted
+    bool may_wait;
+    const Pass* outer;  // that needs this one to come first; or null
+    int depth;
+
+    bool involves(const RingCursor* other) const {
+      return cursor == other || (outer != nullptr && outer->involves(other));
+    }
   };
 
   void drain_unstamped(RingCursor& cursor);
-  bool drain_merged(const Pass& pass);
-  Emitted emit(const Record& record, uint32_t thread, const Pass& pass);
+  bool drain_merged(uint64_t cut, uint64_t now_ns);
+  Emitted emit(const Record& record, const Pass& pass);
   bool emit_pending_release(uint64_t address, uint64_t stamp, const Pass& pass);
   void append(const Record& record, uint32_t thread);
   void keep_counts(const RingHeader& ring);

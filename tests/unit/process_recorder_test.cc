@@ -127,6 +127,31 @@ TEST_F(ProcessRecorderTest, PutsChainsOfResizesInOrder) {
   EXPECT_EQ(summary_.repaired_inversions, 2u);
 }
 
+TEST_F(ProcessRecorderTest, WaitsForAChainOfResizesUntilAllAreLogged) {
+  RingPen c(session_, 2);
+  recorder_.add_ring(2);
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kY, 2));
+  c.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(35), 2u);
+  b_.write(realloc_record(kY, kZ, 9, 50));
+  EXPECT_EQ(drain(60), 3u);
+  EXPECT_EQ(story(), "a+1 b+2 b-2+3 a-1+2 c+1 ");
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
+}
+
+// No allocator does that; a broken program's rings may say so.
+TEST_F(ProcessRecorderTest, ComesToAnEndWhenResizesWaitForEachOther) {
+  RingPen c(session_, 2);
+  recorder_.add_ring(2);
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kY, 2)).write(realloc_record(kY, kX, 11, 41));
+  c.write(malloc_record(kX, 30));
+  drain(kEverything);
+  EXPECT_EQ(story(), "a+1 b+2 b-2+1 a-1+2 c+1 ");
+  EXPECT_GT(summary_.losses.unrepaired_inversions, 0u);
+}
+
 TEST_F(ProcessRecorderTest, DoesNotPullAResizeThatBeganTooLate) {
   a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 31, 40));
   b_.write(malloc_record(kX, 30));
