@@ -33,7 +33,8 @@ class ProcessRecorder {
 
   // Moves records stamped up to `cut` from the rings to the tape. `cut` must have been taken with
   // stamp_now(), and every ring claimed up to then must have been added; kEverything takes all
-  // there is, when the process is gone. Returns how many events that gave.
+  // there is, when the process is gone. Returns how many events that gave. `now_ns` is monotonic
+  // time and not before `start_ns`.
   static constexpr uint64_t kEverything = UINT64_MAX;
   uint64_t drain(uint64_t cut, uint64_t now_ns);
   // drain() holds records back until a realloc that is under way has been logged.
