@@ -166,6 +166,21 @@ TEST(Producer, CountsCallsThatFindNoRing) {
   EXPECT_GT(session.view().ring(9).head, 0u);
 }
 
+TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
+  const LiveSession session({Follow::kAll, OnFull::kBlock});
+  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).state = RingState::kOwned;
+  std::atomic<bool> over{false};
+  std::thread thread([&over] {
+    record_free(16);
+    over = true;
+  });
+  while (session.view().header().ring_wanted == 0 && !over) std::this_thread::yield();
+  session.view().ring(9).state = RingState::kFree;
+  thread.join();
+  EXPECT_EQ(session.view().header().ring_wanted, 1u);
+  EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost, 1u);
+}
+
 TEST(Producer, CountsNestedAndBootstrapCalls) {
   const LiveSession session;
   count_nested_call();

@@ -291,9 +291,11 @@ TEST(RecordingThreads, TakeTheRingsOfThoseThatEnded) {
 
 TEST(RecordingThreads, ArePlacedInTime) {
   LiveSession session;
-  const Taped taped = session.collect([] {
-    for (uint64_t i = 1; i <= 100'000; ++i) record_free(i);
-  });
+  const auto program = [](uint32_t) {
+    for (uint64_t i = 1; i <= 10'000; ++i) record_free(i);
+  };
+  in_threads(1, program);  // is there when the collector first looks
+  const Taped taped = session.collect([&program] { in_threads(1, program); });
   ASSERT_FALSE(taped.times.empty());
   EXPECT_EQ(taped.times.back().event, taped.events.size());
   for (const schema::TimeSample& time : taped.times) {
