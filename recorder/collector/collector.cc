@@ -30,7 +30,7 @@ Recording Collector::run(int target_pid) {
   std::optional<TargetEnd> end;
   while (!end) {
     const uint64_t now_ns = monotonic_ns();
-    const uint64_t events = drain_all(now_ns);
+    const uint64_t events = drain_all();
     const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) process->sample_if_due(now_ns);
     if (now_ns >= next_check_ns_) {
@@ -45,9 +45,10 @@ Recording Collector::run(int target_pid) {
   return {*end, {options_.command, std::move(table_.manifest())}, std::move(table_.failures())};
 }
 
-uint64_t Collector::drain_all(uint64_t now_ns) {
+uint64_t Collector::drain_all() {
   const uint64_t cut = stamp_now(session_.header());
   table_.adopt_claims();
+  const uint64_t now_ns = monotonic_ns();  // not before the tapes of new processes begin
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
     events += process->recorder().drain(cut, now_ns);

@@ -39,7 +39,7 @@ class Collector {
   void wake();
 
  private:
-  uint64_t drain_all(uint64_t now_ns);
+  uint64_t drain_all();
   bool step_writers();
   void end_gone();
   void free_dead_rings(uint64_t now_ns);

@@ -54,7 +54,7 @@ uint64_t ProcessRecorder::drain(uint64_t cut, uint64_t now_ns) {
   const uint64_t before = writer_->events();
   for (const auto& cursor : cursors_) cursor->refresh();
   if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
-  while (drain_merged({cut, now_ns, 0, nullptr})) {
+  while (drain_merged(cut, now_ns)) {
   }
   for (const auto& cursor : cursors_) cursor->release();
   const uint64_t events = writer_->events() - before;
@@ -64,10 +64,10 @@ uint64_t ProcessRecorder::drain(uint64_t cut, uint64_t now_ns) {
 
 // While there is one thread, the ring's order is the order.
 void ProcessRecorder::drain_unstamped(RingCursor& cursor) {
-  const Pass pass{kEverything, 0, 0, &cursor};
+  const Pass pass{&cursor, false, nullptr, 0};
   for (const Record* record = cursor.peek(); record != nullptr && record->stamp == 0;
        record = cursor.peek()) {
-    emit(*record, cursor.thread(), pass);
+    emit(*record, pass);
     cursor.pop();
     cursor.release_if_due();
   }
@@ -75,10 +75,10 @@ void ProcessRecorder::drain_unstamped(RingCursor& cursor) {
 
 // Takes the ring with the oldest record, emits from it while it stays the oldest, and so on. True
 // when it must be called again because emit() moved other rings on.
-bool ProcessRecorder::drain_merged(const Pass& pass) {
+bool ProcessRecorder::drain_merged(uint64_t cut, uint64_t now_ns) {
   heap_.clear();
-  const auto visible = [&pass](RingCursor* cursor) {
-    return cursor->peek() != nullptr && cursor->order() <= pass.cut;
+  const auto visible = [cut](RingCursor* cursor) {
+    return cursor->peek() != nullptr && cursor->order() <= cut;
   };
   for (const auto& cursor : cursors_) {
     if (visible(cursor.get())) heap_.push_back(cursor.get());
@@ -90,8 +90,13 @@ bool ProcessRecorder::drain_merged(const Pass& pass) {
     RingCursor* cursor = heap_.back();
     const uint64_t next_order = heap_.size() > 1 ? heap_.front()->order() : kEverything;
     do {
-      const Pass own{pass.cut, pass.now_ns, 0, cursor};
-      if (emit(*cursor->peek(), cursor->thread(), own) == Emitted::kMustWait) return false;
+      const bool patient = waiting_since_ns_ == 0 || now_ns - waiting_since_ns_ < kPatienceNs;
+      const Pass pass{cursor, cut != kEverything && patient, nullptr, 0};
+      if (emit(*cursor->peek(), pass) == Emitted::kMustWait) {
+        if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+        return false;
+      }
+      waiting_since_ns_ = 0;
       cursor->pop();
     } while (visible(cursor) && cursor->order() <= next_order);
     cursor->release_if_due();
@@ -104,41 +109,37 @@ bool ProcessRecorder::drain_merged(const Pass& pass) {
   return heap_stale_;
 }
 
-ProcessRecorder::Emitted ProcessRecorder::emit(const Record& record, uint32_t thread,
-                                               const Pass& pass) {
+ProcessRecorder::Emitted ProcessRecorder::emit(const Record& record, const Pass& pass) {
   const uint64_t gone = given_up(record);
   const uint64_t fresh = brought(record);
   if (fresh != 0 && live_.contains(fresh)) [[unlikely]] {
     if (emit_pending_release(fresh, record.stamp, pass)) {
       ++repaired_inversions_;
-    } else if (pass.cut != kEverything && pass.depth == 0) {
-      if (waiting_since_ns_ == 0) waiting_since_ns_ = pass.now_ns;
-      if (pass.now_ns - waiting_since_ns_ < kPatienceNs) return Emitted::kMustWait;
-      ++unrepaired_inversions_;
+    } else if (pass.may_wait) {
+      return Emitted::kMustWait;
     } else {
       ++unrepaired_inversions_;
     }
-    waiting_since_ns_ = 0;
   }
   if (gone != 0 && !live_.erase(gone)) ++unknown_frees_;
   if (fresh != 0) live_.insert(fresh);
-  append(record, thread);
+  append(record, pass.cursor->thread());
   return Emitted::kYes;
 }
 
 // Looks for the record that gave `address` up before `stamp` at the front of the other rings, and
-// emits it.
+// emits it. False, too, when that one has to wait itself: the block it got is yet to be given up.
 bool ProcessRecorder::emit_pending_release(uint64_t address, uint64_t stamp, const Pass& pass) {
   if (pass.depth == kMaxEarlyDepth) return false;
   for (const auto& cursor : cursors_) {
-    if (cursor.get() == pass.origin) continue;
+    if (pass.involves(cursor.get())) continue;
     cursor->refresh();
     const Record* front = cursor->peek();
     if (front == nullptr || given_up(*front) != address || front->begin_stamp > stamp) continue;
-    const Record record = *front;
+    const Pass inner{cursor.get(), pass.may_wait, &pass, pass.depth + 1};
+    if (emit(*front, inner) == Emitted::kMustWait) return false;
     cursor->pop();
     heap_stale_ = true;
-    emit(record, cursor->thread(), {pass.cut, pass.now_ns, pass.depth + 1, pass.origin});
     return true;
   }
   return false;

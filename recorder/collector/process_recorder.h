@@ -33,7 +33,8 @@ class ProcessRecorder {
 
   // Moves records stamped up to `cut` from the rings to the tape. `cut` must have been taken with
   // stamp_now(), and every ring claimed up to then must have been added; kEverything takes all
-  // there is, when the process is gone. Returns how many events that gave.
+  // there is, when the process is gone. Returns how many events that gave. `now_ns` is monotonic
+  // time and not before `start_ns`.
   static constexpr uint64_t kEverything = UINT64_MAX;
   uint64_t drain(uint64_t cut, uint64_t now_ns);
   // drain() holds records back until a realloc that is under way has been logged.
@@ -61,15 +62,19 @@ class ProcessRecorder {
 
   // How emit() is to treat a block that is handed out while it looks alive.
   struct Pass {
-    uint64_t cut;
-    uint64_t now_ns;
-    int depth;                 // of emissions within emissions
-    const RingCursor* origin;  // whose record is being emitted at depth 0
+    const RingCursor* cursor;  // whose record is being emitted
+    bool may_wait;
+    const Pass* outer;  // that needs this one to come first; or null
+    int depth;
+
+    bool involves(const RingCursor* other) const {
+      return cursor == other || (outer != nullptr && outer->involves(other));
+    }
   };
 
   void drain_unstamped(RingCursor& cursor);
-  bool drain_merged(const Pass& pass);
-  Emitted emit(const Record& record, uint32_t thread, const Pass& pass);
+  bool drain_merged(uint64_t cut, uint64_t now_ns);
+  Emitted emit(const Record& record, const Pass& pass);
   bool emit_pending_release(uint64_t address, uint64_t stamp, const Pass& pass);
   void append(const Record& record, uint32_t thread);
   void keep_counts(const RingHeader& ring);

@@ -24,11 +24,11 @@ inline uint64_t take_stamp(SessionHeader& header) {
 }
 
 // For the collector: records stamped up to here are in the rings once their heads are read after
-// this call, together with everything that happened before them.
+// this call, together with everything that happened before them. Every later stamp is above it.
 inline uint64_t stamp_now(SessionHeader& header) {
   unsigned processor;
   const uint64_t now =
-      header.clock == Clock::kTsc ? __rdtscp(&processor) : header.stamp_counter.load();
+      header.clock == Clock::kTsc ? __rdtscp(&processor) : header.stamp_counter.load() - 1;
   _mm_lfence();
   return now;
 }

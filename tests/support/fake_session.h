@@ -1,0 +1,65 @@
+// A recording session without processes or threads: the memory of recorder/ring/session_layout.h,
+// and a pen that writes into a ring what a thread would. It shares no code with the interposer, so
+// the two check each other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recorder/ring/record.h"
+#include "recorder/ring/session_layout.h"
+
+namespace heaptape::tests {
+
+class FakeSession {
+ public:
+  FakeSession();
+  ~FakeSession();
+  FakeSession(const FakeSession&) = delete;
+  FakeSession& operator=(const FakeSession&) = delete;
+
+  recorder::SessionView view() const { return {base_, recorder::kSessionBytes}; }
+  recorder::SessionHeader& header() const { return view().header(); }
+
+  // What a process does when it joins. Its serial is slot + 1.
+  recorder::ProcessSlot& join(uint32_t slot, uint32_t pid, uint32_t flags = 0);
+
+ private:
+  void* base_;
+};
+
+// The words of a record; stamped if record.stamp is not 0.
+std::vector<uint64_t> words_of(const recorder::Record& record);
+
+recorder::Record malloc_record(uint64_t address, uint64_t stamp = 0, uint64_t size = 32);
+recorder::Record free_record(uint64_t address, uint64_t stamp = 0);
+// Begun at `begin` and logged at `end`; both 0: unstamped.
+recorder::Record realloc_record(uint64_t old_address, uint64_t address, uint64_t begin = 0,
+                                uint64_t end = 0);
+
+// One thread of a fake process: claims the ring at `ring` and writes into it.
+class RingPen {
+ public:
+  RingPen(const FakeSession& session, uint32_t ring, uint32_t slot = 0, uint32_t tid = 1);
+
+  recorder::RingHeader& header() const { return *ring_; }
+  uint64_t head() const { return head_; }
+
+  // Writes and publishes. Whoever calls it sees to it that there is room.
+  RingPen& write(const recorder::Record& record);
+  // Words as they are, good or bad; all of them are published.
+  RingPen& write_words(const std::vector<uint64_t>& words);
+  // Leaves the rest of the segment empty.
+  RingPen& end_segment();
+  bool has_room() const;
+
+ private:
+  void put(uint64_t word) { words_[head_++ % recorder::kRingWords] = word; }
+  void publish() { ring_->head.store(head_, std::memory_order_release); }
+
+  recorder::RingHeader* ring_;
+  uint64_t* words_;
+  uint64_t head_ = 0;
+};
+
+}  // namespace heaptape::tests

@@ -1,0 +1,93 @@
+#include "tests/support/live_session.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "recorder/collector/collector.h"
+#include "recorder/interposer/attach.h"
+
+namespace heaptape::tests {
+namespace {
+
+// A child that ends when it is let go: the collector collects as long as its target lives.
+class Target {
+ public:
+  Target() {
+    HEAPTAPE_CHECK(pipe(pipe_) == 0);
+    pid_ = fork();
+    HEAPTAPE_CHECK(pid_ >= 0);
+    if (pid_ != 0) return;
+    close(pipe_[1]);
+    char byte;
+    [[maybe_unused]] const ssize_t end = read(pipe_[0], &byte, 1);
+    _exit(0);
+  }
+  ~Target() { close(pipe_[0]); }
+  int pid() const { return pid_; }
+  void let_go() { close(pipe_[1]); }
+
+ private:
+  int pipe_[2];
+  int pid_;
+};
+
+}  // namespace
+
+std::vector<schema::Event> Taped::of_thread(uint32_t thread) const {
+  std::vector<schema::Event> own;
+  for (const schema::Event& event : events) {
+    if (event.thread == thread) own.push_back(event);
+  }
+  return own;
+}
+
+Taped read_taped(const std::string& path) {
+  Taped taped;
+  auto reader = schema::TapeReader::open(path);
+  EXPECT_TRUE(reader.ok()) << reader.error().message;
+  if (!reader.ok()) return taped;
+  taped.summary = *reader->summary();
+  schema::EventBatch batch;
+  do {
+    EXPECT_TRUE(reader->read(batch, 4096).ok());
+    taped.events.insert(taped.events.end(), batch.events.begin(), batch.events.end());
+    taped.times.insert(taped.times.end(), batch.times.begin(), batch.times.end());
+  } while (!batch.events.empty());
+  return taped;
+}
+
+LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Clock clock)
+    : memory_(std::move(*recorder::SessionMemory::create(options))),
+      doorman_(std::move(*recorder::Doorman::open())) {
+  memory_->view().header().clock = clock;
+  recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()),
+                          reinterpret_cast<const void*>(&std::malloc));
+}
+
+LiveSession::~LiveSession() {
+  recorder::detach_process();
+}
+
+Taped LiveSession::collect(const std::function<void()>& program) {
+  Target target;
+  std::thread runner([&] {
+    program();
+    target.let_go();
+  });
+  recorder::Collector collector(*memory_, *doorman_, {tape_path(), {"program"}});
+  const recorder::Recording recording = collector.run(target.pid());
+  runner.join();
+  EXPECT_TRUE(recording.failures.empty());
+  return read_taped(tape_path());
+}
+
+void in_threads(uint32_t count, const std::function<void(uint32_t)>& body) {
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < count; ++i) threads.emplace_back(body, i);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace heaptape::tests

@@ -1,0 +1,56 @@
+// A recording of this very process: the interposer's producer on real threads, and the real
+// collector, in one address space, so that ThreadSanitizer sees both ends of the rings. Nothing is
+// interposed; threads call record_allocation() and its like themselves.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recorder/collector/doorman.h"
+#include "recorder/collector/session_memory.h"
+#include "schema/tape_info.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::tests {
+
+// What a recording left behind.
+struct Taped {
+  std::vector<schema::Event> events;
+  std::vector<schema::TimeSample> times;
+  schema::TapeSummary summary;
+
+  // The events of one thread.
+  std::vector<schema::Event> of_thread(uint32_t thread) const;
+};
+Taped read_taped(const std::string& path);
+
+// A session that this process has joined. One at a time; only threads that begin and end while it
+// lives may record.
+class LiveSession {
+ public:
+  explicit LiveSession(const recorder::SessionOptions& options = {},
+                       recorder::Clock clock = recorder::choose_clock());
+  ~LiveSession();
+  LiveSession(const LiveSession&) = delete;
+  LiveSession& operator=(const LiveSession&) = delete;
+
+  recorder::SessionView view() const { return memory_->view(); }
+  std::string tape_path() const { return dir_.file("run.tape"); }
+
+  // Collects, in this thread, until `program` is over, which runs in another; then finishes the
+  // tape and reads it.
+  Taped collect(const std::function<void()>& program);
+
+ private:
+  TempDir dir_;
+  std::unique_ptr<recorder::SessionMemory> memory_;
+  std::unique_ptr<recorder::Doorman> doorman_;
+};
+
+// Runs `body(index)` in `count` threads at once and waits for them.
+void in_threads(uint32_t count, const std::function<void(uint32_t)>& body);
+
+}  // namespace heaptape::tests

@@ -1,0 +1,366 @@
+// What the merge makes of rings; see docs/decisions/0002-order.md. Stamps and times are ours, so
+// nothing here waits.
+#include "recorder/collector/process_recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_session.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using tests::free_record;
+using tests::malloc_record;
+using tests::realloc_record;
+using tests::RingPen;
+
+constexpr uint64_t kEverything = ProcessRecorder::kEverything;
+constexpr uint64_t kStartNs = 1'000'000'000;
+constexpr uint64_t kX = 0x1000, kY = 0x2000, kZ = 0x3000;
+
+class ProcessRecorderTest : public testing::Test {
+ protected:
+  ProcessRecorderTest() {
+    recorder_.add_ring(0);
+    recorder_.add_ring(1);
+  }
+  std::unique_ptr<schema::TapeWriter> create_tape() {
+    return std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
+  }
+  uint64_t drain(uint64_t cut, uint64_t now_ns = kStartNs) { return recorder_.drain(cut, now_ns); }
+  void finish() {
+    const auto summary = recorder_.collect_summary(kStartNs + 5);
+    ASSERT_TRUE(recorder_.writer().finish(summary).ok());
+    auto reader = schema::TapeReader::open(dir_.file("t"));
+    ASSERT_TRUE(reader.ok()) << reader.error().message;
+    summary_ = *reader->summary();
+    schema::EventBatch batch;
+    ASSERT_TRUE(reader->read(batch, 100000).ok());
+    events_ = std::move(batch.events);
+    times_ = std::move(batch.times);
+  }
+  // "a malloc of X, b free of X": the thread's letter, what was freed, what was brought.
+  std::string story() {
+    finish();
+    std::string text;
+    for (const schema::Event& event : events_) {
+      text += static_cast<char>('a' + event.thread);
+      if (event.freed_address != 0) text += "-" + std::to_string(event.freed_address >> 12);
+      if (event.address != 0) text += "+" + std::to_string(event.address >> 12);
+      text += " ";
+    }
+    return text;
+  }
+
+  tests::FakeSession session_;
+  ProcessSlot& slot_ = session_.join(0, 42);
+  tests::TempDir dir_;
+  ProcessRecorder recorder_{session_.view(), 0, create_tape(), kStartNs};
+  RingPen a_{session_, 0};
+  RingPen b_{session_, 1};
+  schema::TapeSummary summary_;
+  std::vector<schema::Event> events_;
+  std::vector<schema::TimeSample> times_;
+};
+
+TEST_F(ProcessRecorderTest, MergesInTheOrderOfStamps) {
+  a_.write(malloc_record(0x1000, 10)).write(malloc_record(0x4000, 40));
+  b_.write(malloc_record(0x2000, 20)).write(malloc_record(0x3000, 30));
+  EXPECT_EQ(drain(100), 4u);
+  EXPECT_EQ(story(), "a+1 b+2 b+3 a+4 ");
+}
+
+TEST_F(ProcessRecorderTest, HoldsBackWhatIsAboveTheCut) {
+  a_.write(malloc_record(0x1000, 10)).write(malloc_record(0x3000, 30));
+  EXPECT_EQ(drain(10), 1u);
+  b_.write(malloc_record(0x2000, 20));
+  EXPECT_EQ(drain(29), 1u);
+  EXPECT_EQ(drain(30), 1u);
+  EXPECT_EQ(story(), "a+1 b+2 a+3 ");
+}
+
+TEST_F(ProcessRecorderTest, PutsUnstampedRecordsFirst) {
+  b_.write(malloc_record(0x3000, 5));
+  a_.write(malloc_record(0x1000)).write(free_record(0x1000)).write(malloc_record(0x4000, 6));
+  EXPECT_EQ(drain(100), 4u);
+  EXPECT_EQ(story(), "a+1 a-1 b+3 a+4 ");
+}
+
+TEST_F(ProcessRecorderTest, KeepsSizesAndAlignments) {
+  Record aligned = malloc_record(0x1000, 10, 77);
+  aligned.op = Op::kMemalign;
+  aligned.alignment = 512;
+  a_.write(aligned).write(realloc_record(0x1000, 0x2000, 11, 12));
+  drain(100);
+  finish();
+  EXPECT_EQ(events_[0], (schema::Event{Op::kMemalign, 0, 77, 512, 0x1000, 0}));
+  EXPECT_EQ(events_[1], (schema::Event{Op::kRealloc, 0, 64, 0, 0x2000, 0x1000}));
+}
+
+TEST_F(ProcessRecorderTest, OrdersAResizeByItsEnd) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kZ, 20));
+  drain(100);
+  EXPECT_EQ(story(), "a+1 b+3 a-1+2 ");
+  EXPECT_EQ(summary_.repaired_inversions, 0u);
+}
+
+TEST_F(ProcessRecorderTest, PutsAResizeBeforeTheCallThatGotItsBlock) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kX, 30));
+  drain(100);
+  EXPECT_EQ(story(), "a+1 a-1+2 b+1 ");
+  EXPECT_EQ(summary_.repaired_inversions, 1u);
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
+}
+
+TEST_F(ProcessRecorderTest, PutsChainsOfResizesInOrder) {
+  RingPen c(session_, 2);
+  recorder_.add_ring(2);
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 60));
+  b_.write(malloc_record(kY, 2)).write(realloc_record(kY, kZ, 9, 50));
+  c.write(malloc_record(kX, 40));
+  drain(100);
+  EXPECT_EQ(story(), "a+1 b+2 b-2+3 a-1+2 c+1 ");
+  EXPECT_EQ(summary_.repaired_inversions, 2u);
+}
+
+TEST_F(ProcessRecorderTest, WaitsForAChainOfResizesUntilAllAreLogged) {
+  RingPen c(session_, 2);
+  recorder_.add_ring(2);
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kY, 2));
+  c.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(35), 2u);
+  b_.write(realloc_record(kY, kZ, 9, 50));
+  EXPECT_EQ(drain(60), 3u);
+  EXPECT_EQ(story(), "a+1 b+2 b-2+3 a-1+2 c+1 ");
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
+}
+
+// No allocator does that; a broken program's rings may say so.
+TEST_F(ProcessRecorderTest, ComesToAnEndWhenResizesWaitForEachOther) {
+  RingPen c(session_, 2);
+  recorder_.add_ring(2);
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kY, 2)).write(realloc_record(kY, kX, 11, 41));
+  c.write(malloc_record(kX, 30));
+  drain(kEverything);
+  EXPECT_EQ(story(), "a+1 b+2 b-2+1 a-1+2 c+1 ");
+  EXPECT_GT(summary_.losses.unrepaired_inversions, 0u);
+}
+
+TEST_F(ProcessRecorderTest, DoesNotPullAResizeThatBeganTooLate) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 31, 40));
+  b_.write(malloc_record(kX, 30));
+  drain(kEverything);
+  EXPECT_EQ(story(), "a+1 b+1 a-1+2 ");
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 1u);
+}
+
+TEST_F(ProcessRecorderTest, WaitsForAResizeThatIsYetToBeLogged) {
+  a_.write(malloc_record(kX, 1));
+  b_.write(malloc_record(kX, 30)).write(free_record(kX, 31));
+  EXPECT_EQ(drain(35), 1u);
+  EXPECT_TRUE(recorder_.waiting());
+  a_.write(realloc_record(kX, kY, 10, 40));
+  EXPECT_EQ(drain(50), 3u);
+  EXPECT_FALSE(recorder_.waiting());
+  EXPECT_EQ(story(), "a+1 a-1+2 b+1 b-1 ");
+}
+
+TEST_F(ProcessRecorderTest, PutsAResizeBeyondTheCutBeforeTheCallThatGotItsBlock) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kY, 10, 40));
+  b_.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(35), 3u);
+  EXPECT_EQ(story(), "a+1 a-1+2 b+1 ");
+}
+
+TEST_F(ProcessRecorderTest, WaitsNoLongerThanItsPatience) {
+  constexpr uint64_t kPatienceNs = 200'000'000;
+  a_.write(malloc_record(kX, 1));
+  b_.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(35, kStartNs), 1u);
+  EXPECT_EQ(drain(35, kStartNs + kPatienceNs - 1), 0u);
+  EXPECT_EQ(drain(35, kStartNs + kPatienceNs), 1u);
+  EXPECT_FALSE(recorder_.waiting());
+  finish();
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 1u);
+}
+
+TEST_F(ProcessRecorderTest, WaitsForNobodyWhenTheProcessIsGone) {
+  a_.write(malloc_record(kX, 1));
+  b_.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(kEverything), 2u);
+  finish();
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 1u);
+}
+
+// The resize began and ended before its thread saw that it has company.
+TEST_F(ProcessRecorderTest, WaitsNoMoreWhenTheResizeComesUnstamped) {
+  a_.write(malloc_record(kX));
+  b_.write(malloc_record(kX, 30));
+  EXPECT_EQ(drain(35), 1u);
+  a_.write(realloc_record(kX, kY));
+  EXPECT_EQ(drain(40), 2u);
+  EXPECT_FALSE(recorder_.waiting());
+  EXPECT_EQ(story(), "a+1 a-1+2 b+1 ");
+}
+
+TEST_F(ProcessRecorderTest, CountsFreesOfBlocksThatNobodyGot) {
+  a_.write(free_record(kX, 1)).write(free_record(0, 2)).write(malloc_record(kX, 3));
+  a_.write(free_record(kX, 4));
+  drain(100);
+  finish();
+  EXPECT_EQ(summary_.unknown_frees, 1u);
+  EXPECT_EQ(events_.size(), 4u);
+}
+
+TEST_F(ProcessRecorderTest, KnowsThatAFailedResizeGivesNothingUp) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, 0, 2, 3)).write(free_record(kX, 4));
+  drain(100);
+  finish();
+  EXPECT_EQ(summary_.unknown_frees, 0u);
+  EXPECT_EQ(summary_.failed, 1u);
+}
+
+TEST_F(ProcessRecorderTest, KnowsThatAResizeToNothingGivesItsBlockUp) {
+  Record to_nothing = realloc_record(kX, 0, 2, 3);
+  to_nothing.size = 0;
+  a_.write(malloc_record(kX, 1)).write(to_nothing).write(malloc_record(kX, 4));
+  drain(100);
+  finish();
+  EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
+}
+
+TEST_F(ProcessRecorderTest, KnowsThatAResizeInPlaceChangesNothing) {
+  a_.write(malloc_record(kX, 1)).write(realloc_record(kX, kX, 2, 3)).write(free_record(kX, 4));
+  drain(100);
+  finish();
+  EXPECT_EQ(summary_.unknown_frees + summary_.losses.unrepaired_inversions, 0u);
+}
+
+TEST_F(ProcessRecorderTest, SumsUpWhatSlotAndRingsCounted) {
+  slot_.nested = 5;
+  slot_.bootstrap = 6;
+  slot_.lost = 7;
+  a_.header().lost = 10;
+  b_.header().lost = 100;
+  a_.header().stalls = 2;
+  b_.header().stall_ns = 3;
+  finish();
+  EXPECT_EQ(summary_.nested_calls, 5u);
+  EXPECT_EQ(summary_.bootstrap_calls, 6u);
+  EXPECT_EQ(summary_.losses.lost_events, 117u);
+  EXPECT_EQ(summary_.stalls, 2u);
+  EXPECT_EQ(summary_.stall_ns, 3u);
+}
+
+TEST_F(ProcessRecorderTest, FreesTheRingsOfDeadThreadsOnly) {
+  RingPen c(session_, 2, 0, 99);
+  recorder_.add_ring(2);
+  const auto freed = recorder_.free_dead_rings([](uint32_t tid) { return tid == 99; });
+  EXPECT_EQ(freed, std::vector<uint32_t>{2});
+  EXPECT_EQ(recorder_.rings(), 2u);
+  EXPECT_EQ(c.header().state, RingState::kFree);
+  EXPECT_EQ(a_.header().state, RingState::kOwned);
+}
+
+TEST_F(ProcessRecorderTest, KeepsADeadThreadsRingUntilItIsRead) {
+  const auto dead = [](uint32_t) { return true; };
+  a_.write(malloc_record(kX, 50));
+  b_.write(malloc_record(kY, 10));
+  drain(20);
+  EXPECT_EQ(recorder_.free_dead_rings(dead), std::vector<uint32_t>{1});
+  drain(60);
+  EXPECT_EQ(recorder_.free_dead_rings(dead), std::vector<uint32_t>{0});
+  EXPECT_EQ(story(), "b+2 a+1 ");
+}
+
+TEST_F(ProcessRecorderTest, KeepsADeadThreadsRingThatIsWrittenAtTheLastMoment) {
+  const auto freed = recorder_.free_dead_rings([this](uint32_t) {
+    if (a_.head() == 0) a_.write(malloc_record(kX, 50));
+    return true;
+  });
+  EXPECT_EQ(freed, std::vector<uint32_t>{1});
+  drain(60);
+  EXPECT_EQ(story(), "a+1 ");
+}
+
+TEST_F(ProcessRecorderTest, KeepsTheCountsOfFreedRings) {
+  a_.header().lost = 10;
+  a_.header().stalls = 2;
+  a_.header().stall_ns = 3;
+  recorder_.free_dead_rings([](uint32_t) { return true; });
+  finish();
+  EXPECT_EQ(summary_.losses.lost_events, 10u);
+  EXPECT_EQ(summary_.stalls, 2u);
+  EXPECT_EQ(summary_.stall_ns, 3u);
+}
+
+TEST_F(ProcessRecorderTest, GivesEachThreadANumberOfItsOwnInAReusedRing) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  recorder_.free_dead_rings([](uint32_t) { return true; });
+  RingPen again(session_, 0);
+  recorder_.add_ring(0);
+  again.write(free_record(kX, 30));
+  drain(40);
+  EXPECT_EQ(story(), "a+1 c-1 ");
+}
+
+TEST_F(ProcessRecorderTest, TellsOfACorruptRingAndReadsTheOthers) {
+  a_.write(malloc_record(kX, 10)).write_words({63}).write(malloc_record(kY, 11));
+  b_.write(malloc_record(kZ, 12));
+  EXPECT_EQ(drain(100), 2u);
+  EXPECT_TRUE(recorder_.idle());
+  EXPECT_EQ(story(), "a+1 b+3 ");
+  EXPECT_EQ(summary_.losses.lost_events, 1u);
+}
+
+TEST_F(ProcessRecorderTest, IsIdleOnceEverythingIsSeen) {
+  EXPECT_TRUE(recorder_.idle());
+  b_.write(malloc_record(kX, 10));
+  EXPECT_FALSE(recorder_.idle());
+  drain(100);
+  EXPECT_TRUE(recorder_.idle());
+}
+
+TEST_F(ProcessRecorderTest, PlacesEventsInTime) {
+  a_.write(malloc_record(kX, 10));
+  drain(100, kStartNs + 7);
+  drain(100, kStartNs + 8);
+  a_.write(free_record(kX, 101));
+  drain(200, kStartNs + 9);
+  finish();
+  EXPECT_EQ(times_, (std::vector<schema::TimeSample>{{1, 7}, {2, 9}}));
+  EXPECT_EQ(summary_.duration_ns, 5u);
+}
+
+TEST_F(ProcessRecorderTest, GivesRingsAndSlotBackAtTheEnd) {
+  recorder_.free_slot();
+  EXPECT_EQ(slot_.state, SlotState::kFree);
+  EXPECT_EQ(a_.header().state, RingState::kFree);
+  EXPECT_EQ(recorder_.rings(), 0u);
+}
+
+TEST(ProcessRecorderOfOneThread, TakesTheRingsOrder) {
+  tests::FakeSession session;
+  session.join(0, 42);
+  RingPen pen(session, 0);
+  tests::TempDir dir;
+  auto writer = schema::TapeWriter::create(dir.file("t"), tests::sample_header());
+  ProcessRecorder recorder(session.view(), 0, std::move(*writer), 0);
+  recorder.add_ring(0);
+  pen.write(malloc_record(kX)).write(free_record(kX)).write(malloc_record(kX));
+  EXPECT_EQ(recorder.drain(0, 1), 3u);
+  pen.write(free_record(kX));
+  EXPECT_EQ(recorder.drain(0, 2), 1u);
+  EXPECT_EQ(recorder.collect_summary(3).unknown_frees, 0u);
+  EXPECT_EQ(pen.header().tail, pen.head());
+}
+
+}  // namespace
+}  // namespace heaptape::recorder

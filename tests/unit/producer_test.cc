@@ -1,0 +1,204 @@
+// The writing end of a ring by itself: nobody reads, so every count is exact.
+#include "recorder/interposer/producer.h"
+
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/support/live_session.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using tests::LiveSession;
+
+void record_free(uint64_t address) {
+  record_release(Op::kFree, reinterpret_cast<const void*>(address));
+}
+
+// Calls of one word each. The last words of a segment stay empty.
+constexpr uint64_t kFreesInSegment = kSegmentWords - kMaxRecordWords + 1;
+constexpr uint64_t kFreesInRing = kRingWords / kSegmentWords * kFreesInSegment;
+
+void in_a_thread(const std::function<void()>& body) {
+  std::thread(body).join();
+}
+
+TEST(Producer, FillsTheRingToItsLastSegmentAndCountsTheRest) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop});
+  in_a_thread([] {
+    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
+  });
+  const RingHeader& ring = session.view().ring(0);
+  EXPECT_EQ(ring.lost, 7u);
+  EXPECT_EQ(ring.stalls, 0u);
+  EXPECT_EQ(ring.head, kRingWords);
+}
+
+TEST(Producer, GoesOnWhereItLeftOffOnceThereIsRoom) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop});
+  RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
+    ring.tail = kSegmentWords;
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) record_free(i);
+    EXPECT_EQ(ring.lost, 7u);
+    record_free(1);
+  });
+  EXPECT_EQ(ring.lost, 8u);
+}
+
+TEST(Producer, PublishesEveryRecordAtOnce) {
+  const LiveSession session;
+  in_a_thread([&session] {
+    record_free(16);
+    EXPECT_EQ(session.view().ring(0).head, 1u);
+    record_allocation<true>(Op::kMemalign, nullptr, 1, 8);
+    EXPECT_EQ(session.view().ring(0).head, 4u);
+  });
+}
+
+TEST(Producer, StampsFromTheSecondThreadOn) {
+  const LiveSession session;
+  in_a_thread([&session] {
+    record_free(16);
+    in_a_thread([] { record_free(32); });
+    record_free(48);
+    const uint64_t* first = session.view().words(0);
+    const uint64_t* second = session.view().words(1);
+    EXPECT_EQ(first[0] & kStampedFlag, 0u);
+    EXPECT_EQ(second[0] & kStampedFlag, kStampedFlag);
+    EXPECT_EQ(first[1] & kStampedFlag, kStampedFlag);
+    EXPECT_LT(second[1], first[2]);
+  });
+}
+
+TEST(Producer, GivesEachThreadARingThatNamesIt) {
+  const LiveSession session;
+  uint32_t tid = 0;
+  in_a_thread([&tid] {
+    record_free(16);
+    tid = static_cast<uint32_t>(gettid());
+  });
+  const RingHeader& ring = session.view().ring(0);
+  EXPECT_EQ(ring.state, RingState::kOwned);
+  EXPECT_EQ(ring.tid, tid);
+  EXPECT_EQ(ring.process_slot, 0u);
+  EXPECT_EQ(session.view().ring(1).state, RingState::kFree);
+}
+
+TEST(Producer, WakesTheCollectorWhenARingIsHalfFull) {
+  const LiveSession session;
+  auto& sleep = session.view().header().collector_sleep;
+  sleep = CollectorSleep::kAsleep;
+  in_a_thread([&sleep] {
+    for (uint64_t i = 0; i < kFreesInRing / 2 - kFreesInSegment; ++i) record_free(i);
+    EXPECT_EQ(sleep, CollectorSleep::kAsleep);
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) record_free(i);
+    EXPECT_EQ(sleep, CollectorSleep::kAwake);
+  });
+}
+
+TEST(Producer, WakesAThreadThatSleepsOnTheSessionsFutex) {
+  const LiveSession session;
+  auto& sleep = session.view().header().collector_sleep;
+  sleep = CollectorSleep::kAsleep;
+  std::thread sleeper([&sleep] {
+    while (sleep == CollectorSleep::kAsleep) {
+      syscall(SYS_futex, &sleep, FUTEX_WAIT, CollectorSleep::kAsleep, nullptr, nullptr, 0);
+    }
+  });
+  in_a_thread([] {
+    for (uint64_t i = 0; i < kFreesInRing / 2; ++i) record_free(i);
+  });
+  sleeper.join();  // or hangs
+}
+
+TEST(Producer, StopsWhenTheSessionIsOver) {
+  const LiveSession session;
+  session.view().header().stopped = 1;
+  in_a_thread([] {
+    record_free(16);
+    EXPECT_FALSE(process.recording);
+  });
+  EXPECT_EQ(session.view().ring(0).state, RingState::kFree);
+  EXPECT_EQ(session.view().process(0).lost, 0u);
+}
+
+TEST(Producer, StopsWithinASegmentWhenTheSessionEnds) {
+  const LiveSession session;
+  in_a_thread([&session] {
+    record_free(16);
+    session.view().header().stopped = 1;
+    for (uint64_t i = 0; i < kSegmentWords; ++i) record_free(i);
+    EXPECT_FALSE(process.recording);
+  });
+  EXPECT_LT(session.view().ring(0).head, kSegmentWords);
+}
+
+// As the kernel does when the collector is killed. A full ring then waits for nobody.
+TEST(Producer, StopsWhenTheCollectorDied) {
+  const LiveSession session;
+  in_a_thread([&session] {
+    for (uint64_t i = 0; i < kFreesInRing; ++i) record_free(i);
+    session.view().header().collector_lock_word |= FUTEX_OWNER_DIED;
+    record_free(16);
+    EXPECT_FALSE(process.recording);
+  });
+  session.view().header().collector_lock_word &= ~uint32_t{FUTEX_OWNER_DIED};
+  EXPECT_EQ(session.view().ring(0).stalls, 0u);
+}
+
+TEST(Producer, CountsCallsThatFindNoRing) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop});
+  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).state = RingState::kOwned;
+  in_a_thread([&session] {
+    for (int i = 0; i < 10; ++i) record_free(16);
+    session.view().ring(9).state = RingState::kFree;
+    for (int i = 0; i < 5000; ++i) record_free(16);
+  });
+  const uint64_t lost = session.view().process(0).lost;
+  EXPECT_GE(lost, 10u);
+  EXPECT_LT(lost, 5010u);
+  EXPECT_GT(session.view().ring(9).head, 0u);
+}
+
+TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
+  const LiveSession session({Follow::kAll, OnFull::kBlock});
+  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).state = RingState::kOwned;
+  std::atomic<bool> over{false};
+  std::thread thread([&over] {
+    record_free(16);
+    over = true;
+  });
+  while (session.view().header().ring_wanted == 0 && !over) std::this_thread::yield();
+  session.view().ring(9).state = RingState::kFree;
+  thread.join();
+  EXPECT_EQ(session.view().header().ring_wanted, 1u);
+  EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost, 1u);
+}
+
+TEST(Producer, CountsNestedAndBootstrapCalls) {
+  const LiveSession session;
+  count_nested_call();
+  count_bootstrap_call();
+  count_bootstrap_call();
+  EXPECT_EQ(session.view().process(0).nested, 1u);
+  EXPECT_EQ(session.view().process(0).bootstrap, 2u);
+}
+
+TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
+  const auto memory = SessionMemory::create({});
+  ASSERT_TRUE(memory.ok());
+  const SessionView view = (*memory)->view();
+  for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).state = SlotState::kRunning;
+  adopt_session(view, 1, nullptr);
+  EXPECT_EQ(view.header().turned_away, 1u);
+  EXPECT_FALSE(process.recording);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder

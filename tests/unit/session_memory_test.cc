@@ -1,0 +1,120 @@
+#include "recorder/collector/session_memory.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace heaptape::recorder {
+namespace {
+
+std::unique_ptr<SessionMemory> create(const SessionOptions& options = {}) {
+  auto memory = SessionMemory::create(options);
+  EXPECT_TRUE(memory.ok()) << memory.error().message;
+  return std::move(*memory);
+}
+
+TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
+  const auto memory = create({Follow::kFork, OnFull::kDrop});
+  const SessionHeader& header = memory->view().header();
+  EXPECT_EQ(header.magic, kSessionMagic);
+  EXPECT_EQ(header.layout_version, kLayoutVersion);
+  EXPECT_EQ(header.follow, Follow::kFork);
+  EXPECT_EQ(header.on_full, OnFull::kDrop);
+  EXPECT_EQ(header.clock, choose_clock());
+  EXPECT_EQ(header.stopped, 0u);
+  EXPECT_NE(header.stamp_counter, 0u);
+  EXPECT_TRUE(memory->view().is_whole());
+}
+
+TEST(SessionMemory, HasTheSizeOfTheLayout) {
+  struct stat info {};
+  ASSERT_EQ(fstat(create()->descriptor(), &info), 0);
+  EXPECT_EQ(static_cast<uint64_t>(info.st_size), kSessionBytes);
+}
+
+TEST(SessionMemory, CannotBeResizedByWhoeverHasIt) {
+  const auto memory = create();
+  EXPECT_NE(ftruncate(memory->descriptor(), 0), 0);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(ftruncate(memory->descriptor(), kSessionBytes * 2), 0);
+  EXPECT_NE(fcntl(memory->descriptor(), F_ADD_SEALS, F_SEAL_WRITE), 0);
+}
+
+TEST(SessionMemory, IsNotHandedToProgramsThatAreExecuted) {
+  EXPECT_NE(fcntl(create()->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(SessionMemory, IsSharedWithWhoMapsItsDescriptor) {
+  const auto memory = create();
+  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                    memory->descriptor(), 0);
+  ASSERT_NE(base, MAP_FAILED);
+  SessionView(base, kSessionHeadersBytes).header().claims = 7;
+  EXPECT_EQ(memory->view().header().claims, 7u);
+  munmap(base, kSessionHeadersBytes);
+}
+
+TEST(SessionMemory, HoldsTheLockThatSaysThatTheCollectorLives) {
+  const auto memory = create();
+  const uint32_t word = memory->view().header().collector_lock_word;
+  EXPECT_EQ(word & FUTEX_TID_MASK, static_cast<uint32_t>(gettid()));
+  EXPECT_EQ(word & FUTEX_OWNER_DIED, 0u);
+}
+
+// As when somebody kills `heaptape record`: nothing of ours runs then.
+TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
+  void* shared =
+      mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  int ready[2];
+  int die[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(die), 0);
+  const int child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto memory = SessionMemory::create({});
+    *static_cast<int*>(shared) = memory.ok() ? (*memory)->descriptor() : -1;
+    close(ready[1]);
+    close(die[1]);
+    char byte;
+    [[maybe_unused]] const ssize_t never = read(die[0], &byte, 1);
+    _exit(0);
+  }
+  close(ready[1]);
+  char byte;
+  EXPECT_EQ(read(ready[0], &byte, 1), 0);
+  const std::string path =
+      "/proc/" + std::to_string(child) + "/fd/" + std::to_string(*static_cast<int*>(shared));
+  const int fd = open(path.c_str(), O_RDWR);
+  ASSERT_GE(fd, 0) << path;
+  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ, MAP_SHARED, fd, 0);
+  ASSERT_NE(base, MAP_FAILED);
+  const auto& word = SessionView(base, kSessionHeadersBytes).header().collector_lock_word;
+  EXPECT_EQ(word & FUTEX_OWNER_DIED, 0u);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_NE(word & FUTEX_OWNER_DIED, 0u);
+  munmap(base, kSessionHeadersBytes);
+  munmap(shared, sizeof(int));
+  for (const int open_fd : {fd, ready[0], die[0], die[1]}) close(open_fd);
+}
+
+TEST(SessionMemory, TellsProducersWhenItEnds) {
+  auto memory = create();
+  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ, MAP_SHARED, memory->descriptor(), 0);
+  ASSERT_NE(base, MAP_FAILED);
+  memory.reset();
+  EXPECT_EQ(SessionView(base, kSessionHeadersBytes).header().stopped, 1u);
+  munmap(base, kSessionHeadersBytes);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
