@@ -17,8 +17,8 @@ namespace {
 constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
 
 // How long a thread waits for a ring, and a process for a slot, while all are taken: the collector
-// needs some milliseconds to find those of the dead.
-constexpr int kNaps = 100;
+// needs some milliseconds to find those of the dead, and more to finish hundreds of tapes.
+constexpr int kNaps = 1000;
 constexpr long kNapNs = 2'000'000;
 
 void nap() {
