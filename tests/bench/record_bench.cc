@@ -169,7 +169,12 @@ void replay(benchmark::State& state, const Command& program) {
 void BM_ReplayRandomLoop(benchmark::State& state) {
   replay(state, random_loop());
 }
+void BM_ReplayPythonJson(benchmark::State& state) {
+  tests::TempDir dir;
+  replay(state, python_json(dir));
+}
 BENCHMARK(BM_ReplayRandomLoop)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
+BENCHMARK(BM_ReplayPythonJson)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
 
 }  // namespace
 }  // namespace heaptape

@@ -124,19 +124,22 @@ static int many_children(void) {
 
 // crowd N: N children alive at the same time.
 static int crowd_of_children(void) {
-  int ends[2];
-  if (pipe(ends) != 0) return 92;
+  int ends[2], there[2];
+  if (pipe(ends) != 0 || pipe(there) != 0) return 92;
   allocate(101, 4);
   const int count = atoi(arguments[0]);
+  char byte = 0;
   for (int i = 0; i < count; ++i) {
     if (fork() == 0) {
-      char byte;
       close(ends[1]);
       allocate(201, 3);
+      if (write(there[1], &byte, 1) != 1) _exit(90);
       _exit(read(ends[0], &byte, 1) == 0 ? 0 : 91);
     }
   }
-  nap(300);
+  for (int i = 0; i < count; ++i) {
+    if (read(there[0], &byte, 1) != 1) return 93;
+  }
   close(ends[1]);
   int status = 0, failed = 0;
   while (wait(&status) > 0) failed |= status;
