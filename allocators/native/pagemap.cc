@@ -111,7 +111,7 @@ int scan(int pagemap, AddressRange region, Residency& residency) {
 int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entries,
                  Residency& residency) {
   for (uint64_t at = region.begin; at < region.end;) {
-    const size_t pages = std::min<uint64_t>(kPagesPerRead, region.bytes() / kPageBytes);
+    const size_t pages = std::min<uint64_t>(kPagesPerRead, (region.end - at) / kPageBytes);
     entries.resize(pages);
     const auto offset = static_cast<off_t>(at / kPageBytes * sizeof(uint64_t));
     const ssize_t got = pread(pagemap, entries.data(), pages * sizeof(uint64_t), offset);

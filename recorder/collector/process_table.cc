@@ -11,11 +11,13 @@
 namespace heaptape::recorder {
 namespace {
 
-std::string allocator_of(const ProcessSlot& slot) {
-  char path[kAllocatorPathBytes];
-  std::copy_n(slot.allocator_path, kAllocatorPathBytes, path);
-  path[kAllocatorPathBytes - 1] = 0;
-  return path;
+// What a process says of itself, read once: it can write there at any time.
+Claim read_claim(const ProcessSlot& slot, uint32_t index) {
+  char allocator[kAllocatorPathBytes];
+  std::copy_n(slot.allocator_path, kAllocatorPathBytes, allocator);
+  allocator[kAllocatorPathBytes - 1] = 0;
+  return {index,    slot.flags, slot.pid, slot.serial, slot.parent_serial, slot.initial_break,
+          allocator};
 }
 
 }  // namespace
@@ -24,16 +26,16 @@ void ProcessTable::adopt_claims() {
   const uint32_t claims = session_.header().claims.load(std::memory_order_acquire);
   if (claims == seen_claims_) return;
   seen_claims_ = claims;
-  std::vector<uint32_t> slots;
+  std::vector<Claim> found;
   for (uint32_t slot = 0; slot < kProcessSlots; ++slot) {
     if (session_.process(slot).state.load(std::memory_order_acquire) == SlotState::kRunning &&
         !processes_.contains(slot)) {
-      slots.push_back(slot);
+      found.push_back(read_claim(session_.process(slot), slot));
     }
   }
   // As they came, which is not by slot: of two images of one pid the later one lives.
-  std::ranges::sort(slots, {}, [this](uint32_t slot) { return session_.process(slot).serial; });
-  for (const uint32_t slot : slots) adopt_process(slot);
+  std::ranges::sort(found, {}, &Claim::serial);
+  for (const Claim& claim : found) adopt_process(claim);
   adopt_rings();
 }
 
@@ -58,62 +60,59 @@ RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
 }
 
 // A forked process is what its parent was: /proc may already show what it executed since.
-ProcessIdentity ProcessTable::identify(const ProcessSlot& slot) {
+ProcessIdentity ProcessTable::identify(const Claim& claim) {
   ProcessIdentity identity;
-  if (const RecordedProcess* parent = find_serial(slot.parent_serial)) {
+  if (const RecordedProcess* parent = find_serial(claim.parent_serial)) {
     identity = parent->traits().identity;
     identity.parent_pid = identity.pid;
-  } else if (auto seen = doorman_.take_identity(slot.pid);
-             seen && (slot.flags & kSlotForked) == 0) {
+  } else if (auto seen = doorman_.take_identity(claim.pid);
+             seen && (claim.flags & kSlotForked) == 0) {
     identity = std::move(*seen);
   } else {
-    identity = identify_process(slot.pid);
+    identity = identify_process(claim.pid);
   }
-  identity.pid = slot.pid;
+  identity.pid = claim.pid;
   return identity;
 }
 
-void ProcessTable::adopt_process(uint32_t index) {
-  const ProcessSlot& slot = session_.process(index);
-  const bool forked = (slot.flags & kSlotForked) != 0;
-  const bool foreign = (slot.flags & kSlotForeignPids) != 0;
+void ProcessTable::adopt_process(const Claim& claim) {
+  const bool forked = (claim.flags & kSlotForked) != 0;
+  const bool foreign = (claim.flags & kSlotForeignPids) != 0;
   if (!forked) {
     const auto replaced = std::ranges::find_if(
-        processes_, [&slot](const auto& entry) { return entry.second->is(slot.pid); });
+        processes_, [&claim](const auto& entry) { return entry.second->is(claim.pid); });
     if (replaced != processes_.end()) end(replaced->first, schema::EndReason::kReplaced, 0);
   }
   RecordedProcess::Traits traits;
-  traits.identity = identify(slot);
+  traits.identity = identify(claim);
   traits.tape_path = names_.next(traits.identity);
-  traits.serial = slot.serial;
+  traits.serial = claim.serial;
   traits.pid_is_ours = !foreign || !forked;
   traits.tids_are_ours = !foreign;
   traits.manifest_index = manifest_.size();
-  const std::string allocator = allocator_of(slot);
-  traits.is_glibc = schema::is_glibc(allocator);
-  auto writer = create_tape(traits.tape_path, slot, traits.identity, allocator);
+  traits.is_glibc = schema::is_glibc(claim.allocator);
+  auto writer = create_tape(traits.tape_path, claim, traits.identity);
   if (writer == nullptr) return;
   auto recorder =
-      std::make_unique<ProcessRecorder>(session_, index, std::move(writer), monotonic_ns());
+      std::make_unique<ProcessRecorder>(session_, claim.slot, std::move(writer), monotonic_ns());
   manifest_.emplace_back();
-  processes_.emplace(index,
+  processes_.emplace(claim.slot,
                      std::make_unique<RecordedProcess>(std::move(recorder), std::move(traits)));
 }
 
 std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string& path,
-                                                              const ProcessSlot& slot,
-                                                              const ProcessIdentity& identity,
-                                                              const std::string& allocator) {
+                                                              const Claim& claim,
+                                                              const ProcessIdentity& identity) {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + schema::kVersion;
   header.command_line = identity.command_line;
   header.executable = identity.executable;
-  header.allocator = allocator;
+  header.allocator = claim.allocator;
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
   header.start_unix_ns = clock_ns(CLOCK_REALTIME);
-  header.initial_break = slot.initial_break;
+  header.initial_break = claim.initial_break;
   header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                         : schema::StampClock::kCounter;
   auto writer = schema::TapeWriter::create(path, header);

@@ -15,6 +15,17 @@
 
 namespace heaptape::recorder {
 
+// What a process that claimed a slot says of itself there. The fields are those of ProcessSlot.
+struct Claim {
+  uint32_t slot;
+  uint32_t flags;
+  uint32_t pid;
+  uint64_t serial;
+  uint64_t parent_serial;
+  uint64_t initial_break;
+  std::string allocator;
+};
+
 // One thread: the collector's.
 class ProcessTable {
  public:
@@ -46,12 +57,11 @@ class ProcessTable {
  private:
   static constexpr uint32_t kNobody = kProcessSlots;
 
-  void adopt_process(uint32_t slot);
+  void adopt_process(const Claim& claim);
   void adopt_rings();
-  ProcessIdentity identify(const ProcessSlot& slot);
-  std::unique_ptr<schema::TapeWriter> create_tape(const std::string& path, const ProcessSlot& slot,
-                                                  const ProcessIdentity& identity,
-                                                  const std::string& allocator);
+  ProcessIdentity identify(const Claim& claim);
+  std::unique_ptr<schema::TapeWriter> create_tape(const std::string& path, const Claim& claim,
+                                                  const ProcessIdentity& identity);
   RecordedProcess* find_serial(uint64_t serial);
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
 

@@ -20,6 +20,7 @@ constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc he
 // needs some milliseconds to find those of the dead, and more to finish hundreds of tapes.
 constexpr int kNaps = 1000;
 constexpr long kNapNs = 2'000'000;
+constexpr int kYields = 1000;
 
 void nap() {
   const timespec pause{0, kNapNs};
@@ -146,14 +147,20 @@ bool attach_forked_child() {
 }
 
 // True when this process has a slot. In a forked child, whichever thread comes first gets one; the
-// others wait for the few instructions that this takes.
+// others wait as long as that takes: some instructions, or, where all slots are taken, its naps.
 bool ensure_own_slot() {
   Attachment expected = Attachment::kNone;
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
     if (!attach_forked_child()) detach_process();
     fork_detector->attachment.store(Attachment::kDone);
   }
-  while (!has_own_slot()) raw_syscall(SYS_sched_yield);
+  for (int i = 0; !has_own_slot(); ++i) {
+    if (i < kYields) {
+      raw_syscall(SYS_sched_yield);
+    } else {
+      nap();
+    }
+  }
   return process.recording.load();
 }
 

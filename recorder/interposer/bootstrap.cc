@@ -43,6 +43,7 @@ bool resolve() {
   HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIND)
 #undef HEAPTAPE_FIND
   find_operators();
+  dlerror();  // the program shall not find a message that it did not cause
   attach_process(reinterpret_cast<const void*>(found.malloc));
   real_malloc = found;
   stage.store(Stage::kResolved);
@@ -113,6 +114,7 @@ void* find_late_operator(const char* name) {
       dlclose(handle);
       if (found != nullptr) return found;
     }
+    dlerror();  // as in resolve()
   }
   return nullptr;
 }
@@ -171,10 +173,7 @@ constexpr DeleteSizedNothrow kLateDeleteSizedNothrow = late_delete_sized_nothrow
 // Part of resolve(), which comes before any code of the program: a C++ program's first allocation
 // is made by libstdc++ itself.
 void find_operators() {
-  if (dlsym(RTLD_NEXT, "_Znwm") == nullptr) {
-    dlerror();  // a program without C++ shall not find a message that it did not cause
-    return;
-  }
+  if (dlsym(RTLD_NEXT, "_Znwm") == nullptr) return;
 #define HEAPTAPE_FIND(symbol, op, shape) find_next(real_operators.symbol, #symbol);
   HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIND)
   HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_FIND)

@@ -17,7 +17,7 @@ class BadAllocator : public testing::Test {
     tests::Random random(3);
     tests::write_tape(dir_.file("t"), tests::plausible_events(random, 1000));
   }
-  tests::Outcome replay(const std::vector<std::string>& specs) {
+  tests::Ended replay(const std::vector<std::string>& specs) {
     std::vector<std::string> words = {"heaptape", "replay", dir_.file("t")};
     for (const std::string& spec : specs) words.insert(words.end(), {"-a", spec});
     return tests::run(words);
@@ -48,7 +48,7 @@ TEST_F(BadAllocator, SpecThatMakesNoSenseIsRefused) {
 TEST_F(BadAllocator, LabelTwiceIsRefused) {
   expect_refusal(replay({"glibc", "glibc X=1"}), "two allocators are called 'glibc'");
   expect_refusal(replay({"a=glibc", "a=jemalloc"}), "two allocators are called 'a'");
-  EXPECT_EQ(replay({"a=glibc", "b=glibc"}).exit_code, 0);
+  EXPECT_EQ(replay({"a=glibc", "b=glibc"}).status, 0);
 }
 
 TEST_F(BadAllocator, LibraryThatIsNotThereIsRefused) {

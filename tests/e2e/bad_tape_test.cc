@@ -103,7 +103,7 @@ TEST_F(BadTape, CutShortIsShownAsFarAsItGoesByTheOthers) {
   write(bytes_.substr(0, bytes_.size() - 40));
   for (const char* command : {"info", "dump"}) {
     const auto outcome = tests::run({"heaptape", command, path_});
-    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_EQ(outcome.status, 2);
     EXPECT_NE(outcome.out, "");
     EXPECT_NE(outcome.err.find("is damaged at byte"), std::string::npos) << outcome.err;
   }
@@ -115,7 +115,7 @@ TEST_F(BadTape, DamagedMakesVerifyEndWithOne) {
   for (const std::string& bytes : {damaged, bytes_.substr(0, bytes_.size() - 40)}) {
     write(bytes);
     const auto outcome = tests::run({"heaptape", "verify", path_});
-    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.status, 1);
     EXPECT_NE(outcome.out.find("damage     at byte"), std::string::npos) << outcome.out;
     EXPECT_NE(outcome.out.find("NOT SOUND"), std::string::npos) << outcome.out;
   }

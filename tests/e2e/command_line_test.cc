@@ -1,4 +1,5 @@
 // The command line as such: help, versions, words that make no sense, odd surroundings.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -19,9 +20,9 @@ constexpr bool kSanitized = false;
 namespace heaptape {
 namespace {
 
-using tests::Command;
+using tests::CommandLine;
+using tests::Ended;
 using tests::expect_refusal;
-using tests::Outcome;
 using tests::run;
 
 // The names of all commands, as the help lists them.
@@ -39,9 +40,9 @@ std::vector<std::string> all_commands() {
   return commands;
 }
 
-class CommandLine : public testing::Test {
+class CommandLineTest : public testing::Test {
  protected:
-  CommandLine() {
+  CommandLineTest() {
     tests::Random random(3);
     tests::write_tape(tape_, tests::plausible_events(random, 1000));
   }
@@ -50,35 +51,35 @@ class CommandLine : public testing::Test {
   std::string tape_ = dir_.file("t.tape");
 };
 
-TEST_F(CommandLine, WithoutWordsIsRefused) {
+TEST_F(CommandLineTest, WithoutWordsIsRefused) {
   expect_refusal(run({"heaptape"}), "a command is missing");
 }
 
-TEST_F(CommandLine, SaysItsVersion) {
-  const Outcome outcome = run({"heaptape", "--version"});
-  EXPECT_EQ(outcome.exit_code, 0);
+TEST_F(CommandLineTest, SaysItsVersion) {
+  const Ended outcome = run({"heaptape", "--version"});
+  EXPECT_EQ(outcome.status, 0);
   EXPECT_TRUE(outcome.out.starts_with("heaptape ")) << outcome.out;
 }
 
-TEST_F(CommandLine, HasHelpWithAnExampleForEveryCommand) {
+TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
   const auto commands = all_commands();
   ASSERT_GE(commands.size(), 9u);
   for (const std::string& command : commands) {
-    const Outcome outcome = run({"heaptape", command, "--help"});
-    EXPECT_EQ(outcome.exit_code, 0) << command;
+    const Ended outcome = run({"heaptape", command, "--help"});
+    EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_NE(outcome.out.find("Example: heaptape " + command), std::string::npos) << outcome.out;
     EXPECT_EQ(outcome.err, "") << command;
   }
 }
 
-TEST_F(CommandLine, RefusesWhatItDoesNotKnow) {
+TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
   expect_refusal(run({"heaptape", "rewind"}), "rewind");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}), "--fast");
   expect_refusal(run({"heaptape", "stats", tape_, "--xml"}), "--xml");
   expect_refusal(run({"heaptape", "info", tape_, "and more"}), "and more");
 }
 
-TEST_F(CommandLine, RefusesCommandsWithoutATape) {
+TEST_F(CommandLineTest, RefusesCommandsWithoutATape) {
   for (const char* command : {"info", "verify", "stats", "dump", "recover", "replay"}) {
     expect_refusal(run({"heaptape", command}), "tape");
   }
@@ -86,7 +87,7 @@ TEST_F(CommandLine, RefusesCommandsWithoutATape) {
   expect_refusal(run({"heaptape", "recover", tape_}), "output");
 }
 
-TEST_F(CommandLine, RefusesNumbersThatAreNone) {
+TEST_F(CommandLineTest, RefusesNumbersThatAreNone) {
   for (const char* samples : {"0", "-1", "many", "1000001", "1e3", ""}) {
     expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", samples}),
                    "--samples");
@@ -97,58 +98,59 @@ TEST_F(CommandLine, RefusesNumbersThatAreNone) {
   expect_refusal(run({"heaptape", "dump", tape_, "--from", "-5"}), "--from");
 }
 
-TEST_F(CommandLine, RefusesChoicesThatThereAreNot) {
+TEST_F(CommandLineTest, RefusesChoicesThatThereAreNot) {
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--touch", "some"}), "--touch");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--threads", "magic"}),
                  "--threads");
   expect_refusal(run({"heaptape", "dump", tape_, "--format", "xml"}), "--format");
 }
 
-TEST_F(CommandLine, TakesOptionsBeforeTheTape) {
-  EXPECT_EQ(run({"heaptape", "replay", "-a", "noop", tape_}).exit_code, 0);
-  EXPECT_EQ(run({"heaptape", "replay", "--samples", "1", "-a", "noop", tape_}).exit_code, 0);
+TEST_F(CommandLineTest, TakesOptionsBeforeTheTape) {
+  EXPECT_EQ(run({"heaptape", "replay", "-a", "noop", tape_}).status, 0);
+  EXPECT_EQ(run({"heaptape", "replay", "--samples", "1", "-a", "noop", tape_}).status, 0);
 }
 
-TEST_F(CommandLine, ShowsNoProgressInAPipe) {
+TEST_F(CommandLineTest, ShowsNoProgressInAPipe) {
   EXPECT_EQ(run({"heaptape", "replay", tape_, "-a", "glibc"}).err, "");
   EXPECT_EQ(run({"heaptape", "verify", tape_}).err, "");
 }
 
-TEST_F(CommandLine, SaysWhenItsOutputIsNotTaken) {
+TEST_F(CommandLineTest, SaysWhenItsOutputIsNotTaken) {
   std::vector<std::vector<std::string>> commands = {
       {"heaptape", "info", tape_},  {"heaptape", "verify", tape_},
       {"heaptape", "stats", tape_}, {"heaptape", "stats", tape_, "--json"},
       {"heaptape", "dump", tape_},  {"heaptape", "recover", tape_, "-o", dir_.file("r")},
       {"heaptape", "allocators"},   {"heaptape", "replay", tape_, "-a", "noop"}};
+  const auto write_to_full_disk = [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); };
   for (const auto& words : commands) {
     SCOPED_TRACE(words[1]);
-    expect_refusal(run(Command{words, {}, "/dev/full", nullptr}), "cannot write");
+    expect_refusal(run(CommandLine{.words = words, .before_exec = write_to_full_disk}),
+                   "cannot write");
   }
 }
 
 // A file opened in the place of standard error would get its messages.
-TEST_F(CommandLine, WritesNothingOfItsOwnIntoFilesWhenStandardStreamsAreClosed) {
+TEST_F(CommandLineTest, WritesNothingOfItsOwnIntoFilesWhenStandardStreamsAreClosed) {
   const auto close_all = [] {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(fd);
   };
   const std::string report = dir_.file("r.json");
   const std::vector<std::string> words = {
       "heaptape", "replay", tape_, "-a", "glibc", "-o", report, "--csv", dir_.file("r.csv")};
-  run(Command{words, {}, "", close_all});
+  run(CommandLine{.words = words, .before_exec = close_all});
   EXPECT_TRUE(schema::read_figures(report).ok());
   EXPECT_TRUE(tests::read_bytes(dir_.file("r.csv")).starts_with("run,at,"));
 }
 
-TEST_F(CommandLine, NoticesADeadAllocatorThoughChildrenAreIgnored) {
+TEST_F(CommandLineTest, NoticesADeadAllocatorThoughChildrenAreIgnored) {
   const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
-  const Outcome outcome = run(Command{{"heaptape", "replay", tape_, "-a", aborting}, {}, "", [] {
-                                        std::signal(SIGCHLD, SIG_IGN);
-                                      }});
+  const Ended outcome = run(CommandLine{.words = {"heaptape", "replay", tape_, "-a", aborting},
+                                        .before_exec = [] { std::signal(SIGCHLD, SIG_IGN); }});
   expect_refusal(outcome, "the replay on 'lib:");
 }
 
 // Blocks that are far apart: each takes a new leaf of every map of the address space.
-TEST_F(CommandLine, SaysWhenMemoryRunsOut) {
+TEST_F(CommandLineTest, SaysWhenMemoryRunsOut) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
   std::vector<schema::Event> events;
   for (uint64_t i = 1; i < 500; ++i) events.push_back(tests::malloc_event(8, i << 27));
@@ -159,7 +161,7 @@ TEST_F(CommandLine, SaysWhenMemoryRunsOut) {
   };
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"heaptape", "replay", tape_, "-a", "recorded"}, {"heaptape", "stats", tape_}}) {
-    expect_refusal(run(Command{words, {}, "", limit}), "not enough memory");
+    expect_refusal(run(CommandLine{.words = words, .before_exec = limit}), "not enough memory");
   }
 }
 

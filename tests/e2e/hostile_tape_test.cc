@@ -144,7 +144,7 @@ TEST(Memory, OfAReplayGrowsWithBlocksAndNotWithEvents) {
     write_long_tape(dir.file("t"), events);
     const auto outcome = tests::run(
         {"heaptape", "replay", dir.file("t"), "-a", "recorded", "-a", "model:runs", "-a", "glibc"});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
     peaks.push_back(outcome.peak_resident_bytes);
   }
   EXPECT_LT(peaks[1], peaks[0] + (4 << 20));

@@ -16,10 +16,6 @@ using schema::Event;
 using schema::Op;
 using schema::OpKind;
 
-std::string target_path(const std::string& name) {
-  return std::string(HEAPTAPE_TARGETS) + "/" + name;
-}
-
 bool is_root() {
   return geteuid() == 0;
 }

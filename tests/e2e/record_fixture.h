@@ -10,7 +10,7 @@
 #include "schema/event.h"
 #include "schema/manifest.h"
 #include "schema/tape_info.h"
-#include "tests/support/command.h"
+#include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::tests {
@@ -24,9 +24,6 @@ inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
-
-// The path of a program of tests/e2e/targets.
-std::string target_path(const std::string& name);
 
 // What a tape holds.
 struct Tape {

@@ -139,7 +139,7 @@ TEST_F(ReplayOnAllocators, FollowsAStormOfMappings) {
 TEST(WorkerProgram, NeedsLibcAlone) {
   const std::string worker = tests::heaptape_path() + "/../../lib/heaptape/heaptape-worker";
   const auto outcome = tests::run({"sh", "-c", "readelf -d \"$(realpath -m " + worker + ")\""});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
   size_t needed = 0;
   for (size_t at = 0; (at = outcome.out.find("(NEEDED)", at)) != std::string::npos; ++at) ++needed;
   EXPECT_EQ(needed, 1u) << outcome.out;

@@ -44,7 +44,7 @@ TEST_F(Oracle, AgreesWithTheReport) {
 
 TEST_F(Oracle, AgreesWithTheStatistics) {
   const auto outcome = tests::run({"heaptape", "stats", tape_, "--json"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   const std::map<std::string, std::string> names = {
       {"events", "calls"},        {"liveCount", "liveCount"},
       {"liveBytes", "liveBytes"}, {"cumulativeBytesUpper", "upper"},
@@ -57,7 +57,7 @@ TEST_F(Oracle, AgreesWithTheStatistics) {
 
 TEST_F(Oracle, AgreesWithTheTableOfStatistics) {
   const auto outcome = tests::run({"heaptape", "stats", tape_});
-  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.status, 0);
   std::string digits = std::to_string(counted_["calls"]);
   digits.insert(digits.size() - 3, ",");
   EXPECT_NE(outcome.out.find("events" + std::string(39 - digits.size(), ' ') + digits + "\n"),

@@ -13,8 +13,8 @@ namespace heaptape {
 namespace {
 
 using tests::count_of;
+using tests::Ended;
 using tests::expect_refusal;
-using tests::Outcome;
 using tests::run;
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -32,7 +32,7 @@ class ReplayOutput : public testing::Test {
   }
 
   void write(const std::vector<schema::Event>& events) { tests::write_tape(tape_, events); }
-  Outcome replay(std::vector<std::string> options) {
+  Ended replay(std::vector<std::string> options) {
     std::vector<std::string> words = {"heaptape", "replay", tape_};
     words.insert(words.end(), options.begin(), options.end());
     return run(words);
@@ -100,7 +100,7 @@ TEST_F(ReplayOutput, HasTheKeysThatAreDocumented) {
 }
 
 TEST_F(ReplayOutput, AccountsForEveryEventInReportAndTable) {
-  const Outcome outcome = replay({"-a", "glibc", "-a", "model:runs", "-o", report_});
+  const Ended outcome = replay({"-a", "glibc", "-a", "model:runs", "-o", report_});
   const auto report = schema::read_figures(report_);
   ASSERT_TRUE(report.ok());
   for (const auto& run : report->runs) {
@@ -144,9 +144,9 @@ TEST_F(ReplayOutput, StopsWhereItIsTold) {
 
 TEST_F(ReplayOutput, OfATapeWithoutEventsIsWhole) {
   write({});
-  const Outcome outcome =
+  const Ended outcome =
       replay({"-a", "recorded", "-a", "glibc", "-a", "model:runs", "-o", report_, "--csv", csv_});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(schema::read_figures(report_)->runs.size(), 3u);
   EXPECT_EQ(lines_of(tests::read_bytes(csv_)).size(), 4u);
 }
@@ -174,8 +174,8 @@ TEST_F(ReplayOutput, OfTwoReplaysOfOneTapeDoesNotDiffer) {
                              "peak.holes.count", "resizes.moved", "fidelity.sameOffsetShare"}) {
     words.insert(words.end(), {"--fail-if", std::string(metric) + "!=+0"});
   }
-  const Outcome outcome = run(words);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const Ended outcome = run(words);
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   EXPECT_NE(outcome.out.find("PASS: 12 gate checks passed, 2 runs compared"), std::string::npos)
       << outcome.out;
 }
@@ -220,8 +220,8 @@ TEST_F(ReplayOutput, ThatADiskDoesNotTakeIsAnError) {
 // As /dev/stdout is. The link must be one of the test's own: to replace that one would harm others.
 TEST_F(ReplayOutput, GoesToStandardOutputWhereAskedBeforeTheTable) {
   std::filesystem::create_symlink("/proc/self/fd/1", csv_);
-  const Outcome outcome = replay({"-a", "noop", "--csv", csv_});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Ended outcome = replay({"-a", "noop", "--csv", csv_});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(outcome.out.starts_with("run,at,")) << outcome.out.substr(0, 100);
   EXPECT_NE(outcome.out.find("events: "), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_symlink(csv_));

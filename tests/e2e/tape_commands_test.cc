@@ -15,8 +15,8 @@ namespace heaptape {
 namespace {
 
 using schema::Event;
+using tests::Ended;
 using tests::expect_refusal;
-using tests::Outcome;
 using tests::run;
 
 constexpr size_t kChunk = 1000;
@@ -50,7 +50,7 @@ class TapeCommands : public testing::Test {
     bytes[chunks[1 + number].offset + 60] ^= 2;
     tests::write_bytes(tape_, bytes);
   }
-  Outcome recover(const std::string& from) {
+  Ended recover(const std::string& from) {
     return run({"heaptape", "recover", from, "-o", dir_.file("out.tape")});
   }
   std::vector<Event> recovered() {
@@ -77,8 +77,8 @@ class TapeCommands : public testing::Test {
 
 TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
   write();
-  const Outcome outcome = run({"heaptape", "info", tape_});
-  EXPECT_EQ(outcome.exit_code, 0);
+  const Ended outcome = run({"heaptape", "info", tape_});
+  EXPECT_EQ(outcome.status, 0);
   EXPECT_NE(outcome.out.find("command    ./program --flag 'a b'"), std::string::npos);
   EXPECT_NE(outcome.out.find("events     5,000 = "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("losses     none"), std::string::npos);
@@ -86,8 +86,8 @@ TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
 
 TEST_F(TapeCommands, VerifyPassesAWholeTape) {
   write();
-  const Outcome outcome = run({"heaptape", "verify", tape_});
-  EXPECT_EQ(outcome.exit_code, 0);
+  const Ended outcome = run({"heaptape", "verify", tape_});
+  EXPECT_EQ(outcome.status, 0);
   EXPECT_NE(outcome.out.find("5,000 events can be read; no damage, no losses"), std::string::npos);
 }
 
@@ -95,8 +95,8 @@ TEST_F(TapeCommands, VerifyReportsWhatTheRecorderLost) {
   schema::TapeSummary summary;
   summary.losses.lost_events = 7;
   tests::write_tape(tape_, events_, summary);
-  const Outcome outcome = run({"heaptape", "verify", tape_});
-  EXPECT_EQ(outcome.exit_code, 1);
+  const Ended outcome = run({"heaptape", "verify", tape_});
+  EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.out.find("7 calls not recorded"), std::string::npos) << outcome.out;
 }
 
@@ -118,16 +118,16 @@ TEST_F(TapeCommands, DumpWritesTheEventsAskedFor) {
 TEST_F(TapeCommands, DumpGoesOnBehindDamage) {
   write();
   damage(1);
-  const Outcome outcome = run({"heaptape", "dump", tape_, "--from", "1500"});
-  EXPECT_EQ(outcome.exit_code, 2);
+  const Ended outcome = run({"heaptape", "dump", tape_, "--from", "1500"});
+  EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, text(2001, 5000, schema::TextFormat::kText));
 }
 
 TEST_F(TapeCommands, RecoverKeepsAllButADamagedChunk) {
   write();
   damage(2);
-  const Outcome outcome = recover(tape_);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Ended outcome = recover(tape_);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("4,000 events recovered, 1 damaged stretches"), std::string::npos);
   EXPECT_TRUE(recovered() == events_without(2 * kChunk, 3 * kChunk));
 }
@@ -140,8 +140,8 @@ TEST_F(TapeCommands, RecoverCountsWhatIsLost) {
   EXPECT_EQ(summary->losses.lost_events, kChunk);
   EXPECT_EQ(summary->losses.lost_ranges, 1u);
   EXPECT_EQ(summary->end_reason, schema::EndReason::kRecovered);
-  const Outcome verified = run({"heaptape", "verify", dir_.file("out.tape")});
-  EXPECT_EQ(verified.exit_code, 1);
+  const Ended verified = run({"heaptape", "verify", dir_.file("out.tape")});
+  EXPECT_EQ(verified.status, 1);
   EXPECT_EQ(verified.out.find("damage "), std::string::npos) << verified.out;
 }
 
@@ -149,21 +149,21 @@ TEST_F(TapeCommands, RecoverKeepsTheChunksBeforeATornEnd) {
   write();
   const auto chunks = schema::TapeReader::open(tape_)->chunks();
   tests::write_bytes(tape_, tests::read_bytes(tape_).substr(0, chunks[5].offset + 50));
-  EXPECT_EQ(recover(tape_).exit_code, 0);
+  EXPECT_EQ(recover(tape_).status, 0);
   EXPECT_TRUE(recovered() == events_without(4 * kChunk, 5 * kChunk));
 }
 
 TEST_F(TapeCommands, RecoverFinishesWhatAKilledRecorderLeft) {
   write(false);
   ASSERT_TRUE(std::filesystem::exists(tape_ + ".partial"));
-  EXPECT_EQ(recover(tape_ + ".partial").exit_code, 0);
+  EXPECT_EQ(recover(tape_ + ".partial").status, 0);
   EXPECT_TRUE(recovered() == events_);
-  EXPECT_EQ(run({"heaptape", "replay", dir_.file("out.tape"), "-a", "noop"}).exit_code, 0);
+  EXPECT_EQ(run({"heaptape", "replay", dir_.file("out.tape"), "-a", "noop"}).status, 0);
 }
 
 TEST_F(TapeCommands, RecoverTakesThePlaceThatTheRecordingWasToHave) {
   write(false);
-  EXPECT_EQ(run({"heaptape", "recover", tape_ + ".partial", "-o", tape_}).exit_code, 0);
+  EXPECT_EQ(run({"heaptape", "recover", tape_ + ".partial", "-o", tape_}).status, 0);
   auto reader = schema::TapeReader::open(tape_);
   EXPECT_TRUE(tests::read_events(*reader) == events_);
 }
@@ -211,8 +211,8 @@ TEST_F(TapeCommands, StatsCountsCallsByEntryPoint) {
 }
 
 TEST_F(TapeCommands, AllocatorsListsAllAndSaysWhichAreThere) {
-  const Outcome outcome = run({"heaptape", "allocators"});
-  EXPECT_EQ(outcome.exit_code, 0);
+  const Ended outcome = run({"heaptape", "allocators"});
+  EXPECT_EQ(outcome.status, 0);
   for (const char* name : {"recorded", "noop", "glibc", "jemalloc", "mimalloc", "tcmalloc",
                            "lib:PATH", "model:runs"}) {
     EXPECT_NE(("\n" + outcome.out).find("\n" + std::string(name) + " "), std::string::npos) << name;

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -134,7 +135,9 @@ Ended Command::wait() {
   ended.timed_out = !wait_for_end(time_left_ms_);
   if (ended.timed_out) kill(-pid_, SIGKILL);
   int status = 0;
-  waitpid(pid_, &status, 0);
+  rusage usage{};
+  wait4(pid_, &status, 0, &usage);
+  ended.peak_resident_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
   ended.out = output();

@@ -1,6 +1,7 @@
 // Runs programs for end-to-end tests, each with a time limit, so that a test can fail but not hang.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -15,10 +16,10 @@ struct Ended {
   bool timed_out = false;  // killed by us
   std::string out;
   std::string err;
+  uint64_t peak_resident_bytes = 0;
 
   // For messages of failed expectations.
   std::string describe() const;
-  bool operator==(const Ended&) const = default;
 };
 
 struct CommandLine {

@@ -20,10 +20,11 @@ uint64_t events_of(const std::string& path) {
 
 std::string record(const TempDir& dir, const std::vector<std::string>& words,
                    const std::vector<std::string>& environment, std::string* output) {
-  Command command{{"heaptape", "record", "-o", dir.file("r.tape"), "--"}, environment, "", nullptr};
+  CommandLine command{.words = {"heaptape", "record", "-o", dir.file("r.tape"), "--"},
+                      .environment = environment};
   command.words.insert(command.words.end(), words.begin(), words.end());
-  const Outcome outcome = run(command);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Ended outcome = run(command);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   if (output != nullptr) *output = outcome.out;
   std::string largest;
   uint64_t most_events = 0;
@@ -45,8 +46,8 @@ schema::ReportFigures replay_report(const TempDir& dir, const std::string& tape,
   std::vector<std::string> words = {"heaptape", "replay", tape, "-o", path};
   for (const std::string& spec : specs) words.insert(words.end(), {"-a", spec});
   words.insert(words.end(), options.begin(), options.end());
-  const Outcome outcome = run(words);
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Ended outcome = run(words);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
   auto report = schema::read_figures(path);
   EXPECT_TRUE(report.ok()) << report.error().message;
   return report.ok() ? std::move(*report) : schema::ReportFigures();
