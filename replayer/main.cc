@@ -112,7 +112,7 @@ void add_tape_commands(CLI::App& app, Action& action) {
       [](const Options& o) { return replayer::run_info(o.tape, std::cout, std::cerr); });
   add("verify", "Read every byte; exit 1 if anything is damaged or was lost", "verify run.tape",
       [](const Options& o) { return replayer::run_verify(o.tape, std::cout, std::cerr); });
-  add("recover", "Write what can be read of a damaged tape to a whole one",
+  add("recover", "Save what can be read of a damaged or unfinished tape",
       "recover run.tape.partial -o run.tape",
       [](const Options& o) {
         return replayer::run_recover(o.tape, o.output, std::cout, std::cerr);

@@ -43,7 +43,6 @@ bool resolve() {
   HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIND)
 #undef HEAPTAPE_FIND
   find_operators();
-  dlerror();  // the program shall not find a message that it did not cause
   attach_process(reinterpret_cast<const void*>(found.malloc));
   real_malloc = found;
   stage.store(Stage::kResolved);
@@ -114,7 +113,6 @@ void* find_late_operator(const char* name) {
       dlclose(handle);
       if (found != nullptr) return found;
     }
-    dlerror();  // as in resolve()
   }
   return nullptr;
 }
@@ -170,10 +168,15 @@ constexpr DeleteNothrow kLateDeleteNothrow = late_delete_nothrow;
 constexpr DeleteSizedAligned kLateDeleteSizedAligned = late_delete_sized_aligned;
 constexpr DeleteSizedNothrow kLateDeleteSizedNothrow = late_delete_sized_nothrow;
 
+// Null in a program without a C++ run-time library. Weak, because a lookup that fails leaves the
+// program a message which only dlerror() clears; and that takes the lock of the locale, which who
+// calls a hook may hold (setlocale does).
+extern "C" __attribute__((weak, visibility("default"))) const char cxx_throw __asm__("__cxa_throw");
+
 // Part of resolve(), which comes before any code of the program: a C++ program's first allocation
 // is made by libstdc++ itself.
 void find_operators() {
-  if (dlsym(RTLD_NEXT, "_Znwm") == nullptr) return;
+  if (&cxx_throw == nullptr) return;
 #define HEAPTAPE_FIND(symbol, op, shape) find_next(real_operators.symbol, #symbol);
   HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIND)
   HEAPTAPE_DELETE_ENTRY_POINTS(HEAPTAPE_FIND)

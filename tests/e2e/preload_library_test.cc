@@ -28,8 +28,8 @@ const Names kEntryPoints = {
 const Names kImports = {"dlsym",
                         "dladdr",
                         "dlopen",
-                        "dlclose",
-                        "dlerror",  // the loader
+                        "dlclose",      // the loader; not dlerror, which takes the locale's lock
+                        "__cxa_throw",  // weak: is there a C++ run-time library?
                         "__errno_location",
                         "environ",
                         "__environ",

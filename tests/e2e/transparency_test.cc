@@ -82,6 +82,21 @@ TEST_F(RecordedPrograms, FindNoMessageOfTheLoaderThatIsNotTheirs) {
   EXPECT_RECORDING_CHANGES_NOTHING((CommandLine{.words = {target_path("dlerror_kept")}}));
 }
 
+// C.UTF-8 is the locale that glibc has without any package.
+TEST_F(RecordedPrograms, MayMakeTheirFirstCallInsideSetlocale) {
+  EXPECT_RECORDING_CHANGES_NOTHING((CommandLine{.words = {target_path("locale_first")},
+                                                .environment = {"LC_ALL=C.UTF-8"},
+                                                .time_limit_seconds = 10}));
+  EXPECT_EQ(read_tape().mallocs_of(101), 3u);
+}
+
+TEST_F(RecordedPrograms, AreShellsUnderALocale) {
+  EXPECT_RECORDING_CHANGES_NOTHING((CommandLine{.words = {"bash", "-c", "ls / | sort; exit 7"},
+                                                .environment = {"LC_ALL=C.UTF-8"},
+                                                .time_limit_seconds = 10}));
+  EXPECT_TRUE(all_verify());
+}
+
 TEST_F(RecordedPrograms, GccHasATapeForEachOfItsPrograms) {
   if (!in_path("g++")) GTEST_SKIP() << "needs g++";
   const std::string source = dir_.file("source.cc");
