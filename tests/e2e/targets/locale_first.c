@@ -1,4 +1,5 @@
-/* Makes its first calls to the allocator inside setlocale, which holds a lock of libc's meanwhile. */
+/* Makes its first calls to the allocator inside setlocale, which holds a lock of libc's meanwhile.
+ */
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
