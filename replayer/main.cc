@@ -160,14 +160,14 @@ void add_replay(CLI::App& app, Action& action) {
       {{"none", allocators::Touch::kNone},
        {"page", allocators::Touch::kPage},
        {"all", allocators::Touch::kAll}},
-      "what to write of each block: nothing, a byte a page, every byte (default page)");
+      "what to write of each block: every byte, nothing, or a byte a page (default page)");
   command
       ->add_option("--threads", *threads,
                    "merged: one thread makes all calls, in the order of the tape")
       ->check(CLI::IsMember({"merged"}).description(""))
       ->option_text("merged");
   command->footer(
-      "Example: heaptape replay run.tape -a recorded -a glibc -a 'nodecay=jemalloc "
+      "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
   command->callback([options, &action] {
     action = [options] { return replayer::run_replay(*options, std::cout, std::cerr); };
