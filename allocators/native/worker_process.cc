@@ -98,7 +98,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
   worker->shared_->is_noop = options.noop ? 1 : 0;
   const Status spawned = worker->spawn(options, shared_fd);
   close(shared_fd);
-  HEAPTAPE_RETURN_IF_ERROR(spawned);
+  if (!spawned.ok()) return spawned.error();
   HEAPTAPE_RETURN_IF_ERROR(worker->await());
   return worker;
 }
