@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/growth.h"
 #include "allocators/replay_op.h"
 #include "schema/event.h"
 #include "schema/result.h"
@@ -28,6 +29,7 @@ struct ReplayBatch {
   std::span<const ReplayOp> ops;
   std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
   std::span<const schema::ProcessSample> samples;  // taken during these events
+  std::span<const schema::TimeSample> times = {};  // of the recorded run, ascending
 };
 
 // A change of the writable memory an allocator holds ("committed"), in the course of op number `op`
@@ -103,6 +105,8 @@ class Backend {
   virtual std::vector<Counter> counters() = 0;
   // Empty where time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
+  // How the work of each kind of operation went with scale; empty where no work is counted.
+  virtual std::vector<GrowthCurve> growth() const { return {}; }
 };
 
 }  // namespace heaptape::allocators

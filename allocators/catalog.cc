@@ -1,12 +1,13 @@
 #include "allocators/catalog.h"
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
 
 #include "allocators/models/model_backend.h"
-#include "allocators/models/runs_model.h"
+#include "allocators/models/runs/runs_model.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 
@@ -33,18 +34,38 @@ constexpr NativeAllocator kNativeAllocators[] = {
 struct ModelFactory {
   const char* name;
   const char* description;
-  std::unique_ptr<Backend> (*make)();
+  std::unique_ptr<Backend> (*make)(const schema::Values& options);
+  std::vector<schema::Parameter> (*parameters)();
 };
 
 template <AllocatorModel Model>
-std::unique_ptr<Backend> make_model() {
-  return std::make_unique<ModelBackend<Model>>();
+constexpr ModelFactory model(const char* name, const char* description) {
+  return {name, description,
+          [](const schema::Values& options) -> std::unique_ptr<Backend> {
+            return std::make_unique<ModelBackend<Model>>(options);
+          },
+          Model::parameters};
 }
 
 constexpr ModelFactory kModels[] = {
-    {"model:runs", "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks",
-     make_model<RunsModel>},
+    model<RunsModel>("model:runs",
+                     "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
 };
+
+// The model that "model:NAME[:k=v,...]" names; null if there is none.
+const ModelFactory* find_model(std::string_view backend) {
+  const std::string_view name = backend.substr(0, backend.find(':', backend.find(':') + 1));
+  const auto found = std::ranges::find(kModels, name, &ModelFactory::name);
+  return found == std::end(kModels) ? nullptr : found;
+}
+
+Result<schema::Values> model_options(const ModelFactory& model, const std::string& backend) {
+  std::vector<std::string> sets;
+  std::istringstream stream(backend.substr(std::strlen(model.name)));
+  stream.get();  // the colon, if there are options
+  for (std::string set; std::getline(stream, set, ',');) sets.push_back(set);
+  return schema::parse_values(std::string("'") + model.name + "'", model.parameters(), sets);
+}
 
 std::string known_names() {
   std::string names;
@@ -54,6 +75,7 @@ std::string known_names() {
 
 bool is_known(const std::string& backend) {
   if (backend.starts_with(kLibraryPrefix)) return backend.size() > sizeof kLibraryPrefix - 1;
+  if (find_model(backend) != nullptr) return true;
   return std::ranges::any_of(catalog(), [&](const auto& entry) { return entry.name == backend; });
 }
 
@@ -105,7 +127,9 @@ const std::vector<CatalogEntry>& catalog() {
                       std::string(allocator.library) + ", Debian package " + allocator.package});
     }
     list.push_back({"lib:PATH", "any shared library that exports malloc"});
-    for (const ModelFactory& model : kModels) list.push_back({model.name, model.description});
+    for (const ModelFactory& model : kModels) {
+      list.push_back({model.name, model.description, model.parameters()});
+    }
     return list;
   }();
   return entries;
@@ -133,6 +157,9 @@ Result<BackendSpec> parse_spec(const std::string& text) {
     return Error{ErrorCode::kUsage,
                  "unknown allocator '" + spec.backend + "'; known are " + known_names(),
                  std::nullopt};
+  }
+  if (const ModelFactory* const model = find_model(spec.backend)) {
+    HEAPTAPE_RETURN_IF_ERROR(model_options(*model, spec.backend));
   }
   if (spec.label.empty()) spec.label = spec.backend;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
@@ -168,8 +195,9 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendSpec& spec,
           std::string("install it (Debian: apt-get install ") + allocator.package + ")", false);
     }
   }
-  for (const ModelFactory& model : kModels) {
-    if (spec.backend == model.name) return model.make();
+  if (const ModelFactory* const model = find_model(spec.backend)) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const schema::Values options, model_options(*model, spec.backend));
+    return model->make(options);
   }
   return Error{ErrorCode::kUsage, "unknown allocator '" + spec.backend + "'", std::nullopt};
 }

@@ -7,14 +7,15 @@
 
 #include "allocators/backend.h"
 #include "allocators/native/worker_protocol.h"
+#include "schema/parameters.h"
 #include "schema/tape_info.h"
 
 namespace heaptape::allocators {
 
 // SPEC of the command line: [label=]BACKEND [ENV=VALUE...], separated by blanks.
 struct BackendSpec {
-  std::string label;                     // the text of BACKEND where none is given
-  std::string backend;                   // "glibc", "lib:./libmine.so", "model:runs"
+  std::string label;    // the text of BACKEND where none is given
+  std::string backend;  // "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0"
   std::vector<std::string> environment;  // NAME=VALUE
 };
 
@@ -26,7 +27,8 @@ struct BackendContext {
 
 struct CatalogEntry {
   std::string name;
-  std::string description;  // one line
+  std::string description;                         // one line
+  std::vector<schema::Parameter> parameters = {};  // of a model
 };
 
 // In the order in which they are shown.

@@ -138,7 +138,6 @@ void add_tape_commands(CLI::App& app, Action& action) {
 
 void add_replay(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReplayCommandOptions>();
-  auto threads = std::make_shared<std::string>("merged");
   CLI::App* command = app.add_subcommand(
       "replay", "Replay a tape on allocators and report what became of the memory");
   command->add_option("tape", options->tape_path, "the tape")->required()->option_text("TAPE");
@@ -161,11 +160,6 @@ void add_replay(CLI::App& app, Action& action) {
        {"page", allocators::Touch::kPage},
        {"all", allocators::Touch::kAll}},
       "what to write of each block: every byte, nothing, or a byte a page (default page)");
-  command
-      ->add_option("--threads", *threads,
-                   "merged: one thread makes all calls, in the order of the tape")
-      ->check(CLI::IsMember({"merged"}).description(""))
-      ->option_text("merged");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");

@@ -1,105 +1,51 @@
 #include "scenarios/basic.h"
 
-#include <map>
+#include <algorithm>
+#include <vector>
+
+#include "scenarios/heap_writer.h"
 
 namespace heaptape::scenarios {
 namespace {
 
-using schema::Event;
-using schema::Op;
 using schema::TapeWriter;
 
-// Addresses that no two live blocks share: freed ones are used again, last in first out by size.
-class Addresses {
- public:
-  uint64_t take(uint64_t size) {
-    const uint64_t room = room_of(size);
-    auto& free = free_[room];
-    if (!free.empty()) {
-      const uint64_t address = free.back();
-      free.pop_back();
-      return address;
-    }
-    const uint64_t address = next_;
-    next_ += room;
-    return address;
-  }
-  void give_back(uint64_t address, uint64_t size) { free_[room_of(size)].push_back(address); }
-
- private:
-  static uint64_t room_of(uint64_t size) { return (size + 8 + 15) / 16 * 16; }
-
-  uint64_t next_ = 0x100000000000;
-  std::map<uint64_t, std::vector<uint64_t>> free_;
-};
-
-// xorshift64 (Marsaglia, "Xorshift RNGs", 2003).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed == 0 ? 1 : seed) {}
-  uint64_t next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    state_ ^= state_ << 17;
-    return state_;
-  }
-
- private:
-  uint64_t state_;
-};
-
-void put_malloc(TapeWriter& tape, uint64_t size, uint64_t address) {
-  tape.append({Op::kMalloc, 0, size, 0, address, 0});
-}
-void put_free(TapeWriter& tape, uint64_t address) {
-  tape.append({Op::kFree, 0, 0, 0, 0, address});
-}
-
 void generate_fill(const Values& values, TapeWriter& tape) {
-  Addresses addresses;
-  std::vector<uint64_t> blocks;
+  HeapWriter heap(tape);
+  std::vector<Block> blocks;
   for (uint64_t i = 0; i < values["count"]; ++i) {
-    const uint64_t address = addresses.take(values["size"]);
-    put_malloc(tape, values["size"], address);
-    if (values["free"] != 0) blocks.push_back(address);
+    const Block block = heap.malloc(values["size"]);
+    if (values["free"] != 0) blocks.push_back(block);
   }
-  for (const uint64_t address : blocks) put_free(tape, address);
+  for (Block& block : blocks) heap.free(block);
 }
 
 void generate_random_slots(const Values& values, TapeWriter& tape) {
-  Addresses addresses;
+  HeapWriter heap(tape);
   Random random(values["seed"]);
-  std::vector<std::pair<uint64_t, uint64_t>> slots(std::max<uint64_t>(values["slots"], 1));
-  const uint64_t span = std::max(values["max"], values["min"]) - values["min"] + 1;
-  for (uint64_t i = 0; i < values["events"]; ++i) {
+  std::vector<Block> slots(std::max<uint64_t>(values["slots"], 1));
+  const uint64_t events = values["events"];
+  const uint64_t least = values["min"];
+  const uint64_t span = std::max(values["max"], least) - least + 1;
+  for (uint64_t i = 0; i < events; ++i) {
     const uint64_t draw = random.next();
-    auto& [address, size] = slots[draw % slots.size()];
-    if (address != 0) {
-      put_free(tape, address);
-      addresses.give_back(address, size);
-      address = 0;
-      continue;
+    Block& block = slots[draw % slots.size()];
+    if (block.address != 0) {
+      heap.free(block);
+    } else {
+      block = heap.malloc(least + (draw >> 20) % span);
     }
-    size = values["min"] + (draw >> 20) % span;
-    address = addresses.take(size);
-    put_malloc(tape, size, address);
   }
 }
 
 void generate_resize(const Values& values, TapeWriter& tape) {
-  Addresses addresses;
-  uint64_t size = values["from"];
-  uint64_t address = addresses.take(size);
-  put_malloc(tape, size, address);
-  while (size < values["to"]) {
-    const uint64_t next_size = std::min(size + std::max<uint64_t>(values["step"], 1), values["to"]);
-    const uint64_t next = addresses.take(next_size);
-    tape.append({Op::kRealloc, 0, next_size, 0, next, address});
-    addresses.give_back(address, size);
-    address = next;
-    size = next_size;
+  HeapWriter heap(tape);
+  const uint64_t last = values["to"];
+  Block block = heap.malloc(values["from"]);
+  while (block.size < last) {
+    heap.realloc(block, std::min(block.size + std::max<uint64_t>(values["step"], 1), last));
   }
-  put_free(tape, address);
+  heap.free(block);
 }
 
 }  // namespace

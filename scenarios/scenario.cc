@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <ostream>
 
 #include "scenarios/basic.h"
@@ -27,28 +26,6 @@ std::string names(const auto& list) {
   return text;
 }
 
-Result<Values> read_values(const Scenario& scenario, const std::vector<std::string>& sets) {
-  std::vector<std::pair<std::string, uint64_t>> values;
-  for (const Parameter& parameter : scenario.parameters) {
-    values.emplace_back(parameter.name, parameter.value);
-  }
-  for (const std::string& set : sets) {
-    const std::string name = set.substr(0, set.find('='));
-    const auto value = std::ranges::find(values, name, &std::pair<std::string, uint64_t>::first);
-    if (value == values.end()) {
-      return usage(std::string("the scenario '") + scenario.name + "' has no parameter '" + name +
-                   "'; it has " + names(scenario.parameters));
-    }
-    const char* begin = set.data() + std::min(name.size() + 1, set.size());
-    const char* end = set.data() + set.size();
-    const auto parsed = std::from_chars(begin, end, value->second);
-    if (begin == end || parsed.ec != std::errc() || parsed.ptr != end) {
-      return usage("'" + set + "' is not of the form " + name + "=NUMBER");
-    }
-  }
-  return Values(std::move(values));
-}
-
 schema::TapeHeader header_of(const ScenarioOptions& options) {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + schema::kVersion;
@@ -67,7 +44,10 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
     return usage("there is no scenario '" + options.name + "'; there are " + names(scenarios()));
   }
   if (options.output.empty()) return usage("give the tape to write with -o TAPE");
-  HEAPTAPE_ASSIGN_OR_RETURN(const Values values, read_values(*scenario, options.sets));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const Values values,
+      schema::parse_values(std::string("the scenario '") + scenario->name + "'",
+                           scenario->parameters, options.sets));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto tape,
                             schema::TapeWriter::create(options.output, header_of(options)));
   scenario->generate(values, *tape);
@@ -78,19 +58,13 @@ void list(std::ostream& out) {
   for (const Scenario& scenario : scenarios()) {
     out << scenario.name << ": " << scenario.description << "\n";
     for (const Parameter& parameter : scenario.parameters) {
-      out << "    " << parameter.name << "=" << parameter.value << "  " << parameter.description
-          << "\n";
+      out << "    " << parameter.name << "=" << parameter.default_text() << "  "
+          << parameter.description << "\n";
     }
   }
 }
 
 }  // namespace
-
-uint64_t Values::operator[](const std::string& name) const {
-  const auto value = std::ranges::find(values_, name, &std::pair<std::string, uint64_t>::first);
-  HEAPTAPE_CHECK(value != values_.end());
-  return value->second;
-}
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),

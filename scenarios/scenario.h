@@ -4,31 +4,15 @@
 #include <cstdint>
 #include <iosfwd>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "schema/result.h"
+#include "schema/parameters.h"
 #include "schema/tape_writer.h"
 
 namespace heaptape::scenarios {
 
-struct Parameter {
-  const char* name;
-  uint64_t value;  // the default
-  const char* description;
-};
-
-// Values of a scenario's parameters, all of them, in its order.
-class Values {
- public:
-  explicit Values(std::vector<std::pair<std::string, uint64_t>> values)
-      : values_(std::move(values)) {}
-  // `name` must be one of the scenario's parameters.
-  uint64_t operator[](const std::string& name) const;
-
- private:
-  std::vector<std::pair<std::string, uint64_t>> values_;
-};
+using schema::Parameter;
+using schema::Values;
 
 // A scenario streams its events: it keeps live blocks in memory and nothing else. The same values
 // give the same tape.

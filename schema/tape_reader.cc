@@ -184,7 +184,7 @@ Status TapeReader::load_index() {
     index_offset = unpack_trailer(bytes);
   }
   if (!index_offset) {
-    HEAPTAPE_RETURN_IF_ERROR(scan_chunks());
+    HEAPTAPE_RETURN_IF_ERROR(scan_chunks(file_bytes_));
     const uint64_t end = damages_.empty() ? file_bytes_ : damages_.back().offset;
     return note_damage(
         {std::min(end, file_bytes_), 0, 0, "its end is missing, so the recording was cut short"});
@@ -199,23 +199,21 @@ Status TapeReader::load_index() {
     }
   }
   HEAPTAPE_RETURN_IF_ERROR(note_damage({*index_offset, 0, 0, "its index does not read"}));
-  file_bytes_ -= kTrailerBytes;
-  HEAPTAPE_RETURN_IF_ERROR(scan_chunks());
-  file_bytes_ += kTrailerBytes;
-  return {};
+  return scan_chunks(file_bytes_ - kTrailerBytes);
 }
 
-Status TapeReader::scan_chunks() {
+// Takes in the chunks up to the byte `end`.
+Status TapeReader::scan_chunks(uint64_t end) {
   uint64_t at = kPreambleBytes;
-  while (at < file_bytes_) {
+  while (at < end) {
     const auto header = file_->chunk_header_at(at);
-    if (header && header->payload_bytes <= file_bytes_ - at - kChunkHeaderBytes) {
+    if (header && header->payload_bytes <= end - at - kChunkHeaderBytes) {
       chunks_.push_back({at, header->kind, header->event_count, header->first_event});
       at += kChunkHeaderBytes + header->payload_bytes;
       continue;
     }
-    const uint64_t next = file_->find_chunk(at + 1, file_bytes_);
-    const bool torn_tail = header.has_value() && next == file_bytes_;
+    const uint64_t next = file_->find_chunk(at + 1, end);
+    const bool torn_tail = header.has_value() && next == end;
     HEAPTAPE_RETURN_IF_ERROR(note_damage(
         {at, next - at, torn_tail ? header->event_count : 0,
          torn_tail ? "the file ends inside this chunk" : "these bytes are not a chunk"}));

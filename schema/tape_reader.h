@@ -66,7 +66,7 @@ class TapeReader {
   Status open_contents();
   Status load_header();
   Status load_index();
-  Status scan_chunks();
+  Status scan_chunks(uint64_t end);
   Status load_summary();
   Status check_sequence();
   Status note_gap(uint64_t previous_offset, const ChunkRef& chunk, uint64_t events);

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "allocators/models/run_geometry.h"
+#include "allocators/models/runs/run_geometry.h"
 #include "schema/check.h"
 
 namespace heaptape::allocators {

@@ -7,12 +7,16 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "schema/parameters.h"
 
 namespace heaptape::allocators {
 
 inline constexpr uint64_t kModelPageBytes = 4096;
-// Where models begin to map: the middle of what Linux gives a process.
+// Where models begin to map: the middle of what Linux gives a process. A model that wraps another
+// (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the two never
+// meet.
 inline constexpr uint64_t kModelBase = 0x100000000000;
+inline constexpr uint64_t kWrapperBase = 0x400000000000;
 
 // A model tells its address space what memory it holds; the engine gets the changes as
 // RegionEvents. Purged pages stay committed and lose their contents: they are absent until a block
@@ -32,9 +36,18 @@ class AddressSpace {
 };
 
 // One thread. Sizes and alignments are as the program asked; alignment 0 = the model's own.
+//
+// A model is made from its address space, which outlives it, and the values of its parameters.
+// Beyond the concept, a model may have
+//   void set_thread(uint32_t thread)         the recorded thread (dense, 0 = the first) that makes
+//                                            the calls that follow
+//   void set_time(uint64_t time_ns)          of the recorded run, never falling
+//   void release_null()                      free(NULL), for models with something to commit
+//   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of
+//                                            work() by kind of call against live blocks
 template <typename M>
-concept AllocatorModel = requires(M model, const M& constant, uint64_t bytes, uint64_t alignment,
-                                  uint64_t address) {
+concept AllocatorModel = std::constructible_from<M, AddressSpace&, const schema::Values&> &&
+    requires(M model, const M& constant, uint64_t bytes, uint64_t alignment, uint64_t address) {
   // A new block; address 0 when the model refuses (a size beyond its address space).
   { model.allocate(bytes, alignment) } -> std::same_as<Placement>;
   // The same, to be zeroed: a model may charge itself for the zeroing.
@@ -46,7 +59,12 @@ concept AllocatorModel = requires(M model, const M& constant, uint64_t bytes, ui
   // Committed pages that hold nothing, ascending.
   { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
   { constant.counters() } -> std::same_as<std::vector<Counter>>;
+  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"): what
+  // the growth check looks at. Constant-time bookkeeping is no work.
+  { constant.work() } -> std::same_as<uint64_t>;
+  { M::work_unit() } -> std::same_as<const char*>;
   { M::traits() } -> std::same_as<BackendTraits>;
+  { M::parameters() } -> std::same_as<std::vector<schema::Parameter>>;
 };
 
 }  // namespace heaptape::allocators

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace heaptape::allocators {
 template <AllocatorModel Model>
 class ModelBackend : public Backend {
  public:
-  ModelBackend() : model_(space_), traits_(Model::traits()) {}
+  explicit ModelBackend(const schema::Values& options)
+      : model_(space_, options), traits_(Model::traits()) {}
 
   const BackendTraits& traits() const override { return traits_; }
 
@@ -24,10 +26,13 @@ class ModelBackend : public Backend {
       addresses_.resize(std::max<size_t>(batch.slot_limit, addresses_.size() * 2));
     }
     placements_.resize(batch.ops.size());
+    next_time_ = 0;
     const auto begin = std::chrono::steady_clock::now();
     for (uint32_t i = 0; i < batch.ops.size(); ++i) {
       space_.begin_op(i);
+      tell_circumstances(batch, i);
       placements_[i] = run(batch.ops[i]);
+      note_work(batch.ops[i].kind);
     }
     const auto elapsed = std::chrono::steady_clock::now() - begin;
     elapsed_ns_ = static_cast<uint64_t>(
@@ -53,7 +58,44 @@ class ModelBackend : public Backend {
 
   std::vector<Counter> counters() override { return model_.counters(); }
 
+  std::vector<GrowthCurve> growth() const override {
+    if constexpr (requires { model_.growth(); }) {
+      return model_.growth();
+    } else {
+      static constexpr const char* kFamilies[] = {"allocation", "realloc", "free"};
+      std::vector<GrowthCurve> curves;
+      for (size_t i = 0; i < growth_.size(); ++i) {
+        curves.push_back(growth_[i].curve(kFamilies[i], Model::work_unit(), "live blocks"));
+      }
+      return curves;
+    }
+  }
+
  private:
+  // What a model may want to know of the calls beyond their arguments.
+  void tell_circumstances(const ReplayBatch& batch, uint32_t i) {
+    if constexpr (requires { model_.set_thread(0u); }) model_.set_thread(batch.ops[i].thread);
+    if constexpr (requires { model_.set_time(uint64_t{}); }) {
+      // A time sample says what had passed when so many calls had been made.
+      while (next_time_ < batch.times.size() &&
+             batch.times[next_time_].event <= batch.first_event + i) {
+        model_.set_time(batch.times[next_time_++].time_ns);
+      }
+    }
+  }
+
+  void note_work(ReplayKind kind) {
+    if constexpr (!requires { model_.growth(); }) {
+      if (kind == ReplayKind::kNothing || kind == ReplayKind::kFreeNull) return;
+      const uint64_t work = model_.work();
+      growth_[kind == ReplayKind::kFree      ? 2
+              : kind == ReplayKind::kRealloc ? 1
+                                             : 0]
+          .add(live_blocks_, work - work_seen_);
+      work_seen_ = work;
+    }
+  }
+
   std::vector<RegionEvent> take_regions() {
     std::vector<RegionEvent> events;
     events.swap(space_.events());
@@ -80,22 +122,31 @@ class ModelBackend : public Backend {
   }
 
   Placement run(const ReplayOp& op) {
-    if (op.kind == ReplayKind::kNothing || op.kind == ReplayKind::kFreeNull) return {};  // no slot
+    if (op.kind == ReplayKind::kFreeNull) {
+      if constexpr (requires { model_.release_null(); }) model_.release_null();
+      return {};
+    }
+    if (op.kind == ReplayKind::kNothing) return {};
     uint64_t& address = addresses_[op.slot];
     switch (op.kind) {
       case ReplayKind::kFree:
-        if (address != 0) model_.release(address);
+        if (address == 0) return {};
+        model_.release(address);
         address = 0;
+        --live_blocks_;
         return {};
       case ReplayKind::kRealloc: {
         const Placement moved =
             address != 0 ? model_.reallocate(address, op.size) : model_.allocate(op.size, 0);
-        if (moved.address != 0) address = moved.address;
+        if (moved.address == 0) return {};
+        live_blocks_ += address == 0;
+        address = moved.address;
         return moved;
       }
       default: {
         const Placement placed = allocate(op);
         address = placed.address;
+        live_blocks_ += placed.address != 0;
         return placed;
       }
     }
@@ -107,6 +158,10 @@ class ModelBackend : public Backend {
   std::vector<uint64_t> addresses_;  // by slot; 0 = no block
   std::vector<Placement> placements_;
   uint64_t elapsed_ns_ = 0;
+  size_t next_time_ = 0;  // in the times of the batch
+  uint64_t live_blocks_ = 0;
+  uint64_t work_seen_ = 0;
+  std::array<GrowthLog, 3> growth_;  // allocation, realloc, free
 };
 
 }  // namespace heaptape::allocators

@@ -3,14 +3,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "schema/pages.h"
+
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
-
-uint64_t page_up(uint64_t value) {
-  return (value + kPageBytes - 1) & ~(kPageBytes - 1);
-}
+using schema::page_up;
 
 bool failed(uint64_t result) {
   return result > UINT64_MAX - 4095;

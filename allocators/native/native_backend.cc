@@ -1,10 +1,9 @@
 #include "allocators/native/native_backend.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 #include "allocators/native/pagemap.h"
+#include "schema/output_file.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -25,13 +24,6 @@ uint64_t quantile(const uint64_t* buckets, uint64_t samples, double share) {
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-  char resolved_a[PATH_MAX];
-  char resolved_b[PATH_MAX];
-  return realpath(a.c_str(), resolved_a) != nullptr && realpath(b.c_str(), resolved_b) != nullptr &&
-         std::strcmp(resolved_a, resolved_b) == 0;
 }
 
 }  // namespace
@@ -76,8 +68,8 @@ Status NativeBackend::check_provider() {
     return unusable("malloc comes from " + provider + ", which something preloads");
   }
   const bool by_path = options_.library.find('/') != std::string::npos;
-  const bool served =
-      by_path ? same_file(provider, options_.library) : file_name(provider) == options_.library;
+  const bool served = by_path ? schema::same_file(provider, options_.library)
+                              : file_name(provider) == options_.library;
   if (!served) {
     const std::string said = worker_->messages();
     return unusable((said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"

@@ -11,10 +11,14 @@
 #include <fstream>
 #include <string>
 
+#include "schema/pages.h"
+
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
+using schema::kPageBytes;
+using schema::page_down;
+using schema::page_up;
 
 // PAGEMAP_SCAN, Linux 6.7 (linux/fs.h; Debian 12's is older): lists the stretches of pages that
 // are there, in a time that depends on them and not on the size of what is looked at.
@@ -136,10 +140,6 @@ Residency whole_process(int pid) {
   return {resident * kPageBytes, std::nullopt};
 }
 
-uint64_t page_down(uint64_t address) {
-  return address & ~(kPageBytes - 1);
-}
-
 }  // namespace
 
 Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
@@ -154,7 +154,7 @@ Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
   bool can_scan = access == PagemapAccess::kScan;
   int error = 0;
   for (const AddressRange& region : regions) {
-    const AddressRange pages{page_down(region.begin), page_down(region.end + kPageBytes - 1)};
+    const AddressRange pages{page_down(region.begin), page_up(region.end)};
     bytes += pages.bytes();
     if (can_scan) {
       error = scan(fd, pages, residency);

@@ -4,10 +4,12 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include "schema/pages.h"
+
 namespace heaptape::allocators {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
+using schema::kPageBytes;
 
 template <typename Function>
 bool is_in(const void* library, Function* function) {

@@ -16,6 +16,7 @@
 #include "allocators/native/worker_entry_points.h"
 #include "allocators/native/worker_protocol.h"
 #include "allocators/native/worker_traps.h"
+#include "schema/pages.h"
 
 extern "C" struct mallinfo2 mallinfo2(void) __attribute__((weak));  // glibc 2.33
 
@@ -23,7 +24,7 @@ namespace heaptape::allocators {
 namespace {
 
 constexpr int kSpins = 4000;
-constexpr uint64_t kPageBytes = 4096;
+using schema::kPageBytes;
 constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
 
 WorkerShared* shared = nullptr;

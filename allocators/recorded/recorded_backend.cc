@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "schema/pages.h"
 #include "schema/tape_format.h"
 
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
-
-uint64_t page_up(uint64_t value) {
-  return (value + kPageBytes - 1) & ~(kPageBytes - 1);
-}
+using schema::kPageBytes;
+using schema::page_down;
+using schema::page_up;
 
 // glibc malloc.c and arena.c: a chunk has 8 bytes before the block, is a multiple of 16 and at
 // least 32; a chunk with a mapping of its own has 16 bytes before the block and ends with its last
@@ -54,7 +53,7 @@ Placement RecordedBackend::place(uint32_t op, const ReplayOp& what, uint64_t add
   } else if (is_glibc_) {
     placement.usable_bytes = heap_chunk_usable_bytes(size);
   }
-  const AddressRange pages{address & ~(kPageBytes - 1), page_up(address + placement.usable_bytes)};
+  const AddressRange pages{page_down(address), page_up(address + placement.usable_bytes)};
   if (is_mapped) mapped_chunks_[what.slot] = pages;
   // The allocator may have taken memory since the last sample.
   if (!committed_.covers(pages)) commit(op, pages);

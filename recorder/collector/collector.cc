@@ -32,7 +32,10 @@ Recording Collector::run(int target_pid) {
     const uint64_t now_ns = monotonic_ns();
     const uint64_t events = drain_all();
     const bool more_to_write = step_writers();
-    for (const auto& [slot, process] : table_.processes()) process->sample_if_due(now_ns);
+    for (const auto& [slot, process] : table_.processes()) {
+      process->sample_if_due(now_ns);
+      process->flush_if_due(now_ns);
+    }
     if (now_ns >= next_check_ns_) {
       end_gone();
       end = poll_target(target_pid);

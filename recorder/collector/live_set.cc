@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "schema/pages.h"
+
 namespace heaptape::recorder {
 
-constexpr uint64_t kPageBytes = 4096;
+using schema::kPageBytes;
 
 bool LiveSet::any_in(schema::AddressRange range, bool skip_mapped_chunks) const {
   for (uint64_t at = range.begin; at < range.end;) {

@@ -169,30 +169,28 @@ void ProcessRecorder::add_sample(schema::ProcessSample sample, uint64_t now_ns) 
   writer_->add_sample(std::move(sample));
 }
 
-void ProcessRecorder::keep_counts(const RingHeader& ring) {
-  freed_lost_ += ring.lost.load(std::memory_order_relaxed);
-  freed_stalls_ += ring.stalls.load(std::memory_order_relaxed);
-  freed_stall_ns_ += ring.stall_ns.load(std::memory_order_relaxed);
+void ProcessRecorder::RingCounts::add(const RingHeader& ring) {
+  lost += ring.lost.load(std::memory_order_relaxed);
+  stalls += ring.stalls.load(std::memory_order_relaxed);
+  stall_ns += ring.stall_ns.load(std::memory_order_relaxed);
 }
 
 schema::TapeSummary ProcessRecorder::collect_summary(uint64_t now_ns) const {
   const ProcessSlot& slot = session_.process(slot_);
+  RingCounts rings = freed_counts_;
+  for (const auto& cursor : cursors_) {
+    rings.add(cursor->header());
+    if (cursor->broken()) ++rings.lost;  // at least; nobody knows how many
+  }
   schema::TapeSummary summary;
-  summary.losses.lost_events = freed_lost_ + slot.lost.load(std::memory_order_relaxed);
+  summary.losses.lost_events = rings.lost + slot.lost.load(std::memory_order_relaxed);
   summary.losses.unrepaired_inversions = unrepaired_inversions_;
   summary.repaired_inversions = repaired_inversions_;
   summary.unknown_frees = unknown_frees_;
   summary.nested_calls = slot.nested.load(std::memory_order_relaxed);
   summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
-  summary.stalls = freed_stalls_;
-  summary.stall_ns = freed_stall_ns_;
-  for (const auto& cursor : cursors_) {
-    const RingHeader& ring = cursor->header();
-    summary.losses.lost_events += ring.lost.load(std::memory_order_relaxed);
-    summary.stalls += ring.stalls.load(std::memory_order_relaxed);
-    summary.stall_ns += ring.stall_ns.load(std::memory_order_relaxed);
-    if (cursor->broken()) ++summary.losses.lost_events;  // at least; nobody knows how many
-  }
+  summary.stalls = rings.stalls;
+  summary.stall_ns = rings.stall_ns;
   summary.duration_ns = now_ns - start_ns_;
   return summary;
 }

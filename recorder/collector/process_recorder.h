@@ -58,6 +58,14 @@ class ProcessRecorder {
   void free_slot();
 
  private:
+  struct RingCounts {
+    uint64_t lost = 0;
+    uint64_t stalls = 0;
+    uint64_t stall_ns = 0;
+
+    void add(const RingHeader& ring);
+  };
+
   enum class Emitted : uint8_t { kYes, kMustWait };
 
   // How emit() is to treat a block that is handed out while it looks alive.
@@ -77,7 +85,6 @@ class ProcessRecorder {
   Emitted emit(const Record& record, const Pass& pass);
   bool emit_pending_release(uint64_t address, uint64_t stamp, const Pass& pass);
   void append(const Record& record, uint32_t thread);
-  void keep_counts(const RingHeader& ring);
 
   SessionView session_;
   uint32_t slot_;
@@ -92,9 +99,7 @@ class ProcessRecorder {
   uint64_t repaired_inversions_ = 0;
   uint64_t unrepaired_inversions_ = 0;
   uint64_t unknown_frees_ = 0;
-  uint64_t freed_lost_ = 0;  // of rings that were freed already
-  uint64_t freed_stalls_ = 0;
-  uint64_t freed_stall_ns_ = 0;
+  RingCounts freed_counts_;  // of rings that were freed already
 };
 
 template <typename Predicate>
@@ -104,7 +109,7 @@ std::vector<uint32_t> ProcessRecorder::free_dead_rings(Predicate thread_is_gone)
     if (!cursor->drained() || !thread_is_gone(cursor->tid())) return false;
     cursor->refresh();  // its last words, written between the drain and its end
     if (!cursor->drained()) return false;
-    keep_counts(cursor->header());
+    freed_counts_.add(cursor->header());
     cursor->free_ring();
     freed.push_back(cursor->index());
     return true;

@@ -17,11 +17,16 @@ namespace {
 constexpr uint64_t kFirstSampleNs = 2 * kMillisecondNs;
 constexpr uint64_t kMaxSampleEveryNs = 100 * kMillisecondNs;
 constexpr uint64_t kSampleCostFactor = 50;
+// A chunk of few events costs some 300 bytes.
+constexpr uint64_t kFlushEveryNs = 5000 * kMillisecondNs;
 
 }  // namespace
 
 RecordedProcess::RecordedProcess(std::unique_ptr<ProcessRecorder> recorder, Traits traits)
-    : recorder_(std::move(recorder)), traits_(std::move(traits)), sample_every_ns_(kFirstSampleNs) {
+    : recorder_(std::move(recorder)),
+      traits_(std::move(traits)),
+      next_flush_ns_(monotonic_ns() + kFlushEveryNs),
+      sample_every_ns_(kFirstSampleNs) {
   if (!traits_.pid_is_ours) return;
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0));
   was_gone_ = pidfd_ < 0 && errno == ESRCH;
@@ -37,6 +42,15 @@ bool RecordedProcess::is_gone() const {
   if (pidfd_ < 0) return kill(static_cast<int>(traits_.identity.pid), 0) != 0 && errno == ESRCH;
   pollfd wait{pidfd_, POLLIN, 0};
   return poll(&wait, 1, 0) == 1;
+}
+
+void RecordedProcess::flush_if_due(uint64_t now_ns) {
+  if (now_ns < next_flush_ns_) return;
+  next_flush_ns_ = now_ns + kFlushEveryNs;
+  const uint64_t events = recorder_->writer().events();
+  if (events == flushed_events_) return;
+  recorder_->writer().flush();
+  flushed_events_ = events;
 }
 
 void RecordedProcess::sample_if_due(uint64_t now_ns) {

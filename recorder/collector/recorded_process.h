@@ -37,6 +37,9 @@ class RecordedProcess {
   // It has ended. False, too, when that cannot be seen from here.
   bool is_gone() const;
 
+  // Puts what came since the last time into the file, if it is time: that much is safe from our own
+  // sudden end.
+  void flush_if_due(uint64_t now_ns);
   // Takes a sample when it is time for one.
   void sample_if_due(uint64_t now_ns);
   // Frees the rings of threads that are gone. Their indices.
@@ -47,6 +50,8 @@ class RecordedProcess {
   const Traits traits_;
   int pidfd_ = -1;         // -1: see is_gone()
   bool was_gone_ = false;  // already when we came to know of it
+  uint64_t next_flush_ns_;
+  uint64_t flushed_events_ = 0;
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
 };

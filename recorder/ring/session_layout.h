@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "schema/pages.h"
+
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
@@ -122,10 +124,8 @@ struct alignas(64) RingHeader {
 static_assert(sizeof(RingHeader) == 192);
 
 // Offsets of the parts in the mapping.
-inline constexpr uint64_t kPageBytes = 4096;
-constexpr uint64_t page_up(uint64_t bytes) {
-  return (bytes + kPageBytes - 1) & ~(kPageBytes - 1);
-}
+using schema::kPageBytes;
+using schema::page_up;
 
 inline constexpr uint64_t kProcessSlotsOffset = page_up(sizeof(SessionHeader));
 inline constexpr uint64_t kRingHeadersOffset =

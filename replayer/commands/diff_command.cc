@@ -3,6 +3,7 @@
 #include <ostream>
 #include <utility>
 
+#include "replayer/commands/command_io.h"
 #include "replayer/report/gate.h"
 #include "schema/report_metrics.h"
 
@@ -23,21 +24,15 @@ Result<ReportDiff> compare(const DiffOptions& options) {
                       gates, options.run);
 }
 
-int fail(std::ostream& err, const std::string& message) {
-  err << "heaptape: " << message << "\n";
-  return 2;
-}
-
 }  // namespace
 
 int run_diff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
   const Result<ReportDiff> diff = compare(options);
-  if (!diff.ok()) return fail(err, diff.error().message);
+  if (!diff.ok()) return complain(err, diff.error());
   const Result<std::string> text = format_diff(*diff, options.format);
-  if (!text.ok()) return fail(err, text.error().message);
-  out << *text << std::flush;
-  if (!out) return fail(err, "cannot write the comparison to standard output");
-  return diff->failed ? 1 : 0;
+  if (!text.ok()) return complain(err, text.error());
+  out << *text;
+  return finish(out, err, diff->failed ? kExitFailed : kExitDone);
 }
 
 }  // namespace heaptape::replayer

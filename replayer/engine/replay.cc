@@ -33,8 +33,8 @@ class Run {
   }
 
   Status submit(const ResolvedBatch& batch) {
-    return backend_->submit(
-        {batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses, batch.samples});
+    return backend_->submit({batch.first_event, batch.slot_limit, batch.ops,
+                             batch.recorded_addresses, batch.samples, batch.times});
   }
   Status collect() { return backend_->collect(result_); }
   void analyse(const ResolvedBatch& batch) { analysis_.add(batch, result_); }
@@ -174,6 +174,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     ResolvedBatch& batch = batches[turn % batches.size()];
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
+    batch.times = std::move(read.times);
     done += read.events.size();
     const bool is_sample = plan.reached(done);
     for (const auto& run : runs) {

@@ -22,6 +22,7 @@ struct ResolvedBatch {
   std::vector<uint64_t> recorded_addresses;  // of the block each op placed; 0 = none
   std::vector<uint64_t> live_bytes;          // after each op
   std::vector<schema::ProcessSample> samples;
+  std::vector<schema::TimeSample> times;
   LiveValues live;  // after the last op
 };
 

@@ -1,7 +1,7 @@
 // Whatever the calls, model:runs hands out memory that is its own and nobody else's.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs_model.h"
+#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 #include "tests/support/tapes.h"
 

@@ -18,6 +18,12 @@ namespace heaptape::tests {
 template <allocators::AllocatorModel M>
 class ModelHeap {
  public:
+  // Options as "name=value"; they must be valid.
+  explicit ModelHeap(const std::vector<std::string>& options = {})
+      : model_(space_, *schema::parse_values("the model", M::parameters(), options)) {
+    apply_changes();
+  }
+
   // The address of a new block, 0 if there is no room.
   uint64_t allocate(uint64_t bytes, uint64_t alignment = 0) {
     const allocators::Placement placed = model_.allocate(bytes, alignment);
@@ -51,6 +57,7 @@ class ModelHeap {
     return accept(placed, bytes, 1);
   }
 
+  M& model() { return model_; }
   uint64_t usable(uint64_t address) const { return live_.at(address) - address; }
   const std::map<uint64_t, uint64_t>& live() const { return live_; }  // address -> usable end
   uint64_t committed_bytes() const { return committed_.total_bytes(); }
@@ -117,7 +124,7 @@ class ModelHeap {
   }
 
   allocators::AddressSpace space_;
-  M model_{space_};
+  M model_;
   std::map<uint64_t, uint64_t> live_;
   RangeSet committed_;
 };

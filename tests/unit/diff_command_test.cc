@@ -99,7 +99,7 @@ TEST_F(DiffCommand, RefusesALabelThatNoRunHas) {
 
 TEST_F(DiffCommand, RefusesAnOutputThatTakesNothing) {
   out_.setstate(std::ios::badbit);
-  expect_refused("cannot write the comparison");
+  expect_refused("cannot write to standard output");
 }
 
 }  // namespace

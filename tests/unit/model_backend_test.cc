@@ -18,7 +18,7 @@ class PagePerBlock {
   static inline std::vector<Request> requests;
   static inline std::vector<uint64_t> released;
 
-  explicit PagePerBlock(AddressSpace& space) : space_(space) {
+  PagePerBlock(AddressSpace& space, const schema::Values&) : space_(space) {
     requests.clear();
     released.clear();
     space_.commit({kModelBase - kModelPageBytes, kModelBase});
@@ -46,7 +46,10 @@ class PagePerBlock {
   void release(uint64_t address) { released.push_back(address); }
   std::vector<AddressRange> absent() const { return {{kModelBase, kModelBase + kModelPageBytes}}; }
   std::vector<Counter> counters() const { return {{"bytesZeroed", zeroed_bytes_}}; }
+  uint64_t work() const { return requests.size(); }
+  static const char* work_unit() { return "requests"; }
   static BackendTraits traits() { return {}; }
+  static std::vector<schema::Parameter> parameters() { return {}; }
 
  private:
   AddressSpace& space_;
@@ -70,7 +73,7 @@ class ToyBackend : public testing::Test {
   }
   PagePerBlock::Request last_request() { return PagePerBlock::requests.back(); }
 
-  ModelBackend<PagePerBlock> backend_;
+  ModelBackend<PagePerBlock> backend_{schema::Values()};
   std::vector<RegionEvent> before_;
 };
 

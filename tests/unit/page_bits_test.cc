@@ -1,5 +1,5 @@
 // A set of pages, by stretches.
-#include "allocators/models/page_bits.h"
+#include "allocators/models/runs/page_bits.h"
 
 #include <gtest/gtest.h>
 

@@ -37,6 +37,13 @@ class ProcessTableTest : public testing::Test {
     return std::move(*reader);
   }
 
+  uint64_t events_in_partial_file() {
+    auto reader = schema::TapeReader::open(dir_.file("run.tape.partial"),
+                                           schema::TapeReader::OnDamage::kSkip);
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    return reader->events();
+  }
+
   tests::FakeSession session_;
   tests::TempDir dir_;
   std::unique_ptr<Doorman> doorman_ = std::move(*Doorman::open());
@@ -110,6 +117,18 @@ TEST_F(ProcessTableTest, WritesWhatIsLeftWhenAProcessEnds) {
   EXPECT_EQ(reader.events(), 2u);
   EXPECT_EQ(reader.summary()->end_reason, EndReason::kSignalled);
   EXPECT_EQ(reader.summary()->end_status, 9);
+}
+
+TEST_F(ProcessTableTest, PutsWhatASlowProcessDidIntoTheFileOnceInAWhile) {
+  session_.join(0, own_pid());
+  RingPen pen(session_, 0);
+  pen.write(malloc_record(0x1000)).write(free_record(0x1000));
+  table_.adopt_claims();
+  process(0).recorder().drain(UINT64_MAX, monotonic_ns());
+  process(0).flush_if_due(monotonic_ns());  // not yet
+  EXPECT_EQ(events_in_partial_file(), 0u);
+  process(0).flush_if_due(kFarFuture);
+  EXPECT_EQ(events_in_partial_file(), 2u);
 }
 
 TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {

@@ -1,5 +1,5 @@
 // The size classes of model:runs and how the rule cuts runs for them.
-#include "allocators/models/run_geometry.h"
+#include "allocators/models/runs/run_geometry.h"
 
 #include <gtest/gtest.h>
 

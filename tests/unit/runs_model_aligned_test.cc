@@ -1,7 +1,7 @@
 // model:runs, blocks with an alignment of their own.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs_model.h"
+#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
 namespace heaptape::allocators {

@@ -1,7 +1,7 @@
 // model:runs, blocks up to 2,048 bytes: which region of which run.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs_model.h"
+#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
 namespace heaptape::allocators {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "allocators/models/chunk_space.h"
+#include "allocators/models/runs/chunk_space.h"
 
 namespace heaptape::allocators {
 

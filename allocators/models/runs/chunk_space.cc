@@ -1,4 +1,4 @@
-#include "allocators/models/chunk_space.h"
+#include "allocators/models/runs/chunk_space.h"
 
 namespace heaptape::allocators {
 

@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "allocators/models/chunk_space.h"
-#include "allocators/models/run_chunk.h"
+#include "allocators/models/runs/chunk_space.h"
+#include "allocators/models/runs/run_chunk.h"
 
 namespace heaptape::allocators {
 

@@ -26,18 +26,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/chunk_space.h"
-#include "allocators/models/huge_blocks.h"
 #include "allocators/models/model.h"
-#include "allocators/models/page_runs.h"
-#include "allocators/models/run_chunk.h"
-#include "allocators/models/small_runs.h"
+#include "allocators/models/runs/chunk_space.h"
+#include "allocators/models/runs/huge_blocks.h"
+#include "allocators/models/runs/page_runs.h"
+#include "allocators/models/runs/run_chunk.h"
+#include "allocators/models/runs/small_runs.h"
 
 namespace heaptape::allocators {
 
 class RunsModel {
  public:
-  explicit RunsModel(AddressSpace& space)
+  explicit RunsModel(AddressSpace& space, const schema::Values& = schema::Values())
       : chunks_(space), pages_(chunks_, map_), small_(pages_, map_), huge_(chunks_) {}
   RunsModel(const RunsModel&) = delete;
   RunsModel& operator=(const RunsModel&) = delete;
@@ -52,7 +52,10 @@ class RunsModel {
   // no run has reached, and of a huge block. The original takes both as one state, too.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
+  uint64_t work() const { return pages_.purges().pages; }
+  static const char* work_unit() { return "pages purged"; }
   static BackendTraits traits() { return {true, 3, kTinyBytes, 0}; }
+  static std::vector<schema::Parameter> parameters() { return {}; }
 
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);

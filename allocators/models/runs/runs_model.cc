@@ -1,4 +1,4 @@
-#include "allocators/models/runs_model.h"
+#include "allocators/models/runs/runs_model.h"
 
 #include <algorithm>
 

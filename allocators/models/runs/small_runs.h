@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <set>
 
-#include "allocators/models/page_runs.h"
-#include "allocators/models/run_chunk.h"
+#include "allocators/models/runs/page_runs.h"
+#include "allocators/models/runs/run_chunk.h"
 
 namespace heaptape::allocators {
 

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "allocators/models/page_bits.h"
-#include "allocators/models/run_geometry.h"
+#include "allocators/models/runs/page_bits.h"
+#include "allocators/models/runs/run_geometry.h"
 #include "schema/address_tree.h"
 
 namespace heaptape::allocators {

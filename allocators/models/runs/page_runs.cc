@@ -1,4 +1,4 @@
-#include "allocators/models/page_runs.h"
+#include "allocators/models/runs/page_runs.h"
 
 #include <algorithm>
 #include <iterator>

@@ -6,7 +6,7 @@
 
 #include "allocators/models/free_extents.h"
 #include "allocators/models/model.h"
-#include "allocators/models/run_geometry.h"
+#include "allocators/models/runs/run_geometry.h"
 
 namespace heaptape::allocators {
 

@@ -1,4 +1,4 @@
-#include "allocators/models/small_runs.h"
+#include "allocators/models/runs/small_runs.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "allocators/models/huge_blocks.h"
+#include "allocators/models/runs/huge_blocks.h"
 
 #include <algorithm>
 

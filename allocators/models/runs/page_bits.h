@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "allocators/models/run_geometry.h"
+#include "allocators/models/runs/run_geometry.h"
 
 namespace heaptape::allocators {
 

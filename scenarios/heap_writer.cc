@@ -1,0 +1,67 @@
+#include "scenarios/heap_writer.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heaptape::scenarios {
+namespace {
+
+using schema::Op;
+
+constexpr uint64_t kPageBytes = 4096;
+
+// Small blocks by 16 bytes, larger ones by an eighth of their octave, so that the places of blocks
+// that keep growing are used again.
+uint64_t room_of(uint64_t size) {
+  const uint64_t least = (size + 8 + 15) / 16 * 16;
+  const int step_log2 = std::max<int>(4, std::bit_width(least) - 4);
+  const uint64_t step = uint64_t{1} << step_log2;
+  return (least + step - 1) / step * step;
+}
+
+}  // namespace
+
+uint64_t HeapWriter::take(uint64_t room, uint64_t alignment) {
+  std::vector<uint64_t>& free = free_[room];
+  // Only the last few are looked at: blocks of one size mostly have one alignment.
+  const size_t look = std::min<size_t>(free.size(), 8);
+  for (size_t i = 0; i < look; ++i) {
+    const size_t at = free.size() - 1 - i;
+    if (free[at] % alignment != 0) continue;
+    const uint64_t address = free[at];
+    free.erase(free.begin() + static_cast<ptrdiff_t>(at));
+    return address;
+  }
+  const uint64_t address = (next_ + alignment - 1) / alignment * alignment;
+  next_ = address + room;
+  return address;
+}
+
+Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
+  const uint64_t multiple = op == Op::kValloc ? kPageBytes : std::max<uint64_t>(alignment, 16);
+  const Block block{take(room_of(size), multiple), size};
+  tape_.append({op, thread_, size, alignment, block.address, 0});
+  return block;
+}
+
+void HeapWriter::realloc(Block& block, uint64_t size) {
+  uint64_t address = block.address;
+  if (room_of(size) != room_of(block.size)) {
+    address = take(room_of(size), 16);
+    free_[room_of(block.size)].push_back(block.address);
+  }
+  tape_.append({Op::kRealloc, thread_, size, 0, address, block.address});
+  block = {address, size};
+}
+
+void HeapWriter::free(Block& block) {
+  tape_.append({Op::kFree, thread_, 0, 0, 0, block.address});
+  free_[room_of(block.size)].push_back(block.address);
+  block = {};
+}
+
+void HeapWriter::free_null() {
+  tape_.append({Op::kFree, thread_, 0, 0, 0, 0});
+}
+
+}  // namespace heaptape::scenarios

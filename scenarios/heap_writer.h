@@ -1,0 +1,69 @@
+// What a scenario writes with: the calls of a program that runs on an allocator of no interest.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "schema/tape_writer.h"
+
+namespace heaptape::scenarios {
+
+// xorshift64 (Marsaglia, "Xorshift RNGs", 2003): the same numbers everywhere.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed == 0 ? 1 : seed) {}
+  uint64_t next() {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return state_;
+  }
+  // Below `limit`, which is at least 1 and far below 2^40.
+  uint64_t below(uint64_t limit) { return (next() >> 20) % limit; }
+
+ private:
+  uint64_t state_;
+};
+
+// A block that is alive on the tape.
+struct Block {
+  uint64_t address = 0;  // 0: none
+  uint64_t size = 0;     // as asked for
+};
+
+// Appends calls and makes up their addresses, which no two live blocks share: freed places are
+// used again, last in first out by size. Remembers free places only; the caller keeps its blocks.
+class HeapWriter {
+ public:
+  explicit HeapWriter(schema::TapeWriter& tape) : tape_(tape) {}
+
+  // The thread that makes the calls that follow, 0 at first.
+  void set_thread(uint32_t thread) { thread_ = thread; }
+
+  Block malloc(uint64_t size) { return allocate(schema::Op::kMalloc, size, 0); }
+  Block calloc(uint64_t size) { return allocate(schema::Op::kCalloc, size, 0); }
+  Block valloc(uint64_t size) { return allocate(schema::Op::kValloc, size, 0); }
+  // `alignment` is a power of two, at most 2 MiB.
+  Block posix_memalign(uint64_t alignment, uint64_t size) {
+    return allocate(schema::Op::kPosixMemalign, size, alignment);
+  }
+  // Sets `block` to where the tape has it now.
+  void realloc(Block& block, uint64_t size);
+  // Frees it and sets it to none.
+  void free(Block& block);
+  void free(Block&& block) { free(block); }
+  // free(NULL), which allocators ignore; some models take it as a mark.
+  void free_null();
+
+ private:
+  Block allocate(schema::Op op, uint64_t size, uint64_t alignment);
+  uint64_t take(uint64_t room, uint64_t alignment);
+
+  schema::TapeWriter& tape_;
+  uint32_t thread_ = 0;
+  uint64_t next_ = 0x100000000000;
+  std::map<uint64_t, std::vector<uint64_t>> free_;  // by room, addresses
+};
+
+}  // namespace heaptape::scenarios

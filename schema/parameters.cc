@@ -1,0 +1,106 @@
+#include "schema/parameters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "schema/check.h"
+
+namespace heaptape::schema {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+};
+constexpr Unit kUnits[] = {
+    {"", 1},
+    {"KiB", uint64_t{1} << 10},
+    {"MiB", uint64_t{1} << 20},
+    {"GiB", uint64_t{1} << 30},
+    {"TiB", uint64_t{1} << 40},
+    {"k", 1'000},
+    {"M", 1'000'000},
+    {"G", 1'000'000'000},
+};
+
+std::optional<uint64_t> parse_number(std::string_view text) {
+  uint64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec != std::errc()) return std::nullopt;
+  const std::string_view rest = text.substr(static_cast<size_t>(parsed.ptr - text.data()));
+  const auto unit = std::ranges::find(kUnits, rest, &Unit::name);
+  if (unit == std::end(kUnits) || number > UINT64_MAX / unit->factor) return std::nullopt;
+  return number * unit->factor;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
+                             const std::string& text) {
+  if (!parameter.choices.empty()) {
+    const auto choice = std::ranges::find(parameter.choices, text);
+    if (choice != parameter.choices.end()) {
+      return static_cast<uint64_t>(choice - parameter.choices.begin());
+    }
+    return Error{
+        ErrorCode::kUsage,
+        "'" + set + "' is none of what " + parameter.name + " can be: " + join(parameter.choices),
+        std::nullopt};
+  }
+  const auto number = parse_number(text);
+  if (number) return *number;
+  return Error{
+      ErrorCode::kUsage,
+      "'" + set + "' is not of the form " + parameter.name + "=NUMBER (64, 64KiB, 10M: below 2^64)",
+      std::nullopt};
+}
+
+}  // namespace
+
+Values::Values(const std::vector<Parameter>& parameters) {
+  for (const Parameter& parameter : parameters) {
+    values_.emplace_back(parameter.name, parameter.value);
+  }
+}
+
+uint64_t Values::operator[](const std::string& name) const {
+  const auto value = std::ranges::find(values_, name, &std::pair<std::string, uint64_t>::first);
+  HEAPTAPE_CHECK(value != values_.end());
+  return value->second;
+}
+
+void Values::set(const std::string& name, uint64_t number) {
+  const auto value = std::ranges::find(values_, name, &std::pair<std::string, uint64_t>::first);
+  HEAPTAPE_CHECK(value != values_.end());
+  value->second = number;
+}
+
+Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
+                            const std::vector<std::string>& sets) {
+  Values values(parameters);
+  for (const std::string& set : sets) {
+    const size_t equals = std::min(set.find('='), set.size());
+    const std::string name = set.substr(0, equals);
+    const auto parameter = std::ranges::find(parameters, name, &Parameter::name);
+    if (parameter == parameters.end()) {
+      std::vector<std::string> names;
+      for (const Parameter& known : parameters) names.push_back(known.name);
+      return Error{ErrorCode::kUsage,
+                   owner + " has no parameter '" + name + "'; it has " +
+                       (names.empty() ? "none" : join(names)),
+                   std::nullopt};
+    }
+    const std::string text = set.substr(std::min(equals + 1, set.size()));
+    HEAPTAPE_ASSIGN_OR_RETURN(const uint64_t value, parse_value(*parameter, set, text));
+    values.set(name, value);
+  }
+  return values;
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,46 @@
+// Named numbers that a model or a scenario takes: "name=value". docs/architecture.md, "Options".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schema/result.h"
+
+namespace heaptape::schema {
+
+struct Parameter {
+  std::string name;
+  uint64_t value = 0;  // the default; of a choice: its place in `choices`
+  std::string description;
+  std::vector<std::string> choices = {};  // empty: any number
+
+  // The default as a user would write it.
+  std::string default_text() const {
+    return choices.empty() ? std::to_string(value) : choices[value];
+  }
+};
+
+// Values of a list of parameters, all of them, in its order.
+class Values {
+ public:
+  Values() = default;
+  // The defaults.
+  explicit Values(const std::vector<Parameter>& parameters);
+
+  // `name` must be one of the parameters.
+  uint64_t operator[](const std::string& name) const;
+  void set(const std::string& name, uint64_t value);
+
+ private:
+  std::vector<std::pair<std::string, uint64_t>> values_;
+};
+
+// The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
+// a number with or without one of the units KiB MiB GiB TiB k M G. `owner` is for the message: "the
+// scenario 'fill'". Fails with kUsage.
+Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
+                            const std::vector<std::string>& sets);
+
+}  // namespace heaptape::schema
