@@ -47,6 +47,7 @@ struct Run {
   counters @10 :List(Counter);
   latency @11 :List(Latency);
   timeline @12 :Timeline;
+  growth @13 :Growth;
 }
 
 struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refused
@@ -125,6 +126,25 @@ struct Time {  # the only part of a report that differs from one replay to the n
 struct Counter {
   name @0 :Text;
   value @1 :UInt64;
+}
+
+struct Growth {
+  worstExponent @0 :Float64;         # of the curves that grow; 0 = none does
+  curves @1 :List(GrowthCurve);
+}
+
+struct GrowthCurve {
+  operation @0 :Text;
+  work @1 :Text;                     # what is counted
+  scale @2 :Text;                    # against what
+  operations @3 :UInt64;
+  workTotal @4 :UInt64;
+  fitted @5 :Bool;                   # false: the four that follow say nothing
+  exponent @6 :Float64;
+  exponentLow @7 :Float64;           # of the 95 % confidence interval
+  exponentHigh @8 :Float64;
+  grows @9 :Bool;                    # linearly or worse
+  verdict @10 :Text;                 # a sentence; empty unless it grows
 }
 
 struct Latency {

@@ -73,7 +73,8 @@ MetricUnit metric_unit(std::string_view name) {
     return MetricUnit::kBytes;
   }
   if (leaf.ends_with("Ns") || leaf.starts_with("nsPer")) return MetricUnit::kNs;
-  if (leaf.ends_with("Share") || leaf == "fragmentation" || leaf == "distanceToIdeal") {
+  if (leaf.ends_with("Share") || leaf == "fragmentation" || leaf == "distanceToIdeal" ||
+      leaf.ends_with("Exponent")) {
     return MetricUnit::kRatio;
   }
   return MetricUnit::kCount;
@@ -126,6 +127,9 @@ RunFigures figures_of(wire::Run::Reader run) {
   for (const auto counter : run.getCounters()) {
     figures.metrics.push_back(
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
+  }
+  for (const auto curve : run.getGrowth().getCurves()) {
+    if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
   }
   return figures;
 }

@@ -50,7 +50,8 @@ struct RunFigures {
   std::string backend;
   std::string threads;
   std::string touch;
-  std::vector<Metric> metrics;  // in the order of metric_names(), then counters
+  std::vector<Metric> metrics;                    // in the order of metric_names(), then counters
+  std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
 
   // Nothing if the run does not have that figure: a counter of another allocator, a part of the
   // report that its writer did not fill in, or a number that is not finite. A single field that an

@@ -93,6 +93,16 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   return {};
 }
 
+std::string parameter_line(const schema::Parameter& parameter) {
+  std::string text =
+      "    :" + parameter.name + "=" + parameter.default_text() + "  " + parameter.description;
+  std::string choices;
+  for (const std::string& choice : parameter.choices) {
+    choices += (choices.empty() ? "" : ", ") + choice;
+  }
+  return text + (choices.empty() ? "" : " (" + choices + ")") + "\n";
+}
+
 }  // namespace
 
 int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
@@ -114,6 +124,7 @@ int run_allocators(std::ostream& out, std::ostream& err) {
       if (!loads) out << "  [not available here]";
     }
     out << "\n";
+    for (const schema::Parameter& parameter : entry.parameters) out << parameter_line(parameter);
   }
   return finish(out, err, kExitDone);
 }

@@ -54,6 +54,9 @@ class Run {
     result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
     result.metrics.counters = backend_->counters();
     result.metrics.latencies = backend_->latencies();
+    for (const auto& curve : backend_->growth()) {
+      result.metrics.growth.push_back(fit_growth(curve));
+    }
     return result;
   }
 

@@ -8,6 +8,7 @@
 
 #include "allocators/backend.h"
 #include "replayer/heap_map/hole_stats.h"
+#include "replayer/metrics/growth.h"
 #include "replayer/metrics/live_metrics.h"
 
 namespace heaptape::replayer {
@@ -55,6 +56,7 @@ struct RunMetrics {
   uint64_t replay_ns = 0;
   std::vector<allocators::Counter> counters;
   std::vector<allocators::LatencySummary> latencies;
+  std::vector<GrowthFit> growth;
   std::vector<Snapshot> timeline;
 };
 

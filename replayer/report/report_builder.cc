@@ -136,6 +136,24 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   time.setNsPerEvent(ratio(run.replay_ns, run.accounting.recorded));
 }
 
+void set_growth(wire::Growth::Builder out, const std::vector<GrowthFit>& fits) {
+  out.setWorstExponent(worst_exponent(fits));
+  auto curves = out.initCurves(static_cast<unsigned>(fits.size()));
+  for (unsigned i = 0; i < curves.size(); ++i) {
+    curves[i].setOperation(fits[i].operation);
+    curves[i].setWork(fits[i].work);
+    curves[i].setScale(fits[i].scale);
+    curves[i].setOperations(fits[i].operations);
+    curves[i].setWorkTotal(fits[i].work_total);
+    curves[i].setFitted(fits[i].is_fitted);
+    curves[i].setExponent(fits[i].exponent);
+    curves[i].setExponentLow(fits[i].exponent_low);
+    curves[i].setExponentHigh(fits[i].exponent_high);
+    curves[i].setGrows(fits[i].grows);
+    curves[i].setVerdict(fits[i].sentence());
+  }
+}
+
 void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOptions& options) {
   const RunMetrics& run = result.metrics;
   std::string backend = result.spec.backend;
@@ -162,6 +180,7 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
     latencies[i].setP999Ns(latency.p999_ns);
     latencies[i].setMaxNs(latency.max_ns);
   }
+  if (!run.growth.empty()) set_growth(out.initGrowth(), run.growth);
   set_timeline(out.initTimeline(), run.timeline);
 }
 

@@ -139,6 +139,34 @@ std::string fidelity_line(const RunFigures& run) {
   return text + "\n";
 }
 
+// What a model counted, where it counted anything.
+std::string counter_lines(const RunFigures& run) {
+  if (!run.backend.starts_with("model:") && !run.backend.starts_with("plugin:")) return "";
+  constexpr size_t kColumnLimit = 118;
+  std::string text;
+  std::string line = "counters: " + run.label + ":";
+  for (const schema::Metric& metric : run.metrics) {
+    if (!metric.name.starts_with(schema::kCounterPrefix)) continue;
+    if (schema::number_of(metric.value) == 0) continue;
+    const std::string counter = " " + metric.name.substr(schema::kCounterPrefix.size()) + " " +
+                                value_text(metric.value, MetricUnit::kCount);
+    if (line.size() + counter.size() > kColumnLimit) {
+      text += line + "\n";
+      line = "   ";
+    }
+    line += (line.ends_with(":") || line == "   " ? "" : ",") + counter;
+  }
+  return line.ends_with(":") ? text : text + line + "\n";
+}
+
+std::string growth_lines(const RunFigures& run) {
+  std::string text;
+  for (const std::string& verdict : run.growth_verdicts) {
+    text += "growth: " + run.label + ": " + verdict + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string run_table(const schema::ReportFigures& report) {
@@ -150,6 +178,7 @@ std::string run_table(const schema::ReportFigures& report) {
   text += aligned(rows) + "\n";
   text += accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += fidelity_line(run);
+  for (const RunFigures& run : report.runs) text += counter_lines(run) + growth_lines(run);
   return text;
 }
 

@@ -113,6 +113,12 @@ TEST_F(ReplayOutput, AccountsForEveryEventInReportAndTable) {
   EXPECT_NE(outcome.out.find("losses: 0 calls lost while recording"), std::string::npos);
 }
 
+TEST_F(ReplayOutput, SaysWhatAModelCounted) {
+  const Ended ended = replay({"-a", "glibc", "-a", "mine=model:runs"});
+  EXPECT_NE(ended.out.find("\ncounters: mine: runsCreated "), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("counters:"), ended.out.rfind("counters:")) << ended.out;
+}
+
 TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
   replay({"-a", "model:runs", "-a", "a,b=noop", "--samples", "37", "--csv", csv_});
   const auto lines = lines_of(tests::read_bytes(csv_));

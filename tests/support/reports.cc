@@ -97,6 +97,11 @@ void fill(wire::Run::Builder run, const char* label, const char* backend) {
   run.initTime().setReplayNs(593000000);
   run.getTime().setNsPerEvent(81.25);
   fill(run.initTimeline());
+  run.initGrowth().setWorstExponent(1.02);
+  auto curve = run.getGrowth().initCurves(1)[0];
+  curve.setOperation("free");
+  curve.setGrows(true);
+  curve.setVerdict("free: cost grows");
   auto latency = run.initLatency(1)[0];
   latency.setOp("malloc");
   latency.setSamples(3700000);

@@ -48,7 +48,8 @@ TEST_F(ReportJson, HasTheKeysOfTheDesign) {
       "version tape path events allocations frees reallocations threads bytesPerEvent losses runs "
       "label backend touch end liveCount liveBytes usableBytes committedBytes residentBytes "
       "cumulativeBytesUpper cumulativeBytesLower holes peak value at fidelity sameOffsetShare "
-      "firstDifference counters name latency timeline count bytes largest over64KiB over1MiB "
+      "firstDifference counters name latency growth timeline count bytes largest over64KiB "
+      "over1MiB "
       "over8MiB topBytes histogram log2Size");
   for (std::string key; keys >> key;) {
     EXPECT_NE(json.find('"' + key + "\":"), std::string::npos) << key;
@@ -128,7 +129,7 @@ TEST_F(ReportJson, ThatIsNotJsonIsDamaged) {
 TEST_F(ReportJson, CutAnywhereIsDamaged) {
   const std::string json = tests::sample_report_json();
   for (size_t size = 0; size < json.size() - 2; ++size) {
-    expect_error(json.substr(0, size), ErrorCode::kDamaged, "JSON message ends prematurely");
+    expect_error(json.substr(0, size), ErrorCode::kDamaged, "is not well-formed JSON: ");
   }
 }
 

@@ -63,6 +63,10 @@ TEST_F(RunFiguresTest, CoverTheWholeCatalogInItsOrder) {
   EXPECT_EQ(names, metric_names());
 }
 
+TEST_F(RunFiguresTest, SayWhatGrows) {
+  EXPECT_EQ(figures_.runs[0].growth_verdicts, std::vector<std::string>{"free: cost grows"});
+}
+
 TEST_F(RunFiguresTest, NameTheTapeAndTheRun) {
   EXPECT_EQ(figures_.tape_events, 7300000u);
   EXPECT_EQ(figures_.tape_path, "server.tape");

@@ -1,0 +1,122 @@
+// What the growth check makes of known curves.
+#include "replayer/metrics/growth.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/tapes.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using allocators::GrowthLog;
+
+// One operation at each scale from 1 to `most`, of cost_at(scale).
+template <typename Cost>
+GrowthFit fit_of(uint64_t most, Cost cost_at) {
+  GrowthLog log;
+  for (uint64_t scale = 1; scale <= most; ++scale) {
+    log.add(scale, static_cast<uint64_t>(cost_at(scale)));
+  }
+  return fit_growth(log.curve("free", "nodes skipped", "list length"));
+}
+
+TEST(Growth, FindsALinearWalk) {
+  const GrowthFit fit = fit_of(100'000, [](uint64_t n) { return n - 1; });
+  EXPECT_TRUE(fit.grows);
+  EXPECT_NEAR(fit.exponent, 1.0, 0.01);
+  EXPECT_LE(fit.exponent_low, fit.exponent);
+  EXPECT_NEAR(fit.exponent_high - fit.exponent_low, 0, 0.02);
+}
+
+TEST(Growth, SaysItInOneSentence) {
+  EXPECT_EQ(fit_of(1000, [](uint64_t n) { return n - 1; }).sentence(),
+            "free: cost grows as n^1.0 with the list length: 499,500 nodes skipped over 1,000 "
+            "frees; quadratic overall");
+}
+
+TEST(Growth, FindsAQuadraticOperation) {
+  const GrowthFit fit = fit_of(3000, [](uint64_t n) { return n * n; });
+  EXPECT_NEAR(fit.exponent, 2.0, 0.01);
+  EXPECT_NE(fit.sentence().find("cubic overall"), std::string::npos) << fit.sentence();
+}
+
+TEST(Growth, IsNotFooledByAConstantPart) {
+  const GrowthFit fit = fit_of(100'000, [](uint64_t n) { return 200 + n; });
+  EXPECT_TRUE(fit.grows);
+  EXPECT_NEAR(fit.exponent, 1.0, 0.1);
+}
+
+TEST(Growth, HasNothingToSayOfConstantCost) {
+  const GrowthFit fit = fit_of(100'000, [](uint64_t) { return 50; });
+  EXPECT_TRUE(fit.is_fitted);
+  EXPECT_NEAR(fit.exponent, 0, 1e-6);
+  EXPECT_FALSE(fit.grows);
+  EXPECT_EQ(fit.sentence(), "");
+}
+
+TEST(Growth, HasNothingToSayOfALogarithm) {
+  EXPECT_FALSE(fit_of(1'000'000, [](uint64_t n) { return 10 * std::bit_width(n); }).grows);
+}
+
+TEST(Growth, HasNothingToSayOfASquareRoot) {
+  const GrowthFit fit = fit_of(1'000'000, [](uint64_t n) { return std::sqrt(n); });
+  EXPECT_NEAR(fit.exponent, 0.5, 0.02);
+  EXPECT_FALSE(fit.grows);
+}
+
+TEST(Growth, HasNothingToSayWhereNoWorkWasDone) {
+  EXPECT_FALSE(fit_of(100'000, [](uint64_t) { return 0; }).is_fitted);
+  EXPECT_FALSE(fit_growth({}).is_fitted);
+}
+
+TEST(Growth, HasNothingToSayOfOneScale) {
+  GrowthLog log;
+  for (int i = 0; i < 1000; ++i) log.add(99, 98);
+  EXPECT_FALSE(fit_growth(log.curve("free", "nodes skipped", "list length")).is_fitted);
+}
+
+TEST(Growth, HasNothingToSayOfAFewSteps) {
+  EXPECT_FALSE(fit_of(12, [](uint64_t n) { return n; }).grows);
+}
+
+// A table that doubles moves all it has, but that rarely that each insertion pays a constant.
+TEST(Growth, SpreadsARareCostOverTheOperationsThatPayForIt) {
+  const GrowthFit fit =
+      fit_of(1 << 20, [](uint64_t n) { return std::has_single_bit(n) ? 2 * n : 1; });
+  EXPECT_FALSE(fit.grows);
+}
+
+TEST(Growth, FindsALineInNoise) {
+  const uint64_t seed = tests::test_seed();
+  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
+  tests::Random random(seed);
+  const GrowthFit fit = fit_of(50'000, [&](uint64_t n) { return random.below(2 * n); });
+  EXPECT_TRUE(fit.grows);
+  EXPECT_NEAR(fit.exponent, 1.0, 0.1);
+  EXPECT_LT(fit.exponent_low, fit.exponent_high);
+}
+
+TEST(Growth, NamesTheWorstOfSeveral) {
+  const GrowthFit linear = fit_of(1000, [](uint64_t n) { return n; });
+  const GrowthFit square = fit_of(1000, [](uint64_t n) { return n * n; });
+  const GrowthFit flat = fit_of(1000, [](uint64_t) { return 20; });
+  EXPECT_EQ(worst_exponent({linear, square, flat}), square.exponent);
+  EXPECT_EQ(worst_exponent({flat}), 0);
+}
+
+TEST(Growth, KeepsEachScaleInABandOfItsOwnSize) {
+  GrowthLog log;
+  for (const uint64_t scale : {uint64_t{0}, uint64_t{7}, uint64_t{1} << 40, UINT64_MAX}) {
+    log.add(scale, 1);
+  }
+  const auto curve = log.curve("free", "steps", "live blocks");
+  ASSERT_EQ(curve.points.size(), 4u);
+  EXPECT_EQ(curve.points[2].scale_sum, 0x1p40);
+  EXPECT_EQ(curve.operations, 4u);
+  EXPECT_EQ(curve.work_total, 4u);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
