@@ -1,8 +1,6 @@
 #include "allocators/native/worker_entry_points.h"
 
 #include <dlfcn.h>
-#include <malloc.h>
-#include <stdlib.h>
 
 #include "schema/pages.h"
 
@@ -48,11 +46,9 @@ const char* find_entry_points(const void* library, EntryPoints& entry_points) {
   return is_in(library, calloc) ? nullptr : "calloc";
 }
 
-void* allocate(const EntryPoints& entry_points, const ReplayOp& op) {
+void* allocate_otherwise(const EntryPoints& entry_points, const ReplayOp& op) {
   const size_t alignment = size_t{1} << op.alignment_log2;
   switch (op.kind) {
-    case ReplayKind::kMalloc:
-      return malloc(op.size);
     case ReplayKind::kCalloc:
       return calloc(1, op.size);
     case ReplayKind::kMemalign:
@@ -72,10 +68,6 @@ void* allocate(const EntryPoints& entry_points, const ReplayOp& op) {
       return nullptr;
   }
   return allocate_aligned(entry_points, alignment, op.size);
-}
-
-uint64_t usable_bytes(const EntryPoints& entry_points, void* block, uint64_t otherwise) {
-  return entry_points.malloc_usable_size ? malloc_usable_size(block) : otherwise;
 }
 
 }  // namespace heaptape::allocators

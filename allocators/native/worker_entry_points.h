@@ -3,8 +3,10 @@
 // library.
 #pragma once
 
+#include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "allocators/replay_op.h"
 
@@ -24,11 +26,20 @@ struct EntryPoints {
 // nothing can be replayed, or null.
 const char* find_entry_points(const void* library, EntryPoints& entry_points);
 
-// Not for realloc. An aligned call that the library lacks becomes another one that it has; null
-// when it has none, or no room.
-void* allocate(const EntryPoints& entry_points, const ReplayOp& op);
+// Neither for malloc nor for realloc. An aligned call that the library lacks becomes another one
+// that it has; null when it has none, or no room.
+void* allocate_otherwise(const EntryPoints& entry_points, const ReplayOp& op);
+
+// These two are inline because they run once an event, inside what is timed.
+inline void* allocate(const EntryPoints& entry_points, const ReplayOp& op) {
+  if (op.kind == ReplayKind::kMalloc) [[likely]]
+    return malloc(op.size);
+  return allocate_otherwise(entry_points, op);
+}
 
 // Of a live block; `otherwise` where the library does not tell.
-uint64_t usable_bytes(const EntryPoints& entry_points, void* block, uint64_t otherwise);
+inline uint64_t usable_bytes(const EntryPoints& entry_points, void* block, uint64_t otherwise) {
+  return entry_points.malloc_usable_size ? malloc_usable_size(block) : otherwise;
+}
 
 }  // namespace heaptape::allocators

@@ -11,12 +11,6 @@
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 namespace heaptape {
 namespace {
 
@@ -151,7 +145,7 @@ TEST_F(CommandLineTest, NoticesADeadAllocatorThoughChildrenAreIgnored) {
 
 // Blocks that are far apart: each takes a new leaf of every map of the address space.
 TEST_F(CommandLineTest, SaysWhenMemoryRunsOut) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
   std::vector<schema::Event> events;
   for (uint64_t i = 1; i < 500; ++i) events.push_back(tests::malloc_event(8, i << 27));
   tests::write_tape(tape_, events);

@@ -8,12 +8,6 @@
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 namespace heaptape {
 namespace {
 
@@ -137,7 +131,7 @@ void write_long_tape(const std::string& path, uint64_t events) {
 }
 
 TEST(Memory, OfAReplayGrowsWithBlocksAndNotWithEvents) {
-  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer keeps what is freed";
   const tests::TempDir dir;
   std::vector<uint64_t> peaks;
   for (const uint64_t events : {1'000'000u, 20'000'000u}) {

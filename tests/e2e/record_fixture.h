@@ -17,14 +17,6 @@ namespace heaptape::tests {
 
 using Words = std::vector<std::string>;
 
-// Whether the heaptape that is tested is built with a sanitizer, which wants to be the first
-// library of its process, much address space, and a descriptor now and then.
-#ifdef HEAPTAPE_SANITIZED
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-
 // What a tape holds.
 struct Tape {
   schema::TapeHeader header;

@@ -8,6 +8,14 @@
 
 namespace heaptape::tests {
 
+// Whether this build, and so the heaptape under test, has a sanitizer: that wants to be the first
+// library of its process, much address space, and a descriptor now and then.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 std::string heaptape_path();
 // A program or library out of tests/e2e/targets.
 std::string target_path(const std::string& name);
