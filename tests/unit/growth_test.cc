@@ -45,7 +45,7 @@ TEST(Growth, FindsAQuadraticOperation) {
 TEST(Growth, IsNotFooledByAConstantPart) {
   const GrowthFit fit = fit_of(100'000, [](uint64_t n) { return 200 + n; });
   EXPECT_TRUE(fit.grows);
-  EXPECT_NEAR(fit.exponent, 1.0, 0.1);
+  EXPECT_NEAR(fit.exponent, 0.99, 0.01);
 }
 
 TEST(Growth, HasNothingToSayOfConstantCost) {
@@ -57,7 +57,9 @@ TEST(Growth, HasNothingToSayOfConstantCost) {
 }
 
 TEST(Growth, HasNothingToSayOfALogarithm) {
-  EXPECT_FALSE(fit_of(1'000'000, [](uint64_t n) { return 10 * std::bit_width(n); }).grows);
+  const GrowthFit fit = fit_of(100'000, [](uint64_t n) { return 10 * std::bit_width(n); });
+  EXPECT_NEAR(fit.exponent, 0.1, 0.02);
+  EXPECT_FALSE(fit.grows);
 }
 
 TEST(Growth, HasNothingToSayOfASquareRoot) {
