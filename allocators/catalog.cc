@@ -8,6 +8,7 @@
 
 #include "allocators/models/model_backend.h"
 #include "allocators/models/runs/runs_model.h"
+#include "allocators/models/slabs/slabs_model.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 
@@ -50,6 +51,8 @@ constexpr ModelFactory model(const char* name, const char* description) {
 constexpr ModelFactory kModels[] = {
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
+    model<SlabsModel>("model:slabs",
+                      "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.
