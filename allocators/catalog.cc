@@ -9,6 +9,7 @@
 #include "allocators/models/model_backend.h"
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
+#include "allocators/models/slabs/slabs_model.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 
@@ -52,6 +53,8 @@ constexpr ModelFactory kModels[] = {
     model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address"),
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
+    model<SlabsModel>("model:slabs",
+                      "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.

@@ -1,0 +1,58 @@
+// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs. Free pages decay when
+// something calls in, at every kTicksPerDecay-th call; there is no background thread.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/slabs/slab_bins.h"
+
+namespace heaptape::allocators::slabs {
+
+// What all arenas have in common.
+struct SharedState {
+  explicit SharedState(AddressSpace& space)
+      : system(space), first_metadata(system), index(first_metadata) {}
+
+  SystemMemory system;
+  MetadataBlocks first_metadata;  // of arena 0, and of the index
+  ExtentIndex index;
+  ExtentCounts extent_counts;
+  SlabCounts slab_counts;
+};
+
+class Arena {
+ public:
+  // `metadata` and `shared` outlive it.
+  Arena(SharedState& shared, MetadataBlocks& metadata, const ExtentOptions& options)
+      : extents(*this, shared.system, metadata, shared.index, shared.extent_counts, options),
+        slabs(extents, shared.index, shared.slab_counts) {
+    metadata.allocate(kArenaBytes, kLineBytes);
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  Extents extents;
+  SlabBins slabs;
+
+ private:
+  static constexpr uint64_t kArenaBytes = 78000;
+};
+
+// Counts the calls of a thread that reach an arena. jemalloc draws the distances between decays
+// from a geometric distribution of this mean.
+class DecayTicker {
+ public:
+  static constexpr uint32_t kTicksPerDecay = 1000;
+
+  void tick(Arena& arena, uint64_t now_ns, uint32_t ticks = 1) {
+    left_ -= static_cast<int32_t>(ticks);
+    if (left_ >= 0) return;
+    left_ = kTicksPerDecay;
+    arena.extents.decay(now_ns);
+  }
+
+ private:
+  int32_t left_ = kTicksPerDecay;
+};
+
+}  // namespace heaptape::allocators::slabs

@@ -1,0 +1,42 @@
+// A stretch of pages and what is known of it: the record that jemalloc 5.3.0 calls edata.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/slabs/pairing_heap.h"
+#include "allocators/models/slabs/slab_classes.h"
+
+namespace heaptape::allocators::slabs {
+
+class Arena;
+
+// Active: a slab or a large block. The others are free: dirty with their contents, muzzy when the
+// system may take them, retained without.
+enum class ExtentState : uint8_t { kActive, kDirty, kMuzzy, kRetained };
+
+struct Extent {
+  uint64_t base = 0;
+  uint64_t bytes = 0;
+  uint64_t serial = 0;  // of the mapping it came from; the lower of two that were joined
+  Arena* arena = nullptr;
+  HeapLinks<Extent> heap;   // in a bin of free extents, or of slabs with room
+  Extent* older = nullptr;  // in the order of being freed
+  Extent* newer = nullptr;
+  uint32_t class_number = 0;  // of the active
+  ExtentState state = ExtentState::kActive;
+  bool is_slab = false;
+  bool is_head = false;  // at the start of a mapping: never joined to what is in front of it
+
+  // Of a slab. Bit n % 64 of word n / 64: region n is free.
+  uint32_t free_count = 0;
+  uint64_t free_regions[kMaxRegions / 64] = {};
+
+  uint64_t end() const { return base + bytes; }
+  // Oldest mapping first, then lowest address: how jemalloc prefers memory wherever it has a
+  // choice.
+  bool before(const Extent& other) const {
+    return serial != other.serial ? serial < other.serial : base < other.base;
+  }
+};
+
+}  // namespace heaptape::allocators::slabs

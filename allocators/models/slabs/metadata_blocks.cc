@@ -1,0 +1,62 @@
+#include "allocators/models/slabs/metadata_blocks.h"
+
+#include "schema/check.h"
+
+namespace heaptape::allocators::slabs {
+namespace {
+
+constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
+constexpr uint64_t kBlockHeaderBytes = 144;
+// What a base holds of itself.
+constexpr uint64_t kOwnBytes = 2048;
+
+}  // namespace
+
+MetadataBlocks::MetadataBlocks(SystemMemory& system) : system_(system) {
+  bump(new_block(kOwnBytes, kQuantumBytes), kOwnBytes, kLineBytes);
+}
+
+// From the smallest remainder that is certain to do; of two of one class, from the older block.
+uint64_t MetadataBlocks::allocate(uint64_t bytes, uint64_t alignment) {
+  const uint64_t rounded = round_up(bytes, alignment);
+  const uint32_t least = class_of(rounded + alignment - kQuantumBytes);
+  AddressRange* best = nullptr;
+  uint32_t best_class = kClasses;
+  for (AddressRange& unused : unused_) {
+    if (unused.bytes() == 0) continue;
+    const uint32_t floor = class_of(unused.bytes() + 1) - 1;
+    if (floor < least || floor >= best_class) continue;
+    best = &unused;
+    best_class = floor;
+  }
+  return bump(best != nullptr ? *best : new_block(rounded, alignment), rounded, alignment);
+}
+
+uint64_t MetadataBlocks::bump(AddressRange& unused, uint64_t bytes, uint64_t alignment) {
+  const uint64_t address = round_up(unused.begin, alignment);
+  unused.begin = address + bytes;
+  return address;
+}
+
+// Blocks follow the series of page classes, in huge pages.
+AddressRange& MetadataBlocks::new_block(uint64_t bytes, uint64_t alignment) {
+  const uint64_t least = round_up(kBlockHeaderBytes, alignment) + bytes;
+  const uint64_t wanted = round_up(page_class_bytes(page_class_of(least)), kHugePageBytes);
+  const uint64_t next = round_up(page_class_bytes(last_page_class_ + 1), kHugePageBytes);
+  const uint64_t block_bytes = std::max(wanted, next);
+  const uint64_t block = system_.map(block_bytes, kHugePageBytes);
+  HEAPTAPE_CHECK(block != 0);
+  bytes_ += block_bytes;
+  last_page_class_ = page_class_of(block_bytes);
+  unused_.push_back({block + kBlockHeaderBytes, block + block_bytes});
+  return unused_.back();
+}
+
+void MetadataBlocks::append_absent(std::vector<AddressRange>& ranges) const {
+  for (const AddressRange& unused : unused_) {
+    const uint64_t begin = round_up(unused.begin, kPageBytes);
+    if (begin < unused.end) ranges.push_back({begin, unused.end});
+  }
+}
+
+}  // namespace heaptape::allocators::slabs

@@ -1,0 +1,305 @@
+#include "allocators/models/slabs/slabs_model.h"
+
+#include <algorithm>
+
+namespace heaptape::allocators {
+
+using slabs::Arena;
+using slabs::class_bytes;
+using slabs::class_of;
+using slabs::Extent;
+using slabs::ExtentOptions;
+using slabs::kCachedClasses;
+using slabs::kLargePadBytes;
+using slabs::kLargestBytes;
+using slabs::kLineBytes;
+using slabs::kPageBytes;
+using slabs::kSmallClasses;
+
+namespace {
+
+// libjemalloc.so.2 brings the C++ run-time library along, whose pool for exceptions is the first
+// block of every process.
+constexpr uint64_t kPoolBytes = 72704;
+
+uint64_t decay_ms(const schema::Values& options, const char* name) {
+  return options["decay"] == 0 ? options[name] : slabs::SmoothDecay::kNever;
+}
+
+void sort_and_join(std::vector<AddressRange>& ranges) {
+  std::ranges::sort(ranges, {}, &AddressRange::begin);
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : ranges) {
+    if (!joined.empty() && joined.back().end == range.begin) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  ranges.swap(joined);
+}
+
+}  // namespace
+
+struct SlabsModel::Thread {
+  Arena* arena = nullptr;
+  slabs::DecayTicker ticker;
+  uint64_t random = 0;
+  std::unique_ptr<slabs::ThreadCache> cache;  // null: option tcache=off
+};
+
+std::vector<schema::Parameter> SlabsModel::parameters() {
+  return {{"decay", 0, "off: free pages are never purged", {"on", "off"}},
+          {"dirty_decay_ms", 10000, "until dirty pages are purged; 0: at once"},
+          {"muzzy_decay_ms", 0, "from lazily purged to purged; 0: dirty pages are purged outright"},
+          {"tcache", 0, "whether threads cache blocks", {"on", "off"}},
+          {"arenas", 0, "shared by the threads in turn; 0: four a core"},
+          {"cores", 4, "of the simulated machine"},
+          {"oversize_threshold", uint64_t{8} << 20,
+           "requests from this size on have an arena of their own that purges at once; 0: none"}};
+}
+
+SlabsModel::SlabsModel(AddressSpace& space, const schema::Values& options)
+    : oversize_bytes_(options["oversize_threshold"]),
+      arena_count_(options["arenas"]),
+      cached_(options["tcache"] == 0),
+      extent_options_{decay_ms(options, "dirty_decay_ms"), decay_ms(options, "muzzy_decay_ms")},
+      shared_(space) {
+  if (arena_count_ == 0) arena_count_ = 4 * options["cores"];
+  arena_count_ = std::clamp<uint64_t>(arena_count_, 1, 4094);  // jemalloc's limit
+  if (oversize_bytes_ < slabs::kLargeMinBytes) oversize_bytes_ = UINT64_MAX;
+  extent_options_.oversize_bytes = oversize_bytes_;
+  arenas_.resize(arena_count_);
+  switch_to(0);
+  allocate(kPoolBytes, 0);
+}
+
+SlabsModel::~SlabsModel() = default;
+
+// A thread takes the arena that has the fewest, so they are dealt out in turn. The memory of all
+// caches is the first arena's.
+void SlabsModel::switch_to(uint32_t number) {
+  if (number >= threads_.size()) threads_.resize(number + 1);
+  if (threads_[number] == nullptr) {
+    threads_[number] = std::make_unique<Thread>();
+    Thread& thread = *threads_[number];
+    thread.arena = &arena(static_cast<uint32_t>(number % arena_count_));
+    thread.random = number;
+    if (cached_) {
+      thread_ = &thread;
+      large_block(arena(0), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
+      thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
+                                                          thread.ticker, now_ns_);
+    }
+  }
+  thread_ = threads_[number].get();
+  thread_number_ = number;
+}
+
+Arena& SlabsModel::arena(uint32_t number) {
+  if (arenas_[number] == nullptr) {
+    slabs::MetadataBlocks* metadata = &shared_.first_metadata;
+    if (number > 0) {
+      metadata =
+          metadata_.emplace_back(std::make_unique<slabs::MetadataBlocks>(shared_.system)).get();
+    }
+    arenas_[number] = std::make_unique<Arena>(shared_, *metadata, extent_options_);
+  }
+  return *arenas_[number];
+}
+
+// Purges at once, unless nothing is purged at all: its calls are too few for decay to be on time.
+Arena& SlabsModel::huge_arena() {
+  if (huge_arena_ == nullptr) {
+    ExtentOptions options = extent_options_;
+    if (options.dirty_decay_ms != slabs::SmoothDecay::kNever) options.dirty_decay_ms = 0;
+    if (options.muzzy_decay_ms != slabs::SmoothDecay::kNever) options.muzzy_decay_ms = 0;
+    metadata_.push_back(std::make_unique<slabs::MetadataBlocks>(shared_.system));
+    arenas_.push_back(std::make_unique<Arena>(shared_, *metadata_.back(), options));
+    huge_arena_ = arenas_.back().get();
+  }
+  return *huge_arena_;
+}
+
+Arena& SlabsModel::arena_for(uint64_t bytes) {
+  return bytes >= oversize_bytes_ ? huge_arena() : *thread_->arena;
+}
+
+Placement SlabsModel::allocate(uint64_t bytes, uint64_t alignment) {
+  if (alignment != 0) return allocate_aligned(bytes, alignment);
+  if (bytes > kLargestBytes) return {};
+  return allocate_class(class_of(bytes), bytes);
+}
+
+Placement SlabsModel::allocate_class(uint32_t number, uint64_t bytes) {
+  return noted(block_of_class(number, bytes), number);
+}
+
+// `bytes` is what was asked for: it decides whether the block is for the huge arena.
+uint64_t SlabsModel::block_of_class(uint32_t number, uint64_t bytes) {
+  if (number < kSmallClasses) [[likely]]
+    return small_block(number);
+  if (number < kCachedClasses && cached_) {
+    if (const uint64_t address = thread_->cache->take_large(number); address != 0) return address;
+  }
+  return large_block(arena_for(bytes), number, kLineBytes);
+}
+
+Placement SlabsModel::noted(uint64_t address, uint32_t number) {
+  if (address == 0) return {};
+  const uint64_t usable = class_bytes(number);
+  if (cached_) thread_->cache->note_allocated(usable);
+  return {address, usable};
+}
+
+// Up to a page, rounding the size up to the alignment is enough for small blocks: every region lies
+// at a multiple of the largest power of two in its size. Large blocks that are asked for with an
+// alignment do not come from the cache.
+Placement SlabsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
+  bytes = std::max<uint64_t>(bytes, 1);
+  if (bytes <= slabs::kSmallMaxBytes && alignment <= kPageBytes) {
+    const uint32_t number = class_of(slabs::round_up(bytes, alignment));
+    if (number < kSmallClasses) return allocate_class(number, bytes);
+  }
+  if (bytes > kLargestBytes || alignment > kLargestBytes) return {};
+  const uint32_t number = class_of(std::max(bytes, slabs::kLargeMinBytes));
+  const uint64_t usable = class_bytes(number);
+  return noted(large_block(arena_for(usable), number, std::max(alignment, kLineBytes)), number);
+}
+
+uint64_t SlabsModel::small_block(uint32_t number) {
+  if (cached_) return thread_->cache->take_small(number);
+  uint64_t address = 0;
+  thread_->arena->slabs.take(number, 1, &address);
+  thread_->ticker.tick(*thread_->arena, now_ns_);
+  return address;
+}
+
+// Where a block starts in its first page is up to chance, so that not all of them fall on the same
+// lines of the processor's cache.
+uint64_t SlabsModel::large_block(Arena& arena, uint32_t number, uint64_t alignment) {
+  Extent* const extent =
+      arena.extents.allocate(class_bytes(number) + kLargePadBytes, std::max(alignment, kPageBytes));
+  if (extent == nullptr) return 0;
+  extent->class_number = number;
+  thread_->ticker.tick(arena, now_ns_);
+  if (alignment >= kPageBytes) return extent->base;
+  thread_->random = thread_->random * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX
+  return extent->base + (thread_->random >> 32) % (kPageBytes / alignment) * alignment;
+}
+
+void SlabsModel::release(uint64_t address) {
+  Extent& extent = *shared_.index.at(address);
+  const uint32_t number = extent.class_number;
+  give_up(extent, address);
+  note_freed(number);
+}
+
+void SlabsModel::note_freed(uint32_t number) {
+  if (cached_) thread_->cache->note_freed(class_bytes(number));
+}
+
+void SlabsModel::give_up(Extent& extent, uint64_t address) {
+  if (extent.class_number < kCachedClasses && cached_) [[likely]] {
+    thread_->cache->put(extent.class_number, address);
+    return;
+  }
+  Arena& owner = *extent.arena;
+  if (!extent.is_slab) {
+    owner.extents.release(extent);
+  } else if (owner.slabs.put_back(extent, address)) {
+    owner.slabs.release_slab(extent);
+  }
+  thread_->ticker.tick(owner, now_ns_);
+}
+
+// A block that moves is placed before its old place is given up.
+Placement SlabsModel::reallocate(uint64_t address, uint64_t bytes) {
+  if (bytes > kLargestBytes) return {};
+  Extent& extent = *shared_.index.at(address);
+  const uint32_t old_number = extent.class_number;
+  const uint32_t number = class_of(bytes);
+  if (stays(extent, number)) {
+    thread_->ticker.tick(*extent.arena, now_ns_);
+  } else {
+    const uint64_t moved = place_again(old_number, number);
+    if (moved == 0) return {};
+    bytes_copied_ += std::min(class_bytes(number), class_bytes(old_number));
+    give_up(extent, address);
+    address = moved;
+  }
+  const Placement placed = noted(address, number);
+  note_freed(old_number);
+  return placed;
+}
+
+// Large blocks that were large before are not looked for in the cache.
+uint64_t SlabsModel::place_again(uint32_t old_number, uint32_t number) {
+  const uint64_t usable = class_bytes(number);
+  if (old_number < kSmallClasses || number < kSmallClasses) return block_of_class(number, usable);
+  return large_block(arena_for(usable), number, kLineBytes);
+}
+
+bool SlabsModel::stays(Extent& extent, uint32_t number) {
+  if (number == extent.class_number) return true;
+  if (extent.is_slab || number < kSmallClasses) return false;
+  const uint64_t extent_bytes = class_bytes(number) + kLargePadBytes;
+  if (extent_bytes < extent.bytes) {
+    extent.arena->extents.shrink_to(extent, extent_bytes);
+  } else if (!extent.arena->extents.expand(extent, extent_bytes - extent.bytes)) {
+    return false;
+  }
+  extent.class_number = number;
+  ++large_in_place_;
+  return true;
+}
+
+std::vector<AddressRange> SlabsModel::absent() const {
+  std::vector<AddressRange> ranges;
+  for (const auto& arena : arenas_) {
+    if (arena != nullptr) arena->extents.append_absent(ranges);
+  }
+  shared_.first_metadata.append_absent(ranges);
+  for (const auto& metadata : metadata_) metadata->append_absent(ranges);
+  shared_.index.append_absent(ranges);
+  sort_and_join(ranges);
+  return ranges;
+}
+
+uint64_t SlabsModel::work() const {
+  return shared_.extent_counts.examined + shared_.extent_counts.purged_pages;
+}
+
+std::vector<Counter> SlabsModel::counters() const {
+  uint64_t dirty_pages = 0;
+  uint64_t muzzy_pages = 0;
+  uint64_t retained_bytes = 0;
+  uint64_t arenas_created = 0;
+  for (const auto& arena : arenas_) {
+    if (arena == nullptr) continue;
+    dirty_pages += arena->extents.dirty_pages();
+    muzzy_pages += arena->extents.muzzy_pages();
+    retained_bytes += arena->extents.retained_bytes();
+    ++arenas_created;
+  }
+  uint64_t metadata_bytes = shared_.first_metadata.bytes();
+  for (const auto& metadata : metadata_) metadata_bytes += metadata->bytes();
+  return {{"slabsCreated", shared_.slab_counts.created},
+          {"slabsFreed", shared_.slab_counts.freed},
+          {"tcacheHits", cache_counts_.hits},
+          {"tcacheFills", cache_counts_.fills},
+          {"tcacheFlushes", cache_counts_.flushes},
+          {"extentsSplit", shared_.extent_counts.split},
+          {"extentsCoalesced", shared_.extent_counts.coalesced},
+          {"dirtyPages", dirty_pages},
+          {"muzzyPages", muzzy_pages},
+          {"retainedBytes", retained_bytes},
+          {"pagesPurged", shared_.extent_counts.purged_pages},
+          {"mappedBytes", shared_.system.mapped_bytes()},
+          {"metadataBytes", metadata_bytes},
+          {"arenasCreated", arenas_created},
+          {"largeInPlace", large_in_place_},
+          {"bytesCopied", bytes_copied_}};
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,101 @@
+// model:slabs, the jemalloc design since version 4: small blocks as regions of slabs, large blocks
+// as extents of pages, a cache for each thread, and free pages that are purged bit by bit. It
+// follows jemalloc 5.3.0 as Debian 12 ships it (64-bit Linux); the rules are restated in our own
+// words, each in the file of its layer. docs/models/slabs.md has all of them, and what is left out.
+//
+//   SlabsModel -- ThreadCache -- SlabBins -- Extents -- ExtentSet, SmoothDecay
+//                                               '------ ExtentIndex, MetadataBlocks -- SystemMemory
+//
+// Counters; those marked * can fall, the others only rise:
+//   slabsCreated, slabsFreed
+//   tcacheHits        allocations served from a thread's cache
+//   tcacheFills       stacks of a cache filled from slabs
+//   tcacheFlushes     stacks of a cache that gave blocks back
+//   extentsSplit, extentsCoalesced
+//   dirtyPages*       free, with their contents
+//   muzzyPages*       free, and the system may take them
+//   retainedBytes*    free and absent
+//   pagesPurged       that became retained
+//   mappedBytes       the committed bytes, metadata included
+//   metadataBytes     of these, in blocks for records
+//   arenasCreated     the huge arena included
+//   largeInPlace      resizes of large blocks that kept their place and changed their class
+//   bytesCopied       by resizes that moved
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "allocators/models/model.h"
+#include "allocators/models/slabs/thread_cache.h"
+
+namespace heaptape::allocators {
+
+class SlabsModel {
+ public:
+  explicit SlabsModel(AddressSpace& space,
+                      const schema::Values& options = schema::Values(parameters()));
+  SlabsModel(const SlabsModel&) = delete;
+  SlabsModel& operator=(const SlabsModel&) = delete;
+  ~SlabsModel();
+
+  // As AllocatorModel says. 0 bytes are 1.
+  Placement allocate(uint64_t bytes, uint64_t alignment);
+  Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
+  Placement reallocate(uint64_t address, uint64_t bytes);
+  void release(uint64_t address);
+  void set_thread(uint32_t thread) {
+    if (thread != thread_number_) [[unlikely]]
+      switch_to(thread);
+  }
+  void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
+
+  // Retained extents, and records never made.
+  std::vector<AddressRange> absent() const;
+  std::vector<Counter> counters() const;
+  uint64_t work() const;
+  static const char* work_unit() { return "extents examined and pages purged"; }
+  static BackendTraits traits() { return {true, 3, 8, 0}; }
+  static std::vector<schema::Parameter> parameters();
+
+ private:
+  struct Thread;
+
+  void switch_to(uint32_t number);
+  slabs::Arena& arena(uint32_t number);
+  slabs::Arena& huge_arena();
+  slabs::Arena& new_arena(const slabs::ExtentOptions& options);
+  slabs::Arena& arena_for(uint64_t bytes);
+
+  Placement allocate_class(uint32_t number, uint64_t bytes);
+  uint64_t block_of_class(uint32_t number, uint64_t bytes);
+  Placement allocate_aligned(uint64_t bytes, uint64_t alignment);
+  uint64_t small_block(uint32_t number);
+  uint64_t large_block(slabs::Arena& arena, uint32_t number, uint64_t alignment);
+  void give_up(slabs::Extent& extent, uint64_t address);
+  bool stays(slabs::Extent& extent, uint32_t number);
+  uint64_t place_again(uint32_t old_number, uint32_t number);
+  Placement noted(uint64_t address, uint32_t number);
+  void note_freed(uint32_t number);
+
+  uint64_t oversize_bytes_;
+  uint64_t arena_count_;
+  bool cached_;
+  slabs::ExtentOptions extent_options_;
+  slabs::SharedState shared_;
+  slabs::CacheCounts cache_counts_;
+  std::vector<std::unique_ptr<slabs::MetadataBlocks>> metadata_;  // of arenas other than the first
+  std::vector<std::unique_ptr<slabs::Arena>> arenas_;             // by number; made when needed
+  slabs::Arena* huge_arena_ = nullptr;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by number
+  Thread* thread_ = nullptr;
+  uint32_t thread_number_ = UINT32_MAX;
+  uint64_t now_ns_ = 0;
+  uint64_t large_in_place_ = 0;
+  uint64_t bytes_copied_ = 0;
+};
+
+static_assert(AllocatorModel<SlabsModel>);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,37 @@
+// What model:slabs maps. It never unmaps: jemalloc 5.3.0 keeps its memory on Linux (opt.retain).
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/model.h"
+#include "allocators/models/slabs/slab_classes.h"
+
+namespace heaptape::allocators::slabs {
+
+class SystemMemory {
+ public:
+  explicit SystemMemory(AddressSpace& space) : space_(space) {}
+
+  // From the top downwards, as Linux places mappings; an aligned one leaves a gap above. Zeroed.
+  // 0: no room.
+  uint64_t map(uint64_t bytes, uint64_t alignment = kPageBytes) {
+    if (bytes > lowest_ - kModelBase || lowest_ - kModelBase - bytes < alignment) return 0;
+    lowest_ = (lowest_ - bytes) & ~(alignment - 1);
+    mapped_bytes_ += bytes;
+    space_.commit({lowest_, lowest_ + bytes});
+    return lowest_;
+  }
+
+  uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+ private:
+  // The place within 1 GiB is that of the first mapping of a preloaded libjemalloc.so.2 without
+  // address randomization: it decides when a second table of the index is needed.
+  static constexpr uint64_t kTop = 0x2ffff7600000;
+
+  AddressSpace& space_;
+  uint64_t lowest_ = kTop;
+  uint64_t mapped_bytes_ = 0;
+};
+
+}  // namespace heaptape::allocators::slabs

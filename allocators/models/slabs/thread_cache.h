@@ -1,0 +1,105 @@
+// The blocks that a thread keeps to itself: a stack for each class up to 32 KiB. Follows tcache.c
+// of jemalloc 5.3.0: a stack that is empty is filled with up to half its slots, one that is full
+// gives half of them back, and every 64 KiB of calls the next stack in turn gives back three
+// quarters of what it did not need since its last turn.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/slabs/arena.h"
+
+namespace heaptape::allocators::slabs {
+
+struct CacheCounts {
+  uint64_t hits = 0;
+  uint64_t fills = 0;
+  uint64_t flushes = 0;
+};
+
+class ThreadCache {
+ public:
+  // All outlive it. `now_ns` is kept up to date by the owner.
+  ThreadCache(SharedState& shared, Arena& arena, CacheCounts& counts, DecayTicker& ticker,
+              const uint64_t& now_ns);
+
+  // All slots, and one word in front and behind.
+  static uint64_t memory_bytes();
+
+  // A small block, 0 if there is no room.
+  uint64_t take_small(uint32_t class_number) {
+    Stack& stack = stacks_[class_number];
+    if (stack.count > 0) [[likely]] {
+      ++counts_.hits;
+    } else if (!fill(class_number)) {
+      return 0;
+    }
+    return pop(stack);
+  }
+  // A large block of a cached class, 0 if none is cached.
+  uint64_t take_large(uint32_t class_number) {
+    Stack& stack = stacks_[class_number];
+    if (stack.count == 0) return 0;
+    ++counts_.hits;
+    return pop(stack);
+  }
+  void put(uint32_t class_number, uint64_t block) {
+    Stack& stack = stacks_[class_number];
+    if (stack.count == stack.slots) [[unlikely]]
+      flush(class_number, stack.slots / 2);
+    stack.blocks[stack.count++] = block;
+  }
+
+  // Every call of the program counts with its usable bytes.
+  void note_allocated(uint64_t bytes) { note(allocated_, bytes); }
+  void note_freed(uint64_t bytes) { note(freed_, bytes); }
+
+ private:
+  struct Stack {
+    uint64_t* blocks = nullptr;  // the last one is handed out first
+    uint32_t count = 0;
+    uint32_t low_water = 0;  // the least count since the last turn
+    uint32_t slots = 0;
+    uint8_t fill_shift = 1;  // small classes: filled with slots >> fill_shift
+    bool refilled = false;   // since the last turn
+  };
+  struct Meter {
+    uint64_t bytes = 0;
+    uint64_t next = kTurnBytes;
+  };
+  static constexpr uint64_t kTurnBytes = 65536;
+
+  static uint64_t pop(Stack& stack) {
+    --stack.count;
+    if (stack.count < stack.low_water) stack.low_water = stack.count;
+    return stack.blocks[stack.count];
+  }
+  void note(Meter& meter, uint64_t bytes) {
+    meter.bytes += bytes;
+    if (meter.bytes < meter.next) [[likely]]
+      return;
+    meter.next = meter.bytes + kTurnBytes;
+    collect();
+  }
+
+  bool fill(uint32_t class_number);
+  void flush(uint32_t class_number, uint32_t keep);
+  void give_back(uint32_t class_number, Arena& arena, Extent& extent, uint64_t block);
+  void collect();
+
+  SharedState& shared_;
+  Arena& arena_;
+  CacheCounts& counts_;
+  DecayTicker& ticker_;
+  const uint64_t& now_ns_;
+  std::vector<uint64_t> slots_;
+  std::array<Stack, kCachedClasses> stacks_;
+  Meter allocated_;
+  Meter freed_;
+  uint32_t turn_ = 0;                 // class
+  std::vector<uint64_t> flushed_;     // of one flush, those yet to be given back
+  std::vector<Extent*> empty_slabs_;  // of one flush
+};
+
+}  // namespace heaptape::allocators::slabs
