@@ -3,6 +3,9 @@
 #include <iterator>
 
 #include "allocators/models/runs/runs_model.h"
+#include "allocators/models/textbook/buddy_heap.h"
+#include "allocators/models/textbook/bump_heap.h"
+#include "allocators/models/textbook/fit_heap.h"
 #include "schema/check.h"
 
 namespace heaptape::allocators {
@@ -45,7 +48,9 @@ struct BaseModel {
   std::unique_ptr<AnyModel> (*make)(AddressSpace& space);
 };
 constexpr BaseModel kBaseModels[] = {
-    {"runs", hold<RunsModel>},
+    {"runs", hold<RunsModel>},        {"first-fit", hold<FirstFitModel>},
+    {"best-fit", hold<BestFitModel>}, {"buddy", hold<BuddyModel>},
+    {"bump", hold<BumpModel>},
 };
 
 }  // namespace
