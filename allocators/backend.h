@@ -80,7 +80,9 @@ struct LatencySummary {
 };
 
 struct BackendTraits {
-  bool places_blocks = true;     // false (noop): placements say nothing, there is no memory to map
+  // False (noop, model:ideal): placements say nothing. Memory that is committed counts all the
+  // same, but has no holes.
+  bool places_blocks = true;
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none

@@ -10,6 +10,11 @@
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/models/slabs/slabs_model.h"
+#include "allocators/models/textbook/buddy_heap.h"
+#include "allocators/models/textbook/bump_heap.h"
+#include "allocators/models/textbook/fit_heap.h"
+#include "allocators/models/textbook/ideal_heap.h"
+#include "allocators/models/textbook/segregated_heap.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 
@@ -55,6 +60,16 @@ constexpr ModelFactory kModels[] = {
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<SlabsModel>("model:slabs",
                       "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
+    model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),
+    model<NextFitModel>("model:next-fit", "the same, searched from where the last search ended"),
+    model<BestFitModel>("model:best-fit", "one free list, the smallest hole that is large enough"),
+    model<BuddyModel>("model:buddy",
+                      "binary buddies: blocks of 2^k bytes, split and joined in halves"),
+    model<SegregatedModel>("model:segregated",
+                           "size classes on pages of their own, nothing joined"),
+    model<BumpModel>("model:bump", "an arena: what is freed is never used again"),
+    model<IdealModel>("model:ideal",
+                      "perfect compaction: the least memory that can hold the blocks"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.

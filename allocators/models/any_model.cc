@@ -4,6 +4,9 @@
 
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
+#include "allocators/models/textbook/buddy_heap.h"
+#include "allocators/models/textbook/bump_heap.h"
+#include "allocators/models/textbook/fit_heap.h"
 #include "schema/check.h"
 
 namespace heaptape::allocators {
@@ -46,8 +49,9 @@ struct BaseModel {
   std::unique_ptr<AnyModel> (*make)(AddressSpace& space);
 };
 constexpr BaseModel kBaseModels[] = {
-    {"ptmalloc", hold<PtmallocModel>},
-    {"runs", hold<RunsModel>},
+    {"ptmalloc", hold<PtmallocModel>},  {"runs", hold<RunsModel>},
+    {"first-fit", hold<FirstFitModel>}, {"best-fit", hold<BestFitModel>},
+    {"buddy", hold<BuddyModel>},        {"bump", hold<BumpModel>},
 };
 
 }  // namespace

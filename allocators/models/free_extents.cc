@@ -45,6 +45,14 @@ uint64_t FreeExtents::take_lowest(uint64_t bytes, uint64_t alignment) {
   return 0;
 }
 
+bool FreeExtents::take(AddressRange range) {
+  if (range.begin >= range.end) return true;
+  const auto after = by_address_.upper_bound(range.begin);
+  if (after == by_address_.begin() || std::prev(after)->second < range.end) return false;
+  cut(std::prev(after), range);
+  return true;
+}
+
 void FreeExtents::add(AddressRange range) {
   if (range.begin == range.end) return;
   by_address_.emplace(range.begin, range.end);

@@ -22,6 +22,9 @@ class FreeExtents {
   uint64_t take_best(uint64_t bytes, uint64_t alignment, uint64_t slack_bytes);
   uint64_t take_lowest(uint64_t bytes, uint64_t alignment);
 
+  // Cuts out just `range`; false if not all of it is there.
+  bool take(AddressRange range);
+
   uint64_t total_bytes() const { return total_bytes_; }
   // begin -> end, ascending.
   const std::map<uint64_t, uint64_t>& by_address() const { return by_address_; }

@@ -45,7 +45,7 @@ void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult&
 inline void RunAnalysis::note_holes_at_peak() {
   if (!new_committed_peak_) [[likely]]
     return;
-  metrics_.holes_at_committed_peak = map_.holes();
+  metrics_.holes_at_committed_peak = holes();
   new_committed_peak_ = false;
 }
 
@@ -122,7 +122,7 @@ void RunAnalysis::sample(const allocators::Residency& residency) {
   snapshot.usable_bytes = usable_bytes_;
   snapshot.committed_bytes = map_.committed_bytes();
   snapshot.resident_bytes = residency.resident_bytes;
-  snapshot.holes = map_.holes();
+  snapshot.holes = holes();
   snapshot.resident_hole_bytes = snapshot.holes.bytes;
   if (residency.absent) {
     snapshot.resident_hole_bytes -= map_.absent_hole_bytes(*residency.absent);

@@ -38,6 +38,7 @@ class RunAnalysis {
                 uint64_t recorded_address);
   void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
   void note_holes_at_peak();
+  HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
   void place(uint32_t slot, const Placement& placement);
   void remove(uint32_t slot);
 

@@ -145,7 +145,8 @@ TEST_F(CommandLineTest, NoticesADeadAllocatorThoughChildrenAreIgnored) {
 
 // Blocks that are far apart: each takes a new leaf of every map of the address space.
 TEST_F(CommandLineTest, SaysWhenMemoryRunsOut) {
-  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  if (tests::kSanitized)
+    GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
   std::vector<schema::Event> events;
   for (uint64_t i = 1; i < 500; ++i) events.push_back(tests::malloc_event(8, i << 27));
   tests::write_tape(tape_, events);

@@ -51,6 +51,14 @@ TEST_F(FreeExtentsTest, KeepsWhatLiesBeforeAndBehindAnAlignedPlace) {
   EXPECT_EQ(extents_.take_best(0x1000, 0x2000, 0x1000), 0x2000u);
 }
 
+TEST_F(FreeExtentsTest, TakesARangeOnlyIfAllOfItIsThere) {
+  extents_.insert({0x1000, 0x4000});
+  EXPECT_FALSE(extents_.take({0x3000, 0x5000}));
+  EXPECT_FALSE(extents_.take({0x0800, 0x2000}));
+  EXPECT_TRUE(extents_.take({0x2000, 0x3000}));
+  EXPECT_EQ(extents_.by_address(), (Extents{{0x1000, 0x2000}, {0x3000, 0x4000}}));
+}
+
 TEST_F(FreeExtentsTest, LeavesARangeThatHasNoSlackToAlign) {
   extents_.insert({0x1000, 0x3000});
   EXPECT_EQ(extents_.take_best(0x2000, 0x2000, 0x1000), 0u);

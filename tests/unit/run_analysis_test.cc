@@ -72,6 +72,16 @@ TEST_F(Analysis, StartsWithWhatTheAllocatorTookBeforeItsFirstCall) {
   EXPECT_EQ(metrics().committed_bytes_peak.at, 0u);
 }
 
+TEST_F(Analysis, KnowsNoHolesWhereNoBlocksArePlaced) {
+  allocators::BackendTraits traits;
+  traits.places_blocks = false;
+  RunAnalysis analysis(traits, 0);
+  analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
+  analysis.sample({0, std::nullopt});
+  EXPECT_EQ(analysis.metrics().end.committed_bytes, 3 * kPage);
+  EXPECT_EQ(analysis.metrics().end.holes.top_bytes, 0u);
+}
+
 TEST_F(Analysis, KeepsUsableBytesAndTheirPeak) {
   allocate(0, 10, kHeap, 24);
   allocate(1, 30, kHeap + 32, 40);

@@ -1,0 +1,44 @@
+// model:bump, an arena (region, "pool" without reuse): each block lies behind the one before, and
+// what is freed is lost until the end. The cheapest placement, and the ceiling of what memory an
+// allocator can waste.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/textbook/block_sizes.h"
+#include "allocators/models/textbook/textbook_model.h"
+
+namespace heaptape::allocators {
+
+class BumpHeap {
+ public:
+  BumpHeap(AddressSpace& space, const schema::Values& options);
+
+  static std::vector<schema::Parameter> parameters();
+  static BackendTraits traits() { return {true, 4, kUnitBytes, 0}; }
+  static const char* work_unit() { return "nothing"; }
+
+  // As TextbookHeap says. Only the block placed last grows in place; every block shrinks there, and
+  // keeps what it had.
+  Placement allocate(uint64_t bytes, uint64_t alignment);
+  bool resize(uint64_t address, uint64_t bytes);
+  void release(uint64_t address);
+  uint64_t usable_bytes(uint64_t address) const { return sizes_.get(address); }
+  uint64_t work() const { return 0; }
+  void append_counters(std::vector<Counter>& counters) const;
+
+ private:
+  static constexpr uint64_t kUnitBytes = 16;
+
+  HeapSegment segment_;
+  BlockSizes sizes_;
+  uint64_t next_ = HeapSegment::begin();
+  uint64_t last_ = 0;  // the block placed last, dead or alive
+  uint64_t lost_bytes_ = 0;
+};
+
+using BumpModel = TextbookModel<BumpHeap>;
+static_assert(AllocatorModel<BumpModel>);
+
+}  // namespace heaptape::allocators

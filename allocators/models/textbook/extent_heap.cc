@@ -1,0 +1,59 @@
+#include "allocators/models/textbook/extent_heap.h"
+
+#include <algorithm>
+
+namespace heaptape::allocators {
+namespace {
+
+// A whole number of units, so that the segment ends where a run could.
+uint64_t whole_units(uint64_t bytes, uint64_t unit_bytes) {
+  const uint64_t most = std::clamp<uint64_t>(bytes, 1, uint64_t{1} << 40);
+  return (most + unit_bytes - 1) / unit_bytes * unit_bytes;
+}
+
+}  // namespace
+
+ExtentHeap::ExtentHeap(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes,
+                       uint64_t trim_bytes)
+    : unit_bytes_(unit_bytes),
+      trim_bytes_(trim_bytes),
+      segment_(space, whole_units(grow_bytes, unit_bytes)) {}
+
+uint64_t ExtentHeap::allocate(uint64_t bytes, uint64_t alignment) {
+  alignment = std::max(alignment, unit_bytes_);
+  const uint64_t run = run_bytes(bytes);
+  const uint64_t slack = alignment - unit_bytes_;
+  if (const uint64_t address = free_.take_best(run, alignment, slack)) return address;
+  return grow(run + slack) ? free_.take_best(run, alignment, slack) : 0;
+}
+
+bool ExtentHeap::grow(uint64_t bytes) {
+  const uint64_t old_end = segment_.end();
+  uint64_t begin = old_end;
+  if (!free_.by_address().empty()) {
+    const auto& [last_begin, last_end] = *free_.by_address().rbegin();
+    if (last_end == old_end) begin = last_begin;
+  }
+  if (!segment_.reach(begin + bytes)) return false;
+  free_.insert({old_end, segment_.end()});
+  return true;
+}
+
+void ExtentHeap::release(AddressRange run) {
+  free_.insert(run);
+  if (trim_bytes_ == 0) return;
+  const AddressRange last{free_.by_address().rbegin()->first, free_.by_address().rbegin()->second};
+  if (last.end != segment_.end() || last.bytes() < trim_bytes_) return;
+  segment_.shrink(last.begin);
+  free_.take({segment_.end(), last.end});
+}
+
+bool ExtentHeap::resize(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
+  const uint64_t old_end = address + old_bytes;
+  const uint64_t end = address + run_bytes(bytes);
+  if (end > old_end) return free_.take({old_end, end});
+  if (end < old_end) release({end, old_end});
+  return true;
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,41 @@
+// Runs of equal units (pages of a class, largest blocks of a buddy system) cut from the segment of
+// a heap by best fit, the lowest of equals, and joined again when they are freed.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/free_extents.h"
+#include "allocators/models/textbook/heap_segment.h"
+
+namespace heaptape::allocators {
+
+class ExtentHeap {
+ public:
+  // `unit_bytes` is a power of two and at least a page. The heap grows by units or, where that is
+  // more, by `grow_bytes`. `trim_bytes`: free bytes at the end of the heap that go back; 0: never.
+  ExtentHeap(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes, uint64_t trim_bytes);
+
+  uint64_t unit_bytes() const { return unit_bytes_; }
+
+  // A run that has room for `bytes`, at a multiple of `alignment`, a power of two; 0: no room.
+  uint64_t allocate(uint64_t bytes, uint64_t alignment);
+  void release(AddressRange run);
+  // The run of `old_bytes` at `address` has `bytes` from now on, if what it would take is free.
+  bool resize(uint64_t address, uint64_t old_bytes, uint64_t bytes);
+  // What a run for `bytes` has.
+  uint64_t run_bytes(uint64_t bytes) const {
+    return (bytes + unit_bytes_ - 1) & ~(unit_bytes_ - 1);
+  }
+
+  void append_counters(std::vector<Counter>& counters) const { segment_.append_counters(counters); }
+
+ private:
+  bool grow(uint64_t bytes);
+
+  uint64_t unit_bytes_;
+  uint64_t trim_bytes_;
+  HeapSegment segment_;
+  FreeExtents free_;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,47 @@
+#include "allocators/models/textbook/heap_segment.h"
+
+#include <algorithm>
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
+
+uint64_t whole_pages(uint64_t bytes) {
+  const uint64_t least = std::clamp<uint64_t>(bytes, 1, kMostGrowBytes);
+  return (least + kModelPageBytes - 1) / kModelPageBytes * kModelPageBytes;
+}
+
+}  // namespace
+
+HeapSegment::HeapSegment(AddressSpace& space, uint64_t grow_bytes)
+    : space_(space), grow_bytes_(whole_pages(grow_bytes)) {}
+
+uint64_t HeapSegment::step_at(uint64_t address) const {
+  return begin() + (address - begin() + grow_bytes_ - 1) / grow_bytes_ * grow_bytes_;
+}
+
+bool HeapSegment::reach(uint64_t end) {
+  if (end <= end_) return true;
+  const uint64_t new_end = step_at(end);
+  if (new_end > kHeapLimit) return false;
+  space_.commit({end_, new_end});
+  end_ = new_end;
+  ++grows_;
+  return true;
+}
+
+void HeapSegment::shrink(uint64_t end) {
+  const uint64_t new_end = step_at(end);
+  if (new_end >= end_) return;
+  space_.decommit({new_end, end_});
+  end_ = new_end;
+  ++shrinks_;
+}
+
+void HeapSegment::append_counters(std::vector<Counter>& counters) const {
+  counters.push_back({"heapGrows", grows_});
+  counters.push_back({"heapShrinks", shrinks_});
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,42 @@
+// The one stretch of memory that a textbook heap lives in: it begins at kModelBase and grows upward
+// by whole steps, as a heap over sbrk does. What lies between its last block and its end is the
+// wilderness (Wilson, Johnstone, Neely, Boles, "Dynamic Storage Allocation: A Survey and Critical
+// Review", 1995, section 3.5).
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/model.h"
+
+namespace heaptape::allocators {
+
+// Beyond, other parts of the address space begin. No request of more bytes can be served.
+inline constexpr uint64_t kHeapLimit = kWrapperBase;
+
+class HeapSegment {
+ public:
+  // Steps are rounded up to whole pages.
+  HeapSegment(AddressSpace& space, uint64_t grow_bytes);
+
+  static constexpr uint64_t begin() { return kModelBase; }
+  uint64_t end() const { return end_; }
+  uint64_t grow_bytes() const { return grow_bytes_; }
+
+  // Raises the end to the first step at or above `end`. False: no room.
+  bool reach(uint64_t end);
+  // Lowers the end to that step, if it is above.
+  void shrink(uint64_t end);
+
+  void append_counters(std::vector<Counter>& counters) const;
+
+ private:
+  uint64_t step_at(uint64_t address) const;
+
+  AddressSpace& space_;
+  uint64_t grow_bytes_;
+  uint64_t end_ = kModelBase;
+  uint64_t grows_ = 0;
+  uint64_t shrinks_ = 0;
+};
+
+}  // namespace heaptape::allocators

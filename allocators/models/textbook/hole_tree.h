@@ -1,0 +1,67 @@
+// The holes of a heap by address: answers what a walk of the free list would find, and how many
+// holes it would have looked at on its way, without taking it. Each subtree knows its largest hole
+// and the number of its holes; the rest is a treap (Seidel and Aragon, "Randomized Search Trees",
+// 1996), whose random numbers are the same in every run.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/textbook/boundary_tags.h"
+
+namespace heaptape::allocators {
+
+// A hole and the number of holes at lower addresses.
+struct RankedHole {
+  Hole hole;
+  uint64_t rank = 0;
+};
+
+// Every operation takes time logarithmic in the holes.
+class HoleTree {
+ public:
+  HoleTree() : nodes_(1) {}
+
+  uint64_t count() const { return nodes_[root_].count; }
+
+  // No hole is at its address yet.
+  void insert(Hole hole);
+  void erase(uint64_t address);
+  // The hole at `address` becomes `hole`, which has the same place among the others.
+  void replace(uint64_t address, Hole hole);
+
+  // The lowest hole of at least `bytes`; its hole is none if there is none.
+  RankedHole lowest_fit(uint64_t bytes) const { return lowest_fit(root_, bytes, 0); }
+  // The same among those at or above `from`. `skipped`: how many are below.
+  RankedHole lowest_fit_from(uint64_t from, uint64_t bytes, uint64_t& skipped);
+  // How many holes are below `address`.
+  uint64_t rank(uint64_t address) const;
+
+ private:
+  using Index = uint32_t;  // 0: none
+
+  struct Node {
+    Hole hole;
+    uint64_t largest = 0;  // of the subtree
+    Index left = 0;
+    Index right = 0;
+    Index count = 0;  // of the subtree
+    uint32_t priority = 0;
+  };
+
+  RankedHole lowest_fit(Index node, uint64_t bytes, uint64_t rank) const;
+  Index new_node(Hole hole);
+  Index* descend(uint64_t address);
+  void split(Index node, uint64_t address, Index& below, Index& above);
+  Index join(Index below, Index above);
+  void pull(Index node);
+  void pull_path(size_t from = 0);
+
+  std::vector<Node> nodes_;
+  std::vector<Index> free_nodes_;
+  std::vector<Index> path_;  // scratch: from the root downward
+  Index root_ = 0;
+  uint32_t random_ = 2463534242;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,57 @@
+// model:segregated, simple segregated storage (Wilson et al., 1995, section 3.6): blocks of one
+// size class share pages, a page never changes its class, and nothing is joined. A page that a
+// class gets is threaded on the class's free list at once, in address order; the list is last in,
+// first out. Blocks of more than half a page take whole pages by best fit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/textbook/extent_heap.h"
+#include "allocators/models/textbook/size_classes.h"
+#include "allocators/models/textbook/textbook_model.h"
+#include "allocators/models/textbook/word_table.h"
+
+namespace heaptape::allocators {
+
+class SegregatedHeap {
+ public:
+  SegregatedHeap(AddressSpace& space, const schema::Values& options);
+
+  static std::vector<schema::Parameter> parameters();
+  static BackendTraits traits() { return {true, 4, kLeastClassBytes, 0}; }
+  static const char* work_unit() { return "blocks threaded"; }
+
+  // As TextbookHeap says. A block stays where it is while its class does, or while its pages can be
+  // cut or have free ones behind them.
+  Placement allocate(uint64_t bytes, uint64_t alignment);
+  bool resize(uint64_t address, uint64_t bytes);
+  void release(uint64_t address);
+  uint64_t usable_bytes(uint64_t address) const;
+  uint64_t work() const { return blocks_threaded_; }
+  void append_counters(std::vector<Counter>& counters) const;
+
+ private:
+  // The rest of the page that came last is a list in address order by itself.
+  struct Class {
+    std::vector<uint64_t> freed;
+    uint64_t next = 0;  // of that page: the first block that was never used
+    uint64_t left = 0;  // how many there are
+  };
+
+  Placement allocate_small(uint32_t size_class);
+  Placement allocate_large(uint64_t bytes, uint64_t alignment);
+  bool is_small(uint64_t bytes) const { return bytes <= pages_.unit_bytes() / 2; }
+  uint64_t page_of(uint64_t address) const { return address & ~(pages_.unit_bytes() - 1); }
+
+  ExtentHeap pages_;
+  WordTable<12> owners_;  // of each page in use, at its address
+  std::vector<Class> classes_;
+  uint64_t pages_claimed_ = 0;
+  uint64_t blocks_threaded_ = 0;
+};
+
+using SegregatedModel = TextbookModel<SegregatedHeap>;
+static_assert(AllocatorModel<SegregatedModel>);
+
+}  // namespace heaptape::allocators
