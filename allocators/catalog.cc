@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "allocators/models/model_backend.h"
+#include "allocators/models/pagealign/pagealign_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
@@ -50,6 +51,14 @@ constexpr ModelFactory model(const char* name, const char* description) {
 constexpr ModelFactory kModels[] = {
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
+    model<PagealignList>("model:pagealign-list",
+                         "gnulib's pagealign_alloc: mmap, blocks in a linked list"),
+    model<PagealignHash>("model:pagealign-hash",
+                         "gnulib's pagealign_alloc since 2025-09: mmap, blocks in a hash map"),
+    model<PagealignMemalign>("model:pagealign-memalign",
+                             "gnulib's pagealign_alloc by posix_memalign"),
+    model<PagealignMalloc>("model:pagealign-malloc",
+                           "gnulib's pagealign_alloc by malloc, blocks in a linked list"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.
