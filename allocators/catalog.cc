@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "allocators/models/model_backend.h"
+#include "allocators/models/pagealign/pagealign_model.h"
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/models/slabs/slabs_model.h"
@@ -70,6 +71,14 @@ constexpr ModelFactory kModels[] = {
     model<BumpModel>("model:bump", "an arena: what is freed is never used again"),
     model<IdealModel>("model:ideal",
                       "perfect compaction: the least memory that can hold the blocks"),
+    model<PagealignList>("model:pagealign-list",
+                         "gnulib's pagealign_alloc: mmap, blocks in a linked list"),
+    model<PagealignHash>("model:pagealign-hash",
+                         "gnulib's pagealign_alloc since 2025-09: mmap, blocks in a hash map"),
+    model<PagealignMemalign>("model:pagealign-memalign",
+                             "gnulib's pagealign_alloc by posix_memalign"),
+    model<PagealignMalloc>("model:pagealign-malloc",
+                           "gnulib's pagealign_alloc by malloc, blocks in a linked list"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.

@@ -34,6 +34,8 @@ class Holder final : public AnyModel {
   std::vector<AddressRange> absent() const override { return model_.absent(); }
   std::vector<Counter> counters() const override { return model_.counters(); }
   uint64_t work() const override { return model_.work(); }
+  const char* work_unit() const override { return model_.work_unit(); }
+  BackendTraits traits() const override { return model_.traits(); }
 
  private:
   Model model_;

@@ -23,6 +23,8 @@ class AnyModel {
   virtual std::vector<AddressRange> absent() const = 0;
   virtual std::vector<Counter> counters() const = 0;
   virtual uint64_t work() const = 0;
+  virtual const char* work_unit() const = 0;
+  virtual BackendTraits traits() const = 0;
 };
 
 // Names of the models that others can stand on, the default first. Parameter "base" of a wrapper

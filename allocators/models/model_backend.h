@@ -15,7 +15,7 @@ template <AllocatorModel Model>
 class ModelBackend : public Backend {
  public:
   explicit ModelBackend(const schema::Values& options)
-      : model_(space_, options), traits_(Model::traits()) {}
+      : model_(space_, options), traits_(model_.traits()) {}
 
   const BackendTraits& traits() const override { return traits_; }
 
@@ -65,7 +65,7 @@ class ModelBackend : public Backend {
       static constexpr const char* kFamilies[] = {"allocation", "realloc", "free"};
       std::vector<GrowthCurve> curves;
       for (size_t i = 0; i < growth_.size(); ++i) {
-        curves.push_back(growth_[i].curve(kFamilies[i], Model::work_unit(), "live blocks"));
+        curves.push_back(growth_[i].curve(kFamilies[i], model_.work_unit(), "live blocks"));
       }
       return curves;
     }

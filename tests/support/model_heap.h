@@ -99,7 +99,7 @@ class ModelHeap {
     const allocators::AddressRange block{placed.address, placed.address + placed.usable_bytes};
     EXPECT_GE(placed.usable_bytes, bytes);
     EXPECT_EQ(block.begin % alignment, 0u);
-    EXPECT_EQ(block.begin % (uint64_t{1} << M::traits().granule_log2), 0u);
+    EXPECT_EQ(block.begin % (uint64_t{1} << model_.traits().granule_log2), 0u);
     EXPECT_FALSE(touches_live(block)) << std::hex << block.begin << " is in use";
     EXPECT_TRUE(committed_.contains(block)) << std::hex << block.begin << " is not committed";
     live_.emplace(block.begin, block.end);

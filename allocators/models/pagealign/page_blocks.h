@@ -1,0 +1,43 @@
+// What the pagealign models know of each page-aligned block, found from its address by arithmetic.
+// It holds what the nodes of the real list or hash map hold, so that those need no memory of ours.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/models/model.h"
+#include "schema/address_tree.h"
+
+namespace heaptape::allocators {
+
+// Zeroed memory is no block.
+struct PageBlock {
+  uint64_t origin;  // what the back end got from the system or from malloc; not 0
+  uint64_t bytes;   // as asked for
+  uint64_t node;    // address of the registry's node
+  uint64_t link;    // of the registry; see there
+};
+
+// The live page blocks of a model.
+class PageBlocks {
+ public:
+  // Null when no page block begins at `address`.
+  PageBlock* find(uint64_t address) {
+    if (address % kModelPageBytes != 0) return nullptr;
+    PageBlock& block = at(address);
+    return block.origin == 0 ? nullptr : &block;
+  }
+  // `address` is a multiple of the page.
+  PageBlock& at(uint64_t address) {
+    return tree_.leaf(address).pages[address / kModelPageBytes % kPagesPerLeaf];
+  }
+
+ private:
+  static constexpr uint64_t kPagesPerLeaf = schema::kLeafSpan / kModelPageBytes;
+  struct Leaf {
+    PageBlock pages[kPagesPerLeaf];
+  };
+
+  schema::AddressTree<Leaf> tree_;
+};
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,96 @@
+// The pagealign models: gnulib's pagealign_alloc over another model, as CVS used it. A request that
+// is to be aligned to a page or more is a call of pagealign_alloc, the free of such a block one of
+// pagealign_free; everything else goes to the model underneath. docs/models/pagealign.md.
+//
+//   PagealignModel --+-- page source: MappedPages | PaddedPages | AlignedPages --.
+//                    +-- registry:    ListRegistry | HashRegistry | NoRegistry --+-- base model
+//
+// Counters: those of the registry, of the page source, pagesRequested, and those of the base model,
+// each with "base." before its name. Those marked * can fall, the others only rise:
+//   listNodesVisited   by walks of frees, the node that was looked for among them
+//   listNodesSkipped   the same without it
+//   hashProbes         nodes looked at by inserts and frees
+//   hashMoves          nodes put into a larger table
+//   hashResizes        times that the table grew
+//   hashBuckets        of the table now
+//   nodeBytes*         asked of the base for the nodes that there are
+//   mmapCalls, munmapCalls
+//   pagesMapped        by mmapCalls
+//   pagesRequested     a block's bytes, rounded up to pages
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "allocators/models/model.h"
+#include "allocators/models/pagealign/page_sources.h"
+#include "allocators/models/pagealign/registries.h"
+
+namespace heaptape::allocators {
+
+template <typename Pages, typename Registry>
+class PagealignModel {
+ public:
+  explicit PagealignModel(AddressSpace& space,
+                          const schema::Values& options = schema::Values(parameters()))
+      : base_(make_base_model(options["base"], space)),
+        pages_(space, *base_),
+        registry_(*base_, blocks_) {}
+  PagealignModel(const PagealignModel&) = delete;
+  PagealignModel& operator=(const PagealignModel&) = delete;
+
+  // As AllocatorModel says.
+  Placement allocate(uint64_t bytes, uint64_t alignment) {
+    return alignment < kModelPageBytes ? base_->allocate(bytes, alignment)
+                                       : allocate_pages(bytes, alignment);
+  }
+  Placement allocate_zeroed(uint64_t bytes) { return base_->allocate_zeroed(bytes); }
+  // pagealign_alloc has no realloc: a page block becomes an ordinary one, unless free() takes it
+  // and so realloc() does, too.
+  Placement reallocate(uint64_t address, uint64_t bytes);
+  void release(uint64_t address);
+
+  void set_thread(uint32_t thread) { base_->set_thread(thread); }
+  void set_time(uint64_t time_ns) { base_->set_time(time_ns); }
+
+  std::vector<AddressRange> absent() const { return base_->absent(); }
+  std::vector<Counter> counters() const;
+  // Without a registry only the base works.
+  uint64_t work() const {
+    if constexpr (Registry::kKeepsNodes) return registry_.work();
+    return base_->work();
+  }
+  const char* work_unit() const {
+    if constexpr (Registry::kKeepsNodes) return Registry::work_unit();
+    return base_->work_unit();
+  }
+  // Of frees of page blocks: "137,438,691,328 nodes skipped over 524,288 frees".
+  std::vector<GrowthCurve> growth() const requires Registry::kKeepsNodes {
+    return {registry_.growth()};
+  }
+  BackendTraits traits() const { return base_->traits(); }
+  static std::vector<schema::Parameter> parameters();
+
+ private:
+  Placement allocate_pages(uint64_t bytes, uint64_t alignment);
+  void release_pages(uint64_t address, PageBlock& block) requires Registry::kKeepsNodes;
+
+  std::unique_ptr<AnyModel> base_;
+  PageBlocks blocks_;
+  Pages pages_;
+  Registry registry_;
+  uint64_t pages_requested_ = 0;
+};
+
+using PagealignList = PagealignModel<MappedPages, ListRegistry>;
+using PagealignHash = PagealignModel<MappedPages, HashRegistry>;
+using PagealignMalloc = PagealignModel<PaddedPages, ListRegistry>;
+using PagealignMemalign = PagealignModel<AlignedPages, NoRegistry>;
+
+static_assert(AllocatorModel<PagealignList>);
+static_assert(AllocatorModel<PagealignHash>);
+static_assert(AllocatorModel<PagealignMalloc>);
+static_assert(AllocatorModel<PagealignMemalign>);
+
+}  // namespace heaptape::allocators
