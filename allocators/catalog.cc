@@ -8,6 +8,7 @@
 
 #include "allocators/models/model_backend.h"
 #include "allocators/models/pagealign/pagealign_model.h"
+#include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/recorded/recorded_backend.h"
@@ -49,6 +50,7 @@ constexpr ModelFactory model(const char* name, const char* description) {
 }
 
 constexpr ModelFactory kModels[] = {
+    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address"),
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<PagealignList>("model:pagealign-list",

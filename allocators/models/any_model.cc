@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "schema/check.h"
 
@@ -47,6 +48,7 @@ struct BaseModel {
   std::unique_ptr<AnyModel> (*make)(AddressSpace& space);
 };
 constexpr BaseModel kBaseModels[] = {
+    {"ptmalloc", hold<PtmallocModel>},
     {"runs", hold<RunsModel>},
 };
 

@@ -32,6 +32,7 @@ const std::vector<Run> kRuns = {
     {"pagealign-bench", {}, "model:pagealign-list", {"pagesRequested", "pagesMapped"}},
     {"pagealign-bench", {}, "model:pagealign-malloc", {"pagesRequested"}},
     {"pagealign-bench", {}, "model:pagealign-memalign", {"pagesRequested"}},
+    {"pagealign-bench", {"via=malloc"}, "model:ptmalloc", {"inUseBytes"}},
     {"pagealign-bench", {"via=malloc"}, "glibc", {}},
     {"pagealign-bench", {"via=memalign"}, "glibc", {}},
     {"pagealign-bench", {"via=mmap"}, "glibc", {}},

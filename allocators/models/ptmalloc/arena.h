@@ -1,0 +1,115 @@
+// One arena: its bins, the chunk at the end of its memory ("top"), and the order in which a request
+// tries them (glibc 2.36: _int_malloc, _int_free, malloc_consolidate, _int_realloc, _int_memalign).
+//
+//   arena.cc         requests and frees
+//   arena_resize.cc  resizes, aligned blocks
+//   arena_grow.cc    top meets the system: sysmalloc, systrim, heap_trim
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "allocators/models/ptmalloc/chunk_bins.h"
+#include "allocators/models/ptmalloc/fast_bins.h"
+#include "allocators/models/ptmalloc/process_memory.h"
+#include "allocators/models/ptmalloc/thread_cache.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+// Sizes are units of chunks, header included. `cache` is that of the calling thread, null if it has
+// none; requests do not look there first, that is the caller's part.
+class Arena {
+ public:
+  // Arena 0 is the main one: it grows by brk. The others have no memory before begin_heaps().
+  Arena(ProcessMemory& process, uint32_t index);
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Takes the first heap, with room for a request of `bytes` if a heap can hold it.
+  bool begin_heaps(uint64_t bytes);
+
+  // A chunk of at least `units`; kMappedChunk if it got a mapping of its own, kNoChunk if it
+  // failed.
+  Chunk allocate(uint64_t units, ThreadCache* cache);
+  // With an aligned block. `alignment` is a power of two, 32 or more.
+  Chunk allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache);
+  // Where the chunk is now; as above. On failure it is where it was.
+  Chunk resize(Chunk chunk, uint64_t units, ThreadCache* cache);
+
+  void release(Chunk chunk, ThreadCache* cache) {
+    const uint32_t units = chunks_.units(chunk);
+    if (units <= kCacheMaxUnits && cache != nullptr && cache->has_room(units)) [[likely]] {
+      cache->push(chunk, units);
+    } else if (units <= kFastMaxUnits) {
+      fast_.push(chunk, units);
+    } else {
+      release_to_bins(chunk, units);
+    }
+  }
+
+  // mallinfo2: arena and fordblks + fsmblks.
+  uint64_t system_bytes() const { return system_bytes_; }
+  uint64_t free_bytes() const {
+    return to_bytes(bins_.free_units() + fast_.free_units() + top_units_);
+  }
+
+  // The address up to which calloc must clear what it takes from top.
+  uint64_t used_once_end() const;
+  // The pages of top that no block or header was ever on, as far as it is known.
+  AddressRange fresh_top() const;
+  Chunk top() const { return top_; }
+  uint64_t end() const { return address_of(top_) + top_bytes(); }
+
+ private:
+  bool is_main() const { return index_ == 0; }
+
+  Chunk take_fast(uint32_t units, ThreadCache* cache);
+  Chunk take_small(uint32_t units, ThreadCache* cache);
+  Chunk sort_unsorted(uint64_t units, ThreadCache* cache);
+  Chunk take_fit(uint64_t units);
+  Chunk split_top(uint64_t units);
+  Chunk allocate_from_system(uint64_t units, ThreadCache* cache);
+
+  // `chunk` was taken from a list and has at least `units`; what is too much goes back to the
+  // front of the unsorted list. Returns that, or kNoChunk.
+  Chunk carve(Chunk chunk, uint64_t units);
+  // The same of a chunk that is in use: the rest is freed.
+  void cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCache* cache);
+  Chunk move(Chunk chunk, uint64_t units, ThreadCache* cache);
+
+  void release_to_bins(Chunk chunk, uint32_t units);
+  // Joins the chunk with free neighbours, and puts it on the unsorted list or makes it top. Returns
+  // its units then.
+  uint32_t join(Chunk chunk, uint32_t units);
+  void consolidate();
+
+  void set_top(Chunk top, uint64_t units) {
+    top_ = top;
+    top_units_ = static_cast<uint32_t>(units);
+    chunks_.set_free_before(top, 0);
+    highest_top_ = std::max(highest_top_, top);
+  }
+  uint64_t top_bytes() const { return to_bytes(top_units_); }
+  bool grow_break(uint64_t units);
+  bool grow_heaps(uint64_t units, ThreadCache* cache);
+  void end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCache* cache);
+  void trim_break();
+  void trim_heaps();
+  bool leave_heap();
+  // How much of top may go back, by the same rule for both kinds of memory.
+  uint64_t trimmable_bytes() const;
+
+  ProcessMemory& process_;
+  ChunkMemory& chunks_;
+  Counts& counts_;
+  const uint32_t index_;
+  FastBins fast_;
+  ChunkBins bins_;
+  Chunk last_remainder_ = kNoChunk;
+  Chunk top_ = kMainFirst;
+  uint32_t top_units_ = 0;
+  Chunk highest_top_ = kMainFirst;  // in this heap
+  uint64_t system_bytes_ = 0;
+};
+
+}  // namespace heaptape::allocators::ptmalloc

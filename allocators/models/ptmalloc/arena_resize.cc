@@ -1,0 +1,88 @@
+#include "allocators/models/ptmalloc/arena.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+Chunk Arena::resize(Chunk chunk, uint64_t units, ThreadCache* cache) {
+  uint32_t has_units = chunks_.units(chunk);
+  if (has_units >= units) {
+    ++counts_.realloc_in_place_shrink;
+    cut_tail(chunk, has_units, units, cache);
+    return chunk;
+  }
+  const Chunk next = chunk + has_units;
+  if (next == top_) {
+    const uint64_t sum = uint64_t{has_units} + top_units_;
+    if (sum < units + kMinUnits) return move(chunk, units, cache);
+    ++counts_.realloc_in_place_top;
+    chunks_.set_units(chunk, static_cast<uint32_t>(units));
+    set_top(chunk + static_cast<uint32_t>(units), sum - units);
+    return chunk;
+  }
+  if (chunks_.in_use(next) || uint64_t{has_units} + chunks_.units(next) < units) {
+    return move(chunk, units, cache);
+  }
+  ++counts_.realloc_in_place_next;
+  has_units += chunks_.units(next);
+  bins_.unlink(next);
+  cut_tail(chunk, has_units, units, cache);
+  return chunk;
+}
+
+// A new chunk may turn out to be the one behind the old one: the request may have grown top, or
+// joined what was in the fastbins.
+Chunk Arena::move(Chunk chunk, uint64_t units, ThreadCache* cache) {
+  const uint32_t has_units = chunks_.units(chunk);
+  const Chunk moved = allocate(units, cache);
+  if (moved == kNoChunk) return kNoChunk;
+  if (moved == chunk + has_units) {
+    ++counts_.realloc_in_place_next;
+    cut_tail(chunk, has_units + chunks_.units(moved), units, cache);
+    return chunk;
+  }
+  counts_.bytes_copied += usable_bytes(has_units);
+  release(chunk, cache);
+  return moved;
+}
+
+void Arena::cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCache* cache) {
+  const Chunk end = chunk + has_units;
+  chunks_.set_free_before(end, 0);
+  if (has_units - units < kMinUnits) {
+    chunks_.set_units(chunk, has_units);
+    return;
+  }
+  const Chunk rest = chunk + static_cast<uint32_t>(units);
+  chunks_.set_units(chunk, static_cast<uint32_t>(units));
+  chunks_.set_units(rest, end - rest);
+  chunks_.set_free_before(rest, 0);
+  release(rest, cache);
+}
+
+// Takes so much that an aligned chunk is in it wherever it lies, and frees what is before and
+// behind. What is before must be a chunk of its own.
+Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache) {
+  Chunk chunk = allocate(units_for(to_bytes(units) + alignment + kMinBytes), cache);
+  if (chunk == kNoChunk) return kNoChunk;
+  if (chunk == kMappedChunk) {
+    process_.mapped.align_latest(alignment);
+    return kMappedChunk;
+  }
+  uint32_t has_units = chunks_.units(chunk);
+  const uint64_t block = block_of(chunk);
+  if (block % alignment != 0) {
+    uint64_t lead_bytes = alignment - block % alignment;
+    if (lead_bytes < kMinBytes) lead_bytes += alignment;
+    const auto lead_units = static_cast<uint32_t>(lead_bytes >> kUnitLog2);
+    const Chunk lead = chunk;
+    chunk += lead_units;
+    has_units -= lead_units;
+    chunks_.set_units(chunk, has_units);
+    chunks_.set_free_before(chunk, 0);
+    chunks_.set_units(lead, lead_units);
+    release(lead, cache);
+  }
+  if (has_units > units + kMinUnits) cut_tail(chunk, has_units, units, cache);
+  return chunk;
+}
+
+}  // namespace heaptape::allocators::ptmalloc

@@ -1,0 +1,93 @@
+#include "allocators/models/ptmalloc/mapped_chunks.h"
+
+#include "allocators/models/ptmalloc/chunk_memory.h"
+#include "schema/check.h"
+#include "schema/pages.h"
+
+namespace heaptape::allocators::ptmalloc {
+namespace {
+
+// The end of a mapped chunk holds no header whose first field the block could use.
+constexpr uint64_t kTailBytes = 8;
+
+}  // namespace
+
+MappedChunks::MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts)
+    : space_(space), tuning_(tuning), counts_(counts) {
+  gaps_.insert({kMappingsBase, kMappingsEnd});
+}
+
+uint64_t MappedChunks::allocate(uint64_t chunk_bytes) {
+  const uint64_t bytes = schema::page_up(chunk_bytes + kTailBytes);
+  const uint64_t address = map(bytes);
+  if (address == 0) return 0;
+  ++counts_.mmap_calls;
+  latest_ = address + kHeaderBytes;
+  chunks_[latest_] = {bytes, 0};
+  return latest_;
+}
+
+void MappedChunks::align_latest(uint64_t alignment) {
+  const uint64_t chunk = latest_ - kHeaderBytes;
+  uint64_t aligned = ((latest_ + alignment - 1) & ~(alignment - 1)) - kHeaderBytes;
+  if (aligned - chunk < kMinBytes) aligned += alignment;
+  auto moved = chunks_.extract(latest_);
+  latest_ = aligned + kHeaderBytes;
+  moved.key() = latest_;
+  moved.mapped().offset = aligned - chunk;
+  chunks_.insert(std::move(moved));
+}
+
+uint64_t MappedChunks::resize(uint64_t block, uint64_t chunk_bytes) {
+  const auto found = chunks_.find(block);
+  HEAPTAPE_CHECK(found != chunks_.end());
+  const Mapping old = found->second;
+  const uint64_t bytes = schema::page_up(chunk_bytes + old.offset + kTailBytes);
+  if (bytes == old.bytes) return block;
+  const uint64_t old_address = block - kHeaderBytes - old.offset;
+  if (bytes < old.bytes) {
+    ++counts_.mremap_calls;
+    unmap(old_address + bytes, old.bytes - bytes);
+    found->second.bytes = bytes;
+    return block;
+  }
+  const uint64_t address = map(bytes);
+  if (address == 0) return 0;
+  ++counts_.mremap_calls;
+  unmap(old_address, old.bytes);
+  chunks_.erase(found);
+  const uint64_t moved = address + old.offset + kHeaderBytes;
+  chunks_[moved] = {bytes, old.offset};
+  return moved;
+}
+
+void MappedChunks::release(uint64_t block) {
+  const auto found = chunks_.find(block);
+  HEAPTAPE_CHECK(found != chunks_.end());
+  const Mapping mapping = found->second;
+  chunks_.erase(found);
+  tuning_.note_unmapped(mapping.bytes - mapping.offset);
+  ++counts_.munmap_calls;
+  unmap(block - kHeaderBytes - mapping.offset, mapping.bytes);
+}
+
+uint64_t MappedChunks::usable_bytes(uint64_t block) const {
+  const Mapping& mapping = chunks_.at(block);
+  return mapping.bytes - mapping.offset - kHeaderBytes;
+}
+
+uint64_t MappedChunks::map(uint64_t bytes) {
+  const uint64_t address = gaps_.take_best(bytes, schema::kPageBytes, 0);
+  if (address == 0) return 0;
+  mapped_bytes_ += bytes;
+  space_.commit({address, address + bytes});
+  return address;
+}
+
+void MappedChunks::unmap(uint64_t address, uint64_t bytes) {
+  mapped_bytes_ -= bytes;
+  space_.decommit({address, address + bytes});
+  gaps_.insert({address, address + bytes});
+}
+
+}  // namespace heaptape::allocators::ptmalloc

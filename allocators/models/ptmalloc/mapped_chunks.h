@@ -1,0 +1,53 @@
+// Chunks that are mappings of their own. A chunk's header stands at the beginning of its mapping,
+// or further on if its block must be aligned; it has no neighbours.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "allocators/models/free_extents.h"
+#include "allocators/models/model.h"
+#include "allocators/models/ptmalloc/tuning.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+// Where mappings are placed is a choice of this model: the lowest of the smallest gaps that fit.
+// The kernel's choice depends on all other mappings of a process.
+class MappedChunks {
+ public:
+  MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts);
+
+  uint64_t count() const { return chunks_.size(); }
+  uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+  // A chunk of `chunk_bytes`, a multiple of 16; returns its block, 0 if there is no room.
+  uint64_t allocate(uint64_t chunk_bytes);
+  // The block that allocate() returned last.
+  uint64_t latest() const { return latest_; }
+  // Moves the header of the latest block so that the block is aligned, to 32 or more.
+  void align_latest(uint64_t alignment);
+
+  // `block` is of a live chunk in these three. The block may move to another address.
+  uint64_t resize(uint64_t block, uint64_t chunk_bytes);
+  void release(uint64_t block);
+  uint64_t usable_bytes(uint64_t block) const;
+
+ private:
+  struct Mapping {
+    uint64_t bytes;   // of all of it
+    uint64_t offset;  // of the chunk in it
+  };
+
+  uint64_t map(uint64_t bytes);
+  void unmap(uint64_t address, uint64_t bytes);
+
+  AddressSpace& space_;
+  Tuning& tuning_;
+  Counts& counts_;
+  FreeExtents gaps_;
+  std::unordered_map<uint64_t, Mapping> chunks_;  // by block
+  uint64_t latest_ = 0;
+  uint64_t mapped_bytes_ = 0;
+};
+
+}  // namespace heaptape::allocators::ptmalloc

@@ -1,0 +1,38 @@
+// What all arenas of a process share.
+#pragma once
+
+#include "allocators/models/model.h"
+#include "allocators/models/ptmalloc/break_memory.h"
+#include "allocators/models/ptmalloc/chunk_memory.h"
+#include "allocators/models/ptmalloc/mapped_chunks.h"
+#include "allocators/models/ptmalloc/sub_heaps.h"
+#include "allocators/models/ptmalloc/tuning.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+// Sizes of what the heaps of the arenas begin with.
+struct HeapLayout {
+  uint64_t heap_info_bytes;
+  uint64_t arena_bytes;  // malloc_state, in the first heap of an arena only
+};
+inline constexpr HeapLayout kHeapLayout236 = {48, 2200};
+inline constexpr HeapLayout kHeapLayout224 = {32, 2192};
+
+struct ProcessMemory {
+  ProcessMemory(AddressSpace& space, const Tuning& set, const HeapLayout& headers)
+      : tuning(set),
+        layout(headers),
+        brk(space, chunks, counts),
+        heaps(space, chunks),
+        mapped(space, tuning, counts) {}
+
+  Tuning tuning;
+  Counts counts;
+  const HeapLayout layout;
+  ChunkMemory chunks;
+  BreakMemory brk;
+  SubHeaps heaps;
+  MappedChunks mapped;
+};
+
+}  // namespace heaptape::allocators::ptmalloc

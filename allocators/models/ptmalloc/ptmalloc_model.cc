@@ -1,0 +1,188 @@
+#include "allocators/models/ptmalloc/ptmalloc_model.h"
+
+#include <algorithm>
+
+namespace heaptape::allocators {
+namespace {
+
+using namespace ptmalloc;
+
+// A parameter with this value was not set.
+constexpr uint64_t kNotSet = UINT64_MAX;
+
+enum Version : uint64_t { kVersion236, kVersion224 };
+
+Tuning tuning_of(const schema::Values& options) {
+  Tuning tuning;
+  const auto apply = [&](const char* name, uint64_t& value) {
+    if (options[name] == kNotSet) return;
+    value = options[name];
+    tuning.dynamic = false;
+  };
+  apply("mmap_threshold", tuning.mmap_threshold);
+  apply("trim_threshold", tuning.trim_threshold);
+  apply("top_pad", tuning.top_pad);
+  apply("mmap_max", tuning.mmap_max);
+  return tuning;
+}
+
+const HeapLayout& layout_of(const schema::Values& options) {
+  return options["version"] == kVersion224 ? kHeapLayout224 : kHeapLayout236;
+}
+
+void sort_and_join(std::vector<AddressRange>& ranges) {
+  std::ranges::sort(ranges, {}, &AddressRange::begin);
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : ranges) {
+    if (range.begin == range.end) continue;
+    if (!joined.empty() && joined.back().end == range.begin) {
+      joined.back().end = range.end;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  ranges = std::move(joined);
+}
+
+}  // namespace
+
+PtmallocModel::PtmallocModel(AddressSpace& space, const schema::Values& options)
+    : process_(space, tuning_of(options), layout_of(options)),
+      arenas_(process_, options["arena_max"], options["cores"]),
+      has_caches_(options["version"] != kVersion224),
+      cache_count_(static_cast<uint32_t>(std::min<uint64_t>(options["tcache_count"], UINT16_MAX))),
+      thread_(&arenas_.thread(0)) {}
+
+std::vector<schema::Parameter> PtmallocModel::parameters() {
+  const std::string not_set = "; not set (2^64 - 1), it is dynamic";
+  return {
+      {"version", kVersion236, "glibc's version; 2.24 has no thread caches", {"2.36", "2.24"}},
+      {"tcache_count", 7, "chunks of a size that a thread caches (glibc.malloc.tcache_count)"},
+      {"mmap_threshold", kNotSet, "M_MMAP_THRESHOLD: bytes from which chunks are mapped" + not_set},
+      {"trim_threshold", kNotSet, "M_TRIM_THRESHOLD: bytes of top that are too many" + not_set},
+      {"top_pad", kNotSet, "M_TOP_PAD: not set it is 128 KiB; setting any of these four fixes all"},
+      {"mmap_max", kNotSet, "M_MMAP_MAX: most mapped chunks; not set it is 65,536"},
+      {"arena_max", 0, "M_ARENA_MAX: most arenas; 0 = 8 for each core"},
+      {"cores", 2, "of the machine"},
+  };
+}
+
+// The cache itself is a block of the thread's arena, and stays there.
+void PtmallocModel::make_cache() {
+  const Chunk chunk =
+      arena(ThreadCache::kStructBytes).allocate(units_for(ThreadCache::kStructBytes), nullptr);
+  if (chunk == kNoChunk) return;
+  thread_->cache_storage.emplace(process_.chunks, cache_count_);
+  thread_->cache = &*thread_->cache_storage;
+}
+
+Placement PtmallocModel::placed(Chunk chunk) const {
+  if (chunk == kNoChunk) return {};
+  if (chunk == kMappedChunk) return placed_mapping(process_.mapped.latest());
+  return {block_of(chunk), usable_bytes(process_.chunks.units(chunk))};
+}
+
+// Where the thread's arena can hold no more, the main one may.
+Placement PtmallocModel::allocate_from_arena(uint64_t bytes, uint64_t units) {
+  Chunk chunk = arena(bytes).allocate(units, thread_->cache);
+  if (chunk == kNoChunk && thread_->arena != &arenas_.main()) {
+    chunk = arenas_.main().allocate(units, thread_->cache);
+  }
+  return placed(chunk);
+}
+
+// No use is made of the thread's cache, and it is not made either.
+Placement PtmallocModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
+  const uint64_t units = units_for(bytes);
+  if (alignment > kMaxRequest - kMinBytes || to_bytes(units) > kMaxRequest - kMinBytes - alignment)
+    return {};
+  alignment = std::max(alignment, kMinBytes);
+  Arena& mine = arena(bytes + alignment + kMinBytes);
+  Chunk chunk = mine.allocate_aligned(units, alignment, thread_->cache);
+  if (chunk == kNoChunk && &mine != &arenas_.main()) {
+    chunk = arenas_.main().allocate_aligned(units, alignment, thread_->cache);
+  }
+  return placed(chunk);
+}
+
+// calloc does not take from the cache. What it must clear is less if the chunk comes from top, for
+// fresh memory is clear, and nothing for a mapping.
+Placement PtmallocModel::allocate_zeroed(uint64_t bytes) {
+  if (bytes > kMaxRequest) return {};
+  cache();
+  Arena& mine = arena(bytes);
+  const uint64_t old_top = block_of(mine.top());
+  const uint64_t old_end = std::max(mine.end(), mine.used_once_end());
+  const Placement block = allocate_from_arena(bytes, units_for(bytes));
+  if (block.address != 0 && chunk_of(block.address) != kMappedChunk) {
+    const uint64_t chunk_bytes = block.usable_bytes + 8;
+    const uint64_t used_bytes =
+        block.address == old_top ? old_end - (old_top - kHeaderBytes) : UINT64_MAX;
+    const uint64_t clear_bytes = std::min(chunk_bytes, used_bytes);
+    process_.counts.bytes_zeroed += clear_bytes - std::min<uint64_t>(clear_bytes, 8);
+  }
+  return block;
+}
+
+Placement PtmallocModel::reallocate(uint64_t address, uint64_t bytes) {
+  const Chunk chunk = chunk_of(address);
+  if (chunk == kMappedChunk) {
+    if (bytes > kMaxRequest) return {};
+    return placed_mapping(process_.mapped.resize(address, to_bytes(units_for(bytes))));
+  }
+  ThreadCache* const mine = cache();
+  if (bytes > kMaxRequest) return {};
+  Arena& owner = arenas_.owner(chunk);
+  const Chunk moved = owner.resize(chunk, units_for(bytes), mine);
+  if (moved != kNoChunk) return placed(moved);
+  const Placement elsewhere = allocate(bytes, 0);
+  if (elsewhere.address == 0) return {};
+  process_.counts.bytes_copied += usable_bytes(process_.chunks.units(chunk));
+  owner.release(chunk, mine);
+  return elsewhere;
+}
+
+std::vector<AddressRange> PtmallocModel::absent() const {
+  std::vector<AddressRange> ranges;
+  for (const auto& arena : arenas_.all()) ranges.push_back(arena->fresh_top());
+  process_.heaps.append_absent(ranges);
+  sort_and_join(ranges);
+  return ranges;
+}
+
+std::vector<Counter> PtmallocModel::counters() const {
+  const Counts& counts = process_.counts;
+  uint64_t arena_bytes = 0;
+  uint64_t free_bytes = 0;
+  for (const auto& arena : arenas_.all()) {
+    arena_bytes += arena->system_bytes();
+    free_bytes += arena->free_bytes();
+  }
+  return {{"tcacheHits", counts.tcache_hits},
+          {"fastbinHits", counts.fastbin_hits},
+          {"smallbinHits", counts.smallbin_hits},
+          {"largebinHits", counts.largebin_hits},
+          {"nextBinHits", counts.next_bin_hits},
+          {"unsortedProcessed", counts.unsorted_processed},
+          {"largebinSteps", counts.largebin_steps},
+          {"consolidations", counts.consolidations},
+          {"chunksConsolidated", counts.chunks_consolidated},
+          {"brkUp", counts.brk_up},
+          {"brkDown", counts.brk_down},
+          {"mmapCalls", counts.mmap_calls},
+          {"munmapCalls", counts.munmap_calls},
+          {"mremapCalls", counts.mremap_calls},
+          {"mmapThreshold", process_.tuning.mmap_threshold},
+          {"trimThreshold", process_.tuning.trim_threshold},
+          {"reallocInPlaceTop", counts.realloc_in_place_top},
+          {"reallocInPlaceNext", counts.realloc_in_place_next},
+          {"reallocInPlaceShrink", counts.realloc_in_place_shrink},
+          {"bytesCopied", counts.bytes_copied},
+          {"bytesZeroed", counts.bytes_zeroed},
+          {"arenas", arenas_.all().size()},
+          {"arenaBytes", arena_bytes},
+          {"inUseBytes", arena_bytes - free_bytes},
+          {"mappedBytes", process_.mapped.mapped_bytes()}};
+}
+
+}  // namespace heaptape::allocators

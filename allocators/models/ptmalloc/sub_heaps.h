@@ -1,0 +1,57 @@
+// The heaps of all arenas but the main one: 64 MiB reserved each and aligned to as much, writable
+// from the front as far as needed (glibc 2.36, malloc/arena.c: heap_info).
+//
+// Where an arena goes on in a further heap, the old one ends in a fence: a header that counts as in
+// use, so that nothing merges beyond it, and behind it one that says so. glibc finds its way back
+// over the sizes in both; here each heap knows its fence.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/models/model.h"
+#include "allocators/models/ptmalloc/chunk_memory.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+class Arena;
+
+struct SubHeap {
+  Arena* arena = nullptr;       // null: the place is free
+  uint32_t previous = 0;        // heap of the same arena, kNoHeap for the first
+  uint64_t bytes = 0;           // in use
+  uint64_t writable_bytes = 0;  // once were; beyond `bytes` their contents are gone
+  Chunk fence = kNoChunk;
+};
+
+class SubHeaps {
+ public:
+  static constexpr uint32_t kNoHeap = UINT32_MAX;
+
+  SubHeaps(AddressSpace& space, ChunkMemory& memory) : space_(space), memory_(memory) {}
+
+  SubHeap& operator[](uint32_t heap) { return heaps_[heap]; }
+
+  // A heap with `bytes` and the padding in use, less than that if it must be, at least 32 KiB.
+  // kNoHeap if `bytes` are too many for a heap, or there are as many heaps as the model has room
+  // for (512).
+  uint32_t create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad);
+  bool grow(uint32_t heap, uint64_t bytes);
+  // `bytes` is a multiple of the page size. The memory stays writable.
+  void shrink(uint32_t heap, uint64_t bytes) { heaps_[heap].bytes -= bytes; }
+  void destroy(uint32_t heap);
+
+  // Appends what shrinking left, ascending.
+  void append_absent(std::vector<AddressRange>& ranges) const;
+
+  static uint64_t address_of_heap(uint32_t heap) { return address_of(first_of_heap(heap)); }
+
+ private:
+  uint32_t free_place();
+
+  AddressSpace& space_;
+  ChunkMemory& memory_;
+  std::vector<SubHeap> heaps_;
+};
+
+}  // namespace heaptape::allocators::ptmalloc

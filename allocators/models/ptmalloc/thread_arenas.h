@@ -1,0 +1,55 @@
+// The arenas of a process and which thread uses which (glibc 2.36, malloc/arena.c: arena_get2,
+// reused_arena).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "allocators/models/ptmalloc/arena.h"
+
+namespace heaptape::allocators::ptmalloc {
+
+// What glibc keeps in thread-local variables.
+struct ThreadState {
+  Arena* arena = nullptr;        // none before the thread's first call
+  ThreadCache* cache = nullptr;  // none before its first use
+  std::optional<ThreadCache> cache_storage;
+};
+
+class ThreadArenas {
+ public:
+  // `arena_max` 0: a multiple of `cores`, tested only once there are more than eight, as in glibc.
+  ThreadArenas(ProcessMemory& process, uint64_t arena_max, uint64_t cores);
+
+  Arena& main() { return *arenas_.front(); }
+  const std::deque<std::unique_ptr<Arena>>& all() const { return arenas_; }
+  // By the number of the thread; the reference stays valid.
+  ThreadState& thread(uint32_t number);
+
+  // The arena of the thread that owns the chunk.
+  Arena& owner(Chunk chunk) {
+    return is_main(chunk) ? main() : *process_.heaps[heap_of(chunk)].arena;
+  }
+
+  // The arena of a thread that has none yet and asks for `bytes`. The first thread of all gets the
+  // main arena, each further one a new arena while there may be more, and then the next in a ring.
+  Arena& attach(uint64_t bytes);
+
+ private:
+  Arena* create(uint64_t bytes);
+
+  ProcessMemory& process_;
+  const uint64_t arena_max_;
+  const uint64_t cores_;
+  uint64_t limit_ = 0;  // 0: not known yet
+  bool started_ = false;
+  // In the order they were made. The ring is main, newest, ..., oldest, main.
+  std::deque<std::unique_ptr<Arena>> arenas_;
+  size_t next_to_use_ = 0;
+  std::deque<ThreadState> threads_;
+};
+
+}  // namespace heaptape::allocators::ptmalloc
