@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/basic.h"
+#include "scenarios/pagealign.h"
 #include "schema/check.h"
 #include "schema/version.h"
 
@@ -67,8 +68,10 @@ void list(std::ostream& out) {
 }  // namespace
 
 const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
-                                             resize_scenario()};
+  static const std::vector<Scenario> list = {
+      fill_scenario(),          random_slots_scenario(), resize_scenario(),
+      cvs_pagealign_scenario(), openbsd_cvs_scenario(),  pagealign_bench_scenario(),
+  };
   return list;
 }
 

@@ -5,18 +5,8 @@
 //   PagealignModel --+-- page source: MappedPages | PaddedPages | AlignedPages --.
 //                    +-- registry:    ListRegistry | HashRegistry | NoRegistry --+-- base model
 //
-// Counters: those of the registry, of the page source, pagesRequested, and those of the base model,
-// each with "base." before its name. Those marked * can fall, the others only rise:
-//   listNodesVisited   by walks of frees, the node that was looked for among them
-//   listNodesSkipped   the same without it
-//   hashProbes         nodes looked at by inserts and frees
-//   hashMoves          nodes put into a larger table
-//   hashResizes        times that the table grew
-//   hashBuckets        of the table now
-//   nodeBytes*         asked of the base for the nodes that there are
-//   mmapCalls, munmapCalls
-//   pagesMapped        by mmapCalls
-//   pagesRequested     a block's bytes, rounded up to pages
+// Counters are those of the registry and of the page source, pagesRequested, and those of the base
+// model with "base." before their names.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +64,7 @@ class PagealignModel {
 
  private:
   Placement allocate_pages(uint64_t bytes, uint64_t alignment);
-  void release_pages(uint64_t address, PageBlock& block) requires Registry::kKeepsNodes;
+  void release_pages(uint64_t address, PageBlock& block);
 
   std::unique_ptr<AnyModel> base_;
   PageBlocks blocks_;
@@ -82,6 +72,70 @@ class PagealignModel {
   Registry registry_;
   uint64_t pages_requested_ = 0;
 };
+
+template <typename Pages, typename Registry>
+Placement PagealignModel<Pages, Registry>::allocate_pages(uint64_t bytes, uint64_t alignment) {
+  const PageMemory memory = pages_.take(bytes, alignment);
+  if (memory.address == 0) return {};
+  if constexpr (Registry::kKeepsNodes) {
+    PageBlock& block = blocks_.at(memory.address);
+    block = {memory.origin, bytes, 0, 0};
+    if (!registry_.add(memory.address)) {
+      pages_.give_back(memory.address, block);
+      block = {};
+      return {};
+    }
+  }
+  pages_requested_ += bytes / kModelPageBytes + (bytes % kModelPageBytes != 0);
+  return {memory.address, memory.usable_bytes};
+}
+
+template <typename Pages, typename Registry>
+void PagealignModel<Pages, Registry>::release_pages(uint64_t address, PageBlock& block) {
+  registry_.remove(address);
+  pages_.give_back(address, block);
+  block = {};
+}
+
+template <typename Pages, typename Registry>
+Placement PagealignModel<Pages, Registry>::reallocate(uint64_t address, uint64_t bytes) {
+  if constexpr (Registry::kKeepsNodes) {
+    if (PageBlock* const block = blocks_.find(address)) {
+      const Placement moved = base_->allocate(bytes, 0);
+      if (moved.address != 0) release_pages(address, *block);
+      return moved;
+    }
+  }
+  return base_->reallocate(address, bytes);
+}
+
+template <typename Pages, typename Registry>
+void PagealignModel<Pages, Registry>::release(uint64_t address) {
+  if constexpr (Registry::kKeepsNodes) {
+    if (PageBlock* const block = blocks_.find(address)) {
+      release_pages(address, *block);
+      return;
+    }
+  }
+  base_->release(address);
+}
+
+template <typename Pages, typename Registry>
+std::vector<Counter> PagealignModel<Pages, Registry>::counters() const {
+  std::vector<Counter> list;
+  registry_.add_counters(list);
+  pages_.add_counters(list);
+  list.push_back({"pagesRequested", pages_requested_});
+  for (const Counter& counter : base_->counters()) {
+    list.push_back({"base." + counter.name, counter.value});
+  }
+  return list;
+}
+
+template <typename Pages, typename Registry>
+std::vector<schema::Parameter> PagealignModel<Pages, Registry>::parameters() {
+  return {{"base", 0, "the malloc underneath", base_model_names()}};
+}
 
 using PagealignList = PagealignModel<MappedPages, ListRegistry>;
 using PagealignHash = PagealignModel<MappedPages, HashRegistry>;

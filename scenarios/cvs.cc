@@ -1,0 +1,135 @@
+// The two CVS scenarios: one checkout, over two ways to get a buffer for a page of the file.
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <utility>
+
+#include "scenarios/pagealign.h"
+#include "scenarios/pagealign_calls.h"
+
+namespace heaptape::scenarios {
+namespace {
+
+constexpr uint64_t kDescriptorBytes = 32;  // struct buffer_data: next, text, bufp, size
+
+enum class Drain : uint64_t { kAll, kWindow, kNone };
+enum class Order : uint64_t { kFifo, kLifo, kRandom };
+
+std::vector<Parameter> checkout_parameters() {
+  return {
+      {"bytes", uint64_t{2} << 30, "of the file; each whole page is one buffer"},
+      {"page", kPageBytes, "bytes of a buffer, a power of two from 4096 to 2 MiB"},
+      {"drain",
+       0,
+       "when buffers go: once all are full, when 'window' are, never",
+       {"all", "window", "none"}},
+      {"window", 64, "buffers that are full at a time with drain=window"},
+      {"order", 0, "in which buffers go; CVS sends first to last", {"fifo", "lifo", "random"}},
+      {"seed", 88'172'645'463'325'252, "of the random order"},
+  };
+}
+
+uint64_t page_bytes_of(const Values& values) {
+  return std::bit_ceil(std::clamp(values["page"], kPageBytes, uint64_t{2} << 20));
+}
+
+// Buffers: take() a buffer, give(buffer) it back.
+template <typename Buffers>
+void check_out(const Values& values, Buffers& buffers) {
+  const auto drain = static_cast<Drain>(values["drain"]);
+  const auto order = static_cast<Order>(values["order"]);
+  const uint64_t window = drain == Drain::kWindow ? std::max<uint64_t>(values["window"], 1) : 0;
+  Random random(values["seed"]);
+  std::deque<decltype(buffers.take())> full;
+  const auto give_one = [&] {
+    if (order == Order::kRandom) std::swap(full.front(), full[random.below(full.size())]);
+    buffers.give(order == Order::kLifo ? full.back() : full.front());
+    order == Order::kLifo ? full.pop_back() : full.pop_front();
+  };
+  for (uint64_t left = values["bytes"] / page_bytes_of(values); left != 0; --left) {
+    full.push_back(buffers.take());
+    if (full.size() == window) give_one();
+  }
+  if (drain == Drain::kNone) return;
+  while (!full.empty()) give_one();
+}
+
+// CVS 1.12, src/buffer.c: each buffer is a descriptor and a block of pagealign_alloc, freed in the
+// other order.
+class PagealignBuffers {
+ public:
+  struct Buffer {
+    Block descriptor;
+    PageBlock page;
+  };
+
+  PagealignBuffers(HeapWriter& heap, const Values& values)
+      : heap_(heap),
+        page_bytes_(page_bytes_of(values)),
+        pagealign_(heap, values["via"], page_bytes_) {}
+
+  Buffer take() {
+    const Block descriptor = heap_.malloc(kDescriptorBytes);
+    return {descriptor, pagealign_.allocate(page_bytes_)};
+  }
+  void give(const Buffer& buffer) {
+    pagealign_.release(buffer.page);
+    heap_.free(Block(buffer.descriptor));
+  }
+
+ private:
+  HeapWriter& heap_;
+  uint64_t page_bytes_;
+  PagealignCalls pagealign_;
+};
+
+// CVS 1.11 as in OpenBSD's gnu/usr.bin/cvs: an empty free list gets sixteen more. The list is last
+// in, first out; which buffer it hands out, malloc never learns.
+class PooledBuffers {
+ public:
+  struct Buffer {};
+
+  PooledBuffers(HeapWriter& heap, const Values& values)
+      : heap_(heap), page_bytes_(page_bytes_of(values)) {}
+
+  Buffer take() {
+    if (free_count_ == 0) {
+      heap_.malloc(kBuffersATime * kDescriptorBytes);
+      heap_.valloc(kBuffersATime * page_bytes_);
+      free_count_ = kBuffersATime;
+    }
+    --free_count_;
+    return {};
+  }
+  void give(const Buffer&) { ++free_count_; }
+
+ private:
+  static constexpr uint64_t kBuffersATime = 16;
+
+  HeapWriter& heap_;
+  uint64_t page_bytes_;
+  uint64_t free_count_ = 0;
+};
+
+template <typename Buffers>
+void generate(const Values& values, schema::TapeWriter& tape) {
+  HeapWriter heap(tape);
+  Buffers buffers(heap, values);
+  check_out(values, buffers);
+}
+
+}  // namespace
+
+Scenario cvs_pagealign_scenario() {
+  std::vector<Parameter> parameters = checkout_parameters();
+  parameters.push_back(PagealignCalls::parameter());
+  return {"cvs-pagealign", "CVS sends a large file: page-aligned buffers, freed first to last",
+          std::move(parameters), generate<PagealignBuffers>};
+}
+
+Scenario openbsd_cvs_scenario() {
+  return {"openbsd-cvs", "the same file through OpenBSD's CVS: buffers by sixteens, never freed",
+          checkout_parameters(), generate<PooledBuffers>};
+}
+
+}  // namespace heaptape::scenarios
