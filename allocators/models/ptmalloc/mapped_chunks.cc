@@ -19,9 +19,10 @@ MappedChunks::MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts)
 
 uint64_t MappedChunks::allocate(uint64_t chunk_bytes) {
   const uint64_t bytes = schema::page_up(chunk_bytes + kTailBytes);
-  const uint64_t address = map(bytes);
+  const uint64_t address = reserve(bytes);
   if (address == 0) return 0;
   ++counts_.mmap_calls;
+  commit(address, bytes);
   latest_ = address + kHeaderBytes;
   chunks_[latest_] = {bytes, 0};
   return latest_;
@@ -51,10 +52,11 @@ uint64_t MappedChunks::resize(uint64_t block, uint64_t chunk_bytes) {
     found->second.bytes = bytes;
     return block;
   }
-  const uint64_t address = map(bytes);
+  const uint64_t address = reserve(bytes);
   if (address == 0) return 0;
   ++counts_.mremap_calls;
-  unmap(old_address, old.bytes);
+  unmap(old_address, old.bytes);  // before the commit: the pages move, they are never there twice
+  commit(address, bytes);
   chunks_.erase(found);
   const uint64_t moved = address + old.offset + kHeaderBytes;
   chunks_[moved] = {bytes, old.offset};
@@ -76,12 +78,9 @@ uint64_t MappedChunks::usable_bytes(uint64_t block) const {
   return mapping.bytes - mapping.offset - kHeaderBytes;
 }
 
-uint64_t MappedChunks::map(uint64_t bytes) {
-  const uint64_t address = gaps_.take_best(bytes, schema::kPageBytes, 0);
-  if (address == 0) return 0;
+void MappedChunks::commit(uint64_t address, uint64_t bytes) {
   mapped_bytes_ += bytes;
   space_.commit({address, address + bytes});
-  return address;
 }
 
 void MappedChunks::unmap(uint64_t address, uint64_t bytes) {

@@ -38,7 +38,9 @@ class MappedChunks {
     uint64_t offset;  // of the chunk in it
   };
 
-  uint64_t map(uint64_t bytes);
+  // 0 if there is no room.
+  uint64_t reserve(uint64_t bytes) { return gaps_.take_best(bytes, kModelPageBytes, 0); }
+  void commit(uint64_t address, uint64_t bytes);
   void unmap(uint64_t address, uint64_t bytes);
 
   AddressSpace& space_;

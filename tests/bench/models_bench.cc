@@ -1,0 +1,83 @@
+// What models cost per event, with the loop of their backend around them. The null baseline makes
+// the ops and no calls.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "allocators/models/model_backend.h"
+#include "allocators/models/ptmalloc/ptmalloc_model.h"
+#include "allocators/models/runs/runs_model.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr size_t kBatchOps = 1 << 16;
+
+// Half allocations and half frees, of random slots: every free is of a random age.
+class RandomSlots {
+ public:
+  RandomSlots(uint32_t slots, uint64_t size_limit) : filled_(slots), size_limit_(size_limit) {}
+
+  const std::vector<ReplayOp>& next_batch() {
+    ops_.clear();
+    while (ops_.size() < kBatchOps) {
+      ReplayOp op;
+      op.slot = static_cast<uint32_t>(random_.below(filled_.size()));
+      op.kind = filled_[op.slot] ? ReplayKind::kFree : ReplayKind::kMalloc;
+      filled_[op.slot] = !filled_[op.slot];
+      if (op.kind == ReplayKind::kMalloc) op.size = 1 + random_.below(size_limit_);
+      ops_.push_back(op);
+    }
+    return ops_;
+  }
+  uint32_t slots() const { return static_cast<uint32_t>(filled_.size()); }
+
+ private:
+  tests::Random random_{1};
+  std::vector<bool> filled_;
+  const uint64_t size_limit_;
+  std::vector<ReplayOp> ops_;
+};
+
+// Slots and the largest size are the arguments.
+void take_arguments(benchmark::internal::Benchmark* bench) {
+  bench->Args({1000, 1000})->Args({100000, 200})->Args({100000, 1000})->Args({10000, 100000});
+}
+
+template <typename Model>
+void BM_RandomSlots(benchmark::State& state) {
+  RandomSlots work(static_cast<uint32_t>(state.range(0)), static_cast<uint64_t>(state.range(1)));
+  ModelBackend<Model> backend{schema::Values(Model::parameters())};
+  BatchResult result;
+  uint64_t elapsed_ns = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    const ReplayBatch batch{0, work.slots(), work.next_batch(), {}, {}};
+    state.ResumeTiming();
+    if (!backend.submit(batch).ok()) std::abort();
+    if (!backend.collect(result).ok()) std::abort();
+    elapsed_ns += result.elapsed_ns;
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatchOps));
+  state.counters["ns_per_event"] =
+      static_cast<double>(elapsed_ns) / static_cast<double>(state.iterations() * kBatchOps);
+}
+BENCHMARK(BM_RandomSlots<PtmallocModel>)->Apply(take_arguments);
+BENCHMARK(BM_RandomSlots<RunsModel>)->Apply(take_arguments);
+
+void BM_Baseline(benchmark::State& state) {
+  RandomSlots work(100000, 1000);
+  const std::vector<ReplayOp>& ops = work.next_batch();
+  for (auto _ : state) {
+    for (const ReplayOp& op : ops) benchmark::DoNotOptimize(op.slot);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatchOps));
+}
+BENCHMARK(BM_Baseline);
+
+}  // namespace
+}  // namespace heaptape::allocators
+
+BENCHMARK_MAIN();

@@ -1,0 +1,124 @@
+// What model:ptmalloc takes from the system and gives back, and the parameters that govern it.
+#include <gtest/gtest.h>
+
+#include "allocators/models/ptmalloc/ptmalloc_model.h"
+#include "tests/support/model_heap.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using ptmalloc::kMainBase;
+using Heap = tests::ModelHeap<PtmallocModel>;
+
+constexpr uint64_t kFirstBytes = 135168;  // of the heap, with the first block in it
+constexpr uint64_t kUsedBytes = 656 + 32;
+
+TEST(PtmallocMemory, TopIsAbsentBeyondItsFirstPage) {
+  Heap heap;
+  heap.allocate(1);
+  EXPECT_EQ(heap.absent(),
+            (std::vector<AddressRange>{{kMainBase + 4096, kMainBase + kFirstBytes}}));
+}
+
+TEST(PtmallocMemory, MemoryThatWasUsedAndJoinedTopIsNotAbsent) {
+  Heap heap;
+  heap.allocate(1);
+  heap.release(heap.allocate(50000));
+  EXPECT_EQ(heap.absent().at(0).begin, kMainBase + 53248);
+  heap.check_absent();
+}
+
+TEST(PtmallocMemory, TheBreakGrowsByWhatIsMissingAndThePad) {
+  Heap heap;
+  heap.allocate(1);
+  heap.allocate(131000);
+  heap.allocate(100000);
+  // 131,016 and 100,016 bytes, the pad and 32, in whole pages.
+  EXPECT_EQ(heap.counter("arenaBytes"), 364544u);
+  EXPECT_EQ(heap.counter("brkUp"), 2u);
+}
+
+TEST(PtmallocMemory, ALargeTopIsTrimmedToThePad) {
+  Heap heap({"mmap_threshold=32MiB"});
+  heap.allocate(1);
+  heap.release(heap.allocate(1000000));
+  // Page-wise, more than 33 bytes beyond the pad go.
+  EXPECT_EQ(heap.counter("arenaBytes"), 135168u);
+  EXPECT_EQ(heap.counter("brkDown"), 1u);
+  EXPECT_EQ(heap.committed_bytes(), heap.counter("arenaBytes"));
+}
+
+TEST(PtmallocMemory, ATopBelowTheTrimThresholdStays) {
+  Heap heap({"mmap_threshold=32MiB", "trim_threshold=2MiB"});
+  heap.allocate(1);
+  heap.release(heap.allocate(1000000));
+  EXPECT_EQ(heap.counter("brkDown"), 0u);
+  EXPECT_GT(heap.counter("arenaBytes"), 1000000u);
+}
+
+TEST(PtmallocMemory, WithoutAPadTheHeapGrowsByPages) {
+  Heap heap({"top_pad=0"});
+  heap.allocate(1);
+  EXPECT_EQ(heap.counter("arenaBytes"), 4096u);
+}
+
+TEST(PtmallocMemory, AThresholdThatIsSetIsNotRaised) {
+  for (const char* option :
+       {"mmap_threshold=131072", "trim_threshold=131072", "top_pad=131072", "mmap_max=65536"}) {
+    Heap heap({option});
+    heap.release(heap.allocate(1000000));
+    EXPECT_EQ(heap.counter("mmapThreshold"), 131072u) << option;
+  }
+}
+
+TEST(PtmallocMemory, NothingIsMappedIfNoMappingsAreAllowed) {
+  Heap heap({"mmap_max=0"});
+  EXPECT_EQ(heap.allocate(10000000), kMainBase + 656 + 16);
+  EXPECT_EQ(heap.counter("mmapCalls"), 0u);
+}
+
+TEST(PtmallocMemory, OnlySoManyBlocksAreMapped) {
+  Heap heap({"mmap_max=2"});
+  heap.allocate_many(3, 200000);
+  EXPECT_EQ(heap.counter("mmapCalls"), 2u);
+  EXPECT_EQ(heap.counter("mappedBytes"), 2 * 200704u);
+}
+
+TEST(PtmallocMemory, AMappedBlockThatGrowsIsNeverThereTwice) {
+  Heap heap;
+  const uint64_t block = heap.allocate(1000000);
+  const uint64_t before = heap.committed_bytes();
+  heap.reallocate(block, 2000000);
+  EXPECT_EQ(heap.committed_bytes(), before - 1003520 + 2002944);
+  EXPECT_EQ(heap.counter("bytesCopied"), 0u);
+}
+
+TEST(PtmallocMemory, AnAlignedBlockInAMappingLosesWhatIsBeforeIt) {
+  Heap heap;
+  const uint64_t block = heap.allocate(1000000, 65536);
+  EXPECT_EQ(block % 65536, 0u);
+  EXPECT_EQ(heap.counter("mappedBytes"), 1069056u);
+  heap.release(block);
+  EXPECT_EQ(heap.counter("mappedBytes"), 0u);
+  EXPECT_EQ(heap.committed_bytes(), 0u);
+}
+
+TEST(PtmallocMemory, ABlockBeyondTheAddressSpaceIsRefused) {
+  Heap heap;
+  EXPECT_EQ(heap.allocate(uint64_t{1} << 60), 0u);
+  EXPECT_NE(heap.allocate(1), 0u);
+}
+
+TEST(PtmallocMemory, BlocksInUseAreCountedWithTheirHeadersAndCaches) {
+  Heap heap;
+  const uint64_t block = heap.allocate(1);
+  EXPECT_EQ(heap.counter("inUseBytes"), kUsedBytes);
+  const uint64_t other = heap.allocate(2000);
+  heap.release(block);  // into the cache of the thread
+  EXPECT_EQ(heap.counter("inUseBytes"), kUsedBytes + 2016);
+  heap.release(other);  // into top
+  EXPECT_EQ(heap.counter("inUseBytes"), kUsedBytes);
+}
+
+}  // namespace
+}  // namespace heaptape::allocators
