@@ -11,13 +11,18 @@ namespace heaptape::allocators::slabs {
 // What all arenas have in common.
 struct SharedState {
   explicit SharedState(AddressSpace& space)
-      : system(space), first_metadata(system), index(first_metadata) {}
+      : system(space), first_metadata(system), index(first_metadata) {
+    first_metadata.allocate(kTablesBytes, kLineBytes);
+  }
 
   SystemMemory system;
   MetadataBlocks first_metadata;  // of arena 0, and of the index
   ExtentIndex index;
   ExtentCounts extent_counts;
   SlabCounts slab_counts;
+
+ private:
+  static constexpr uint64_t kTablesBytes = 896;  // slots of caches, background threads
 };
 
 class Arena {
@@ -35,7 +40,8 @@ class Arena {
   SlabBins slabs;
 
  private:
-  static constexpr uint64_t kArenaBytes = 78000;
+  // As jemalloc's own, by the number of records that fit behind it.
+  static constexpr uint64_t kArenaBytes = 89008;
 };
 
 // Counts the calls of a thread that reach an arena. jemalloc draws the distances between decays

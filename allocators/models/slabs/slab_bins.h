@@ -33,7 +33,7 @@ class SlabBins {
   // neither, save for a current one.
   struct Bin {
     Extent* current = nullptr;
-    PairingHeap<Extent> others;
+    ExtentHeap<Extent> others;
   };
 
   bool refill(Bin& bin, uint32_t class_number);
