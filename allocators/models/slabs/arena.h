@@ -1,5 +1,4 @@
-// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs. Free pages decay when
-// something calls in, at every kTicksPerDecay-th call; there is no background thread.
+// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs.
 #pragma once
 
 #include <cstdint>
@@ -42,23 +41,6 @@ class Arena {
  private:
   // As jemalloc's own, by the number of records that fit behind it.
   static constexpr uint64_t kArenaBytes = 89008;
-};
-
-// Counts the calls of a thread that reach an arena. jemalloc draws the distances between decays
-// from a geometric distribution of this mean.
-class DecayTicker {
- public:
-  static constexpr uint32_t kTicksPerDecay = 1000;
-
-  void tick(Arena& arena, uint64_t now_ns, uint32_t ticks = 1) {
-    left_ -= static_cast<int32_t>(ticks);
-    if (left_ >= 0) return;
-    left_ = kTicksPerDecay;
-    arena.extents.decay(now_ns);
-  }
-
- private:
-  int32_t left_ = kTicksPerDecay;
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -4,12 +4,12 @@
 #include <compare>
 #include <cstdint>
 
-#include "allocators/models/slabs/extent_heap.h"
 #include "allocators/models/slabs/slab_classes.h"
 
 namespace heaptape::allocators::slabs {
 
 class Arena;
+struct Extent;
 
 // Active: a slab or a large block. The others are free: dirty with their contents, muzzy when the
 // system may take them, retained without.
@@ -23,12 +23,18 @@ struct ExtentRank {
   auto operator<=>(const ExtentRank&) const = default;
 };
 
+struct HeapLinks {
+  Extent* child = nullptr;
+  Extent* next = nullptr;  // sibling
+  Extent* prev = nullptr;  // sibling, or the parent of a first child
+};
+
 struct Extent {
   uint64_t base = 0;
   uint64_t bytes = 0;
   uint64_t serial = 0;  // of the mapping it came from; the lower of two that were joined
   Arena* arena = nullptr;
-  HeapLinks<Extent> heap;   // in a bin of free extents, or of slabs with room
+  HeapLinks heap;           // in a bin of free extents, or of slabs with room
   Extent* older = nullptr;  // in the order of being freed
   Extent* newer = nullptr;
   uint32_t class_number = 0;  // of the active

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "allocators/models/slabs/extent.h"
+#include "allocators/models/slabs/extent_heap.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -24,7 +24,7 @@ class ExtentSet {
 
  private:
   struct Bin {
-    ExtentHeap<Extent> extents;
+    ExtentHeap extents;
     ExtentRank best;  // of the first extent; jemalloc keeps it apart, and so it can be out of date
   };
   static constexpr uint32_t kWords = (kPageClasses + 63) / 64;
