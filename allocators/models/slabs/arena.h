@@ -1,5 +1,4 @@
-// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs. Free pages decay when
-// something calls in, at every kTicksPerDecay-th call; there is no background thread.
+// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,18 @@ namespace heaptape::allocators::slabs {
 // What all arenas have in common.
 struct SharedState {
   explicit SharedState(AddressSpace& space)
-      : system(space), first_metadata(system), index(first_metadata) {}
+      : system(space), first_metadata(system), index(first_metadata) {
+    first_metadata.allocate(kTablesBytes, kLineBytes);
+  }
 
   SystemMemory system;
   MetadataBlocks first_metadata;  // of arena 0, and of the index
   ExtentIndex index;
   ExtentCounts extent_counts;
   SlabCounts slab_counts;
+
+ private:
+  static constexpr uint64_t kTablesBytes = 896;  // slots of caches, background threads
 };
 
 class Arena {
@@ -35,24 +39,8 @@ class Arena {
   SlabBins slabs;
 
  private:
-  static constexpr uint64_t kArenaBytes = 78000;
-};
-
-// Counts the calls of a thread that reach an arena. jemalloc draws the distances between decays
-// from a geometric distribution of this mean.
-class DecayTicker {
- public:
-  static constexpr uint32_t kTicksPerDecay = 1000;
-
-  void tick(Arena& arena, uint64_t now_ns, uint32_t ticks = 1) {
-    left_ -= static_cast<int32_t>(ticks);
-    if (left_ >= 0) return;
-    left_ = kTicksPerDecay;
-    arena.extents.decay(now_ns);
-  }
-
- private:
-  int32_t left_ = kTicksPerDecay;
+  // As jemalloc's own, by the number of records that fit behind it.
+  static constexpr uint64_t kArenaBytes = 89008;
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -1,25 +1,40 @@
 // A stretch of pages and what is known of it: the record that jemalloc 5.3.0 calls edata.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
-#include "allocators/models/slabs/pairing_heap.h"
 #include "allocators/models/slabs/slab_classes.h"
 
 namespace heaptape::allocators::slabs {
 
 class Arena;
+struct Extent;
 
 // Active: a slab or a large block. The others are free: dirty with their contents, muzzy when the
 // system may take them, retained without.
 enum class ExtentState : uint8_t { kActive, kDirty, kMuzzy, kRetained };
+
+// Oldest mapping first, then lowest address: how jemalloc prefers memory wherever it has a choice.
+struct ExtentRank {
+  uint64_t serial = 0;
+  uint64_t base = 0;
+
+  auto operator<=>(const ExtentRank&) const = default;
+};
+
+struct HeapLinks {
+  Extent* child = nullptr;
+  Extent* next = nullptr;  // sibling
+  Extent* prev = nullptr;  // sibling, or the parent of a first child
+};
 
 struct Extent {
   uint64_t base = 0;
   uint64_t bytes = 0;
   uint64_t serial = 0;  // of the mapping it came from; the lower of two that were joined
   Arena* arena = nullptr;
-  HeapLinks<Extent> heap;   // in a bin of free extents, or of slabs with room
+  HeapLinks heap;           // in a bin of free extents, or of slabs with room
   Extent* older = nullptr;  // in the order of being freed
   Extent* newer = nullptr;
   uint32_t class_number = 0;  // of the active
@@ -32,11 +47,8 @@ struct Extent {
   uint64_t free_regions[kMaxRegions / 64] = {};
 
   uint64_t end() const { return base + bytes; }
-  // Oldest mapping first, then lowest address: how jemalloc prefers memory wherever it has a
-  // choice.
-  bool before(const Extent& other) const {
-    return serial != other.serial ? serial < other.serial : base < other.base;
-  }
+  ExtentRank rank() const { return {serial, base}; }
+  bool before(const Extent& other) const { return rank() < other.rank(); }
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -4,7 +4,9 @@ namespace heaptape::allocators::slabs {
 
 void ExtentSet::insert(Extent& extent) {
   const uint32_t bin = extent_bin_of(extent.bytes);
-  bins_[bin].insert(extent);
+  if (bins_[bin].extents.empty() || extent.rank() < bins_[bin].best)
+    bins_[bin].best = extent.rank();
+  bins_[bin].extents.insert(extent);
   used_[bin / 64] |= uint64_t{1} << (bin % 64);
   extent.older = newest_;
   extent.newer = nullptr;
@@ -15,8 +17,12 @@ void ExtentSet::insert(Extent& extent) {
 
 void ExtentSet::remove(Extent& extent) {
   const uint32_t bin = extent_bin_of(extent.bytes);
-  bins_[bin].remove(extent);
-  if (bins_[bin].empty()) used_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+  bins_[bin].extents.remove(extent);
+  if (bins_[bin].extents.empty()) {
+    used_[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+  } else if (extent.rank() == bins_[bin].best) {
+    bins_[bin].best = bins_[bin].extents.first()->rank();
+  }
   (extent.older != nullptr ? extent.older->newer : oldest_) = extent.newer;
   (extent.newer != nullptr ? extent.newer->older : newest_) = extent.older;
   pages_ -= extent.bytes >> kPageLog2;
@@ -32,7 +38,7 @@ uint32_t ExtentSet::next_used(uint32_t bin) const {
 }
 
 Extent* ExtentSet::fit(uint64_t bytes, uint64_t alignment, int max_excess_log2,
-                       uint64_t& examined) const {
+                       uint64_t& examined) {
   const uint64_t anywhere = bytes + alignment - kPageBytes;
   if (anywhere < bytes || anywhere > kLargestBytes) return nullptr;
   Extent* const found = first_fit(anywhere, max_excess_log2, examined);
@@ -40,25 +46,27 @@ Extent* ExtentSet::fit(uint64_t bytes, uint64_t alignment, int max_excess_log2,
   return aligned_fit(bytes, anywhere, alignment, examined);
 }
 
-Extent* ExtentSet::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined) const {
-  Extent* best = nullptr;
+Extent* ExtentSet::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined) {
+  Extent* found = nullptr;
+  ExtentRank best;
   for (uint32_t bin = next_used(first_bin_for(bytes)); bin < kPageClasses;
        bin = next_used(bin + 1)) {
     if (page_class_bytes(bin) >> max_excess_log2 > bytes) break;
     ++examined;
-    Extent* const candidate = bins_[bin].first();
-    if (best == nullptr || candidate->before(*best)) best = candidate;
+    if (found != nullptr && !(bins_[bin].best < best)) continue;
+    found = bins_[bin].extents.first();
+    best = bins_[bin].best;
   }
-  return best;
+  return found;
 }
 
 // Smaller ones may do if they happen to be aligned; of each bin only the first is looked at.
 Extent* ExtentSet::aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment,
-                               uint64_t& examined) const {
+                               uint64_t& examined) {
   const uint32_t end = first_bin_for(most_bytes);
   for (uint32_t bin = next_used(first_bin_for(bytes)); bin < end; bin = next_used(bin + 1)) {
     ++examined;
-    Extent* const candidate = bins_[bin].first();
+    Extent* const candidate = bins_[bin].extents.first();
     const uint64_t aligned = round_up(candidate->base, alignment);
     if (aligned < candidate->end() && candidate->end() - aligned >= bytes) return candidate;
   }

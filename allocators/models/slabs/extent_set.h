@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "allocators/models/slabs/extent.h"
+#include "allocators/models/slabs/extent_heap.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -17,20 +17,23 @@ class ExtentSet {
   // First fit: of the bins that are large enough, and not more than 2^max_excess_log2 times so, the
   // extent that comes first by Extent::before(). Null if there is none. `alignment` is a power of
   // two, a page or more. Adds the extents it looked at to `examined`.
-  Extent* fit(uint64_t bytes, uint64_t alignment, int max_excess_log2, uint64_t& examined) const;
+  Extent* fit(uint64_t bytes, uint64_t alignment, int max_excess_log2, uint64_t& examined);
 
   Extent* oldest() const { return oldest_; }  // freed the longest ago; the next is its `newer`
   uint64_t pages() const { return pages_; }
 
  private:
+  struct Bin {
+    ExtentHeap extents;
+    ExtentRank best;  // of the first extent; jemalloc keeps it apart, and so it can be out of date
+  };
   static constexpr uint32_t kWords = (kPageClasses + 63) / 64;
 
   uint32_t next_used(uint32_t bin) const;
-  Extent* first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined) const;
-  Extent* aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment,
-                      uint64_t& examined) const;
+  Extent* first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined);
+  Extent* aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment, uint64_t& examined);
 
-  std::array<PairingHeap<Extent>, kPageClasses> bins_;
+  std::array<Bin, kPageClasses> bins_;
   std::array<uint64_t, kWords> used_{};  // bit n % 64 of word n / 64: bin n is not empty
   Extent* oldest_ = nullptr;
   Extent* newest_ = nullptr;

@@ -49,9 +49,13 @@ class Extents {
 
   // Retained extents; not in order.
   void append_absent(std::vector<AddressRange>& ranges) const;
-  uint64_t dirty_pages() const { return dirty_.pages(); }
-  uint64_t muzzy_pages() const { return muzzy_.pages(); }
-  uint64_t retained_bytes() const { return retained_.pages() * kPageBytes; }
+  // `state` is not kActive.
+  uint64_t pages(ExtentState state) const {
+    return (state == ExtentState::kDirty   ? dirty_
+            : state == ExtentState::kMuzzy ? muzzy_
+                                           : retained_)
+        .pages();
+  }
 
  private:
   ExtentSet& set_of(ExtentState state);

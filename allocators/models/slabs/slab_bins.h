@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "allocators/models/slabs/extent_heap.h"
 #include "allocators/models/slabs/extents.h"
 
 namespace heaptape::allocators::slabs {
@@ -33,7 +34,7 @@ class SlabBins {
   // neither, save for a current one.
   struct Bin {
     Extent* current = nullptr;
-    PairingHeap<Extent> others;
+    ExtentHeap others;
   };
 
   bool refill(Bin& bin, uint32_t class_number);

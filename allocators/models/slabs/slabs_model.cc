@@ -8,7 +8,6 @@ using slabs::Arena;
 using slabs::class_bytes;
 using slabs::class_of;
 using slabs::Extent;
-using slabs::ExtentOptions;
 using slabs::kCachedClasses;
 using slabs::kLargePadBytes;
 using slabs::kLargestBytes;
@@ -24,6 +23,12 @@ constexpr uint64_t kPoolBytes = 72704;
 
 uint64_t decay_ms(const schema::Values& options, const char* name) {
   return options["decay"] == 0 ? options[name] : slabs::SmoothDecay::kNever;
+}
+
+uint64_t arena_count(const schema::Values& options) {
+  constexpr uint64_t kMostArenas = 4094;
+  const uint64_t count = options["arenas"] != 0 ? options["arenas"] : 4 * options["cores"];
+  return std::clamp<uint64_t>(count, 1, kMostArenas);
 }
 
 void sort_and_join(std::vector<AddressRange>& ranges) {
@@ -60,69 +65,39 @@ std::vector<schema::Parameter> SlabsModel::parameters() {
 }
 
 SlabsModel::SlabsModel(AddressSpace& space, const schema::Values& options)
-    : oversize_bytes_(options["oversize_threshold"]),
-      arena_count_(options["arenas"]),
+    : oversize_bytes_(options["oversize_threshold"] >= slabs::kLargeMinBytes
+                          ? options["oversize_threshold"]
+                          : UINT64_MAX),
       cached_(options["tcache"] == 0),
-      extent_options_{decay_ms(options, "dirty_decay_ms"), decay_ms(options, "muzzy_decay_ms")},
-      shared_(space) {
-  if (arena_count_ == 0) arena_count_ = 4 * options["cores"];
-  arena_count_ = std::clamp<uint64_t>(arena_count_, 1, 4094);  // jemalloc's limit
-  if (oversize_bytes_ < slabs::kLargeMinBytes) oversize_bytes_ = UINT64_MAX;
-  extent_options_.oversize_bytes = oversize_bytes_;
-  arenas_.resize(arena_count_);
+      shared_(space),
+      arenas_(shared_, arena_count(options),
+              {decay_ms(options, "dirty_decay_ms"), decay_ms(options, "muzzy_decay_ms"),
+               oversize_bytes_}) {
   switch_to(0);
   allocate(kPoolBytes, 0);
 }
 
 SlabsModel::~SlabsModel() = default;
 
-// A thread takes the arena that has the fewest, so they are dealt out in turn. The memory of all
-// caches is the first arena's.
+// The memory of all caches is the first arena's.
 void SlabsModel::switch_to(uint32_t number) {
   if (number >= threads_.size()) threads_.resize(number + 1);
+  thread_number_ = number;
   if (threads_[number] == nullptr) {
-    threads_[number] = std::make_unique<Thread>();
-    Thread& thread = *threads_[number];
-    thread.arena = &arena(static_cast<uint32_t>(number % arena_count_));
+    Thread& thread = *(threads_[number] = std::make_unique<Thread>());
+    thread.arena = &arenas_.of_thread(number);
     thread.random = number;
-    if (cached_) {
-      thread_ = &thread;
-      large_block(arena(0), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
-      thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
-                                                          thread.ticker, now_ns_);
-    }
+    thread_ = &thread;
+    if (!cached_) return;
+    large_block(arenas_.first(), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
+    thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
+                                                        thread.ticker, now_ns_);
   }
   thread_ = threads_[number].get();
-  thread_number_ = number;
-}
-
-Arena& SlabsModel::arena(uint32_t number) {
-  if (arenas_[number] == nullptr) {
-    slabs::MetadataBlocks* metadata = &shared_.first_metadata;
-    if (number > 0) {
-      metadata =
-          metadata_.emplace_back(std::make_unique<slabs::MetadataBlocks>(shared_.system)).get();
-    }
-    arenas_[number] = std::make_unique<Arena>(shared_, *metadata, extent_options_);
-  }
-  return *arenas_[number];
-}
-
-// Purges at once, unless nothing is purged at all: its calls are too few for decay to be on time.
-Arena& SlabsModel::huge_arena() {
-  if (huge_arena_ == nullptr) {
-    ExtentOptions options = extent_options_;
-    if (options.dirty_decay_ms != slabs::SmoothDecay::kNever) options.dirty_decay_ms = 0;
-    if (options.muzzy_decay_ms != slabs::SmoothDecay::kNever) options.muzzy_decay_ms = 0;
-    metadata_.push_back(std::make_unique<slabs::MetadataBlocks>(shared_.system));
-    arenas_.push_back(std::make_unique<Arena>(shared_, *metadata_.back(), options));
-    huge_arena_ = arenas_.back().get();
-  }
-  return *huge_arena_;
 }
 
 Arena& SlabsModel::arena_for(uint64_t bytes) {
-  return bytes >= oversize_bytes_ ? huge_arena() : *thread_->arena;
+  return bytes >= oversize_bytes_ ? arenas_.huge() : *thread_->arena;
 }
 
 Placement SlabsModel::allocate(uint64_t bytes, uint64_t alignment) {
@@ -256,12 +231,7 @@ bool SlabsModel::stays(Extent& extent, uint32_t number) {
 
 std::vector<AddressRange> SlabsModel::absent() const {
   std::vector<AddressRange> ranges;
-  for (const auto& arena : arenas_) {
-    if (arena != nullptr) arena->extents.append_absent(ranges);
-  }
-  shared_.first_metadata.append_absent(ranges);
-  for (const auto& metadata : metadata_) metadata->append_absent(ranges);
-  shared_.index.append_absent(ranges);
+  arenas_.append_absent(ranges);
   sort_and_join(ranges);
   return ranges;
 }
@@ -271,19 +241,7 @@ uint64_t SlabsModel::work() const {
 }
 
 std::vector<Counter> SlabsModel::counters() const {
-  uint64_t dirty_pages = 0;
-  uint64_t muzzy_pages = 0;
-  uint64_t retained_bytes = 0;
-  uint64_t arenas_created = 0;
-  for (const auto& arena : arenas_) {
-    if (arena == nullptr) continue;
-    dirty_pages += arena->extents.dirty_pages();
-    muzzy_pages += arena->extents.muzzy_pages();
-    retained_bytes += arena->extents.retained_bytes();
-    ++arenas_created;
-  }
-  uint64_t metadata_bytes = shared_.first_metadata.bytes();
-  for (const auto& metadata : metadata_) metadata_bytes += metadata->bytes();
+  const slabs::FreePages pages = arenas_.free_pages();
   return {{"slabsCreated", shared_.slab_counts.created},
           {"slabsFreed", shared_.slab_counts.freed},
           {"tcacheHits", cache_counts_.hits},
@@ -291,13 +249,13 @@ std::vector<Counter> SlabsModel::counters() const {
           {"tcacheFlushes", cache_counts_.flushes},
           {"extentsSplit", shared_.extent_counts.split},
           {"extentsCoalesced", shared_.extent_counts.coalesced},
-          {"dirtyPages", dirty_pages},
-          {"muzzyPages", muzzy_pages},
-          {"retainedBytes", retained_bytes},
+          {"dirtyPages", pages.dirty},
+          {"muzzyPages", pages.muzzy},
+          {"retainedBytes", pages.retained * kPageBytes},
           {"pagesPurged", shared_.extent_counts.purged_pages},
           {"mappedBytes", shared_.system.mapped_bytes()},
-          {"metadataBytes", metadata_bytes},
-          {"arenasCreated", arenas_created},
+          {"metadataBytes", arenas_.metadata_bytes()},
+          {"arenasCreated", arenas_.made()},
           {"largeInPlace", large_in_place_},
           {"bytesCopied", bytes_copied_}};
 }

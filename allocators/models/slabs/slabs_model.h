@@ -63,9 +63,6 @@ class SlabsModel {
   struct Thread;
 
   void switch_to(uint32_t number);
-  slabs::Arena& arena(uint32_t number);
-  slabs::Arena& huge_arena();
-  slabs::Arena& new_arena(const slabs::ExtentOptions& options);
   slabs::Arena& arena_for(uint64_t bytes);
 
   Placement allocate_class(uint32_t number, uint64_t bytes);
@@ -80,14 +77,10 @@ class SlabsModel {
   void note_freed(uint32_t number);
 
   uint64_t oversize_bytes_;
-  uint64_t arena_count_;
   bool cached_;
-  slabs::ExtentOptions extent_options_;
   slabs::SharedState shared_;
   slabs::CacheCounts cache_counts_;
-  std::vector<std::unique_ptr<slabs::MetadataBlocks>> metadata_;  // of arenas other than the first
-  std::vector<std::unique_ptr<slabs::Arena>> arenas_;             // by number; made when needed
-  slabs::Arena* huge_arena_ = nullptr;
+  slabs::Arenas arenas_;
   std::vector<std::unique_ptr<Thread>> threads_;  // by number
   Thread* thread_ = nullptr;
   uint32_t thread_number_ = UINT32_MAX;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/slabs/arena.h"
+#include "allocators/models/slabs/arenas.h"
 
 namespace heaptape::allocators::slabs {
 
