@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "allocators/models/lmdb/lmdb_model.h"
 #include "allocators/models/model_backend.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/native/native_backend.h"
@@ -50,6 +51,7 @@ constexpr ModelFactory model(const char* name, const char* description) {
 constexpr ModelFactory kModels[] = {
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
+    model<LmdbModel>("model:lmdb", "LMDB 0.9.31's page allocator: a sorted list of free pages"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.
