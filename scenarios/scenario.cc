@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/basic.h"
+#include "scenarios/lmdb.h"
 #include "schema/check.h"
 #include "schema/version.h"
 
@@ -68,7 +69,8 @@ void list(std::ostream& out) {
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
-                                             resize_scenario()};
+                                             resize_scenario(), lmdb_synthetic_scenario(),
+                                             lmdb_dust_bricks_scenario()};
   return list;
 }
 

@@ -16,15 +16,16 @@ class LiteralLmdb {
  public:
   using Page = allocators::LmdbPage;
   using Variant = allocators::LmdbVariant;
+  using Options = allocators::LmdbPageAllocator::Options;
   using Ids = std::vector<Page>;  // entries 1..n descend; entry 0 is unused
 
   struct Counts {
-    uint64_t cmps = 0, merge_moves = 0, straggler_moves = 0, records_loaded = 0, leaked = 0;
-    uint64_t rewrite_pages = 0;
+    uint64_t cmps = 0, merge_moves = 0, straggler_moves = 0;
+    uint64_t records_loaded = 0, leaked = 0, rewrite_pages = 0;
     bool operator==(const Counts&) const = default;
   };
 
-  explicit LiteralLmdb(const allocators::LmdbPageAllocator::Options& options) : options_(options) {}
+  explicit LiteralLmdb(const Options& options) : options_(options) {}
 
   Page allocate(uint32_t num) {
     if (options_.variant != Variant::kF2 || num < options_.skip_pages) {
@@ -147,13 +148,10 @@ class LiteralLmdb {
 
   size_t length() const { return mop_.size() - 1; }
 
-  const allocators::LmdbPageAllocator::Options options_;
+  const Options options_;
   std::map<uint64_t, Ids> records_;
-  Ids mop_ = Ids(1);
-  Ids freed_ = Ids(1);
-  uint64_t txn_ = 1;
-  uint64_t last_key_ = 0;
-  uint64_t leaking_ = 0;
+  Ids mop_ = Ids(1), freed_ = Ids(1);
+  uint64_t txn_ = 1, last_key_ = 0, leaking_ = 0;
   Page next_page_ = 2;
   Counts counts_;
 };
