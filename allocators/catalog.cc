@@ -6,6 +6,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "allocators/models/lmdb/lmdb_model.h"
 #include "allocators/models/model_backend.h"
 #include "allocators/models/pagealign/pagealign_model.h"
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
@@ -79,6 +80,7 @@ constexpr ModelFactory kModels[] = {
                              "gnulib's pagealign_alloc by posix_memalign"),
     model<PagealignMalloc>("model:pagealign-malloc",
                            "gnulib's pagealign_alloc by malloc, blocks in a linked list"),
+    model<LmdbModel>("model:lmdb", "LMDB 0.9.31's page allocator: a sorted list of free pages"),
 };
 
 // The model that "model:NAME[:k=v,...]" names; null if there is none.

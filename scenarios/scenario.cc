@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/basic.h"
+#include "scenarios/lmdb.h"
 #include "scenarios/pagealign.h"
 #include "schema/check.h"
 #include "schema/version.h"
@@ -72,6 +73,9 @@ const std::vector<Scenario>& scenarios() {
       fill_scenario(),          random_slots_scenario(), resize_scenario(),
       cvs_pagealign_scenario(), openbsd_cvs_scenario(),  pagealign_bench_scenario(),
   };
+  static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
+                                             resize_scenario(), lmdb_synthetic_scenario(),
+                                             lmdb_dust_bricks_scenario()};
   return list;
 }
 

@@ -1,0 +1,103 @@
+// LMDB's free pages: the freeDB, whose records say which pages each transaction freed, and the list
+// of those that the running transaction has loaded ("mop" in mdb.c). mdb_freelist_save() and
+// mdb_midl_xmerge() of LMDB 0.9.31 in effect, not in time.
+//
+// A transaction loads records and writes what is left of them back when it commits, and so does the
+// next one. What has been loaded once is therefore kept in one sorted set, the pool:
+//
+//   keys, oldest first   [ rewritten records of the pool ][ records as transactions freed them ]
+//   pages, lowest first  [ the first loaded() pages |  the rest  ]
+//
+// Invariant: rewritten records are older than all others and cut the pool in order, lowest pages
+// under the oldest key, so that whatever is loaded of them is the beginning of the pool. Loading
+// one moves a bound; only pages just freed are ever inserted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "allocators/models/lmdb/page_set.h"
+
+namespace heaptape::allocators {
+
+// Page numbers in a record of one page: 4096 bytes less header and count.
+inline constexpr uint64_t kLmdbRecordIds = 509;
+
+class FreeRecords {
+ public:
+  struct Counts {
+    uint64_t records_loaded = 0;
+    uint64_t ids_loaded = 0;
+    uint64_t merge_moves = 0;    // of list entries, by merging records into the list
+    uint64_t rewrite_pages = 0;  // of records that took back what was left of the list
+    uint64_t leaked_pages = 0;
+    uint64_t longest = 0;  // of the list
+    uint64_t growths = 0;  // of the array that holds it
+    uint64_t capacity_max = 0;
+  };
+  // A run in the list.
+  struct Place {
+    LmdbPage first = 0;
+    uint32_t below = 0;  // entries that are lower
+  };
+
+  // Length of the list.
+  uint64_t loaded() const { return loaded_; }
+  // Of the list and of all records.
+  uint64_t total() const { return pool_.size() + unmerged_ids_; }
+
+  // The lowest run of so many pages in the list.
+  std::optional<Place> find(uint32_t pages);
+  // Takes what find() found.
+  void take(const Place& place, uint32_t pages);
+
+  // Merges the oldest record with a key below `oldest` into the list, and then further ones while
+  // the list is shorter than `goal`: as one merge. False if there is none.
+  bool load(uint64_t oldest, uint64_t goal);
+  // Marks the oldest record as consumed without loading it: at commit its pages are lost.
+  void skip(uint64_t oldest);
+
+  // Ends a transaction that freed `freed`, which is emptied.
+  void commit(uint64_t txn, std::vector<LmdbRun>& freed);
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct PoolRecord {
+    uint64_t key = 0;
+    uint64_t ids = 0;
+  };
+  struct FreedRecord {
+    uint64_t key = 0;
+    uint64_t ids = 0;
+    std::vector<LmdbRun> runs;  // ascending
+  };
+
+  std::optional<uint64_t> next_key(uint64_t oldest) const;
+  void load_pooled();
+  LmdbPage insert_freed();
+  void note_capacity(uint64_t length, uint64_t added);
+  void rewrite();
+  void add_record(uint64_t txn, std::vector<LmdbRun>& freed);
+  void change_pool() { found_pages_ = 0; }
+
+  PageSet pool_;
+  uint64_t loaded_ = 0;
+  std::vector<PoolRecord> pool_records_;  // the oldest last
+  std::deque<FreedRecord> freed_records_;
+  uint64_t unmerged_ids_ = 0;  // of freed_records_
+
+  uint64_t last_key_ = 0;  // consumed by the running transaction; 0 = none
+  uint64_t capacity_ = 0;  // of the running transaction's list
+  uint64_t skipped_ = 0;   // pages
+
+  // What find() last found in the whole pool, and for how many pages; 0 = the pool changed since.
+  uint32_t found_pages_ = 0;
+  std::optional<Place> found_;
+
+  Counts counts_;
+};
+
+}  // namespace heaptape::allocators

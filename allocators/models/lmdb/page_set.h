@@ -1,0 +1,64 @@
+// A set of page numbers that answers, in logarithmic time, what LMDB's sorted array answers by
+// walking: how many pages lie below one, and where the lowest run of so many pages is.
+//
+// A tree over words of 64 pages. Each node knows of its pages how many are in the set, how many it
+// begins and ends with, and the longest run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace heaptape::allocators {
+
+using LmdbPage = uint32_t;  // the number of a page in the file
+
+// Consecutive pages.
+struct LmdbRun {
+  LmdbPage first = 0;
+  uint32_t pages = 0;
+
+  bool operator==(const LmdbRun&) const = default;
+};
+
+class PageSet {
+ public:
+  PageSet() : words_(1), nodes_(2) {}
+
+  // Memory goes with the highest page ever inserted: 5 bits a page. None of these is in the set.
+  void insert(LmdbRun run);
+  // All of these are in the set.
+  void erase(LmdbRun run);
+
+  uint32_t size() const { return nodes_[1].count; }
+  // Pages of the set below `page`.
+  uint32_t count_below(LmdbPage page) const;
+  // The page that `rank` others are below; requires rank < size().
+  LmdbPage at(uint32_t rank) const;
+  // The lowest page that begins `pages` consecutive ones, all in the set; pages > 0.
+  std::optional<LmdbPage> first_run(uint32_t pages) const;
+
+ private:
+  struct Node {
+    uint32_t count = 0;
+    uint32_t prefix = 0;
+    uint32_t suffix = 0;
+    uint32_t longest = 0;
+  };
+
+  static constexpr uint32_t kWordLog2 = 6;
+
+  static Node node_of(uint64_t word);
+  static Node join(const Node& low, const Node& high, uint32_t pages_each);
+
+  uint32_t leaves() const { return static_cast<uint32_t>(words_.size()); }
+  void hold(uint32_t word);
+  template <typename Change>
+  void for_words(LmdbRun run, Change&& change);
+  void refresh(uint32_t first_word, uint32_t last_word);
+
+  std::vector<uint64_t> words_;  // a power of two of them
+  std::vector<Node> nodes_;      // nodes_[1] is the root; those of words begin at leaves()
+};
+
+}  // namespace heaptape::allocators

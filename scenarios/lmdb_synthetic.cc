@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "scenarios/lmdb.h"
+#include "scenarios/lmdb_pages.h"
+
+namespace heaptape::scenarios {
+namespace {
+
+using schema::TapeWriter;
+
+// Pages one after another: runs of 1 to `max_run`, which are returned, page by page, and a page
+// that stays in use behind each.
+std::vector<Block> lay_out(LmdbWriter& db, Random& random, uint64_t pages, uint64_t max_run) {
+  std::vector<Block> free_later;
+  while (free_later.size() < pages) {
+    const uint64_t run = std::min(1 + random.below(max_run), pages - free_later.size());
+    for (uint64_t i = 0; i < run; ++i) free_later.push_back(db.page());
+    db.page();
+  }
+  return free_later;
+}
+
+void shuffle(std::vector<Block>& blocks, Random& random) {
+  for (size_t i = blocks.size(); i > 1; --i) std::swap(blocks[i - 1], blocks[random.below(i)]);
+}
+
+void generate_lmdb_synthetic(const Values& values, TapeWriter& tape) {
+  LmdbWriter db(tape);
+  Random random(values["seed"]);
+  const uint64_t record = std::max<uint64_t>(values["record_len"], 1);
+  const uint64_t records = (values["ids"] + record - 1) / record;
+  const uint64_t brick_pages = std::max<uint64_t>(values["n"], 1);
+  const uint64_t max_run =
+      std::clamp<uint64_t>(values["max_run"], 1, std::max<uint64_t>(brick_pages - 1, 1));
+
+  std::vector<Block> pages = lay_out(db, random, records * record, max_run);
+  Block last = db.page();
+  db.commit();
+  shuffle(pages, random);
+  for (uint64_t i = 0; i < pages.size(); ++i) {
+    db.free(pages[i]);
+    if ((i + 1) % record == 0) db.commit();
+  }
+  // The records are for transactions after the next one, so there has to be one in between; it
+  // frees nothing.
+  db.rewrite(last);
+  db.commit();
+
+  const uint64_t per_txn = std::max<uint64_t>(values["bricks_per_txn"], 1);
+  for (uint64_t i = 1; i <= values["bricks"]; ++i) {
+    db.value(lmdb_value_bytes(brick_pages));
+    if (i % per_txn == 0 || i == values["bricks"]) db.commit();
+  }
+}
+
+}  // namespace
+
+Scenario lmdb_synthetic_scenario() {
+  return {"lmdb-synthetic",
+          "a list of free pages that has no room for what is asked for",
+          {{"ids", 1'000'000, "free pages, rounded up to whole records"},
+           {"record_len", 509, "pages that each transaction frees: a record of one page"},
+           {"max_run", 19, "most free pages in a row; below n in any case"},
+           {"n", 20, "pages of a brick"},
+           {"bricks", 1, "blocks of n pages at the end"},
+           {"bricks_per_txn", 1, "of them in a transaction"},
+           {"seed", 1, "of the random numbers"}},
+          generate_lmdb_synthetic};
+}
+
+}  // namespace heaptape::scenarios
