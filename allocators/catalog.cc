@@ -18,6 +18,7 @@
 #include "allocators/models/textbook/ideal_heap.h"
 #include "allocators/models/textbook/segregated_heap.h"
 #include "allocators/native/native_backend.h"
+#include "allocators/plugin/plugin_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 
 namespace heaptape::allocators {
@@ -106,6 +107,7 @@ std::string known_names() {
 
 bool is_known(const std::string& backend) {
   if (backend.starts_with(kLibraryPrefix)) return backend.size() > sizeof kLibraryPrefix - 1;
+  if (backend.starts_with(kPluginPrefix)) return backend.size() > sizeof kPluginPrefix - 1;
   if (find_model(backend) != nullptr) return true;
   return std::ranges::any_of(catalog(), [&](const auto& entry) { return entry.name == backend; });
 }
@@ -161,6 +163,7 @@ const std::vector<CatalogEntry>& catalog() {
     for (const ModelFactory& model : kModels) {
       list.push_back({model.name, model.description, model.parameters()});
     }
+    list.push_back({"plugin:PATH", "a model of yours, see docs/howto-plugin.md"});
     return list;
   }();
   return entries;
@@ -168,7 +171,7 @@ const std::vector<CatalogEntry>& catalog() {
 
 bool runs_real_code(const BackendSpec& spec) {
   return spec.backend != "recorded" && spec.backend != "noop" &&
-         !spec.backend.starts_with("model:");
+         !spec.backend.starts_with("model:") && !spec.backend.starts_with(kPluginPrefix);
 }
 
 Result<BackendSpec> parse_spec(const std::string& text) {
@@ -200,6 +203,12 @@ Result<BackendSpec> parse_spec(const std::string& text) {
                        "separate the allocator and its environment",
                    std::nullopt};
     }
+    if (spec.backend.starts_with(kPluginPrefix)) {
+      return Error{ErrorCode::kUsage,
+                   "'" + spec.backend + "' takes no environment: '" + *word +
+                       "' can only be an option, plugin:PATH:" + *word,
+                   std::nullopt};
+    }
     if (!runs_real_code(spec)) {
       return Error{
           ErrorCode::kUsage,
@@ -226,6 +235,7 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendSpec& spec,
           std::string("install it (Debian: apt-get install ") + allocator.package + ")", false);
     }
   }
+  if (spec.backend.starts_with(kPluginPrefix)) return make_plugin_backend(spec.backend);
   if (const ModelFactory* const model = find_model(spec.backend)) {
     HEAPTAPE_ASSIGN_OR_RETURN(const schema::Values options, model_options(*model, spec.backend));
     return model->make(options);

@@ -45,9 +45,13 @@ class AddressSpace {
 //   void release_null()                      free(NULL), for models with something to commit
 //   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of
 //                                            work() by kind of call against live blocks
+// and, if it is foreign code, which may do wrong (plugin/plugin_backend.h),
+//   void audit()                             between batches
+//   bool has_fault() const                   looked at after every call; ends the replay with
+//   schema::Error fault(uint64_t event) const
 template <typename M>
-concept AllocatorModel = std::constructible_from<M, AddressSpace&, const schema::Values&> &&
-    requires(M model, const M& constant, uint64_t bytes, uint64_t alignment, uint64_t address) {
+concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes,
+                                      uint64_t alignment, uint64_t address) {
   // A new block; address 0 when the model refuses (a size beyond its address space).
   { model.allocate(bytes, alignment) } -> std::same_as<Placement>;
   // The same, to be zeroed: a model may charge itself for the zeroing.
@@ -65,6 +69,15 @@ concept AllocatorModel = std::constructible_from<M, AddressSpace&, const schema:
   { constant.work() } -> std::same_as<uint64_t>;
   { constant.work_unit() } -> std::same_as<const char*>;
   { constant.traits() } -> std::same_as<BackendTraits>;
+  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; "" =
+  // none are counted): what the growth check looks at. Constant-time bookkeeping is no work.
+};
+
+template <typename M>
+concept AllocatorModel = SimulatedAllocator<M> &&
+    std::constructible_from<M, AddressSpace&, const schema::Values&> && requires {
+  { M::work_unit() } -> std::same_as<const char*>;
+  { M::traits() } -> std::same_as<BackendTraits>;
   { M::parameters() } -> std::same_as<std::vector<schema::Parameter>>;
 };
 

@@ -11,15 +11,22 @@
 
 namespace heaptape::allocators {
 
-template <AllocatorModel Model>
+template <SimulatedAllocator Model>
 class ModelBackend : public Backend {
  public:
   explicit ModelBackend(const schema::Values& options)
       : model_(space_, options), traits_(model_.traits()) {}
+  // Of the values of its parameters, for most models.
+  template <typename... Arguments>
+  explicit ModelBackend(Arguments&&... arguments)
+      : model_(space_, std::forward<Arguments>(arguments)...), traits_(model_.traits()) {}
 
   const BackendTraits& traits() const override { return traits_; }
 
-  Result<std::vector<RegionEvent>> start() override { return take_regions(); }
+  Result<std::vector<RegionEvent>> start() override {
+    HEAPTAPE_RETURN_IF_ERROR(state(0));
+    return take_regions();
+  }
 
   Status submit(const ReplayBatch& batch) override {
     if (addresses_.size() < batch.slot_limit) {
@@ -33,7 +40,11 @@ class ModelBackend : public Backend {
       tell_circumstances(batch, i);
       placements_[i] = run(batch.ops[i]);
       note_work(batch.ops[i].kind);
+      if constexpr (requires { model_.has_fault(); }) {
+        HEAPTAPE_RETURN_IF_ERROR(state(batch.first_event + i + 1));
+      }
     }
+    events_ = batch.first_event + batch.ops.size();
     const auto elapsed = std::chrono::steady_clock::now() - begin;
     elapsed_ns_ = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
@@ -49,8 +60,10 @@ class ModelBackend : public Backend {
   }
 
   Result<Residency> residency(std::span<const AddressRange> regions) override {
+    if constexpr (requires { model_.audit(); }) model_.audit();
     Residency residency;
     residency.absent = model_.absent();
+    HEAPTAPE_RETURN_IF_ERROR(state(events_));
     for (const AddressRange& region : regions) residency.resident_bytes += region.bytes();
     for (const AddressRange& range : *residency.absent) residency.resident_bytes -= range.bytes();
     return residency;
@@ -64,6 +77,7 @@ class ModelBackend : public Backend {
     } else {
       static constexpr const char* kFamilies[] = {"allocation", "realloc", "free"};
       std::vector<GrowthCurve> curves;
+      if (*model_.work_unit() == 0) return curves;
       for (size_t i = 0; i < growth_.size(); ++i) {
         curves.push_back(growth_[i].curve(kFamilies[i], model_.work_unit(), "live blocks"));
       }
@@ -72,6 +86,15 @@ class ModelBackend : public Backend {
   }
 
  private:
+  // The fault of a model that has one, noticed at `event`.
+  Status state(uint64_t event) const {
+    if constexpr (requires { model_.has_fault(); }) {
+      if (model_.has_fault()) [[unlikely]]
+        return model_.fault(event);
+    }
+    return {};
+  }
+
   // What a model may want to know of the calls beyond their arguments.
   void tell_circumstances(const ReplayBatch& batch, uint32_t i) {
     if constexpr (requires { model_.set_thread(0u); }) model_.set_thread(batch.ops[i].thread);
@@ -158,6 +181,7 @@ class ModelBackend : public Backend {
   std::vector<uint64_t> addresses_;  // by slot; 0 = no block
   std::vector<Placement> placements_;
   uint64_t elapsed_ns_ = 0;
+  uint64_t events_ = 0;   // so far
   size_t next_time_ = 0;  // in the times of the batch
   uint64_t live_blocks_ = 0;
   uint64_t work_seen_ = 0;

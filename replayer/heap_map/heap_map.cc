@@ -6,6 +6,10 @@ namespace heaptape::replayer {
 
 namespace {
 
+using schema::is_free_between;
+using schema::kAfterAllEdges;
+using schema::kBeforeAllEdges;
+
 // Far below schema::kAddressLimit, so that no search begins beyond what an EdgeBitmap holds.
 constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
 

@@ -11,12 +11,15 @@
 #include <span>
 #include <vector>
 
-#include "replayer/heap_map/edge_bitmap.h"
 #include "replayer/heap_map/hole_ledger.h"
 #include "replayer/heap_map/hole_stats.h"
+#include "schema/edge_bitmap.h"
 #include "schema/region_set.h"
 
 namespace heaptape::replayer {
+
+using schema::Edge;
+using schema::EdgeBitmap;
 
 // A block occupies every granule it touches, at least one. Blocks may lie outside all regions, or
 // partly: gaps are only counted inside regions, and counted right when regions come to cover blocks

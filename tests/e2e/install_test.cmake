@@ -1,13 +1,26 @@
-# cmake -D BUILD=... -D PREFIX=... -P install_test.cmake: installs, then records and replays from there.
+# cmake -D BUILD=... -D PREFIX=... -P install_test.cmake: installs, then works from there: records,
+# replays, and builds the example plug-in as its users do.
 file(REMOVE_RECURSE ${PREFIX})
 function(must_work)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
   if(NOT result EQUAL 0)
     message(FATAL_ERROR "${ARGN} ended with ${result}: ${output}${error}")
   endif()
+  set(output "${output}" PARENT_SCOPE)
 endfunction()
 must_work(${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
-must_work(${PREFIX}/bin/heaptape record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
-must_work(${PREFIX}/bin/heaptape verify ${PREFIX}/true.tape)
-must_work(${PREFIX}/bin/heaptape replay ${PREFIX}/true.tape -a glibc -a model:runs)
+set(heaptape ${PREFIX}/bin/heaptape)
+must_work(${heaptape} record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
+must_work(${heaptape} verify ${PREFIX}/true.tape)
+must_work(${heaptape} replay ${PREFIX}/true.tape -a glibc -a model:runs)
+
+set(plugin_build ${PREFIX}/plugin-build)
+must_work(${CMAKE_COMMAND} -G Ninja -S ${PREFIX}/share/doc/heaptape/example-plugin -B ${plugin_build}
+          -D CMAKE_PREFIX_PATH=${PREFIX})
+must_work(${CMAKE_COMMAND} --build ${plugin_build})
+must_work(${heaptape} scenario fill -o ${PREFIX}/fill.tape)
+must_work(${heaptape} replay ${PREFIX}/fill.tape -a plugin:${plugin_build}/libsize_classes.so)
+if(NOT output MATCHES "24\\.4 MiB")  # 391 slabs of 64 KiB
+  message(FATAL_ERROR "the example does not commit what it should: ${output}")
+endif()
 file(REMOVE_RECURSE ${PREFIX})

@@ -84,7 +84,7 @@ TEST(Spec, RefusesAnEnvironmentWhereNoCodeRuns) {
 TEST(Catalog, CanMakeEverythingThatItLists) {
   for (const CatalogEntry& entry : catalog()) {
     EXPECT_FALSE(entry.description.empty());
-    if (entry.name == "lib:PATH") continue;
+    if (entry.name.ends_with(":PATH")) continue;
     EXPECT_TRUE(made(entry.name).ok()) << entry.name;
   }
 }

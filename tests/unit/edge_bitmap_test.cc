@@ -1,10 +1,10 @@
-#include "replayer/heap_map/edge_bitmap.h"
+#include "schema/edge_bitmap.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 namespace {
 
 constexpr uint64_t kGiB = uint64_t{1} << 30;
@@ -28,7 +28,7 @@ TEST_P(EdgeBitmapTest, IsFreeFromEndToEndWhenEmpty) {
   EXPECT_EQ(edges_.find_from(start(0x10000)), kAfterAllEdges);
   EXPECT_TRUE(is_free_between(kBeforeAllEdges, kAfterAllEdges));
   EXPECT_EQ(edges_.address_of(kBeforeAllEdges), 0u);
-  EXPECT_GE(edges_.address_of(kAfterAllEdges), schema::kAddressLimit);
+  EXPECT_GE(edges_.address_of(kAfterAllEdges), kAddressLimit);
 }
 
 TEST_P(EdgeBitmapTest, FindsAcrossGigabytesOfNothing) {
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Granules, EdgeBitmapTest, testing::Values(3, 4),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,11 +1,11 @@
-#include "replayer/heap_map/leaf_bits.h"
+#include "schema/leaf_bits.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <vector>
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 namespace {
 
 class LeafBitsTest : public testing::Test {
@@ -89,4 +89,4 @@ TEST_F(LeafBitsTest, ScansInOrder) {
 }
 
 }  // namespace
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
 // All bytes 0 = empty. Level 0 has a bit per number, each further level a bit per non-zero word of
 // the one below, so that a search climbs and descends instead of reading empty words.
@@ -87,4 +87,4 @@ class LeafBits {
   uint64_t words_[kLevelBegin[kLevels - 1] + 1];
 };
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,12 +1,12 @@
-#include "replayer/heap_map/edge_bitmap.h"
+#include "schema/edge_bitmap.h"
 
 #include "schema/check.h"
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
 EdgeBitmap::EdgeBitmap(int granule_log2)
     : granule_log2_(granule_log2),
-      leaf_edges_log2_(schema::kLeafSpanLog2 - granule_log2 + 1),
+      leaf_edges_log2_(kLeafSpanLog2 - granule_log2 + 1),
       leaf_mask_((uint64_t{1} << leaf_edges_log2_) - 1) {
   HEAPTAPE_CHECK(granule_log2 >= 3 && granule_log2 <= 6);
 }
@@ -109,4 +109,4 @@ Edge EdgeBitmap::last_before_leaf(Edge edge) const {
   return (key << leaf_edges_log2_) + leaf->last();
 }
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -18,10 +18,10 @@
 #include <map>
 #include <optional>
 
-#include "replayer/heap_map/leaf_bits.h"
 #include "schema/address_tree.h"
+#include "schema/leaf_bits.h"
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
 // A number as in the picture above: ascending by address.
 using Edge = uint64_t;
@@ -29,7 +29,7 @@ using Edge = uint64_t;
 // What a search answers when there is no edge: before all edges lies the end of a block, after all
 // of them the start of one. So the ends of the address space need no care.
 inline constexpr Edge kBeforeAllEdges = UINT64_MAX;
-inline constexpr Edge kAfterAllEdges = 2 * schema::kAddressLimit;
+inline constexpr Edge kAfterAllEdges = 2 * kAddressLimit;
 
 constexpr bool is_start(Edge edge) {
   return (edge & 1) == 0;
@@ -41,7 +41,7 @@ constexpr bool is_free_between(Edge first, Edge second) {
   return is_end(first) && is_start(second);
 }
 
-// A set of edges, all of addresses below schema::kAddressLimit; so must be those that searches
+// A set of edges, all of addresses below kAddressLimit; so must be those that searches
 // begin at. A search takes a handful of loads, however far away the answer is. One thread.
 class EdgeBitmap {
  public:
@@ -84,7 +84,7 @@ class EdgeBitmap {
   }
 
  private:
-  static_assert(LeafBits::kLimit == 2 * schema::kLeafSpan >> 3, "a leaf of 8-byte granules");
+  static_assert(LeafBits::kLimit == 2 * kLeafSpan >> 3, "a leaf of 8-byte granules");
 
   uint64_t leaf_key(Edge edge) const { return edge >> leaf_edges_log2_; }
   Edge leaf_begin(Edge edge) const { return edge & ~leaf_mask_; }
@@ -103,8 +103,8 @@ class EdgeBitmap {
   int granule_log2_;
   int leaf_edges_log2_;
   uint64_t leaf_mask_;
-  schema::AddressTree<LeafBits> tree_;
+  AddressTree<LeafBits> tree_;
   std::map<uint64_t, const LeafBits*> leaves_;  // those that hold an edge, by key
 };
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,6 +1,6 @@
-#include "replayer/heap_map/leaf_bits.h"
+#include "schema/leaf_bits.h"
 
-namespace heaptape::replayer {
+namespace heaptape::schema {
 
 bool LeafBits::mark_word(uint64_t index) {
   for (int n = 1; n < kLevels; ++n) {
@@ -55,4 +55,4 @@ uint64_t LeafBits::last_under(int n, uint64_t bit) const {
   return bit;
 }
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::schema

@@ -1,0 +1,69 @@
+// What a model must not do with memory, checked call by call. The model is foreign code: see
+// docs/howto-plugin.md, "What is checked".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "allocators/replay_op.h"
+#include "schema/edge_bitmap.h"
+#include "schema/event.h"
+#include "schema/region_set.h"
+
+namespace heaptape::allocators {
+
+using schema::AddressRange;
+
+// Knows the live blocks and the committed memory. Each check returns whether all is well; if not,
+// the first fault is kept, and nothing that follows means anything. Faults complete the sentence
+// "at event 12 it ...". One thread.
+class HeapChecks {
+ public:
+  enum class Blocks : uint8_t { kBelieved, kChecked };
+
+  // Where blocks are believed, they are only counted, and what depends on where they are holds.
+  HeapChecks(int granule_log2, AddressRange window, Blocks blocks);
+
+  // Memory comes and goes.
+  bool commit(AddressRange range);
+  bool decommit(AddressRange range);
+
+  // A block for a request of `size` bytes; alignment 0: the granule.
+  bool place(const Placement& block, uint64_t size, uint64_t alignment);
+  // The block at `address`, which must be live, is given back. Returns where it was, so that it can
+  // be put back if the model refuses to resize it.
+  AddressRange take(uint64_t address);
+  bool put_back(AddressRange block);
+
+  // The stretches without contents, as the model lists them.
+  bool absent(std::span<const AddressRange> ranges);
+
+  bool fail(std::string fault);
+  bool has_fault() const { return !fault_.empty(); }
+  const std::string& fault() const { return fault_; }
+
+  uint64_t live_blocks() const { return live_blocks_; }
+
+ private:
+  // What speaks against a range of pages, or nothing.
+  const char* flaw_of(AddressRange pages) const;
+  // The first live block that shares a byte with `range`, in granules; empty if there is none.
+  AddressRange block_in(AddressRange range) const;
+
+  bool misplaced(const Placement& block, uint64_t size, uint64_t alignment);
+  bool fits_in_gap(AddressRange block);
+
+  uint64_t granule_bytes_;
+  AddressRange window_;
+  bool checks_blocks_;
+  schema::RegionSet committed_;
+  schema::EdgeBitmap blocks_;
+  uint64_t live_blocks_ = 0;
+  std::string fault_;
+};
+
+// "0x1000 to 0x2000".
+std::string range_text(AddressRange range);
+
+}  // namespace heaptape::allocators

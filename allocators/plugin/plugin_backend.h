@@ -1,0 +1,95 @@
+// A model from a plug-in behind the contract of a backend.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "allocators/models/model.h"
+#include "allocators/plugin/heap_checks.h"
+#include "allocators/plugin/plugin_loader.h"
+
+namespace heaptape::allocators {
+
+// The model as heaptape's own are (model.h): each call goes to the plug-in, and what the plug-in
+// does in the course of it is checked. From the first fault on nothing it says is of use.
+class PluginModel {
+ public:
+  // `owner` begins the sentences about its faults: "'plugin:./libmine.so' (mine)".
+  PluginModel(AddressSpace& space, Plugin plugin, const std::vector<uint64_t>& values,
+              HeapChecks::Blocks blocks, std::string owner);
+  ~PluginModel();
+  PluginModel(const PluginModel&) = delete;
+  PluginModel& operator=(const PluginModel&) = delete;
+
+  Placement allocate(uint64_t bytes, uint64_t alignment) {
+    return accept(table_.allocate(model_, bytes, alignment, 0), bytes, alignment);
+  }
+  Placement allocate_zeroed(uint64_t bytes) {
+    return accept(table_.allocate(model_, bytes, 0, HEAPTAPE_ZEROED), bytes, 0);
+  }
+  Placement reallocate(uint64_t address, uint64_t bytes);
+  void release(uint64_t address) {
+    host_side_->checks.take(address);
+    table_.release(model_, address);
+  }
+  void set_thread(uint32_t thread) {
+    if (table_.set_thread != nullptr) table_.set_thread(model_, thread);
+  }
+  void set_time(uint64_t time_ns) {
+    if (table_.set_time != nullptr) table_.set_time(model_, time_ns);
+  }
+
+  std::vector<AddressRange> absent() const;
+  std::vector<Counter> counters() const;
+  uint64_t work() const;
+  const char* work_unit() const { return plugin_.work_unit.c_str(); }
+  BackendTraits traits() const;
+
+  // Between batches: whether the plug-in's count of live blocks is the tape's.
+  void audit();
+  bool has_fault() const { return host_side_->checks.has_fault(); }
+  schema::Error fault(uint64_t event) const;
+
+ private:
+  // What the plug-in may call at the moment.
+  enum class Phase : uint8_t { kChange, kReport, kNothing, kEnding };
+
+  // The other end of heaptape_host::context.
+  struct HostSide {
+    HostSide(AddressSpace& address_space, int granule_log2, HeapChecks::Blocks blocks)
+        : space(address_space), checks(granule_log2, {kModelBase, kWrapperBase}, blocks) {}
+
+    AddressSpace& space;
+    HeapChecks checks;
+    Phase phase = Phase::kChange;
+    std::vector<AddressRange> absent;
+    uint64_t last_work = 0;
+  };
+  static void commit(void* context, uint64_t begin, uint64_t end);
+  static void decommit(void* context, uint64_t begin, uint64_t end);
+  static void add_absent(void* context, uint64_t begin, uint64_t end);
+  static void give_up(void* context, const char* sentence);
+  static bool may(HostSide& side, Phase phase, const char* what);
+
+  Placement accept(heaptape_block block, uint64_t bytes, uint64_t alignment) {
+    const Placement placed{block.address, block.usable_bytes};
+    if (placed.address != 0) host_side_->checks.place(placed, bytes, alignment);
+    return placed;
+  }
+
+  Plugin plugin_;
+  const heaptape_plugin& table_ = plugin_.table;
+  std::string owner_;
+  std::unique_ptr<HostSide> host_side_;
+  heaptape_host host_;
+  void* model_ = nullptr;
+};
+
+// `spec` is "plugin:PATH[:name=value,...]". The option check=0 is ours and makes blocks believed.
+// Fails as load_plugin does, and with kUsage for options that the plug-in does not take.
+Result<std::unique_ptr<Backend>> make_plugin_backend(const std::string& spec);
+
+inline constexpr char kPluginPrefix[] = "plugin:";
+
+}  // namespace heaptape::allocators
