@@ -208,6 +208,7 @@ void add_scenario(CLI::App& app, Action& action) {
   command->add_option("--set", options->sets, "a parameter; may be repeated")
       ->option_text("K=V...");
   command->add_option("-o,--output", options->output, "the tape")->option_text("TAPE");
+  command->add_flag("--verbose", options->verbose, "list the parameters of each, too");
   command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
   command->callback([options, &action] {
     action = [options] {

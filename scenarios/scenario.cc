@@ -3,11 +3,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iomanip>
 #include <ostream>
+#include <string_view>
 
 #include "scenarios/basic.h"
+#include "scenarios/fleet_like.h"
 #include "scenarios/lmdb.h"
+#include "scenarios/manifest_patching.h"
+#include "scenarios/mmap_threshold.h"
 #include "scenarios/pagealign.h"
+#include "scenarios/sliver_pin.h"
 #include "schema/check.h"
 #include "schema/version.h"
 
@@ -56,13 +62,37 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
   return tape->finish({});
 }
 
-void list(std::ostream& out) {
-  for (const Scenario& scenario : scenarios()) {
-    out << scenario.name << ": " << scenario.description << "\n";
-    for (const Parameter& parameter : scenario.parameters) {
-      out << "    " << parameter.name << "=" << parameter.default_text() << "  "
-          << parameter.description << "\n";
+std::string default_of(const Parameter& parameter) {
+  return parameter.name + "=" + parameter.default_text();
+}
+
+// The defaults in a column, then what each means and what else it can be.
+void list_parameters(const Scenario& scenario, std::ostream& out) {
+  size_t width = 0;
+  for (const Parameter& parameter : scenario.parameters) {
+    width = std::max(width, default_of(parameter).size());
+  }
+  for (const Parameter& parameter : scenario.parameters) {
+    out << "    " << std::left << std::setw(static_cast<int>(width)) << default_of(parameter)
+        << "  " << parameter.description;
+    const char* separator = ": ";
+    for (const std::string& choice : parameter.choices) {
+      out << separator << choice;
+      separator = ", ";
     }
+    out << "\n";
+  }
+}
+
+void list(bool verbose, std::ostream& out) {
+  size_t width = 0;
+  for (const Scenario& scenario : scenarios()) {
+    width = std::max(width, std::string_view(scenario.name).size());
+  }
+  for (const Scenario& scenario : scenarios()) {
+    out << std::left << std::setw(static_cast<int>(width)) << scenario.name << "  "
+        << scenario.description << "\n";
+    if (verbose) list_parameters(scenario, out);
   }
 }
 
@@ -76,12 +106,13 @@ const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
                                              resize_scenario(), lmdb_synthetic_scenario(),
                                              lmdb_dust_bricks_scenario()};
-  return list;
+  fill_scenario(), random_slots_scenario(), resize_scenario(), manifest_patching_scenario(),
+      sliver_pin_scenario(), mmap_threshold_scenario(), fleet_like_scenario(), return list;
 }
 
 int run_scenario(const ScenarioOptions& options, std::ostream& out, std::ostream& err) {
   if (options.name == "list") {
-    list(out);
+    list(options.verbose, out);
     return 0;
   }
   const auto summary = write_scenario(options);

@@ -27,9 +27,10 @@ struct Scenario {
 const std::vector<Scenario>& scenarios();
 
 struct ScenarioOptions {
-  std::string name;               // or "list"
-  std::vector<std::string> sets;  // "parameter=value"
-  std::string output;
+  std::string name;                    // or "list"
+  bool verbose = false;                // of a list: with parameters
+  std::vector<std::string> sets = {};  // "parameter=value"
+  std::string output = {};
 };
 
 // `heaptape scenario`. Returns the exit code; results go to `out`, errors as one sentence to `err`.

@@ -1,0 +1,38 @@
+#include "scenarios/sliver_pin.h"
+
+#include "scenarios/heap_writer.h"
+
+namespace heaptape::scenarios {
+namespace {
+
+void generate(const Values& values, schema::TapeWriter& tape) {
+  HeapWriter heap(tape);
+  const uint64_t buffer_bytes = values["buffer"];
+  const uint64_t hole_bytes = values["hole"];
+  heap.malloc(1);
+  // glibc: a block this large is mapped, until one has been freed.
+  heap.free(heap.malloc(hole_bytes != 0 ? hole_bytes : buffer_bytes));
+  if (hole_bytes != 0) {
+    Block hole = heap.malloc(hole_bytes);
+    heap.malloc(1);  // keeps the hole from the free memory behind it
+    heap.free(hole);
+  }
+  Block buffer = heap.malloc(buffer_bytes);
+  heap.malloc(values["pin"]);
+  heap.free(buffer);
+  heap.malloc(values["next"]);
+}
+
+}  // namespace
+
+Scenario sliver_pin_scenario() {
+  return {"sliver-pin",
+          "a small block behind a long one, and a next one that the hole is too short for",
+          {{"buffer", 8'880'467, "bytes of the long block"},
+           {"pin", 232, "bytes of the block behind it"},
+           {"next", 8'880'819, "bytes of the block asked for when the long one is freed"},
+           {"hole", 0, "bytes of a freed block that the long one is cut from; 0: none"}},
+          generate};
+}
+
+}  // namespace heaptape::scenarios

@@ -1,0 +1,98 @@
+#include "tests/support/scenario_tapes.h"
+
+#include <gnu/libc-version.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "allocators/catalog.h"
+#include "replayer/engine/slot_resolver.h"
+#include "scenarios/scenario.h"
+#include "tests/support/replays.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::tests {
+namespace {
+
+using allocators::BatchResult;
+using allocators::RegionEvent;
+
+// Wraps around where memory is given back, as sums of it may.
+uint64_t change_of(const RegionEvent& region) {
+  const uint64_t bytes = region.range.bytes();
+  return region.kind == RegionEvent::Kind::kCommit ? bytes : -bytes;
+}
+
+schema::Status run_all(allocators::Backend& backend, const replayer::ResolvedBatch& batch,
+                       Placed& placed) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto before, backend.start());
+  placed.initial_break = backend.traits().initial_break;
+  uint64_t committed = 0;
+  for (const RegionEvent& region : before) committed += change_of(region);
+  HEAPTAPE_RETURN_IF_ERROR(backend.submit(
+      {0, batch.slot_limit, batch.ops, batch.recorded_addresses, batch.samples, batch.times}));
+  BatchResult result;
+  HEAPTAPE_RETURN_IF_ERROR(backend.collect(result));
+  auto region = result.regions.begin();
+  for (size_t i = 0; i < result.placements.size(); ++i) {
+    placed.addresses.push_back(result.placements[i].address);
+    for (; region != result.regions.end() && region->op <= i; ++region) {
+      committed += change_of(*region);
+    }
+    placed.committed.push_back(committed);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string write_scenario(const TempDir& dir, const std::string& name,
+                           const std::vector<std::string>& sets) {
+  std::string path = dir.file(name + ".tape");
+  std::ostringstream out;
+  std::ostringstream err;
+  scenarios::ScenarioOptions options{.name = name, .sets = sets, .output = path};
+  EXPECT_EQ(scenarios::run_scenario(options, out, err), 0) << err.str();
+  return path;
+}
+
+std::vector<schema::Event> scenario_events(const std::string& name,
+                                           const std::vector<std::string>& sets) {
+  const TempDir dir;
+  auto tape = schema::TapeReader::open(write_scenario(dir, name, sets));
+  EXPECT_TRUE(tape.ok()) << name;
+  return tape.ok() ? read_events(*tape) : std::vector<schema::Event>();
+}
+
+std::vector<replayer::RunMetrics> replay_scenario(const std::string& name,
+                                                  const std::vector<std::string>& sets,
+                                                  const std::vector<std::string>& specs) {
+  const TempDir dir;
+  auto options = replay_options(specs);
+  options.touch = allocators::Touch::kNone;
+  return replay_tape(write_scenario(dir, name, sets), options);
+}
+
+Placed place_scenario(const std::string& name, const std::vector<std::string>& sets,
+                      const std::string& spec) {
+  const schema::TapeHeader header = sample_header();
+  replayer::SlotResolver resolver;
+  replayer::ResolvedBatch batch;
+  EXPECT_TRUE(resolver.resolve(scenario_events(name, sets), 0, batch).ok());
+  Placed placed;
+  auto backend = allocators::make_backend(replay_options({spec}).specs.at(0),
+                                          {&header, allocators::Touch::kNone});
+  EXPECT_TRUE(backend.ok()) << spec;
+  if (!backend.ok()) return placed;
+  const auto status = run_all(**backend, batch, placed);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return placed;
+}
+
+std::string not_glibc_2_36(const std::string& spec) {
+  const std::string version = gnu_get_libc_version();
+  if (!spec.starts_with("glibc") || version == "2.36") return "";
+  return "these numbers are of glibc 2.36, not " + version;
+}
+
+}  // namespace heaptape::tests

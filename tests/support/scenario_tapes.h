@@ -1,0 +1,41 @@
+// Tapes of scenarios, and what allocators make of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "replayer/metrics/run_metrics.h"
+#include "schema/event.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::tests {
+
+// Writes the tape of a scenario with parameters "name=value"; ends the test with a failure if that
+// does not work. Returns its path.
+std::string write_scenario(const TempDir& dir, const std::string& name,
+                           const std::vector<std::string>& sets = {});
+
+std::vector<schema::Event> scenario_events(const std::string& name,
+                                           const std::vector<std::string>& sets = {});
+
+// The metrics of each run, nothing touched.
+std::vector<replayer::RunMetrics> replay_scenario(const std::string& name,
+                                                  const std::vector<std::string>& sets,
+                                                  const std::vector<std::string>& specs);
+
+// Of one allocator, event by event.
+struct Placed {
+  uint64_t initial_break = 0;
+  std::vector<uint64_t> addresses;  // 0: the event placed no block
+  std::vector<uint64_t> committed;  // bytes, after the event
+
+  uint64_t offset(size_t event) const { return addresses.at(event) - initial_break; }
+};
+Placed place_scenario(const std::string& name, const std::vector<std::string>& sets,
+                      const std::string& spec);
+
+// Why numbers of glibc 2.36 cannot be expected of `spec` here; empty if they can.
+std::string not_glibc_2_36(const std::string& spec);
+
+}  // namespace heaptape::tests
