@@ -100,14 +100,20 @@ void list(bool verbose, std::ostream& out) {
 
 const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> list = {
-      fill_scenario(),          random_slots_scenario(), resize_scenario(),
-      cvs_pagealign_scenario(), openbsd_cvs_scenario(),  pagealign_bench_scenario(),
+      fill_scenario(),
+      random_slots_scenario(),
+      resize_scenario(),
+      manifest_patching_scenario(),
+      sliver_pin_scenario(),
+      mmap_threshold_scenario(),
+      cvs_pagealign_scenario(),
+      openbsd_cvs_scenario(),
+      pagealign_bench_scenario(),
+      lmdb_synthetic_scenario(),
+      lmdb_dust_bricks_scenario(),
+      fleet_like_scenario(),
   };
-  static const std::vector<Scenario> list = {fill_scenario(), random_slots_scenario(),
-                                             resize_scenario(), lmdb_synthetic_scenario(),
-                                             lmdb_dust_bricks_scenario()};
-  fill_scenario(), random_slots_scenario(), resize_scenario(), manifest_patching_scenario(),
-      sliver_pin_scenario(), mmap_threshold_scenario(), fleet_like_scenario(), return list;
+  return list;
 }
 
 int run_scenario(const ScenarioOptions& options, std::ostream& out, std::ostream& err) {

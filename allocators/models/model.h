@@ -63,21 +63,17 @@ concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes
   // Committed pages that hold nothing, ascending.
   { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
   { constant.counters() } -> std::same_as<std::vector<Counter>>;
-  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"): what
-  // the growth check looks at. Constant-time bookkeeping is no work. The unit and the traits are
-  // static members, except where they are those of a model underneath.
+  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; "" =
+  // none are counted): what the growth check looks at. Constant-time bookkeeping is no work. The
+  // unit and the traits are static members, except where they are those of a model underneath.
   { constant.work() } -> std::same_as<uint64_t>;
   { constant.work_unit() } -> std::same_as<const char*>;
   { constant.traits() } -> std::same_as<BackendTraits>;
-  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; "" =
-  // none are counted): what the growth check looks at. Constant-time bookkeeping is no work.
 };
 
 template <typename M>
 concept AllocatorModel = SimulatedAllocator<M> &&
     std::constructible_from<M, AddressSpace&, const schema::Values&> && requires {
-  { M::work_unit() } -> std::same_as<const char*>;
-  { M::traits() } -> std::same_as<BackendTraits>;
   { M::parameters() } -> std::same_as<std::vector<schema::Parameter>>;
 };
 

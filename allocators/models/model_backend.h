@@ -14,8 +14,6 @@ namespace heaptape::allocators {
 template <SimulatedAllocator Model>
 class ModelBackend : public Backend {
  public:
-  explicit ModelBackend(const schema::Values& options)
-      : model_(space_, options), traits_(model_.traits()) {}
   // Of the values of its parameters, for most models.
   template <typename... Arguments>
   explicit ModelBackend(Arguments&&... arguments)
