@@ -22,12 +22,14 @@ namespace {
 constexpr uint64_t kPoolBytes = 72704;
 
 uint64_t decay_ms(const schema::Values& options, const char* name) {
-  return options["decay"] == 0 ? options[name] : slabs::SmoothDecay::kNever;
+  constexpr uint64_t kMostMs = uint64_t{1} << 43;  // 278 years, in nanoseconds just below 2^63
+  return options["decay"] == 0 ? std::min(options[name], kMostMs) : slabs::SmoothDecay::kNever;
 }
 
 uint64_t arena_count(const schema::Values& options) {
   constexpr uint64_t kMostArenas = 4094;
-  const uint64_t count = options["arenas"] != 0 ? options["arenas"] : 4 * options["cores"];
+  const uint64_t of_cores = 4 * std::min(options["cores"], kMostArenas);
+  const uint64_t count = options["arenas"] != 0 ? options["arenas"] : of_cores;
   return std::clamp<uint64_t>(count, 1, kMostArenas);
 }
 

@@ -23,7 +23,7 @@ static_assert(kShares.back() == uint64_t{1} << kFractionBits);
 
 bool SmoothDecay::advance(uint64_t now_ns, uint64_t pages) {
   if (now_ns < epoch_ns_ + step_ns_) return false;
-  const uint64_t steps = step_ns_ == 0 ? kSteps : (now_ns - epoch_ns_) / step_ns_;
+  const uint64_t steps = (now_ns - epoch_ns_) / step_ns_;
   epoch_ns_ += steps * step_ns_;
   shift_backlog(steps, pages);
   limit_pages_ = backlog_limit();

@@ -1,0 +1,25 @@
+// The real jemalloc, for tests that compare a model with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heaptape::tests {
+
+struct JemallocFacts {
+  // Why the tests cannot compare with it, to be printed when they are skipped; empty if they can.
+  std::string unusable;
+
+  struct Size {
+    uint64_t bytes;
+    uint64_t usable;
+  };
+  // Ascending, by nallocx(): up to 4 MiB every size at which `usable` changes, then a selection.
+  std::vector<Size> sizes;
+};
+
+// Of libjemalloc.so.2, found by running a program with it. Usable: version 5.3.0.
+const JemallocFacts& jemalloc_facts();
+
+}  // namespace heaptape::tests
