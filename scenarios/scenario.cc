@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "scenarios/basic.h"
+#include "scenarios/large_blocks.h"
 #include "scenarios/pagealign.h"
 #include "schema/check.h"
 #include "schema/version.h"
@@ -71,6 +72,7 @@ const std::vector<Scenario>& scenarios() {
   static const std::vector<Scenario> list = {
       fill_scenario(),          random_slots_scenario(), resize_scenario(),
       cvs_pagealign_scenario(), openbsd_cvs_scenario(),  pagealign_bench_scenario(),
+      calloc_loop_scenario(),   ring_mix_scenario(),
   };
   return list;
 }
