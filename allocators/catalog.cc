@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "allocators/models/lmdb/lmdb_model.h"
+#include "allocators/models/macos_large/macos_large_model.h"
 #include "allocators/models/model_backend.h"
 #include "allocators/models/pagealign/pagealign_model.h"
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
@@ -63,6 +64,8 @@ constexpr ModelFactory kModels[] = {
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<SlabsModel>("model:slabs",
                       "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
+    model<MacosLargeModel>("model:macos-large",
+                           "macOS libmalloc-116: a cache of freed large blocks over another model"),
     model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),
     model<NextFitModel>("model:next-fit", "the same, searched from where the last search ended"),
     model<BestFitModel>("model:best-fit", "one free list, the smallest hole that is large enough"),

@@ -9,6 +9,7 @@
 
 #include "scenarios/basic.h"
 #include "scenarios/fleet_like.h"
+#include "scenarios/large_blocks.h"
 #include "scenarios/lmdb.h"
 #include "scenarios/manifest_patching.h"
 #include "scenarios/mmap_threshold.h"
@@ -112,6 +113,14 @@ const std::vector<Scenario>& scenarios() {
       lmdb_synthetic_scenario(),
       lmdb_dust_bricks_scenario(),
       fleet_like_scenario(),
+      fill_scenario(),
+      random_slots_scenario(),
+      resize_scenario(),
+      cvs_pagealign_scenario(),
+      openbsd_cvs_scenario(),
+      pagealign_bench_scenario(),
+      calloc_loop_scenario(),
+      ring_mix_scenario(),
   };
   return list;
 }

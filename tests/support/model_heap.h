@@ -31,6 +31,12 @@ class ModelHeap {
     return accept(placed, bytes, std::max<uint64_t>(alignment, 1));
   }
 
+  uint64_t allocate_zeroed(uint64_t bytes) {
+    const allocators::Placement placed = model_.allocate_zeroed(bytes);
+    apply_changes();
+    return accept(placed, bytes, 1);
+  }
+
   std::vector<uint64_t> allocate_many(size_t count, uint64_t bytes) {
     std::vector<uint64_t> blocks(count);
     for (uint64_t& block : blocks) block = allocate(bytes);

@@ -4,14 +4,14 @@
 // are kept apart, so that a block has all its bytes.
 //
 // The textbook's system ends at its largest order. Here a larger request takes a run of largest
-// blocks side by side (ExtentHeap), which no buddy system has, but every program needs.
+// blocks side by side (UnitRuns), which no buddy system has, but every program needs.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/textbook/extent_heap.h"
 #include "allocators/models/textbook/textbook_model.h"
+#include "allocators/models/textbook/unit_runs.h"
 #include "allocators/models/textbook/word_table.h"
 
 namespace heaptape::allocators {
@@ -49,7 +49,7 @@ class BuddyHeap {
 
   int least_order_;
   int largest_order_;
-  ExtentHeap largest_blocks_;
+  UnitRuns largest_blocks_;
   WordTable<4> tags_;             // of each block, at its address
   std::vector<FreeBlock> nodes_;  // of all lists; 0 is none
   std::vector<uint32_t> spare_nodes_;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/textbook/block_sizes.h"
+#include "allocators/models/block_sizes.h"
 #include "allocators/models/textbook/textbook_model.h"
 
 namespace heaptape::allocators {

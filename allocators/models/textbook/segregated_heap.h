@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/textbook/extent_heap.h"
 #include "allocators/models/textbook/size_classes.h"
 #include "allocators/models/textbook/textbook_model.h"
+#include "allocators/models/textbook/unit_runs.h"
 #include "allocators/models/textbook/word_table.h"
 
 namespace heaptape::allocators {
@@ -44,7 +44,7 @@ class SegregatedHeap {
   bool is_small(uint64_t bytes) const { return bytes <= pages_.unit_bytes() / 2; }
   uint64_t page_of(uint64_t address) const { return address & ~(pages_.unit_bytes() - 1); }
 
-  ExtentHeap pages_;
+  UnitRuns pages_;
   WordTable<12> owners_;  // of each page in use, at its address
   std::vector<Class> classes_;
   uint64_t pages_claimed_ = 0;

@@ -1,4 +1,4 @@
-#include "allocators/models/textbook/extent_heap.h"
+#include "allocators/models/textbook/unit_runs.h"
 
 #include <algorithm>
 
@@ -13,13 +13,13 @@ uint64_t whole_units(uint64_t bytes, uint64_t unit_bytes) {
 
 }  // namespace
 
-ExtentHeap::ExtentHeap(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes,
-                       uint64_t trim_bytes)
+UnitRuns::UnitRuns(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes,
+                   uint64_t trim_bytes)
     : unit_bytes_(unit_bytes),
       trim_bytes_(trim_bytes),
       segment_(space, whole_units(grow_bytes, unit_bytes)) {}
 
-uint64_t ExtentHeap::allocate(uint64_t bytes, uint64_t alignment) {
+uint64_t UnitRuns::allocate(uint64_t bytes, uint64_t alignment) {
   alignment = std::max(alignment, unit_bytes_);
   const uint64_t run = run_bytes(bytes);
   const uint64_t slack = alignment - unit_bytes_;
@@ -27,7 +27,7 @@ uint64_t ExtentHeap::allocate(uint64_t bytes, uint64_t alignment) {
   return grow(run + slack) ? free_.take_best(run, alignment, slack) : 0;
 }
 
-bool ExtentHeap::grow(uint64_t bytes) {
+bool UnitRuns::grow(uint64_t bytes) {
   const uint64_t old_end = segment_.end();
   uint64_t begin = old_end;
   if (!free_.by_address().empty()) {
@@ -39,7 +39,7 @@ bool ExtentHeap::grow(uint64_t bytes) {
   return true;
 }
 
-void ExtentHeap::release(AddressRange run) {
+void UnitRuns::release(AddressRange run) {
   free_.insert(run);
   if (trim_bytes_ == 0) return;
   const AddressRange last{free_.by_address().rbegin()->first, free_.by_address().rbegin()->second};
@@ -48,7 +48,7 @@ void ExtentHeap::release(AddressRange run) {
   free_.take({segment_.end(), last.end});
 }
 
-bool ExtentHeap::resize(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
+bool UnitRuns::resize(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
   const uint64_t old_end = address + old_bytes;
   const uint64_t end = address + run_bytes(bytes);
   if (end > old_end) return free_.take({old_end, end});

@@ -9,11 +9,11 @@
 
 namespace heaptape::allocators {
 
-class ExtentHeap {
+class UnitRuns {
  public:
   // `unit_bytes` is a power of two and at least a page. The heap grows by units or, where that is
   // more, by `grow_bytes`. `trim_bytes`: free bytes at the end of the heap that go back; 0: never.
-  ExtentHeap(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes, uint64_t trim_bytes);
+  UnitRuns(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes, uint64_t trim_bytes);
 
   uint64_t unit_bytes() const { return unit_bytes_; }
 

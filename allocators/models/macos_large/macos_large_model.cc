@@ -1,0 +1,185 @@
+#include "allocators/models/macos_large/macos_large_model.h"
+
+#include <algorithm>
+
+#include "allocators/models/runs/run_geometry.h"
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;
+// Beyond, nothing fits, and sums of sizes and alignments could wrap.
+constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
+// An alignment up to this takes the same way as none: a quantum of the small blocks.
+constexpr uint64_t kSmallQuantum = 512;
+
+size_t entries_of(const schema::Values& options) {
+  return std::clamp<uint64_t>(options["entries"], 1, 4096);
+}
+
+}  // namespace
+
+MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& options)
+    : space_(space),
+      variant_(static_cast<Variant>(options["variant"])),
+      entry_limit_bytes_(kCacheLimitBytes / entries_of(options)),
+      reserve_limit_bytes_(options["ram"] >> 10),
+      base_(make_base_model(options["base"], space)),
+      row_(entries_of(options)) {
+  unmapped_.insert({kWrapperBase, kSpaceEnd});
+}
+
+std::vector<schema::Parameter> MacosLargeModel::parameters() {
+  return {{"ram", uint64_t{16} << 30, "of the machine, in bytes: a 1024th of it may stay dirty"},
+          {"variant", 0, "what calloc writes to a cached block", {"116", "dirty_only", "no_cache"}},
+          {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more"},
+          {"base", 0, "the model that serves blocks of 127 KiB and less", base_model_names()}};
+}
+
+Placement MacosLargeModel::allocate(uint64_t bytes, uint64_t alignment) {
+  if (bytes > kBeyondReason || alignment > kBeyondReason) return {};
+  if (bytes > kLargestSmallBytes) return allocate_large(bytes, alignment, false);
+  if (alignment > kSmallQuantum && bytes + alignment - 1 > kLargestSmallBytes) {
+    return allocate_large(kLargestSmallBytes + 1, alignment, false);
+  }
+  return base_->allocate(bytes, alignment);
+}
+
+Placement MacosLargeModel::allocate_zeroed(uint64_t bytes) {
+  if (bytes > kBeyondReason) return {};
+  return bytes > kLargestSmallBytes ? allocate_large(bytes, 0, true)
+                                    : base_->allocate_zeroed(bytes);
+}
+
+Placement MacosLargeModel::allocate_large(uint64_t bytes, uint64_t alignment, bool cleared) {
+  const uint64_t size = round_up(bytes, kModelPageBytes);
+  alignment = std::max(alignment, kModelPageBytes);
+  uint64_t address = 0;
+  if (is_cacheable(size)) {
+    address = take_cached(size, alignment, cleared);
+    ++(address == 0 ? counts_.misses : counts_.hits);
+  }
+  if (address == 0) {
+    address = map(size, alignment);
+    if (address == 0) return {};
+    sizes_.insert(address, size);
+  }
+  return {address, sizes_.get(address)};
+}
+
+// The block keeps all its pages, however few were asked for.
+uint64_t MacosLargeModel::take_cached(uint64_t bytes, uint64_t alignment, bool cleared) {
+  const auto block = row_.take(bytes, alignment);
+  if (!block) return 0;
+  forget_cached(*block);
+  counts_.madvise_reuse += block->reusable;
+  if (cleared && (variant_ == Variant::k116 || !block->reusable)) counts_.bytes_zeroed += bytes;
+  sizes_.insert(block->range.begin, block->range.bytes());
+  return block->range.begin;
+}
+
+void MacosLargeModel::forget_cached(const CachedBlock& block) {
+  cache_bytes_ -= block.range.bytes();
+  if (!block.reusable) reserve_bytes_ -= block.range.bytes();
+}
+
+uint64_t MacosLargeModel::map(uint64_t bytes, uint64_t alignment) {
+  const uint64_t address = unmapped_.take_lowest(bytes, alignment);
+  if (address == 0) return 0;
+  ++counts_.vm_map;
+  space_.commit({address, address + bytes});
+  return address;
+}
+
+void MacosLargeModel::unmap(AddressRange range) {
+  ++counts_.vm_dealloc;
+  space_.decommit(range);
+  unmapped_.insert(range);
+}
+
+void MacosLargeModel::release(uint64_t address) {
+  if (is_large(address)) {
+    release_large(address);
+  } else {
+    base_->release(address);
+  }
+}
+
+// Whether the pages are given up is decided before the oldest block leaves the ring.
+void MacosLargeModel::release_large(uint64_t address) {
+  const AddressRange range{address, address + sizes_.get(address)};
+  sizes_.erase(address);
+  if (!is_cacheable(range.bytes())) {
+    unmap(range);
+    return;
+  }
+  ++counts_.madvise_can_reuse;
+  row_.scan_for_double_free();
+  const CachedBlock block{range, reserve_bytes_ + range.bytes() > reserve_limit_bytes_};
+  counts_.madvise_reusable += block.reusable;
+  const auto oldest = row_.push(block);
+  cache_bytes_ += range.bytes();
+  if (!block.reusable) reserve_bytes_ += range.bytes();
+  if (!oldest) return;
+  forget_cached(*oldest);
+  ++counts_.evictions;
+  unmap(oldest->range);
+}
+
+// A block that moves is placed before its old place is given up.
+Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
+  if (bytes > kBeyondReason) return {};
+  if (!is_large(address) && bytes <= kLargestSmallBytes) return base_->reallocate(address, bytes);
+  if (is_large(address) && stays(address, bytes)) return {address, sizes_.get(address)};
+  const Placement moved = allocate(bytes, 0);
+  if (moved.address != 0) release(address);
+  return moved;
+}
+
+// A large block that loses half or more gives the rest back, if it stays large; one that loses less
+// keeps everything; one that grows does so where the pages behind it are not mapped.
+bool MacosLargeModel::stays(uint64_t address, uint64_t bytes) {
+  uint64_t& had = sizes_[address];
+  const bool large = bytes > kLargestSmallBytes;
+  const uint64_t wanted = round_up(bytes, large ? kModelPageBytes : kSmallQuantum);
+  if (wanted > had / 2 && wanted <= had) return true;
+  if (!large) return false;
+  const AddressRange change{address + std::min(had, wanted), address + std::max(had, wanted)};
+  if (wanted < had) {
+    unmap(change);
+  } else {
+    if (!unmapped_.take(change)) return false;
+    ++counts_.vm_map;
+    space_.commit(change);
+  }
+  had = wanted;
+  return true;
+}
+
+std::vector<AddressRange> MacosLargeModel::absent() const {
+  std::vector<AddressRange> ranges = base_->absent();
+  const auto own = static_cast<ptrdiff_t>(ranges.size());
+  for (const CachedBlock& block : row_.blocks()) {
+    if (block.reusable) ranges.push_back(block.range);
+  }
+  std::sort(ranges.begin() + own, ranges.end(),
+            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  return ranges;
+}
+
+std::vector<Counter> MacosLargeModel::counters() const {
+  return {{"bytesZeroed", counts_.bytes_zeroed},
+          {"cacheHits", counts_.hits},
+          {"cacheMisses", counts_.misses},
+          {"cacheEvictions", counts_.evictions},
+          {"ringEntriesScanned", row_.entries_scanned()},
+          {"madviseCanReuse", counts_.madvise_can_reuse},
+          {"madviseReusable", counts_.madvise_reusable},
+          {"madviseReuse", counts_.madvise_reuse},
+          {"vmMap", counts_.vm_map},
+          {"vmDealloc", counts_.vm_dealloc},
+          {"cacheBytes", cache_bytes_},
+          {"reserveBytes", reserve_bytes_}};
+}
+
+}  // namespace heaptape::allocators
