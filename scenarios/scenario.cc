@@ -112,15 +112,9 @@ const std::vector<Scenario>& scenarios() {
       pagealign_bench_scenario(),
       lmdb_synthetic_scenario(),
       lmdb_dust_bricks_scenario(),
-      fleet_like_scenario(),
-      fill_scenario(),
-      random_slots_scenario(),
-      resize_scenario(),
-      cvs_pagealign_scenario(),
-      openbsd_cvs_scenario(),
-      pagealign_bench_scenario(),
       calloc_loop_scenario(),
       ring_mix_scenario(),
+      fleet_like_scenario(),
   };
   return list;
 }

@@ -64,13 +64,26 @@ std::vector<schema::Event> scenario_events(const std::string& name,
   return tape.ok() ? read_events(*tape) : std::vector<schema::Event>();
 }
 
-std::vector<replayer::RunMetrics> replay_scenario(const std::string& name,
-                                                  const std::vector<std::string>& sets,
-                                                  const std::vector<std::string>& specs) {
+std::vector<replayer::RunMetrics> replay_scenario_on_each(const std::string& name,
+                                                          const std::vector<std::string>& sets,
+                                                          const std::vector<std::string>& specs) {
   const TempDir dir;
   auto options = replay_options(specs);
   options.touch = allocators::Touch::kNone;
   return replay_tape(write_scenario(dir, name, sets), options);
+}
+
+replayer::RunMetrics replay_scenario(const std::string& name, const std::vector<std::string>& sets,
+                                     const std::string& spec) {
+  auto runs = replay_scenario_on_each(name, sets, {spec});
+  EXPECT_EQ(runs.size(), 1u) << spec;
+  return runs.empty() ? replayer::RunMetrics() : std::move(runs[0]);
+}
+
+std::map<std::string, uint64_t> counters_of(const replayer::RunMetrics& run) {
+  std::map<std::string, uint64_t> counters;
+  for (const allocators::Counter& counter : run.counters) counters[counter.name] = counter.value;
+  return counters;
 }
 
 Placed place_scenario(const std::string& name, const std::vector<std::string>& sets,

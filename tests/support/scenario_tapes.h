@@ -1,6 +1,7 @@
 // Tapes of scenarios, and what allocators make of them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,15 @@ std::string write_scenario(const TempDir& dir, const std::string& name,
 std::vector<schema::Event> scenario_events(const std::string& name,
                                            const std::vector<std::string>& sets = {});
 
-// The metrics of each run, nothing touched.
-std::vector<replayer::RunMetrics> replay_scenario(const std::string& name,
-                                                  const std::vector<std::string>& sets,
-                                                  const std::vector<std::string>& specs);
+// What allocators make of it, nothing touched.
+std::vector<replayer::RunMetrics> replay_scenario_on_each(const std::string& name,
+                                                          const std::vector<std::string>& sets,
+                                                          const std::vector<std::string>& specs);
+
+replayer::RunMetrics replay_scenario(const std::string& name, const std::vector<std::string>& sets,
+                                     const std::string& spec);
+
+std::map<std::string, uint64_t> counters_of(const replayer::RunMetrics& run);
 
 // Of one allocator, event by event.
 struct Placed {

@@ -1,7 +1,7 @@
 // The scenarios calloc-loop and ring-mix: their calls, and the numbers that their pages promise.
 #include <gtest/gtest.h>
 
-#include "tests/support/scenario_replays.h"
+#include "tests/support/scenario_tapes.h"
 
 namespace heaptape {
 namespace {

@@ -2,13 +2,12 @@
 // scenarios that restate it. docs/models/lmdb.md has the formulas.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 
-#include "allocators/models/lmdb/lmdb_model.h"
-#include "tests/support/scenario_play.h"
+#include "tests/support/replays.h"
+#include "tests/support/scenario_tapes.h"
 
-namespace heaptape::allocators {
+namespace heaptape::scenarios {
 namespace {
 
 using Sets = std::vector<std::string>;
@@ -17,27 +16,24 @@ using Sets = std::vector<std::string>;
 class LmdbTape : public testing::Test {
  protected:
   void make(const std::string& scenario, const Sets& sets) {
-    tests::write_scenario(dir_.file("tape"), scenario, sets);
+    path_ = tests::write_scenario(dir_, scenario, sets);
   }
   uint64_t play(const std::string& variant, const std::string& counter) {
-    return run(variant).counter(counter);
+    return tests::counters_of(run(variant)).at(counter);
   }
-  const LmdbModel& model(const std::string& variant) { return run(variant).model(); }
+  const replayer::RunMetrics& run(const std::string& variant) {
+    const auto [run, is_new] = runs_.try_emplace(variant);
+    if (is_new) {
+      const auto options = tests::replay_options({"model:lmdb:variant=" + variant});
+      run->second = tests::replay_tape(path_, options).at(0);
+    }
+    return run->second;
+  }
 
  private:
-  using Play = tests::ScenarioPlay<LmdbModel>;
-
-  const Play& run(const std::string& variant) {
-    std::unique_ptr<Play>& run = runs_[variant];
-    if (run == nullptr) {
-      run = std::make_unique<Play>(Sets{"variant=" + variant});
-      run->play(dir_.file("tape"));
-    }
-    return *run;
-  }
-
   const tests::TempDir dir_;
-  std::map<std::string, std::unique_ptr<Play>> runs_;
+  std::string path_;
+  std::map<std::string, replayer::RunMetrics> runs_;
 };
 
 struct SyntheticRow {
@@ -115,22 +111,12 @@ TEST_F(LmdbSyntheticTape, LoadsOnceForAllBricksOfATransaction) {
   EXPECT_EQ(play("f0", "searchCmps"), 1'024'947 + 9 * (63 * 509 - 19u));
 }
 
-// Of work over scale, on logarithmic axes; each band counts alike.
-double exponent(const GrowthCurve& curve) {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (const GrowthPoint& point : curve.points) {
-    const double scale = std::log(point.scale_sum / static_cast<double>(point.operations));
-    const double work = std::log(point.work_sum / static_cast<double>(point.operations));
-    n += 1, x += scale, y += work, xx += scale * scale, xy += scale * work;
-  }
-  return (n * xy - x * y) / (n * xx - x * x);
-}
-
 TEST_F(LmdbSyntheticTape, ShowsThatASearchGrowsWithTheList) {
   make("lmdb-synthetic", {"ids=200k", "n=20"});
-  const GrowthCurve search = model("f0").growth()[0];
+  const replayer::GrowthFit search = run("f0").growth.at(0);
   EXPECT_EQ(search.operations, 393u);
-  EXPECT_NEAR(exponent(search), 1.0, 0.1);
+  EXPECT_TRUE(search.grows);
+  EXPECT_NEAR(search.exponent, 1.0, 0.1);
 }
 
 // A file as in the report, a hundredth of its size: 30,000 pages free, all over it.
@@ -142,11 +128,8 @@ class LmdbDustAndBricks : public LmdbTape {
   uint64_t play_with(const std::string& set, const std::string& counter) {
     Sets sets = kSmall;
     sets.push_back(set);
-    const tests::TempDir dir;
-    tests::write_scenario(dir.file("tape"), "lmdb-dust-bricks", sets);
-    tests::ScenarioPlay<LmdbModel> run(Sets{});
-    run.play(dir.file("tape"));
-    return run.counter(counter);
+    return tests::counters_of(tests::replay_scenario("lmdb-dust-bricks", sets, "model:lmdb"))
+        .at(counter);
   }
   uint64_t without_dust(const std::string& counter) { return play_with("dust=0", counter); }
 
@@ -187,4 +170,4 @@ TEST_F(LmdbDustAndBricks, FindFewerFreePagesWhereNoReaderHeldThem) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::scenarios

@@ -28,7 +28,7 @@ Held held(const std::string& spec, const std::string& variant, const std::string
   Held sum;
   for (const char* seed : {"1", "2", "3"}) {
     const auto runs =
-        tests::replay_scenario("manifest-patching", values(variant, pins, seed), {spec});
+        tests::replay_scenario_on_each("manifest-patching", values(variant, pins, seed), {spec});
     sum.end += runs.at(0).end.committed_bytes;
     sum.peak += runs.at(0).committed_bytes_peak.value;
     sum.resident_peak += runs.at(0).resident_bytes_peak.value;
@@ -87,8 +87,8 @@ TEST(ManifestsOnModels, AreAsOnGlibcToTheByte) {
   const std::string reason = tests::not_glibc_2_36("glibc");
   if (!reason.empty()) GTEST_SKIP() << reason;
   for (const char* variant : {"str", "bytearray", "join", "prealloc"}) {
-    const auto runs = tests::replay_scenario("manifest-patching", values(variant, "1", "1"),
-                                             {"glibc", "model:ptmalloc"});
+    const auto runs = tests::replay_scenario_on_each("manifest-patching", values(variant, "1", "1"),
+                                                     {"glibc", "model:ptmalloc"});
     EXPECT_EQ(runs.at(0).end.committed_bytes, runs.at(1).end.committed_bytes) << variant;
     EXPECT_EQ(runs.at(0).committed_bytes_peak.value, runs.at(1).committed_bytes_peak.value);
     EXPECT_EQ(runs.at(0).end.holes.bytes, runs.at(1).end.holes.bytes) << variant;

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Glibc, MmapThreshold, testing::Values("glibc", "model:p
                          });
 
 TEST(FixedMmapThreshold, GivesEveryLargeBlockBack) {
-  const auto runs = tests::replay_scenario(
+  const auto runs = tests::replay_scenario_on_each(
       "mmap-threshold", {}, {"glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072"});
   EXPECT_EQ(runs.at(0).end.committed_bytes, kFirstHeapBytes);
 }

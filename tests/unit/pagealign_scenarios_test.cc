@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "tests/support/scenario_replays.h"
+#include "tests/support/scenario_tapes.h"
 
 namespace heaptape {
 namespace {
@@ -27,7 +27,6 @@ class OnMallocs : public testing::TestWithParam<const char*> {
     if (GetParam() == std::string("glibc") && std::strcmp(gnu_get_libc_version(), "2.36") != 0) {
       GTEST_SKIP() << "known of glibc 2.36, this is " << gnu_get_libc_version();
     }
-    if (!tests::in_catalog(GetParam())) GTEST_SKIP() << "there is no " << GetParam() << " yet";
   }
 
   static uint64_t bench_pages(const char* via, uint64_t batches) {
@@ -75,9 +74,7 @@ TEST_P(OnMallocs, ACheckoutByMmapUses80BytesAPageAnd656) {
 // The models of pagealign_alloc over the model of glibc take what glibc itself takes.
 class OnPtmallocBase : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!tests::in_catalog("model:ptmalloc")) GTEST_SKIP() << "there is no model:ptmalloc yet";
-  }
+  void SetUp() override {}
   // The brk pages of the base.
   static uint64_t bench_pages(const std::string& model, uint64_t batches) {
     const RunMetrics run =

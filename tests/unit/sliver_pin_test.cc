@@ -96,8 +96,8 @@ TEST(SliverPinOnRuns, GrowsTheStringInPlace) {
 }
 
 TEST(SliverPinOnRuns, MovesAStringThatNeedsAnotherChunk) {
-  const auto runs = tests::replay_scenario("resize", {"from=8000835", "to=8880819", "step=879984"},
-                                           {"model:runs"});
+  const auto runs = tests::replay_scenario_on_each(
+      "resize", {"from=8000835", "to=8880819", "step=879984"}, {"model:runs"});
   EXPECT_EQ(runs.at(0).resizes.moved, 1u);
 }
 
