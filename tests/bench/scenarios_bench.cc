@@ -54,7 +54,9 @@ const std::string& tape_of(const Run& run) {
   if (path.empty()) {
     std::ostringstream unused;
     path = dir.file(key);
-    if (scenarios::run_scenario({run.scenario, run.sets, path}, unused, unused) != 0) path.clear();
+    const scenarios::ScenarioOptions options{
+        .name = run.scenario, .sets = run.sets, .output = path};
+    if (scenarios::run_scenario(options, unused, unused) != 0) path.clear();
   }
   return path;
 }

@@ -50,10 +50,9 @@ class FuzzedModel {
   Placement make(const fuzz_call& call) {
     model_.set_thread(call.thread);
     uint64_t& block = blocks_[call.slot];
-    if (call.kind == kFuzzFree) {
-      model_.release(block);
-      return {};
-    }
+    if (call.kind == kFuzzEndThread) model_.end_thread(call.thread);
+    if (call.kind == kFuzzFree) model_.release(block);
+    if (call.kind >= kFuzzFree) return {};
     const Placement placed = call.kind == kFuzzCalloc ? model_.allocate_zeroed(call.size)
                              : call.kind == kFuzzMemalign
                                  ? model_.allocate(call.size, call.alignment)
@@ -62,6 +61,8 @@ class FuzzedModel {
     block = placed.address;
     return placed;
   }
+
+  fuzz_outcome totals() const { return {counter("arenaBytes"), counter("inUseBytes")}; }
 
   static fuzz_outcome outcome(const Placement& placed) {
     const allocators::ptmalloc::Chunk chunk = allocators::ptmalloc::chunk_of(placed.address);
@@ -73,6 +74,13 @@ class FuzzedModel {
   }
 
  private:
+  uint64_t counter(const char* name) const {
+    for (const allocators::Counter& counter : model_.counters()) {
+      if (counter.name == name) return counter.value;
+    }
+    return 0;
+  }
+
   allocators::AddressSpace space_;
   PtmallocModel model_;
   uint64_t blocks_[kFuzzSlots] = {};
@@ -93,13 +101,14 @@ void expect_same(std::span<const fuzz_outcome> real, uint64_t seed, const Settin
   for (uint32_t i = 0; i < setting.calls; ++i) {
     const fuzz_call call = fuzz_next(&calls);
     const fuzz_outcome modelled = FuzzedModel::outcome(model.make(call));
-    if (call.kind == kFuzzFree) continue;
+    if (call.kind >= kFuzzFree) continue;
     ASSERT_LT(next, real.size()) << "the program ended early";
     ASSERT_EQ(describe(modelled), describe(real[next++]))
         << "call " << i << " of seed " << seed << ": kind " << call.kind << ", slot " << call.slot
         << ", thread " << call.thread << ", size " << call.size << ", alignment " << call.alignment;
   }
-  EXPECT_EQ(next, real.size());
+  ASSERT_EQ(next + 1, real.size());
+  EXPECT_EQ(describe(model.totals()), describe(real[next]));
 }
 
 class PtmallocAgainstGlibc : public testing::TestWithParam<Setting> {

@@ -9,7 +9,8 @@
 
 enum { kFuzzSlots = 1024, kFuzzPhaseCalls = 2048 };
 
-enum fuzz_kind { kFuzzMalloc, kFuzzCalloc, kFuzzMemalign, kFuzzRealloc, kFuzzFree };
+/* The last is no call: the thread ends, and another takes its number. */
+enum fuzz_kind { kFuzzMalloc, kFuzzCalloc, kFuzzMemalign, kFuzzRealloc, kFuzzFree, kFuzzEndThread };
 
 struct fuzz_call {
   int kind;      /* enum fuzz_kind */
@@ -76,6 +77,10 @@ static inline void fuzz_next_phase(struct fuzz_calls* calls) {
 static inline struct fuzz_call fuzz_next(struct fuzz_calls* calls) {
   if (calls->made++ % kFuzzPhaseCalls == 0) fuzz_next_phase(calls);
   struct fuzz_call call = {kFuzzFree, 0, (uint32_t)fuzz_below(calls, calls->threads), 0, 0};
+  if (call.thread != 0 && fuzz_below(calls, 512) == 0) {
+    call.kind = kFuzzEndThread;
+    return call;
+  }
   const int wants_block = fuzz_below(calls, 100) < calls->allocate_percent;
   for (int tries = 0; tries < 8; ++tries) {
     call.slot = (uint32_t)fuzz_below(calls, calls->slots);

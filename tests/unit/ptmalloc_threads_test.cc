@@ -102,6 +102,24 @@ TEST(PtmallocThreads, OnASingleCoreThereAreNineBecauseTheCoresAreCountedLate) {
   EXPECT_EQ(heap.counter("arenas"), 9u);
 }
 
+TEST(PtmallocThreads, AThreadThatEndsLeavesItsArenaToTheNext) {
+  Threads heap;
+  EXPECT_EQ(Threads::heap_of(heap.allocate_in(1, 100)), 1u);
+  heap.model().end_thread(1);
+  EXPECT_EQ(Threads::heap_of(heap.allocate_in(2, 100)), 1u);
+  EXPECT_EQ(heap.counter("arenas"), 2u);
+}
+
+TEST(PtmallocThreads, AThreadThatEndsGivesBackWhatItHadCached) {
+  Threads heap;
+  const uint64_t block = heap.allocate(100);
+  heap.release_in(1, block);
+  const uint64_t before = heap.counter("inUseBytes");
+  heap.model().end_thread(1);
+  EXPECT_EQ(heap.counter("inUseBytes"), before - 112 - kThreadCacheBytes);
+  EXPECT_EQ(heap.allocate_in(0, 100), block);
+}
+
 class SecondArena : public testing::Test {
  protected:
   SecondArena() { heap_.allocate_in(1, 100); }

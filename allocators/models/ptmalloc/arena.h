@@ -25,6 +25,8 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  uint32_t index() const { return index_; }
+
   // Takes the first heap, with room for a request of `bytes` if a heap can hold it.
   bool begin_heaps(uint64_t bytes);
 

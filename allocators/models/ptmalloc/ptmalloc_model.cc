@@ -72,6 +72,7 @@ void PtmallocModel::make_cache() {
   const Chunk chunk =
       arena(ThreadCache::kStructBytes).allocate(units_for(ThreadCache::kStructBytes), nullptr);
   if (chunk == kNoChunk) return;
+  thread_->cache_chunk = chunk;
   thread_->cache_storage.emplace(process_.chunks, cache_count_);
   thread_->cache = &*thread_->cache_storage;
 }

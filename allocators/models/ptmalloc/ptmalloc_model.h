@@ -37,6 +37,9 @@ class PtmallocModel {
     thread_ = &arenas_.thread(thread);
   }
 
+  // Beyond the concept: the thread ends. What comes under its number later is another thread.
+  void end_thread(uint32_t thread) { arenas_.detach(arenas_.thread(thread)); }
+
   // A model does not see what the program touches. What nobody can have touched: pages of top that
   // no header ever stood on, and what a heap of an arena gave back, which stays writable.
   std::vector<AddressRange> absent() const;

@@ -17,6 +17,7 @@ struct ThreadState {
   Arena* arena = nullptr;        // none before the thread's first call
   ThreadCache* cache = nullptr;  // none before its first use
   std::optional<ThreadCache> cache_storage;
+  Chunk cache_chunk = kNoChunk;  // what glibc keeps the cache itself in
 };
 
 class ThreadArenas {
@@ -35,11 +36,15 @@ class ThreadArenas {
   }
 
   // The arena of a thread that has none yet and asks for `bytes`. The first thread of all gets the
-  // main arena, each further one a new arena while there may be more, and then the next in a ring.
+  // main arena; each further one takes the arena that became idle last, or a new one while there
+  // may be more, or the next in a ring.
   Arena& attach(uint64_t bytes);
+  // The thread is no more: its cache goes back to the arenas, and its arena may be idle.
+  void detach(ThreadState& thread);
 
  private:
-  Arena* create(uint64_t bytes);
+  bool create(uint64_t bytes);
+  uint32_t choose(uint64_t bytes);
 
   ProcessMemory& process_;
   const uint64_t arena_max_;
@@ -48,7 +53,9 @@ class ThreadArenas {
   bool started_ = false;
   // In the order they were made. The ring is main, newest, ..., oldest, main.
   std::deque<std::unique_ptr<Arena>> arenas_;
-  size_t next_to_use_ = 0;
+  std::vector<uint32_t> attached_threads_;  // of each arena
+  std::vector<uint32_t> idle_;              // the last one goes first
+  uint32_t next_to_use_ = 0;
   std::deque<ThreadState> threads_;
 };
 

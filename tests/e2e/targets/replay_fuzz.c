@@ -1,6 +1,7 @@
 /* fuzz SEED CALLS THREADS: random calls to malloc, and on standard output what came of each that
  * returns a block (struct fuzz_outcome). Nothing else here allocates, but pthread_create() does:
- * once for each thread but the first, before the calls. Of several threads one runs at a time. */
+ * once for each thread but the first, before the calls. Of several threads one runs at a time. The
+ * last outcome is what mallinfo2() says at the end: bytes of the arenas, and of chunks in use. */
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,6 +18,7 @@ static size_t buffered;
 static uintptr_t initial_break;
 
 static struct fuzz_call call_now;
+static pthread_t threads[kMaxThreads];
 static sem_t turns[kMaxThreads]; /* to make call_now; of the first thread: to go on */
 
 static void flush(void) {
@@ -43,6 +45,12 @@ static void tell(const void* block) {
   if (buffered == kBuffered) flush();
 }
 
+/* Of all arenas: what they took from the system, and what of it is in use. */
+static void tell_totals(void) {
+  const struct mallinfo2 info = mallinfo2();
+  buffer[buffered++] = (struct fuzz_outcome){info.arena, info.uordblks};
+}
+
 static void make(const struct fuzz_call* call) {
   void** const block = &blocks[call->slot];
   switch (call->kind) {
@@ -58,7 +66,7 @@ static void make(const struct fuzz_call* call) {
     case kFuzzRealloc:
       *block = realloc(*block, call->size);
       break;
-    case kFuzzFree:
+    default:
       free(*block);
       return;
   }
@@ -69,31 +77,43 @@ static void make(const struct fuzz_call* call) {
 static void* serve(void* number) {
   for (;;) {
     sem_wait(&turns[(intptr_t)number]);
+    if (call_now.kind == kFuzzEndThread) return NULL;
     make(&call_now);
     sem_post(&turns[0]);
   }
-  return NULL;
+}
+
+static void start(uint32_t number) {
+  if (pthread_create(&threads[number], NULL, serve, (void*)(intptr_t)number) != 0) _exit(3);
+}
+
+static void perform(const struct fuzz_call* call) {
+  if (call->thread == 0) {
+    make(call);
+    return;
+  }
+  sem_post(&turns[call->thread]);
+  if (call->kind == kFuzzEndThread) {
+    pthread_join(threads[call->thread], NULL);
+    start(call->thread); /* on the stack of the one that ended, so nothing is allocated */
+  } else {
+    sem_wait(&turns[0]);
+  }
 }
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   initial_break = (uintptr_t)sbrk(0);
-  const int threads = atoi(argv[3]);
-  for (int i = 1; i < threads && i < kMaxThreads; ++i) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, serve, (void*)(intptr_t)i) != 0) return 3;
-  }
+  const uint32_t thread_count = (uint32_t)atoi(argv[3]);
+  if (thread_count > kMaxThreads) return 2;
+  for (uint32_t i = 1; i < thread_count; ++i) start(i);
   struct fuzz_calls calls;
-  fuzz_begin(&calls, (uint64_t)atol(argv[1]), (uint32_t)threads);
+  fuzz_begin(&calls, (uint64_t)atol(argv[1]), thread_count);
   for (long i = atol(argv[2]); i > 0; --i) {
     call_now = fuzz_next(&calls);
-    if (call_now.thread == 0) {
-      make(&call_now);
-    } else {
-      sem_post(&turns[call_now.thread]);
-      sem_wait(&turns[0]);
-    }
+    perform(&call_now);
   }
+  tell_totals();
   flush();
   _exit(0);
 }
