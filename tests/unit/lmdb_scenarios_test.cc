@@ -2,10 +2,10 @@
 // scenarios that restate it. docs/models/lmdb.md has the formulas.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <map>
 
 #include "allocators/models/lmdb/lmdb_model.h"
+#include "tests/support/exponent.h"
 #include "tests/support/scenario_play.h"
 
 namespace heaptape::allocators {
@@ -115,22 +115,11 @@ TEST_F(LmdbSyntheticTape, LoadsOnceForAllBricksOfATransaction) {
   EXPECT_EQ(play("f0", "searchCmps"), 1'024'947 + 9 * (63 * 509 - 19u));
 }
 
-// Of work over scale, on logarithmic axes; each band counts alike.
-double exponent(const GrowthCurve& curve) {
-  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-  for (const GrowthPoint& point : curve.points) {
-    const double scale = std::log(point.scale_sum / static_cast<double>(point.operations));
-    const double work = std::log(point.work_sum / static_cast<double>(point.operations));
-    n += 1, x += scale, y += work, xx += scale * scale, xy += scale * work;
-  }
-  return (n * xy - x * y) / (n * xx - x * x);
-}
-
 TEST_F(LmdbSyntheticTape, ShowsThatASearchGrowsWithTheList) {
   make("lmdb-synthetic", {"ids=200k", "n=20"});
   const GrowthCurve search = model("f0").growth()[0];
   EXPECT_EQ(search.operations, 393u);
-  EXPECT_NEAR(exponent(search), 1.0, 0.1);
+  EXPECT_NEAR(tests::exponent(search), 1.0, 0.1);
 }
 
 // A file as in the report, a hundredth of its size: 30,000 pages free, all over it.
