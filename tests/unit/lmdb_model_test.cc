@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "allocators/models/lmdb/lmdb_model.h"
+#include "allocators/models/model_backend.h"
 #include "tests/support/model_heap.h"
 
 namespace heaptape::allocators {
@@ -86,6 +89,17 @@ TEST(LmdbModel, GoesOnWithATransactionThatDidNothing) {
   for (int i = 0; i < 5; ++i) heap.commit();
   EXPECT_EQ(heap.counter("commits"), 1u);
   EXPECT_NE(heap.allocate(kOnePage), block);
+}
+
+TEST(LmdbModel, CommitsWhereTheTapeFreesNull) {
+  ModelBackend<LmdbModel> backend{schema::Values(LmdbModel::parameters())};
+  const ReplayOp malloc{ReplayKind::kMalloc, 0, 0, 0, kOnePage};
+  const ReplayOp free_null{ReplayKind::kFreeNull, 0, 0, 0, 0};
+  const std::vector<ReplayOp> ops = {malloc, free_null, free_null, malloc, free_null};
+  ASSERT_TRUE(backend.submit({0, 1, ops, {}, {}}).ok());
+  const auto counters = backend.counters();
+  const auto commits = std::ranges::find(counters, "commits", &Counter::name);
+  EXPECT_EQ(commits->value, 2u);  // one of the three ends nothing
 }
 
 TEST(LmdbModel, CommitsAfterSoManyCalls) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "allocators/models/lmdb/page_allocator.h"
+#include "tests/support/exponent.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -25,6 +26,25 @@ class LmdbFile : public testing::Test {
     for (uint32_t i = 0; i < count; ++i) db_.release({first + 2 * i, 1});
     db_.commit();
   }
+  // In each transaction, 509 more pages become free, none beside another, and 20 in a row are asked
+  // for.
+  void ask_again_and_again(uint32_t transactions) {
+    make_file(transactions * 2 * kLmdbRecordIds);
+    for (uint32_t i = 0; i < transactions; ++i) {
+      db_.allocate(20);
+      free_every_second(LmdbPageAllocator::kFirstPage + i * 2 * kLmdbRecordIds, kLmdbRecordIds);
+    }
+  }
+  void free_three_runs() {
+    make_file(100);
+    free({{50, 4}, {30, 3}, {10, 2}});
+    pass(1);
+  }
+  void free_nine_pages() {
+    make_file(100);
+    free_every_second(10, 9);
+    pass(1);
+  }
   void pass(int transactions) {
     for (int i = 0; i < transactions; ++i) {
       db_.touch();
@@ -38,34 +58,26 @@ class LmdbFile : public testing::Test {
 };
 
 TEST_F(LmdbFile, TakesTheLowestRunThatIsLongEnough) {
-  make_file(100);
-  free({{50, 4}, {30, 3}, {10, 2}});
-  pass(1);
+  free_three_runs();
   EXPECT_EQ(db_.allocate(3), 30u);
   EXPECT_EQ(db_.allocate(3), 50u);
   EXPECT_EQ(db_.allocate(1), 10u);
 }
 
 TEST_F(LmdbFile, ComparesUpToTheHit) {
-  make_file(100);
-  free({{50, 4}, {30, 3}, {10, 2}});
-  pass(1);
+  free_three_runs();
   db_.allocate(4);
   EXPECT_EQ(counts().search_cmps, 6u);
 }
 
 TEST_F(LmdbFile, MovesTheEntriesBelowARunThatItTakes) {
-  make_file(100);
-  free({{50, 4}, {30, 3}, {10, 2}});
-  pass(1);
+  free_three_runs();
   db_.allocate(4);
   EXPECT_EQ(counts().straggler_moves, 5u);
 }
 
 TEST_F(LmdbFile, ComparesEveryEntryThatCouldBeginARunBeforeItFails) {
-  make_file(100);
-  free_every_second(10, 9);
-  pass(1);
+  free_nine_pages();
   EXPECT_EQ(db_.allocate(4), 102u);
   EXPECT_EQ(counts().search_cmps, 9 - 3u);
   EXPECT_EQ(counts().failed_searches, 1u);
@@ -81,9 +93,7 @@ TEST_F(LmdbFile, DoesNotSearchAListShorterThanTheRequest) {
 }
 
 TEST_F(LmdbFile, FindsASinglePageAtTheFirstLook) {
-  make_file(100);
-  free_every_second(10, 9);
-  pass(1);
+  free_nine_pages();
   EXPECT_EQ(db_.allocate(1), 10u);
   EXPECT_EQ(counts().search_cmps, 1u);
   EXPECT_EQ(counts().straggler_moves, 0u);
@@ -135,9 +145,7 @@ TEST_F(LmdbFile, GivesUpAfterSixtySearchesAPage) {
 }
 
 TEST_F(LmdbFile, BeginsEveryTransactionWithAnEmptyList) {
-  make_file(100);
-  free_every_second(10, 9);
-  pass(1);
+  free_nine_pages();
   db_.allocate(4);
   db_.commit();
   db_.allocate(4);
@@ -189,9 +197,7 @@ TEST_F(LmdbFile, GrowsTheListsArrayByMoreThanItNeeds) {
 }
 
 TEST_F(LmdbFile, TellsHowLongTheListBecame) {
-  make_file(100);
-  free_every_second(10, 9);
-  pass(1);
+  free_nine_pages();
   db_.allocate(1);
   EXPECT_EQ(records().longest, 9u);
   EXPECT_EQ(records().ids_loaded, 9u);
@@ -206,6 +212,11 @@ TEST_F(LmdbFile, TellsAllocationsApart) {
   EXPECT_EQ(counts().from_freelist[1], 1u);
   EXPECT_EQ(counts().extends[0], 1u);
   EXPECT_EQ(counts().extends[1], 1 + 1u);
+}
+
+TEST_F(LmdbFile, ShowsThatARequestGrowsWithTheSquareOfTheFreePages) {
+  ask_again_and_again(500);
+  EXPECT_NEAR(tests::exponent(db_.growth()[1]), 2.0, 0.1);
 }
 
 struct LmdbF1File : LmdbFile {
@@ -228,6 +239,11 @@ TEST_F(LmdbF1File, MergesTheRecordsBetweenTwoSearchesAtOnce) {
   pass(1);
   db_.allocate(2);
   EXPECT_EQ(records().merge_moves, 10 + 20 + 40 + 80u);
+}
+
+TEST_F(LmdbF1File, ShowsThatARequestGrowsWithTheFreePages) {
+  ask_again_and_again(500);
+  EXPECT_NEAR(tests::exponent(db_.growth()[1]), 1.0, 0.15);
 }
 
 struct LmdbF1BugFile : LmdbFile {
