@@ -50,7 +50,7 @@ double share(uint64_t part, uint64_t whole) {
 }
 
 std::vector<Event> mixture(std::vector<std::string> sets = {}) {
-  sets.insert(sets.begin(), {"events=400000", "live=4000"});
+  sets.insert(sets.begin(), {"events=200000", "live=2000"});
   return tests::scenario_events("fleet-like", sets);
 }
 
@@ -84,7 +84,7 @@ TEST(FleetLike, HasMostBytesInLargerBlocks) {
 
 TEST(FleetLike, KeepsAsManyBlocksAliveAsAskedFor) {
   const Lives lives = follow(mixture({"forever=0"}));
-  EXPECT_NEAR(static_cast<double>(lives.live.size()), 4000, 400);
+  EXPECT_NEAR(static_cast<double>(lives.live.size()), 2000, 200);
 }
 
 TEST(FleetLike, HasSmallBlocksAliveMostly) {
@@ -98,7 +98,7 @@ TEST(FleetLike, NeverFreesAFew) {
   const Lives lives = follow(mixture({"forever=100"}));
   const Lives none = follow(mixture({"forever=0"}));
   EXPECT_NEAR(static_cast<double>(lives.live.size()),
-              static_cast<double>(none.live.size()) + 0.01 * 200'000, 500);
+              static_cast<double>(none.live.size()) + 0.01 * 100'000, 250);
 }
 
 TEST(FleetLike, FreesMostBlocksSoon) {
