@@ -83,9 +83,8 @@ TEST_F(HeapChecksTest, FreesWhatABlockThatSpanLeavesHad) {
 
 TEST_F(HeapChecksTest, FindsABlockBeyondCommittedMemory) {
   EXPECT_FALSE(place(15 * kPage, kPage + 1));
-  EXPECT_EQ(
-      checks_.fault(),
-      "placed a block of 4097 usable bytes at 0x10000000f000, not all of which is committed");
+  EXPECT_EQ(checks_.fault(),
+            "placed a block of 4097 usable bytes at 0x10000000f000, not all of which is committed");
 }
 
 TEST_F(HeapChecksTest, FindsABlockThatBeginsInNoMemory) {
