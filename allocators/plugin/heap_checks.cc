@@ -125,8 +125,6 @@ bool HeapChecks::misplaced(const Placement& block, uint64_t size, uint64_t align
 bool HeapChecks::fits_in_gap(AddressRange block) {
   const Edge start = blocks_.start_at(block.begin);
   const Edge end = blocks_.start_at(block.end - 1) + 1;
-  if (blocks_.insert_block(start, end)) [[likely]]
-    return true;
   const Edge next = blocks_.find_from(start);
   if (!schema::is_start(next) || next < end) return false;
   blocks_.insert(start);

@@ -23,4 +23,19 @@ must_work(${heaptape} replay ${PREFIX}/fill.tape -a plugin:${plugin_build}/libsi
 if(NOT output MATCHES "24\\.4 MiB")  # 391 slabs of 64 KiB
   message(FATAL_ERROR "the example does not commit what it should: ${output}")
 endif()
+
+# The model that docs/howto-plugin.md spells out.
+file(READ ${PREFIX}/share/doc/heaptape/docs/howto-plugin.md page)
+string(FIND "${page}" "```c\n" begin)
+math(EXPR begin "${begin} + 5")
+string(SUBSTRING "${page}" ${begin} -1 page)
+string(FIND "${page}" "```" length)
+string(SUBSTRING "${page}" 0 ${length} source)
+file(WRITE ${PREFIX}/bump.c "${source}")
+must_work(cc -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I ${PREFIX}/include/heaptape
+          ${PREFIX}/bump.c -o ${PREFIX}/libbump.so)
+must_work(${heaptape} replay ${PREFIX}/fill.tape -a plugin:${PREFIX}/libbump.so)
+if(NOT output MATCHES "22\\.9 MiB")  # 100,000 blocks of 240 bytes
+  message(FATAL_ERROR "the model of the page does not commit what it should: ${output}")
+endif()
 file(REMOVE_RECURSE ${PREFIX})

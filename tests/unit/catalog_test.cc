@@ -46,6 +46,12 @@ TEST(Spec, TakesNoPartOfAPathForALabel) {
   EXPECT_EQ(parsed("lib:/opt/x=y/libm.so").label, "lib:/opt/x=y/libm.so");
 }
 
+TEST(Spec, TakesNoOptionOfAPluginForALabel) {
+  EXPECT_EQ(parsed("plugin:x.so:a=1").label, "plugin:x.so:a=1");
+  EXPECT_EQ(parsed("mine=plugin:x.so:a=1").label, "mine");
+  EXPECT_EQ(parsed("mine=plugin:x.so:a=1").backend, "plugin:x.so:a=1");
+}
+
 TEST(Spec, CarriesAnEnvironment) {
   const BackendSpec spec = parsed("a=jemalloc MALLOC_CONF=narenas:1,decay=0 EMPTY=");
   EXPECT_EQ(spec.environment,
@@ -65,7 +71,7 @@ TEST(Spec, OfAnUnknownAllocatorListsThoseKnown) {
 
 TEST(Spec, MustNameAnAllocator) {
   for (const char* text : {"", "  \t "}) expect_refused(text, {"an allocator is missing", "noop"});
-  for (const char* text : {"lib:", "=glibc", "a=", "model:", "GLIBC"}) {
+  for (const char* text : {"lib:", "=glibc", "a=", "model:", "plugin:", "GLIBC"}) {
     expect_refused(text, {"known are"});
   }
 }
@@ -79,6 +85,7 @@ TEST(Spec, RefusesAnEnvironmentWhereNoCodeRuns) {
   expect_refused("recorded X=1", {"'recorded'", "runs no real code"});
   expect_refused("noop X=1", {"'noop'"});
   expect_refused("model:runs X=1", {"'model:runs'"});
+  expect_refused("plugin:x.so X=1", {"'plugin:x.so' takes no environment", "plugin:PATH:X=1"});
 }
 
 TEST(Catalog, CanMakeEverythingThatItLists) {
@@ -93,7 +100,7 @@ TEST(Catalog, TellsRealCodeFromTheRest) {
   for (const char* text : {"glibc", "jemalloc", "lib:./x.so"}) {
     EXPECT_TRUE(runs_real_code(parsed(text))) << text;
   }
-  for (const char* text : {"noop", "recorded", "model:runs"}) {
+  for (const char* text : {"noop", "recorded", "model:runs", "plugin:./x.so:a=1"}) {
     EXPECT_FALSE(runs_real_code(parsed(text))) << text;
   }
 }

@@ -180,6 +180,13 @@ TEST_F(FaultyPlugin, IsNamedWhenItLosesCountOfItsBlocks) {
   expect("at event 3 it counts 2 live blocks where there are 1");
 }
 
+TEST_F(FaultyPlugin, IsNamedWhenItForgetsABlock) {
+  start("fault=forgets");
+  run({malloc_op(0), malloc_op(1), malloc_op(2), free_op(0)});
+  sample();
+  expect("at event 4 it counts 1 live blocks where there are 2");
+}
+
 TEST_F(FaultyPlugin, IsNamedWhenItCannotBeMade) {
   start("fault=create_null");
   expect("when it was made, it returned NULL from create() and did not say why");
@@ -321,11 +328,11 @@ TEST_F(FaultyPlugin, HasItsWorkPlottedAgainstLiveBlocks) {
 
 TEST_F(FaultyPlugin, ExistsAsOftenAsItIsAskedFor) {
   start("fault=none");
-  const auto first = std::move(backend_);
-  start("fault=none");
   run({malloc_op(0)});
-  EXPECT_EQ(result_.placements[0].address, 0x100000000000u);
-  EXPECT_EQ(first->counters()[2].value, 0u);
+  const auto second = make_plugin_backend(spec_);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ((*second)->counters()[2].value, 0u);
+  EXPECT_EQ(counter("allocations"), 1u);
 }
 
 TEST(ExamplePlugin, HasNoCurvesBecauseItCountsNoWork) {

@@ -8,23 +8,14 @@
 enum { kNumberOfTheFaulty = 3 };
 static const uint64_t kPage = HEAPTAPE_PAGE_BYTES;
 
-static const char* const kFaults[] = {"none",           "overlap",
-                                      "misaligned",     "unaligned",
-                                      "outside",        "wraps",
-                                      "short",          "commit_twice",
-                                      "commit_part",    "commit_outside",
-                                      "commit_empty",   "commit_wild",
-                                      "decommit_live",  "decommit_alien",
-                                      "decommit_part",  "leak",
-                                      "create_null",    "create_fails",
-                                      "create_commits", "gives_up",
-                                      "gives_up_0",     "absent_live",
-                                      "absent_order",   "absent_alien",
-                                      "absent_part",    "absent_late",
-                                      "commit_late",    "work_falls",
-                                      "refusal",        "short_resize",
-                                      "overlap_size",   "double_fault",
-                                      "moves_away",     NULL};
+static const char* const kFaults[] = {
+    "none",         "overlap",      "misaligned",    "unaligned",      "outside",
+    "wraps",        "short",        "commit_twice",  "commit_part",    "commit_outside",
+    "commit_empty", "commit_wild",  "decommit_live", "decommit_alien", "decommit_part",
+    "leak",         "create_null",  "create_fails",  "create_commits", "gives_up",
+    "gives_up_0",   "absent_live",  "absent_order",  "absent_alien",   "absent_part",
+    "absent_late",  "commit_late",  "work_falls",    "refusal",        "short_resize",
+    "overlap_size", "double_fault", "moves_away",    "forgets",        NULL};
 
 typedef struct model {
   const heaptape_host* host;
@@ -118,6 +109,7 @@ static void release(void* self, uint64_t address) {
   model* m = self;
   (void)address; /* its pages stay */
   if (!has(m, "leak")) --m->live;
+  if (has(m, "forgets")) --m->live;
   ++m->work;
 }
 
