@@ -37,6 +37,7 @@ class RunAnalysis {
   void put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
                 uint64_t recorded_address);
   void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
+  bool makes_a_peak(const allocators::RegionEvent& region) const;
   void note_holes_at_peak();
   HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
   void place(uint32_t slot, const Placement& placement);

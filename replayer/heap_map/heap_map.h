@@ -46,6 +46,8 @@ class HeapMap {
   void resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
 
   uint64_t committed_bytes() const { return regions_.bytes(); }
+  // Whether some of the range is committed.
+  bool holds_any_of(AddressRange range) const { return regions_.overlaps(range); }
   // Ascending; no two touch.
   std::vector<AddressRange> regions() const { return regions_.ranges(); }
   HoleStats holes() const;

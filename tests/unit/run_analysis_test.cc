@@ -117,6 +117,40 @@ TEST_F(Analysis, RemembersTheHolesAndLiveBytesAtThePeakOfCommittedBytes) {
   EXPECT_EQ(metrics().end.holes.bytes, 160u);
 }
 
+// Each event takes a page, so the peak is the last; between them nothing is summed up.
+TEST_F(Analysis, RemembersTheHolesOfTheLastPeakInARow) {
+  for (uint32_t i = 0; i < 10; ++i) {
+    commit(kHeap + i * kPage, kHeap + (i + 1) * kPage);
+    allocate(i, 1000, kHeap + i * kPage, 1024);
+  }
+  free(3);
+  EXPECT_EQ(metrics().committed_bytes_peak.at, 10u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.count, 9u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, 9 * 3 * 1024u);
+}
+
+// The next event takes memory, too, but less than this one gave back.
+TEST_F(Analysis, RemembersTheHolesOfAPeakThatTheNextEventDoesNotReach) {
+  commit(kHeap, kHeap + 8 * kPage);
+  decommit(kHeap + 4 * kPage, kHeap + 8 * kPage);
+  allocate(0, 1000, kHeap + kPage, 1024);
+  commit(kHeap + 4 * kPage, kHeap + 5 * kPage);
+  allocate(1, 1000, kHeap + 3 * kPage, 1024);
+  EXPECT_EQ(metrics().committed_bytes_peak.at, 1u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.count, 1u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+}
+
+// What the next event takes it holds already.
+TEST_F(Analysis, RemembersTheHolesOfAPeakThatIsTakenTwice) {
+  commit(kHeap, kHeap + 2 * kPage);
+  allocate(0, 1000, kHeap + kPage, 1024);
+  commit(kHeap, kHeap + kPage);
+  allocate(1, 1000, kHeap, 1024);
+  EXPECT_EQ(metrics().committed_bytes_peak.at, 1u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+}
+
 // A block's memory may go with it: its last page is returned in the event that frees it.
 TEST_F(Analysis, TakesABlockAwayBeforeItsMemoryGoes) {
   commit(kHeap, kHeap + kPage);
