@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <bit>
 
+#include "schema/pages.h"
+
 namespace heaptape::scenarios {
 namespace {
 
 using schema::Op;
-
-constexpr uint64_t kPageBytes = 4096;
+using schema::round_up;
 
 // Small blocks by 16 bytes, larger ones by an eighth of their octave, so that the places of blocks
 // that keep growing are used again.
 uint64_t room_of(uint64_t size) {
-  const uint64_t least = (size + 8 + 15) / 16 * 16;
+  const uint64_t least = round_up(size + 8, 16);
   const int step_log2 = std::max<int>(4, std::bit_width(least) - 4);
-  const uint64_t step = uint64_t{1} << step_log2;
-  return (least + step - 1) / step * step;
+  return round_up(least, uint64_t{1} << step_log2);
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ uint64_t HeapWriter::take(uint64_t room, uint64_t alignment) {
 }
 
 Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
-  const uint64_t multiple = op == Op::kValloc ? kPageBytes : std::max<uint64_t>(alignment, 16);
+  const uint64_t multiple =
+      op == Op::kValloc ? schema::kPageBytes : std::max<uint64_t>(alignment, 16);
   const Block block{take(room_of(size), multiple), size};
   tape_.append({op, thread_, size, alignment, block.address, 0});
   return block;

@@ -3,10 +3,11 @@
 
 #include "scenarios/heap_writer.h"
 #include "scenarios/scenario.h"
+#include "schema/pages.h"
 
 namespace heaptape::scenarios {
 
-inline constexpr uint64_t kPageBytes = 4096;
+using schema::kPageBytes;
 
 // A block of pagealign_alloc on the tape.
 struct PageBlock {

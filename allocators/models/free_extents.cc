@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "allocators/models/runs/run_geometry.h"
+#include "allocators/models/model.h"
 #include "schema/check.h"
 
 namespace heaptape::allocators {

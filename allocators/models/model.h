@@ -7,16 +7,22 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "schema/pages.h"
 #include "schema/parameters.h"
 
 namespace heaptape::allocators {
 
-inline constexpr uint64_t kModelPageBytes = 4096;
+using schema::kPageBytes;
+using schema::page_down;
+using schema::page_up;
+using schema::round_up;
+
 // Where models begin to map: the middle of what Linux gives a process. A model that wraps another
 // (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the two never
 // meet.
 inline constexpr uint64_t kModelBase = 0x100000000000;
 inline constexpr uint64_t kWrapperBase = 0x400000000000;
+inline constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
 
 // A model tells its address space what memory it holds; the engine gets the changes as
 // RegionEvents. Purged pages stay committed and lose their contents: they are absent until a block

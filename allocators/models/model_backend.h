@@ -132,11 +132,10 @@ class ModelBackend : public Backend {
       case ReplayKind::kPosixMemalign:
         return model_.allocate(op.size, uint64_t{1} << op.alignment_log2);
       case ReplayKind::kValloc:
-        return model_.allocate(op.size, kModelPageBytes);
+        return model_.allocate(op.size, kPageBytes);
       case ReplayKind::kPvalloc:
-        if (op.size > UINT64_MAX - kModelPageBytes) return {};
-        return model_.allocate((op.size + kModelPageBytes - 1) & ~(kModelPageBytes - 1),
-                               kModelPageBytes);
+        if (op.size > UINT64_MAX - kPageBytes) return {};
+        return model_.allocate(page_up(op.size), kPageBytes);
       default:
         return model_.allocate(op.size, 0);
     }

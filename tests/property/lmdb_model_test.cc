@@ -134,7 +134,7 @@ class RandomLmdbHeap : public testing::Test {
     tests::Random random(seed);
     std::vector<uint64_t> blocks;
     for (int i = 0; i < calls && !HasFailure(); ++i) act(heap, random, blocks);
-    EXPECT_EQ(heap.committed_bytes(), (heap.counter("filePages") - 2) * kModelPageBytes);
+    EXPECT_EQ(heap.committed_bytes(), (heap.counter("filePages") - 2) * kPageBytes);
   }
 
  private:

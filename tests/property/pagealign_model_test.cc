@@ -11,7 +11,7 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = kModelPageBytes;
+constexpr uint64_t kPage = kPageBytes;
 
 std::vector<std::vector<std::string>> every_base() {
   std::vector<std::vector<std::string>> options;

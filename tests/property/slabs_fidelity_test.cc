@@ -139,8 +139,8 @@ class SlabsAgainstJemalloc : public testing::Test {
     auto real = real_->place(i);
     auto model = model_->place(i);
     if (model_->placement(i).usable_bytes > slabs::kSmallMaxBytes) {
-      real.second /= kModelPageBytes;
-      model.second /= kModelPageBytes;
+      real.second /= kPageBytes;
+      model.second /= kPageBytes;
     }
     ASSERT_EQ(real, model) << call;
   }

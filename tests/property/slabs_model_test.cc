@@ -90,7 +90,7 @@ TEST_P(RandomSlabsHeap, AccountsForAllMemoryItHolds) {
   heap_.check_absent();
   EXPECT_EQ(heap_.committed_bytes(), heap_.counter("mappedBytes"));
   const uint64_t free_bytes =
-      (heap_.counter("dirtyPages") + heap_.counter("muzzyPages")) * kModelPageBytes +
+      (heap_.counter("dirtyPages") + heap_.counter("muzzyPages")) * kPageBytes +
       heap_.counter("retainedBytes") + heap_.counter("metadataBytes");
   EXPECT_LE(free_bytes, heap_.committed_bytes());
   EXPECT_GE(heap_.counter("slabsCreated"), heap_.counter("slabsFreed"));

@@ -12,11 +12,11 @@ namespace {
 constexpr uint64_t kOnePage = 4080;  // bytes of a value that fills it
 
 constexpr uint64_t bytes_of(uint64_t pages) {
-  return pages * kModelPageBytes - LmdbModel::kHeaderBytes;
+  return pages * kPageBytes - LmdbModel::kHeaderBytes;
 }
 
 constexpr uint64_t address_of(uint64_t page) {
-  return kModelBase + page * kModelPageBytes + LmdbModel::kHeaderBytes;
+  return kModelBase + page * kPageBytes + LmdbModel::kHeaderBytes;
 }
 
 class LmdbHeap : public tests::ModelHeap<LmdbModel> {
@@ -63,10 +63,10 @@ TEST(LmdbModel, GrowsTheFileByWhatItTakesAndNeverShrinksIt) {
   LmdbHeap heap;
   const uint64_t block = heap.allocate(81'920);
   EXPECT_EQ(heap.counter("filePages"), 2 + 21u);
-  EXPECT_EQ(heap.committed_bytes(), 21 * kModelPageBytes);
+  EXPECT_EQ(heap.committed_bytes(), 21 * kPageBytes);
   heap.release(block);
   heap.commit();
-  EXPECT_EQ(heap.committed_bytes(), 21 * kModelPageBytes);
+  EXPECT_EQ(heap.committed_bytes(), 21 * kPageBytes);
 }
 
 TEST(LmdbModel, ReusesPagesInTheTransactionAfterTheNextOne) {

@@ -21,14 +21,14 @@ class PagePerBlock {
   PagePerBlock(AddressSpace& space, const schema::Values&) : space_(space) {
     requests.clear();
     released.clear();
-    space_.commit({kModelBase - kModelPageBytes, kModelBase});
+    space_.commit({kModelBase - kPageBytes, kModelBase});
   }
 
   Placement allocate(uint64_t bytes, uint64_t alignment) {
     requests.push_back({bytes, alignment});
     if (bytes > kMostBytes) return {};
-    const uint64_t size = std::max<uint64_t>(1, (bytes + kModelPageBytes - 1) / kModelPageBytes);
-    const AddressRange range{next_, next_ + size * kModelPageBytes};
+    const uint64_t size = std::max<uint64_t>(1, (bytes + kPageBytes - 1) / kPageBytes);
+    const AddressRange range{next_, next_ + size * kPageBytes};
     space_.commit(range);
     next_ = range.end;
     return {range.begin, range.bytes()};
@@ -44,7 +44,7 @@ class PagePerBlock {
     return placed;
   }
   void release(uint64_t address) { released.push_back(address); }
-  std::vector<AddressRange> absent() const { return {{kModelBase, kModelBase + kModelPageBytes}}; }
+  std::vector<AddressRange> absent() const { return {{kModelBase, kModelBase + kPageBytes}}; }
   std::vector<Counter> counters() const { return {{"bytesZeroed", zeroed_bytes_}}; }
   uint64_t work() const { return requests.size(); }
   static const char* work_unit() { return "requests"; }
@@ -79,7 +79,7 @@ class ToyBackend : public testing::Test {
 
 TEST_F(ToyBackend, StartsWithWhatTheModelTookWhenItWasMade) {
   ASSERT_EQ(before_.size(), 1u);
-  EXPECT_EQ(before_[0].range, (AddressRange{kModelBase - kModelPageBytes, kModelBase}));
+  EXPECT_EQ(before_[0].range, (AddressRange{kModelBase - kPageBytes, kModelBase}));
 }
 
 TEST_F(ToyBackend, AsksForTheAlignmentOfEachKind) {

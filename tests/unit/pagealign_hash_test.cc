@@ -7,7 +7,7 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = kModelPageBytes;
+constexpr uint64_t kPage = kPageBytes;
 
 TEST(BucketCounts, AreTheFirstPrimesAfterThePowersOf1Point2) {
   std::vector<uint64_t> series;

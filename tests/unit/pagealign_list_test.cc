@@ -7,7 +7,7 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = kModelPageBytes;
+constexpr uint64_t kPage = kPageBytes;
 
 class PagealignListWalk : public testing::Test, protected tests::ModelHeap<PagealignList> {
  protected:

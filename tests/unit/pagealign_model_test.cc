@@ -9,7 +9,7 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = kModelPageBytes;
+constexpr uint64_t kPage = kPageBytes;
 const std::vector<std::string> kOverRuns = {"base=runs"};
 
 template <typename Model>

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "allocators/models/model.h"
+
 namespace heaptape::allocators {
 namespace {
 
-// Pages of a record with so many page numbers: a count precedes them, a page header both.
+// Pages of a record with so many page numbers: a count precedes them, a page header of 16 bytes
+// both (OVPAGES() in mdb.c).
 uint64_t record_pages(uint64_t ids) {
-  return (15 + 8 * (ids + 1)) / 4096 + 1;
+  return (15 + 8 * (ids + 1)) / kPageBytes + 1;
 }
 
 }  // namespace

@@ -8,11 +8,11 @@ namespace heaptape::allocators {
 namespace {
 
 constexpr uint64_t address_of(LmdbPage page) {
-  return kModelBase + page * kModelPageBytes;
+  return kModelBase + page * kPageBytes;
 }
 
 constexpr LmdbPage page_of(uint64_t address) {
-  return static_cast<LmdbPage>((address - kModelBase) / kModelPageBytes);
+  return static_cast<LmdbPage>((address - kModelBase) / kPageBytes);
 }
 
 LmdbPageAllocator::Options page_options(const schema::Values& options) {
@@ -40,7 +40,7 @@ Placement LmdbModel::allocate(uint64_t bytes, uint64_t alignment) {
 }
 
 Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
-  constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kModelPageBytes;
+  constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kPageBytes;
   bytes = std::max<uint64_t>(bytes, 1);
   alignment = std::max(alignment, kHeaderBytes);
   if (bytes >= kMostBytes || alignment >= kMostBytes) return {};
@@ -49,9 +49,9 @@ Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
   const std::optional<LmdbPage> first = pages_.allocate(count);
   if (!first) return {};
   const uint64_t begin = address_of(*first);
-  const uint64_t end = begin + count * kModelPageBytes;
+  const uint64_t end = begin + count * kPageBytes;
   if (end > file_end) space_.commit({file_end, end});
-  const uint64_t address = (begin + kHeaderBytes + alignment - 1) / alignment * alignment;
+  const uint64_t address = round_up(begin + kHeaderBytes, alignment);
   blocks_.of(page_of(address)) = {*first, static_cast<uint32_t>(count)};
   return {address, end - address};
 }
@@ -59,7 +59,7 @@ Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
 Placement LmdbModel::reallocate(uint64_t address, uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   const LmdbRun run = blocks_.of(page_of(address));
-  Placement placed{address, address_of(run.first) + run.pages * kModelPageBytes - address};
+  Placement placed{address, address_of(run.first) + run.pages * kPageBytes - address};
   if (pages_for(bytes, address - address_of(run.first)) == run.pages) {
     pages_.touch();
   } else {

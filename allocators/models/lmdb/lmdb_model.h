@@ -21,7 +21,7 @@ class LmdbModel {
 
   // The pages of a value of so many bytes that begins `offset` bytes behind a page boundary.
   static constexpr uint64_t pages_for(uint64_t bytes, uint64_t offset = kHeaderBytes) {
-    return (offset - 1 + bytes) / kModelPageBytes + 1;
+    return (offset - 1 + bytes) / kPageBytes + 1;
   }
 
   LmdbModel(AddressSpace& space, const schema::Values& options);
@@ -42,7 +42,7 @@ class LmdbModel {
   std::vector<GrowthCurve> growth() const { return pages_.growth(); }
   uint64_t work() const { return pages_.counts().search_cmps; }
   static const char* work_unit() { return "comparisons"; }
-  static BackendTraits traits() { return {true, 4, kModelPageBytes, 0}; }
+  static BackendTraits traits() { return {true, 4, kPageBytes, 0}; }
   static std::vector<schema::Parameter> parameters();
 
  private:

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "allocators/models/runs/run_geometry.h"
-
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;
 // Beyond, nothing fits, and sums of sizes and alignments could wrap.
 constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
 // An alignment up to this takes the same way as none: a quantum of the small blocks.
@@ -52,8 +49,8 @@ Placement MacosLargeModel::allocate_zeroed(uint64_t bytes) {
 }
 
 Placement MacosLargeModel::allocate_large(uint64_t bytes, uint64_t alignment, bool cleared) {
-  const uint64_t size = round_up(bytes, kModelPageBytes);
-  alignment = std::max(alignment, kModelPageBytes);
+  const uint64_t size = page_up(bytes);
+  alignment = std::max(alignment, kPageBytes);
   uint64_t address = 0;
   if (is_cacheable(size)) {
     address = take_cached(size, alignment, cleared);
@@ -141,7 +138,7 @@ Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
 bool MacosLargeModel::stays(uint64_t address, uint64_t bytes) {
   uint64_t& had = sizes_[address];
   const bool large = bytes > kLargestSmallBytes;
-  const uint64_t wanted = round_up(bytes, large ? kModelPageBytes : kSmallQuantum);
+  const uint64_t wanted = round_up(bytes, large ? kPageBytes : kSmallQuantum);
   if (wanted > had / 2 && wanted <= had) return true;
   if (!large) return false;
   const AddressRange change{address + std::min(had, wanted), address + std::max(had, wanted)};

@@ -89,7 +89,7 @@ void HashRegistry::grow(uint64_t least_buckets) {
   moves_ += count_;
 }
 
-void HashRegistry::add_counters(std::vector<Counter>& list) const {
+void HashRegistry::append_counters(std::vector<Counter>& list) const {
   list.push_back({"hashProbes", probes_});
   list.push_back({"hashMoves", moves_});
   list.push_back({"hashResizes", resizes_});

@@ -22,7 +22,7 @@ void ListRegistry::remove(uint64_t address) {
   base_.release(block.node);
 }
 
-void ListRegistry::add_counters(std::vector<Counter>& list) const {
+void ListRegistry::append_counters(std::vector<Counter>& list) const {
   list.push_back({"listNodesVisited", visited_});
   list.push_back({"listNodesSkipped", skipped_});
   list.push_back({"nodeBytes", order_.size() * kNodeBytes});

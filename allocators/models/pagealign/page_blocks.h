@@ -22,17 +22,17 @@ class PageBlocks {
  public:
   // Null when no page block begins at `address`.
   PageBlock* find(uint64_t address) {
-    if (address % kModelPageBytes != 0) return nullptr;
+    if (address % kPageBytes != 0) return nullptr;
     PageBlock& block = at(address);
     return block.origin == 0 ? nullptr : &block;
   }
   // `address` is a multiple of the page.
   PageBlock& at(uint64_t address) {
-    return tree_.leaf(address).pages[address / kModelPageBytes % kPagesPerLeaf];
+    return tree_.leaf(address).pages[address / kPageBytes % kPagesPerLeaf];
   }
 
  private:
-  static constexpr uint64_t kPagesPerLeaf = schema::kLeafSpan / kModelPageBytes;
+  static constexpr uint64_t kPagesPerLeaf = schema::kLeafSpan / kPageBytes;
   struct Leaf {
     PageBlock pages[kPagesPerLeaf];
   };

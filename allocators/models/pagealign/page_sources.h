@@ -4,7 +4,7 @@
 //   take(bytes, alignment)  `alignment` is a page or a coarser power of two. gnulib knows pages
 //                           only; for more, each back end does the same with the coarser multiple.
 //   give_back(address, block)
-//   add_counters(list)      appends its own
+//   append_counters(list)   appends its own
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class MappedPages {
 
   PageMemory take(uint64_t bytes, uint64_t alignment);
   void give_back(uint64_t address, const PageBlock& block);
-  void add_counters(std::vector<Counter>& list) const;
+  void append_counters(std::vector<Counter>& list) const;
 
  private:
   AddressSpace& space_;
@@ -47,7 +47,7 @@ class PaddedPages {
 
   PageMemory take(uint64_t bytes, uint64_t alignment);
   void give_back(uint64_t, const PageBlock& block) { base_.release(block.origin); }
-  void add_counters(std::vector<Counter>&) const {}
+  void append_counters(std::vector<Counter>&) const {}
 
  private:
   AnyModel& base_;
@@ -60,7 +60,7 @@ class AlignedPages {
 
   PageMemory take(uint64_t bytes, uint64_t alignment);
   void give_back(uint64_t address, const PageBlock&) { base_.release(address); }
-  void add_counters(std::vector<Counter>&) const {}
+  void append_counters(std::vector<Counter>&) const {}
 
  private:
   AnyModel& base_;

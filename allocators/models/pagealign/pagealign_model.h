@@ -32,8 +32,8 @@ class PagealignModel {
 
   // As AllocatorModel says.
   Placement allocate(uint64_t bytes, uint64_t alignment) {
-    return alignment < kModelPageBytes ? base_->allocate(bytes, alignment)
-                                       : allocate_pages(bytes, alignment);
+    return alignment < kPageBytes ? base_->allocate(bytes, alignment)
+                                  : allocate_pages(bytes, alignment);
   }
   Placement allocate_zeroed(uint64_t bytes) { return base_->allocate_zeroed(bytes); }
   // pagealign_alloc has no realloc: a page block becomes an ordinary one, unless free() takes it
@@ -86,7 +86,7 @@ Placement PagealignModel<Pages, Registry>::allocate_pages(uint64_t bytes, uint64
       return {};
     }
   }
-  pages_requested_ += bytes / kModelPageBytes + (bytes % kModelPageBytes != 0);
+  pages_requested_ += bytes / kPageBytes + (bytes % kPageBytes != 0);
   return {memory.address, memory.usable_bytes};
 }
 
@@ -123,8 +123,8 @@ void PagealignModel<Pages, Registry>::release(uint64_t address) {
 template <typename Pages, typename Registry>
 std::vector<Counter> PagealignModel<Pages, Registry>::counters() const {
   std::vector<Counter> list;
-  registry_.add_counters(list);
-  pages_.add_counters(list);
+  registry_.append_counters(list);
+  pages_.append_counters(list);
   list.push_back({"pagesRequested", pages_requested_});
   for (const Counter& counter : base_->counters()) {
     list.push_back({"base." + counter.name, counter.value});

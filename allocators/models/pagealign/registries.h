@@ -6,7 +6,7 @@
 //   remove(address)  of a live block
 //   work()           so far, in the unit work_unit()
 //   growth()         of the frees
-//   add_counters(list)
+//   append_counters(list)
 // Nodes and tables come from the model underneath.
 #pragma once
 
@@ -34,7 +34,7 @@ class ListRegistry {
   uint64_t work() const { return skipped_; }
   static const char* work_unit() { return "nodes skipped"; }
   GrowthCurve growth() const { return log_.curve("free", work_unit(), "list length"); }
-  void add_counters(std::vector<Counter>& list) const;
+  void append_counters(std::vector<Counter>& list) const;
 
  private:
   AnyModel& base_;
@@ -63,7 +63,7 @@ class HashRegistry {
   uint64_t work() const { return probes_ + moves_; }
   static const char* work_unit() { return "probes and moves"; }
   GrowthCurve growth() const { return log_.curve("free", "probes", "table entries"); }
-  void add_counters(std::vector<Counter>& list) const;
+  void append_counters(std::vector<Counter>& list) const;
 
  private:
   bool create();
@@ -88,7 +88,7 @@ struct NoRegistry {
   static constexpr bool kKeepsNodes = false;
 
   NoRegistry(AnyModel&, PageBlocks&) {}
-  void add_counters(std::vector<Counter>&) const {}
+  void append_counters(std::vector<Counter>&) const {}
 };
 
 }  // namespace heaptape::allocators

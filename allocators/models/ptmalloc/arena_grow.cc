@@ -1,5 +1,4 @@
 #include "allocators/models/ptmalloc/arena.h"
-#include "schema/pages.h"
 
 namespace heaptape::allocators::ptmalloc {
 namespace {
@@ -32,7 +31,7 @@ Chunk Arena::allocate_from_system(uint64_t units, ThreadCache* cache) {
 bool Arena::grow_break(uint64_t units) {
   const uint64_t pad = process_.tuning.top_pad;
   if (units > units_of(kMainMaxBytes) || pad > kMainMaxBytes) return false;
-  const uint64_t bytes = schema::page_up(to_bytes(units) + pad + kMinBytes - top_bytes());
+  const uint64_t bytes = page_up(to_bytes(units) + pad + kMinBytes - top_bytes());
   if (!process_.brk.grow(bytes)) return false;
   system_bytes_ += bytes;
   top_units_ += units_of(bytes);
@@ -102,7 +101,7 @@ void Arena::end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCac
 uint64_t Arena::trimmable_bytes() const {
   const uint64_t pad = process_.tuning.top_pad;
   const uint64_t spare = top_bytes() - kMinBytes - 1;
-  return top_units_ <= kMinUnits || spare <= pad ? 0 : schema::page_down(spare - pad);
+  return top_units_ <= kMinUnits || spare <= pad ? 0 : page_down(spare - pad);
 }
 
 void Arena::trim_break() {
@@ -138,8 +137,7 @@ bool Arena::leave_heap() {
   const uint32_t free_units = chunks_.free_before(new_top);
   const Chunk end = first_of_heap(previous) + units_of(before.bytes);
   const uint64_t new_bytes = to_bytes(end - new_top + free_units);
-  if (new_bytes + kHeapMaxBytes - before.bytes <
-      process_.tuning.top_pad + kMinBytes + schema::kPageBytes) {
+  if (new_bytes + kHeapMaxBytes - before.bytes < process_.tuning.top_pad + kMinBytes + kPageBytes) {
     return false;
   }
   system_bytes_ -= heaps[heap].bytes;
@@ -161,7 +159,7 @@ uint64_t Arena::used_once_end() const {
 }
 
 AddressRange Arena::fresh_top() const {
-  const uint64_t begin = schema::page_up(address_of(highest_top_) + kHeaderBytes);
+  const uint64_t begin = page_up(address_of(highest_top_) + kHeaderBytes);
   return {std::min(begin, end()), end()};
 }
 

@@ -2,7 +2,6 @@
 
 #include "allocators/models/ptmalloc/chunk_memory.h"
 #include "schema/check.h"
-#include "schema/pages.h"
 
 namespace heaptape::allocators::ptmalloc {
 namespace {
@@ -18,7 +17,7 @@ MappedChunks::MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts)
 }
 
 uint64_t MappedChunks::allocate(uint64_t chunk_bytes) {
-  const uint64_t bytes = schema::page_up(chunk_bytes + kTailBytes);
+  const uint64_t bytes = page_up(chunk_bytes + kTailBytes);
   const uint64_t address = reserve(bytes);
   if (address == 0) return 0;
   ++counts_.mmap_calls;
@@ -43,7 +42,7 @@ uint64_t MappedChunks::resize(uint64_t block, uint64_t chunk_bytes) {
   const auto found = chunks_.find(block);
   HEAPTAPE_CHECK(found != chunks_.end());
   const Mapping old = found->second;
-  const uint64_t bytes = schema::page_up(chunk_bytes + old.offset + kTailBytes);
+  const uint64_t bytes = page_up(chunk_bytes + old.offset + kTailBytes);
   if (bytes == old.bytes) return block;
   const uint64_t old_address = block - kHeaderBytes - old.offset;
   if (bytes < old.bytes) {

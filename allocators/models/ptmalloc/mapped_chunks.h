@@ -39,7 +39,7 @@ class MappedChunks {
   };
 
   // 0 if there is no room.
-  uint64_t reserve(uint64_t bytes) { return gaps_.take_best(bytes, kModelPageBytes, 0); }
+  uint64_t reserve(uint64_t bytes) { return gaps_.take_best(bytes, kPageBytes, 0); }
   void commit(uint64_t address, uint64_t bytes);
   void unmap(uint64_t address, uint64_t bytes);
 

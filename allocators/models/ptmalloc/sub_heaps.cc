@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "schema/pages.h"
-
 namespace heaptape::allocators::ptmalloc {
 namespace {
 
@@ -32,8 +30,8 @@ uint32_t SubHeaps::create(Arena& arena, uint32_t previous, uint64_t bytes, uint6
 
 bool SubHeaps::grow(uint32_t index, uint64_t bytes) {
   SubHeap& heap = heaps_[index];
-  if (bytes > kHeapMaxBytes || heap.bytes + schema::page_up(bytes) > kHeapMaxBytes) return false;
-  heap.bytes += schema::page_up(bytes);
+  if (bytes > kHeapMaxBytes || heap.bytes + page_up(bytes) > kHeapMaxBytes) return false;
+  heap.bytes += page_up(bytes);
   if (heap.bytes > heap.writable_bytes) {
     const uint64_t address = address_of_heap(index);
     space_.commit({address + heap.writable_bytes, address + heap.bytes});

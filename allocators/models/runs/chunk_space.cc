@@ -2,10 +2,6 @@
 
 namespace heaptape::allocators {
 
-namespace {
-constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
-}
-
 ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
   unmapped_.insert({kModelBase, kSpaceEnd});
 }

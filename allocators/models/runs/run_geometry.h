@@ -30,11 +30,6 @@ inline constexpr uint64_t kSmallMaxBytes = 2048;
 inline constexpr uint32_t kQuantumBins = kQuantumMaxBytes / kQuantumBytes;
 inline constexpr uint32_t kBinCount = 1 + kQuantumBins + 2;
 
-// `multiple` is a power of two; the caller rules out overflow.
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) & ~(multiple - 1);
-}
-
 // Pages that hold `bytes`, which may be any number.
 constexpr uint64_t pages_for(uint64_t bytes) {
   return (bytes >> kRunPageLog2) + ((bytes & (kRunPageBytes - 1)) != 0);

@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <numeric>
 
+#include "allocators/models/model.h"
+
 namespace heaptape::allocators::slabs {
 
 inline constexpr int kPageLog2 = 12;
-inline constexpr uint64_t kPageBytes = uint64_t{1} << kPageLog2;
+static_assert(kPageBytes == uint64_t{1} << kPageLog2);
 inline constexpr uint64_t kQuantumBytes = 16;
 inline constexpr uint64_t kLineBytes = 64;  // of the processor's cache
 inline constexpr uint32_t kSmallClasses = 36;
@@ -27,11 +29,6 @@ inline constexpr uint32_t kCachedClasses = 41;  // up to 32 KiB, opt.tcache_max
 // Behind each large block, so that it can start at any line of its first page
 // (opt.cache_oblivious).
 inline constexpr uint64_t kLargePadBytes = kPageBytes;
-
-// `multiple` is a power of two; the caller rules out overflow.
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) & ~(multiple - 1);
-}
 
 constexpr uint64_t class_bytes(uint32_t number) {
   if (number == 0) return 8;

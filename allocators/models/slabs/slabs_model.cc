@@ -12,7 +12,6 @@ using slabs::kCachedClasses;
 using slabs::kLargePadBytes;
 using slabs::kLargestBytes;
 using slabs::kLineBytes;
-using slabs::kPageBytes;
 using slabs::kSmallClasses;
 
 namespace {
@@ -135,7 +134,7 @@ Placement SlabsModel::noted(uint64_t address, uint32_t number) {
 Placement SlabsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (bytes <= slabs::kSmallMaxBytes && alignment <= kPageBytes) {
-    const uint32_t number = class_of(slabs::round_up(bytes, alignment));
+    const uint32_t number = class_of(round_up(bytes, alignment));
     if (number < kSmallClasses) return allocate_class(number, bytes);
   }
   if (bytes > kLargestBytes || alignment > kLargestBytes) return {};

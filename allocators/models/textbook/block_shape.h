@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/runs/run_geometry.h"
 #include "allocators/models/textbook/heap_segment.h"
 
 namespace heaptape::allocators {

@@ -8,8 +8,7 @@ namespace {
 constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
 
 uint64_t whole_pages(uint64_t bytes) {
-  const uint64_t least = std::clamp<uint64_t>(bytes, 1, kMostGrowBytes);
-  return (least + kModelPageBytes - 1) / kModelPageBytes * kModelPageBytes;
+  return page_up(std::clamp<uint64_t>(bytes, 1, kMostGrowBytes));
 }
 
 }  // namespace

@@ -15,8 +15,7 @@ namespace heaptape::allocators {
 
 class IdealHeap {
  public:
-  IdealHeap(AddressSpace& space, const schema::Values&)
-      : segment_(space, kModelPageBytes), blocks_(1) {}
+  IdealHeap(AddressSpace& space, const schema::Values&) : segment_(space, kPageBytes), blocks_(1) {}
 
   static std::vector<schema::Parameter> parameters() { return {}; }
   static BackendTraits traits() { return {false, 4, 16, 0}; }

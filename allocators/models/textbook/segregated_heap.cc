@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "allocators/models/runs/run_geometry.h"
-
 namespace heaptape::allocators {
 namespace {
 
