@@ -1,26 +1,15 @@
 #include "allocators/catalog.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <sstream>
 
-#include "allocators/models/lmdb/lmdb_model.h"
-#include "allocators/models/macos_large/macos_large_model.h"
-#include "allocators/models/model_backend.h"
-#include "allocators/models/pagealign/pagealign_model.h"
-#include "allocators/models/ptmalloc/ptmalloc_model.h"
-#include "allocators/models/runs/runs_model.h"
-#include "allocators/models/slabs/slabs_model.h"
-#include "allocators/models/textbook/buddy_heap.h"
-#include "allocators/models/textbook/bump_heap.h"
-#include "allocators/models/textbook/fit_heap.h"
-#include "allocators/models/textbook/ideal_heap.h"
-#include "allocators/models/textbook/segregated_heap.h"
+#include "allocators/models/model_list.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/plugin/plugin_backend.h"
 #include "allocators/recorded/recorded_backend.h"
+#include "schema/name_list.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -42,70 +31,8 @@ constexpr NativeAllocator kNativeAllocators[] = {
     {"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
 };
 
-struct ModelFactory {
-  const char* name;
-  const char* description;
-  std::unique_ptr<Backend> (*make)(const schema::Values& options);
-  std::vector<schema::Parameter> (*parameters)();
-};
-
-template <AllocatorModel Model>
-constexpr ModelFactory model(const char* name, const char* description) {
-  return {name, description,
-          [](const schema::Values& options) -> std::unique_ptr<Backend> {
-            return std::make_unique<ModelBackend<Model>>(options);
-          },
-          Model::parameters};
-}
-
-constexpr ModelFactory kModels[] = {
-    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address"),
-    model<RunsModel>("model:runs",
-                     "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
-    model<SlabsModel>("model:slabs",
-                      "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
-    model<MacosLargeModel>("model:macos-large",
-                           "macOS libmalloc-116: a cache of freed large blocks over another model"),
-    model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),
-    model<NextFitModel>("model:next-fit", "the same, searched from where the last search ended"),
-    model<BestFitModel>("model:best-fit", "one free list, the smallest hole that is large enough"),
-    model<BuddyModel>("model:buddy",
-                      "binary buddies: blocks of 2^k bytes, split and joined in halves"),
-    model<SegregatedModel>("model:segregated",
-                           "size classes on pages of their own, nothing joined"),
-    model<BumpModel>("model:bump", "an arena: what is freed is never used again"),
-    model<IdealModel>("model:ideal",
-                      "perfect compaction: the least memory that can hold the blocks"),
-    model<PagealignList>("model:pagealign-list",
-                         "gnulib's pagealign_alloc: mmap, blocks in a linked list"),
-    model<PagealignHash>("model:pagealign-hash",
-                         "gnulib's pagealign_alloc since 2025-09: mmap, blocks in a hash map"),
-    model<PagealignMemalign>("model:pagealign-memalign",
-                             "gnulib's pagealign_alloc by posix_memalign"),
-    model<PagealignMalloc>("model:pagealign-malloc",
-                           "gnulib's pagealign_alloc by malloc, blocks in a linked list"),
-    model<LmdbModel>("model:lmdb", "LMDB 0.9.31's page allocator: a sorted list of free pages"),
-};
-
-// The model that "model:NAME[:k=v,...]" names; null if there is none.
-const ModelFactory* find_model(std::string_view backend) {
-  const std::string_view name = backend.substr(0, backend.find(':', backend.find(':') + 1));
-  const auto found = std::ranges::find(kModels, name, &ModelFactory::name);
-  return found == std::end(kModels) ? nullptr : found;
-}
-
-Result<schema::Values> model_options(const ModelFactory& model, const std::string& backend) {
-  std::vector<std::string> sets;
-  std::istringstream stream(backend.substr(std::strlen(model.name)));
-  stream.get();  // the colon, if there are options
-  for (std::string set; std::getline(stream, set, ',');) sets.push_back(set);
-  return schema::parse_values(std::string("'") + model.name + "'", model.parameters(), sets);
-}
-
 std::string known_names() {
-  std::string names;
-  for (const CatalogEntry& entry : catalog()) names += (names.empty() ? "" : ", ") + entry.name;
-  return names;
+  return schema::name_list(catalog(), &CatalogEntry::name);
 }
 
 bool is_known(const std::string& backend) {
@@ -124,6 +51,23 @@ std::string name_part(const std::string& word) {
 // The label must not swallow a path or a model's options that have an '=' of their own.
 bool is_label(const std::string& name) {
   return !name.empty() && name.find_first_of(":/") == std::string::npos;
+}
+
+// What speaks against `word` of the spec `text` as environment of the backend; empty if nothing.
+std::string why_no_environment(const BackendSpec& spec, const std::string& word,
+                               const std::string& text) {
+  if (name_part(word).empty()) {
+    return "'" + word + "' in '" + text +
+           "' is not of the form NAME=VALUE; blanks separate the allocator and its environment";
+  }
+  if (spec.backend.starts_with(kPluginPrefix)) {
+    return "'" + spec.backend + "' takes no environment: '" + word +
+           "' can only be an option, plugin:PATH:" + word;
+  }
+  if (!runs_real_code(spec)) {
+    return "'" + spec.backend + "' runs no real code, so '" + word + "' means nothing to it";
+  }
+  return "";
 }
 
 std::unique_ptr<Backend> make_native(const BackendSpec& spec, Touch touch, std::string library,
@@ -163,7 +107,7 @@ const std::vector<CatalogEntry>& catalog() {
                       std::string(allocator.library) + ", Debian package " + allocator.package});
     }
     list.push_back({"lib:PATH", "any shared library that exports malloc"});
-    for (const ModelFactory& model : kModels) {
+    for (const ModelEntry& model : models()) {
       list.push_back({model.name, model.description, model.parameters()});
     }
     list.push_back({"plugin:PATH", "a model of yours, see docs/howto-plugin.md"});
@@ -195,28 +139,13 @@ Result<BackendSpec> parse_spec(const std::string& text) {
                  "unknown allocator '" + spec.backend + "'; known are " + known_names(),
                  std::nullopt};
   }
-  if (const ModelFactory* const model = find_model(spec.backend)) {
+  if (const ModelEntry* const model = find_model(spec.backend)) {
     HEAPTAPE_RETURN_IF_ERROR(model_options(*model, spec.backend));
   }
   if (spec.label.empty()) spec.label = spec.backend;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
-    if (name_part(*word).empty()) {
-      return Error{ErrorCode::kUsage,
-                   "'" + *word + "' in '" + text + "' is not of the form NAME=VALUE; blanks " +
-                       "separate the allocator and its environment",
-                   std::nullopt};
-    }
-    if (spec.backend.starts_with(kPluginPrefix)) {
-      return Error{ErrorCode::kUsage,
-                   "'" + spec.backend + "' takes no environment: '" + *word +
-                       "' can only be an option, plugin:PATH:" + *word,
-                   std::nullopt};
-    }
-    if (!runs_real_code(spec)) {
-      return Error{
-          ErrorCode::kUsage,
-          "'" + spec.backend + "' runs no real code, so '" + *word + "' means nothing to it",
-          std::nullopt};
+    if (const std::string why = why_no_environment(spec, *word, text); !why.empty()) {
+      return Error{ErrorCode::kUsage, why, std::nullopt};
     }
     spec.environment.push_back(*word);
   }
@@ -239,7 +168,7 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendSpec& spec,
     }
   }
   if (spec.backend.starts_with(kPluginPrefix)) return make_plugin_backend(spec.backend);
-  if (const ModelFactory* const model = find_model(spec.backend)) {
+  if (const ModelEntry* const model = find_model(spec.backend)) {
     HEAPTAPE_ASSIGN_OR_RETURN(const schema::Values options, model_options(*model, spec.backend));
     return model->make(options);
   }

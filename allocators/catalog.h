@@ -42,7 +42,8 @@ Result<BackendSpec> parse_spec(const std::string& text);
 Result<std::unique_ptr<Backend>> make_backend(const BackendSpec& spec,
                                               const BackendContext& context);
 
-// Whether the backend simulates (models) or plays back (recorded), so that touching means nothing.
+// False for what simulates (models, plug-ins), plays back (recorded) or does nothing (noop):
+// touching memory means nothing to it.
 bool runs_real_code(const BackendSpec& spec);
 
 }  // namespace heaptape::allocators

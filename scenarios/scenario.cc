@@ -15,7 +15,8 @@
 #include "scenarios/mmap_threshold.h"
 #include "scenarios/pagealign.h"
 #include "scenarios/sliver_pin.h"
-#include "schema/check.h"
+#include "schema/name_list.h"
+#include "schema/pages.h"
 #include "schema/version.h"
 
 namespace heaptape::scenarios {
@@ -29,12 +30,6 @@ Error usage(std::string message) {
   return {ErrorCode::kUsage, std::move(message), std::nullopt};
 }
 
-std::string names(const auto& list) {
-  std::string text;
-  for (const auto& entry : list) text += std::string(text.empty() ? "" : ", ") + entry.name;
-  return text;
-}
-
 schema::TapeHeader header_of(const ScenarioOptions& options) {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + schema::kVersion;
@@ -43,14 +38,15 @@ schema::TapeHeader header_of(const ScenarioOptions& options) {
     header.command_line.insert(header.command_line.end(), {"--set", set});
   }
   header.allocator = "scenario";
-  header.page_bytes = 4096;
+  header.page_bytes = static_cast<uint32_t>(schema::kPageBytes);
   return header;
 }
 
 Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
   const auto scenario = std::ranges::find(scenarios(), options.name, &Scenario::name);
   if (scenario == scenarios().end()) {
-    return usage("there is no scenario '" + options.name + "'; there are " + names(scenarios()));
+    return usage("there is no scenario '" + options.name + "'; there are " +
+                 schema::name_list(scenarios(), &Scenario::name));
   }
   if (options.output.empty()) return usage("give the tape to write with -o TAPE");
   HEAPTAPE_ASSIGN_OR_RETURN(
@@ -76,11 +72,7 @@ void list_parameters(const Scenario& scenario, std::ostream& out) {
   for (const Parameter& parameter : scenario.parameters) {
     out << "    " << std::left << std::setw(static_cast<int>(width)) << default_of(parameter)
         << "  " << parameter.description;
-    const char* separator = ": ";
-    for (const std::string& choice : parameter.choices) {
-      out << separator << choice;
-      separator = ", ";
-    }
+    if (!parameter.choices.empty()) out << ": " << schema::name_list(parameter.choices);
     out << "\n";
   }
 }

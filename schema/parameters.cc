@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "schema/check.h"
+#include "schema/name_list.h"
 
 namespace heaptape::schema {
 namespace {
@@ -35,12 +37,6 @@ std::optional<uint64_t> parse_number(std::string_view text) {
   return number * unit->factor;
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
                              const std::string& text) {
   if (!parameter.choices.empty()) {
@@ -48,10 +44,10 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
     if (choice != parameter.choices.end()) {
       return static_cast<uint64_t>(choice - parameter.choices.begin());
     }
-    return Error{
-        ErrorCode::kUsage,
-        "'" + set + "' is none of what " + parameter.name + " can be: " + join(parameter.choices),
-        std::nullopt};
+    return Error{ErrorCode::kUsage,
+                 "'" + set + "' is none of what " + parameter.name +
+                     " can be: " + name_list(parameter.choices),
+                 std::nullopt};
   }
   const auto number = parse_number(text);
   if (number) return *number;
@@ -81,6 +77,13 @@ void Values::set(const std::string& name, uint64_t number) {
   value->second = number;
 }
 
+std::vector<std::string> split_sets(const std::string& text) {
+  std::vector<std::string> sets;
+  std::istringstream stream(text);
+  for (std::string set; std::getline(stream, set, ',');) sets.push_back(set);
+  return sets;
+}
+
 Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
                             const std::vector<std::string>& sets) {
   Values values(parameters);
@@ -89,11 +92,9 @@ Result<Values> parse_values(const std::string& owner, const std::vector<Paramete
     const std::string name = set.substr(0, equals);
     const auto parameter = std::ranges::find(parameters, name, &Parameter::name);
     if (parameter == parameters.end()) {
-      std::vector<std::string> names;
-      for (const Parameter& known : parameters) names.push_back(known.name);
       return Error{ErrorCode::kUsage,
                    owner + " has no parameter '" + name + "'; it has " +
-                       (names.empty() ? "none" : join(names)),
+                       (parameters.empty() ? "none" : name_list(parameters, &Parameter::name)),
                    std::nullopt};
     }
     const std::string text = set.substr(std::min(equals + 1, set.size()));

@@ -37,6 +37,9 @@ class Values {
   std::vector<std::pair<std::string, uint64_t>> values_;
 };
 
+// The pieces of "name=value,name=value".
+std::vector<std::string> split_sets(const std::string& text);
+
 // The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
 // a number with or without one of the units KiB MiB GiB TiB k M G. `owner` is for the message: "the
 // scenario 'fill'". Fails with kUsage.

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "allocators/plugin/elf_file.h"
@@ -213,10 +212,7 @@ PluginSpec parse_plugin_spec(const std::string& text) {
   const bool is_path = !options.empty() && (options.find('=') == std::string::npos ||
                                             options.find('/') != std::string::npos);
   if (is_path) return {text, {}};
-  PluginSpec spec{text.substr(0, colon), {}};
-  std::istringstream stream(options);
-  for (std::string set; std::getline(stream, set, ',');) spec.sets.push_back(set);
-  return spec;
+  return {text.substr(0, colon), schema::split_sets(options)};
 }
 
 Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {

@@ -10,6 +10,7 @@
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/display_text.h"
+#include "schema/name_list.h"
 #include "schema/output_file.h"
 #include "schema/tape_reader.h"
 
@@ -94,13 +95,9 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
 }
 
 std::string parameter_line(const schema::Parameter& parameter) {
-  std::string text =
-      "    :" + parameter.name + "=" + parameter.default_text() + "  " + parameter.description;
-  std::string choices;
-  for (const std::string& choice : parameter.choices) {
-    choices += (choices.empty() ? "" : ", ") + choice;
-  }
-  return text + (choices.empty() ? "" : " (" + choices + ")") + "\n";
+  const std::string choices = schema::name_list(parameter.choices);
+  return "    :" + parameter.name + "=" + parameter.default_text() + "  " + parameter.description +
+         (choices.empty() ? "" : " (" + choices + ")") + "\n";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "replayer/report/number_text.h"
 #include "schema/display_text.h"
+#include "schema/name_list.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -35,11 +36,9 @@ const RunFigures* find_run(const NamedReport& report, const std::string& label) 
 
 // "'glibc', 'jemalloc'"
 std::string labels_of(const NamedReport& report) {
-  std::string text;
-  for (const RunFigures& run : report.figures.runs) {
-    text += (text.empty() ? "" : ", ") + quoted(run.label);
-  }
-  return text.empty() ? "no runs" : text;
+  if (report.figures.runs.empty()) return "no runs";
+  return schema::name_list(report.figures.runs,
+                           [](const RunFigures& run) { return quoted(run.label); });
 }
 
 Status check_labels(const NamedReport& report) {

@@ -8,6 +8,7 @@
 #include "replayer/report/gate.h"
 #include "replayer/report/near_names.h"
 #include "schema/display_text.h"
+#include "schema/name_list.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -48,12 +49,6 @@ bool is_letter(char c) {
 // What may stand in a name. Counters are named by allocators, so more than the metrics need.
 bool is_name_character(char c) {
   return c > ' ' && c < 0x7f && std::string_view("<>=!").find(c) == std::string_view::npos;
-}
-
-std::string join(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 class GateParser {
@@ -102,10 +97,11 @@ class GateParser {
     if (gate_.metric.empty()) return expected("a metric, such as peak.committedBytes");
     if (schema::is_metric_name(gate_.metric)) return {};
     const std::vector<std::string> near = near_names(gate_.metric, schema::metric_names());
-    return wrong(start, "there is no metric '" + gate_.metric + "'" +
-                            (near.empty() ? "" : "; did you mean " + join(near) + "?") +
-                            " (the metrics are: " + join(schema::metric_names()) +
-                            ", and counters.NAME for a counter of the allocator)");
+    return wrong(start,
+                 "there is no metric '" + gate_.metric + "'" +
+                     (near.empty() ? "" : "; did you mean " + schema::name_list(near) + "?") +
+                     " (the metrics are: " + schema::name_list(schema::metric_names()) +
+                     ", and counters.NAME for a counter of the allocator)");
   }
 
   Status parse_op() {
