@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -95,9 +95,7 @@ class RandomHeap {
 };
 
 TEST(RandomCalls, AreFoundWrongExactlyWhenTheyAre) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   for (int round = 0; round < 400 && !testing::Test::HasFailure(); ++round) {
     RandomHeap(random, 3 + round % 4).run();
   }

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -238,9 +238,7 @@ class HeapPair {
 class HeapMapProperty : public testing::TestWithParam<int> {};
 
 TEST_P(HeapMapProperty, AgreesWithACountByHandAfterEveryEvent) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   for (int round = 0; round < 40; ++round) {
     HeapPair heap(random, GetParam());
     for (int i = 0; i < 400; ++i) {
@@ -273,9 +271,7 @@ void disturb(HeapMap& map, tests::Random& random) {
 }
 
 TEST_P(HeapMapProperty, StaysTrueToItselfUnderSenselessCalls) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   HeapMap map(GetParam(), 32);
   for (int i = 0; i < 20000; ++i) {
     disturb(map, random);

@@ -5,7 +5,7 @@
 #include "allocators/models/lmdb/lmdb_model.h"
 #include "tests/support/literal_lmdb.h"
 #include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -70,10 +70,7 @@ class AgainstTheArray : public testing::Test {
     EXPECT_GT(model_->record_counts().longest, list);
   }
 
-  const uint64_t seed_ = tests::test_seed();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__,
-                                    "HEAPTAPE_TEST_SEED=" + std::to_string(seed_)};
-  tests::Random random_{seed_};
+  tests::SeededRandom random_;
   std::optional<LmdbPageAllocator> model_;
   std::optional<tests::LiteralLmdb> literal_;
   std::vector<LmdbRun> live_;
@@ -129,9 +126,7 @@ TEST_F(AgainstTheArray, F3Agrees) {
 class RandomLmdbHeap : public testing::Test {
  protected:
   void run(tests::ModelHeap<LmdbModel> heap, int calls) {
-    const uint64_t seed = tests::test_seed();
-    SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-    tests::Random random(seed);
+    tests::SeededRandom random;
     std::vector<uint64_t> blocks;
     for (int i = 0; i < calls && !HasFailure(); ++i) act(heap, random, blocks);
     EXPECT_EQ(heap.committed_bytes(), (heap.counter("filePages") - 2) * kPageBytes);

@@ -6,7 +6,7 @@
 
 #include "allocators/models/pagealign/pagealign_model.h"
 #include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -48,11 +48,9 @@ using EveryModel = testing::Types<PagealignList, PagealignHash, PagealignMemalig
 TYPED_TEST_SUITE(RandomPagealignHeap, EveryModel);
 
 TYPED_TEST(RandomPagealignHeap, KeepsBlocksApartAndOnMemoryItHolds) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
+  tests::SeededRandom random;
   for (const auto& options : every_base()) {
     tests::ModelHeap<TypeParam> heap(options);
-    tests::Random random(seed);
     for (int i = 0; i < 20'000; ++i) {
       this->act(heap, random, 500);
       if (i % 500 == 0) heap.check_absent();
@@ -132,9 +130,7 @@ void churn(tests::ModelHeap<Model>& heap, tests::Random& random, uint64_t most_p
 }
 
 TEST(RandomPagealignList, VisitsTheNodesThatAWalkOfTheRealListDoes) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   tests::ModelHeap<PagealignList> heap({"base=runs"});
   RealList list;
   uint64_t visited = 0;
@@ -146,9 +142,7 @@ TEST(RandomPagealignList, VisitsTheNodesThatAWalkOfTheRealListDoes) {
 
 // Strides of up to 97 pages make blocks collide.
 TEST(RandomPagealignHash, ProbesTheNodesThatTheRealMapDoes) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   tests::ModelHeap<PagealignHash> heap({"base=runs"});
   RealHashMap map;
   uint64_t probes = 0;

@@ -3,6 +3,7 @@
 
 #include "tests/support/programs.h"
 #include "tests/support/replays.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape {
@@ -21,9 +22,7 @@ class RandomPluginReplay : public testing::Test {
     return tests::replay_events(events, options);
   }
 
-  const uint64_t seed_ = tests::test_seed();
-  testing::ScopedTrace trace_{__FILE__, __LINE__, "HEAPTAPE_TEST_SEED=" + std::to_string(seed_)};
-  tests::Random random_{seed_};
+  tests::SeededRandom random_;
 };
 
 TEST_F(RandomPluginReplay, HasNoFaults) {

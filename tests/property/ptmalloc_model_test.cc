@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
-#include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/random_heap.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -25,42 +24,28 @@ uint64_t any_size(tests::Random& random) {
 struct Setting {
   std::vector<std::string> options;
   uint32_t threads = 1;
+
+  friend void PrintTo(const Setting& setting, std::ostream* out) {
+    for (const std::string& option : setting.options) *out << option << " ";
+    *out << "threads=" << setting.threads;
+  }
 };
 
 class RandomPtmallocHeap : public testing::TestWithParam<Setting>,
-                           protected tests::ModelHeap<PtmallocModel> {
+                           protected tests::RandomHeap<PtmallocModel> {
  protected:
-  RandomPtmallocHeap() : ModelHeap(GetParam().options) {}
+  RandomPtmallocHeap() : RandomHeap(any_size, GetParam().options) {}
 
-  void act(tests::Random& random, size_t most_blocks) {
-    model().set_thread(static_cast<uint32_t>(random.below(GetParam().threads)));
-    if (blocks_.size() < most_blocks && random.chance(2)) {
-      const uint64_t alignment = random.chance(8) ? uint64_t{1} << random.below(23) : 0;
-      blocks_.push_back(allocate(any_size(random), alignment));
-      return;
-    }
-    if (blocks_.empty()) return;
-    uint64_t& block = blocks_[random.below(blocks_.size())];
-    if (random.chance(3)) {
-      const uint64_t near = usable(block) * (64 + random.below(64)) / 96;
-      block = reallocate(block, 1 + (random.chance(2) ? near : any_size(random)));
-    } else {
-      release(block);
-      block = blocks_.back();
-      blocks_.pop_back();
-    }
+  void act(size_t most_blocks) {
+    model().set_thread(static_cast<uint32_t>(random().below(GetParam().threads)));
+    RandomHeap::act(most_blocks);
   }
-
-  std::vector<uint64_t> blocks_;
 };
 
 TEST_P(RandomPtmallocHeap, KeepsBlocksApartAndOnMemoryItHolds) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
   for (const size_t most_blocks : {30u, 300u, 3000u}) {
     for (int i = 0; i < 20000; ++i) {
-      act(random, most_blocks);
+      act(most_blocks);
       if (i % 500 == 0) check_absent();
       if (HasFailure()) return;
     }
@@ -68,15 +53,12 @@ TEST_P(RandomPtmallocHeap, KeepsBlocksApartAndOnMemoryItHolds) {
 }
 
 TEST_P(RandomPtmallocHeap, HoldsWhatItSaysAndNoMappingsWhenEverythingIsFreed) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  for (int i = 0; i < 20000; ++i) act(random, 1000);
+  for (int i = 0; i < 20000; ++i) act(1000);
   EXPECT_GE(committed_bytes(), counter("arenaBytes") + counter("mappedBytes"));
   if (GetParam().threads == 1) {
     EXPECT_EQ(committed_bytes(), counter("arenaBytes") + counter("mappedBytes"));
   }
-  release_all(blocks_);
+  release_everything();
   EXPECT_EQ(counter("mappedBytes"), 0u);
   EXPECT_EQ(counter("mmapCalls"), counter("munmapCalls"));
 }

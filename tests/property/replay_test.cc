@@ -3,6 +3,7 @@
 
 #include "tests/support/placement_checker.h"
 #include "tests/support/replays.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
@@ -48,9 +49,7 @@ class AnyReplay : public testing::Test {
     return runs.empty() ? RunMetrics() : std::move(runs[0]);
   }
 
-  const uint64_t seed_ = tests::test_seed();
-  testing::ScopedTrace trace_{__FILE__, __LINE__, "HEAPTAPE_TEST_SEED=" + std::to_string(seed_)};
-  tests::Random random_{seed_};
+  tests::SeededRandom random_;
 };
 
 TEST_F(AnyReplay, KeepsBlocksApartOnMemoryThatTheModelHolds) {

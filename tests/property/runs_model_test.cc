@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "allocators/models/runs/runs_model.h"
-#include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/random_heap.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -24,48 +23,18 @@ uint64_t any_size(tests::Random& random) {
   }
 }
 
-class RandomRunsHeap : public testing::Test, protected tests::ModelHeap<RunsModel> {
+class RandomRunsHeap : public testing::Test, protected tests::RandomHeap<RunsModel> {
  protected:
-  void act(tests::Random& random, size_t most_blocks) {
-    if (blocks_.size() < most_blocks && random.chance(2)) {
-      const uint64_t alignment = random.chance(8) ? uint64_t{1} << random.below(23) : 0;
-      blocks_.push_back(allocate(any_size(random), alignment));
-      return;
-    }
-    if (blocks_.empty()) return;
-    uint64_t& block = blocks_[random.below(blocks_.size())];
-    if (random.chance(3)) {
-      const uint64_t near = usable(block) * (64 + random.below(64)) / 96;
-      block = reallocate(block, 1 + (random.chance(2) ? near : any_size(random)));
-    } else {
-      release(block);
-      block = blocks_.back();
-      blocks_.pop_back();
-    }
-  }
-
-  std::vector<uint64_t> blocks_;
+  RandomRunsHeap() : RandomHeap(any_size) {}
 };
 
 TEST_F(RandomRunsHeap, KeepsBlocksApartAndOnMemoryItHolds) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  for (const size_t most_blocks : {30u, 300u, 3000u}) {
-    for (int i = 0; i < 30000; ++i) {
-      act(random, most_blocks);
-      if (i % 500 == 0) check_absent();
-      if (HasFailure()) return;
-    }
-  }
+  for (const size_t most_blocks : {30u, 300u, 3000u}) run(most_blocks, 30'000);
 }
 
 TEST_F(RandomRunsHeap, ReturnsAllButTheSpareAndWhatItRecyclesWhenEverythingIsFreed) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  for (int i = 0; i < 30000; ++i) act(random, 1000);
-  release_all(blocks_);
+  run(1000, 30'000);
+  release_everything();
   EXPECT_LE(counter("mappedBytes"), kRunChunkBytes);
   EXPECT_LE(counter("dirtyPages"), PageRuns::kDirtyMax);
   EXPECT_LT(counter("recycledBytes"), ChunkSpace::kRecycleLimitBytes + (16 << 20));

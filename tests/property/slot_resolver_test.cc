@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::replayer {
@@ -115,11 +116,7 @@ void follow(tests::Random& random, const std::vector<Event>& events) {
 
 class AnyTape : public testing::Test {
  protected:
-  AnyTape() { RecordProperty("seed", std::to_string(seed_)); }
-
-  const uint64_t seed_ = tests::test_seed();
-  testing::ScopedTrace trace_{__FILE__, __LINE__, "HEAPTAPE_TEST_SEED=" + std::to_string(seed_)};
-  tests::Random random_{seed_};
+  tests::SeededRandom random_;
 };
 
 TEST_F(AnyTape, OfPlausibleEventsIsResolvedAsTheReferenceDoes) {

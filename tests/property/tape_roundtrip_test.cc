@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "schema/tape_writer.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
@@ -17,9 +18,7 @@ std::vector<Event> through_a_tape(const std::vector<Event>& events, size_t batch
 }
 
 TEST(TapeRoundTrip, IsTheIdentityOnArbitraryEvents) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   for (int round = 0; round < 30; ++round) {
     const auto events = tests::arbitrary_events(random, random.below(3000));
     ASSERT_EQ(through_a_tape(events, 1 + random.below(5000)), events) << "round " << round;
@@ -27,9 +26,7 @@ TEST(TapeRoundTrip, IsTheIdentityOnArbitraryEvents) {
 }
 
 TEST(TapeRoundTrip, IsTheIdentityOnLongPlausibleRuns) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   for (const uint64_t alignment : {8u, 16u}) {
     const auto events = tests::plausible_events(random, 200000, alignment, 5);
     ASSERT_TRUE(through_a_tape(events, 4096) == events) << "alignment " << alignment;
@@ -37,9 +34,7 @@ TEST(TapeRoundTrip, IsTheIdentityOnLongPlausibleRuns) {
 }
 
 TEST(TapeRoundTrip, IsTheIdentityWhereverTheWriterFlushes) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   tests::TempDir dir;
   const auto events = tests::arbitrary_events(random, 5000);
   auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());

@@ -4,7 +4,7 @@
 
 #include "allocators/models/textbook/fit_heap.h"
 #include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -121,9 +121,7 @@ class Twins {
 
 template <typename Model>
 void compare(Fit fit) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   Twins<Model> twins(fit);
   for (const size_t most_blocks : {20u, 400u, 60u}) twins.run(random, most_blocks, 8000);
 }

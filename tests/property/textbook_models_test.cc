@@ -5,8 +5,7 @@
 #include "allocators/models/textbook/bump_heap.h"
 #include "allocators/models/textbook/fit_heap.h"
 #include "allocators/models/textbook/segregated_heap.h"
-#include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/random_heap.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -17,39 +16,6 @@ uint64_t any_size(tests::Random& random) {
 }
 
 template <typename Model>
-class RandomHeap : public tests::ModelHeap<Model> {
- public:
-  using Heap = tests::ModelHeap<Model>;
-  using Heap::Heap;
-
-  void run(tests::Random& random, size_t most_blocks, int calls) {
-    for (int i = 0; i < calls && !testing::Test::HasFailure(); ++i) act(random, most_blocks);
-  }
-  void release_everything() { Heap::release_all(std::exchange(blocks_, {})); }
-
- private:
-  void act(tests::Random& random, size_t most_blocks) {
-    if (blocks_.size() < most_blocks && random.chance(2)) {
-      const uint64_t alignment = random.chance(8) ? uint64_t{1} << random.below(23) : 0;
-      blocks_.push_back(Heap::allocate(any_size(random), alignment));
-      return;
-    }
-    if (blocks_.empty()) return;
-    uint64_t& block = blocks_[random.below(blocks_.size())];
-    if (random.chance(3)) {
-      const uint64_t near = Heap::usable(block) * (64 + random.below(64)) / 96;
-      block = Heap::reallocate(block, 1 + (random.chance(2) ? near : any_size(random)));
-    } else {
-      Heap::release(block);
-      block = blocks_.back();
-      blocks_.pop_back();
-    }
-  }
-
-  std::vector<uint64_t> blocks_;
-};
-
-template <typename Model>
 class TextbookModels : public testing::Test {};
 
 using AllModels = testing::Types<FirstFitModel, NextFitModel, BestFitModel, BuddyModel,
@@ -57,11 +23,8 @@ using AllModels = testing::Types<FirstFitModel, NextFitModel, BestFitModel, Budd
 TYPED_TEST_SUITE(TextbookModels, AllModels);
 
 TYPED_TEST(TextbookModels, KeepBlocksApartAndOnMemoryTheyHold) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  RandomHeap<TypeParam> heap;
-  for (const size_t most_blocks : {30u, 300u, 2000u}) heap.run(random, most_blocks, 15'000);
+  tests::RandomHeap<TypeParam> heap(any_size);
+  for (const size_t most_blocks : {30u, 300u, 2000u}) heap.run(most_blocks, 15'000);
 }
 
 template <typename Model>
@@ -72,12 +35,9 @@ using ModelsThatTrim =
 TYPED_TEST_SUITE(TrimmingModels, ModelsThatTrim);
 
 TYPED_TEST(TrimmingModels, KeepBlocksApartAndGiveTheTopBack) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  RandomHeap<TypeParam> heap({"trim=1"});
+  tests::RandomHeap<TypeParam> heap(any_size, {"trim=1"});
   for (int round = 0; round < 3; ++round) {
-    heap.run(random, 300, 10'000);
+    heap.run(300, 10'000);
     heap.release_everything();
   }
   EXPECT_GT(heap.counter("heapShrinks"), 0u);
@@ -91,11 +51,8 @@ using ModelsThatJoin = testing::Types<FirstFitModel, NextFitModel, BestFitModel,
 TYPED_TEST_SUITE(JoiningModels, ModelsThatJoin);
 
 TYPED_TEST(JoiningModels, AreOneHoleAgainWhenEverythingIsFreed) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
-  RandomHeap<TypeParam> heap;
-  heap.run(random, 300, 20'000);
+  tests::RandomHeap<TypeParam> heap(any_size);
+  heap.run(300, 20'000);
   heap.release_everything();
   const uint64_t committed = heap.committed_bytes();
   EXPECT_NE(heap.allocate(committed - 32), 0u);

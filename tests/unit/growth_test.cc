@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -91,9 +91,7 @@ TEST(Growth, SpreadsARareCostOverTheOperationsThatPayForIt) {
 }
 
 TEST(Growth, FindsALineInNoise) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   const GrowthFit fit = fit_of(50'000, [&](uint64_t n) { return random.below(2 * n); });
   EXPECT_TRUE(fit.grows);
   EXPECT_NEAR(fit.exponent, 1.0, 0.1);

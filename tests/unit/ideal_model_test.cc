@@ -4,14 +4,12 @@
 #include <algorithm>
 
 #include "allocators/models/textbook/ideal_heap.h"
-#include "schema/pages.h"
 #include "tests/support/replays.h"
+#include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::allocators {
 namespace {
-
-using schema::page_up;
 
 replayer::RunMetrics replayed(const std::vector<schema::Event>& events) {
   const auto runs = tests::replay_events(events, tests::replay_options({"model:ideal"}));
@@ -20,8 +18,7 @@ replayer::RunMetrics replayed(const std::vector<schema::Event>& events) {
 
 // Calls whose size goes to the allocator as it is on the tape: pvalloc and aligned new round it up,
 // and what is new or resized has one byte at least.
-std::vector<schema::Event> random_events(uint64_t seed) {
-  tests::Random random(seed);
+std::vector<schema::Event> random_events(tests::Random& random) {
   std::vector<schema::Event> events = tests::eventful_events(random, 20'000);
   for (schema::Event& event : events) {
     if (schema::op_info(event.op).kind == schema::OpKind::kAllocate) {
@@ -36,10 +33,8 @@ std::vector<schema::Event> random_events(uint64_t seed) {
 
 class IdealReplay : public testing::Test {
  protected:
-  const uint64_t seed_ = tests::test_seed();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__,
-                                    "HEAPTAPE_TEST_SEED=" + std::to_string(seed_)};
-  const replayer::RunMetrics metrics_ = replayed(random_events(seed_));
+  tests::SeededRandom random_;
+  const replayer::RunMetrics metrics_ = replayed(random_events(random_));
 };
 
 TEST_F(IdealReplay, PeaksAtThePagesOfTheLivePeak) {

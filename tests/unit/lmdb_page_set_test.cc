@@ -3,7 +3,7 @@
 #include <set>
 
 #include "allocators/models/lmdb/page_set.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -76,9 +76,7 @@ std::optional<LmdbPage> first_run_of(const std::set<LmdbPage>& pages, uint32_t l
 }
 
 TEST(LmdbPageSet, AgreesWithASortedSet) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   PageSet pages;
   std::set<LmdbPage> sorted;
   for (int i = 0; i < 10000; ++i) {

@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators::slabs {
 namespace {
@@ -53,9 +53,7 @@ TEST_F(SlabExtentHeap, PutsTheLowestAddressOfAMappingFirst) {
 }
 
 TEST_F(SlabExtentHeap, KeepsTheOrderWhenTheFirstIsAskedForAfterEachChange) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   std::vector<Extent*> held;
   for (int i = 0; i < 20000; ++i) {
     if (held.empty() || random.below(5) < 3) {

@@ -6,7 +6,7 @@
 #include "allocators/models/textbook/fit_heap.h"
 #include "allocators/models/textbook/segregated_heap.h"
 #include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -114,9 +114,7 @@ TEST(RobsonsBound, IsPassedBySegregatedStorage) {
 
 // Rounding up to a power of two never doubles a block.
 TEST(BuddyBound, WastesLessThanHalfOfEachBlock) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   tests::ModelHeap<BuddyModel> heap;
   for (int i = 0; i < 20'000; ++i) {
     const uint64_t bytes = 16 + random.below(uint64_t{1} << (5 + random.below(18)));

@@ -5,7 +5,7 @@
 
 #include "allocators/models/textbook/bump_heap.h"
 #include "tests/support/model_heap.h"
-#include "tests/support/tapes.h"
+#include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -58,9 +58,7 @@ TEST_F(Bump, AlignsBlocks) {
 }
 
 TEST(BlockSizes, AgreesWithAMap) {
-  const uint64_t seed = tests::test_seed();
-  SCOPED_TRACE("HEAPTAPE_TEST_SEED=" + std::to_string(seed));
-  tests::Random random(seed);
+  tests::SeededRandom random;
   BlockSizes sizes;
   std::map<uint64_t, uint64_t> expected;
   for (int i = 0; i < 50'000; ++i) {
