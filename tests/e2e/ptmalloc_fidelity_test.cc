@@ -1,6 +1,5 @@
 // Recordings of real programs, replayed on the model of the malloc that they ran on: without any
 // memory of its own, it must put their blocks where they were.
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,9 +15,8 @@ using tests::ratio_of;
 class ReplayOnPtmalloc : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::string(gnu_get_libc_version()) != "2.36") {
-      GTEST_SKIP() << "the libc is " << gnu_get_libc_version() << ", the model is of 2.36";
-    }
+    const std::string reason = tests::not_glibc_2_36();
+    if (!reason.empty()) GTEST_SKIP() << reason;
   }
 
   // Records the command; both runs have the blocks where they were, and held the same memory.

@@ -2,7 +2,6 @@
 // be at the same offset from the initial break, or from the beginning of its arena's heap.
 #include "tests/support/fuzz_calls.h"
 
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,6 +24,11 @@ struct Setting {
   std::vector<std::string> options;  // the same for the model
   uint32_t threads = 1;
   uint32_t calls = 40000;
+
+  friend void PrintTo(const Setting& setting, std::ostream* out) {
+    for (const std::string& option : setting.options) *out << option << " ";
+    *out << "threads=" << setting.threads;
+  }
 };
 
 std::vector<fuzz_outcome> outcomes_of_glibc(uint64_t seed, const Setting& setting) {
@@ -114,9 +118,8 @@ void expect_same(std::span<const fuzz_outcome> real, uint64_t seed, const Settin
 class PtmallocAgainstGlibc : public testing::TestWithParam<Setting> {
  protected:
   void SetUp() override {
-    if (std::string(gnu_get_libc_version()) != "2.36") {
-      GTEST_SKIP() << "the libc is " << gnu_get_libc_version() << ", the model is of 2.36";
-    }
+    const std::string reason = tests::not_glibc_2_36();
+    if (!reason.empty()) GTEST_SKIP() << reason;
   }
 };
 

@@ -1,6 +1,5 @@
 // A recorded program of several threads on the model of its malloc. A tape does not say when a
 // thread ended, and a replay does not guess; here it is guessed: after its last call.
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
 #include <unordered_map>
@@ -10,6 +9,7 @@
 #include "schema/tape_reader.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
 
 namespace heaptape {
 namespace {
@@ -19,21 +19,12 @@ using allocators::PtmallocModel;
 using schema::Event;
 using schema::OpKind;
 
-std::vector<Event> events_of(const std::string& path) {
-  auto tape = schema::TapeReader::open(path);
-  EXPECT_TRUE(tape.ok());
-  std::vector<Event> events;
-  schema::EventBatch batch;
-  while (tape->read(batch, 1 << 16).ok() && !batch.events.empty()) {
-    events.insert(events.end(), batch.events.begin(), batch.events.end());
-  }
-  return events;
-}
-
 class ThreadedReplay {
  public:
-  ThreadedReplay(const std::string& tape, bool with_ends) : events_(events_of(tape)) {
-    initial_break_ = schema::TapeReader::open(tape)->header().initial_break;
+  ThreadedReplay(const std::string& path, bool with_ends) {
+    auto tape = schema::TapeReader::open(path);
+    initial_break_ = tape->header().initial_break;
+    events_ = tests::read_events(*tape);
     for (size_t i = 0; i < events_.size(); ++i) last_call_[events_[i].thread] = i;
     for (size_t i = 0; i < events_.size(); ++i) {
       const Event& event = events_[i];
@@ -83,9 +74,8 @@ class ThreadedReplay {
 };
 
 TEST(PtmallocOnTapesOfThreads, IsFaithfulIfTheEndsOfThreadsAreKnown) {
-  if (std::string(gnu_get_libc_version()) != "2.36") {
-    GTEST_SKIP() << "the libc is " << gnu_get_libc_version() << ", the model is of 2.36";
-  }
+  const std::string reason = tests::not_glibc_2_36();
+  if (!reason.empty()) GTEST_SKIP() << reason;
   const tests::TempDir dir;
   const std::string tape = tests::record(dir, {tests::target_path("replay_threads")});
   const ThreadedReplay known(tape, true);

@@ -1,5 +1,6 @@
 #include "tests/support/programs.h"
 
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,6 +14,12 @@ std::filesystem::path tests_folder() {
 }
 
 }  // namespace
+
+std::string not_glibc_2_36(const std::string& spec) {
+  const std::string version = gnu_get_libc_version();
+  if (!spec.starts_with("glibc") || version == "2.36") return "";
+  return "these numbers are of glibc 2.36, not " + version;
+}
 
 std::string heaptape_path() {
   return (tests_folder().parent_path() / "bin" / "heaptape").string();

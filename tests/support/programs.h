@@ -16,6 +16,9 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+// Why numbers of glibc 2.36 cannot be expected of `spec` here; empty if they can.
+std::string not_glibc_2_36(const std::string& spec = "glibc");
+
 std::string heaptape_path();
 // A program or library out of tests/e2e/targets.
 std::string target_path(const std::string& name);

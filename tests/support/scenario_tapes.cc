@@ -1,6 +1,5 @@
 #include "tests/support/scenario_tapes.h"
 
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -100,12 +99,6 @@ Placed place_scenario(const std::string& name, const std::vector<std::string>& s
   const auto status = run_all(**backend, batch, placed);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return placed;
-}
-
-std::string not_glibc_2_36(const std::string& spec) {
-  const std::string version = gnu_get_libc_version();
-  if (!spec.starts_with("glibc") || version == "2.36") return "";
-  return "these numbers are of glibc 2.36, not " + version;
 }
 
 }  // namespace heaptape::tests

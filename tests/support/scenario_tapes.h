@@ -41,7 +41,4 @@ struct Placed {
 Placed place_scenario(const std::string& name, const std::vector<std::string>& sets,
                       const std::string& spec);
 
-// Why numbers of glibc 2.36 cannot be expected of `spec` here; empty if they can.
-std::string not_glibc_2_36(const std::string& spec);
-
 }  // namespace heaptape::tests

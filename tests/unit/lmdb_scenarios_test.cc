@@ -41,6 +41,10 @@ struct SyntheticRow {
   const char* pages;
   uint64_t loads;
   uint64_t comparisons;
+
+  friend void PrintTo(const SyntheticRow& row, std::ostream* out) {
+    *out << "ids=" << row.ids << " n=" << row.pages;
+  }
 };
 
 class LmdbSynthetic : public LmdbTape, public testing::WithParamInterface<SyntheticRow> {};

@@ -2,6 +2,7 @@
 // single one leads to is chance. docs/scenarios/manifest-patching.md.
 #include <gtest/gtest.h>
 
+#include "tests/support/programs.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape {
@@ -42,6 +43,8 @@ struct Glibc {
   const char* as_is;
   const char* fixed;     // the threshold for mappings never rises
   const char* uncached;  // no caches of threads, as before glibc 2.26
+
+  friend void PrintTo(const Glibc& glibc, std::ostream* out) { *out << glibc.name; }
 };
 constexpr Glibc kGlibcs[] = {
     {"real", "glibc", "glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072",

@@ -2,6 +2,7 @@
 // docs/scenarios/mmap-threshold.md.
 #include <gtest/gtest.h>
 
+#include "tests/support/programs.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape {

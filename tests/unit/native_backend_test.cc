@@ -1,10 +1,7 @@
 // Real allocators in their worker process, driven batch by batch.
 #include "allocators/native/native_backend.h"
 
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
-
-#include <cstring>
 
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
@@ -86,7 +83,8 @@ class Native : public testing::Test {
 };
 
 TEST_F(Native, BeginsWithAnEmptyHeap) {
-  if (std::strcmp(gnu_get_libc_version(), "2.36") != 0) GTEST_SKIP() << "known of glibc 2.36";
+  const std::string reason = tests::not_glibc_2_36();
+  if (!reason.empty()) GTEST_SKIP() << reason;
   start(options_for(""));
   EXPECT_TRUE(before_.empty());
   // 16 bytes of header, 0x280 of the thread's cache with its own header, and the block's header.

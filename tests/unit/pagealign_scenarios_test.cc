@@ -1,10 +1,8 @@
 // gnulib's benchmark of pagealign_alloc and the CVS checkouts, on real glibc and on models. Numbers
 // of brk pages were measured with the real code over glibc 2.36 (docs/scenarios/).
-#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
-
+#include "tests/support/programs.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape {
@@ -24,9 +22,8 @@ std::string set(const char* name, uint64_t value) {
 class OnMallocs : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (GetParam() == std::string("glibc") && std::strcmp(gnu_get_libc_version(), "2.36") != 0) {
-      GTEST_SKIP() << "known of glibc 2.36, this is " << gnu_get_libc_version();
-    }
+    const std::string reason = tests::not_glibc_2_36(GetParam());
+    if (!reason.empty()) GTEST_SKIP() << reason;
   }
 
   static uint64_t bench_pages(const char* via, uint64_t batches) {

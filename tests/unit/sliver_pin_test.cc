@@ -1,6 +1,7 @@
 // The story of sliver-pin on glibc 2.36, real and modelled. docs/scenarios/sliver-pin.md.
 #include <gtest/gtest.h>
 
+#include "tests/support/programs.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape {
