@@ -27,7 +27,7 @@ struct GrowthFit {
   std::string sentence() const;
 };
 
-// Ordinary least squares on logarithms of scale and of mean work, band by band, over the five
+// Weighted least squares on logarithms of scale and of mean work, band by band, over the five
 // octaves below the largest scale: there the constant part of a cost no longer hides what grows.
 GrowthFit fit_growth(const allocators::GrowthCurve& curve);
 

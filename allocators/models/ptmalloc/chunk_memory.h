@@ -1,6 +1,6 @@
 // The headers of all chunks, in a shadow of the simulated heap: one cell of 8 bytes for each unit
-// of
-// 16. A chunk is named by the cell it begins at, and its cells hold what glibc keeps in the chunk:
+// of 16 bytes. A chunk is named by the cell it begins at; its cells hold what glibc keeps in the
+// chunk:
 //
 //   cell 0   units of the free chunk before, 0 if that is in use   own units
 //   cell 1   next in its list                                      previous

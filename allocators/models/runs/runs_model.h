@@ -1,26 +1,11 @@
 // model:runs, the classic jemalloc design: small blocks as regions of page runs, large blocks as
 // runs, huge blocks as chunks. It follows mozjemalloc as shipped with Firefox ESR 52 (64-bit Linux,
-// one arena, no decommit), address for address from its first chunk on; the rules are restated in
-// our own words, each in the file of its layer.
+// one arena, no decommit), address for address from its first chunk on. docs/models/runs.md has the
+// rules and the counters.
 //
 //   RunsModel --+-- SmallRuns --.
 //               +---------------+-- PageRuns --.
 //               +-- HugeBlocks ----------------+-- ChunkSpace -- AddressSpace
-//
-// Left out: the allocator's own tables (its "base" chunk), further arenas, filling of blocks.
-//
-// Counters; those marked * can fall, the others only rise:
-//   runsCreated     small runs begun
-//   runsReused      runs with room that had been set aside and became current again
-//   purgeSweeps     times that too many pages were dirty
-//   madviseCalls    made by sweeps (recycled chunks are not counted, as in the original)
-//   pagesPurged     by sweeps
-//   chunksMapped    taken from the system
-//   recycledBytes*  of chunks that are kept for reuse, all absent
-//   hugeInPlace     resizes of huge blocks that kept their chunks
-//   bytesCopied     by resizes that moved
-//   mappedBytes*    of chunks in use: committed bytes less recycledBytes
-//   dirtyPages*     freed and neither used again nor purged
 #pragma once
 
 #include <cstdint>

@@ -1,26 +1,11 @@
 // model:slabs, the jemalloc design since version 4: small blocks as regions of slabs, large blocks
 // as extents of pages, a cache for each thread, and free pages that are purged bit by bit. It
 // follows jemalloc 5.3.0 as Debian 12 ships it (64-bit Linux); the rules are restated in our own
-// words, each in the file of its layer. docs/models/slabs.md has all of them, and what is left out.
+// words, each in the file of its layer. docs/models/slabs.md has all of them, the counters, and
+// what is left out.
 //
 //   SlabsModel -- ThreadCache -- SlabBins -- Extents -- ExtentSet, SmoothDecay
 //                                               '------ ExtentIndex, MetadataBlocks -- SystemMemory
-//
-// Counters; those marked * can fall, the others only rise:
-//   slabsCreated, slabsFreed
-//   tcacheHits        allocations served from a thread's cache
-//   tcacheFills       stacks of a cache filled from slabs
-//   tcacheFlushes     stacks of a cache that gave blocks back
-//   extentsSplit, extentsCoalesced
-//   dirtyPages*       free, with their contents
-//   muzzyPages*       free, and the system may take them
-//   retainedBytes*    free and absent
-//   pagesPurged       that became retained
-//   mappedBytes       the committed bytes, metadata included
-//   metadataBytes     of these, in blocks for records
-//   arenasCreated     the huge arena included
-//   largeInPlace      resizes of large blocks that kept their place and changed their class
-//   bytesCopied       by resizes that moved
 #pragma once
 
 #include <cstdint>
