@@ -8,38 +8,12 @@
 #include "allocators/models/model_backend.h"
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
-#include "tests/support/tapes.h"
+#include "tests/bench/random_slots.h"
 
 namespace heaptape::allocators {
 namespace {
 
 constexpr size_t kBatchOps = 1 << 16;
-
-// Half allocations and half frees, of random slots: every free is of a random age.
-class RandomSlots {
- public:
-  RandomSlots(uint32_t slots, uint64_t size_limit) : filled_(slots), size_limit_(size_limit) {}
-
-  const std::vector<ReplayOp>& next_batch() {
-    ops_.clear();
-    while (ops_.size() < kBatchOps) {
-      ReplayOp op;
-      op.slot = static_cast<uint32_t>(random_.below(filled_.size()));
-      op.kind = filled_[op.slot] ? ReplayKind::kFree : ReplayKind::kMalloc;
-      filled_[op.slot] = !filled_[op.slot];
-      if (op.kind == ReplayKind::kMalloc) op.size = 1 + random_.below(size_limit_);
-      ops_.push_back(op);
-    }
-    return ops_;
-  }
-  uint32_t slots() const { return static_cast<uint32_t>(filled_.size()); }
-
- private:
-  tests::Random random_{1};
-  std::vector<bool> filled_;
-  const uint64_t size_limit_;
-  std::vector<ReplayOp> ops_;
-};
 
 // Slots and the largest size are the arguments.
 void take_arguments(benchmark::internal::Benchmark* bench) {
@@ -48,7 +22,8 @@ void take_arguments(benchmark::internal::Benchmark* bench) {
 
 template <typename Model>
 void BM_RandomSlots(benchmark::State& state) {
-  RandomSlots work(static_cast<uint32_t>(state.range(0)), static_cast<uint64_t>(state.range(1)));
+  tests::RandomSlots work(static_cast<uint32_t>(state.range(0)),
+                          static_cast<uint64_t>(state.range(1)), kBatchOps);
   ModelBackend<Model> backend{schema::Values(Model::parameters())};
   BatchResult result;
   uint64_t elapsed_ns = 0;
@@ -68,7 +43,7 @@ BENCHMARK(BM_RandomSlots<PtmallocModel>)->Apply(take_arguments);
 BENCHMARK(BM_RandomSlots<RunsModel>)->Apply(take_arguments);
 
 void BM_Baseline(benchmark::State& state) {
-  RandomSlots work(100000, 1000);
+  tests::RandomSlots work(100000, 1000, kBatchOps);
   const std::vector<ReplayOp>& ops = work.next_batch();
   for (auto _ : state) {
     for (const ReplayOp& op : ops) benchmark::DoNotOptimize(op.slot);

@@ -3,44 +3,24 @@
 #include <benchmark/benchmark.h>
 
 #include <string>
-#include <vector>
 
 #include "allocators/plugin/plugin_backend.h"
-#include "tests/support/tapes.h"
+#include "tests/bench/random_slots.h"
 
 namespace heaptape::allocators {
 namespace {
 
 constexpr size_t kBatchOps = 1 << 14;
-
-// Mallocs and frees of random slots, about half of which are in use.
-class RandomOps {
- public:
-  explicit RandomOps(uint32_t slots) : in_use_(slots) {}
-
-  void next_batch(std::vector<ReplayOp>& ops) {
-    for (ReplayOp& op : ops) {
-      op.slot = static_cast<uint32_t>(random_.below(in_use_.size()));
-      op.kind = in_use_[op.slot] ? ReplayKind::kFree : ReplayKind::kMalloc;
-      op.size = 16 + random_.below(1024);
-      in_use_[op.slot] = !in_use_[op.slot];
-    }
-  }
-
- private:
-  tests::Random random_{1};
-  std::vector<bool> in_use_;
-};
+constexpr uint64_t kLargestBytes = 1024;
 
 void random_slots(benchmark::State& state, const char* option) {
   const auto slots = static_cast<uint32_t>(state.range(0));
   auto backend = make_plugin_backend(std::string("plugin:" HEAPTAPE_EXAMPLE_PLUGIN) + option);
-  RandomOps source(slots);
-  std::vector<ReplayOp> ops(kBatchOps);
+  tests::RandomSlots source(slots, kLargestBytes, kBatchOps);
   BatchResult result;
   const auto run = [&] {
-    source.next_batch(ops);
-    if (!(*backend)->submit({0, slots, ops, {}, {}}).ok()) state.SkipWithError("a fault");
+    const ReplayBatch batch{0, slots, source.next_batch(), {}, {}};
+    if (!(*backend)->submit(batch).ok()) state.SkipWithError("a fault");
     static_cast<void>((*backend)->collect(result));
   };
   for (size_t done = 0; done < 4 * slots; done += kBatchOps) run();
