@@ -7,7 +7,7 @@
 #include "tests/support/model_heap.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 // One sequence of calls on both.
@@ -166,4 +166,4 @@ TEST_F(RandomLmdbHeap, KeepsBlocksApartInTransactionsOfAFewCalls) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

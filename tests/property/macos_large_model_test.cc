@@ -5,7 +5,7 @@
 #include "allocators/models/macos_large/macos_large_model.h"
 #include "tests/support/random_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::macos_large {
 namespace {
 
 uint64_t any_size(tests::Random& random) {
@@ -44,4 +44,4 @@ TEST(RandomMacosHeap, HoldsWhatItHasCachedWhenEverythingIsFreed) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::macos_large

@@ -8,7 +8,7 @@
 #include "tests/support/model_heap.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
@@ -154,4 +154,4 @@ TEST(RandomPagealignHash, ProbesTheNodesThatTheRealMapDoes) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -4,7 +4,7 @@
 #include "allocators/models/runs/runs_model.h"
 #include "tests/support/random_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 // Most are small, a few take megabytes, and no class is left out.
@@ -42,4 +42,4 @@ TEST_F(RandomRunsHeap, ReturnsAllButTheSpareAndWhatItRecyclesWhenEverythingIsFre
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

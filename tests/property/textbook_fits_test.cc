@@ -6,7 +6,7 @@
 #include "tests/support/model_heap.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 enum class Fit { kFirst, kNext, kBest };
@@ -139,4 +139,4 @@ TEST(BestFitReference, AgreesWithAWalkOfTheList) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -7,7 +7,7 @@
 #include "allocators/models/textbook/segregated_heap.h"
 #include "tests/support/random_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 uint64_t any_size(tests::Random& random) {
@@ -60,4 +60,4 @@ TYPED_TEST(JoiningModels, AreOneHoleAgainWhenEverythingIsFreed) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

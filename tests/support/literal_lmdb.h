@@ -14,9 +14,9 @@ namespace heaptape::tests {
 
 class LiteralLmdb {
  public:
-  using Page = allocators::LmdbPage;
-  using Variant = allocators::LmdbVariant;
-  using Options = allocators::LmdbPageAllocator::Options;
+  using Page = allocators::lmdb::LmdbPage;
+  using Variant = allocators::lmdb::LmdbVariant;
+  using Options = allocators::lmdb::LmdbPageAllocator::Options;
   using Ids = std::vector<Page>;  // entries 1..n descend; entry 0 is unused
 
   struct Counts {

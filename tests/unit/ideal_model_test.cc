@@ -8,7 +8,7 @@
 #include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 replayer::RunMetrics replayed(const std::vector<schema::Event>& events) {
@@ -86,4 +86,4 @@ TEST(IdealModel, RefusesWhatIsBeyondTheAddressSpace) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -6,7 +6,7 @@
 #include "allocators/models/model_backend.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 constexpr uint64_t kOnePage = 4080;  // bytes of a value that fills it
@@ -191,4 +191,4 @@ TEST(LmdbModel, ReportsTheGrowthOfSearchesAndOfAllocations) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

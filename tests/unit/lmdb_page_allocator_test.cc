@@ -3,7 +3,7 @@
 #include "allocators/models/lmdb/page_allocator.h"
 #include "tests/support/exponent.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 // A file in which chosen pages are free, as of chosen transactions.
@@ -300,4 +300,4 @@ TEST_F(LmdbF3File, StopsToLoadWhenTheListIsLongEnough) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

@@ -5,7 +5,7 @@
 #include "allocators/models/lmdb/page_set.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 TEST(LmdbPageSet, HoldsNothingAtFirst) {
@@ -94,4 +94,4 @@ TEST(LmdbPageSet, AgreesWithASortedSet) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

@@ -4,7 +4,7 @@
 #include "allocators/models/macos_large/macos_large_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::macos_large {
 namespace {
 
 constexpr uint64_t kKiB = 1024;
@@ -192,4 +192,4 @@ TEST_F(TwoEntries, HoldTwoBlocksOfLessThanAGibibyte) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::macos_large

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 class PageBitsTest : public testing::Test {
@@ -41,4 +41,4 @@ TEST_F(PageBitsTest, CountsWhatItClears) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -4,7 +4,7 @@
 #include "allocators/models/pagealign/pagealign_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
@@ -93,4 +93,4 @@ TEST(PagealignHashFacts, For524288Blocks) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -4,7 +4,7 @@
 #include "allocators/models/pagealign/pagealign_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 namespace {
 
 constexpr uint64_t kPage = kPageBytes;
@@ -117,4 +117,4 @@ TEST_F(PagealignGrowth, OfTheHashMapIsOneProbeAFree) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -114,7 +114,7 @@ TEST_F(PagealignMapped, BecomesABlockOfTheBaseWhenItIsResized) {
 TEST(PagealignPadded, HasWhatRoundingLeavesOfTheBlock) {
   tests::ModelHeap<PagealignMalloc> heap(kOverRuns);
   EXPECT_EQ(heap.usable(heap.allocate(kPage, kPage)), 2 * kPage);
-  EXPECT_EQ(heap.counter("nodeBytes"), ListRegistry::kNodeBytes);
+  EXPECT_EQ(heap.counter("nodeBytes"), pagealign::ListRegistry::kNodeBytes);
 }
 
 // Blocks of the base may lie on a page boundary, too.

@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 namespace {
 
 // Keys by their places, as the owner of a PushOrder keeps them.
@@ -59,4 +59,4 @@ TEST_F(PushOrderTest, TakesPlacesThatDoNotGrowWithThePushes) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 struct Row {
@@ -61,4 +61,4 @@ TEST(RunGeometry, RoundsAnyNumberOfBytesUpToPages) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -4,7 +4,7 @@
 #include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 constexpr uint64_t kKiB = 1024;
@@ -101,4 +101,4 @@ TEST_F(RunsModelAligned, IsRefusedWhenNoAddressCanBeThatRound) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

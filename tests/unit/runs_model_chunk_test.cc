@@ -4,7 +4,7 @@
 #include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 constexpr uint64_t kMiB = kRunChunkBytes;
@@ -156,4 +156,4 @@ TEST_F(RunsModelHuge, KeepsABlockThatCannotGrow) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

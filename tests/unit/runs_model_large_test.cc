@@ -4,7 +4,7 @@
 #include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 constexpr uint64_t kFirstRun = kModelBase + kChunkHeaderPages * kRunPageBytes;
@@ -160,4 +160,4 @@ TEST_F(RunsModelLarge, HoldsNothingInPurgedPagesUntilTheyAreUsedAgain) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -4,7 +4,7 @@
 #include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 namespace {
 
 constexpr uint64_t kFirstRun = kModelBase + kChunkHeaderPages * kRunPageBytes;
@@ -140,4 +140,4 @@ TEST_F(RunsModelSmall, PutsAHundredThousandBlocksOf232BytesInto1961RunsOf24Chunk
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

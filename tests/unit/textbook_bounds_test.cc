@@ -8,7 +8,7 @@
 #include "tests/support/model_heap.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 // Robson's program (J. M. Robson, "Bounds for Some Functions Concerning Dynamic Storage
@@ -151,4 +151,4 @@ TEST(FiftyPercentRule, HoldsForFirstFit) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -4,7 +4,7 @@
 #include "allocators/models/textbook/buddy_heap.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 class Buddies : public testing::Test, protected tests::ModelHeap<BuddyModel> {
@@ -133,4 +133,4 @@ TEST_F(MegabyteBuddies, AreNeverSmallerThanTheLeastOrder) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

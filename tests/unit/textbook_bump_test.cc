@@ -7,7 +7,7 @@
 #include "tests/support/model_heap.h"
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 class Bump : public testing::Test, protected tests::ModelHeap<BumpModel> {};
@@ -73,4 +73,4 @@ TEST(BlockSizes, AgreesWithAMap) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -5,7 +5,7 @@
 #include "allocators/models/textbook/fit_heap.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 constexpr uint64_t kKiB = 1024;
@@ -245,4 +245,4 @@ TEST_F(UnusualFirstFit, SplitsNoRestBelowMinSplit) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

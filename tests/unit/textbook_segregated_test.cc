@@ -4,7 +4,7 @@
 #include "allocators/models/textbook/segregated_heap.h"
 #include "tests/support/model_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 constexpr uint64_t kPage = 65536;
@@ -121,4 +121,4 @@ TEST_F(SegregatedWithTrim, GivesFreePagesAtTheEndBack) {
 }
 
 }  // namespace
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

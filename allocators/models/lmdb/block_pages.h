@@ -7,7 +7,7 @@
 
 #include "allocators/models/lmdb/page_set.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 
 // A table in pieces, which appear where blocks are: blocks that span much of a large file cost
 // little.
@@ -28,4 +28,4 @@ class BlockPages {
   std::vector<std::unique_ptr<Piece>> pieces_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

@@ -5,7 +5,7 @@
 
 #include "allocators/models/model.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 // Pages of a record with so many page numbers: a count precedes them, a page header of 16 bytes
@@ -156,4 +156,4 @@ void FreeRecords::add_record(uint64_t txn, std::vector<LmdbRun>& freed) {
   freed_records_.push_back(std::move(record));
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

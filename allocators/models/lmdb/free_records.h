@@ -20,7 +20,7 @@
 
 #include "allocators/models/lmdb/page_set.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 
 // Page numbers in a record of one page: 4096 bytes less header and count.
 inline constexpr uint64_t kLmdbRecordIds = 509;
@@ -100,4 +100,4 @@ class FreeRecords {
   Counts counts_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

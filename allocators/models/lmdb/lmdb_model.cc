@@ -7,6 +7,12 @@
 namespace heaptape::allocators {
 namespace {
 
+using lmdb::FreeRecords;
+using lmdb::LmdbPage;
+using lmdb::LmdbPageAllocator;
+using lmdb::LmdbRun;
+using lmdb::LmdbVariant;
+
 constexpr uint64_t address_of(LmdbPage page) {
   return kModelBase + page * kPageBytes;
 }

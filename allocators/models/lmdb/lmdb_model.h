@@ -51,8 +51,8 @@ class LmdbModel {
   void count_call();
 
   AddressSpace& space_;
-  LmdbPageAllocator pages_;
-  BlockPages blocks_;
+  lmdb::LmdbPageAllocator pages_;
+  lmdb::BlockPages blocks_;
   const uint64_t txn_ops_;
   uint64_t calls_ = 0;  // of the transaction
 };

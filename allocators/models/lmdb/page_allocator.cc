@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 constexpr int64_t kRetriesPerPage = 60;
@@ -89,4 +89,4 @@ std::vector<GrowthCurve> LmdbPageAllocator::growth() const {
           allocations_.curve("allocation", "comparisons", "free pages")};
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

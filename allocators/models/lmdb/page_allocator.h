@@ -11,7 +11,7 @@
 #include "allocators/growth.h"
 #include "allocators/models/lmdb/free_records.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 
 enum class LmdbVariant : uint64_t {
   kF0,     // as released
@@ -78,4 +78,4 @@ class LmdbPageAllocator {
   GrowthLog allocations_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

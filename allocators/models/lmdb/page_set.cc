@@ -5,7 +5,7 @@
 
 #include "schema/check.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 namespace {
 
 // Bit i of the result: bits i to i + pages - 1 of `word` are set. 0 < pages <= 64.
@@ -132,4 +132,4 @@ void PageSet::refresh(uint32_t first_word, uint32_t last_word) {
   }
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

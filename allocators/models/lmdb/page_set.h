@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::lmdb {
 
 using LmdbPage = uint32_t;  // the number of a page in the file
 
@@ -61,4 +61,4 @@ class PageSet {
   std::vector<Node> nodes_;      // nodes_[1] is the root; those of words begin at leaves()
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::lmdb

@@ -1,6 +1,6 @@
 #include "allocators/models/macos_large/death_row.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::macos_large {
 
 std::optional<CachedBlock> DeathRow::take(uint64_t bytes, uint64_t alignment) {
   size_t best = blocks_.size();
@@ -30,4 +30,4 @@ std::optional<CachedBlock> DeathRow::push(const CachedBlock& block) {
   return oldest;
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::macos_large

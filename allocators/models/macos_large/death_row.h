@@ -8,7 +8,7 @@
 
 #include "allocators/backend.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::macos_large {
 
 struct CachedBlock {
   AddressRange range;
@@ -36,4 +36,4 @@ class DeathRow {
   uint64_t entries_scanned_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::macos_large

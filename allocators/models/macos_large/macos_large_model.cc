@@ -5,6 +5,8 @@
 namespace heaptape::allocators {
 namespace {
 
+using macos_large::CachedBlock;
+
 // Beyond, nothing fits, and sums of sizes and alignments could wrap.
 constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
 // An alignment up to this takes the same way as none: a quantum of the small blocks.

@@ -61,7 +61,7 @@ class MacosLargeModel {
   }
   Placement allocate_large(uint64_t bytes, uint64_t alignment, bool cleared);
   uint64_t take_cached(uint64_t bytes, uint64_t alignment, bool cleared);
-  void forget_cached(const CachedBlock& block);
+  void forget_cached(const macos_large::CachedBlock& block);
   uint64_t map(uint64_t bytes, uint64_t alignment);
   void unmap(AddressRange range);
   void release_large(uint64_t address);
@@ -74,7 +74,7 @@ class MacosLargeModel {
   std::unique_ptr<AnyModel> base_;
   FreeExtents unmapped_;
   BlockSizes sizes_;  // of live large blocks
-  DeathRow row_;
+  macos_large::DeathRow row_;
   uint64_t cache_bytes_ = 0;
   uint64_t reserve_bytes_ = 0;  // of cached blocks that still have their pages
   Counts counts_;

@@ -3,7 +3,7 @@
 
 #include "allocators/models/pagealign/registries.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 namespace {
 
 bool is_prime(uint64_t number) {
@@ -97,4 +97,4 @@ void HashRegistry::append_counters(std::vector<Counter>& list) const {
   list.push_back({"nodeBytes", count_ * kNodeBytes});
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

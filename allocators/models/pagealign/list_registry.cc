@@ -1,6 +1,6 @@
 #include "allocators/models/pagealign/registries.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 bool ListRegistry::add(uint64_t address) {
   const uint64_t node = base_.allocate(kNodeBytes, 0).address;
@@ -28,4 +28,4 @@ void ListRegistry::append_counters(std::vector<Counter>& list) const {
   list.push_back({"nodeBytes", order_.size() * kNodeBytes});
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

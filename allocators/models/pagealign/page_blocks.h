@@ -7,7 +7,7 @@
 #include "allocators/models/model.h"
 #include "schema/address_tree.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 // Zeroed memory is no block.
 struct PageBlock {
@@ -40,4 +40,4 @@ class PageBlocks {
   schema::AddressTree<Leaf> tree_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -1,6 +1,6 @@
 #include "allocators/models/pagealign/page_sources.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 MappedPages::MappedPages(AddressSpace& space, AnyModel&) : space_(space) {
   unmapped_.insert({kWrapperBase, kSpaceEnd});
@@ -43,4 +43,4 @@ PageMemory AlignedPages::take(uint64_t bytes, uint64_t alignment) {
   return {block.address, block.usable_bytes, block.address};
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -14,7 +14,7 @@
 #include "allocators/models/free_extents.h"
 #include "allocators/models/pagealign/page_blocks.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 struct PageMemory {
   uint64_t address = 0;  // 0: no room
@@ -66,4 +66,4 @@ class AlignedPages {
   AnyModel& base_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

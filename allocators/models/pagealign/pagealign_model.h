@@ -64,10 +64,10 @@ class PagealignModel {
 
  private:
   Placement allocate_pages(uint64_t bytes, uint64_t alignment);
-  void release_pages(uint64_t address, PageBlock& block);
+  void release_pages(uint64_t address, pagealign::PageBlock& block);
 
   std::unique_ptr<AnyModel> base_;
-  PageBlocks blocks_;
+  pagealign::PageBlocks blocks_;
   Pages pages_;
   Registry registry_;
   uint64_t pages_requested_ = 0;
@@ -75,10 +75,10 @@ class PagealignModel {
 
 template <typename Pages, typename Registry>
 Placement PagealignModel<Pages, Registry>::allocate_pages(uint64_t bytes, uint64_t alignment) {
-  const PageMemory memory = pages_.take(bytes, alignment);
+  const pagealign::PageMemory memory = pages_.take(bytes, alignment);
   if (memory.address == 0) return {};
   if constexpr (Registry::kKeepsNodes) {
-    PageBlock& block = blocks_.at(memory.address);
+    pagealign::PageBlock& block = blocks_.at(memory.address);
     block = {memory.origin, bytes, 0, 0};
     if (!registry_.add(memory.address)) {
       pages_.give_back(memory.address, block);
@@ -91,7 +91,7 @@ Placement PagealignModel<Pages, Registry>::allocate_pages(uint64_t bytes, uint64
 }
 
 template <typename Pages, typename Registry>
-void PagealignModel<Pages, Registry>::release_pages(uint64_t address, PageBlock& block) {
+void PagealignModel<Pages, Registry>::release_pages(uint64_t address, pagealign::PageBlock& block) {
   registry_.remove(address);
   pages_.give_back(address, block);
   block = {};
@@ -100,7 +100,7 @@ void PagealignModel<Pages, Registry>::release_pages(uint64_t address, PageBlock&
 template <typename Pages, typename Registry>
 Placement PagealignModel<Pages, Registry>::reallocate(uint64_t address, uint64_t bytes) {
   if constexpr (Registry::kKeepsNodes) {
-    if (PageBlock* const block = blocks_.find(address)) {
+    if (pagealign::PageBlock* const block = blocks_.find(address)) {
       const Placement moved = base_->allocate(bytes, 0);
       if (moved.address != 0) release_pages(address, *block);
       return moved;
@@ -112,7 +112,7 @@ Placement PagealignModel<Pages, Registry>::reallocate(uint64_t address, uint64_t
 template <typename Pages, typename Registry>
 void PagealignModel<Pages, Registry>::release(uint64_t address) {
   if constexpr (Registry::kKeepsNodes) {
-    if (PageBlock* const block = blocks_.find(address)) {
+    if (pagealign::PageBlock* const block = blocks_.find(address)) {
       release_pages(address, *block);
       return;
     }
@@ -137,10 +137,10 @@ std::vector<schema::Parameter> PagealignModel<Pages, Registry>::parameters() {
   return {{"base", 0, "the malloc underneath", base_model_names()}};
 }
 
-using PagealignList = PagealignModel<MappedPages, ListRegistry>;
-using PagealignHash = PagealignModel<MappedPages, HashRegistry>;
-using PagealignMalloc = PagealignModel<PaddedPages, ListRegistry>;
-using PagealignMemalign = PagealignModel<AlignedPages, NoRegistry>;
+using PagealignList = PagealignModel<pagealign::MappedPages, pagealign::ListRegistry>;
+using PagealignHash = PagealignModel<pagealign::MappedPages, pagealign::HashRegistry>;
+using PagealignMalloc = PagealignModel<pagealign::PaddedPages, pagealign::ListRegistry>;
+using PagealignMemalign = PagealignModel<pagealign::AlignedPages, pagealign::NoRegistry>;
 
 static_assert(AllocatorModel<PagealignList>);
 static_assert(AllocatorModel<PagealignHash>);

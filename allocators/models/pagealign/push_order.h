@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 // Memory grows with the keys that are in, not with the pushes: now and then the places are dealt
 // out anew, without gaps.
@@ -82,4 +82,4 @@ class PushOrder {
   uint64_t size_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

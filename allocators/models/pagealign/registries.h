@@ -18,7 +18,7 @@
 #include "allocators/models/pagealign/page_blocks.h"
 #include "allocators/models/pagealign/push_order.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::pagealign {
 
 // Singly linked; a new node becomes the head, and free walks from the head. PageBlock::link is the
 // place in the order of pushes. The walk is charged, not walked.
@@ -91,4 +91,4 @@ struct NoRegistry {
   void append_counters(std::vector<Counter>&) const {}
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::pagealign

@@ -1,6 +1,6 @@
 #include "allocators/models/runs/chunk_space.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
   unmapped_.insert({kModelBase, kSpaceEnd});
@@ -27,4 +27,4 @@ void ChunkSpace::unmap(AddressRange chunks) {
   unmapped_.insert(chunks);
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

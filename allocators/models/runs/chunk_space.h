@@ -8,7 +8,7 @@
 #include "allocators/models/model.h"
 #include "allocators/models/runs/run_geometry.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 class ChunkSpace {
  public:
@@ -35,4 +35,4 @@ class ChunkSpace {
   uint64_t mapped_chunks_total_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

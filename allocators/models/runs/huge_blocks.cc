@@ -4,7 +4,7 @@
 
 #include "schema/check.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 namespace {
 // Near the top of what 64 bits hold, rounding up would wrap; no address space goes that far.
@@ -56,4 +56,4 @@ void HugeBlocks::append_absent(std::vector<AddressRange>& ranges) const {
   }
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -8,7 +8,7 @@
 
 #include "allocators/models/runs/chunk_space.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 class HugeBlocks {
  public:
@@ -32,4 +32,4 @@ class HugeBlocks {
   uint64_t mapped_bytes_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -7,7 +7,7 @@
 
 #include "allocators/models/runs/run_geometry.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 class PageBits {
  public:
@@ -61,4 +61,4 @@ class PageBits {
   uint64_t words_[kWords];
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -6,7 +6,7 @@
 
 #include "schema/check.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 uint64_t PageRuns::allocate(uint32_t pages, PageUse use) {
   const uint64_t address = claim(pages, use);
@@ -215,4 +215,4 @@ void PageRuns::purge_chunk(RunChunk& chunk) {
   }
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

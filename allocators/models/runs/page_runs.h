@@ -14,7 +14,7 @@
 #include "allocators/models/runs/chunk_space.h"
 #include "allocators/models/runs/run_chunk.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 class PageRuns {
  public:
@@ -83,4 +83,4 @@ class PageRuns {
   PurgeCounts purges_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

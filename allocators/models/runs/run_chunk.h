@@ -9,7 +9,7 @@
 #include "allocators/models/runs/run_geometry.h"
 #include "schema/address_tree.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 enum class PageUse : uint8_t { kFree, kHeader, kSmallRun, kLargeRun };
 
@@ -69,4 +69,4 @@ class ChunkMap {
   schema::AddressTree<Leaf> tree_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

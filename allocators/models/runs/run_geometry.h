@@ -12,7 +12,7 @@
 #include <array>
 #include <cstdint>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 inline constexpr int kRunPageLog2 = 12;
 inline constexpr uint64_t kRunPageBytes = uint64_t{1} << kRunPageLog2;
@@ -121,4 +121,4 @@ constexpr uint32_t max_region_count() {
   return most;
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -5,8 +5,21 @@
 #include "schema/check.h"
 
 namespace heaptape::allocators {
-
 namespace {
+
+using runs::bin_of;
+using runs::kLargeMaxBytes;
+using runs::kRunChunkBytes;
+using runs::kRunGeometries;
+using runs::kRunPageBytes;
+using runs::kRunPageLog2;
+using runs::kSmallMaxBytes;
+using runs::page_in_chunk;
+using runs::PageRuns;
+using runs::pages_for;
+using runs::PageUse;
+using runs::RunChunk;
+using runs::RunPage;
 
 // A run starts behind its chunk's header, so only a huge block is at the start of a chunk.
 constexpr bool is_huge(uint64_t address) {

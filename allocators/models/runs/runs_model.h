@@ -39,7 +39,7 @@ class RunsModel {
   std::vector<Counter> counters() const;
   uint64_t work() const { return pages_.purges().pages; }
   static const char* work_unit() { return "pages purged"; }
-  static BackendTraits traits() { return {true, 3, kTinyBytes, 0}; }
+  static BackendTraits traits() { return {true, 3, runs::kTinyBytes, 0}; }
   static std::vector<schema::Parameter> parameters() { return {}; }
 
  private:
@@ -50,11 +50,11 @@ class RunsModel {
   bool huge_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
   bool large_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
 
-  ChunkSpace chunks_;
-  ChunkMap map_;
-  PageRuns pages_;
-  SmallRuns small_;
-  HugeBlocks huge_;
+  runs::ChunkSpace chunks_;
+  runs::ChunkMap map_;
+  runs::PageRuns pages_;
+  runs::SmallRuns small_;
+  runs::HugeBlocks huge_;
   uint64_t huge_in_place_ = 0;
   uint64_t bytes_copied_ = 0;
 };

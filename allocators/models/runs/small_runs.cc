@@ -5,7 +5,7 @@
 
 #include "schema/check.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 namespace {
 
@@ -97,4 +97,4 @@ void SmallRuns::offer(SmallRun& run) {
   }
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -8,7 +8,7 @@
 #include "allocators/models/runs/page_runs.h"
 #include "allocators/models/runs/run_chunk.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::runs {
 
 class SmallRuns {
  public:
@@ -43,4 +43,4 @@ class SmallRuns {
   uint64_t runs_reused_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::runs

@@ -14,7 +14,7 @@
 
 #include "allocators/models/textbook/heap_segment.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class BlockShape {
  public:
@@ -61,4 +61,4 @@ class BlockShape {
   uint64_t least_rest_bytes_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

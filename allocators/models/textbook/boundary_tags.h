@@ -7,7 +7,7 @@
 
 #include "allocators/models/textbook/word_table.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 struct Hole {
   uint64_t address = 0;
@@ -52,4 +52,4 @@ class BoundaryTags {
   WordTable<kUnitLog2> words_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

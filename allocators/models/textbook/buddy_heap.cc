@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 // A tag says whether its block is free, of what order, and in which node; of a run of largest
@@ -147,4 +147,4 @@ void BuddyHeap::append_counters(std::vector<Counter>& counters) const {
   largest_blocks_.append_counters(counters);
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

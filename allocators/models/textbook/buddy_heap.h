@@ -14,7 +14,7 @@
 #include "allocators/models/textbook/unit_runs.h"
 #include "allocators/models/textbook/word_table.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class BuddyHeap {
  public:
@@ -59,7 +59,11 @@ class BuddyHeap {
   uint64_t merges_ = 0;
 };
 
-using BuddyModel = TextbookModel<BuddyHeap>;
+}  // namespace heaptape::allocators::textbook
+
+namespace heaptape::allocators {
+
+using BuddyModel = textbook::TextbookModel<textbook::BuddyHeap>;
 static_assert(AllocatorModel<BuddyModel>);
 
 }  // namespace heaptape::allocators

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 BumpHeap::BumpHeap(AddressSpace& space, const schema::Values& options)
     : segment_(space, options["grow_bytes"]) {}
@@ -41,4 +41,4 @@ void BumpHeap::append_counters(std::vector<Counter>& counters) const {
   segment_.append_counters(counters);
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

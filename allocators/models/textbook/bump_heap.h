@@ -9,7 +9,7 @@
 #include "allocators/models/block_sizes.h"
 #include "allocators/models/textbook/textbook_model.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class BumpHeap {
  public:
@@ -38,7 +38,11 @@ class BumpHeap {
   uint64_t lost_bytes_ = 0;
 };
 
-using BumpModel = TextbookModel<BumpHeap>;
+}  // namespace heaptape::allocators::textbook
+
+namespace heaptape::allocators {
+
+using BumpModel = textbook::TextbookModel<textbook::BumpHeap>;
 static_assert(AllocatorModel<BumpModel>);
 
 }  // namespace heaptape::allocators

@@ -1,6 +1,6 @@
 #include "allocators/models/textbook/fit_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 template <FitPolicy Policy>
 std::vector<schema::Parameter> FitHeap<Policy>::parameters() {
@@ -146,4 +146,4 @@ template class FitHeap<FirstFit>;
 template class FitHeap<NextFit>;
 template class FitHeap<BestFit>;
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

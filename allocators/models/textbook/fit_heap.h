@@ -15,7 +15,7 @@
 #include "allocators/models/textbook/fit_policies.h"
 #include "allocators/models/textbook/textbook_model.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 template <FitPolicy Policy>
 class FitHeap {
@@ -66,9 +66,13 @@ extern template class FitHeap<FirstFit>;
 extern template class FitHeap<NextFit>;
 extern template class FitHeap<BestFit>;
 
-using FirstFitModel = TextbookModel<FitHeap<FirstFit>>;
-using NextFitModel = TextbookModel<FitHeap<NextFit>>;
-using BestFitModel = TextbookModel<FitHeap<BestFit>>;
+}  // namespace heaptape::allocators::textbook
+
+namespace heaptape::allocators {
+
+using FirstFitModel = textbook::TextbookModel<textbook::FitHeap<textbook::FirstFit>>;
+using NextFitModel = textbook::TextbookModel<textbook::FitHeap<textbook::NextFit>>;
+using BestFitModel = textbook::TextbookModel<textbook::FitHeap<textbook::BestFit>>;
 
 static_assert(AllocatorModel<FirstFitModel>);
 static_assert(AllocatorModel<NextFitModel>);

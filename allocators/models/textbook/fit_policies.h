@@ -11,7 +11,7 @@
 
 #include "allocators/models/textbook/hole_tree.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 struct Choice {
   Hole hole;  // none: no hole is large enough
@@ -114,4 +114,4 @@ class BestFit {
 
 static_assert(FitPolicy<FirstFit> && FitPolicy<NextFit> && FitPolicy<BestFit>);
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
@@ -43,4 +43,4 @@ void HeapSegment::append_counters(std::vector<Counter>& counters) const {
   counters.push_back({"heapShrinks", shrinks_});
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

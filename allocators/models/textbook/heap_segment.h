@@ -8,7 +8,7 @@
 
 #include "allocators/models/model.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 // Beyond, other parts of the address space begin. No request of more bytes can be served.
 inline constexpr uint64_t kHeapLimit = kWrapperBase;
@@ -39,4 +39,4 @@ class HeapSegment {
   uint64_t shrinks_ = 0;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

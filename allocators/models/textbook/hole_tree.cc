@@ -4,7 +4,7 @@
 
 #include "schema/check.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 HoleTree::Index HoleTree::new_node(Hole hole) {
   Index node;
@@ -180,4 +180,4 @@ uint64_t HoleTree::rank(uint64_t address) const {
   return rank;
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -9,7 +9,7 @@
 
 #include "allocators/models/textbook/boundary_tags.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 // A hole and the number of holes at lower addresses.
 struct RankedHole {
@@ -64,4 +64,4 @@ class HoleTree {
   uint32_t random_ = 2463534242;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -1,6 +1,6 @@
 #include "allocators/models/textbook/ideal_heap.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 bool IdealHeap::hold(uint64_t live_bytes) {
   if (!segment_.reach(HeapSegment::begin() + live_bytes)) return false;
@@ -35,4 +35,4 @@ void IdealHeap::release(uint64_t address) {
   spare_numbers_.push_back(number);
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -11,7 +11,7 @@
 
 #include "allocators/models/textbook/textbook_model.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class IdealHeap {
  public:
@@ -41,7 +41,11 @@ class IdealHeap {
   std::vector<uint64_t> spare_numbers_;
 };
 
-using IdealModel = TextbookModel<IdealHeap>;
+}  // namespace heaptape::allocators::textbook
+
+namespace heaptape::allocators {
+
+using IdealModel = textbook::TextbookModel<textbook::IdealHeap>;
 static_assert(AllocatorModel<IdealModel>);
 
 }  // namespace heaptape::allocators

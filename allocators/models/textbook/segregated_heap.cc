@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 constexpr uint64_t kPageChoices[] = {4096, 16384, 65536, 262144, 1048576};
@@ -101,4 +101,4 @@ void SegregatedHeap::append_counters(std::vector<Counter>& counters) const {
   pages_.append_counters(counters);
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -12,7 +12,7 @@
 #include "allocators/models/textbook/unit_runs.h"
 #include "allocators/models/textbook/word_table.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class SegregatedHeap {
  public:
@@ -51,7 +51,11 @@ class SegregatedHeap {
   uint64_t blocks_threaded_ = 0;
 };
 
-using SegregatedModel = TextbookModel<SegregatedHeap>;
+}  // namespace heaptape::allocators::textbook
+
+namespace heaptape::allocators {
+
+using SegregatedModel = textbook::TextbookModel<textbook::SegregatedHeap>;
 static_assert(AllocatorModel<SegregatedModel>);
 
 }  // namespace heaptape::allocators

@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 inline constexpr uint64_t kLeastClassBytes = 16;
 
@@ -27,4 +27,4 @@ static_assert(size_class_bytes(size_class_of(64)) == 64);
 static_assert(size_class_bytes(size_class_of(65)) == 80);
 static_assert(size_class_bytes(size_class_of(129)) == 160);
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -9,7 +9,7 @@
 
 #include "allocators/models/textbook/heap_segment.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 // Sizes and alignments are below kHeapLimit; sizes may be 0, alignments are 1 or another power of
 // two. Addresses are of live blocks.
@@ -81,4 +81,4 @@ Placement TextbookModel<Heap>::reallocate(uint64_t address, uint64_t bytes) {
   return moved;
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 namespace {
 
 // A whole number of units, so that the segment ends where a run could.
@@ -56,4 +56,4 @@ bool UnitRuns::resize(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
   return true;
 }
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

@@ -7,7 +7,7 @@
 #include "allocators/models/free_extents.h"
 #include "allocators/models/textbook/heap_segment.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 class UnitRuns {
  public:
@@ -38,4 +38,4 @@ class UnitRuns {
   FreeExtents free_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook

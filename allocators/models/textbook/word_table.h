@@ -6,7 +6,7 @@
 
 #include "schema/address_tree.h"
 
-namespace heaptape::allocators {
+namespace heaptape::allocators::textbook {
 
 template <int kUnitLog2>
 class WordTable {
@@ -27,4 +27,4 @@ class WordTable {
   schema::AddressTree<Leaf> tree_;
 };
 
-}  // namespace heaptape::allocators
+}  // namespace heaptape::allocators::textbook
