@@ -1,5 +1,5 @@
 // Puts a model behind the Backend contract. The loop over the ops is compiled together with the
-// model, so that nothing virtual happens per event.
+// model, so that nothing virtual happens per event: all of it has to be in this header.
 #pragma once
 
 #include <algorithm>

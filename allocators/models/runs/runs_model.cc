@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "allocators/models/address_ranges.h"
 #include "schema/check.h"
 
 namespace heaptape::allocators {
@@ -24,21 +25,6 @@ using runs::RunPage;
 // A run starts behind its chunk's header, so only a huge block is at the start of a chunk.
 constexpr bool is_huge(uint64_t address) {
   return address % kRunChunkBytes == 0;
-}
-
-void sort_and_join(std::vector<AddressRange>& ranges) {
-  if (ranges.empty()) return;
-  std::sort(ranges.begin(), ranges.end(),
-            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
-  size_t last = 0;
-  for (size_t i = 1; i < ranges.size(); ++i) {
-    if (ranges[i].begin == ranges[last].end) {
-      ranges[last].end = ranges[i].end;
-    } else {
-      ranges[++last] = ranges[i];
-    }
-  }
-  ranges.resize(last + 1);
 }
 
 }  // namespace

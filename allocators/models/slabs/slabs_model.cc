@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "allocators/models/address_ranges.h"
+
 namespace heaptape::allocators {
 
 using slabs::Arena;
@@ -30,19 +32,6 @@ uint64_t arena_count(const schema::Values& options) {
   const uint64_t of_cores = 4 * std::min(options["cores"], kMostArenas);
   const uint64_t count = options["arenas"] != 0 ? options["arenas"] : of_cores;
   return std::clamp<uint64_t>(count, 1, kMostArenas);
-}
-
-void sort_and_join(std::vector<AddressRange>& ranges) {
-  std::ranges::sort(ranges, {}, &AddressRange::begin);
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
-    if (!joined.empty() && joined.back().end == range.begin) {
-      joined.back().end = range.end;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  ranges.swap(joined);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 // A whole number of units, so that the segment ends where a run could.
 uint64_t whole_units(uint64_t bytes, uint64_t unit_bytes) {
   const uint64_t most = std::clamp<uint64_t>(bytes, 1, uint64_t{1} << 40);
-  return (most + unit_bytes - 1) / unit_bytes * unit_bytes;
+  return round_up(most, unit_bytes);
 }
 
 }  // namespace

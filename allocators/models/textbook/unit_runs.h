@@ -23,9 +23,7 @@ class UnitRuns {
   // The run of `old_bytes` at `address` has `bytes` from now on, if what it would take is free.
   bool resize(uint64_t address, uint64_t old_bytes, uint64_t bytes);
   // What a run for `bytes` has.
-  uint64_t run_bytes(uint64_t bytes) const {
-    return (bytes + unit_bytes_ - 1) & ~(unit_bytes_ - 1);
-  }
+  uint64_t run_bytes(uint64_t bytes) const { return round_up(bytes, unit_bytes_); }
 
   void append_counters(std::vector<Counter>& counters) const { segment_.append_counters(counters); }
 
