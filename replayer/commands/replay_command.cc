@@ -104,12 +104,12 @@ std::string parameter_lines(const std::vector<schema::Parameter>& parameters) {
   for (const schema::Parameter& parameter : parameters) {
     const std::string entry = default_of(parameter);
     text += "    :" + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
-    const char* separator = ": ";
+    const char* separator = " (";
     for (const std::string& choice : parameter.choices) {
       text += separator + choice;
       separator = ", ";
     }
-    text += "\n";
+    text += parameter.choices.empty() ? "\n" : ")\n";
   }
   return text;
 }
