@@ -213,9 +213,13 @@ Result<BackendSpec> parse_spec(const std::string& text) {
                    std::nullopt};
     }
     if (!runs_real_code(spec)) {
+      const ModelFactory* const model = find_model(spec.backend);
+      const std::string hint =
+          model == nullptr ? ""
+                           : std::string("; an option is written ") + model->name + ":" + *word;
       return Error{
           ErrorCode::kUsage,
-          "'" + spec.backend + "' runs no real code, so '" + *word + "' means nothing to it",
+          "'" + spec.backend + "' runs no real code, so '" + *word + "' means nothing to it" + hint,
           std::nullopt};
     }
     spec.environment.push_back(*word);

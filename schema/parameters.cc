@@ -53,6 +53,9 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
         "'" + set + "' is none of what " + parameter.name + " can be: " + join(parameter.choices),
         std::nullopt};
   }
+  if (parameter.value == Parameter::kUnset && text == parameter.default_text()) {
+    return Parameter::kUnset;
+  }
   const auto number = parse_number(text);
   if (number) return *number;
   return Error{

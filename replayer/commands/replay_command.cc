@@ -93,14 +93,25 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   return {};
 }
 
-std::string parameter_line(const schema::Parameter& parameter) {
-  std::string text =
-      "    :" + parameter.name + "=" + parameter.default_text() + "  " + parameter.description;
-  std::string choices;
-  for (const std::string& choice : parameter.choices) {
-    choices += (choices.empty() ? "" : ", ") + choice;
+// The defaults in a column, then what each means and what else it can be.
+std::string parameter_lines(const std::vector<schema::Parameter>& parameters) {
+  const auto default_of = [](const schema::Parameter& parameter) {
+    return parameter.name + "=" + parameter.default_text();
+  };
+  size_t width = 0;
+  for (const auto& parameter : parameters) width = std::max(width, default_of(parameter).size());
+  std::string text;
+  for (const schema::Parameter& parameter : parameters) {
+    const std::string entry = default_of(parameter);
+    text += "    :" + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
+    const char* separator = " (";
+    for (const std::string& choice : parameter.choices) {
+      text += separator + choice;
+      separator = ", ";
+    }
+    text += parameter.choices.empty() ? "\n" : ")\n";
   }
-  return text + (choices.empty() ? "" : " (" + choices + ")") + "\n";
+  return text;
 }
 
 }  // namespace
@@ -124,7 +135,7 @@ int run_allocators(std::ostream& out, std::ostream& err) {
       if (!loads) out << "  [not available here]";
     }
     out << "\n";
-    for (const schema::Parameter& parameter : entry.parameters) out << parameter_line(parameter);
+    out << parameter_lines(entry.parameters);
   }
   return finish(out, err, kExitDone);
 }
