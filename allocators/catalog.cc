@@ -65,7 +65,10 @@ std::string why_no_environment(const BackendSpec& spec, const std::string& word,
            "' can only be an option, plugin:PATH:" + word;
   }
   if (!runs_real_code(spec)) {
-    return "'" + spec.backend + "' runs no real code, so '" + word + "' means nothing to it";
+    const ModelEntry* const model = find_model(spec.backend);
+    const std::string hint =
+        model == nullptr ? "" : std::string("; an option is written ") + model->name + ":" + word;
+    return "'" + spec.backend + "' runs no real code, so '" + word + "' means nothing to it" + hint;
   }
   return "";
 }

@@ -142,9 +142,9 @@ void add_replay(CLI::App& app, Action& action) {
       "replay", "Replay a tape on allocators and report what became of the memory");
   command->add_option("tape", options->tape_path, "the tape")->required()->option_text("TAPE");
   command
-      ->add_option(
-          "-a,--allocator", options->specs,
-          "[label=]ALLOCATOR [ENV=VALUE...], quoted; may be repeated; see `heaptape allocators`")
+      ->add_option("-a,--allocator", options->specs,
+                   "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
+                   "see `heaptape allocators`")
       ->required()
       ->option_text("SPEC...");
   command->add_option("-o,--output", options->report_path, "write the report as JSON")
@@ -246,7 +246,9 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help, --version
   } catch (const CLI::ParseError& error) {
-    std::cerr << "heaptape: " << error.what() << "; see `heaptape --help`\n";
+    std::string command = "heaptape";
+    for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
+    std::cerr << "heaptape: " << error.what() << "; see `" << command << " --help`\n";
     return replayer::kExitUnusable;
   }
   if (!action) {

@@ -49,6 +49,9 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
                      " can be: " + name_list(parameter.choices),
                  std::nullopt};
   }
+  if (parameter.value == Parameter::kUnset && text == parameter.default_text()) {
+    return Parameter::kUnset;
+  }
   const auto number = parse_number(text);
   if (number) return *number;
   return Error{

@@ -11,6 +11,9 @@
 namespace heaptape::schema {
 
 struct Parameter {
+  // A default of a number that is no number: users see and write "unset".
+  static constexpr uint64_t kUnset = UINT64_MAX;
+
   std::string name;
   uint64_t value = 0;  // the default; of a choice: its place in `choices`
   std::string description;
@@ -18,7 +21,8 @@ struct Parameter {
 
   // The default as a user would write it.
   std::string default_text() const {
-    return choices.empty() ? std::to_string(value) : choices[value];
+    if (!choices.empty()) return choices[value];
+    return value == kUnset ? "unset" : std::to_string(value);
   }
 };
 
@@ -41,8 +45,8 @@ class Values {
 std::vector<std::string> split_sets(const std::string& text);
 
 // The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
-// a number with or without one of the units KiB MiB GiB TiB k M G. `owner` is for the message: "the
-// scenario 'fill'". Fails with kUsage.
+// a number with or without one of the units KiB MiB GiB TiB k M G, or "unset" where that is the
+// default. `owner` is for the message: "the scenario 'fill'". Fails with kUsage.
 Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
                             const std::vector<std::string>& sets);
 

@@ -94,10 +94,21 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   return {};
 }
 
-std::string parameter_line(const schema::Parameter& parameter) {
-  const std::string choices = schema::name_list(parameter.choices);
-  return "    :" + parameter.name + "=" + parameter.default_text() + "  " + parameter.description +
-         (choices.empty() ? "" : " (" + choices + ")") + "\n";
+// The defaults in a column, then what each means and what else it can be.
+std::string parameter_lines(const std::vector<schema::Parameter>& parameters) {
+  const auto default_of = [](const schema::Parameter& parameter) {
+    return parameter.name + "=" + parameter.default_text();
+  };
+  size_t width = 0;
+  for (const auto& parameter : parameters) width = std::max(width, default_of(parameter).size());
+  std::string text;
+  for (const schema::Parameter& parameter : parameters) {
+    const std::string entry = default_of(parameter);
+    text += "    :" + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
+    const std::string choices = schema::name_list(parameter.choices);
+    text += choices.empty() ? "\n" : " (" + choices + ")\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -121,7 +132,7 @@ int run_allocators(std::ostream& out, std::ostream& err) {
       if (!loads) out << "  [not available here]";
     }
     out << "\n";
-    for (const schema::Parameter& parameter : entry.parameters) out << parameter_line(parameter);
+    out << parameter_lines(entry.parameters);
   }
   return finish(out, err, kExitDone);
 }

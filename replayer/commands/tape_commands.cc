@@ -56,16 +56,26 @@ std::string per_event_text(const TapeReader& tape) {
   return text;
 }
 
+// A tape that no program left, a scenario's, has neither process nor date.
+void print_origin(const schema::TapeHeader& header, std::ostream& out) {
+  const std::string writer = schema::display_text(header.writer);
+  if (header.pid == 0 && header.executable.empty() && header.start_unix_ns == 0) {
+    out << "program    none: " << schema::display_text(header.allocator) << ", written by "
+        << writer << "\n";
+    return;
+  }
+  out << "program    " << schema::display_text(header.executable) << ", process " << header.pid
+      << ", child of " << header.parent_pid << "\n"
+      << "allocator  " << schema::display_text(header.allocator) << "\n"
+      << "recorded   " << utc_text(header.start_unix_ns) << " by " << writer << "\n";
+}
+
 void print_header(const TapeReader& tape, std::ostream& out) {
   const schema::TapeHeader& header = tape.header();
   out << "tape       " << schema::display_text(tape.path()) << ", " << bytes_text(tape.file_bytes())
       << per_event_text(tape) << "\n"
-      << "command    " << command_text(header.command_line) << "\n"
-      << "program    " << schema::display_text(header.executable) << ", process " << header.pid
-      << ", child of " << header.parent_pid << "\n"
-      << "allocator  " << schema::display_text(header.allocator) << "\n"
-      << "recorded   " << utc_text(header.start_unix_ns) << " by "
-      << schema::display_text(header.writer) << "\n";
+      << "command    " << command_text(header.command_line) << "\n";
+  print_origin(header, out);
 }
 
 void print_summary(const TapeSummary& summary, std::ostream& out) {

@@ -17,7 +17,9 @@ constexpr size_t kLeastPoints = 6;       // bands with work in them
 constexpr double kMostIdleShare = 0.1;   // of the operations, in bands where nothing was done
 constexpr double kLinearExponent = 0.9;  // from here on we call it linear
 constexpr double kLinearLow = 0.75;      // the least that its interval must exclude
-constexpr double kFeltWork = 16;         // mean work at the largest scale
+constexpr double kLeastOperations = 32;  // in the bands that are looked at
+constexpr double kFeltAtTop = 128;       // mean work at the largest scale: fewer steps are no news
+constexpr double kFeltOnAverage = 16;    // mean work of all operations
 
 // A band as the fit sees it.
 struct LogPoint {
@@ -51,7 +53,7 @@ std::vector<LogPoint> points_to_fit(const std::vector<GrowthPoint>& bands) {
     // A band with few operations says little of the mean; one with many no more than others.
     points.push_back({std::log(mean_scale(band)), std::log(mean_work(band)), count / (count + 8)});
   }
-  if (points.size() < kLeastPoints || idle > kMostIdleShare * operations ||
+  if (points.size() < kLeastPoints || operations < kLeastOperations || idle > kMostIdleShare * operations ||
       points.back().scale - points.front().scale < std::log(kLeastRange)) {
     points.clear();
   }
@@ -133,7 +135,9 @@ GrowthFit fit_growth(const allocators::GrowthCurve& curve) {
   fit.exponent_low = line.slope - line.slope_error;
   fit.exponent_high = line.slope + line.slope_error;
   fit.grows = fit.exponent >= kLinearExponent && fit.exponent_low >= kLinearLow &&
-              points.back().work >= std::log(kFeltWork);
+              points.back().work >= std::log(kFeltAtTop) &&
+              static_cast<double>(curve.work_total) >=
+                  kFeltOnAverage * static_cast<double>(curve.operations);
   return fit;
 }
 

@@ -104,6 +104,11 @@ TEST_F(CommandLineTest, TakesOptionsBeforeTheTape) {
   EXPECT_EQ(run({"heaptape", "replay", "--samples", "1", "-a", "noop", tape_}).status, 0);
 }
 
+TEST_F(CommandLineTest, PointsToTheHelpOfTheCommandThatWasMisused) {
+  expect_refusal(run({"heaptape", "replay", tape_}), "see `heaptape replay --help`");
+  expect_refusal(run({"heaptape", "replya", tape_}), "see `heaptape --help`");
+}
+
 TEST_F(CommandLineTest, ShowsNoProgressInAPipe) {
   EXPECT_EQ(run({"heaptape", "replay", tape_, "-a", "glibc"}).err, "");
   EXPECT_EQ(run({"heaptape", "verify", tape_}).err, "");

@@ -222,5 +222,21 @@ TEST_F(TapeCommands, AllocatorsListsAllAndSaysWhichAreThere) {
   EXPECT_EQ(line.find("not available"), std::string::npos) << line;
 }
 
+TEST_F(TapeCommands, AllocatorsListsOptionsInAColumnWithTheirDefaults) {
+  const std::string out = run({"heaptape", "allocators"}).out;
+  EXPECT_NE(out.find("\n    :tcache_count=7        chunks"), std::string::npos) << out;
+  EXPECT_NE(out.find("\n    :mmap_threshold=unset  M_MMAP_THRESHOLD"), std::string::npos) << out;
+  EXPECT_EQ(out.find("18446744073709551615"), std::string::npos) << out;
+}
+
+TEST_F(TapeCommands, InfoSaysThatAScenarioHasNoProgram) {
+  const std::string tape = dir_.file("fill.tape");
+  ASSERT_EQ(run({"heaptape", "scenario", "fill", "--set", "count=3", "-o", tape}).status, 0);
+  const std::string out = run({"heaptape", "info", tape}).out;
+  EXPECT_NE(out.find("\nprogram    none: scenario, written by heaptape "), std::string::npos)
+      << out;
+  EXPECT_EQ(out.find("1970"), std::string::npos) << out;
+}
+
 }  // namespace
 }  // namespace heaptape

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "tests/support/golden.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
@@ -84,7 +87,7 @@ TEST(Spec, RefusesWordsThatAreNoVariable) {
 TEST(Spec, RefusesAnEnvironmentWhereNoCodeRuns) {
   expect_refused("recorded X=1", {"'recorded'", "runs no real code"});
   expect_refused("noop X=1", {"'noop'"});
-  expect_refused("model:runs X=1", {"'model:runs'"});
+  expect_refused("model:runs X=1", {"'model:runs' runs no real code", "written model:runs:X=1"});
   expect_refused("plugin:x.so X=1", {"'plugin:x.so' takes no environment", "plugin:PATH:X=1"});
 }
 
@@ -93,6 +96,33 @@ TEST(Catalog, CanMakeEverythingThatItLists) {
     EXPECT_FALSE(entry.description.empty());
     if (entry.name.ends_with(":PATH")) continue;
     EXPECT_TRUE(made(entry.name).ok()) << entry.name;
+  }
+}
+
+// The pages that name the model.
+std::string pages_of(const std::string& model) {
+  std::string text;
+  const std::string folder = tests::golden_path("../../docs/models");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string page = tests::read_bytes(entry.path());
+    if (page.find(model) != std::string::npos) text += page;
+  }
+  return text;
+}
+
+TEST(Catalog, HasPagesWithTheOptionsAndCountersOfEachModel) {
+  for (const CatalogEntry& entry : catalog()) {
+    if (!entry.name.starts_with("model:")) continue;
+    const std::string pages = pages_of(entry.name);
+    for (const schema::Parameter& parameter : entry.parameters) {
+      EXPECT_NE(pages.find("`" + parameter.name + "`"), std::string::npos)
+          << entry.name << " " << parameter.name;
+    }
+    for (const Counter& counter : (*made(entry.name))->counters()) {
+      if (counter.name.starts_with("base.")) continue;
+      EXPECT_NE(pages.find("`" + counter.name + "`"), std::string::npos)
+          << entry.name << " " << counter.name;
+    }
   }
 }
 

@@ -83,6 +83,22 @@ TEST(Growth, HasNothingToSayOfAFewSteps) {
   EXPECT_FALSE(fit_of(12, [](uint64_t n) { return n; }).grows);
 }
 
+// It begins at the twentieth node, so that on short lists it seems to rise steeply.
+TEST(Growth, HasNothingToSayOfSearchesThatStayShort) {
+  GrowthLog log;
+  for (int round = 0; round < 100; ++round) {
+    for (uint64_t scale = 20; scale < 140; ++scale) log.add(scale, scale - 19);
+  }
+  EXPECT_FALSE(fit_growth(log.curve("search", "comparisons", "free-list length")).grows);
+}
+
+// A search for each doubling of the list is linear in it, and yet no trouble.
+TEST(Growth, HasNothingToSayOfADozenOperations) {
+  GrowthLog log;
+  for (int i = 1; i < 21; ++i) log.add(uint64_t{1} << i, uint64_t{1} << i);
+  EXPECT_FALSE(fit_growth(log.curve("search", "comparisons", "free-list length")).is_fitted);
+}
+
 // A table that doubles moves all it has, but that rarely that each insertion pays a constant.
 TEST(Growth, SpreadsARareCostOverTheOperationsThatPayForIt) {
   const GrowthFit fit =

@@ -71,5 +71,14 @@ TEST(Parameters, WriteDefaultsAsUsersDo) {
   EXPECT_EQ(kParameters[1].default_text(), "lifo");
 }
 
+TEST(Parameters, CanBeUnsetWhereThatIsTheDefault) {
+  const std::vector<Parameter> parameters = {{"limit", Parameter::kUnset, "a limit"}};
+  EXPECT_EQ(parameters[0].default_text(), "unset");
+  EXPECT_EQ((*parse_values("it", parameters, {"limit=1", "limit=unset"}))["limit"],
+            Parameter::kUnset);
+  expect_refused("count=unset",
+                 "'count=unset' is not of the form count=NUMBER (64, 64KiB, 10M: below 2^64)");
+}
+
 }  // namespace
 }  // namespace heaptape::schema

@@ -80,6 +80,18 @@ TEST_F(FirstFitTest, LooksAtEveryHoleBeforeTheHeapGrows) {
   EXPECT_EQ(counter("heapGrows"), 2u);
 }
 
+TEST_F(FirstFitTest, HoldsItsSearchesAgainstTheLengthOfTheList) {
+  make_three_holes();
+  place(5000);  // looks at four holes
+  const std::vector<GrowthCurve> curves = model().growth();
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].scale, "free-list length");
+  EXPECT_EQ(curves[0].operations, counter("searches"));
+  EXPECT_EQ(curves[0].work_total, counter("searchSteps"));
+  EXPECT_EQ(curves[0].points.back().scale_sum, 4);
+  EXPECT_EQ(curves[0].points.back().work_sum, 4);
+}
+
 TEST_F(BestFitTest, TakesTheSmallestHoleThatIsLargeEnough) {
   make_three_holes();
   EXPECT_EQ(place(150), 1200u);

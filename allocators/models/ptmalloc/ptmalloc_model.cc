@@ -7,15 +7,14 @@ namespace {
 
 using namespace ptmalloc;
 
-// A parameter with this value was not set.
-constexpr uint64_t kNotSet = UINT64_MAX;
+constexpr uint64_t kUnset = schema::Parameter::kUnset;
 
 enum Version : uint64_t { kVersion236, kVersion224 };
 
 Tuning tuning_of(const schema::Values& options) {
   Tuning tuning;
   const auto apply = [&](const char* name, uint64_t& value) {
-    if (options[name] == kNotSet) return;
+    if (options[name] == kUnset) return;
     value = options[name];
     tuning.dynamic = false;
   };
@@ -54,15 +53,19 @@ PtmallocModel::PtmallocModel(AddressSpace& space, const schema::Values& options)
       thread_(&arenas_.thread(0)) {}
 
 std::vector<schema::Parameter> PtmallocModel::parameters() {
-  const std::string not_set = "; not set (2^64 - 1), it is dynamic";
   return {
       {"version", kVersion236, "glibc's version; 2.24 has no thread caches", {"2.36", "2.24"}},
       {"tcache_count", 7, "chunks of a size that a thread caches (glibc.malloc.tcache_count)"},
-      {"mmap_threshold", kNotSet, "M_MMAP_THRESHOLD: bytes from which chunks are mapped" + not_set},
-      {"trim_threshold", kNotSet, "M_TRIM_THRESHOLD: bytes of top that are too many" + not_set},
-      {"top_pad", kNotSet, "M_TOP_PAD: not set it is 128 KiB; setting any of these four fixes all"},
-      {"mmap_max", kNotSet, "M_MMAP_MAX: most mapped chunks; not set it is 65,536"},
-      {"arena_max", 0, "M_ARENA_MAX: most arenas; 0 = 8 for each core"},
+      {"mmap_threshold", kUnset,
+       "M_MMAP_THRESHOLD: bytes from which chunks are mapped; unset: 128 KiB at first"},
+      {"trim_threshold", kUnset,
+       "M_TRIM_THRESHOLD: bytes of top that are too many; unset: 128 KiB at first"},
+      {"top_pad", kUnset,
+       "M_TOP_PAD: bytes that the break moves by beyond what is needed; unset: 128 KiB"},
+      {"mmap_max", kUnset,
+       "M_MMAP_MAX: most mapped chunks; unset: 65,536. Setting one of these four fixes both "
+       "thresholds"},
+      {"arena_max", 0, "M_ARENA_MAX: most arenas; 0: 8 for each core"},
       {"cores", 2, "of the machine"},
   };
 }

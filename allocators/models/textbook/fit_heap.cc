@@ -19,7 +19,9 @@ Placement FitHeap<Policy>::allocate(uint64_t bytes, uint64_t alignment) {
   const bool is_aligned = alignment > shape_.alignment();
   const uint64_t slack =
       is_aligned ? alignment + shape_.least_block_bytes() - shape_.alignment() : 0;
+  const uint64_t holes = policy_.holes();
   const Choice choice = policy_.choose(block_bytes + slack);
+  search_log_.add(holes, choice.holes_examined);
   ++searches_;
   search_steps_ += choice.holes_examined;
   const Hole hole = choice.hole.bytes != 0 ? choice.hole : grow(block_bytes + slack);

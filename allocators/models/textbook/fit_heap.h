@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocators/growth.h"
 #include "allocators/models/textbook/block_shape.h"
 #include "allocators/models/textbook/boundary_tags.h"
 #include "allocators/models/textbook/fit_policies.h"
@@ -38,6 +39,10 @@ class FitHeap {
     return tags_.bytes(address) - shape_.header_bytes();
   }
   uint64_t work() const { return search_steps_; }
+  // Of a search, against the length of the list that it walks: live blocks do not tell that.
+  std::vector<GrowthCurve> growth() const {
+    return {search_log_.curve("search", work_unit(), "free-list length")};
+  }
   void append_counters(std::vector<Counter>& counters) const;
 
  private:
@@ -56,6 +61,7 @@ class FitHeap {
   Policy policy_;
   uint64_t trim_bytes_;  // 0: never
   uint64_t end_;         // of the last block
+  GrowthLog search_log_;
   uint64_t searches_ = 0;
   uint64_t search_steps_ = 0;
   uint64_t splits_ = 0;

@@ -29,6 +29,7 @@ concept FitPolicy = std::default_initializable<P> && requires(P policy, Hole hol
   { policy.choose(bytes) } -> std::same_as<Choice>;
   // The hole chosen last now holds a block that ends here.
   { policy.placed(bytes) } -> std::same_as<void>;
+  { policy.holes() } -> std::same_as<uint64_t>;
 };
 
 // The lowest hole that is large enough.
@@ -43,6 +44,8 @@ class FirstFit {
     return {found.hole, found.rank + 1};
   }
   void placed(uint64_t) {}
+
+  uint64_t holes() const { return holes_.count(); }
 
  private:
   HoleTree holes_;
@@ -70,6 +73,8 @@ class NextFit {
     return {wrapped.hole, holes_.count() - skipped + wrapped.rank + 1};
   }
   void placed(uint64_t end) { rover_ = end; }
+
+  uint64_t holes() const { return holes_.count(); }
 
  private:
   void follow(Hole hole) {
@@ -106,6 +111,8 @@ class BestFit {
     return {hole, holes_.rank(hole.address) + 1};
   }
   void placed(uint64_t) {}
+
+  uint64_t holes() const { return holes_.count(); }
 
  private:
   HoleTree holes_;

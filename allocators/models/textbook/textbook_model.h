@@ -56,6 +56,8 @@ class TextbookModel {
     return list;
   }
   uint64_t work() const { return heap_.work(); }
+  std::vector<GrowthCurve> growth() const requires requires(const Heap& heap) { heap.growth(); }
+  { return heap_.growth(); }
   static const char* work_unit() { return Heap::work_unit(); }
   static BackendTraits traits() { return Heap::traits(); }
   static std::vector<schema::Parameter> parameters() { return Heap::parameters(); }
