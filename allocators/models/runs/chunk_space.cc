@@ -2,16 +2,12 @@
 
 namespace heaptape::allocators {
 
-namespace {
-constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
-}
-
 ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
-  unmapped_.insert({kModelBase, kSpaceEnd});
+  unmapped_.insert({kModelBase, kWrapperBase});
 }
 
 uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
-  if (bytes > kSpaceEnd || alignment > kSpaceEnd) return 0;
+  if (bytes > kWrapperBase || alignment > kWrapperBase) return 0;
   if (const uint64_t kept = recycled_.take_best(bytes, alignment, alignment - kRunChunkBytes)) {
     return kept;
   }
