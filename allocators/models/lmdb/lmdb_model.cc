@@ -7,6 +7,9 @@
 namespace heaptape::allocators {
 namespace {
 
+// Beyond, there are no pages, and sums of sizes could wrap.
+constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kModelPageBytes;
+
 constexpr uint64_t address_of(LmdbPage page) {
   return kModelBase + page * kModelPageBytes;
 }
@@ -40,7 +43,6 @@ Placement LmdbModel::allocate(uint64_t bytes, uint64_t alignment) {
 }
 
 Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
-  constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kModelPageBytes;
   bytes = std::max<uint64_t>(bytes, 1);
   alignment = std::max(alignment, kHeaderBytes);
   if (bytes >= kMostBytes || alignment >= kMostBytes) return {};
@@ -58,6 +60,7 @@ Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
 
 Placement LmdbModel::reallocate(uint64_t address, uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
+  if (bytes >= kMostBytes) return {};
   const LmdbRun run = blocks_.of(page_of(address));
   Placement placed{address, address_of(run.first) + run.pages * kModelPageBytes - address};
   if (pages_for(bytes, address - address_of(run.first)) == run.pages) {
