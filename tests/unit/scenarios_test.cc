@@ -210,6 +210,11 @@ TEST_F(HugeScenario, IsRefusedWhenABlockGrowsBeyondAllAddresses) {
             std::string::npos);
 }
 
+TEST(RandomSlots, HaveSizesFromNothingToAnything) {
+  const auto events = tests::scenario_events("random-slots", {"min=0", "max=18446744073709551615"});
+  EXPECT_GT(std::ranges::max(events, {}, &schema::Event::size).size, uint64_t{1} << 40);
+}
+
 TEST_F(HugeScenario, EndsWhenTheDiskIsFull) {
   const std::vector<std::string> sets = {"count=18446744073709551615"};
   const ScenarioOptions options{.name = "fill", .sets = sets, .output = "/dev/full"};
