@@ -1,6 +1,7 @@
 // The command line. CLI11 stays in this file; every command is a function with plain options. This
 // is also the only place that knows recorder, replayer and scenarios.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include <iostream>
 #include <map>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "recorder/record_command.h"
@@ -227,6 +229,15 @@ void keep_standard_descriptors() {
   if (fd > STDERR_FILENO) close(fd);
 }
 
+// A limit of it may be what there is too little of: model:ptmalloc alone reserves 32 GiB, and does
+// not fill them.
+std::string address_space_advice() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return ": raise the limit of address space (ulimit -v), of which model:ptmalloc and what stands "
+         "on it reserve 32 GiB";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -258,7 +269,9 @@ int main(int argc, char** argv) {
   try {
     return action();
   } catch (const std::bad_alloc&) {
-    std::cerr << "heaptape: there is not enough memory for this tape\n";
-    return replayer::kExitUnusable;
+  } catch (const std::length_error&) {  // more elements than any memory holds
   }
+  std::cerr << "heaptape: there is not enough memory for this tape" << address_space_advice()
+            << "\n";
+  return replayer::kExitUnusable;
 }

@@ -26,7 +26,7 @@ void generate_random_slots(const Values& values, TapeWriter& tape) {
   std::vector<Block> slots(std::max<uint64_t>(values["slots"], 1));
   const uint64_t events = values["events"];
   const uint64_t least = values["min"];
-  const uint64_t span = std::max(values["max"], least) - least + 1;
+  const uint64_t span = std::min(std::max(values["max"], least) - least, UINT64_MAX - 1) + 1;
   for (uint64_t i = 0; i < events; ++i) {
     const uint64_t draw = random.next();
     Block& block = slots[draw % slots.size()];

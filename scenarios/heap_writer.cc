@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "schema/pages.h"
+#include "schema/tape_format.h"
 
 namespace heaptape::scenarios {
 namespace {
@@ -19,9 +20,20 @@ uint64_t room_of(uint64_t size) {
   return round_up(least, uint64_t{1} << step_log2);
 }
 
+[[noreturn]] void stop_for_want_of_addresses() {
+  throw Stopped{{schema::ErrorCode::kUsage,
+                 "the blocks of this scenario need more addresses than a tape has, 2^57: ask for "
+                 "fewer or smaller ones",
+                 std::nullopt}};
+}
+
 }  // namespace
 
-uint64_t HeapWriter::take(uint64_t room, uint64_t alignment) {
+uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
+  // Or a full disk would lose calls for ever.
+  if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
+  if (size > schema::kAddressLimit) stop_for_want_of_addresses();
+  const uint64_t room = room_of(size);
   std::vector<uint64_t>& free = free_[room];
   // Only the last few are looked at: blocks of one size mostly have one alignment.
   const size_t look = std::min<size_t>(free.size(), 8);
@@ -33,6 +45,7 @@ uint64_t HeapWriter::take(uint64_t room, uint64_t alignment) {
     return address;
   }
   const uint64_t address = (next_ + alignment - 1) / alignment * alignment;
+  if (room > schema::kAddressLimit - address) stop_for_want_of_addresses();
   next_ = address + room;
   return address;
 }
@@ -40,15 +53,15 @@ uint64_t HeapWriter::take(uint64_t room, uint64_t alignment) {
 Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
   const uint64_t multiple =
       op == Op::kValloc ? schema::kPageBytes : std::max<uint64_t>(alignment, 16);
-  const Block block{take(room_of(size), multiple), size};
+  const Block block{take(size, multiple), size};
   tape_.append({op, thread_, size, alignment, block.address, 0});
   return block;
 }
 
 void HeapWriter::realloc(Block& block, uint64_t size) {
   uint64_t address = block.address;
-  if (room_of(size) != room_of(block.size)) {
-    address = take(room_of(size), 16);
+  if (size > schema::kAddressLimit || room_of(size) != room_of(block.size)) {
+    address = take(size, 16);
     free_[room_of(block.size)].push_back(block.address);
   }
   tape_.append({Op::kRealloc, thread_, size, 0, address, block.address});

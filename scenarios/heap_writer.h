@@ -32,8 +32,16 @@ struct Block {
   uint64_t size = 0;     // as asked for
 };
 
+// Thrown where there is no sense in going on; becomes the error of run_scenario().
+struct Stopped {
+  schema::Error error;
+};
+
 // Appends calls and makes up their addresses, which no two live blocks share: freed places are
 // used again, last in first out by size. Remembers free places only; the caller keeps its blocks.
+//
+// New places throw Stopped when they would lie above what a tape takes for an address, and when the
+// tape can no longer be written. Frees never throw: destructors make them.
 class HeapWriter {
  public:
   explicit HeapWriter(schema::TapeWriter& tape) : tape_(tape) {}
@@ -58,7 +66,7 @@ class HeapWriter {
 
  private:
   Block allocate(schema::Op op, uint64_t size, uint64_t alignment);
-  uint64_t take(uint64_t room, uint64_t alignment);
+  uint64_t take(uint64_t size, uint64_t alignment);
 
   schema::TapeWriter& tape_;
   uint32_t thread_ = 0;

@@ -9,6 +9,7 @@
 
 #include "scenarios/basic.h"
 #include "scenarios/fleet_like.h"
+#include "scenarios/heap_writer.h"
 #include "scenarios/large_blocks.h"
 #include "scenarios/lmdb.h"
 #include "scenarios/manifest_patching.h"
@@ -55,7 +56,14 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
                            scenario->parameters, options.sets));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto tape,
                             schema::TapeWriter::create(options.output, header_of(options)));
-  scenario->generate(values, *tape);
+  try {
+    scenario->generate(values, *tape);
+  } catch (const Stopped& stopped) {
+    return stopped.error;
+  }
+  tape->flush();
+  HEAPTAPE_RETURN_IF_ERROR(
+      tape->status());  // finish() would take a tape that a full disk cut short
   return tape->finish({});
 }
 

@@ -53,7 +53,8 @@ std::vector<LogPoint> points_to_fit(const std::vector<GrowthPoint>& bands) {
     // A band with few operations says little of the mean; one with many no more than others.
     points.push_back({std::log(mean_scale(band)), std::log(mean_work(band)), count / (count + 8)});
   }
-  if (points.size() < kLeastPoints || operations < kLeastOperations || idle > kMostIdleShare * operations ||
+  if (points.size() < kLeastPoints || operations < kLeastOperations ||
+      idle > kMostIdleShare * operations ||
       points.back().scale - points.front().scale < std::log(kLeastRange)) {
     points.clear();
   }

@@ -165,5 +165,24 @@ TEST_F(CommandLineTest, SaysWhenMemoryRunsOut) {
   }
 }
 
+TEST_F(CommandLineTest, SaysThatAModelReservesMoreAddressSpaceThanIsAllowed) {
+  if (tests::kSanitized)
+    GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  tests::write_tape(tape_, {tests::malloc_event(8, 0x10000)});
+  const auto limit = [] {
+    const rlimit most{1 << 30, 1 << 30};
+    setrlimit(RLIMIT_AS, &most);
+  };
+  expect_refusal(run(CommandLine{.words = {"heaptape", "replay", tape_, "-a", "model:ptmalloc"},
+                                 .before_exec = limit}),
+                 "raise the limit of address space (ulimit -v)");
+}
+
+TEST_F(CommandLineTest, SaysWhenAskedForMoreThanAnyMemoryHolds) {
+  expect_refusal(run({"heaptape", "scenario", "random-slots", "--set", "slots=9223372036854775808",
+                      "-o", tape_ + ".2"}),
+                 "not enough memory");
+}
+
 }  // namespace
 }  // namespace heaptape

@@ -52,6 +52,14 @@ TEST(LmdbModel, TakesSoManyPagesThatHeaderAndBytesFit) {
   EXPECT_EQ(LmdbModel::pages_for(81'920), 21u);
 }
 
+TEST(LmdbModel, RefusesToResizeABlockBeyondAllPages) {
+  LmdbHeap heap;
+  const uint64_t block = heap.allocate(kOnePage);
+  for (uint64_t less = 0; less < 8192; less += 8) {
+    EXPECT_EQ(heap.reallocate(block, UINT64_MAX - less), 0u);
+  }
+}
+
 TEST(LmdbModel, StartsABlockBehindTheHeaderOfItsFirstPage) {
   LmdbHeap heap;
   EXPECT_EQ(heap.allocate(80'000), address_of(2));

@@ -110,6 +110,18 @@ TEST_F(PagealignMapped, BecomesABlockOfTheBaseWhenItIsResized) {
   EXPECT_EQ(counter("nodeBytes"), 0u);
 }
 
+// Wherever a huge block of the base ends, it ends below kWrapperBase: with a size there is no room
+// for, it is refused.
+TEST(PagealignSpace, KeepsPageBlocksApartFromHugeOnesOfEveryBase) {
+  for (const std::string& base : base_model_names()) {
+    SCOPED_TRACE(base);
+    tests::ModelHeap<PagealignList> heap({"base=" + base});
+    heap.allocate(kPage, kPage);
+    for (int log2 = 40; log2 < 48; ++log2) heap.allocate(uint64_t{1} << log2);
+    heap.allocate(kWrapperBase - kModelBase + kPage);
+  }
+}
+
 // runs serves 4096 + 4095 bytes by two pages, whose first is aligned already.
 TEST(PagealignPadded, HasWhatRoundingLeavesOfTheBlock) {
   tests::ModelHeap<PagealignMalloc> heap(kOverRuns);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <sstream>
 
@@ -181,6 +182,48 @@ TEST(ScenarioCommand, ListsTheNamesWhereOneIsUnknown) {
 
 TEST(ScenarioCommand, AsksForATapeToWrite) {
   EXPECT_NE(refusal_of({.name = "fill"}).find("-o TAPE"), std::string::npos);
+}
+
+class HugeScenario : public testing::Test {
+ protected:
+  std::string refusal(const std::string& name, const std::vector<std::string>& sets) {
+    const std::string path = dir_.file("t");
+    const std::string error = refusal_of({.name = name, .sets = sets, .output = path});
+    EXPECT_FALSE(std::filesystem::exists(path));
+    return error;
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(HugeScenario, IsRefusedWhenABlockHasNoAddresses) {
+  EXPECT_NE(refusal("fill", {"size=9223372036854775808"}).find("2^57"), std::string::npos);
+  EXPECT_NE(refusal("sliver-pin", {"buffer=18446744073709551615"}).find("2^57"), std::string::npos);
+}
+
+TEST_F(HugeScenario, IsRefusedWhenAllBlocksHaveNoAddresses) {
+  EXPECT_NE(refusal("fill", {"size=140737488355328"}).find("2^57"), std::string::npos);
+}
+
+TEST_F(HugeScenario, IsRefusedWhenABlockGrowsBeyondAllAddresses) {
+  EXPECT_NE(refusal("resize", {"to=9223372036854775808", "step=1TiB"}).find("2^57"),
+            std::string::npos);
+}
+
+TEST(RandomSlots, HaveSizesFromNothingToAnything) {
+  const auto events = tests::scenario_events("random-slots", {"min=0", "max=18446744073709551615"});
+  EXPECT_GT(std::ranges::max(events, {}, &schema::Event::size).size, uint64_t{1} << 40);
+}
+
+TEST_F(HugeScenario, EndsWhenTheDiskIsFull) {
+  const std::vector<std::string> sets = {"count=18446744073709551615"};
+  const ScenarioOptions options{.name = "fill", .sets = sets, .output = "/dev/full"};
+  EXPECT_NE(refusal_of(options).find("No space left"), std::string::npos);
+}
+
+TEST_F(HugeScenario, OfObjectsThatFreeThemselvesEndsWhenTheDiskIsFull) {
+  const ScenarioOptions options{.name = "manifest-patching", .output = "/dev/full"};
+  EXPECT_NE(refusal_of(options).find("No space left"), std::string::npos);
 }
 
 TEST(ScenarioCommand, AlignsItsList) {

@@ -159,5 +159,20 @@ TEST_F(SlabsModelLowThreshold, HasOneArenaForAllThreads) {
   EXPECT_EQ(counter("arenasCreated"), 1u);
 }
 
+// Each thread has an arena of its own, whose metadata begins with its first call.
+TEST(SlabsSpace, HasRoomForMetadataWhenBlocksHaveNone) {
+  tests::ModelHeap<SlabsModel> heap({"cores=1000", "oversize_threshold=0"});
+  uint32_t thread = 0;
+  for (int log2 = 44; log2 > 21; --log2) {
+    do {
+      heap.model().set_thread(++thread);
+    } while (heap.allocate(uint64_t{1} << log2) != 0);
+  }
+  for (const uint32_t end = thread + 1000; thread < end;) {
+    heap.model().set_thread(++thread);
+    heap.allocate(8);
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::allocators

@@ -13,6 +13,9 @@ using lmdb::LmdbPageAllocator;
 using lmdb::LmdbRun;
 using lmdb::LmdbVariant;
 
+// Beyond, there are no pages, and sums of sizes could wrap.
+constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kPageBytes;
+
 constexpr uint64_t address_of(LmdbPage page) {
   return kModelBase + page * kPageBytes;
 }
@@ -46,7 +49,6 @@ Placement LmdbModel::allocate(uint64_t bytes, uint64_t alignment) {
 }
 
 Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
-  constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kPageBytes;
   bytes = std::max<uint64_t>(bytes, 1);
   alignment = std::max(alignment, kHeaderBytes);
   if (bytes >= kMostBytes || alignment >= kMostBytes) return {};
@@ -64,6 +66,7 @@ Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
 
 Placement LmdbModel::reallocate(uint64_t address, uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
+  if (bytes >= kMostBytes) return {};
   const LmdbRun run = blocks_.of(page_of(address));
   Placement placed{address, address_of(run.first) + run.pages * kPageBytes - address};
   if (pages_for(bytes, address - address_of(run.first)) == run.pages) {

@@ -3,11 +3,11 @@
 namespace heaptape::allocators::runs {
 
 ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
-  unmapped_.insert({kModelBase, kSpaceEnd});
+  unmapped_.insert({kModelBase, kWrapperBase});
 }
 
 uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
-  if (bytes > kSpaceEnd || alignment > kSpaceEnd) return 0;
+  if (bytes > kWrapperBase || alignment > kWrapperBase) return 0;
   if (const uint64_t kept = recycled_.take_best(bytes, alignment, alignment - kRunChunkBytes)) {
     return kept;
   }

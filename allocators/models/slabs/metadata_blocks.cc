@@ -44,7 +44,7 @@ AddressRange& MetadataBlocks::new_block(uint64_t bytes, uint64_t alignment) {
   const uint64_t wanted = round_up(page_class_bytes(page_class_of(least)), kHugePageBytes);
   const uint64_t next = round_up(page_class_bytes(last_page_class_ + 1), kHugePageBytes);
   const uint64_t block_bytes = std::max(wanted, next);
-  const uint64_t block = system_.map(block_bytes, kHugePageBytes);
+  const uint64_t block = system_.map_metadata(block_bytes, kHugePageBytes);
   HEAPTAPE_CHECK(block != 0);
   bytes_ += block_bytes;
   last_page_class_ = page_class_of(block_bytes);
