@@ -18,7 +18,12 @@ enum class Order : uint64_t { kFifo, kLifo, kRandom };
 std::vector<Parameter> checkout_parameters() {
   return {
       {"bytes", uint64_t{2} << 30, "of the file; each whole page is one buffer"},
-      {"page", kPageBytes, "bytes of a buffer, a power of two from 4096 to 2 MiB"},
+      {"page",
+       kPageBytes,
+       "bytes of a buffer, rounded up to a power of two",
+       {},
+       kPageBytes,
+       2 << 20},
       {"drain",
        0,
        "when buffers go: once all are full, when 'window' are, never",
@@ -30,7 +35,7 @@ std::vector<Parameter> checkout_parameters() {
 }
 
 uint64_t page_bytes_of(const Values& values) {
-  return std::bit_ceil(std::clamp(values["page"], kPageBytes, uint64_t{2} << 20));
+  return std::bit_ceil(values["page"]);
 }
 
 // Buffers: take() a buffer, give(buffer) it back.

@@ -48,7 +48,7 @@ class Fleet {
       : heap_(tape),
         random_(values["seed"]),
         live_(values["live"]),
-        threads_(static_cast<uint32_t>(std::clamp<uint64_t>(values["threads"], 1, 1024))),
+        threads_(static_cast<uint32_t>(values["threads"])),
         remote_percent_(values["remote"]),
         brief_percent_(std::min<uint64_t>(values["brief"], 99)),
         forever_permyriad_(values["forever"]) {
@@ -139,7 +139,7 @@ Scenario fleet_like_scenario() {
           "sizes and lifetimes of server programs, on some threads",
           {{"events", 1'000'000, "calls"},
            {"live", 20'000, "blocks alive at a time, on average, once the heap has filled"},
-           {"threads", 4, "threads that allocate, at random"},
+           {"threads", 4, "threads that allocate, at random", {}, 1, 1024},
            {"remote", 20, "of a hundred frees, how many another thread makes"},
            {"brief", 80, "of a hundred blocks, how many live for 64 calls at most"},
            {"forever", 10, "of ten thousand blocks, how many are never freed"},

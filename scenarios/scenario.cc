@@ -80,8 +80,8 @@ void list_parameters(const Scenario& scenario, std::ostream& out) {
   for (const Parameter& parameter : scenario.parameters) {
     out << "    " << std::left << std::setw(static_cast<int>(width)) << default_of(parameter)
         << "  " << parameter.description;
-    if (!parameter.choices.empty()) out << ": " << schema::name_list(parameter.choices);
-    out << "\n";
+    const std::string range = parameter.range_text();
+    out << (range.empty() ? "\n" : " (" + range + ")\n");
   }
 }
 

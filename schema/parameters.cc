@@ -53,7 +53,13 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
     return Parameter::kUnset;
   }
   const auto number = parse_number(text);
-  if (number) return *number;
+  if (number && *number >= parameter.least && *number <= parameter.most) return *number;
+  if (number) {
+    return Error{
+        ErrorCode::kUsage,
+        "'" + set + "' is out of range: " + parameter.name + " is from " + parameter.range_text(),
+        std::nullopt};
+  }
   return Error{
       ErrorCode::kUsage,
       "'" + set + "' is not of the form " + parameter.name + "=NUMBER (64, 64KiB, 10M: below 2^64)",
@@ -61,6 +67,12 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
 }
 
 }  // namespace
+
+std::string Parameter::range_text() const {
+  if (!choices.empty()) return name_list(choices);
+  if (least == 0 && most == UINT64_MAX) return "";
+  return std::to_string(least) + " to " + std::to_string(most);
+}
 
 Values::Values(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {

@@ -17,13 +17,17 @@ struct Parameter {
   std::string name;
   uint64_t value = 0;  // the default; of a choice: its place in `choices`
   std::string description;
-  std::vector<std::string> choices = {};  // empty: any number
+  std::vector<std::string> choices = {};  // empty: a number
+  uint64_t least = 0;                     // of a number, as is `most`
+  uint64_t most = UINT64_MAX;
 
   // The default as a user would write it.
   std::string default_text() const {
     if (!choices.empty()) return choices[value];
     return value == kUnset ? "unset" : std::to_string(value);
   }
+  // The choices, or the range of a number; empty if any number will do.
+  std::string range_text() const;
 };
 
 // Values of a list of parameters, all of them, in its order.
@@ -46,7 +50,8 @@ std::vector<std::string> split_sets(const std::string& text);
 
 // The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
 // a number with or without one of the units KiB MiB GiB TiB k M G, or "unset" where that is the
-// default. `owner` is for the message: "the scenario 'fill'". Fails with kUsage.
+// default, and within its range. `owner` is for the message: "the scenario 'fill'". Fails with
+// kUsage.
 Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
                             const std::vector<std::string>& sets);
 

@@ -105,8 +105,8 @@ std::string parameter_lines(const std::vector<schema::Parameter>& parameters) {
   for (const schema::Parameter& parameter : parameters) {
     const std::string entry = default_of(parameter);
     text += "    :" + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
-    const std::string choices = schema::name_list(parameter.choices);
-    text += choices.empty() ? "\n" : " (" + choices + ")\n";
+    const std::string range = parameter.range_text();
+    text += range.empty() ? "\n" : " (" + range + ")\n";
   }
   return text;
 }

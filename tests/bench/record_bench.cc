@@ -47,6 +47,11 @@ double run(const Command& command) {
   return elapsed.count();
 }
 
+double seconds_now() {
+  const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+  return now.count();
+}
+
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -149,22 +154,30 @@ void BM_HeaptrackPythonJson(benchmark::State& state) {
 BENCHMARK(BM_HeaptrackRandomLoop)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_HeaptrackPythonJson)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-// Replays one tape on one allocator at a time; nanoseconds by event as the report has them.
+constexpr const char* kReplayedOn[] = {"noop", "glibc", "model:ptmalloc", "model:runs",
+                                       "model:slabs"};
+
+// Replays one tape on one allocator at a time; nanoseconds by event as the report has them, of the
+// allocator alone, and events by second of the whole command, analysis and all.
 void replay(benchmark::State& state, const Command& program) {
   tests::TempDir dir;
   run(recorded(dir.file("t"), program));
   std::vector<double> ns;
-  const std::string allocator = state.range(0) == 0 ? "noop" : "glibc";
+  std::vector<double> events_per_second;
+  const std::string allocator = kReplayedOn[state.range(0)];
   for (auto _ : state) {
+    const double begin = seconds_now();
     run({kHeaptape, "replay", dir.file("t"), "-a", allocator, "-o", dir.file("r.json")});
     const auto report = schema::read_figures(dir.file("r.json"));
     HEAPTAPE_CHECK(report.ok());
+    events_per_second.push_back(static_cast<double>(report->tape_events) / (seconds_now() - begin));
     const auto metric = report->runs.front().metric("time.nsPerEvent");
     ns.push_back(static_cast<double>(schema::number_of(*metric)));
     state.SetIterationTime(ns.back() * 1e-9);
   }
   state.SetLabel(allocator);
   state.counters["ns_per_event"] = median(ns);
+  state.counters["events_per_second"] = median(events_per_second);
 }
 void BM_ReplayRandomLoop(benchmark::State& state) {
   replay(state, random_loop());
@@ -173,8 +186,8 @@ void BM_ReplayPythonJson(benchmark::State& state) {
   tests::TempDir dir;
   replay(state, python_json(dir));
 }
-BENCHMARK(BM_ReplayRandomLoop)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
-BENCHMARK(BM_ReplayPythonJson)->Arg(0)->Arg(1)->Iterations(kPairs)->UseManualTime();
+BENCHMARK(BM_ReplayRandomLoop)->DenseRange(0, 4)->Iterations(kPairs)->UseManualTime();
+BENCHMARK(BM_ReplayPythonJson)->DenseRange(0, 4)->Iterations(kPairs)->UseManualTime();
 
 }  // namespace
 }  // namespace heaptape

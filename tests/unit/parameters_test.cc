@@ -9,6 +9,7 @@ namespace {
 const std::vector<Parameter> kParameters = {
     {"count", 10, "blocks"},
     {"order", 1, "of the frees", {"fifo", "lifo"}},
+    {"cores", 2, "of the machine", {}, 1, 64},
 };
 
 Result<Values> parse(const std::vector<std::string>& sets) {
@@ -56,14 +57,22 @@ TEST(Parameters, RefuseWhatIsNoNumber) {
   }
 }
 
+TEST(Parameters, RefuseNumbersThatAreOutOfRange) {
+  EXPECT_EQ((*parse({"cores=1"}))["cores"], 1u);
+  EXPECT_EQ((*parse({"cores=64"}))["cores"], 64u);
+  expect_refused("cores=0", "'cores=0' is out of range: cores is from 1 to 64");
+  expect_refused("cores=1k", "'cores=1k' is out of range: cores is from 1 to 64");
+}
+
 TEST(Parameters, RefuseWhatIsNoneOfTheChoices) {
   expect_refused("order=1", "'order=1' is none of what order can be: fifo, lifo");
   expect_refused("order=", "'order=' is none of what order can be: fifo, lifo");
 }
 
 TEST(Parameters, RefuseNamesThatAreNone) {
-  expect_refused("cuont=1", "the scenario 'fill' has no parameter 'cuont'; it has count, order");
-  expect_refused("=1", "the scenario 'fill' has no parameter ''; it has count, order");
+  expect_refused("cuont=1",
+                 "the scenario 'fill' has no parameter 'cuont'; it has count, order, cores");
+  expect_refused("=1", "the scenario 'fill' has no parameter ''; it has count, order, cores");
 }
 
 TEST(Parameters, WriteDefaultsAsUsersDo) {

@@ -12,26 +12,22 @@ constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
 // An alignment up to this takes the same way as none: a quantum of the small blocks.
 constexpr uint64_t kSmallQuantum = 512;
 
-size_t entries_of(const schema::Values& options) {
-  return std::clamp<uint64_t>(options["entries"], 1, 4096);
-}
-
 }  // namespace
 
 MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& options)
     : space_(space),
       variant_(static_cast<Variant>(options["variant"])),
-      entry_limit_bytes_(kCacheLimitBytes / entries_of(options)),
+      entry_limit_bytes_(kCacheLimitBytes / options["entries"]),
       reserve_limit_bytes_(options["ram"] >> 10),
       base_(make_base_model(options["base"], space)),
-      row_(entries_of(options)) {
+      row_(options["entries"]) {
   unmapped_.insert({kWrapperBase, kSpaceEnd});
 }
 
 std::vector<schema::Parameter> MacosLargeModel::parameters() {
   return {{"ram", uint64_t{16} << 30, "of the machine, in bytes: a 1024th of it may stay dirty"},
           {"variant", 0, "what calloc writes to a cached block", {"116", "dirty_only", "no_cache"}},
-          {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more"},
+          {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more", {}, 1, 4096},
           {"base", 0, "the model that serves blocks of 127 KiB and less", base_model_names()}};
 }
 

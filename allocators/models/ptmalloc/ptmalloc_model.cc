@@ -49,13 +49,18 @@ PtmallocModel::PtmallocModel(AddressSpace& space, const schema::Values& options)
     : process_(space, tuning_of(options), layout_of(options)),
       arenas_(process_, options["arena_max"], options["cores"]),
       has_caches_(options["version"] != kVersion224),
-      cache_count_(static_cast<uint32_t>(std::min<uint64_t>(options["tcache_count"], UINT16_MAX))),
+      cache_count_(static_cast<uint32_t>(options["tcache_count"])),
       thread_(&arenas_.thread(0)) {}
 
 std::vector<schema::Parameter> PtmallocModel::parameters() {
   return {
       {"version", kVersion236, "glibc's version; 2.24 has no thread caches", {"2.36", "2.24"}},
-      {"tcache_count", 7, "chunks of a size that a thread caches (glibc.malloc.tcache_count)"},
+      {"tcache_count",
+       7,
+       "chunks of a size that a thread caches (glibc.malloc.tcache_count)",
+       {},
+       0,
+       UINT16_MAX},
       {"mmap_threshold", kUnset,
        "M_MMAP_THRESHOLD: bytes from which chunks are mapped; unset: 128 KiB at first"},
       {"trim_threshold", kUnset,

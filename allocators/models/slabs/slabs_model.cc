@@ -27,11 +27,10 @@ uint64_t decay_ms(const schema::Values& options, const char* name) {
   return options["decay"] == 0 ? std::min(options[name], kMostMs) : slabs::SmoothDecay::kNever;
 }
 
+constexpr uint64_t kMostArenas = 4094;
+
 uint64_t arena_count(const schema::Values& options) {
-  constexpr uint64_t kMostArenas = 4094;
-  const uint64_t of_cores = 4 * std::min(options["cores"], kMostArenas);
-  const uint64_t count = options["arenas"] != 0 ? options["arenas"] : of_cores;
-  return std::clamp<uint64_t>(count, 1, kMostArenas);
+  return options["arenas"] != 0 ? options["arenas"] : 4 * options["cores"];
 }
 
 }  // namespace
@@ -48,8 +47,8 @@ std::vector<schema::Parameter> SlabsModel::parameters() {
           {"dirty_decay_ms", 10000, "until dirty pages are purged; 0: at once"},
           {"muzzy_decay_ms", 0, "from lazily purged to purged; 0: dirty pages are purged outright"},
           {"tcache", 0, "whether threads cache blocks", {"on", "off"}},
-          {"arenas", 0, "shared by the threads in turn; 0: four a core"},
-          {"cores", 4, "of the simulated machine"},
+          {"arenas", 0, "shared by the threads in turn; 0: four a core", {}, 0, kMostArenas},
+          {"cores", 4, "of the simulated machine", {}, 1, kMostArenas / 4},
           {"oversize_threshold", uint64_t{8} << 20,
            "requests from this size on have an arena of their own that purges at once; 0: none"}};
 }

@@ -8,7 +8,12 @@ BumpHeap::BumpHeap(AddressSpace& space, const schema::Values& options)
     : segment_(space, options["grow_bytes"]) {}
 
 std::vector<schema::Parameter> BumpHeap::parameters() {
-  return {{"grow_bytes", 64 << 10, "steps by which the heap grows, in whole pages"}};
+  return {{"grow_bytes",
+           64 << 10,
+           "steps by which the heap grows, in whole pages",
+           {},
+           1,
+           kMostGrowBytes}};
 }
 
 Placement BumpHeap::allocate(uint64_t bytes, uint64_t alignment) {

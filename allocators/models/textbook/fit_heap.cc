@@ -5,7 +5,12 @@ namespace heaptape::allocators::textbook {
 template <FitPolicy Policy>
 std::vector<schema::Parameter> FitHeap<Policy>::parameters() {
   std::vector<schema::Parameter> list = BlockShape::parameters();
-  list.push_back({"grow_bytes", 64 << 10, "steps by which the heap grows, in whole pages"});
+  list.push_back({"grow_bytes",
+                  64 << 10,
+                  "steps by which the heap grows, in whole pages",
+                  {},
+                  1,
+                  kMostGrowBytes});
   list.push_back(
       {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"});
   return list;

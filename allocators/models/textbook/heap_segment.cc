@@ -3,18 +3,8 @@
 #include <algorithm>
 
 namespace heaptape::allocators::textbook {
-namespace {
-
-constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
-
-uint64_t whole_pages(uint64_t bytes) {
-  return page_up(std::clamp<uint64_t>(bytes, 1, kMostGrowBytes));
-}
-
-}  // namespace
-
 HeapSegment::HeapSegment(AddressSpace& space, uint64_t grow_bytes)
-    : space_(space), grow_bytes_(whole_pages(grow_bytes)) {}
+    : space_(space), grow_bytes_(page_up(grow_bytes)) {}
 
 uint64_t HeapSegment::step_at(uint64_t address) const {
   return begin() + (address - begin() + grow_bytes_ - 1) / grow_bytes_ * grow_bytes_;

@@ -12,6 +12,8 @@ namespace heaptape::allocators::textbook {
 
 // Beyond, other parts of the address space begin. No request of more bytes can be served.
 inline constexpr uint64_t kHeapLimit = kWrapperBase;
+// By which a heap can grow at a time.
+inline constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
 
 class HeapSegment {
  public:

@@ -33,7 +33,12 @@ std::vector<schema::Parameter> SegregatedHeap::parameters() {
            2,
            "what a class gets at a time",
            {"4096", "16384", "65536", "262144", "1048576"}},
-          {"grow_bytes", 1 << 20, "steps by which the heap grows, in whole pages"},
+          {"grow_bytes",
+           1 << 20,
+           "steps by which the heap grows, in whole pages",
+           {},
+           1,
+           kMostGrowBytes},
           {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"}};
 }
 
