@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heaptape::allocators {
@@ -13,8 +14,8 @@ namespace heaptape::allocators {
 // All operations whose scale fell into one narrow band.
 struct GrowthPoint {
   uint64_t operations = 0;
-  double scale_sum = 0;
-  double work_sum = 0;
+  uint64_t scale_sum = 0;
+  uint64_t work_sum = 0;
 };
 
 struct GrowthCurve {
@@ -33,16 +34,17 @@ class GrowthLog {
   void add(uint64_t scale, uint64_t work) {
     GrowthPoint& point = points_[band_of(scale)];
     ++point.operations;
-    point.scale_sum += static_cast<double>(scale);
-    point.work_sum += static_cast<double>(work);
-    work_total_ += work;
+    point.scale_sum += scale;
+    point.work_sum += work;
   }
 
   GrowthCurve curve(std::string operation, std::string work, std::string scale) const {
-    GrowthCurve curve{std::move(operation), std::move(work), std::move(scale), 0, work_total_, {}};
+    GrowthCurve curve{std::move(operation), std::move(work), std::move(scale), 0, 0, {}};
     for (const GrowthPoint& point : points_) {
+      if (point.operations == 0) continue;
       curve.operations += point.operations;
-      if (point.operations != 0) curve.points.push_back(point);
+      curve.work_total += point.work_sum;
+      curve.points.push_back(point);
     }
     return curve;
   }
@@ -57,7 +59,6 @@ class GrowthLog {
   }
 
   std::array<GrowthPoint, size_t{(64 - kBandsLog2 + 1)} << kBandsLog2> points_{};
-  uint64_t work_total_ = 0;
 };
 
 }  // namespace heaptape::allocators

@@ -13,9 +13,11 @@ using schema::TapeWriter;
 void generate_fill(const Values& values, TapeWriter& tape) {
   HeapWriter heap(tape);
   std::vector<Block> blocks;
-  for (uint64_t i = 0; i < values["count"]; ++i) {
-    const Block block = heap.malloc(values["size"]);
-    if (values["free"] != 0) blocks.push_back(block);
+  const uint64_t size = values["size"];
+  const bool frees = values["free"] != 0;
+  for (uint64_t left = values["count"]; left != 0; --left) {
+    const Block block = heap.malloc(size);
+    if (frees) blocks.push_back(block);
   }
   for (Block& block : blocks) heap.free(block);
 }
@@ -41,9 +43,10 @@ void generate_random_slots(const Values& values, TapeWriter& tape) {
 void generate_resize(const Values& values, TapeWriter& tape) {
   HeapWriter heap(tape);
   const uint64_t last = values["to"];
+  const uint64_t step = std::max<uint64_t>(values["step"], 1);
   Block block = heap.malloc(values["from"]);
   while (block.size < last) {
-    heap.realloc(block, std::min(block.size + std::max<uint64_t>(values["step"], 1), last));
+    heap.realloc(block, std::min(block.size + step, last));
   }
   heap.free(block);
 }

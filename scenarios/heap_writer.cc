@@ -44,7 +44,7 @@ uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
     free.erase(free.begin() + static_cast<ptrdiff_t>(at));
     return address;
   }
-  const uint64_t address = (next_ + alignment - 1) / alignment * alignment;
+  const uint64_t address = round_up(next_, alignment);
   if (room > schema::kAddressLimit - address) stop_for_want_of_addresses();
   next_ = address + room;
   return address;

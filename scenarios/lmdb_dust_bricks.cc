@@ -126,10 +126,12 @@ void write_dust(LmdbWriter& db, const Values& values) {
 void write_bricks(LmdbWriter& db, const Values& values) {
   AppendedLeaves index(8);  // of each, the number of its first page
   const uint64_t per_txn = std::max<uint64_t>(values["bricks_per_txn"], 1);
-  for (uint64_t i = 1; i <= values["bricks"]; ++i) {
+  const uint64_t bricks = values["bricks"];
+  const uint64_t bytes = values["brick_bytes"];
+  for (uint64_t i = 1; i <= bricks; ++i) {
     index.insert(db);
-    db.value(values["brick_bytes"]);
-    if (i % per_txn == 0 || i == values["bricks"]) db.commit();
+    db.value(bytes);
+    if (i % per_txn == 0 || i == bricks) db.commit();
   }
 }
 

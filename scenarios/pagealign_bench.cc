@@ -3,15 +3,14 @@
 
 namespace heaptape::scenarios {
 
-// pagealign and memalign are the same calls: to pagealign_alloc's posix_memalign back end a block
-// is one posix_memalign and one free, and models of pagealign_alloc know its blocks by that.
+// To pagealign_alloc's posix_memalign back end a block is one posix_memalign and one free, and
+// models of pagealign_alloc know its blocks by that.
 Parameter PagealignCalls::parameter() {
   return {
       "via",
       0,
-      "what is on the tape: aligned blocks for models of pagealign_alloc, or what its back ends "
-      "ask of malloc",
-      {"pagealign", "memalign", "malloc", "mmap"}};
+      "the back end whose calls are on the tape; models of pagealign_alloc want those of memalign",
+      {"memalign", "malloc", "mmap"}};
 }
 
 PageBlock PagealignCalls::allocate(uint64_t bytes) {
@@ -38,7 +37,7 @@ namespace {
 void generate_bench(const Values& values, schema::TapeWriter& tape) {
   HeapWriter heap(tape);
   PagealignCalls pagealign(heap, values["via"], kPageBytes);
-  for (uint64_t batch = 0; batch < values["batches"]; ++batch) {
+  for (uint64_t left = values["batches"]; left != 0; --left) {
     for (int i = 0; i < 9; ++i) pagealign.allocate(kPageBytes);
     for (int i = 0; i < 2; ++i) pagealign.allocate(2 * kPageBytes);
     pagealign.allocate(3 * kPageBytes);

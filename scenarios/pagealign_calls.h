@@ -27,7 +27,7 @@ class PagealignCalls {
 
  private:
   // In the order of the parameter's choices.
-  enum class Via : uint64_t { kPagealign, kMemalign, kMalloc, kMmap };
+  enum class Via : uint64_t { kMemalign, kMalloc, kMmap };
   static constexpr uint64_t kNodeBytes = 24;  // of the list that the mmap and malloc back ends keep
 
   HeapWriter& heap_;

@@ -62,27 +62,9 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
     return stopped.error;
   }
   tape->flush();
-  HEAPTAPE_RETURN_IF_ERROR(
-      tape->status());  // finish() would take a tape that a full disk cut short
+  // finish() would take a tape that a full disk cut short.
+  HEAPTAPE_RETURN_IF_ERROR(tape->status());
   return tape->finish({});
-}
-
-std::string default_of(const Parameter& parameter) {
-  return parameter.name + "=" + parameter.default_text();
-}
-
-// The defaults in a column, then what each means and what else it can be.
-void list_parameters(const Scenario& scenario, std::ostream& out) {
-  size_t width = 0;
-  for (const Parameter& parameter : scenario.parameters) {
-    width = std::max(width, default_of(parameter).size());
-  }
-  for (const Parameter& parameter : scenario.parameters) {
-    out << "    " << std::left << std::setw(static_cast<int>(width)) << default_of(parameter)
-        << "  " << parameter.description;
-    const std::string range = parameter.range_text();
-    out << (range.empty() ? "\n" : " (" + range + ")\n");
-  }
 }
 
 void list(bool verbose, std::ostream& out) {
@@ -93,7 +75,7 @@ void list(bool verbose, std::ostream& out) {
   for (const Scenario& scenario : scenarios()) {
     out << std::left << std::setw(static_cast<int>(width)) << scenario.name << "  "
         << scenario.description << "\n";
-    if (verbose) list_parameters(scenario, out);
+    if (verbose) out << schema::parameter_lines(scenario.parameters, "    ");
   }
 }
 

@@ -74,6 +74,24 @@ std::string Parameter::range_text() const {
   return std::to_string(least) + " to " + std::to_string(most);
 }
 
+std::string parameter_lines(const std::vector<Parameter>& parameters, const std::string& indent) {
+  const auto default_of = [](const Parameter& parameter) {
+    return parameter.name + "=" + parameter.default_text();
+  };
+  size_t width = 0;
+  for (const Parameter& parameter : parameters) {
+    width = std::max(width, default_of(parameter).size());
+  }
+  std::string text;
+  for (const Parameter& parameter : parameters) {
+    const std::string entry = default_of(parameter);
+    text += indent + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
+    const std::string range = parameter.range_text();
+    text += range.empty() ? "\n" : " (" + range + ")\n";
+  }
+  return text;
+}
+
 Values::Values(const std::vector<Parameter>& parameters) {
   for (const Parameter& parameter : parameters) {
     values_.emplace_back(parameter.name, parameter.value);

@@ -30,6 +30,9 @@ struct Parameter {
   std::string range_text() const;
 };
 
+// One line each: `indent`, the defaults in a column, then what each means and what else it can be.
+std::string parameter_lines(const std::vector<Parameter>& parameters, const std::string& indent);
+
 // Values of a list of parameters, all of them, in its order.
 class Values {
  public:

@@ -64,6 +64,12 @@ std::vector<std::string> base_model_names() {
   return names;
 }
 
+void append_base_counters(std::vector<Counter>& list, const AnyModel& base) {
+  for (const Counter& counter : base.counters()) {
+    list.push_back({"base." + counter.name, counter.value});
+  }
+}
+
 std::unique_ptr<AnyModel> make_base_model(uint64_t index, AddressSpace& space) {
   HEAPTAPE_CHECK(index < std::size(kBaseModels));
   return kBaseModels[index].make(space);

@@ -31,6 +31,9 @@ class AnyModel {
 // takes them as its choices.
 std::vector<std::string> base_model_names();
 
+// The counters of a model's base, with "base." before their names.
+void append_base_counters(std::vector<Counter>& list, const AnyModel& base);
+
 // `index` into base_model_names(); the model has its default parameters. It maps from kModelBase.
 std::unique_ptr<AnyModel> make_base_model(uint64_t index, AddressSpace& space);
 

@@ -10,7 +10,6 @@
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/display_text.h"
-#include "schema/name_list.h"
 #include "schema/output_file.h"
 #include "schema/tape_reader.h"
 
@@ -94,23 +93,6 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   return {};
 }
 
-// The defaults in a column, then what each means and what else it can be.
-std::string parameter_lines(const std::vector<schema::Parameter>& parameters) {
-  const auto default_of = [](const schema::Parameter& parameter) {
-    return parameter.name + "=" + parameter.default_text();
-  };
-  size_t width = 0;
-  for (const auto& parameter : parameters) width = std::max(width, default_of(parameter).size());
-  std::string text;
-  for (const schema::Parameter& parameter : parameters) {
-    const std::string entry = default_of(parameter);
-    text += "    :" + entry + std::string(width - entry.size() + 2, ' ') + parameter.description;
-    const std::string range = parameter.range_text();
-    text += range.empty() ? "\n" : " (" + range + ")\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
@@ -132,7 +114,7 @@ int run_allocators(std::ostream& out, std::ostream& err) {
       if (!loads) out << "  [not available here]";
     }
     out << "\n";
-    out << parameter_lines(entry.parameters);
+    out << schema::parameter_lines(entry.parameters, "    :");
   }
   return finish(out, err, kExitDone);
 }

@@ -27,8 +27,10 @@ void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult&
   for (size_t i = 0; i < batch.ops.size(); ++i) {
     const ReplayOp& op = batch.ops[i];
     const uint64_t event = batch.first_event + i + 1;
-    const bool has_region = region != result.regions.end() && region->op == i;
-    if (new_committed_peak_ && !(has_region && makes_a_peak(*region))) note_holes_at_peak();
+    if (new_committed_peak_) [[unlikely]] {
+      const bool has_region = region != result.regions.end() && region->op == i;
+      if (!has_region || !makes_a_peak(*region)) note_holes_at_peak();
+    }
     take_away(op, result.placements[i]);
     for (; region != result.regions.end() && region->op == i; ++region) {
       apply(*region, event, batch.live_bytes[i]);

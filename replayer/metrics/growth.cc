@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-
-#include "replayer/report/number_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -29,10 +26,10 @@ struct LogPoint {
 };
 
 double mean_scale(const GrowthPoint& point) {
-  return point.scale_sum / static_cast<double>(point.operations);
+  return static_cast<double>(point.scale_sum) / static_cast<double>(point.operations);
 }
 double mean_work(const GrowthPoint& point) {
-  return point.work_sum / static_cast<double>(point.operations);
+  return static_cast<double>(point.work_sum) / static_cast<double>(point.operations);
 }
 
 // The bands to fit; none if they do not tell enough.
@@ -95,31 +92,7 @@ Line fit_line(const std::vector<LogPoint>& points) {
   return {slope, t_quantile(degrees) * std::sqrt(residual / degrees / variance)};
 }
 
-std::string one_decimal(double value) {
-  const std::string text = std::to_string(std::round(value * 10) / 10);
-  return text.substr(0, text.find('.') + 2);
-}
-
-std::string plural(const std::string& noun) {
-  return noun + (noun.ends_with("ch") || noun.ends_with("s") ? "es" : "s");
-}
-
-// What n operations on ever more blocks cost together.
-std::string overall(double exponent) {
-  const double total = exponent + 1;
-  if (std::abs(total - 2) < 0.15) return "quadratic";
-  if (std::abs(total - 3) < 0.15) return "cubic";
-  return "n^" + one_decimal(total);
-}
-
 }  // namespace
-
-std::string GrowthFit::sentence() const {
-  if (!grows) return "";
-  return operation + ": cost grows as n^" + one_decimal(exponent) + " with the " + scale + ": " +
-         grouped(work_total) + " " + work + " over " + grouped(operations) + " " +
-         plural(operation) + "; " + overall(exponent) + " overall";
-}
 
 GrowthFit fit_growth(const allocators::GrowthCurve& curve) {
   GrowthFit fit;

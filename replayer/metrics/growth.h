@@ -21,10 +21,6 @@ struct GrowthFit {
   double exponent_low = 0;
   double exponent_high = 0;
   bool grows = false;  // linearly or worse, and far enough to be felt
-
-  // "free: cost grows as n^1.0 with the list length: 4,950 nodes skipped over 100 frees; quadratic
-  // overall". Empty unless `grows`.
-  std::string sentence() const;
 };
 
 // Weighted least squares on logarithms of scale and of mean work, band by band, over the five

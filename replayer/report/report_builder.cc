@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "replayer/report/growth_text.h"
 #include "schema/display_text.h"
 #include "schema/report_figures.h"
 #include "schema/report_json.h"
@@ -150,7 +151,7 @@ void set_growth(wire::Growth::Builder out, const std::vector<GrowthFit>& fits) {
     curves[i].setExponentLow(fits[i].exponent_low);
     curves[i].setExponentHigh(fits[i].exponent_high);
     curves[i].setGrows(fits[i].grows);
-    curves[i].setVerdict(fits[i].sentence());
+    curves[i].setVerdict(growth_sentence(fits[i]));
   }
 }
 

@@ -141,22 +141,26 @@ std::string fidelity_line(const RunFigures& run) {
 
 // What a model counted, where it counted anything.
 std::string counter_lines(const RunFigures& run) {
+  constexpr size_t kMostColumns = 118;
   if (!run.backend.starts_with("model:") && !run.backend.starts_with("plugin:")) return "";
-  constexpr size_t kColumnLimit = 118;
-  std::string text;
-  std::string line = "counters: " + run.label + ":";
+  std::string text = "counters: " + run.label + ":";
+  size_t columns = text.size();
+  const char* separator = " ";
   for (const schema::Metric& metric : run.metrics) {
-    if (!metric.name.starts_with(schema::kCounterPrefix)) continue;
-    if (schema::number_of(metric.value) == 0) continue;
-    const std::string counter = " " + metric.name.substr(schema::kCounterPrefix.size()) + " " +
-                                value_text(metric.value, MetricUnit::kCount);
-    if (line.size() + counter.size() > kColumnLimit) {
-      text += line + "\n";
-      line = "   ";
+    if (!metric.name.starts_with(schema::kCounterPrefix) || schema::number_of(metric.value) == 0) {
+      continue;
     }
-    line += (line.ends_with(":") || line == "   " ? "" : ",") + counter;
+    const std::string counter = metric.name.substr(schema::kCounterPrefix.size()) + " " +
+                                value_text(metric.value, MetricUnit::kCount);
+    if (columns + counter.size() + 2 > kMostColumns) {
+      separator = "\n    ";
+      columns = 2;
+    }
+    text += separator + counter;
+    columns += counter.size() + 2;
+    separator = ", ";
   }
-  return line.ends_with(":") ? text : text + line + "\n";
+  return *separator == ',' ? text + "\n" : "";
 }
 
 std::string growth_lines(const RunFigures& run) {

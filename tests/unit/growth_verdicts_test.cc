@@ -1,11 +1,13 @@
 // Which of the published cases the growth check names, and which it passes.
 #include <gtest/gtest.h>
 
+#include "replayer/report/growth_text.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape::scenarios {
 namespace {
 
+using replayer::growth_sentence;
 using replayer::GrowthFit;
 using tests::replay_scenario;
 
@@ -21,7 +23,7 @@ TEST(GrowthVerdict, NamesTheListThatIsFreedFirstToLast) {
   const auto fits = growth("cvs-pagealign", kCheckout, "model:pagealign-list");
   ASSERT_EQ(fits.size(), 1u);
   EXPECT_NEAR(fits[0].exponent, 1.0, 0.1);
-  EXPECT_EQ(fits[0].sentence(),
+  EXPECT_EQ(growth_sentence(fits[0]),
             "free: cost grows as n^1.0 with the list length: 199,990,000 nodes skipped over 20,000 "
             "frees; quadratic overall");
 }

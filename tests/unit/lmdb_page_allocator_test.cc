@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "allocators/models/lmdb/page_allocator.h"
-#include "tests/support/exponent.h"
+#include "replayer/metrics/growth.h"
 
 namespace heaptape::allocators::lmdb {
 namespace {
@@ -216,7 +216,7 @@ TEST_F(LmdbFile, TellsAllocationsApart) {
 
 TEST_F(LmdbFile, ShowsThatARequestGrowsWithTheSquareOfTheFreePages) {
   ask_again_and_again(500);
-  EXPECT_NEAR(tests::exponent(db_.growth()[1]), 2.0, 0.1);
+  EXPECT_NEAR(replayer::fit_growth(db_.growth()[1]).exponent, 2.0, 0.1);
 }
 
 struct LmdbF1File : LmdbFile {
@@ -243,7 +243,7 @@ TEST_F(LmdbF1File, MergesTheRecordsBetweenTwoSearchesAtOnce) {
 
 TEST_F(LmdbF1File, ShowsThatARequestGrowsWithTheFreePages) {
   ask_again_and_again(500);
-  EXPECT_NEAR(tests::exponent(db_.growth()[1]), 1.0, 0.15);
+  EXPECT_NEAR(replayer::fit_growth(db_.growth()[1]).exponent, 1.0, 0.15);
 }
 
 struct LmdbF1BugFile : LmdbFile {

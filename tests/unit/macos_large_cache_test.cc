@@ -166,6 +166,21 @@ TEST_F(DirtyOnly, ZeroesWhatStayedDirty) {
   EXPECT_EQ(counter("bytesZeroed"), 99 * 10 * kMiB);
 }
 
+class PartlyTouched : public MacosLarge {
+ protected:
+  PartlyTouched() : MacosLarge({"variant=dirty_only", "touched=25"}) {}
+};
+
+TEST_F(PartlyTouched, ZeroesNoMoreThanWasWritten) {
+  loop(8 * kMiB, 100);
+  EXPECT_EQ(counter("bytesZeroed"), 99 * 2 * kMiB);
+}
+
+TEST_F(MacosLarge, TellsWhatItsBaseCounts) {
+  allocate(100);
+  EXPECT_EQ(counter("base.inUseBytes"), 112 + 656u);  // with the thread's cache of model:ptmalloc
+}
+
 class NoCache : public MacosLarge {
  protected:
   NoCache() : MacosLarge({"variant=no_cache"}) {}

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "allocators/models/address_ranges.h"
+
 namespace heaptape::allocators {
 namespace {
 
@@ -17,6 +19,7 @@ constexpr uint64_t kSmallQuantum = 512;
 MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& options)
     : space_(space),
       variant_(static_cast<Variant>(options["variant"])),
+      touched_percent_(options["touched"]),
       entry_limit_bytes_(kCacheLimitBytes / options["entries"]),
       reserve_limit_bytes_(options["ram"] >> 10),
       base_(make_base_model(options["base"], space)),
@@ -27,6 +30,12 @@ MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& opti
 std::vector<schema::Parameter> MacosLargeModel::parameters() {
   return {{"ram", uint64_t{16} << 30, "of the machine, in bytes: a 1024th of it may stay dirty"},
           {"variant", 0, "what calloc writes to a cached block", {"116", "dirty_only", "no_cache"}},
+          {"touched",
+           100,
+           "percent of a block that programs write: what dirty_only zeroes",
+           {},
+           0,
+           100},
           {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more", {}, 1, 4096},
           {"base", 0, "the model that serves blocks of 127 KiB and less", base_model_names()}};
 }
@@ -68,9 +77,16 @@ uint64_t MacosLargeModel::take_cached(uint64_t bytes, uint64_t alignment, bool c
   if (!block) return 0;
   forget_cached(*block);
   counts_.madvise_reuse += block->reusable;
-  if (cleared && (variant_ == Variant::k116 || !block->reusable)) counts_.bytes_zeroed += bytes;
+  if (cleared) counts_.bytes_zeroed += bytes_to_zero(*block, bytes);
   sizes_.insert(block->range.begin, block->range.bytes());
   return block->range.begin;
+}
+
+// Of the first `bytes` of a block. Pages that were given up are taken to be zero, and so are those
+// that the program did not write to.
+uint64_t MacosLargeModel::bytes_to_zero(const CachedBlock& block, uint64_t bytes) const {
+  if (variant_ == Variant::k116) return bytes;
+  return block.reusable ? 0 : page_up(bytes / 100 * touched_percent_);
 }
 
 void MacosLargeModel::forget_cached(const CachedBlock& block) {
@@ -153,28 +169,28 @@ bool MacosLargeModel::stays(uint64_t address, uint64_t bytes) {
 
 std::vector<AddressRange> MacosLargeModel::absent() const {
   std::vector<AddressRange> ranges = base_->absent();
-  const auto own = static_cast<ptrdiff_t>(ranges.size());
   for (const CachedBlock& block : row_.blocks()) {
     if (block.reusable) ranges.push_back(block.range);
   }
-  std::sort(ranges.begin() + own, ranges.end(),
-            [](const AddressRange& a, const AddressRange& b) { return a.begin < b.begin; });
+  sort_and_join(ranges);
   return ranges;
 }
 
 std::vector<Counter> MacosLargeModel::counters() const {
-  return {{"bytesZeroed", counts_.bytes_zeroed},
-          {"cacheHits", counts_.hits},
-          {"cacheMisses", counts_.misses},
-          {"cacheEvictions", counts_.evictions},
-          {"ringEntriesScanned", row_.entries_scanned()},
-          {"madviseCanReuse", counts_.madvise_can_reuse},
-          {"madviseReusable", counts_.madvise_reusable},
-          {"madviseReuse", counts_.madvise_reuse},
-          {"vmMap", counts_.vm_map},
-          {"vmDealloc", counts_.vm_dealloc},
-          {"cacheBytes", cache_bytes_},
-          {"reserveBytes", reserve_bytes_}};
+  std::vector<Counter> list = {{"bytesZeroed", counts_.bytes_zeroed},
+                               {"cacheHits", counts_.hits},
+                               {"cacheMisses", counts_.misses},
+                               {"cacheEvictions", counts_.evictions},
+                               {"ringEntriesScanned", row_.entries_scanned()},
+                               {"madviseCanReuse", counts_.madvise_can_reuse},
+                               {"madviseReusable", counts_.madvise_reusable},
+                               {"madviseReuse", counts_.madvise_reuse},
+                               {"vmMap", counts_.vm_map},
+                               {"vmDealloc", counts_.vm_dealloc},
+                               {"cacheBytes", cache_bytes_},
+                               {"reserveBytes", reserve_bytes_}};
+  append_base_counters(list, *base_);
+  return list;
 }
 
 }  // namespace heaptape::allocators

@@ -61,6 +61,7 @@ class MacosLargeModel {
   }
   Placement allocate_large(uint64_t bytes, uint64_t alignment, bool cleared);
   uint64_t take_cached(uint64_t bytes, uint64_t alignment, bool cleared);
+  uint64_t bytes_to_zero(const macos_large::CachedBlock& block, uint64_t bytes) const;
   void forget_cached(const macos_large::CachedBlock& block);
   uint64_t map(uint64_t bytes, uint64_t alignment);
   void unmap(AddressRange range);
@@ -69,6 +70,7 @@ class MacosLargeModel {
 
   AddressSpace& space_;
   Variant variant_;
+  uint64_t touched_percent_;
   uint64_t entry_limit_bytes_;
   uint64_t reserve_limit_bytes_;
   std::unique_ptr<AnyModel> base_;

@@ -126,9 +126,7 @@ std::vector<Counter> PagealignModel<Pages, Registry>::counters() const {
   registry_.append_counters(list);
   pages_.append_counters(list);
   list.push_back({"pagesRequested", pages_requested_});
-  for (const Counter& counter : base_->counters()) {
-    list.push_back({"base." + counter.name, counter.value});
-  }
+  append_base_counters(list, *base_);
   return list;
 }
 

@@ -52,7 +52,7 @@ bool Arena::begin_heaps(uint64_t bytes) {
   }
   if (heap == SubHeaps::kNoHeap) return false;
   system_bytes_ = heaps[heap].bytes;
-  const uint64_t aligned = (header + kUnitBytes - 1) & ~(kUnitBytes - 1);
+  const uint64_t aligned = round_up(header, kUnitBytes);
   highest_top_ = kNoChunk;
   set_top(first_of_heap(heap) + units_of(aligned), units_of(heaps[heap].bytes - aligned));
   return true;

@@ -29,7 +29,7 @@ uint64_t MappedChunks::allocate(uint64_t chunk_bytes) {
 
 void MappedChunks::align_latest(uint64_t alignment) {
   const uint64_t chunk = latest_ - kHeaderBytes;
-  uint64_t aligned = ((latest_ + alignment - 1) & ~(alignment - 1)) - kHeaderBytes;
+  uint64_t aligned = round_up(latest_, alignment) - kHeaderBytes;
   if (aligned - chunk < kMinBytes) aligned += alignment;
   auto moved = chunks_.extract(latest_);
   latest_ = aligned + kHeaderBytes;

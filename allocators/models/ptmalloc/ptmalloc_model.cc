@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "allocators/models/address_ranges.h"
+
 namespace heaptape::allocators {
 namespace {
 
@@ -27,20 +29,6 @@ Tuning tuning_of(const schema::Values& options) {
 
 const HeapLayout& layout_of(const schema::Values& options) {
   return options["version"] == kVersion224 ? kHeapLayout224 : kHeapLayout236;
-}
-
-void sort_and_join(std::vector<AddressRange>& ranges) {
-  std::ranges::sort(ranges, {}, &AddressRange::begin);
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
-    if (range.begin == range.end) continue;
-    if (!joined.empty() && joined.back().end == range.begin) {
-      joined.back().end = range.end;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  ranges = std::move(joined);
 }
 
 }  // namespace

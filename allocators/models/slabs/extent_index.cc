@@ -24,7 +24,7 @@ void ExtentIndex::write_table(uint64_t address) {
 // The first and the last page are partly others'.
 void ExtentIndex::append_absent(std::vector<AddressRange>& ranges) const {
   for (const Table& table : tables_) {
-    const uint64_t first = table.address & ~(kPageBytes - 1);
+    const uint64_t first = page_down(table.address);
     for (uint64_t page = 1; page < kTablePages; ++page) {
       const uint64_t at = first + page * kPageBytes;
       if (!table.written[page]) ranges.push_back({at, at + kPageBytes});

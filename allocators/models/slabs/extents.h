@@ -1,8 +1,9 @@
 // The pages of an arena: cut from mappings, joined again, purged when they have been free for long.
 // Follows pac.c, ecache.c and extent.c of jemalloc 5.3.0.
 //
-//   allocate: dirty, then muzzy, then retained extents, then a new mapping (each larger than the
-//   last) release:  -> dirty --decay--> (muzzy --decay-->) retained
+//   allocate: from dirty, muzzy, retained extents in this order; then a new, ever larger mapping
+//
+//   release:  -> dirty --decay--> (muzzy --decay-->) retained
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 #include "allocators/models/textbook/heap_segment.h"
 
-#include <algorithm>
-
 namespace heaptape::allocators::textbook {
+
 HeapSegment::HeapSegment(AddressSpace& space, uint64_t grow_bytes)
     : space_(space), grow_bytes_(page_up(grow_bytes)) {}
 

@@ -22,7 +22,6 @@ class HeapSegment {
 
   static constexpr uint64_t begin() { return kModelBase; }
   uint64_t end() const { return end_; }
-  uint64_t grow_bytes() const { return grow_bytes_; }
 
   // Raises the end to the first step at or above `end`. False: no room.
   bool reach(uint64_t end);

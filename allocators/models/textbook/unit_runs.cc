@@ -3,21 +3,13 @@
 #include <algorithm>
 
 namespace heaptape::allocators::textbook {
-namespace {
-
-// A whole number of units, so that the segment ends where a run could.
-uint64_t whole_units(uint64_t bytes, uint64_t unit_bytes) {
-  const uint64_t most = std::clamp<uint64_t>(bytes, 1, uint64_t{1} << 40);
-  return round_up(most, unit_bytes);
-}
-
-}  // namespace
 
 UnitRuns::UnitRuns(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes,
                    uint64_t trim_bytes)
     : unit_bytes_(unit_bytes),
       trim_bytes_(trim_bytes),
-      segment_(space, whole_units(grow_bytes, unit_bytes)) {}
+      // A whole number of units, so that the segment ends where a run could.
+      segment_(space, round_up(std::max(grow_bytes, unit_bytes), unit_bytes)) {}
 
 uint64_t UnitRuns::allocate(uint64_t bytes, uint64_t alignment) {
   alignment = std::max(alignment, unit_bytes_);
