@@ -13,14 +13,15 @@
 
 #include "allocators/growth.h"
 #include "allocators/replay_op.h"
-#include "schema/event.h"
-#include "schema/result.h"
+#include "base/address/address_range.h"
+#include "base/result.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::allocators {
 
-using schema::AddressRange;
-using schema::Result;
-using schema::Status;
+using base::AddressRange;
+using base::Result;
+using base::Status;
 
 // Consecutive events, one op each. Nothing here is owned; it stays valid until collect().
 struct ReplayBatch {

@@ -1,4 +1,4 @@
-#include "scenarios/basic.h"
+#include "scenarios/scenario_list.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "scenarios/cpython27.h"
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::scenarios::cpython27 {
 

@@ -4,8 +4,8 @@
 #include <deque>
 #include <utility>
 
-#include "scenarios/pagealign.h"
 #include "scenarios/pagealign_calls.h"
+#include "scenarios/scenario_list.h"
 
 namespace heaptape::scenarios {
 namespace {

@@ -1,4 +1,4 @@
-#include "scenarios/fleet_like.h"
+#include "scenarios/scenario_list.h"
 
 #include <algorithm>
 #include <bit>

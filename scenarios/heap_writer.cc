@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "schema/pages.h"
-#include "schema/tape_format.h"
+#include "base/address/address_range.h"
+#include "base/address/pages.h"
 
 namespace heaptape::scenarios {
 namespace {
 
+using base::round_up;
 using schema::Op;
-using schema::round_up;
 
 // Small blocks by 16 bytes, larger ones by an eighth of their octave, so that the places of blocks
 // that keep growing are used again.
@@ -21,10 +21,9 @@ uint64_t room_of(uint64_t size) {
 }
 
 [[noreturn]] void stop_for_want_of_addresses() {
-  throw Stopped{{schema::ErrorCode::kUsage,
-                 "the blocks of this scenario need more addresses than a tape has, 2^57: ask for "
-                 "fewer or smaller ones",
-                 std::nullopt}};
+  throw Stopped{base::Error::usage(
+      "the blocks of this scenario need more addresses than a tape has, 2^57: ask for "
+      "fewer or smaller ones")};
 }
 
 }  // namespace
@@ -32,7 +31,7 @@ uint64_t room_of(uint64_t size) {
 uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
   // Or a full disk would lose calls for ever.
   if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
-  if (size > schema::kAddressLimit) stop_for_want_of_addresses();
+  if (size > base::kAddressLimit) stop_for_want_of_addresses();
   const uint64_t room = room_of(size);
   std::vector<uint64_t>& free = free_[room];
   // Only the last few are looked at: blocks of one size mostly have one alignment.
@@ -45,14 +44,14 @@ uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
     return address;
   }
   const uint64_t address = round_up(next_, alignment);
-  if (room > schema::kAddressLimit - address) stop_for_want_of_addresses();
+  if (room > base::kAddressLimit - address) stop_for_want_of_addresses();
   next_ = address + room;
   return address;
 }
 
 Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
   const uint64_t multiple =
-      op == Op::kValloc ? schema::kPageBytes : std::max<uint64_t>(alignment, 16);
+      op == Op::kValloc ? base::kPageBytes : std::max<uint64_t>(alignment, 16);
   const Block block{take(size, multiple), size};
   tape_.append({op, thread_, size, alignment, block.address, 0});
   return block;
@@ -60,7 +59,7 @@ Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
 
 void HeapWriter::realloc(Block& block, uint64_t size) {
   uint64_t address = block.address;
-  if (size > schema::kAddressLimit || room_of(size) != room_of(block.size)) {
+  if (size > base::kAddressLimit || room_of(size) != room_of(block.size)) {
     address = take(size, 16);
     free_[room_of(block.size)].push_back(block.address);
   }

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_writer.h"
 
 namespace heaptape::scenarios {
 
@@ -34,7 +34,7 @@ struct Block {
 
 // Thrown where there is no sense in going on; becomes the error of run_scenario().
 struct Stopped {
-  schema::Error error;
+  base::Error error;
 };
 
 // Appends calls and makes up their addresses, which no two live blocks share: freed places are

@@ -1,4 +1,4 @@
-#include "scenarios/large_blocks.h"
+#include "scenarios/scenario_list.h"
 
 #include <vector>
 

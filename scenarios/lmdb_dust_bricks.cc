@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "scenarios/lmdb.h"
 #include "scenarios/lmdb_pages.h"
+#include "scenarios/scenario_list.h"
 
 namespace heaptape::scenarios {
 namespace {

@@ -5,14 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/address/pages.h"
 #include "scenarios/heap_writer.h"
-#include "schema/pages.h"
 
 namespace heaptape::scenarios {
 
 // The bytes of a value that fills so many pages: a header of 16 bytes precedes it.
 constexpr uint64_t lmdb_value_bytes(uint64_t pages) {
-  return pages * schema::kPageBytes - 16;
+  return pages * base::kPageBytes - 16;
 }
 
 // One thread of transactions. A reader may hold what they free: to a program that reads, a page is

@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/lmdb.h"
 #include "scenarios/lmdb_pages.h"
+#include "scenarios/scenario_list.h"
 
 namespace heaptape::scenarios {
 namespace {

@@ -1,6 +1,6 @@
 // docs/scenarios/manifest-patching.md has the story; the order of calls follows patch_data of
 // ManifestInfo in git-cinnabar 0.4.0 (cinnabar/githg.py).
-#include "scenarios/manifest_patching.h"
+#include "scenarios/scenario_list.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "scenarios/mmap_threshold.h"
+#include "scenarios/scenario_list.h"
 
 #include <algorithm>
 #include <vector>

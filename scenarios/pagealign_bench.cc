@@ -1,5 +1,5 @@
-#include "scenarios/pagealign.h"
 #include "scenarios/pagealign_calls.h"
+#include "scenarios/scenario_list.h"
 
 namespace heaptape::scenarios {
 

@@ -1,13 +1,13 @@
 // What malloc gets to see of gnulib's pagealign_alloc: parameter "via" of scenarios that use it.
 #pragma once
 
+#include "base/address/pages.h"
 #include "scenarios/heap_writer.h"
 #include "scenarios/scenario.h"
-#include "schema/pages.h"
 
 namespace heaptape::scenarios {
 
-using schema::kPageBytes;
+using base::kPageBytes;
 
 // A block of pagealign_alloc on the tape.
 struct PageBlock {

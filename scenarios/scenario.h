@@ -2,17 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
-#include "schema/parameters.h"
-#include "schema/tape_writer.h"
+#include "base/parameters.h"
+#include "schema/tape/tape_writer.h"
 
 namespace heaptape::scenarios {
 
-using schema::Parameter;
-using schema::Values;
+using base::Parameter;
+using base::Result;
+using base::Values;
 
 // A scenario streams its events: it keeps live blocks in memory and nothing else. The same values
 // give the same tape.
@@ -27,13 +27,13 @@ struct Scenario {
 const std::vector<Scenario>& scenarios();
 
 struct ScenarioOptions {
-  std::string name;                    // or "list"
-  bool verbose = false;                // of a list: with parameters
+  std::string name;
   std::vector<std::string> sets = {};  // "parameter=value"
-  std::string output = {};
+  std::string output = {};             // path of the tape
 };
 
-// `heaptape scenario`. Returns the exit code; results go to `out`, errors as one sentence to `err`.
-int run_scenario(const ScenarioOptions& options, std::ostream& out, std::ostream& err);
+// Writes the tape. Fails with kUsage for what is no scenario or no parameter of it, and otherwise
+// as TapeWriter does.
+Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options);
 
 }  // namespace heaptape::scenarios

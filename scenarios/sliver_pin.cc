@@ -1,4 +1,4 @@
-#include "scenarios/sliver_pin.h"
+#include "scenarios/scenario_list.h"
 
 #include "scenarios/heap_writer.h"
 

@@ -1,6 +1,6 @@
 #include "schema/kj_guard.h"
 
-#include "schema/display_text.h"
+#include "base/display_text.h"
 
 namespace heaptape::schema {
 
@@ -14,7 +14,7 @@ std::string kj_reason(const kj::Exception& exception) {
   }
   if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
   while (text.ends_with('.') && !text.ends_with("...")) text.pop_back();
-  return display_text(std::move(text));
+  return base::display_text(std::move(text));
 }
 
 }  // namespace heaptape::schema

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "schema/result.h"
+#include "base/result.h"
 
 namespace heaptape::schema {
 
@@ -18,11 +18,11 @@ std::string kj_reason(const kj::Exception& exception);
 
 // Calls `body`, which returns a Result; a kj exception becomes `code` with "what: <kj's reason>".
 template <typename Body>
-std::invoke_result_t<Body> guard_kj(ErrorCode code, const std::string& what, Body&& body) {
+std::invoke_result_t<Body> guard_kj(base::ErrorCode code, const std::string& what, Body&& body) {
   try {
     return std::forward<Body>(body)();
   } catch (const kj::Exception& exception) {
-    return Error{code, what + ": " + kj_reason(exception), std::nullopt};
+    return base::Error{code, what + ": " + kj_reason(exception)};
   }
 }
 

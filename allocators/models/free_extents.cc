@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "allocators/models/model.h"
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators {
 

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "allocators/backend.h"
-#include "schema/pages.h"
-#include "schema/parameters.h"
+#include "base/address/pages.h"
+#include "base/parameters.h"
 
 namespace heaptape::allocators {
 
-using schema::kPageBytes;
-using schema::page_down;
-using schema::page_up;
-using schema::round_up;
+using base::kPageBytes;
+using base::page_down;
+using base::page_up;
+using base::round_up;
 
 // Where models begin to map: the middle of what Linux gives a process. A model that wraps another
 // (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the two never
@@ -54,7 +54,7 @@ class AddressSpace {
 // and, if it is foreign code, which may do wrong (plugin/plugin_backend.h),
 //   void audit()                             between batches
 //   bool has_fault() const                   looked at after every call; ends the replay with
-//   schema::Error fault(uint64_t event) const
+//   base::Error fault(uint64_t event) const
 template <typename M>
 concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes,
                                       uint64_t alignment, uint64_t address) {
@@ -79,8 +79,8 @@ concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes
 
 template <typename M>
 concept AllocatorModel = SimulatedAllocator<M> &&
-    std::constructible_from<M, AddressSpace&, const schema::Values&> && requires {
-  { M::parameters() } -> std::same_as<std::vector<schema::Parameter>>;
+    std::constructible_from<M, AddressSpace&, const base::Values&> && requires {
+  { M::parameters() } -> std::same_as<std::vector<base::Parameter>>;
 };
 
 }  // namespace heaptape::allocators

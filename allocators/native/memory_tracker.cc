@@ -3,12 +3,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "schema/pages.h"
+#include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::page_up;
+using base::page_up;
 
 bool failed(uint64_t result) {
   return result > UINT64_MAX - 4095;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "allocators/backend.h"
-#include "allocators/native/worker_protocol.h"
-#include "schema/region_set.h"
+#include "allocators/native/worker/worker_protocol.h"
+#include "base/address/region_set.h"
 
 namespace heaptape::allocators {
 
@@ -30,8 +30,8 @@ class MemoryTracker {
   void on_mprotect(const MemoryCall& call);
   void on_brk(const MemoryCall& call);
 
-  schema::RegionSet anonymous_;  // mapped anonymous memory, whatever its protection
-  schema::RegionSet committed_;
+  base::RegionSet anonymous_;  // mapped anonymous memory, whatever its protection
+  base::RegionSet committed_;
   uint64_t break_;
   uint32_t op_ = 0;
   std::vector<RegionEvent>* events_ = nullptr;

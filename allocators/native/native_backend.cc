@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "allocators/native/pagemap.h"
-#include "schema/output_file.h"
+#include "base/output_file.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
+using base::Error;
 
 // A quantile of a histogram of ticks, in ticks.
 uint64_t quantile(const uint64_t* buckets, uint64_t samples, double share) {
@@ -32,10 +31,8 @@ NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options
 
 Result<std::vector<RegionEvent>> NativeBackend::start() {
   if (options_.library.find_first_of(": ") != std::string::npos) {
-    return Error{ErrorCode::kUsage,
-                 "cannot preload '" + options_.library +
-                     "': the loader takes no path with a colon or a blank; make a link to it",
-                 std::nullopt};
+    return Error::usage("cannot preload '" + options_.library +
+                        "': the loader takes no path with a colon or a blank; make a link to it");
   }
   const WorkerOptions worker{options_.library, options_.environment, options_.touch, options_.noop};
   HEAPTAPE_ASSIGN_OR_RETURN(worker_, WorkerProcess::start(options_.name, worker));
@@ -54,7 +51,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
 }
 
 Error NativeBackend::unusable(const std::string& why) const {
-  return {ErrorCode::kTarget, "cannot replay on '" + options_.name + "': " + why, std::nullopt};
+  return Error::target("cannot replay on '" + options_.name + "': " + why);
 }
 
 // The loader only warns when it cannot preload a library, and libc's malloc would be measured under
@@ -68,7 +65,7 @@ Status NativeBackend::check_provider() {
     return unusable("malloc comes from " + provider + ", which something preloads");
   }
   const bool by_path = options_.library.find('/') != std::string::npos;
-  const bool served = by_path ? schema::same_file(provider, options_.library)
+  const bool served = by_path ? base::same_file(provider, options_.library)
                               : file_name(provider) == options_.library;
   if (!served) {
     const std::string said = worker_->messages();

@@ -34,7 +34,7 @@ class NativeBackend : public Backend {
   std::vector<LatencySummary> latencies() const override;
 
  private:
-  schema::Error unusable(const std::string& why) const;
+  base::Error unusable(const std::string& why) const;
   Status check_provider();
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
   Status compare_with_mallinfo();

@@ -11,14 +11,14 @@
 #include <fstream>
 #include <string>
 
-#include "schema/pages.h"
+#include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::kPageBytes;
-using schema::page_down;
-using schema::page_up;
+using base::kPageBytes;
+using base::page_down;
+using base::page_up;
 
 // PAGEMAP_SCAN, Linux 6.7 (linux/fs.h; Debian 12's is older): lists the stretches of pages that
 // are there, in a time that depends on them and not on the size of what is looked at.
@@ -146,7 +146,7 @@ Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
                                  PagemapAccess access) {
   const std::string path = "/proc/" + std::to_string(pid) + "/pagemap";
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return schema::os_error("cannot open '" + path + "'", errno);
+  if (fd < 0) return base::os_error("cannot open '" + path + "'", errno);
   Residency residency;
   residency.absent.emplace();
   std::vector<uint64_t> entries;
@@ -168,7 +168,7 @@ Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
     if (error != 0) break;
   }
   close(fd);
-  if (error != 0) return schema::os_error("cannot read '" + path + "'", error);
+  if (error != 0) return base::os_error("cannot read '" + path + "'", error);
   return residency;
 }
 

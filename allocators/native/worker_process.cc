@@ -16,21 +16,20 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "schema/install_paths.h"
+#include "base/install_paths.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
-using schema::Status;
+using base::Error;
+using base::Result;
+using base::Status;
 
 constexpr int kSpins = 2000;
 constexpr long kWaitSliceNs = 100'000'000;  // between two looks whether the worker lives
 
 Error no_memory(int errno_value) {
-  return schema::os_error("no memory to share with the replay worker", errno_value);
+  return base::os_error("no memory to share with the replay worker", errno_value);
 }
 
 // Only what a child may do between fork and exec in a process with threads.
@@ -104,8 +103,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
 }
 
 Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const std::string program,
-                            schema::find_private_file("heaptape-worker"));
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, base::find_private_file("heaptape-worker"));
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
   // No symbol is looked up within a call that is timed; and one that is nowhere is told before the
@@ -119,7 +117,7 @@ Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
   char* argv[] = {argv0.data(), number.data(), nullptr};
   const int parent = getpid();
   pid_ = fork();
-  if (pid_ < 0) return schema::os_error("cannot start the replay worker", errno);
+  if (pid_ < 0) return base::os_error("cannot start the replay worker", errno);
   if (pid_ == 0) run_worker(program.c_str(), argv, envp.data(), stderr_fd_, parent);
   return {};
 }
@@ -144,29 +142,25 @@ Status WorkerProcess::await() {
     if (ended == 0 || (ended < 0 && errno == EINTR)) continue;
     pid_ = -1;
     if (ended > 0) return describe_death(status);
-    return schema::os_error("the replay on '" + name_ + "' ended in a way that cannot be told",
-                            errno);
+    return base::os_error("the replay on '" + name_ + "' ended in a way that cannot be told",
+                          errno);
   }
   switch (shared_->failure) {
     case WorkerFailure::kNone:
       return {};
     case WorkerFailure::kNoSeccomp:
-      return Error{ErrorCode::kTarget,
-                   "cannot replay on '" + name_ +
-                       "': the system refuses the seccomp filter through which the worker sees its "
-                       "own memory calls; replay outside of this container or sandbox",
-                   std::nullopt};
+      return Error::target(
+          "cannot replay on '" + name_ +
+          "': the system refuses the seccomp filter through which the worker sees its "
+          "own memory calls; replay outside of this container or sandbox");
     case WorkerFailure::kLogOverflow:
-      return Error{ErrorCode::kTarget,
-                   "cannot replay on '" + name_ + "': it made more than " +
-                       std::to_string(kMemoryCallsPerOp) + " memory calls in one operation",
-                   std::nullopt};
+      return Error::target("cannot replay on '" + name_ + "': it made more than " +
+                           std::to_string(kMemoryCallsPerOp) + " memory calls in one operation");
     case WorkerFailure::kNoTouchMemory:
-      return Error{ErrorCode::kTarget,
-                   "the replay on '" + name_ +
-                       "' would touch a block larger than the memory that is left; with --touch "
-                       "none it needs no memory for it",
-                   std::nullopt};
+      return Error::target(
+          "the replay on '" + name_ +
+          "' would touch a block larger than the memory that is left; with --touch "
+          "none it needs no memory for it");
     case WorkerFailure::kNoSlotMemory:
       break;
   }
@@ -189,7 +183,7 @@ Error WorkerProcess::describe_death(int status) const {
                         : "exited with status " + std::to_string(WEXITSTATUS(status));
   std::string text = "the replay on '" + name_ + "' " + how;
   if (const std::string said = messages(); !said.empty()) text += "; it said: " + said;
-  return {ErrorCode::kTarget, std::move(text), std::nullopt};
+  return Error::target(std::move(text));
 }
 
 }  // namespace heaptape::allocators

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "allocators/native/worker_protocol.h"
-#include "schema/result.h"
+#include "allocators/native/worker/worker_protocol.h"
+#include "base/result.h"
 
 namespace heaptape::allocators {
 
@@ -22,8 +22,8 @@ struct WorkerOptions {
 class WorkerProcess {
  public:
   // Starts the worker and waits until it is ready for a batch. `name` is how messages call it.
-  static schema::Result<std::unique_ptr<WorkerProcess>> start(const std::string& name,
-                                                              const WorkerOptions& options);
+  static base::Result<std::unique_ptr<WorkerProcess>> start(const std::string& name,
+                                                            const WorkerOptions& options);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -34,15 +34,15 @@ class WorkerProcess {
   // Lets the worker do something. Must be followed by await().
   void give(Turn turn);
   // Waits until it is done. Fails when the worker died or gave up.
-  schema::Status await();
+  base::Status await();
 
   // What the worker wrote to its standard error, without the last line break.
   std::string messages() const;
 
  private:
   WorkerProcess(std::string name, WorkerShared* shared, int stderr_fd);
-  schema::Status spawn(const WorkerOptions& options, int shared_fd);
-  schema::Error describe_death(int status) const;
+  base::Status spawn(const WorkerOptions& options, int shared_fd);
+  base::Error describe_death(int status) const;
 
   std::string name_;
   WorkerShared* shared_;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "schema/pages.h"
+#include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::Edge;
+using base::Edge;
 
 std::string hex(uint64_t address) {
   char text[24];
@@ -46,7 +46,7 @@ bool HeapChecks::fail(std::string fault) {
 
 const char* HeapChecks::flaw_of(AddressRange pages) const {
   if (pages.begin >= pages.end) return "which is nothing";
-  if (((pages.begin | pages.end) & (schema::kPageBytes - 1)) != 0) {
+  if (((pages.begin | pages.end) & (base::kPageBytes - 1)) != 0) {
     return "which are no whole pages of 4096 bytes";
   }
   return nullptr;
@@ -86,7 +86,7 @@ bool HeapChecks::decommit(AddressRange range) {
 
 AddressRange HeapChecks::block_in(AddressRange range) const {
   const Edge edge = blocks_.find_from(blocks_.start_at(range.begin));
-  const Edge start = schema::is_start(edge) ? edge : blocks_.find_before(edge);
+  const Edge start = base::is_start(edge) ? edge : blocks_.find_before(edge);
   if (blocks_.address_of(start) >= range.end) return {};
   return {blocks_.address_of(start), blocks_.address_of(blocks_.find_from(start + 1))};
 }
@@ -126,7 +126,7 @@ bool HeapChecks::fits_in_gap(AddressRange block) {
   const Edge start = blocks_.start_at(block.begin);
   const Edge end = blocks_.start_at(block.end - 1) + 1;
   const Edge next = blocks_.find_from(start);
-  if (!schema::is_start(next) || next < end) return false;
+  if (!base::is_start(next) || next < end) return false;
   blocks_.insert(start);
   blocks_.insert(end);
   return true;

@@ -7,13 +7,13 @@
 #include <string>
 
 #include "allocators/replay_op.h"
-#include "schema/edge_bitmap.h"
-#include "schema/event.h"
-#include "schema/region_set.h"
+#include "base/address/address_range.h"
+#include "base/address/edge_bitmap.h"
+#include "base/address/region_set.h"
 
 namespace heaptape::allocators {
 
-using schema::AddressRange;
+using base::AddressRange;
 
 // Knows the live blocks and the committed memory. Each check returns whether all is well; if not,
 // the first fault is kept, and nothing that follows means anything. Faults complete the sentence
@@ -57,8 +57,8 @@ class HeapChecks {
   uint64_t granule_bytes_;
   AddressRange window_;
   bool checks_blocks_;
-  schema::RegionSet committed_;
-  schema::EdgeBitmap blocks_;
+  base::RegionSet committed_;
+  base::EdgeBitmap blocks_;
   uint64_t live_blocks_ = 0;
   std::string fault_;
 };

@@ -7,8 +7,7 @@
 
 namespace heaptape::allocators {
 
-using schema::Error;
-using schema::ErrorCode;
+using base::Error;
 
 namespace {
 
@@ -109,7 +108,7 @@ void PluginModel::audit() {
 Error PluginModel::fault(uint64_t event) const {
   const std::string when =
       event == 0 ? ": when it was made, it " : ": at event " + std::to_string(event) + " it ";
-  return {ErrorCode::kTarget, owner_ + when + host_side_->checks.fault(), std::nullopt};
+  return Error::target(owner_ + when + host_side_->checks.fault());
 }
 
 bool PluginModel::may(HostSide& side, Phase phase, const char* what) {
@@ -148,12 +147,12 @@ Result<std::unique_ptr<Backend>> make_plugin_backend(const std::string& spec) {
   HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin,
                             load_plugin("cannot replay on '" + spec + "'", parts.path));
   const std::string owner = "'" + spec + "' (" + plugin.name + ")";
-  std::vector<schema::Parameter> parameters = plugin.parameters;
+  std::vector<base::Parameter> parameters = plugin.parameters;
   parameters.push_back({kCheckParameter, 1, "0: believe where blocks are", {"0", "1"}});
-  HEAPTAPE_ASSIGN_OR_RETURN(const schema::Values named,
-                            schema::parse_values(owner, parameters, parts.sets));
+  HEAPTAPE_ASSIGN_OR_RETURN(const base::Values named,
+                            base::parse_values(owner, parameters, parts.sets));
   std::vector<uint64_t> values;
-  for (const schema::Parameter& parameter : plugin.parameters) {
+  for (const base::Parameter& parameter : plugin.parameters) {
     values.push_back(named[parameter.name]);
   }
   const auto blocks =

@@ -49,7 +49,7 @@ class PluginModel {
   // Between batches: whether the plug-in's count of live blocks is the tape's.
   void audit();
   bool has_fault() const { return host_side_->checks.has_fault(); }
-  schema::Error fault(uint64_t event) const;
+  base::Error fault(uint64_t event) const;
 
  private:
   // What the plug-in may call at the moment.

@@ -15,11 +15,11 @@
 namespace heaptape::allocators {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Parameter;
-using schema::Result;
-using schema::Status;
+using base::Error;
+using base::ErrorCode;
+using base::Parameter;
+using base::Result;
+using base::Status;
 
 constexpr char kEntryPoint[] = "heaptape_plugin_v1";
 constexpr size_t kMaxNameBytes = 64;
@@ -67,7 +67,7 @@ class TableReader {
 
  private:
   Error broken(const std::string& why, ErrorCode code = ErrorCode::kTarget) const {
-    return {code, owner_ + ": " + why, std::nullopt};
+    return {code, owner_ + ": " + why};
   }
 
   Status read_version() {
@@ -212,7 +212,7 @@ PluginSpec parse_plugin_spec(const std::string& text) {
   const bool is_path = !options.empty() && (options.find('=') == std::string::npos ||
                                             options.find('/') != std::string::npos);
   if (is_path) return {text, {}};
-  return {text.substr(0, colon), schema::split_sets(options)};
+  return {text.substr(0, colon), base::split_sets(options)};
 }
 
 Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {
@@ -220,22 +220,21 @@ Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {
   if (const std::string why = why_no_library(path); !why.empty()) {
     const bool is_there = std::filesystem::exists(path, error);
     return Error{is_there ? ErrorCode::kTarget : ErrorCode::kNotFound,
-                 owner + ": " + why + (is_there ? "" : advice_on_missing(path)), std::nullopt};
+                 owner + ": " + why + (is_there ? "" : advice_on_missing(path))};
   }
   // A name without '/' would be looked for in the system's folders.
   const std::string absolute = std::filesystem::absolute(path, error);
   std::unique_ptr<void, int (*)(void*)> library(dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL),
                                                 dlclose);
   if (library == nullptr) {
-    return Error{ErrorCode::kTarget, owner + ": the loader says: " + copy(dlerror()), std::nullopt};
+    return Error::target(owner + ": the loader says: " + copy(dlerror()));
   }
   void* const symbol = dlsym(library.get(), kEntryPoint);
   if (symbol == nullptr) {
-    return Error{ErrorCode::kTarget,
-                 owner + ": it exports no " + kEntryPoint +
-                     "(), so it is no plug-in (a library that programs get their malloc from is "
-                     "lib:PATH)",
-                 std::nullopt};
+    return Error::target(
+        owner + ": it exports no " + kEntryPoint +
+        "(), so it is no plug-in (a library that programs get their malloc from is "
+        "lib:PATH)");
   }
   const auto describe = reinterpret_cast<decltype(&heaptape_plugin_v1)>(symbol);
   HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin, TableReader(owner, describe()).read());

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "allocators/plugin/heaptape_plugin.h"
-#include "schema/parameters.h"
-#include "schema/result.h"
+#include "base/parameters.h"
+#include "base/result.h"
 
 namespace heaptape::allocators {
 
@@ -28,13 +28,13 @@ struct Plugin {
   heaptape_plugin table = {};  // what the plug-in's own does not reach to is null
   std::string name;
   std::string work_unit;  // empty: it counts no work
-  std::vector<schema::Parameter> parameters;
+  std::vector<base::Parameter> parameters;
   std::vector<std::string> counter_names;
 };
 
 // The error is one sentence that begins with `owner` ("cannot replay on 'x'"): kNotFound,
 // kNewerVersion, or kTarget for a library that is no plug-in or one that breaks the rules. An
 // accepted library is never unloaded. Runs the constructors of whatever library it is.
-schema::Result<Plugin> load_plugin(const std::string& owner, const std::string& path);
+base::Result<Plugin> load_plugin(const std::string& owner, const std::string& path);
 
 }  // namespace heaptape::allocators

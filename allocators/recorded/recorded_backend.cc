@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "schema/pages.h"
-#include "schema/tape_format.h"
+#include "base/address/address_range.h"
+#include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
-using schema::kPageBytes;
-using schema::page_down;
-using schema::page_up;
+using base::kPageBytes;
+using base::page_down;
+using base::page_up;
 
 // glibc malloc.c and arena.c: a chunk has 8 bytes before the block, is a multiple of 16 and at
 // least 32; a chunk with a mapping of its own has 16 bytes before the block and ends with its last
@@ -37,7 +37,7 @@ bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
   if (!is_glibc_ || address % kPageBytes != 16 || size < kMinMapped) return false;
   if (traits_.initial_break != 0 && address - traits_.initial_break < kHeapSpan) return false;
   const uint64_t begin = address - 16;
-  schema::AddressRange around = committed_.find(begin);
+  base::AddressRange around = committed_.find(begin);
   if (around.bytes() == 0) around = committed_.find(begin - 1);
   return around.bytes() == 0 || around.begin % kArenaAlignment != 0;
 }
@@ -45,7 +45,7 @@ bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
 Placement RecordedBackend::place(uint32_t op, const ReplayOp& what, uint64_t address) {
   if (address == 0) return {};
   // No real block ends beyond the address space; a hostile tape's may.
-  const uint64_t size = std::clamp<uint64_t>(what.size, 1, schema::kAddressLimit - address);
+  const uint64_t size = std::clamp<uint64_t>(what.size, 1, base::kAddressLimit - address);
   Placement placement{address, size};
   const bool is_mapped = has_own_mapping(address, size);
   if (is_mapped) {
@@ -106,7 +106,7 @@ void RecordedBackend::give_up(uint32_t op, uint32_t slot) {
 void RecordedBackend::take_sample(uint32_t op, const schema::ProcessSample& sample) {
   ++samples_;
   resident_bytes_ = sample.resident_bytes;
-  schema::RegionSet gone = committed_;
+  base::RegionSet gone = committed_;
   for (const AddressRange& region : sample.regions) gone.remove(region);
   for (const auto& [slot, chunk] : mapped_chunks_) gone.remove(chunk);
   for (const AddressRange& range : gone.ranges()) decommit(op, range);

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "allocators/backend.h"
-#include "schema/region_set.h"
-#include "schema/tape_info.h"
+#include "base/address/region_set.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::allocators {
 
@@ -38,7 +38,7 @@ class RecordedBackend : public Backend {
 
   BackendTraits traits_;
   bool is_glibc_;
-  schema::RegionSet committed_;
+  base::RegionSet committed_;
   std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot
   BatchResult result_;
   uint64_t resident_bytes_ = 0;

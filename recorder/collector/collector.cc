@@ -6,16 +6,16 @@
 
 #include <algorithm>
 
-#include "recorder/collector/clock.h"
+#include "base/clock.h"
 #include "recorder/ring/stamp.h"
 
 namespace heaptape::recorder {
 namespace {
 
 // A ring that fills wakes us; this bounds how coarse the times of a slow program get.
-constexpr uint64_t kMaxSleepNs = 10 * kMillisecondNs;
-constexpr uint64_t kCheckEveryNs = 5 * kMillisecondNs;
-constexpr uint64_t kSweepEveryNs = 100 * kMillisecondNs;
+constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
+constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
+constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Recording Collector::run(int target_pid) {
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
-    const uint64_t now_ns = monotonic_ns();
+    const uint64_t now_ns = base::monotonic_ns();
     const uint64_t events = drain_all();
     const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) {
@@ -51,7 +51,7 @@ Recording Collector::run(int target_pid) {
 uint64_t Collector::drain_all() {
   const uint64_t cut = stamp_now(session_.header());
   table_.adopt_claims();
-  const uint64_t now_ns = monotonic_ns();  // not before the tapes of new processes begin
+  const uint64_t now_ns = base::monotonic_ns();  // not before the tapes of new processes begin
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
     events += process->recorder().drain(cut, now_ns);

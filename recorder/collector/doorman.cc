@@ -48,9 +48,9 @@ std::string random_hex(size_t digits) {
 Doorman::Doorman(int listener, std::string session_value, std::string token)
     : listener_(listener), session_value_(std::move(session_value)), token_(std::move(token)) {}
 
-schema::Result<std::unique_ptr<Doorman>> Doorman::open() {
+base::Result<std::unique_ptr<Doorman>> Doorman::open() {
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (listener < 0) return schema::os_error("cannot make a socket for the session", errno);
+  if (listener < 0) return base::os_error("cannot make a socket for the session", errno);
   const std::string name = std::to_string(getpid()) + "-" + random_hex(8);
   const std::string path = std::string(1, '\0') + kSocketPrefix + name;
   sockaddr_un address{};
@@ -61,7 +61,7 @@ schema::Result<std::unique_ptr<Doorman>> Doorman::open() {
       listen(listener, 128) != 0) {
     const int saved = errno;
     close(listener);
-    return schema::os_error("cannot open the socket of the session", saved);
+    return base::os_error("cannot open the socket of the session", saved);
   }
   const std::string token = random_hex(kTokenDigits);
   return std::unique_ptr<Doorman>(new Doorman(listener, name + ":" + token, token));

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/result.h"
 #include "recorder/collector/process_sampler.h"
-#include "schema/result.h"
 
 namespace heaptape::recorder {
 
@@ -21,7 +21,7 @@ namespace heaptape::recorder {
 // be blocked in every thread before start().
 class Doorman {
  public:
-  static schema::Result<std::unique_ptr<Doorman>> open();
+  static base::Result<std::unique_ptr<Doorman>> open();
   ~Doorman();
   Doorman(const Doorman&) = delete;
   Doorman& operator=(const Doorman&) = delete;

@@ -14,15 +14,14 @@
 namespace heaptape::recorder {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
-using schema::Status;
+using base::Error;
+using base::Result;
+using base::Status;
 
 constexpr int kMaxInterpreters = 4;  // as many levels of scripts as Linux follows
 
 Error unusable(const std::string& program, const std::string& why) {
-  return {ErrorCode::kTarget, "cannot record '" + program + "': " + why, std::nullopt};
+  return Error::target("cannot record '" + program + "': " + why);
 }
 
 // libelf's handle on an open file.
@@ -132,7 +131,7 @@ Result<std::string> find_program(const std::string& command) {
   if (command.find('/') != std::string::npos) {
     struct stat info {};
     if (stat(command.c_str(), &info) != 0) {
-      return schema::os_error("cannot run '" + command + "'", errno);
+      return base::os_error("cannot run '" + command + "'", errno);
     }
     if (!runnable(command)) return unusable(command, "it is not an executable file");
     return command;
@@ -146,8 +145,7 @@ Result<std::string> find_program(const std::string& command) {
     if (folder.size() == rest.size()) break;
     rest.remove_prefix(folder.size() + 1);
   }
-  return Error{ErrorCode::kNotFound,
-               "cannot run '" + command + "': there is no such program in PATH", std::nullopt};
+  return Error::not_found("cannot run '" + command + "': there is no such program in PATH");
 }
 
 Status check_recordable(const std::string& program) {
@@ -156,7 +154,7 @@ Status check_recordable(const std::string& program) {
     struct stat info {};
     if (stat(path.c_str(), &info) != 0) {
       const std::string role = level == 0 ? "" : ", the interpreter of '" + program + "'";
-      return schema::os_error("cannot run '" + path + "'" + role, errno);
+      return base::os_error("cannot run '" + path + "'" + role, errno);
     }
     if (gains_privileges(path, info)) {
       return unusable(path,

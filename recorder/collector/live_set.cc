@@ -2,15 +2,16 @@
 
 #include <algorithm>
 
-#include "schema/pages.h"
+#include "base/address/address_range.h"
+#include "base/address/pages.h"
 
 namespace heaptape::recorder {
 
-using schema::kPageBytes;
+using base::kPageBytes;
 
-bool LiveSet::any_in(schema::AddressRange range, bool skip_mapped_chunks) const {
+bool LiveSet::any_in(base::AddressRange range, bool skip_mapped_chunks) const {
   for (uint64_t at = range.begin; at < range.end;) {
-    const uint64_t leaf_end = (at / schema::kLeafSpan + 1) * schema::kLeafSpan;
+    const uint64_t leaf_end = (at / base::kLeafSpan + 1) * base::kLeafSpan;
     const Leaf* leaf = tree_.find(at);
     if (leaf == nullptr) {
       at = leaf_end;

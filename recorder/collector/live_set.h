@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "schema/address_tree.h"
-#include "schema/event.h"
+#include "base/address/address_range.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::recorder {
 
-// Addresses must be below schema::kAddressLimit. Blocks must start on multiples of 8; of two that
+// Addresses must be below base::kAddressLimit. Blocks must start on multiples of 8; of two that
 // do not, the second looks alive when the first is. One thread.
 class LiveSet {
  public:
@@ -26,22 +26,22 @@ class LiveSet {
   }
   // Whether some live block starts in the range. With `skip_mapped_chunks`, blocks that start 16
   // bytes into a page do not count: that is where glibc puts a block with a mapping of its own.
-  bool any_in(schema::AddressRange range, bool skip_mapped_chunks) const;
+  bool any_in(base::AddressRange range, bool skip_mapped_chunks) const;
 
  private:
   static constexpr int kGranuleLog2 = 3;
   static constexpr uint64_t kWordSpan = uint64_t{64} << kGranuleLog2;
   struct Leaf {
-    uint64_t words[schema::kLeafSpan / kWordSpan];
+    uint64_t words[base::kLeafSpan / kWordSpan];
   };
   static size_t word_of(uint64_t address) {
-    return static_cast<size_t>((address % schema::kLeafSpan) / kWordSpan);
+    return static_cast<size_t>((address % base::kLeafSpan) / kWordSpan);
   }
   static uint64_t bit_of(uint64_t address) {
     return uint64_t{1} << ((address >> kGranuleLog2) % 64);
   }
 
-  schema::AddressTree<Leaf> tree_;
+  base::AddressTree<Leaf> tree_;
 };
 
 }  // namespace heaptape::recorder

@@ -12,7 +12,7 @@
 
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/ring_cursor.h"
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_writer.h"
 
 namespace heaptape::recorder {
 

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "schema/output_file.h"
+#include "base/address/address_range.h"
+#include "base/output_file.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -34,8 +35,8 @@ std::string_view take_field(std::string_view& text) {
 }
 
 // One line of maps: "begin-end perms offset device inode   path".
-std::optional<schema::AddressRange> parse_line(std::string_view line) {
-  schema::AddressRange range;
+std::optional<base::AddressRange> parse_line(std::string_view line) {
+  base::AddressRange range;
   range.begin = take_number(line, 16);
   if (line.empty()) return std::nullopt;
   line.remove_prefix(1);
@@ -53,8 +54,8 @@ std::optional<schema::AddressRange> parse_line(std::string_view line) {
 
 }  // namespace
 
-std::vector<schema::AddressRange> parse_writable_anonymous(std::string_view maps) {
-  std::vector<schema::AddressRange> ranges;
+std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) {
+  std::vector<base::AddressRange> ranges;
   while (!maps.empty()) {
     const std::string_view line = maps.substr(0, maps.find('\n'));
     maps.remove_prefix(std::min(line.size() + 1, maps.size()));
@@ -65,8 +66,8 @@ std::vector<schema::AddressRange> parse_writable_anonymous(std::string_view maps
 
 std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
                                                     bool is_glibc) {
-  const auto statm = schema::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
-  const auto maps = schema::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
+  const auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
+  const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
   // size resident shared ...: resident less shared (files and shared memory) is what is anonymous.
   std::string_view fields = *statm;
@@ -92,7 +93,7 @@ ProcessIdentity identify_process(uint32_t pid) {
   char executable[PATH_MAX];
   const ssize_t length = readlink(proc_path(pid, "exe").c_str(), executable, sizeof executable);
   if (length > 0) identity.executable.assign(executable, static_cast<size_t>(length));
-  if (const auto words = schema::read_file(proc_path(pid, "cmdline"), kMaxProcFileBytes);
+  if (const auto words = base::read_file(proc_path(pid, "cmdline"), kMaxProcFileBytes);
       words.ok()) {
     std::string_view rest = *words;
     while (!rest.empty()) {
@@ -102,7 +103,7 @@ ProcessIdentity identify_process(uint32_t pid) {
     }
   }
   // "pid (name) state ppid ...": the name may hold anything, so look behind its last parenthesis.
-  if (const auto stat = schema::read_file(proc_path(pid, "stat"), kMaxProcFileBytes); stat.ok()) {
+  if (const auto stat = base::read_file(proc_path(pid, "stat"), kMaxProcFileBytes); stat.ok()) {
     std::string_view rest = *stat;
     rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));
     take_field(rest);

@@ -7,8 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/address/address_range.h"
 #include "recorder/collector/live_set.h"
-#include "schema/event.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::recorder {
 
@@ -21,7 +22,7 @@ std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet&
                                                     bool is_glibc);
 
 // The writable anonymous mappings in the text of /proc/PID/maps, ascending.
-std::vector<schema::AddressRange> parse_writable_anonymous(std::string_view maps);
+std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
 // Who a process is. Strings are empty where /proc does not tell.
 struct ProcessIdentity {

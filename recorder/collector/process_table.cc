@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "recorder/collector/clock.h"
-#include "schema/version.h"
+#include "base/clock.h"
+#include "base/version.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -93,8 +93,8 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.is_glibc = schema::is_glibc(claim.allocator);
   auto writer = create_tape(traits.tape_path, claim, traits.identity);
   if (writer == nullptr) return;
-  auto recorder =
-      std::make_unique<ProcessRecorder>(session_, claim.slot, std::move(writer), monotonic_ns());
+  auto recorder = std::make_unique<ProcessRecorder>(session_, claim.slot, std::move(writer),
+                                                    base::monotonic_ns());
   manifest_.emplace_back();
   processes_.emplace(claim.slot,
                      std::make_unique<RecordedProcess>(std::move(recorder), std::move(traits)));
@@ -104,14 +104,14 @@ std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string&
                                                               const Claim& claim,
                                                               const ProcessIdentity& identity) {
   schema::TapeHeader header;
-  header.writer = std::string("heaptape ") + schema::kVersion;
+  header.writer = std::string("heaptape ") + base::kVersion;
   header.command_line = identity.command_line;
   header.executable = identity.executable;
   header.allocator = claim.allocator;
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));
-  header.start_unix_ns = clock_ns(CLOCK_REALTIME);
+  header.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   header.initial_break = claim.initial_break;
   header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                         : schema::StampClock::kCounter;
@@ -126,7 +126,7 @@ std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string&
 void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
   adopt_rings();  // those of its last moments
   RecordedProcess& process = *processes_.at(slot);
-  process.recorder().drain(ProcessRecorder::kEverything, monotonic_ns());
+  process.recorder().drain(ProcessRecorder::kEverything, base::monotonic_ns());
   finish(process, reason, status);
   process.recorder().free_slot();
   std::ranges::replace(ring_owner_, slot, kNobody);
@@ -135,13 +135,13 @@ void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) 
 
 void ProcessTable::leave(uint32_t slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
-  process.recorder().drain(cut, monotonic_ns());
+  process.recorder().drain(cut, base::monotonic_ns());
   finish(process, schema::EndReason::kRecordingStopped, -1);
   processes_.erase(slot);
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
-  schema::TapeSummary summary = process.recorder().collect_summary(monotonic_ns());
+  schema::TapeSummary summary = process.recorder().collect_summary(base::monotonic_ns());
   summary.end_reason = reason;
   summary.end_status = status;
   const RecordedProcess::Traits& traits = process.traits();

@@ -11,7 +11,7 @@
 #include "recorder/collector/doorman.h"
 #include "recorder/collector/recorded_process.h"
 #include "recorder/collector/tape_names.h"
-#include "schema/manifest.h"
+#include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
 

@@ -8,24 +8,24 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "recorder/collector/clock.h"
+#include "base/clock.h"
 
 namespace heaptape::recorder {
 namespace {
 
 // Samples come soon at first, then ever more rarely, and never take more than 2 % of our time.
-constexpr uint64_t kFirstSampleNs = 2 * kMillisecondNs;
-constexpr uint64_t kMaxSampleEveryNs = 100 * kMillisecondNs;
+constexpr uint64_t kFirstSampleNs = 2 * base::kMillisecondNs;
+constexpr uint64_t kMaxSampleEveryNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kSampleCostFactor = 50;
 // A chunk of few events costs some 300 bytes.
-constexpr uint64_t kFlushEveryNs = 5000 * kMillisecondNs;
+constexpr uint64_t kFlushEveryNs = 5000 * base::kMillisecondNs;
 
 }  // namespace
 
 RecordedProcess::RecordedProcess(std::unique_ptr<ProcessRecorder> recorder, Traits traits)
     : recorder_(std::move(recorder)),
       traits_(std::move(traits)),
-      next_flush_ns_(monotonic_ns() + kFlushEveryNs),
+      next_flush_ns_(base::monotonic_ns() + kFlushEveryNs),
       sample_every_ns_(kFirstSampleNs) {
   if (!traits_.pid_is_ours) return;
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0));
@@ -57,9 +57,9 @@ void RecordedProcess::sample_if_due(uint64_t now_ns) {
   if (!traits_.pid_is_ours) return;
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
   if (now_ns < next_sample_ns_) return;
-  const uint64_t begin_ns = monotonic_ns();
+  const uint64_t begin_ns = base::monotonic_ns();
   auto sample = sample_process(traits_.identity.pid, recorder_->live_set(), traits_.is_glibc);
-  const uint64_t end_ns = monotonic_ns();
+  const uint64_t end_ns = base::monotonic_ns();
   if (sample) recorder_->add_sample(std::move(*sample), begin_ns);
   sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),
                               (end_ns - begin_ns) * kSampleCostFactor);

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "schema/tape_format.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::recorder {
 
@@ -32,7 +32,7 @@ bool RingCursor::decode() {
         broken_ = true;
         continue;
       case ReadRecord::kRecord:
-        if (record_.old_address >= schema::kAddressLimit) {
+        if (record_.old_address >= base::kAddressLimit) {
           broken_ = true;
           continue;
         }

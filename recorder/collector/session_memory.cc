@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "schema/output_file.h"
+#include "base/output_file.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -20,9 +20,9 @@ namespace {
 constexpr uint64_t kClaimedBytes = kRingWordsOffset + 8 * kRingBytes;
 
 Error no_room(uint64_t bytes, const std::string& room, int errno_value) {
-  Error error = schema::os_error("no room for the " + std::to_string(bytes >> 20) +
-                                     " MiB that a recording needs; raise " + room,
-                                 errno_value);
+  Error error = base::os_error("no room for the " + std::to_string(bytes >> 20) +
+                                   " MiB that a recording needs; raise " + room,
+                               errno_value);
   error.code = ErrorCode::kNoSpace;
   return error;
 }
@@ -30,14 +30,14 @@ Error no_room(uint64_t bytes, const std::string& room, int errno_value) {
 // The memory as a file, as long as it will ever be and claimed as far as said above.
 Result<int> create_file() {
   const int fd = memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return schema::os_error("cannot make the shared memory of a recording", errno);
+  if (fd < 0) return base::os_error("cannot make the shared memory of a recording", errno);
   Status status;
   if (ftruncate(fd, kSessionBytes) != 0) {
     status = no_room(kSessionBytes, "the limit on the size of files (ulimit -f)", errno);
   } else if (fallocate(fd, 0, 0, kClaimedBytes) != 0) {
     status = no_room(kClaimedBytes, "the limit on memory", errno);
   } else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    status = schema::os_error("cannot seal the shared memory of a recording", errno);
+    status = base::os_error("cannot seal the shared memory of a recording", errno);
   }
   if (status.ok()) return fd;
   close(fd);
@@ -54,7 +54,7 @@ bool has_invariant_tsc() {
 Clock choose_clock() {
   // The kernel drops the TSC as its clock when it finds processors that disagree.
   const auto source =
-      schema::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", 64);
+      base::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", 64);
   const bool kernel_trusts =
       source.ok() && (source->starts_with("tsc") || source->starts_with("kvm-clock") ||
                       source->starts_with("hyperv_clocksource"));
@@ -92,7 +92,7 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   pthread_mutex_init(lock, &attributes);
   pthread_mutexattr_destroy(&attributes);
   const int failed = pthread_mutex_lock(lock);
-  if (failed != 0) return schema::os_error("cannot lock the session memory", failed);
+  if (failed != 0) return base::os_error("cannot lock the session memory", failed);
   return {};
 }
 

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/result.h"
 #include "recorder/ring/session_layout.h"
-#include "schema/result.h"
 
 namespace heaptape::recorder {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
-using schema::Status;
+using base::Error;
+using base::ErrorCode;
+using base::Result;
+using base::Status;
 
 struct SessionOptions {
   Follow follow = Follow::kAll;

@@ -10,15 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/install_paths.h"
 #include "recorder/ring/handshake.h"
-#include "schema/install_paths.h"
 
 namespace heaptape::recorder {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
+using base::Error;
+using base::Result;
 
 // The caller's environment with the session and the preload library, which comes first: its
 // functions must be found before those of a library that was preloaded already.
@@ -59,13 +58,13 @@ Result<int> start_target(const std::vector<std::string>& command,
   const std::vector<char*> argv = as_pointers(words);
   const std::vector<char*> envp = as_pointers(environment);
   int report[2];  // tells why exec failed; closed by an exec that works
-  if (pipe2(report, O_CLOEXEC) != 0) return schema::os_error("cannot make a pipe", errno);
+  if (pipe2(report, O_CLOEXEC) != 0) return base::os_error("cannot make a pipe", errno);
   const int pid = fork();
   if (pid < 0) {
     const int saved = errno;
     close(report[0]);
     close(report[1]);
-    return schema::os_error("cannot start '" + command[0] + "'", saved);
+    return base::os_error("cannot start '" + command[0] + "'", saved);
   }
   if (pid == 0) {
     signals.restore_in_child();
@@ -83,7 +82,7 @@ Result<int> start_target(const std::vector<std::string>& command,
   close(report[0]);
   if (got != sizeof failure) return pid;
   waitpid(pid, nullptr, 0);
-  return schema::os_error("cannot run '" + command[0] + "'", failure);
+  return base::os_error("cannot run '" + command[0] + "'", failure);
 }
 
 std::optional<TargetEnd> poll_target(int pid) {
@@ -109,13 +108,10 @@ void end_like(const TargetEnd& end) {
 }
 
 Result<std::string> find_preload_library() {
-  HEAPTAPE_ASSIGN_OR_RETURN(std::string path,
-                            schema::find_private_file("libheaptape-interposer.so"));
+  HEAPTAPE_ASSIGN_OR_RETURN(std::string path, base::find_private_file("libheaptape-interposer.so"));
   if (path.find_first_of(": ") != std::string::npos) {
-    return Error{ErrorCode::kUsage,
-                 "LD_PRELOAD cannot name '" + path +
-                     "', for its path has a colon or a blank; install heaptape somewhere else",
-                 std::nullopt};
+    return Error::usage("LD_PRELOAD cannot name '" + path +
+                        "', for its path has a colon or a blank; install heaptape somewhere else");
   }
   return path;
 }

@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "recorder/collector/recorder_signals.h"
-#include "schema/result.h"
 
 namespace heaptape::recorder {
 
 // Starts `command` with the preload library and the session in its environment, everything else as
 // the caller has it. Fails when the program cannot be executed. Returns its pid.
-schema::Result<int> start_target(const std::vector<std::string>& command,
-                                 const std::string& preload_library,
-                                 const std::string& session_value, const RecorderSignals& signals);
+base::Result<int> start_target(const std::vector<std::string>& command,
+                               const std::string& preload_library, const std::string& session_value,
+                               const RecorderSignals& signals);
 
 // How a program ended, as wait(2) has it.
 struct TargetEnd {
@@ -30,6 +30,6 @@ std::optional<TargetEnd> poll_target(int pid);
 [[noreturn]] void end_like(const TargetEnd& end);
 
 // The installed or built libheaptape-interposer.so.
-schema::Result<std::string> find_preload_library();
+base::Result<std::string> find_preload_library();
 
 }  // namespace heaptape::recorder

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schema/op.h"
+#include "schema/tape/op.h"
 
 namespace heaptape::recorder {
 

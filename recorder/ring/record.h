@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "recorder/ring/session_layout.h"
-#include "schema/op.h"
+#include "schema/tape/op.h"
 
 namespace heaptape::recorder {
 

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schema/pages.h"
+#include "base/address/pages.h"
 
 namespace heaptape::recorder {
 
@@ -124,8 +124,8 @@ struct alignas(64) RingHeader {
 static_assert(sizeof(RingHeader) == 192);
 
 // Offsets of the parts in the mapping.
-using schema::kPageBytes;
-using schema::page_up;
+using base::kPageBytes;
+using base::page_up;
 
 inline constexpr uint64_t kProcessSlotsOffset = page_up(sizeof(SessionHeader));
 inline constexpr uint64_t kRingHeadersOffset =

@@ -8,7 +8,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "schema/address_tree.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::replayer {
 
@@ -19,7 +19,7 @@ struct SlotBlock {
 };
 
 // Tapes with blocks on odd multiples of 8 need finer granules (see fits); the rare blocks with less
-// alignment than 8 go to a hash table. One thread. Addresses below schema::kAddressLimit.
+// alignment than 8 go to a hash table. One thread. Addresses below base::kAddressLimit.
 class AddressShadow {
  public:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -55,13 +55,13 @@ class AddressShadow {
 
  private:
   struct Leaf {
-    uint32_t slots[schema::kLeafSpan / 8];  // slot + 1; the second half is for 8-byte granules
+    uint32_t slots[base::kLeafSpan / 8];  // slot + 1; the second half is for 8-byte granules
   };
   uint64_t granule() const { return uint64_t{1} << granule_log2_; }
-  size_t index(uint64_t address) const { return (address % schema::kLeafSpan) >> granule_log2_; }
+  size_t index(uint64_t address) const { return (address % base::kLeafSpan) >> granule_log2_; }
   uint32_t find_odd(uint64_t address) const;
 
-  std::unique_ptr<schema::AddressTree<Leaf>> tree_ = std::make_unique<schema::AddressTree<Leaf>>();
+  std::unique_ptr<base::AddressTree<Leaf>> tree_ = std::make_unique<base::AddressTree<Leaf>>();
   std::unordered_map<uint64_t, uint32_t> odd_;
   int granule_log2_ = 4;
 };

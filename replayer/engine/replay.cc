@@ -13,8 +13,8 @@
 namespace heaptape::replayer {
 namespace {
 
-using schema::Result;
-using schema::Status;
+using base::Result;
+using base::Status;
 
 // Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
 // placements and the blocks' metadata stay in the second-level cache.
@@ -144,10 +144,8 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
   if (done + batch.events.size() < tape.events()) {
     if (!batch.events.empty() || max_events == 0) return {};
-    return schema::Error{schema::ErrorCode::kDamaged,
-                         "'" + tape.path() + "' ends after " + std::to_string(done) + " of its " +
-                             std::to_string(tape.events()) + " events",
-                         std::nullopt};
+    return base::Error::damaged("'" + tape.path() + "' ends after " + std::to_string(done) +
+                                " of its " + std::to_string(tape.events()) + " events");
   }
   schema::EventBatch rest;
   HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));

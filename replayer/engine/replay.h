@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "allocators/catalog.h"
+#include "allocators/catalog/catalog.h"
+#include "base/result.h"
 #include "replayer/metrics/run_metrics.h"
-#include "schema/result.h"
-#include "schema/tape_reader.h"
+#include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
 
@@ -28,8 +28,7 @@ struct RunResult {
 // `progress` (may be empty) is called now and then with the share that is done, 0 to 1. Runs come
 // back in the order of the specs. Fails when the tape is damaged, or an allocator cannot be loaded
 // or dies.
-schema::Result<std::vector<RunResult>> replay(schema::TapeReader& tape,
-                                              const ReplayOptions& options,
-                                              const std::function<void(double)>& progress);
+base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
+                                            const std::function<void(double)>& progress);
 
 }  // namespace heaptape::replayer

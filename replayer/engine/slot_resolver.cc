@@ -75,8 +75,8 @@ ReplayOp allocation_op(const Event& event) {
 
 }  // namespace
 
-schema::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
-                                     ResolvedBatch& batch) {
+base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
+                                   ResolvedBatch& batch) {
   batch.first_event = first_event;
   batch.ops.resize(events.size());
   batch.recorded_addresses.resize(events.size());
@@ -89,11 +89,9 @@ schema::Status SlotResolver::resolve(std::span<const Event> events, uint64_t fir
     batch.live_bytes[i] = live_.values().live_bytes;
   }
   if (blocks_.size() > slot_limit_) {
-    return schema::Error{schema::ErrorCode::kTarget,
-                         "the tape has more than " + std::to_string(slot_limit_) +
-                             " blocks alive at once, which no replay can tell apart; replay less "
-                             "of it (--until)",
-                         std::nullopt};
+    return base::Error::target("the tape has more than " + std::to_string(slot_limit_) +
+                               " blocks alive at once, which no replay can tell apart; replay less "
+                               "of it (--until)");
   }
   batch.slot_limit = static_cast<uint32_t>(blocks_.size());
   batch.live = live_.values();

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "allocators/replay_op.h"
+#include "base/result.h"
 #include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
-#include "schema/event.h"
-#include "schema/result.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::replayer {
 
@@ -40,8 +40,8 @@ class SlotResolver {
   explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
 
   // Replaces all of `batch` but its samples. Fails when more blocks are alive than there are slots.
-  schema::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
-                         ResolvedBatch& batch);
+  base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
+                       ResolvedBatch& batch);
 
   const LiveMetrics& live() const { return live_; }
   const SkippedCounts& skipped() const { return skipped_; }

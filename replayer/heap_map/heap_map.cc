@@ -6,11 +6,11 @@ namespace heaptape::replayer {
 
 namespace {
 
-using schema::is_free_between;
-using schema::kAfterAllEdges;
-using schema::kBeforeAllEdges;
+using base::is_free_between;
+using base::kAfterAllEdges;
+using base::kBeforeAllEdges;
 
-// Far below schema::kAddressLimit, so that no search begins beyond what an EdgeBitmap holds.
+// Far below base::kAddressLimit, so that no search begins beyond what an EdgeBitmap holds.
 constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
 
 bool covers(AddressRange outer, AddressRange inner) {

@@ -11,15 +11,15 @@
 #include <span>
 #include <vector>
 
+#include "base/address/edge_bitmap.h"
+#include "base/address/region_set.h"
 #include "replayer/heap_map/hole_ledger.h"
 #include "replayer/heap_map/hole_stats.h"
-#include "schema/edge_bitmap.h"
-#include "schema/region_set.h"
 
 namespace heaptape::replayer {
 
-using schema::Edge;
-using schema::EdgeBitmap;
+using base::Edge;
+using base::EdgeBitmap;
 
 // A block occupies every granule it touches, at least one. Blocks may lie outside all regions, or
 // partly: gaps are only counted inside regions, and counted right when regions come to cover blocks
@@ -92,7 +92,7 @@ class HeapMap {
   uint64_t min_hole_bytes_;
   uint64_t top_bytes_ = 0;
   EdgeBitmap edges_;
-  schema::RegionSet regions_;
+  base::RegionSet regions_;
   HoleLedger ledger_;
 };
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::replayer {
 

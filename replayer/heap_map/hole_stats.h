@@ -5,11 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schema/event.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::replayer {
 
-using schema::AddressRange;
+using base::AddressRange;
 
 struct HoleBucket {
   uint64_t count = 0;

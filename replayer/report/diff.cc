@@ -5,27 +5,26 @@
 #include <set>
 #include <utility>
 
-#include "replayer/report/number_text.h"
-#include "schema/display_text.h"
-#include "schema/name_list.h"
+#include "base/display_text.h"
+#include "base/name_list.h"
+#include "base/number_text.h"
 
 namespace heaptape::replayer {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
+using base::Error;
+using base::Result;
+using base::Status;
 using schema::RunFigures;
-using schema::Status;
 
 using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
 
 std::string quoted(const std::string& text) {
-  return "'" + schema::display_text(text) + "'";
+  return "'" + base::display_text(text) + "'";
 }
 
 Error usage_error(std::string message) {
-  return {ErrorCode::kUsage, std::move(message), std::nullopt};
+  return Error::usage(std::move(message));
 }
 
 const RunFigures* find_run(const NamedReport& report, const std::string& label) {
@@ -37,8 +36,8 @@ const RunFigures* find_run(const NamedReport& report, const std::string& label) 
 // "'glibc', 'jemalloc'"
 std::string labels_of(const NamedReport& report) {
   if (report.figures.runs.empty()) return "no runs";
-  return schema::name_list(report.figures.runs,
-                           [](const RunFigures& run) { return quoted(run.label); });
+  return base::name_list(report.figures.runs,
+                         [](const RunFigures& run) { return quoted(run.label); });
 }
 
 Status check_labels(const NamedReport& report) {
@@ -84,8 +83,8 @@ void note_lone_runs(const NamedReport& side, const NamedReport& other,
 void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigures& now,
                      std::vector<std::string>& notes) {
   if (base.tape_events == now.tape_events) return;
-  notes.push_back("the tapes differ: " + grouped(base.tape_events) + " events in base, " +
-                  grouped(now.tape_events) +
+  notes.push_back("the tapes differ: " + base::grouped(base.tape_events) + " events in base, " +
+                  base::grouped(now.tape_events) +
                   " in new; a change may come from the program and not from its allocator");
 }
 
@@ -134,11 +133,11 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
 }
 
 ReportDiff::Side side_of(const NamedReport& report) {
-  return {schema::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
+  return {base::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
 }
 
 std::string plural(size_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+  return base::grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -162,7 +161,7 @@ std::string ReportDiff::verdict() const {
       static_cast<size_t>(std::ranges::count(gates, GateState::kSkipped, &GateOutcome::state));
   const std::string checks = plural(gates.size() - skipped, "gate check");
   if (failures == 0) return "PASS: " + checks + " passed, " + compared;
-  return "FAIL: " + grouped(failures) + " of " + checks + " failed, " + compared;
+  return "FAIL: " + base::grouped(failures) + " of " + checks + " failed, " + compared;
 }
 
 Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,

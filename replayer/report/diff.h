@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "replayer/report/gate.h"
-#include "schema/report_metrics.h"
-#include "schema/result.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
 
@@ -54,8 +54,7 @@ const std::vector<std::string>& headline_metrics();
 // `only_run` restricts the comparison to that label; empty = every label that both reports have. A
 // gate whose metric no compared run has is a failed gate: a misspelt counter must not pass CI.
 // Fails with kUsage if there is nothing to compare, or two runs of one report share a label.
-schema::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
-                                        const std::vector<Gate>& gates,
-                                        const std::string& only_run);
+base::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
+                                      const std::vector<Gate>& gates, const std::string& only_run);
 
 }  // namespace heaptape::replayer

@@ -18,10 +18,10 @@ enum class DiffFormat : uint8_t {
 
 std::string to_text(const ReportDiff& diff);
 std::string to_markdown(const ReportDiff& diff);
-schema::Result<std::string> to_json(const ReportDiff& diff);
+base::Result<std::string> to_json(const ReportDiff& diff);
 std::string to_junit(const ReportDiff& diff);
 
-schema::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format);
+base::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format);
 
 // `text` as content or attribute value of XML and HTML. Expects what display_text gives.
 std::string xml_escaped(std::string_view text);

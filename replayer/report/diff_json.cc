@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/display_text.h"
 #include "replayer/report/diff_format.h"
-#include "replayer/report/number_text.h"
-#include "schema/display_text.h"
+#include "replayer/report/metric_text.h"
 #include "schema/kj_guard.h"
 
 namespace heaptape::replayer {
@@ -120,16 +120,16 @@ void write_diff(JsonBuilder out, const ReportDiff& diff) {
 
 }  // namespace
 
-schema::Result<std::string> to_json(const ReportDiff& diff) {
-  return schema::guard_kj(schema::ErrorCode::kDamaged, "cannot write the diff as JSON",
-                          [&]() -> schema::Result<std::string> {
+base::Result<std::string> to_json(const ReportDiff& diff) {
+  return schema::guard_kj(base::ErrorCode::kDamaged, "cannot write the diff as JSON",
+                          [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
                             const auto root = message.initRoot<capnp::JsonValue>();
                             write_diff(root, diff);
                             capnp::JsonCodec codec;
                             codec.setPrettyPrint(true);
                             const kj::String json = codec.encodeRaw(root.asReader());
-                            return schema::valid_utf8({json.begin(), json.size()}) + "\n";
+                            return base::valid_utf8({json.begin(), json.size()}) + "\n";
                           });
 }
 

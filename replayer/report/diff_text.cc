@@ -3,8 +3,9 @@
 #include <array>
 #include <vector>
 
+#include "base/number_text.h"
 #include "replayer/report/diff_format.h"
-#include "replayer/report/number_text.h"
+#include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -39,7 +40,7 @@ const char* state_text(GateState state) {
 }
 
 std::string side_text(const ReportDiff::Side& side) {
-  return side.path + "  (tape " + side.tape + ", " + grouped(side.events) + " events)";
+  return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
 }
 
 // The first column stands left, the numbers right.
@@ -126,7 +127,7 @@ std::string to_markdown(const ReportDiff& diff) {
   return text;
 }
 
-schema::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format) {
+base::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format) {
   switch (format) {
     case DiffFormat::kText:
       return to_text(diff);

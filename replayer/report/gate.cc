@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "replayer/report/number_text.h"
+#include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "schema/report_metrics.h"
-#include "schema/result.h"
+#include "base/result.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
 
@@ -44,7 +44,7 @@ struct Gate {
 // Blanks may stand around each part, so none in the name of a counter. Units: B KiB MiB GiB TiB, KB
 // MB GB TB and k M G (of 1000). Fails with kUsage and one sentence that quotes the expression and
 // names the column, from 1.
-schema::Result<Gate> parse_gate(std::string_view expression);
+base::Result<Gate> parse_gate(std::string_view expression);
 
 enum class GateState : uint8_t {
   kPassed,

@@ -5,21 +5,18 @@
 #include <utility>
 #include <vector>
 
+#include "base/display_text.h"
+#include "base/name_list.h"
+#include "base/near_names.h"
+#include "base/quantity.h"
 #include "replayer/report/gate.h"
-#include "replayer/report/near_names.h"
-#include "schema/display_text.h"
-#include "schema/name_list.h"
 
 namespace heaptape::replayer {
 namespace {
 
-using schema::Error;
-using schema::ErrorCode;
-using schema::Result;
-using schema::Status;
-
-constexpr const char* kExpectedUnit =
-    "% or one of the units B KiB MiB GiB TiB KB MB GB TB k M G, or the end";
+using base::Error;
+using base::Result;
+using base::Status;
 
 // Two characters come before one, so that ">=" is not read as ">".
 constexpr std::pair<std::string_view, GateOp> kOps[] = {
@@ -27,18 +24,9 @@ constexpr std::pair<std::string_view, GateOp> kOps[] = {
     {"!=", GateOp::kNotEqual},       {">", GateOp::kGreater},      {"<", GateOp::kLess},
 };
 
-struct Unit {
-  std::string_view name;
-  long double factor;
-  bool is_bytes;
-};
-
-constexpr Unit kUnits[] = {
-    {"B", 1, true},         {"KiB", 0x1p10L, true}, {"MiB", 0x1p20L, true}, {"GiB", 0x1p30L, true},
-    {"TiB", 0x1p40L, true}, {"KB", 1e3L, true},     {"kB", 1e3L, true},     {"MB", 1e6L, true},
-    {"GB", 1e9L, true},     {"TB", 1e12L, true},    {"k", 1e3L, false},     {"M", 1e6L, false},
-    {"G", 1e9L, false},
-};
+std::string expected_unit() {
+  return std::string("% or one of the units ") + base::kUnitNames + ", or the end";
+}
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -77,10 +65,8 @@ class GateParser {
   }
 
   Error wrong(size_t at, const std::string& what) const {
-    return {ErrorCode::kUsage,
-            "cannot read the gate '" + schema::display_text(std::string(text_)) + "': column " +
-                std::to_string(at + 1) + ": " + what,
-            std::nullopt};
+    return Error::usage("cannot read the gate '" + base::display_text(std::string(text_)) +
+                        "': column " + std::to_string(at + 1) + ": " + what);
   }
   Error expected(const std::string& what) const { return wrong(at_, "expected " + what); }
 
@@ -96,12 +82,11 @@ class GateParser {
     gate_.metric = take_while(is_name_character);
     if (gate_.metric.empty()) return expected("a metric, such as peak.committedBytes");
     if (schema::is_metric_name(gate_.metric)) return {};
-    const std::vector<std::string> near = near_names(gate_.metric, schema::metric_names());
-    return wrong(start,
-                 "there is no metric '" + gate_.metric + "'" +
-                     (near.empty() ? "" : "; did you mean " + schema::name_list(near) + "?") +
-                     " (the metrics are: " + schema::name_list(schema::metric_names()) +
-                     ", and counters.NAME for a counter of the allocator)");
+    const std::vector<std::string> near = base::near_names(gate_.metric, schema::metric_names());
+    return wrong(start, "there is no metric '" + gate_.metric + "'" +
+                            (near.empty() ? "" : "; did you mean " + base::name_list(near) + "?") +
+                            " (the metrics are: " + base::name_list(schema::metric_names()) +
+                            ", and counters.NAME for a counter of the allocator)");
   }
 
   Status parse_op() {
@@ -142,16 +127,16 @@ class GateParser {
       gate_.kind = GateKind::kPercent;
       ++at_;
     } else if (const std::string_view name = take_while(is_letter); !name.empty()) {
-      const Unit* unit = std::ranges::find(kUnits, name, &Unit::name);
-      if (unit == std::end(kUnits)) return wrong(start, std::string("expected ") + kExpectedUnit);
+      const base::Unit* const unit = base::find_unit(name);
+      if (unit == nullptr) return wrong(start, "expected " + expected_unit());
       if (unit->is_bytes && !may_be_bytes()) {
         return wrong(start, "expected no unit of bytes: " + gate_.metric + " is not in bytes");
       }
-      gate_.value *= unit->factor;
+      gate_.value *= static_cast<long double>(unit->factor);
     }
     skip_blanks();
     if (at_ == text_.size()) return {};
-    return at_ == start ? expected(kExpectedUnit) : expected("nothing more");
+    return at_ == start ? expected(expected_unit()) : expected("nothing more");
   }
 
   // What a counter counts only its allocator knows.

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "replayer/report/number_text.h"
+#include "base/number_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -29,9 +29,9 @@ std::string overall(double exponent) {
 std::string growth_sentence(const GrowthFit& fit) {
   if (!fit.grows) return "";
   return fit.operation + ": cost grows as n^" + one_decimal(fit.exponent) + " with the " +
-         fit.scale + ": " + grouped(fit.work_total) + " " + fit.work + " over " +
-         grouped(fit.operations) + " " + plural(fit.operation) + "; " + overall(fit.exponent) +
-         " overall";
+         fit.scale + ": " + base::grouped(fit.work_total) + " " + fit.work + " over " +
+         base::grouped(fit.operations) + " " + plural(fit.operation) + "; " +
+         overall(fit.exponent) + " overall";
 }
 
 }  // namespace heaptape::replayer

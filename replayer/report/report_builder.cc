@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "base/display_text.h"
 #include "replayer/report/growth_text.h"
-#include "schema/display_text.h"
-#include "schema/report_figures.h"
-#include "schema/report_json.h"
+#include "schema/report/report_figures.h"
+#include "schema/report/report_json.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -27,7 +27,7 @@ double fragmentation(uint64_t live_bytes, uint64_t committed_bytes) {
 void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   const schema::TapeSummary summary = tape.summary().value_or(schema::TapeSummary());
   out.setPath(tape.path());
-  out.setCommand(command_text(tape.header().command_line));
+  out.setCommand(base::command_text(tape.header().command_line));
   out.setEvents(tape.events());
   out.setAllocations(summary.allocations);
   out.setFrees(summary.frees);
@@ -227,26 +227,9 @@ const char* touch_name(allocators::Touch touch) {
   return "?";
 }
 
-std::string command_text(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) {
-    if (!text.empty()) text += ' ';
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n\"'\\$`*?;&|<>(){}#") == std::string::npos;
-    if (plain) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
-  }
-  return schema::display_text(text);
-}
-
-schema::Result<BuiltReport> build_report(const schema::TapeReader& tape,
-                                         const std::vector<RunResult>& runs,
-                                         const ReplayOptions& options) {
+base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
+                                       const std::vector<RunResult>& runs,
+                                       const ReplayOptions& options) {
   capnp::MallocMessageBuilder message(1 << 16);
   auto report = message.initRoot<wire::Report>();
   report.setVersion(wire::REPORT_VERSION);

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "replayer/engine/replay.h"
-#include "schema/report_metrics.h"
-#include "schema/result.h"
-#include "schema/tape_reader.h"
+#include "schema/report/report_metrics.h"
+#include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
 
@@ -17,14 +17,11 @@ struct BuiltReport {
   schema::ReportFigures figures;
 };
 
-schema::Result<BuiltReport> build_report(const schema::TapeReader& tape,
-                                         const std::vector<RunResult>& runs,
-                                         const ReplayOptions& options);
+base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
+                                       const std::vector<RunResult>& runs,
+                                       const ReplayOptions& options);
 
 // "page" and so on, as in --touch.
 const char* touch_name(allocators::Touch touch);
-
-// The words of a command line as a shell would need them, for people.
-std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace heaptape::replayer

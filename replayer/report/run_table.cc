@@ -4,7 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "replayer/report/number_text.h"
+#include "base/number_text.h"
+#include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -32,7 +33,7 @@ std::string cell(const RunFigures& run, const Column& column) {
   const auto value = run.metric(metric);
   if (metric == "time.nsPerEvent" && run.backend == "recorded") return "-";
   if (metric == "peak.distanceToIdeal" && value) {
-    std::string text = ratio_text(static_cast<double>(schema::number_of(*value)));
+    std::string text = base::ratio_text(static_cast<double>(schema::number_of(*value)));
     return text.substr(0, text.find('.') + 3);
   }
   return value_text(value, schema::metric_unit(metric));
@@ -129,8 +130,8 @@ std::string fidelity_line(const RunFigures& run) {
   // Another kind of allocator lays its blocks out in another way: no news.
   if (schema::number_of(*share) == 0 && run.backend != "glibc") return "";
   std::string text = "fidelity: " + run.label + " put " +
-                     ratio_text(static_cast<double>(schema::number_of(*share)) * 100) + "% of " +
-                     value_text(compared, MetricUnit::kCount) +
+                     base::ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
+                     "% of " + value_text(compared, MetricUnit::kCount) +
                      " heap blocks at their recorded offset";
   const auto first = run.metric("fidelity.firstDifference");
   if (first && schema::number_of(*first) != 0) {
@@ -174,7 +175,7 @@ std::string growth_lines(const RunFigures& run) {
 }  // namespace
 
 std::string run_table(const schema::ReportFigures& report) {
-  std::string text = report.tape_path + ": " + grouped(report.tape_events) + " events\n";
+  std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
   if (report.runs.empty()) return text;
   text += program_text(report.runs.front()) + "\n";
   std::vector<Row> rows{heading(false), heading(true)};

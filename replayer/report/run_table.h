@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schema/report_metrics.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
 

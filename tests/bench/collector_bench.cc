@@ -4,9 +4,9 @@
 
 #include <chrono>
 
+#include "base/check.h"
 #include "recorder/collector/process_recorder.h"
 #include "recorder/ring/record.h"
-#include "schema/check.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::recorder {

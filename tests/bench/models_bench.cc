@@ -24,7 +24,7 @@ template <typename Model>
 void BM_RandomSlots(benchmark::State& state) {
   tests::RandomSlots work(static_cast<uint32_t>(state.range(0)),
                           static_cast<uint64_t>(state.range(1)), kBatchOps);
-  ModelBackend<Model> backend{schema::Values(Model::parameters())};
+  ModelBackend<Model> backend{base::Values(Model::parameters())};
   BatchResult result;
   uint64_t elapsed_ns = 0;
   for (auto _ : state) {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "schema/check.h"
-#include "schema/report_metrics.h"
-#include "schema/tape_reader.h"
+#include "base/check.h"
+#include "schema/report/report_metrics.h"
+#include "schema/tape/tape_reader.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape {

@@ -65,11 +65,10 @@ const std::string& tape_of(const Run& run) {
   for (const std::string& set : run.sets) key += "," + set;
   std::string& path = paths[key];
   if (path.empty()) {
-    std::ostringstream unused;
     path = dir.file(key);
-    const scenarios::ScenarioOptions options{
-        .name = run.scenario, .sets = run.sets, .output = path};
-    if (scenarios::run_scenario(options, unused, unused) != 0) path.clear();
+    const auto summary =
+        scenarios::write_scenario({.name = run.scenario, .sets = run.sets, .output = path});
+    if (!summary.ok()) path.clear();
   }
   return path;
 }

@@ -1,9 +1,9 @@
 // What a tape costs per event: to encode, to write (with compression), to read.
 #include <benchmark/benchmark.h>
 
-#include "schema/event_encoder.h"
-#include "schema/tape_reader.h"
-#include "schema/tape_writer.h"
+#include "schema/tape/event_encoder.h"
+#include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 

@@ -6,9 +6,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "replayer/commands/replay_command.h"
-#include "replayer/commands/tape_commands.h"
-#include "schema/chunk.h"
+#include "cli/commands.h"
+#include "schema/tape/chunk.h"
 #include "tests/support/programs.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -47,15 +46,15 @@ class BadTape : public testing::Test {
   void run_all() {
     std::ostringstream out;
     std::ostringstream err;
-    replayer::run_info(path_, out, err);
-    replayer::run_stats(path_, true, out, err);
-    replayer::run_dump({path_, 1, UINT64_MAX, schema::TextFormat::kNdjson}, out, err);
-    replayer::run_recover(path_, dir_.file("out"), out, err);
-    replayer::ReplayCommandOptions options;
+    cli::run_info(path_, out, err);
+    cli::run_stats(path_, true, out, err);
+    cli::run_dump({path_, 1, UINT64_MAX, schema::TextFormat::kNdjson}, out, err);
+    cli::run_recover(path_, dir_.file("out"), out, err);
+    cli::ReplayCommandOptions options;
     options.tape_path = path_;
     options.specs = {"recorded", "model:runs"};
-    replayer::run_replay(options, out, err);
-    verified_ = replayer::run_verify(path_, out, err);
+    cli::run_replay(options, out, err);
+    verified_ = cli::run_verify(path_, out, err);
   }
 
   tests::TempDir dir_;

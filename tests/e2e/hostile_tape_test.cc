@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
@@ -109,8 +109,8 @@ TEST_F(HostileTape, WithSamplesOfAnyMemoryIsReplayed) {
   auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
   for (const Event& event : tests::plausible_events(random_, 2000)) {
     (*writer)->append(event);
-    const uint64_t begin = random_.next() % schema::kAddressLimit;
-    const uint64_t end = begin + random_.next() % (schema::kAddressLimit - begin);
+    const uint64_t begin = random_.next() % base::kAddressLimit;
+    const uint64_t end = begin + random_.next() % (base::kAddressLimit - begin);
     (*writer)->add_sample({0, 0, random_.next(), {{begin, end}, {5, 6}, {begin, begin}}});
   }
   EXPECT_TRUE((*writer)->finish({}).ok());

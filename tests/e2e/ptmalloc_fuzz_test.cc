@@ -46,7 +46,7 @@ class FuzzedModel {
  public:
   explicit FuzzedModel(const Setting& setting)
       : model_(space_,
-               *schema::parse_values("the model", PtmallocModel::parameters(), setting.options)) {
+               *base::parse_values("the model", PtmallocModel::parameters(), setting.options)) {
     // What pthread_create() asks for: the vector of its thread-local storage.
     for (uint32_t i = 1; i < setting.threads; ++i) model_.allocate_zeroed(272);
   }

@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
-#include "schema/op.h"
-#include "schema/tape_reader.h"
+#include "schema/tape/op.h"
+#include "schema/tape/tape_reader.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"

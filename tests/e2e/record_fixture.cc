@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
-#include "schema/tape.capnp.h"
-#include "schema/tape_reader.h"
+#include "schema/tape/tape.capnp.h"
+#include "schema/tape/tape_reader.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::tests {

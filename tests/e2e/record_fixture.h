@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "schema/event.h"
-#include "schema/manifest.h"
-#include "schema/tape_info.h"
+#include "schema/tape/event.h"
+#include "schema/tape/manifest.h"
+#include "schema/tape/tape_info.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "schema/tape_reader.h"
-#include "schema/tape_text.h"
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_text.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"

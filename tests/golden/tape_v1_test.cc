@@ -5,9 +5,9 @@
 #include <fstream>
 #include <string>
 
-#include "schema/chunk.h"
-#include "schema/tape_reader.h"
-#include "schema/tape_writer.h"
+#include "schema/tape/chunk.h"
+#include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/golden.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"

@@ -86,7 +86,7 @@ class SlabsAgainstJemalloc : public testing::Test {
     native.environment = {"MALLOC_CONF=" + conf};
     native.touch = Touch::kNone;
     real_ = std::make_unique<Side>(std::make_unique<NativeBackend>(native));
-    const auto values = schema::parse_values("model", SlabsModel::parameters(), options);
+    const auto values = base::parse_values("model", SlabsModel::parameters(), options);
     ASSERT_TRUE(values.ok());
     model_ = std::make_unique<Side>(std::make_unique<ModelBackend<SlabsModel>>(*values));
     ASSERT_TRUE(real_->start() && model_->start());

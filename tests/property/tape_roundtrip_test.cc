@@ -1,7 +1,7 @@
 // Whatever the events, a tape gives them back.
 #include <gtest/gtest.h>
 
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <map>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::tests {
 namespace {

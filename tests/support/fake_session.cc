@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::tests {
 

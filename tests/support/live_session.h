@@ -10,7 +10,7 @@
 
 #include "recorder/collector/doorman.h"
 #include "recorder/collector/session_memory.h"
-#include "schema/tape_info.h"
+#include "schema/tape/tape_info.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 

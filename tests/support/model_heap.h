@@ -20,7 +20,7 @@ class ModelHeap {
  public:
   // Options as "name=value"; they must be valid.
   explicit ModelHeap(const std::vector<std::string>& options = {})
-      : model_(space_, *schema::parse_values("the model", M::parameters(), options)) {
+      : model_(space_, *base::parse_values("the model", M::parameters(), options)) {
     apply_changes();
   }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "base/address/region_set.h"
 #include "replayer/engine/slot_resolver.h"
-#include "schema/region_set.h"
 
 namespace heaptape::tests {
 
@@ -75,7 +75,7 @@ class PlacementChecker {
     usable_bytes_ += placed.usable_bytes;
   }
 
-  schema::RegionSet committed_;
+  base::RegionSet committed_;
   std::map<uint64_t, uint64_t> ends_;  // of live blocks, by address
   std::map<uint32_t, allocators::Placement> slots_;
   uint64_t usable_bytes_ = 0;

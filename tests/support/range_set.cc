@@ -4,7 +4,7 @@
 
 namespace heaptape::tests {
 
-bool RangeSet::add(schema::AddressRange range) {
+bool RangeSet::add(base::AddressRange range) {
   auto after = ranges_.lower_bound(range.begin);
   if (after != ranges_.end() && after->first < range.end) return false;
   if (after != ranges_.begin()) {
@@ -23,7 +23,7 @@ bool RangeSet::add(schema::AddressRange range) {
   return true;
 }
 
-bool RangeSet::remove(schema::AddressRange range) {
+bool RangeSet::remove(base::AddressRange range) {
   if (!contains(range)) return false;
   const auto around = std::prev(ranges_.upper_bound(range.begin));
   const auto [begin, end] = *around;
@@ -33,7 +33,7 @@ bool RangeSet::remove(schema::AddressRange range) {
   return true;
 }
 
-bool RangeSet::contains(schema::AddressRange range) const {
+bool RangeSet::contains(base::AddressRange range) const {
   const auto after = ranges_.upper_bound(range.begin);
   return after != ranges_.begin() && std::prev(after)->second >= range.end;
 }

@@ -4,17 +4,17 @@
 #include <cstdint>
 #include <map>
 
-#include "schema/event.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::tests {
 
 class RangeSet {
  public:
   // False, and nothing happens, if a part of it is there.
-  bool add(schema::AddressRange range);
+  bool add(base::AddressRange range);
   // False, and nothing happens, unless all of it is there.
-  bool remove(schema::AddressRange range);
-  bool contains(schema::AddressRange range) const;
+  bool remove(base::AddressRange range);
+  bool contains(base::AddressRange range) const;
   uint64_t total_bytes() const;
 
  private:

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "schema/tape_reader.h"
+#include "schema/tape/tape_reader.h"
 #include "tests/support/programs.h"
 
 namespace heaptape::tests {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schema/report_metrics.h"
+#include "schema/report/report_metrics.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::tests {

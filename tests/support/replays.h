@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "replayer/engine/replay.h"
-#include "schema/event.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::tests {
 

@@ -2,7 +2,7 @@
 
 #include <capnp/message.h>
 
-#include "schema/report_json.h"
+#include "schema/report/report_json.h"
 
 namespace heaptape::tests {
 namespace {

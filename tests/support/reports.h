@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "replayer/report/diff.h"
-#include "schema/report_metrics.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::tests {
 

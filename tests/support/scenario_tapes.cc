@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "allocators/catalog.h"
+#include "allocators/catalog/catalog.h"
 #include "replayer/engine/slot_resolver.h"
 #include "scenarios/scenario.h"
 #include "tests/support/replays.h"
@@ -22,8 +22,8 @@ uint64_t change_of(const RegionEvent& region) {
   return region.kind == RegionEvent::Kind::kCommit ? bytes : -bytes;
 }
 
-schema::Status run_all(allocators::Backend& backend, const replayer::ResolvedBatch& batch,
-                       Placed& placed) {
+base::Status run_all(allocators::Backend& backend, const replayer::ResolvedBatch& batch,
+                     Placed& placed) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto before, backend.start());
   placed.initial_break = backend.traits().initial_break;
   uint64_t committed = 0;
@@ -48,10 +48,8 @@ schema::Status run_all(allocators::Backend& backend, const replayer::ResolvedBat
 std::string write_scenario(const TempDir& dir, const std::string& name,
                            const std::vector<std::string>& sets) {
   std::string path = dir.file(name + ".tape");
-  std::ostringstream out;
-  std::ostringstream err;
-  scenarios::ScenarioOptions options{.name = name, .sets = sets, .output = path};
-  EXPECT_EQ(scenarios::run_scenario(options, out, err), 0) << err.str();
+  const auto summary = scenarios::write_scenario({.name = name, .sets = sets, .output = path});
+  EXPECT_TRUE(summary.ok()) << summary.error().message;
   return path;
 }
 

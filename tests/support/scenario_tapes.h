@@ -7,7 +7,7 @@
 
 #include "allocators/backend.h"
 #include "replayer/metrics/run_metrics.h"
-#include "schema/event.h"
+#include "schema/tape/event.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::tests {

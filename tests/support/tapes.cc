@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "schema/tape_format.h"
-#include "schema/tape_writer.h"
+#include "schema/tape/tape_writer.h"
 
 namespace heaptape::tests {
 
@@ -51,7 +50,7 @@ std::vector<Event> arbitrary_events(Random& random, size_t count) {
   const auto address = [&random]() -> uint64_t {
     if (random.chance(8)) return 0;
     const uint64_t mask = random.chance(50) ? ~uint64_t{0} : ~uint64_t{15};
-    return (random.next() % schema::kAddressLimit >> random.below(40)) & mask;
+    return (random.next() % base::kAddressLimit >> random.below(40)) & mask;
   };
   std::vector<Event> events(count);
   for (Event& event : events) {

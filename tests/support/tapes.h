@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "schema/event.h"
-#include "schema/tape_info.h"
-#include "schema/tape_reader.h"
+#include "schema/tape/event.h"
+#include "schema/tape/tape_info.h"
+#include "schema/tape/tape_reader.h"
 
 namespace heaptape::tests {
 

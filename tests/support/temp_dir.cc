@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::tests {
 

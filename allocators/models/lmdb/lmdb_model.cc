@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -24,14 +24,14 @@ constexpr LmdbPage page_of(uint64_t address) {
   return static_cast<LmdbPage>((address - kModelBase) / kPageBytes);
 }
 
-LmdbPageAllocator::Options page_options(const schema::Values& options) {
+LmdbPageAllocator::Options page_options(const base::Values& options) {
   return {static_cast<LmdbVariant>(options["variant"]), options["skip_pages"], options["load_ids"],
           options["hold_reader"]};
 }
 
 }  // namespace
 
-std::vector<schema::Parameter> LmdbModel::parameters() {
+std::vector<base::Parameter> LmdbModel::parameters() {
   return {{"variant", 0, "how it searches", {"f0", "f1", "f1-bug", "f2", "f3"}},
           {"txn_ops", 0, "calls of a transaction; 0: only free(NULL) ends one"},
           {"hold_reader", 0, "transaction that a reader holds open for good; 0: none"},
@@ -39,7 +39,7 @@ std::vector<schema::Parameter> LmdbModel::parameters() {
           {"load_ids", 262'144, "f3: length of the free list that is not added to"}};
 }
 
-LmdbModel::LmdbModel(AddressSpace& space, const schema::Values& options)
+LmdbModel::LmdbModel(AddressSpace& space, const base::Values& options)
     : space_(space), pages_(page_options(options)), txn_ops_(options["txn_ops"]) {}
 
 Placement LmdbModel::allocate(uint64_t bytes, uint64_t alignment) {

@@ -24,7 +24,7 @@ class LmdbModel {
     return (offset - 1 + bytes) / kPageBytes + 1;
   }
 
-  LmdbModel(AddressSpace& space, const schema::Values& options);
+  LmdbModel(AddressSpace& space, const base::Values& options);
   LmdbModel(const LmdbModel&) = delete;
   LmdbModel& operator=(const LmdbModel&) = delete;
 
@@ -43,7 +43,7 @@ class LmdbModel {
   uint64_t work() const { return pages_.counts().search_cmps; }
   static const char* work_unit() { return "comparisons"; }
   static BackendTraits traits() { return {true, 4, kPageBytes, 0}; }
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
 
  private:
   Placement place(uint64_t bytes, uint64_t alignment);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "allocators/models/address_ranges.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -16,7 +16,7 @@ constexpr uint64_t kSmallQuantum = 512;
 
 }  // namespace
 
-MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& options)
+MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& options)
     : space_(space),
       variant_(static_cast<Variant>(options["variant"])),
       touched_percent_(options["touched"]),
@@ -27,7 +27,7 @@ MacosLargeModel::MacosLargeModel(AddressSpace& space, const schema::Values& opti
   unmapped_.insert({kWrapperBase, kSpaceEnd});
 }
 
-std::vector<schema::Parameter> MacosLargeModel::parameters() {
+std::vector<base::Parameter> MacosLargeModel::parameters() {
   return {{"ram", uint64_t{16} << 30, "of the machine, in bytes: a 1024th of it may stay dirty"},
           {"variant", 0, "what calloc writes to a cached block", {"116", "dirty_only", "no_cache"}},
           {"touched",

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "allocators/models/any_model.h"
+#include "allocators/models/any_model/any_model.h"
 #include "allocators/models/block_sizes.h"
 #include "allocators/models/free_extents.h"
 #include "allocators/models/macos_large/death_row.h"
@@ -23,7 +23,7 @@ class MacosLargeModel {
   static constexpr uint64_t kLargestSmallBytes = 127 << 10;
   static constexpr uint64_t kCacheLimitBytes = uint64_t{2} << 30;
 
-  MacosLargeModel(AddressSpace& space, const schema::Values& options);
+  MacosLargeModel(AddressSpace& space, const base::Values& options);
 
   // As AllocatorModel says.
   Placement allocate(uint64_t bytes, uint64_t alignment);
@@ -39,7 +39,7 @@ class MacosLargeModel {
   uint64_t work() const { return row_.entries_scanned(); }
   static const char* work_unit() { return "ring entries scanned"; }
   BackendTraits traits() const { return base_->traits(); }
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
 
  private:
   enum class Variant : uint64_t { k116, kDirtyOnly, kNoCache };

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "allocators/models/model.h"
-#include "schema/address_tree.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::pagealign {
 
@@ -32,12 +32,12 @@ class PageBlocks {
   }
 
  private:
-  static constexpr uint64_t kPagesPerLeaf = schema::kLeafSpan / kPageBytes;
+  static constexpr uint64_t kPagesPerLeaf = base::kLeafSpan / kPageBytes;
   struct Leaf {
     PageBlock pages[kPagesPerLeaf];
   };
 
-  schema::AddressTree<Leaf> tree_;
+  base::AddressTree<Leaf> tree_;
 };
 
 }  // namespace heaptape::allocators::pagealign

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/any_model.h"
+#include "allocators/models/any_model/any_model.h"
 #include "allocators/models/free_extents.h"
 #include "allocators/models/pagealign/page_blocks.h"
 

@@ -23,7 +23,7 @@ template <typename Pages, typename Registry>
 class PagealignModel {
  public:
   explicit PagealignModel(AddressSpace& space,
-                          const schema::Values& options = schema::Values(parameters()))
+                          const base::Values& options = base::Values(parameters()))
       : base_(make_base_model(options["base"], space)),
         pages_(space, *base_),
         registry_(*base_, blocks_) {}
@@ -60,7 +60,7 @@ class PagealignModel {
     return {registry_.growth()};
   }
   BackendTraits traits() const { return base_->traits(); }
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
 
  private:
   Placement allocate_pages(uint64_t bytes, uint64_t alignment);
@@ -131,7 +131,7 @@ std::vector<Counter> PagealignModel<Pages, Registry>::counters() const {
 }
 
 template <typename Pages, typename Registry>
-std::vector<schema::Parameter> PagealignModel<Pages, Registry>::parameters() {
+std::vector<base::Parameter> PagealignModel<Pages, Registry>::parameters() {
   return {{"base", 0, "the malloc underneath", base_model_names()}};
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "allocators/growth.h"
-#include "allocators/models/any_model.h"
+#include "allocators/models/any_model/any_model.h"
 #include "allocators/models/pagealign/page_blocks.h"
 #include "allocators/models/pagealign/push_order.h"
 

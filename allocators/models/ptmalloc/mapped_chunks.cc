@@ -1,7 +1,7 @@
 #include "allocators/models/ptmalloc/mapped_chunks.h"
 
 #include "allocators/models/ptmalloc/chunk_memory.h"
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators::ptmalloc {
 namespace {

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "allocators/models/address_ranges.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::allocators {
 namespace {
 
 using namespace ptmalloc;
 
-constexpr uint64_t kUnset = schema::Parameter::kUnset;
+constexpr uint64_t kUnset = base::Parameter::kUnset;
 
 enum Version : uint64_t { kVersion236, kVersion224 };
 
-Tuning tuning_of(const schema::Values& options) {
+Tuning tuning_of(const base::Values& options) {
   Tuning tuning;
   const auto apply = [&](const char* name, uint64_t& value) {
     if (options[name] == kUnset) return;
@@ -27,20 +27,20 @@ Tuning tuning_of(const schema::Values& options) {
   return tuning;
 }
 
-const HeapLayout& layout_of(const schema::Values& options) {
+const HeapLayout& layout_of(const base::Values& options) {
   return options["version"] == kVersion224 ? kHeapLayout224 : kHeapLayout236;
 }
 
 }  // namespace
 
-PtmallocModel::PtmallocModel(AddressSpace& space, const schema::Values& options)
+PtmallocModel::PtmallocModel(AddressSpace& space, const base::Values& options)
     : process_(space, tuning_of(options), layout_of(options)),
       arenas_(process_, options["arena_max"], options["cores"]),
       has_caches_(options["version"] != kVersion224),
       cache_count_(static_cast<uint32_t>(options["tcache_count"])),
       thread_(&arenas_.thread(0)) {}
 
-std::vector<schema::Parameter> PtmallocModel::parameters() {
+std::vector<base::Parameter> PtmallocModel::parameters() {
   return {
       {"version", kVersion236, "glibc's version; 2.24 has no thread caches", {"2.36", "2.24"}},
       {"tcache_count",

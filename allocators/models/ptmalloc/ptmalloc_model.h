@@ -20,7 +20,7 @@ namespace heaptape::allocators {
 class PtmallocModel {
  public:
   explicit PtmallocModel(AddressSpace& space,
-                         const schema::Values& options = schema::Values(parameters()));
+                         const base::Values& options = base::Values(parameters()));
   PtmallocModel(const PtmallocModel&) = delete;
   PtmallocModel& operator=(const PtmallocModel&) = delete;
 
@@ -49,7 +49,7 @@ class PtmallocModel {
   static BackendTraits traits() {
     return {true, ptmalloc::kUnitLog2, ptmalloc::kMinBytes, ptmalloc::kMainBase};
   }
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
 
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);

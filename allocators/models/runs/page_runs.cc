@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators::runs {
 

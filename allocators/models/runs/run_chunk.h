@@ -7,7 +7,7 @@
 
 #include "allocators/models/runs/page_bits.h"
 #include "allocators/models/runs/run_geometry.h"
-#include "schema/address_tree.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::runs {
 
@@ -61,12 +61,12 @@ class ChunkMap {
   }
 
  private:
-  static constexpr uint64_t kChunksPerLeaf = schema::kLeafSpan / kRunChunkBytes;
+  static constexpr uint64_t kChunksPerLeaf = base::kLeafSpan / kRunChunkBytes;
   struct Leaf {
     RunChunk chunks[kChunksPerLeaf];
   };
 
-  schema::AddressTree<Leaf> tree_;
+  base::AddressTree<Leaf> tree_;
 };
 
 }  // namespace heaptape::allocators::runs

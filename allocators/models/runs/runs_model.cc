@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "allocators/models/address_ranges.h"
-#include "schema/check.h"
+#include "base/address/address_range.h"
+#include "base/check.h"
 
 namespace heaptape::allocators {
 namespace {

@@ -22,7 +22,7 @@ namespace heaptape::allocators {
 
 class RunsModel {
  public:
-  explicit RunsModel(AddressSpace& space, const schema::Values& = schema::Values())
+  explicit RunsModel(AddressSpace& space, const base::Values& = base::Values())
       : chunks_(space), pages_(chunks_, map_), small_(pages_, map_), huge_(chunks_) {}
   RunsModel(const RunsModel&) = delete;
   RunsModel& operator=(const RunsModel&) = delete;
@@ -40,7 +40,7 @@ class RunsModel {
   uint64_t work() const { return pages_.purges().pages; }
   static const char* work_unit() { return "pages purged"; }
   static BackendTraits traits() { return {true, 3, runs::kTinyBytes, 0}; }
-  static std::vector<schema::Parameter> parameters() { return {}; }
+  static std::vector<base::Parameter> parameters() { return {}; }
 
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);

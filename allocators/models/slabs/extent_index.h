@@ -9,7 +9,7 @@
 
 #include "allocators/models/slabs/extent.h"
 #include "allocators/models/slabs/metadata_blocks.h"
-#include "schema/address_tree.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -34,7 +34,7 @@ class ExtentIndex {
   void append_absent(std::vector<AddressRange>& ranges) const;
 
  private:
-  static constexpr uint64_t kPagesPerLeaf = schema::kLeafSpan / kPageBytes;
+  static constexpr uint64_t kPagesPerLeaf = base::kLeafSpan / kPageBytes;
   static constexpr int kTableSpanLog2 = 30;
   static constexpr uint64_t kTableBytes = uint64_t{2} << 20;  // 8 bytes a page
   static constexpr uint64_t kTablePages = kTableBytes / kPageBytes;
@@ -58,7 +58,7 @@ class ExtentIndex {
   void find_table(uint64_t address);
 
   MetadataBlocks& metadata_;
-  schema::AddressTree<Leaf> tree_;
+  base::AddressTree<Leaf> tree_;
   std::vector<Table> tables_;
   uint64_t last_key_ = UINT64_MAX;
   size_t last_table_ = 0;

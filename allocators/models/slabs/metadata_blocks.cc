@@ -1,6 +1,6 @@
 #include "allocators/models/slabs/metadata_blocks.h"
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators::slabs {
 namespace {

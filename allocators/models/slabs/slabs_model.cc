@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "allocators/models/address_ranges.h"
+#include "base/address/address_range.h"
 
 namespace heaptape::allocators {
 
@@ -22,14 +22,14 @@ namespace {
 // block of every process.
 constexpr uint64_t kPoolBytes = 72704;
 
-uint64_t decay_ms(const schema::Values& options, const char* name) {
+uint64_t decay_ms(const base::Values& options, const char* name) {
   constexpr uint64_t kMostMs = uint64_t{1} << 43;  // 278 years, in nanoseconds just below 2^63
   return options["decay"] == 0 ? std::min(options[name], kMostMs) : slabs::SmoothDecay::kNever;
 }
 
 constexpr uint64_t kMostArenas = 4094;
 
-uint64_t arena_count(const schema::Values& options) {
+uint64_t arena_count(const base::Values& options) {
   return options["arenas"] != 0 ? options["arenas"] : 4 * options["cores"];
 }
 
@@ -42,7 +42,7 @@ struct SlabsModel::Thread {
   std::unique_ptr<slabs::ThreadCache> cache;  // null: option tcache=off
 };
 
-std::vector<schema::Parameter> SlabsModel::parameters() {
+std::vector<base::Parameter> SlabsModel::parameters() {
   return {{"decay", 0, "off: free pages are never purged", {"on", "off"}},
           {"dirty_decay_ms", 10000, "until dirty pages are purged; 0: at once"},
           {"muzzy_decay_ms", 0, "from lazily purged to purged; 0: dirty pages are purged outright"},
@@ -53,7 +53,7 @@ std::vector<schema::Parameter> SlabsModel::parameters() {
            "requests from this size on have an arena of their own that purges at once; 0: none"}};
 }
 
-SlabsModel::SlabsModel(AddressSpace& space, const schema::Values& options)
+SlabsModel::SlabsModel(AddressSpace& space, const base::Values& options)
     : oversize_bytes_(options["oversize_threshold"] >= slabs::kLargeMinBytes
                           ? options["oversize_threshold"]
                           : UINT64_MAX),

@@ -20,7 +20,7 @@ namespace heaptape::allocators {
 class SlabsModel {
  public:
   explicit SlabsModel(AddressSpace& space,
-                      const schema::Values& options = schema::Values(parameters()));
+                      const base::Values& options = base::Values(parameters()));
   SlabsModel(const SlabsModel&) = delete;
   SlabsModel& operator=(const SlabsModel&) = delete;
   ~SlabsModel();
@@ -42,7 +42,7 @@ class SlabsModel {
   uint64_t work() const;
   static const char* work_unit() { return "extents examined and pages purged"; }
   static BackendTraits traits() { return {true, 3, 8, 0}; }
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
 
  private:
   struct Thread;

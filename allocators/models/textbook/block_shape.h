@@ -20,13 +20,13 @@ class BlockShape {
  public:
   static constexpr uint64_t kLeastBlockBytes = 32;
 
-  explicit BlockShape(const schema::Values& options)
+  explicit BlockShape(const base::Values& options)
       : header_bytes_(kHeaders[options["header_bytes"]]),
         alignment_(kAlignments[options["alignment"]]),
         least_block_bytes_(round_up(kLeastBlockBytes, alignment_)),
         least_rest_bytes_(std::clamp(options["min_split"], least_block_bytes_, kHeapLimit)) {}
 
-  static std::vector<schema::Parameter> parameters() {
+  static std::vector<base::Parameter> parameters() {
     return {{"header_bytes", 2, "the allocator's own bytes in each block", {"0", "4", "8", "16"}},
             {"alignment", 0, "of blocks and their sizes", {"16", "32", "64", "128"}},
             {"min_split", kLeastBlockBytes, "smallest rest that is split off a block"}};

@@ -32,13 +32,13 @@ bool is_free_of_order(uint64_t tag, int order) {
 
 }  // namespace
 
-BuddyHeap::BuddyHeap(AddressSpace& space, const schema::Values& options)
+BuddyHeap::BuddyHeap(AddressSpace& space, const base::Values& options)
     : least_order_(static_cast<int>(options["min_order"])),
       largest_order_(static_cast<int>(options["max_order"])),
       largest_blocks_(space, uint64_t{1} << largest_order_, 0, options["trim"]),
       nodes_(1) {}
 
-std::vector<schema::Parameter> BuddyHeap::parameters() {
+std::vector<base::Parameter> BuddyHeap::parameters() {
   return {{"min_order", 4, "log2 of the smallest block", {}, 4, 12},
           {"max_order", 20, "log2 of the largest block, by which the heap grows", {}, 12, 40},
           {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"}};

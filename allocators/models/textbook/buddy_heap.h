@@ -18,9 +18,9 @@ namespace heaptape::allocators::textbook {
 
 class BuddyHeap {
  public:
-  BuddyHeap(AddressSpace& space, const schema::Values& options);
+  BuddyHeap(AddressSpace& space, const base::Values& options);
 
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
   static BackendTraits traits() { return {true, 4, 16, 0}; }
   static const char* work_unit() { return "splits and merges"; }
 

@@ -4,10 +4,10 @@
 
 namespace heaptape::allocators::textbook {
 
-BumpHeap::BumpHeap(AddressSpace& space, const schema::Values& options)
+BumpHeap::BumpHeap(AddressSpace& space, const base::Values& options)
     : segment_(space, options["grow_bytes"]) {}
 
-std::vector<schema::Parameter> BumpHeap::parameters() {
+std::vector<base::Parameter> BumpHeap::parameters() {
   return {{"grow_bytes",
            64 << 10,
            "steps by which the heap grows, in whole pages",

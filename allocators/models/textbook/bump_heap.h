@@ -13,9 +13,9 @@ namespace heaptape::allocators::textbook {
 
 class BumpHeap {
  public:
-  BumpHeap(AddressSpace& space, const schema::Values& options);
+  BumpHeap(AddressSpace& space, const base::Values& options);
 
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
   static BackendTraits traits() { return {true, 4, kUnitBytes, 0}; }
   static const char* work_unit() { return "nothing"; }
 

@@ -3,8 +3,8 @@
 namespace heaptape::allocators::textbook {
 
 template <FitPolicy Policy>
-std::vector<schema::Parameter> FitHeap<Policy>::parameters() {
-  std::vector<schema::Parameter> list = BlockShape::parameters();
+std::vector<base::Parameter> FitHeap<Policy>::parameters() {
+  std::vector<base::Parameter> list = BlockShape::parameters();
   list.push_back({"grow_bytes",
                   64 << 10,
                   "steps by which the heap grows, in whole pages",

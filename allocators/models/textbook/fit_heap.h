@@ -21,13 +21,13 @@ namespace heaptape::allocators::textbook {
 template <FitPolicy Policy>
 class FitHeap {
  public:
-  FitHeap(AddressSpace& space, const schema::Values& options)
+  FitHeap(AddressSpace& space, const base::Values& options)
       : shape_(options),
         segment_(space, options["grow_bytes"]),
         trim_bytes_(options["trim"]),
         end_(shape_.first_block()) {}
 
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
   static BackendTraits traits() { return {true, 4, BlockShape::kLeastBlockBytes, 0}; }
   static const char* work_unit() { return "holes examined"; }
 

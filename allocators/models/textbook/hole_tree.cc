@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schema/check.h"
+#include "base/check.h"
 
 namespace heaptape::allocators::textbook {
 

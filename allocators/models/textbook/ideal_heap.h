@@ -15,9 +15,9 @@ namespace heaptape::allocators::textbook {
 
 class IdealHeap {
  public:
-  IdealHeap(AddressSpace& space, const schema::Values&) : segment_(space, kPageBytes), blocks_(1) {}
+  IdealHeap(AddressSpace& space, const base::Values&) : segment_(space, kPageBytes), blocks_(1) {}
 
-  static std::vector<schema::Parameter> parameters() { return {}; }
+  static std::vector<base::Parameter> parameters() { return {}; }
   static BackendTraits traits() { return {false, 4, 16, 0}; }
   static const char* work_unit() { return "nothing"; }
 

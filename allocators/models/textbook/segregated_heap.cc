@@ -24,11 +24,11 @@ uint64_t block_bytes(uint64_t owner) {
 
 }  // namespace
 
-SegregatedHeap::SegregatedHeap(AddressSpace& space, const schema::Values& options)
+SegregatedHeap::SegregatedHeap(AddressSpace& space, const base::Values& options)
     : pages_(space, kPageChoices[options["page_bytes"]], options["grow_bytes"], options["trim"]),
       classes_(size_class_of(pages_.unit_bytes() / 2) + 1) {}
 
-std::vector<schema::Parameter> SegregatedHeap::parameters() {
+std::vector<base::Parameter> SegregatedHeap::parameters() {
   return {{"page_bytes",
            2,
            "what a class gets at a time",

@@ -16,9 +16,9 @@ namespace heaptape::allocators::textbook {
 
 class SegregatedHeap {
  public:
-  SegregatedHeap(AddressSpace& space, const schema::Values& options);
+  SegregatedHeap(AddressSpace& space, const base::Values& options);
 
-  static std::vector<schema::Parameter> parameters();
+  static std::vector<base::Parameter> parameters();
   static BackendTraits traits() { return {true, 4, kLeastClassBytes, 0}; }
   static const char* work_unit() { return "blocks threaded"; }
 

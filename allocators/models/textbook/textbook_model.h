@@ -14,7 +14,7 @@ namespace heaptape::allocators::textbook {
 // Sizes and alignments are below kHeapLimit; sizes may be 0, alignments are 1 or another power of
 // two. Addresses are of live blocks.
 template <typename H>
-concept TextbookHeap = std::constructible_from<H, AddressSpace&, const schema::Values&> &&
+concept TextbookHeap = std::constructible_from<H, AddressSpace&, const base::Values&> &&
     requires(H heap, const H& constant, uint64_t bytes, uint64_t address,
              std::vector<Counter>& counters) {
   // Address 0: no room.
@@ -27,14 +27,14 @@ concept TextbookHeap = std::constructible_from<H, AddressSpace&, const schema::V
   { constant.append_counters(counters) } -> std::same_as<void>;
   { H::work_unit() } -> std::same_as<const char*>;
   { H::traits() } -> std::same_as<BackendTraits>;
-  { H::parameters() } -> std::same_as<std::vector<schema::Parameter>>;
+  { H::parameters() } -> std::same_as<std::vector<base::Parameter>>;
 };
 
 template <TextbookHeap Heap>
 class TextbookModel {
  public:
   explicit TextbookModel(AddressSpace& space,
-                         const schema::Values& options = schema::Values(Heap::parameters()))
+                         const base::Values& options = base::Values(Heap::parameters()))
       : heap_(space, options) {}
 
   // As AllocatorModel says.
@@ -60,7 +60,7 @@ class TextbookModel {
   { return heap_.growth(); }
   static const char* work_unit() { return Heap::work_unit(); }
   static BackendTraits traits() { return Heap::traits(); }
-  static std::vector<schema::Parameter> parameters() { return Heap::parameters(); }
+  static std::vector<base::Parameter> parameters() { return Heap::parameters(); }
 
  private:
   Heap heap_;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "schema/address_tree.h"
+#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::textbook {
 
@@ -12,19 +12,19 @@ template <int kUnitLog2>
 class WordTable {
  public:
   uint64_t& operator[](uint64_t address) {
-    return tree_.leaf(address).words[(address % schema::kLeafSpan) >> kUnitLog2];
+    return tree_.leaf(address).words[(address % base::kLeafSpan) >> kUnitLog2];
   }
   uint64_t get(uint64_t address) const {
     const Leaf* leaf = tree_.find(address);
-    return leaf == nullptr ? 0 : leaf->words[(address % schema::kLeafSpan) >> kUnitLog2];
+    return leaf == nullptr ? 0 : leaf->words[(address % base::kLeafSpan) >> kUnitLog2];
   }
 
  private:
   struct Leaf {
-    uint64_t words[schema::kLeafSpan >> kUnitLog2];
+    uint64_t words[base::kLeafSpan >> kUnitLog2];
   };
 
-  schema::AddressTree<Leaf> tree_;
+  base::AddressTree<Leaf> tree_;
 };
 
 }  // namespace heaptape::allocators::textbook

@@ -1,0 +1,31 @@
+// The models, by name. Explicit: nothing registers itself. docs/models has a page on each.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "base/parameters.h"
+
+namespace heaptape::allocators {
+
+struct ModelEntry {
+  const char* name;         // "model:runs"
+  const char* description;  // one line
+  std::unique_ptr<Backend> (*make)(const base::Values& options);
+  std::vector<base::Parameter> (*parameters)();
+};
+
+// In the order in which they are shown.
+std::span<const ModelEntry> models();
+
+// `backend` is "model:NAME[:name=value,...]"; null if there is no such model.
+const ModelEntry* find_model(std::string_view backend);
+
+// What `backend` says of the parameters of its model. Fails with kUsage.
+Result<base::Values> model_options(const ModelEntry& model, const std::string& backend);
+
+}  // namespace heaptape::allocators

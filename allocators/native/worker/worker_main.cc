@@ -1,0 +1,260 @@
+// heaptape-worker FD: replays batches on whatever malloc it was started with. The heap under test
+// holds the tape's blocks and nothing of ours: this program makes no allocation, uses no stdio, and
+// links no C++ run-time library, whose start-up pool alone would put 72,704 bytes into the heap.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "allocators/native/worker/worker_entry_points.h"
+#include "allocators/native/worker/worker_protocol.h"
+#include "allocators/native/worker/worker_traps.h"
+#include "base/address/pages.h"
+#include "base/clock.h"
+
+extern "C" struct mallinfo2 mallinfo2(void) __attribute__((weak));  // glibc 2.33
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr int kSpins = 4000;
+using base::kPageBytes;
+constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
+
+WorkerShared* shared = nullptr;
+uint32_t current_op = 0;
+void** slots = nullptr;
+uint64_t slot_capacity = 0;
+uint32_t until_timed = kLatencyPeriod;
+EntryPoints entry_points;
+
+[[noreturn]] void quit(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+bool grow_slots(uint64_t wanted) {
+  if (wanted <= slot_capacity) return true;
+  uint64_t capacity = slot_capacity == 0 ? 1 << 16 : slot_capacity;
+  while (capacity < wanted) capacity *= 2;
+  const long bytes = static_cast<long>(capacity * sizeof(void*));
+  const long base = slots == nullptr
+                        ? unwatched_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                        : unwatched_syscall(SYS_mremap, reinterpret_cast<long>(slots),
+                                            static_cast<long>(slot_capacity * sizeof(void*)), bytes,
+                                            MREMAP_MAYMOVE);
+  if (base < 0 && base > -4096) return false;
+  slots = reinterpret_cast<void**>(base);
+  slot_capacity = capacity;
+  return true;
+}
+
+// MemAvailable of /proc/meminfo; all there can be where it does not say.
+uint64_t available_bytes() {
+  char text[256];
+  const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (got <= 0) return UINT64_MAX;
+  text[got] = 0;
+  const char* at = strstr(text, "MemAvailable:");
+  if (at == nullptr) return UINT64_MAX;
+  uint64_t kib = 0;
+  for (at += strcspn(at, "0123456789"); *at >= '0' && *at <= '9'; ++at)
+    kib = kib * 10 + (*at - '0');
+  return kib << 10;
+}
+
+// Makes the block's bytes from `from` on occupy memory, as the program's own use of them would. But
+// programs take blocks larger than all memory, too, and use a little of them.
+void touch(void* block, uint64_t from, uint64_t size) {
+  if (size <= from) return;
+  if (size - from > kLargeTouchBytes && size - from > available_bytes()) [[unlikely]] {
+    shared->failure = WorkerFailure::kNoTouchMemory;
+    return;
+  }
+  auto* bytes = static_cast<volatile char*>(block);
+  if (shared->touch == Touch::kAll) {
+    memset(static_cast<char*>(block) + from, 1, size - from);
+  } else if (shared->touch == Touch::kPage) {
+    bytes[from] = 1;
+    const uint64_t address = reinterpret_cast<uint64_t>(block);
+    uint64_t next = ((address + from) / kPageBytes + 1) * kPageBytes - address;
+    for (; next < size; next += kPageBytes) bytes[next] = 1;
+  }
+}
+
+void run_op(const ReplayOp& op, Placement& placement) {
+  void*& slot = slots[op.slot];
+  placement = {0, 0};
+  if (op.kind == ReplayKind::kFree) {
+    free(slot);
+    slot = nullptr;
+    return;
+  }
+  if (op.kind == ReplayKind::kNothing) return;
+  if (op.kind == ReplayKind::kFreeNull) {
+    free(nullptr);
+    return;
+  }
+  uint64_t old_usable = 0;
+  void* block;
+  if (op.kind == ReplayKind::kRealloc) {
+    old_usable = slot != nullptr ? usable_bytes(entry_points, slot, 0) : 0;
+    block = realloc(slot, op.size);
+    if (block == nullptr) return;  // the old block stays in its slot
+  } else {
+    block = allocate(entry_points, op);
+  }
+  slot = block;
+  if (block == nullptr) return;
+  placement = {reinterpret_cast<uint64_t>(block), usable_bytes(entry_points, block, op.size)};
+  if (shared->touch != Touch::kNone) {
+    const uint64_t size = op.size < placement.usable_bytes ? op.size : placement.usable_bytes;
+    touch(block, old_usable < size ? old_usable : size, size);
+  }
+}
+
+void run_timed(const ReplayOp& op, Placement& placement) {
+  unsigned processor;
+  const uint64_t begin = __rdtscp(&processor);
+  run_op(op, placement);
+  const uint64_t ticks = __rdtscp(&processor) - begin;
+  const uint64_t net = ticks > shared->stamp_cost_ticks ? ticks - shared->stamp_cost_ticks : 0;
+  ++shared->latency[static_cast<int>(op.kind)][latency_bucket(net)];
+  until_timed = kLatencyPeriod;
+}
+
+// The loop alone: what a replay costs without an allocator.
+void run_noop(const ReplayOp& op, Placement& placement) {
+  void*& slot = slots[op.slot];
+  asm volatile("" : "+r"(slot));
+  placement = {0, 0};
+}
+
+void run_batch() {
+  if (!grow_slots(shared->slot_limit)) {
+    shared->failure = WorkerFailure::kNoSlotMemory;
+    return;
+  }
+  const bool noop = shared->is_noop != 0;
+  uint32_t op = shared->op_begin;
+  const uint64_t begin_ns = base::monotonic_ns();
+  const uint64_t begin_ticks = __rdtsc();
+  for (; op < shared->op_end; ++op) {
+    current_op = op;
+    if (noop) {
+      run_noop(shared->ops[op], shared->placements[op]);
+    } else if (--until_timed == 0) {
+      run_timed(shared->ops[op], shared->placements[op]);
+    } else {
+      run_op(shared->ops[op], shared->placements[op]);
+    }
+    if (shared->memory_calls > kMaxMemoryCalls - kMemoryCallsPerOp) [[unlikely]] {
+      ++op;
+      break;
+    }
+  }
+  shared->elapsed_ticks = __rdtsc() - begin_ticks;
+  shared->elapsed_ns = base::monotonic_ns() - begin_ns;
+  shared->op_done = op;
+  // Calls made between two turns belong to the op that comes next.
+  current_op = op < shared->op_end ? op : 0;
+}
+
+void describe() {
+  if (shared->libc_serves_malloc == 0 || mallinfo2 == nullptr) return;
+  const struct mallinfo2 info = mallinfo2();
+  shared->mallinfo_arena = info.arena;
+  shared->mallinfo_hblkhd = info.hblkhd;
+}
+
+void name_provider() {
+  Dl_info of_malloc = {};
+  Dl_info of_libc = {};
+  if (dladdr(reinterpret_cast<void*>(malloc), &of_malloc) == 0 || of_malloc.dli_fname == nullptr) {
+    return;
+  }
+  strncpy(shared->provider, of_malloc.dli_fname, kProviderPathBytes - 1);
+  const char* const missing = find_entry_points(of_malloc.dli_fbase, entry_points);
+  if (missing != nullptr) strncpy(shared->missing, missing, kFunctionNameBytes - 1);
+  dladdr(reinterpret_cast<void*>(write), &of_libc);
+  shared->libc_serves_malloc = of_malloc.dli_fbase == of_libc.dli_fbase;
+}
+
+uint32_t measure_stamp_cost() {
+  uint64_t least = UINT64_MAX;
+  unsigned processor;
+  for (int i = 0; i < 1000; ++i) {
+    const uint64_t begin = __rdtscp(&processor);
+    const uint64_t ticks = __rdtscp(&processor) - begin;
+    if (ticks < least) least = ticks;
+  }
+  return static_cast<uint32_t>(least);
+}
+
+void give_turn() {
+  shared->turn.store(Turn::kBackend, std::memory_order_release);
+  syscall(SYS_futex, &shared->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+Turn await_turn() {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    const Turn turn = shared->turn.load(std::memory_order_acquire);
+    if (turn != Turn::kBackend) return turn;
+    _mm_pause();
+  }
+  for (;;) {
+    const Turn turn = shared->turn.load(std::memory_order_acquire);
+    if (turn != Turn::kBackend) return turn;
+    syscall(SYS_futex, &shared->turn, FUTEX_WAIT, Turn::kBackend, nullptr, nullptr, 0);
+  }
+}
+
+// Runs before the constructors of any library, the allocator's included, so that memory taken there
+// is seen. (Only an executable's preinit functions come that early.)
+void before_constructors(int argc, char** argv, char**) {
+  if (argc != 2) quit(2);
+  const int fd = atoi(argv[1]);
+  void* base = mmap(nullptr, sizeof(WorkerShared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (base == MAP_FAILED) quit(2);
+  close(fd);
+  shared = static_cast<WorkerShared*>(base);
+  if (shared->magic != kWorkerMagic) quit(2);
+  shared->initial_break = static_cast<uint64_t>(syscall(SYS_brk, 0));
+  if (!grow_slots(1)) quit(2);
+  if (!watch_memory_calls(shared, &current_op)) shared->failure = WorkerFailure::kNoSeccomp;
+}
+
+__attribute__((section(".preinit_array"),
+               used)) void (*const preinit)(int, char**, char**) = before_constructors;
+
+}  // namespace
+}  // namespace heaptape::allocators
+
+int main() {
+  using namespace heaptape::allocators;
+  name_provider();
+  shared->stamp_cost_ticks = measure_stamp_cost();
+  give_turn();
+  for (;;) {
+    switch (await_turn()) {
+      case Turn::kRun:
+        run_batch();
+        break;
+      case Turn::kDescribe:
+        describe();
+        break;
+      default:
+        quit(0);
+    }
+    give_turn();
+  }
+}

@@ -1,0 +1,109 @@
+#include "allocators/native/worker/worker_traps.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+// long heaptape_unwatched(long number, long a, long b, long c, long d, long e, long f)
+// The one place whose system calls the filter lets pass; the label is what the kernel sees as the
+// instruction pointer.
+asm(R"(
+  .text
+  .globl heaptape_unwatched
+  .hidden heaptape_unwatched
+  .globl heaptape_unwatched_return
+  .hidden heaptape_unwatched_return
+  .type heaptape_unwatched, @function
+heaptape_unwatched:
+  .cfi_startproc
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+  mov %r8, %r10
+  mov %r9, %r8
+  mov 8(%rsp), %r9
+  syscall
+heaptape_unwatched_return:
+  ret
+  .cfi_endproc
+  .size heaptape_unwatched, . - heaptape_unwatched
+)");
+extern "C" long heaptape_unwatched(long, long, long, long, long, long, long);
+extern "C" const char heaptape_unwatched_return[];
+
+namespace heaptape::allocators {
+namespace {
+
+WorkerShared* log_target = nullptr;
+const uint32_t* current_op_index = nullptr;
+
+void on_memory_call(int, siginfo_t*, void* context) {
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const long number = registers[REG_RAX];
+  const long result =
+      heaptape_unwatched(number, registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
+                         registers[REG_R10], registers[REG_R8], registers[REG_R9]);
+  if (log_target->memory_calls < kMaxMemoryCalls) {
+    MemoryCall& call = log_target->calls[log_target->memory_calls++];
+    call.op = *current_op_index;
+    call.number = static_cast<uint32_t>(number);
+    const int argument_registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8};
+    for (int i = 0; i < 5; ++i) {
+      call.arguments[i] = static_cast<uint64_t>(registers[argument_registers[i]]);
+    }
+    call.result = static_cast<uint64_t>(result);
+  } else {
+    log_target->failure = WorkerFailure::kLogOverflow;
+  }
+  registers[REG_RAX] = result;
+}
+
+bool install_filter() {
+  const auto pass = reinterpret_cast<uint64_t>(heaptape_unwatched_return);
+  constexpr auto field = [](size_t offset) { return static_cast<uint32_t>(offset); };
+  constexpr uint32_t ip = field(offsetof(seccomp_data, instruction_pointer));
+  // Jumps count instructions: (if equal, otherwise).
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, arch))),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 10),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, nr))),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(pass), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(pass >> 32), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+  };
+  const sock_fprog filter{sizeof program / sizeof program[0], program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+}  // namespace
+
+bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op) {
+  log_target = shared;
+  current_op_index = current_op;
+  struct sigaction action = {};
+  action.sa_sigaction = on_memory_call;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  return sigaction(SIGSYS, &action, nullptr) == 0 && install_filter();
+}
+
+long unwatched_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  return heaptape_unwatched(number, a, b, c, d, e, f);
+}
+
+}  // namespace heaptape::allocators

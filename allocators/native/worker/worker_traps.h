@@ -1,0 +1,18 @@
+// Lets the worker see every system call by which the allocator under test changes its address
+// space, whoever issues it: libc internally, the library through libc, or by itself.
+#pragma once
+
+#include "allocators/native/worker/worker_protocol.h"
+
+namespace heaptape::allocators {
+
+// From now on mmap, munmap, mremap, mprotect and brk are stopped by a seccomp filter, carried out
+// by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
+// call. False when the kernel refuses. Not for more than one thread that allocates.
+bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
+
+// A system call that is not watched: for the worker's own memory.
+long unwatched_syscall(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
+                       long f = 0);
+
+}  // namespace heaptape::allocators

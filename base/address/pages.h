@@ -1,0 +1,23 @@
+// Pages of x86-64, and rounding. Free of the C++ run-time library.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::base {
+
+inline constexpr uint64_t kPageBytes = 4096;
+
+// `multiple` is a power of two; the caller rules out overflow.
+constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) & ~(multiple - 1);
+}
+
+constexpr uint64_t page_down(uint64_t address) {
+  return address & ~(kPageBytes - 1);
+}
+// Requires room for it: at most UINT64_MAX - kPageBytes + 1.
+constexpr uint64_t page_up(uint64_t address) {
+  return round_up(address, kPageBytes);
+}
+
+}  // namespace heaptape::base

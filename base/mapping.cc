@@ -1,0 +1,20 @@
+#include "base/mapping.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+namespace heaptape::base {
+
+Mapping::~Mapping() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+Result<Mapping> Mapping::shared(int fd, size_t bytes, const std::string& what) {
+  void* const data =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (data == MAP_FAILED) return os_error(what, errno);
+  return Mapping(data, bytes);
+}
+
+}  // namespace heaptape::base

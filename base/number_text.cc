@@ -1,0 +1,65 @@
+#include "base/number_text.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+
+namespace heaptape::base {
+namespace {
+
+struct Scale {
+  long double step;  // how many of one unit make the next
+  std::array<const char*, 5> units;
+};
+
+constexpr Scale kByteScale = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}};
+constexpr Scale kTimeScale = {1000, {"ns", "us", "ms", "s", nullptr}};
+
+// Three digits or more: "1.50", "12.3", "123.4". Moves to the next unit where rounding would give a
+// full one of it ("1.00 MiB", not "1024.0 KiB").
+std::string scaled(long double number, const Scale& scale) {
+  size_t unit = 0;
+  while (unit + 1 < scale.units.size() && scale.units[unit + 1] != nullptr &&
+         number >= scale.step - 0.05L) {
+    number /= scale.step;
+    ++unit;
+  }
+  const int digits = number < 9.995L ? 2 : 1;
+  return format_text("%.*Lf %s", digits, number, scale.units[unit]);
+}
+
+}  // namespace
+
+std::string format_text(const char* pattern, ...) {
+  char buffer[128];
+  va_list arguments;
+  va_start(arguments, pattern);
+  vsnprintf(buffer, sizeof buffer, pattern, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+std::string grouped_digits(std::string digits) {
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
+  return digits;
+}
+
+std::string grouped(uint64_t number) {
+  return grouped_digits(std::to_string(number));
+}
+
+std::string bytes_text(uint64_t bytes) {
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  return scaled(static_cast<long double>(bytes), kByteScale);
+}
+
+std::string duration_text(double ns) {
+  if (ns < 0) return "-" + duration_text(-ns);
+  return scaled(ns, kTimeScale);
+}
+
+std::string ratio_text(double ratio) {
+  return format_text("%.4f", ratio);
+}
+
+}  // namespace heaptape::base

@@ -1,0 +1,21 @@
+// Numbers as people read them: 1,234,567; 12.3 MiB; 81.2 ns. ASCII only, so that the bytes of a
+// text are its columns. For tables; files for machines hold plain numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heaptape::base {
+
+std::string grouped(uint64_t number);    // "1,234,567"
+std::string bytes_text(uint64_t bytes);  // "512 B", "12.3 MiB"
+std::string duration_text(double ns);    // "81.2 ns", "1.50 ms"
+std::string ratio_text(double ratio);    // "0.1234"
+
+// `digits`, of a whole number, with a comma before every three.
+std::string grouped_digits(std::string digits);
+
+// As printf; at most 127 characters.
+__attribute__((format(printf, 1, 2))) std::string format_text(const char* pattern, ...);
+
+}  // namespace heaptape::base

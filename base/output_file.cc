@@ -1,0 +1,208 @@
+#include "base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+namespace heaptape::base {
+namespace {
+
+constexpr mode_t kMode = 0600;
+
+bool is_special_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+// The descriptor among standard output and standard error whose file is the one at `path`, whatever
+// it is called there (/dev/stdout, /dev/fd/2, the name it was redirected to); -1 if neither is.
+int standard_descriptor(const std::string& path) {
+  struct stat there {};
+  if (stat(path.c_str(), &there) != 0) return -1;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat here {};
+    if (fstat(fd, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
+      return fd;
+    }
+  }
+  return -1;
+}
+
+Error cannot_create(const std::string& path, int errno_value) {
+  const std::string what = "cannot create '" + path + "'";
+  if (errno_value == EISDIR) {
+    return Error::usage(what + ": it is a folder; name a file in it");
+  }
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (errno_value == ENOENT && !folder.empty() && !std::filesystem::exists(folder, error)) {
+    return Error::not_found(what + ": there is no folder '" + folder.string() + "'; make it first");
+  }
+  return os_error(what, errno_value);
+}
+
+// The partial file of `path`, open and locked; moves a dead writer's out of the way once.
+Result<int> open_partial(const std::string& path, const std::string& partial_path) {
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const int fd = open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (fd >= 0) {
+      if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+      close(fd);
+      break;
+    }
+    if (errno != EEXIST) return cannot_create(path, errno);
+    const int stale = open(partial_path.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool in_use = stale >= 0 && flock(stale, LOCK_EX | LOCK_NB) != 0;
+    if (!in_use && rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
+      const int saved = errno;
+      if (stale >= 0) close(stale);
+      return cannot_create(path, saved);
+    }
+    if (stale >= 0) close(stale);
+    if (in_use) break;
+  }
+  return Error::usage("cannot create '" + path +
+                      "': another heaptape is writing it; choose another name");
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned)
+    : path_(std::move(path)),
+      partial_path_(std::move(partial_path)),
+      fd_(fd),
+      if_abandoned_(if_abandoned) {}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      partial_path_(std::move(other.partial_path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      if_abandoned_(other.if_abandoned_) {}
+
+OutputFile::~OutputFile() {
+  if (fd_ < 0) return;
+  if (!partial_path_.empty() && if_abandoned_ == IfAbandoned::kRemove) {
+    unlink(partial_path_.c_str());
+  }
+  close(fd_);
+}
+
+Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_abandoned) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return cannot_create(path, EISDIR);
+  }
+  if (is_written_directly(path)) return create_direct(path);
+  std::string target = path;
+  std::error_code no_link;
+  if (std::filesystem::is_symlink(path, no_link)) {
+    std::error_code error;
+    target = std::filesystem::weakly_canonical(path, error).string();
+    if (error) return cannot_create(path, error.value());
+  }
+  std::string partial_path = target + ".partial";
+  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
+  return OutputFile(std::move(target), std::move(partial_path), fd, if_abandoned);
+}
+
+// A descriptor is duplicated, not opened anew: what is written must go behind what was.
+Result<OutputFile> OutputFile::create_direct(const std::string& path) {
+  const int descriptor = standard_descriptor(path);
+  const int fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+                                 : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd < 0) return cannot_create(path, errno);
+  return OutputFile(path, "", fd, IfAbandoned::kKeep);
+}
+
+Status OutputFile::append(std::span<const uint8_t> bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t wrote = write(fd_, bytes.data() + done, bytes.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      const int saved = wrote < 0 ? errno : ENOSPC;
+      // Only of a file of its own: another has content that came before.
+      if (!partial_path_.empty() && ftruncate(fd_, static_cast<off_t>(size_)) == 0) {
+        lseek(fd_, static_cast<off_t>(size_), SEEK_SET);
+      }
+      return os_error("cannot write '" + path_ + "'", saved);
+    }
+    done += static_cast<size_t>(wrote);
+  }
+  size_ += bytes.size();
+  return {};
+}
+
+Status OutputFile::reserve(uint64_t bytes) {
+  if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_), static_cast<off_t>(bytes)) ==
+      0) {
+    return {};
+  }
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};  // not offered here
+  return os_error("cannot write '" + path_ + "'", errno);
+}
+
+Status OutputFile::commit() {
+  if (!partial_path_.empty()) {
+    if (ftruncate(fd_, static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
+        rename(partial_path_.c_str(), path_.c_str()) != 0) {
+      return os_error("cannot finish '" + path_ + "'", errno);
+    }
+  }
+  if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
+  return {};
+}
+
+bool is_written_directly(const std::string& path) {
+  return standard_descriptor(path) >= 0 || is_special_file(path);
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty() || is_special_file(a) || is_special_file(b)) return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto canonical_a = std::filesystem::weakly_canonical(a, error);
+  return !error && canonical_a == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  HEAPTAPE_ASSIGN_OR_RETURN(OutputFile file,
+                            OutputFile::create(path, OutputFile::IfAbandoned::kRemove));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
+  HEAPTAPE_RETURN_IF_ERROR(file.append({bytes, content.size()}));
+  return file.commit();
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return os_error("cannot open '" + path + "'", errno);
+  std::string content;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int saved = errno;
+      close(fd);
+      return os_error("cannot read '" + path + "'", saved);
+    }
+    if (got == 0) break;
+    content.append(buffer, static_cast<size_t>(got));
+    if (content.size() > max_bytes) {
+      close(fd);
+      return Error::foreign("'" + path + "' is larger than the " + std::to_string(max_bytes) +
+                            " bytes that such a file can have")
+          .at(max_bytes);
+    }
+  }
+  close(fd);
+  return content;
+}
+
+}  // namespace heaptape::base

@@ -1,0 +1,61 @@
+// Named numbers that a model or a scenario takes: "name=value". docs/architecture.md, "Options".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heaptape::base {
+
+struct Parameter {
+  // A default of a number that is no number: users see and write "unset".
+  static constexpr uint64_t kUnset = UINT64_MAX;
+
+  std::string name;
+  uint64_t value = 0;  // the default; of a choice: its place in `choices`
+  std::string description;
+  std::vector<std::string> choices = {};  // empty: a number
+  uint64_t least = 0;                     // of a number, as is `most`
+  uint64_t most = UINT64_MAX;
+
+  // The default as a user would write it.
+  std::string default_text() const {
+    if (!choices.empty()) return choices[value];
+    return value == kUnset ? "unset" : std::to_string(value);
+  }
+  // The choices, or the range of a number; empty if any number will do.
+  std::string range_text() const;
+};
+
+// One line each: `indent`, the defaults in a column, then what each means and what else it can be.
+std::string parameter_lines(const std::vector<Parameter>& parameters, const std::string& indent);
+
+// Values of a list of parameters, all of them, in its order.
+class Values {
+ public:
+  Values() = default;
+  // The defaults.
+  explicit Values(const std::vector<Parameter>& parameters);
+
+  // `name` must be one of the parameters.
+  uint64_t operator[](const std::string& name) const;
+  void set(const std::string& name, uint64_t value);
+
+ private:
+  std::vector<std::pair<std::string, uint64_t>> values_;
+};
+
+// The pieces of "name=value,name=value".
+std::vector<std::string> split_sets(const std::string& text);
+
+// The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
+// a number with or without one of the units KiB MiB GiB TiB k M G, or "unset" where that is the
+// default, and within its range. `owner` is for the message: "the scenario 'fill'". Fails with
+// kUsage.
+Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
+                            const std::vector<std::string>& sets);
+
+}  // namespace heaptape::base

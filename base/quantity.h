@@ -1,0 +1,30 @@
+// Sizes and counts as people type them, with or without a unit: the one parser behind options of
+// the command line, parameters of models and scenarios, and gates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace heaptape::base {
+
+struct Unit {
+  std::string_view name;
+  uint64_t factor;
+  bool is_bytes;
+};
+
+// Names of all units, for messages.
+inline constexpr char kUnitNames[] = "B KiB MiB GiB TiB KB MB GB TB k M G";
+
+// KiB and its like are powers of 1024, KB and k powers of 1000. Null if there is no such unit.
+const Unit* find_unit(std::string_view name);
+
+// "4096", "64KiB", "1.5M": a number, which a unit may follow. Nothing unless the result is a whole
+// number below 2^64.
+std::optional<uint64_t> parse_quantity(std::string_view text);
+
+// The same for what is no size: without units of bytes.
+std::optional<uint64_t> parse_count(std::string_view text);
+
+}  // namespace heaptape::base

@@ -1,0 +1,110 @@
+#include "cli/commands.h"
+
+#include <ctime>
+#include <ostream>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "cli/console.h"
+#include "cli/tape_reading.h"
+
+namespace heaptape::cli {
+namespace {
+
+using schema::TapeReader;
+using schema::TapeSummary;
+
+std::string utc_text(uint64_t unix_ns) {
+  const auto seconds = static_cast<time_t>(unix_ns / 1'000'000'000);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
+}
+
+std::string end_text(const TapeSummary& summary) {
+  std::string text = schema::describe(summary.end_reason);
+  if (summary.end_reason == schema::EndReason::kSignalled) {
+    text += " " + std::to_string(summary.end_status);
+  } else if (summary.end_reason == schema::EndReason::kExited && summary.end_status >= 0) {
+    text += " with status " + std::to_string(summary.end_status);
+  }
+  return text;
+}
+
+std::string per_event_text(const TapeReader& tape) {
+  if (tape.events() == 0) return "";
+  char text[64];
+  snprintf(text, sizeof text, ", %.3f bytes an event",
+           static_cast<double>(tape.file_bytes()) / static_cast<double>(tape.events()));
+  return text;
+}
+
+// A tape that no program left, a scenario's, has neither process nor date.
+void print_origin(const schema::TapeHeader& header, std::ostream& out) {
+  const std::string writer = base::display_text(header.writer);
+  if (header.pid == 0 && header.executable.empty() && header.start_unix_ns == 0) {
+    out << "program    none: " << base::display_text(header.allocator) << ", written by " << writer
+        << "\n";
+    return;
+  }
+  out << "program    " << base::display_text(header.executable) << ", process " << header.pid
+      << ", child of " << header.parent_pid << "\n"
+      << "allocator  " << base::display_text(header.allocator) << "\n"
+      << "recorded   " << utc_text(header.start_unix_ns) << " by " << writer << "\n";
+}
+
+void print_header(const TapeReader& tape, std::ostream& out) {
+  const schema::TapeHeader& header = tape.header();
+  out << "tape       " << base::display_text(tape.path()) << ", "
+      << base::bytes_text(tape.file_bytes()) << per_event_text(tape) << "\n"
+      << "command    " << base::command_text(header.command_line) << "\n";
+  print_origin(header, out);
+}
+
+void print_summary(const TapeSummary& summary, std::ostream& out) {
+  out << "events     " << base::grouped(summary.events) << " = "
+      << base::grouped(summary.allocations) << " allocations + " << base::grouped(summary.frees)
+      << " frees + " << base::grouped(summary.reallocations) << " reallocations; "
+      << base::grouped(summary.failed) << " failed\n"
+      << "threads    " << base::grouped(summary.threads) << "\n"
+      << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
+      << end_text(summary) << "\n"
+      << "losses     " << losses_text(summary) << "\n"
+      << "recorder   " << base::grouped(summary.stalls) << " stalls ("
+      << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
+      << base::grouped(summary.repaired_inversions) << " repaired inversions, "
+      << base::grouped(summary.unknown_frees) << " frees of unknown blocks, "
+      << base::grouped(summary.nested_calls) << " nested and "
+      << base::grouped(summary.bootstrap_calls) << " bootstrap calls\n";
+}
+
+}  // namespace
+
+std::string losses_text(const TapeSummary& summary) {
+  if (!summary.losses.any()) return "none";
+  return base::grouped(summary.losses.lost_events) + " calls not recorded, " +
+         base::grouped(summary.losses.unrepaired_inversions) + " blocks handed out while alive, " +
+         base::grouped(summary.losses.lost_ranges) + " damaged stretches left out";
+}
+
+int run_info(const std::string& path, std::ostream& out, std::ostream& err) {
+  auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
+  if (!tape.ok()) return complain(err, tape.error());
+  print_header(*tape, out);
+  if (tape->summary()) {
+    print_summary(*tape->summary(), out);
+  } else {
+    out << "events     " << base::grouped(tape->events())
+        << " in whole chunks; the end is missing\n";
+  }
+  if (tape->damages().empty()) return finish(out, err, kExitDone);
+  const schema::Damage& first = tape->damages().front();
+  return complain(err,
+                  "'" + path + "' is damaged at byte " + std::to_string(first.offset) + ": " +
+                      first.reason +
+                      "; `heaptape verify` lists the damage, `heaptape recover` keeps the rest");
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,99 @@
+#include "cli/commands.h"
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "allocators/catalog/catalog.h"
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "base/output_file.h"
+#include "cli/console.h"
+#include "replayer/report/report_builder.h"
+#include "replayer/report/run_table.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::cli {
+namespace {
+
+using base::Error;
+using base::Result;
+using base::Status;
+
+Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::string>& texts) {
+  std::vector<allocators::BackendSpec> specs;
+  std::set<std::string> labels;
+  for (const std::string& text : texts) {
+    HEAPTAPE_ASSIGN_OR_RETURN(auto spec, allocators::parse_spec(text));
+    if (!labels.insert(spec.label).second) {
+      return Error::usage("two allocators are called '" + spec.label +
+                          "'; tell them apart by a label: -a 'mine=" + spec.backend + " ...'");
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+// Where a file is to go: checked before the work, not after it.
+Status check_writable(const std::string& path) {
+  if (path.empty()) return {};
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto probe,
+                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
+  return {};
+}
+
+// A slip of the pen must not cost a tape, nor one result the other.
+Status check_outputs(const ReplayCommandOptions& options) {
+  const std::string& report = options.report_path;
+  const std::string& csv = options.csv_path;
+  for (const std::string& path : {report, csv}) {
+    if (!path.empty() && base::same_file(path, options.tape_path)) {
+      return Error::usage("'" + path + "' is the tape: write to another file");
+    }
+  }
+  if (!report.empty() && base::same_file(report, csv)) {
+    return Error::usage("report and CSV cannot both go to '" + report + "': name two files");
+  }
+  HEAPTAPE_RETURN_IF_ERROR(check_writable(report));
+  return check_writable(csv);
+}
+
+std::string losses_text(const schema::TapeReader& tape) {
+  const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
+  std::string text = "losses: " + base::grouped(losses.lost_events) + " calls lost while recording";
+  if (losses.unrepaired_inversions != 0) {
+    text += ", " + base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive";
+  }
+  if (losses.lost_ranges != 0)
+    text += ", " + base::grouped(losses.lost_ranges) + " damaged stretches";
+  return text + "\n";
+}
+
+Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out) {
+  replayer::ReplayOptions replay_options = options.replay;
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(options.tape_path));
+  HEAPTAPE_RETURN_IF_ERROR(check_outputs(options));
+  Progress progress("replaying " + base::display_text(options.tape_path));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const auto runs,
+      replayer::replay(tape, replay_options, [&progress](double share) { progress.show(share); }));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto report, replayer::build_report(tape, runs, replay_options));
+  if (!options.report_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.report_path, report.json));
+  }
+  if (!options.csv_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
+  }
+  out << replayer::run_table(report.figures) << losses_text(tape);
+  return {};
+}
+
+}  // namespace
+
+int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
+  const Status status = replay_and_report(options, out);
+  return status.ok() ? finish(out, err, kExitDone) : complain(err, status.error());
+}
+
+}  // namespace heaptape::cli

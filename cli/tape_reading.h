@@ -1,0 +1,27 @@
+// What the commands that read a whole tape share.
+#pragma once
+
+#include <string>
+
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::cli {
+
+// "none", or what the recorder lost.
+std::string losses_text(const schema::TapeSummary& summary);
+
+// Calls visit(batch) for everything that can be read from the reader's position on. The last batch
+// may have samples only.
+template <typename Visit>
+base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
+  constexpr size_t kBatchEvents = 4096;
+  schema::EventBatch batch;
+  for (;;) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    if (batch.events.empty() && batch.samples.empty()) return {};
+    visit(batch);
+    if (batch.events.empty()) return {};
+  }
+}
+
+}  // namespace heaptape::cli

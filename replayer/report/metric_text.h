@@ -1,0 +1,31 @@
+// Figures of a report as text for tables; see base/number_text.h.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "schema/report/report_metrics.h"
+
+namespace heaptape::replayer {
+
+// A figure in a table, in its unit; "-" for one that is not there.
+std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
+
+// The same with nothing rounded away that a reader could miss: "12,897,484 B", "81.234 ns".
+std::string exact_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
+std::string exact_text(long double number, schema::MetricUnit unit);
+
+// From `base` to `now`: "+1.2 MiB", "-3", "0"; "-" if either is not there.
+std::string change_text(const std::optional<schema::MetricValue>& base,
+                        const std::optional<schema::MetricValue>& now, schema::MetricUnit unit);
+
+// The same in percent of `base`: "+5.00%", "0.00%", "from 0"; "-" if either is not there.
+std::string percent_text(const std::optional<schema::MetricValue>& base,
+                         const std::optional<schema::MetricValue>& now);
+
+// (now - base) / base * 100, against the size of `base` where that is negative. Nothing if `base`
+// is 0 and `now` is not.
+std::optional<double> percent_change(const schema::MetricValue& base,
+                                     const schema::MetricValue& now);
+
+}  // namespace heaptape::replayer

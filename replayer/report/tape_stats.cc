@@ -1,0 +1,74 @@
+#include "replayer/report/tape_stats.h"
+
+#include <capnp/compat/json.h>
+#include <capnp/message.h>
+
+#include "base/display_text.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+namespace {
+
+namespace wire = schema::wire;
+
+constexpr size_t kBatchEvents = 1 << 14;
+
+void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
+  out.setValue(peak.value);
+  out.setAt(peak.at);
+}
+
+}  // namespace
+
+base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
+                        const std::function<void(double)>& progress) {
+  schema::EventBatch batch;
+  ResolvedBatch resolved;
+  for (uint64_t done = 0;; done += batch.events.size()) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    if (batch.events.empty()) return {};
+    for (const schema::Event& event : batch.events) {
+      ++counts.calls[static_cast<uint8_t>(event.op)];
+      const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
+      if (releases && event.freed_address == 0) ++counts.null_frees;
+    }
+    HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
+    progress(static_cast<double>(done) / static_cast<double>(tape.events()));
+  }
+}
+
+std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
+  capnp::MallocMessageBuilder message;
+  auto stats = message.initRoot<wire::TapeStats>();
+  const LiveMetrics& live = counts.resolver.live();
+  stats.setVersion(wire::REPORT_VERSION);
+  stats.setPath(base::display_text(tape.path()));
+  stats.setEvents(tape.events());
+  stats.setThreads(tape.summary() ? tape.summary()->threads : 0);
+  stats.setDurationNs(tape.summary() ? tape.summary()->duration_ns : 0);
+  unsigned kinds = 0;
+  for (const uint64_t calls : counts.calls) kinds += calls != 0;
+  auto list = stats.initCalls(kinds);
+  unsigned next = 0;
+  for (int stored = 0; stored < schema::kOpLimit; ++stored) {
+    const uint64_t calls = counts.calls[static_cast<size_t>(stored)];
+    if (calls == 0) continue;
+    list[next].setOp(schema::op_info(static_cast<schema::Op>(stored)).name);
+    list[next++].setCount(calls);
+  }
+  stats.setFailedCalls(counts.resolver.skipped().failed_calls);
+  stats.setNullFrees(counts.null_frees);
+  stats.setUnknownFrees(counts.resolver.skipped().unknown_frees);
+  stats.setTemporaries(live.values().temporaries);
+  stats.setLiveCount(live.values().live_count);
+  stats.setLiveBytes(live.values().live_bytes);
+  set_peak(stats.initPeakLiveCount(), live.live_count_peak());
+  set_peak(stats.initPeakLiveBytes(), live.live_bytes_peak());
+  stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
+  stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
+  capnp::JsonCodec codec;
+  codec.setPrettyPrint(true);
+  return codec.encode(stats.asReader()).cStr();
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,45 @@
+// Reports to and from JSON, by Cap'n Proto's codec: the keys are the fields of report.capnp and
+// 64-bit integers are strings. Pulls in generated code: for the .cc files that build or read whole
+// reports. Those that only need the numbers include report_metrics.h.
+#pragma once
+
+#include <capnp/message.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::schema {
+
+constexpr uint64_t kMaxReportBytes = uint64_t{256} << 20;
+
+// Pretty-printed, with a newline at the end. Text that is not UTF-8 (a path may be) comes out with
+// U+FFFD in its place.
+base::Result<std::string> to_json(wire::Report::Reader report);
+
+// A report and the memory that it lives in. Move-only.
+class ParsedReport {
+ public:
+  // Valid as long as this object, also after a move.
+  wire::Report::Reader root() const { return root_; }
+
+ private:
+  friend base::Result<ParsedReport> parse_report(const std::string&, std::string_view);
+  explicit ParsedReport(std::unique_ptr<capnp::MallocMessageBuilder> message)
+      : message_(std::move(message)), root_(message_->getRoot<wire::Report>().asReader()) {}
+
+  std::unique_ptr<capnp::MallocMessageBuilder> message_;
+  wire::Report::Reader root_;
+};
+
+// `path` is for messages only. Hostile text costs at most about 1 GiB of memory and no deep stack:
+// see the limits in report_json.cc.
+base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text);
+
+// The report in the file `path`, of at most kMaxReportBytes.
+base::Result<ParsedReport> read_report(const std::string& path);
+
+}  // namespace heaptape::schema

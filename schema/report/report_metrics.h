@@ -1,0 +1,71 @@
+// The numbers of a report as plain values under dotted names: `end.liveBytes`,
+// `end.holes.over1MiB`, `peak.committedBytes` with its place `peak.committedBytes.at`,
+// `counters.NAME`. The names are read off report.capnp at run time, so that tables, --fail-if and
+// JSON cannot disagree; docs/metrics.md defines each. This header is free of Cap'n Proto.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heaptape::schema {
+
+// Integers stay integers: a 64-bit count does not fit a double.
+using MetricValue = std::variant<uint64_t, double>;
+
+long double number_of(const MetricValue& value);  // exact
+inline bool is_integer(const MetricValue& value) {
+  return value.index() == 0;
+}
+
+enum class MetricUnit : uint8_t { kCount, kBytes, kNs, kRatio };
+
+// By the last part of the name: anything with "bytes" in it and `largest` are bytes, ...Ns and
+// ns... nanoseconds, ...Share, fragmentation and distanceToIdeal ratios, the rest counts.
+MetricUnit metric_unit(std::string_view name);
+const char* unit_name(MetricUnit unit);  // "count", "bytes", "ns", "ratio"
+
+inline constexpr std::string_view kCounterPrefix = "counters.";
+
+// Every numeric field of a run, in the order of report.capnp; lists (timeline, histograms, latency)
+// are not metrics. Counters are, but their names are the allocator's: see is_metric_name.
+const std::vector<std::string>& metric_names();
+
+// One of metric_names(), or "counters." and a name.
+bool is_metric_name(std::string_view name);
+
+struct Metric {
+  std::string name;
+  MetricValue value;
+};
+
+// One run of a report. Its text is fit to print (display_text).
+struct RunFigures {
+  std::string label;
+  std::string backend;
+  std::string threads;
+  std::string touch;
+  std::vector<Metric> metrics;                    // in the order of metric_names(), then counters
+  std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
+
+  // Nothing if the run does not have that figure: a counter of another allocator, a part of the
+  // report that its writer did not fill in, or a number that is not finite. A single field that an
+  // older writer did not know reads as 0.
+  std::optional<MetricValue> metric(std::string_view name) const;
+};
+
+struct ReportFigures {
+  std::string tape_path;
+  uint64_t tape_events = 0;
+  std::vector<RunFigures> runs;
+};
+
+// The figures of the report in the file `path`.
+base::Result<ReportFigures> read_figures(const std::string& path);
+
+}  // namespace heaptape::schema

@@ -1,0 +1,56 @@
+// One recorded call, and what is known about the process while it ran.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/address/address_range.h"
+#include "schema/tape/op.h"
+
+namespace heaptape::schema {
+
+// A call to the allocator, in the order of the tape. Sizes and alignments are bytes as the program
+// asked for them; calloc and reallocarray give the product (UINT64_MAX where it overflows).
+struct Event {
+  Op op = Op::kMalloc;
+  uint32_t thread = 0;         // dense index, 0 = the first thread that allocated
+  uint64_t size = 0;           // 0 for releases
+  uint64_t alignment = 0;      // 0 unless op_info(op).aligned
+  uint64_t address = 0;        // what the call returned; 0 = it failed, or it returns nothing
+  uint64_t freed_address = 0;  // the block given up by a release or a resize; 0 = NULL was passed
+
+  bool operator==(const Event&) const = default;
+};
+
+// realloc(p, 0) that returned NULL is glibc's way of freeing.
+constexpr bool frees_by_resize(const Event& event) {
+  return op_info(event.op).kind == OpKind::kResize && event.size == 0 && event.address == 0 &&
+         event.freed_address != 0;
+}
+
+// A call that should have returned a block and did not. Its old block, if any, stays alive.
+constexpr bool is_failed(const Event& event) {
+  return op_info(event.op).kind != OpKind::kRelease && event.address == 0 &&
+         !frees_by_resize(event);
+}
+
+// "When `event` calls had been made, this much time had passed." Coarse: one per drain of the
+// rings.
+struct TimeSample {
+  uint64_t event = 0;    // number of calls so far
+  uint64_t time_ns = 0;  // since the recording of this process began
+
+  bool operator==(const TimeSample&) const = default;
+};
+
+// What the collector saw of the process from outside, after `event` calls.
+struct ProcessSample {
+  uint64_t event = 0;
+  uint64_t time_ns = 0;         // since the recording of this process began
+  uint64_t resident_bytes = 0;  // anonymous resident memory of the whole process (RssAnon)
+  std::vector<base::AddressRange> regions;  // writable anonymous mappings that hold a live block
+
+  bool operator==(const ProcessSample&) const = default;
+};
+
+}  // namespace heaptape::schema

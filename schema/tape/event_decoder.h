@@ -1,0 +1,63 @@
+// Turns the columns of one chunk back into events; the other half of event_encoder.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/tape/column_codec.h"
+#include "schema/tape/event.h"
+
+namespace heaptape::schema {
+
+class WordsReader;
+
+// Holds one decompressed chunk and reads it from front to back. Treats it as hostile: every column
+// is bounded by its own bytes, and a column that ends early or late is damage. One thread.
+class EventDecoder {
+ public:
+  EventDecoder();
+  ~EventDecoder();
+  EventDecoder(EventDecoder&&) noexcept;
+  EventDecoder& operator=(EventDecoder&&) noexcept;
+
+  // Takes the words of an EventChunk message. Fails with kDamaged (the caller adds the place).
+  base::Status load(std::vector<uint64_t> words);
+
+  uint64_t first_event() const { return first_event_; }
+  uint32_t count() const { return count_; }
+  uint32_t remaining() const { return count_ - position_; }
+  // Positions are calls on the whole tape, like the samples' own.
+  const std::vector<TimeSample>& times() const { return times_; }
+  const std::vector<ProcessSample>& samples() const { return samples_; }
+
+  // Fills the front of `out`; returns how many events that were, 0 at the end of the chunk.
+  base::Result<size_t> read(std::span<Event> out);
+
+ private:
+  base::Status load_columns();
+  base::Status load_times(ColumnReader column);
+  bool next_thread();
+  bool next_block(Event& event);
+  bool next_freed(Event& event);
+  base::Status finish() const;
+
+  std::vector<uint64_t> words_;
+  std::unique_ptr<WordsReader> message_;
+  ColumnReader ops_, sizes_, addresses_, freed_, alignments_, threads_;
+  NewAddressPredictor new_address_;
+  LastAddress last_freed_;  // or last used: see freed_by_use_
+  std::vector<TimeSample> times_;
+  std::vector<ProcessSample> samples_;
+  uint64_t first_event_ = 0;
+  uint32_t count_ = 0;
+  uint32_t position_ = 0;
+  uint32_t thread_ = 0;
+  uint64_t run_left_ = 0;
+  int unit_log2_ = 0;
+  bool freed_by_use_ = false;
+};
+
+}  // namespace heaptape::schema

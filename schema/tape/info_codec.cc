@@ -1,0 +1,163 @@
+#include "schema/tape/info_codec.h"
+
+#include <capnp/message.h>
+
+#include <string>
+
+#include "schema/kj_guard.h"
+#include "schema/tape/tape.capnp.h"
+#include "schema/tape/wire_words.h"
+
+namespace heaptape::schema {
+namespace {
+
+capnp::Data::Reader as_data(const std::string& text) {
+  return {reinterpret_cast<const capnp::byte*>(text.data()), text.size()};
+}
+
+std::string as_string(capnp::Data::Reader data) {
+  return {reinterpret_cast<const char*>(data.begin()), data.size()};
+}
+
+}  // namespace
+
+bool is_glibc(const std::string& library_path) {
+  const std::string name = library_path.substr(library_path.rfind('/') + 1);
+  return name == "libc.so.6" || name.starts_with("libc-2.");
+}
+
+const char* describe(EndReason reason) {
+  switch (reason) {
+    case EndReason::kExited:
+      return "exited";
+    case EndReason::kSignalled:
+      return "ended by a signal";
+    case EndReason::kReplaced:
+      return "replaced by exec";
+    case EndReason::kRecordingStopped:
+      return "still running when the recording ended";
+    case EndReason::kDiskFull:
+      return "cut short: the disk was full";
+    case EndReason::kRecovered:
+      return "recovered from a damaged tape";
+  }
+  return "ended in a way this version does not know";
+}
+
+std::vector<uint64_t> encode(const TapeHeader& header) {
+  capnp::MallocMessageBuilder message;
+  auto out = message.initRoot<wire::Header>();
+  out.setWriter(header.writer);
+  auto words = out.initCommandLine(static_cast<unsigned>(header.command_line.size()));
+  for (unsigned i = 0; i < words.size(); ++i) words.set(i, as_data(header.command_line[i]));
+  out.setExecutable(as_data(header.executable));
+  out.setAllocator(as_data(header.allocator));
+  out.setPid(header.pid);
+  out.setParentPid(header.parent_pid);
+  out.setPageBytes(header.page_bytes);
+  out.setStartUnixNs(header.start_unix_ns);
+  out.setInitialBreak(header.initial_break);
+  out.setClock(static_cast<uint8_t>(header.clock));
+  return to_words(message);
+}
+
+base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
+  return guard_kj(base::ErrorCode::kDamaged, "its header is not well-formed",
+                  [&]() -> base::Result<TapeHeader> {
+                    WordsReader reader(words);
+                    const auto in = reader.root<wire::Header>();
+                    TapeHeader header;
+                    header.writer = in.getWriter().cStr();
+                    for (const auto word : in.getCommandLine()) {
+                      header.command_line.push_back(as_string(word));
+                    }
+                    header.executable = as_string(in.getExecutable());
+                    header.allocator = as_string(in.getAllocator());
+                    header.pid = in.getPid();
+                    header.parent_pid = in.getParentPid();
+                    header.page_bytes = in.getPageBytes();
+                    header.start_unix_ns = in.getStartUnixNs();
+                    header.initial_break = in.getInitialBreak();
+                    header.clock = static_cast<StampClock>(in.getClock());
+                    return header;
+                  });
+}
+
+std::vector<uint64_t> encode(const TapeSummary& summary) {
+  capnp::MallocMessageBuilder message;
+  auto out = message.initRoot<wire::Summary>();
+  out.setEvents(summary.events);
+  out.setAllocations(summary.allocations);
+  out.setFrees(summary.frees);
+  out.setReallocations(summary.reallocations);
+  out.setFailed(summary.failed);
+  out.setThreads(summary.threads);
+  out.setLostEvents(summary.losses.lost_events);
+  out.setUnrepairedInversions(summary.losses.unrepaired_inversions);
+  out.setLostRanges(summary.losses.lost_ranges);
+  out.setRepairedInversions(summary.repaired_inversions);
+  out.setUnknownFrees(summary.unknown_frees);
+  out.setNestedCalls(summary.nested_calls);
+  out.setBootstrapCalls(summary.bootstrap_calls);
+  out.setStalls(summary.stalls);
+  out.setStallNs(summary.stall_ns);
+  out.setDurationNs(summary.duration_ns);
+  out.setEndReason(static_cast<uint8_t>(summary.end_reason));
+  out.setEndStatus(summary.end_status);
+  return to_words(message);
+}
+
+base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
+  return guard_kj(base::ErrorCode::kDamaged, "its summary is not well-formed",
+                  [&]() -> base::Result<TapeSummary> {
+                    WordsReader reader(words);
+                    const auto in = reader.root<wire::Summary>();
+                    TapeSummary summary;
+                    summary.events = in.getEvents();
+                    summary.allocations = in.getAllocations();
+                    summary.frees = in.getFrees();
+                    summary.reallocations = in.getReallocations();
+                    summary.failed = in.getFailed();
+                    summary.threads = in.getThreads();
+                    summary.losses.lost_events = in.getLostEvents();
+                    summary.losses.unrepaired_inversions = in.getUnrepairedInversions();
+                    summary.losses.lost_ranges = in.getLostRanges();
+                    summary.repaired_inversions = in.getRepairedInversions();
+                    summary.unknown_frees = in.getUnknownFrees();
+                    summary.nested_calls = in.getNestedCalls();
+                    summary.bootstrap_calls = in.getBootstrapCalls();
+                    summary.stalls = in.getStalls();
+                    summary.stall_ns = in.getStallNs();
+                    summary.duration_ns = in.getDurationNs();
+                    summary.end_reason = static_cast<EndReason>(in.getEndReason());
+                    summary.end_status = in.getEndStatus();
+                    return summary;
+                  });
+}
+
+std::vector<uint64_t> encode(const std::vector<ChunkRef>& index) {
+  capnp::MallocMessageBuilder message;
+  auto chunks = message.initRoot<wire::Index>().initChunks(static_cast<unsigned>(index.size()));
+  for (unsigned i = 0; i < chunks.size(); ++i) {
+    chunks[i].setOffset(index[i].offset);
+    chunks[i].setKind(static_cast<uint32_t>(index[i].kind));
+    chunks[i].setEventCount(index[i].event_count);
+    chunks[i].setFirstEvent(index[i].first_event);
+  }
+  return to_words(message);
+}
+
+base::Result<std::vector<ChunkRef>> decode_index(std::span<const uint64_t> words) {
+  return guard_kj(base::ErrorCode::kDamaged, "its index is not well-formed",
+                  [&]() -> base::Result<std::vector<ChunkRef>> {
+                    WordsReader reader(words);
+                    std::vector<ChunkRef> index;
+                    for (const auto entry : reader.root<wire::Index>().getChunks()) {
+                      index.push_back({entry.getOffset(), static_cast<ChunkKind>(entry.getKind()),
+                                       entry.getEventCount(), entry.getFirstEvent()});
+                    }
+                    return index;
+                  });
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,33 @@
+// The small messages of a tape (header, summary, index) to and from words. See tape.capnp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/tape/chunk.h"
+#include "schema/tape/tape_info.h"
+
+namespace heaptape::schema {
+
+// Where a chunk is and which events it holds.
+struct ChunkRef {
+  uint64_t offset = 0;
+  ChunkKind kind = ChunkKind::kEvents;
+  uint32_t event_count = 0;
+  uint64_t first_event = 0;
+
+  bool operator==(const ChunkRef&) const = default;
+};
+
+std::vector<uint64_t> encode(const TapeHeader& header);
+std::vector<uint64_t> encode(const TapeSummary& summary);
+std::vector<uint64_t> encode(const std::vector<ChunkRef>& index);
+
+// Fail with kDamaged; the caller adds the place.
+base::Result<TapeHeader> decode_header(std::span<const uint64_t> words);
+base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words);
+base::Result<std::vector<ChunkRef>> decode_index(std::span<const uint64_t> words);
+
+}  // namespace heaptape::schema

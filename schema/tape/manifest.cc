@@ -1,0 +1,47 @@
+#include "schema/tape/manifest.h"
+
+#include <capnp/compat/json.h>
+#include <capnp/message.h>
+
+#include "base/display_text.h"
+#include "schema/kj_guard.h"
+#include "schema/tape/tape.capnp.h"
+
+namespace heaptape::schema {
+namespace {
+
+std::string encode_manifest(const Manifest& manifest) {
+  capnp::MallocMessageBuilder message;
+  auto out = message.initRoot<wire::Manifest>();
+  out.setVersion(kManifestVersion);
+  const auto set_words = [](auto list, const std::vector<std::string>& words) {
+    for (unsigned i = 0; i < list.size(); ++i) list.set(i, base::valid_utf8(words[i]));
+  };
+  set_words(out.initCommand(static_cast<unsigned>(manifest.command.size())), manifest.command);
+  auto processes = out.initProcesses(static_cast<unsigned>(manifest.processes.size()));
+  for (unsigned i = 0; i < processes.size(); ++i) {
+    const ManifestProcess& process = manifest.processes[i];
+    processes[i].setTape(base::valid_utf8(process.tape));
+    processes[i].setPid(process.pid);
+    processes[i].setParentPid(process.parent_pid);
+    processes[i].setExecutable(base::valid_utf8(process.executable));
+    set_words(processes[i].initCommandLine(static_cast<unsigned>(process.command_line.size())),
+              process.command_line);
+    processes[i].setEvents(process.events);
+    processes[i].setBytes(process.bytes);
+    processes[i].setLostEvents(process.lost_events);
+    processes[i].setEnded(process.ended);
+  }
+  capnp::JsonCodec codec;
+  codec.setPrettyPrint(true);
+  return std::string(codec.encode(out.asReader()).cStr()) + "\n";
+}
+
+}  // namespace
+
+base::Result<std::string> to_json(const Manifest& manifest) {
+  return guard_kj(base::ErrorCode::kIo, "cannot write the manifest",
+                  [&] { return base::Result<std::string>(encode_manifest(manifest)); });
+}
+
+}  // namespace heaptape::schema

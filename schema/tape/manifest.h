@@ -1,0 +1,35 @@
+// The list of tapes that one recording made: written beside them as "TAPE.manifest.json", so that
+// scripts (and people) find the process they want. docs/tape-format.md, "Manifest".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heaptape::schema {
+
+inline constexpr uint32_t kManifestVersion = 1;
+
+struct ManifestProcess {
+  std::string tape;  // file name, in the folder of the manifest
+  uint32_t pid = 0;
+  uint32_t parent_pid = 0;
+  std::string executable;
+  std::vector<std::string> command_line;
+  uint64_t events = 0;
+  uint64_t bytes = 0;
+  uint64_t lost_events = 0;
+  std::string ended;
+};
+
+struct Manifest {
+  std::vector<std::string> command;
+  std::vector<ManifestProcess> processes;
+};
+
+// Text that is not UTF-8 (a command line may be) comes out with U+FFFD in its place.
+base::Result<std::string> to_json(const Manifest& manifest);
+
+}  // namespace heaptape::schema

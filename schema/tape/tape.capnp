@@ -1,0 +1,110 @@
+@0x9f0b3c5d7a1e2468;
+# The messages inside a tape's chunks. docs/tape-format.md says how chunks are framed and how each
+# column is encoded. Fields are only ever added; a change that an older reader would misread raises
+# the major version in schema/tape/tape_format.h.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("heaptape::schema::wire");
+
+enum Encoding {
+  bytes @0;             # one byte a value
+  varint @1;            # LEB128
+  addressSameClass @2;  # varint of the distance to the last block of the same size class and thread
+  addressLastFreed @3;  # varint of the distance to the address this thread freed last
+  addressLastUsed @4;   # varint of the distance to the address this thread's last call named
+}
+
+struct Column {
+  encoding @0 :Encoding;
+  data @1 :Data;
+}
+
+struct AddressRange {
+  begin @0 :UInt64;
+  bytes @1 :UInt64;
+}
+
+struct ProcessSample {
+  event @0 :UInt64;
+  timeNs @1 :UInt64;
+  residentBytes @2 :UInt64;
+  regions @3 :List(AddressRange);
+}
+
+struct EventChunk {
+  firstEvent @0 :UInt64;  # calls before this chunk
+  count @1 :UInt32;
+  unitLog2 @2 :UInt8;     # addresses of this chunk are multiples of 1 << unitLog2
+  ops @3 :Column;         # every call
+  sizes @4 :Column;       # calls that take a size
+  addresses @5 :Column;   # calls that return a block
+  freed @6 :Column;       # calls that give one up
+  alignments @7 :Column;  # calls that take an alignment
+  threads @8 :Column;     # pairs: thread, run length
+  times @9 :Column;       # pairs: calls since the last sample, nanoseconds since it
+  samples @10 :List(ProcessSample);
+}
+
+struct Header {
+  writer @0 :Text;
+  commandLine @1 :List(Data);  # bytes: a command line need not be UTF-8
+  executable @2 :Data;
+  allocator @3 :Data;
+  pid @4 :UInt32;
+  parentPid @5 :UInt32;
+  pageBytes @6 :UInt32;
+  startUnixNs @7 :UInt64;
+  initialBreak @8 :UInt64;
+  clock @9 :UInt8;
+}
+
+struct Summary {
+  events @0 :UInt64;
+  allocations @1 :UInt64;
+  frees @2 :UInt64;
+  reallocations @3 :UInt64;
+  failed @4 :UInt64;
+  threads @5 :UInt64;
+  lostEvents @6 :UInt64;
+  unrepairedInversions @7 :UInt64;
+  lostRanges @8 :UInt64;
+  repairedInversions @9 :UInt64;
+  unknownFrees @10 :UInt64;
+  nestedCalls @11 :UInt64;
+  bootstrapCalls @12 :UInt64;
+  stalls @13 :UInt64;
+  stallNs @14 :UInt64;
+  durationNs @15 :UInt64;
+  endReason @16 :UInt8;
+  endStatus @17 :Int32;
+}
+
+struct IndexEntry {
+  offset @0 :UInt64;
+  kind @1 :UInt32;
+  eventCount @2 :UInt32;
+  firstEvent @3 :UInt64;
+}
+
+struct Index {
+  chunks @0 :List(IndexEntry);
+}
+
+# The list of tapes that one recording made, written as JSON beside them.
+struct Manifest {
+  version @0 :UInt32;
+  command @1 :List(Text);
+  processes @2 :List(Process);
+
+  struct Process {
+    tape @0 :Text;  # file name, in the folder of the manifest
+    pid @1 :UInt32;
+    parentPid @2 :UInt32;
+    executable @3 :Text;
+    commandLine @4 :List(Text);
+    events @5 :UInt64;
+    bytes @6 :UInt64;
+    lostEvents @7 :UInt64;
+    ended @8 :Text;
+  }
+}

@@ -1,0 +1,41 @@
+// The fixed-width parts of a tape file. docs/tape-format.md is the specification; this file, the
+// writer, the reader and that page say the same thing. All integers are little-endian.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::schema {
+
+inline constexpr uint8_t kMagic[8] = {0x89, 'H', 'T', 'A', 'P', 'E', '\r', '\n'};
+inline constexpr uint16_t kMajorVersion = 1;
+inline constexpr uint16_t kMinorVersion = 0;
+
+// Preamble: magic[8] major:u16 minor:u16 crc32:u32 (of the 12 bytes before it)
+inline constexpr uint64_t kPreambleBytes = 16;
+
+// Chunk header: marker:u32 kind:u32 payload_bytes:u32 event_count:u32 first_event:u64
+//               payload_crc32:u32 header_crc32:u32 (of the 28 bytes before it)
+inline constexpr uint64_t kChunkHeaderBytes = 32;
+inline constexpr uint32_t kChunkMarker = 0x6b635448;  // "HTck"
+
+// Trailer, the last bytes of a finished tape: index_offset:u64 marker:u32 crc32:u32 (of 12 bytes)
+inline constexpr uint64_t kTrailerBytes = 16;
+inline constexpr uint32_t kTrailerMarker = 0x646e5448;  // "HTnd"
+
+enum class ChunkKind : uint32_t {
+  kHeader = 1,   // TapeHeader, once, first
+  kEvents = 2,   // EventChunk
+  kSummary = 3,  // TapeSummary, once, after the last events
+  kIndex = 4,    // TapeIndex, once, last
+};
+
+// Limits that a reader holds a hostile tape to.
+inline constexpr uint32_t kMaxPayloadBytes = 64u << 20;  // of one compressed frame
+inline constexpr uint64_t kMaxMessageBytes = 64u << 20;  // of one decompressed message
+inline constexpr uint32_t kMaxEventsPerChunk = 1u << 20;
+
+// What the writer fills a chunk to. Larger gains little (65,536 -> 262,144 events: 1-7 % of the
+// bytes on the tapes of docs/benchmarks.md) and makes the collector pause longer.
+inline constexpr uint32_t kEventsPerChunk = 1u << 16;
+
+}  // namespace heaptape::schema

@@ -1,0 +1,95 @@
+#include "schema/tape/tape_text.h"
+
+#include <charconv>
+
+namespace heaptape::schema {
+namespace {
+
+void append_number(std::string& out, uint64_t value, int base = 10) {
+  char digits[24];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, base).ptr;
+  out.append(digits, end);
+}
+
+void append_address(std::string& out, uint64_t address) {
+  if (address == 0) {
+    out += "NULL";
+    return;
+  }
+  out += "0x";
+  append_number(out, address, 16);
+}
+
+void append_text(std::string& out, uint64_t number, const Event& event) {
+  const OpInfo& info = op_info(event.op);
+  append_number(out, number);
+  out += " t";
+  append_number(out, event.thread);
+  out += ' ';
+  out += info.name;
+  out += '(';
+  if (info.kind != OpKind::kAllocate) append_address(out, event.freed_address);
+  if (info.kind == OpKind::kResize) out += ", ";
+  if (info.aligned) {
+    append_number(out, event.alignment);
+    out += ", ";
+  }
+  if (info.kind != OpKind::kRelease) append_number(out, event.size);
+  out += ')';
+  if (info.kind != OpKind::kRelease) {
+    out += " = ";
+    append_address(out, event.address);
+  }
+  out += '\n';
+}
+
+void append_field(std::string& out, const char* name) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+}
+
+void append_ndjson(std::string& out, uint64_t number, const Event& event) {
+  const OpInfo& info = op_info(event.op);
+  const auto address_field = [&out](const char* name, uint64_t address) {
+    append_field(out, name);
+    if (address == 0) {
+      out += "null";
+      return;
+    }
+    out += '"';
+    append_address(out, address);
+    out += '"';
+  };
+  out += "{\"n\":";
+  append_number(out, number);
+  append_field(out, "thread");
+  append_number(out, event.thread);
+  append_field(out, "op");
+  out += '"';
+  out += info.name;
+  out += '"';
+  if (info.kind != OpKind::kAllocate) address_field("freed", event.freed_address);
+  if (info.aligned) {
+    append_field(out, "alignment");
+    append_number(out, event.alignment);
+  }
+  if (info.kind != OpKind::kRelease) {
+    append_field(out, "size");
+    append_number(out, event.size);
+    address_field("address", event.address);
+  }
+  out += "}\n";
+}
+
+}  // namespace
+
+void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event) {
+  if (format == TextFormat::kText) {
+    append_text(out, number, event);
+  } else {
+    append_ndjson(out, number, event);
+  }
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,18 @@
+// Events as text, for `heaptape dump` and as the oracle of tests. docs/tape-format.md, "Text".
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schema/tape/event.h"
+
+namespace heaptape::schema {
+
+enum class TextFormat : uint8_t { kText, kNdjson };
+
+// Appends one line for the `number`-th call (1-based):
+//   7 t0 realloc(0x5581c0, 100) = 0x5581f0
+//   {"n":7,"thread":0,"op":"realloc","freed":"0x5581c0","size":100,"address":"0x5581f0"}
+void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event);
+
+}  // namespace heaptape::schema

@@ -1,8 +1,0 @@
-// The version of heaptape, set by the build.
-#pragma once
-
-namespace heaptape::schema {
-
-inline constexpr char kVersion[] = HEAPTAPE_VERSION;
-
-}  // namespace heaptape::schema

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "allocators/native/worker/worker_protocol.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr uint32_t kLastBucket = latency_bucket(UINT64_MAX);
+
+TEST(LatencyBucket, IsTheValueItselfBelow16) {
+  for (uint64_t ticks = 0; ticks < 16; ++ticks) {
+    EXPECT_EQ(latency_bucket(ticks), ticks);
+    EXPECT_EQ(latency_bucket_end(static_cast<uint32_t>(ticks)), ticks);
+  }
+}
+
+TEST(LatencyBucket, FitsTheTableForAnyValue) {
+  EXPECT_LT(kLastBucket, kLatencyBuckets);
+  EXPECT_EQ(latency_bucket_end(kLastBucket), UINT64_MAX);
+}
+
+TEST(LatencyBucket, EndsBehindTheOneBefore) {
+  for (uint32_t bucket = 1; bucket <= kLastBucket; ++bucket) {
+    EXPECT_GT(latency_bucket_end(bucket), latency_bucket_end(bucket - 1)) << bucket;
+  }
+}
+
+TEST(LatencyBucket, HoldsItsEndAndNothingBehindIt) {
+  for (uint32_t bucket = 0; bucket <= kLastBucket; ++bucket) {
+    const uint64_t end = latency_bucket_end(bucket);
+    EXPECT_EQ(latency_bucket(end), bucket);
+    EXPECT_EQ(latency_bucket(end + (end != UINT64_MAX)), std::min(bucket + 1, kLastBucket));
+  }
+}
+
+TEST(LatencyBucket, IsOffByLessThanASixteenth) {
+  tests::Random random(1);
+  for (int i = 0; i < 100000; ++i) {
+    const uint64_t ticks = random.next() >> random.below(64);
+    const uint64_t end = latency_bucket_end(latency_bucket(ticks));
+    ASSERT_GE(end, ticks);
+    ASSERT_LE(end - ticks, ticks / 16) << ticks;
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::allocators

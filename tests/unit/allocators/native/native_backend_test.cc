@@ -1,0 +1,271 @@
+// Real allocators in their worker process, driven batch by batch.
+#include "allocators/native/native_backend.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/programs.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr char kFixedThreshold[] = "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072";
+
+NativeOptions options_for(const std::string& library) {
+  NativeOptions options;
+  options.name = "test";
+  options.library = library;
+  return options;
+}
+
+NativeOptions target_library(const std::string& name) {
+  return options_for(tests::target_path(name));
+}
+
+std::string start_error(const NativeOptions& options) {
+  NativeBackend backend(options);
+  const auto started = backend.start();
+  EXPECT_FALSE(started.ok());
+  return started.ok() ? "" : started.error().message;
+}
+
+// `count` blocks, each freed at once.
+std::vector<ReplayOp> pairs(size_t count, uint64_t size) {
+  std::vector<ReplayOp> ops;
+  for (size_t i = 0; i < count; ++i) {
+    ops.push_back({ReplayKind::kMalloc, 0, 0, 0, size});
+    ops.push_back({ReplayKind::kFree, 0, 0, 0, 0});
+  }
+  return ops;
+}
+
+std::vector<ReplayOp> mallocs(uint32_t count, uint64_t size) {
+  std::vector<ReplayOp> ops;
+  for (uint32_t slot = 0; slot < count; ++slot) {
+    ops.push_back({ReplayKind::kMalloc, 0, 0, slot, size});
+  }
+  return ops;
+}
+
+class Native : public testing::Test {
+ protected:
+  void start(const NativeOptions& options) {
+    backend_ = std::make_unique<NativeBackend>(options);
+    auto started = backend_->start();
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    before_ = std::move(*started);
+  }
+  base::Status try_run(const std::vector<ReplayOp>& ops, BatchResult& result) {
+    const std::vector<uint64_t> recorded(ops.size());
+    HEAPTAPE_RETURN_IF_ERROR(
+        backend_->submit({0, static_cast<uint32_t>(ops.size()), ops, recorded, {}}));
+    return backend_->collect(result);
+  }
+  BatchResult run(const std::vector<ReplayOp>& ops) {
+    BatchResult result;
+    const auto status = try_run(ops, result);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return result;
+  }
+  Placement run_one(ReplayKind kind, uint64_t size, uint8_t alignment_log2 = 0) {
+    return run({{kind, alignment_log2, 0, 0, size}}).placements.at(0);
+  }
+
+  uint64_t counter(const std::string& name) {
+    for (const Counter& counter : backend_->counters()) {
+      if (counter.name == name) return counter.value;
+    }
+    return UINT64_MAX;
+  }
+
+  std::unique_ptr<NativeBackend> backend_;
+  std::vector<RegionEvent> before_;
+};
+
+TEST_F(Native, BeginsWithAnEmptyHeap) {
+  const std::string reason = tests::not_glibc_2_36();
+  if (!reason.empty()) GTEST_SKIP() << reason;
+  start(options_for(""));
+  EXPECT_TRUE(before_.empty());
+  // 16 bytes of header, 0x280 of the thread's cache with its own header, and the block's header.
+  EXPECT_EQ(run_one(ReplayKind::kMalloc, 24).address - backend_->traits().initial_break, 0x2a0u);
+}
+
+TEST_F(Native, PlacesBlocksInTheSamePlacesEveryTime) {
+  start(options_for(""));
+  const BatchResult first = run(mallocs(1000, 50));
+  start(options_for(""));
+  EXPECT_EQ(run(mallocs(1000, 50)).placements, first.placements);
+}
+
+TEST_F(Native, TakesBatchesLongerThanItsSharedMemory) {
+  start(options_for(""));
+  const BatchResult result = run(mallocs(2 * kMaxBatchOps + 100, 24));
+  ASSERT_EQ(result.placements.size(), 2 * kMaxBatchOps + 100);
+  for (size_t i = 1; i < result.placements.size(); ++i) {
+    ASSERT_EQ(result.placements[i].address, result.placements[i - 1].address + 32) << i;
+  }
+}
+
+TEST_F(Native, DoesNotMindHowOpsAreCutIntoBatches) {
+  std::vector<ReplayOp> ops = mallocs(3000, 100000);
+  start(options_for(""));
+  const BatchResult whole = run(ops);
+  start(options_for(""));
+  std::vector<Placement> placements;
+  for (size_t at = 0; at < ops.size(); at += 777) {
+    const auto end = std::min(ops.size(), at + 777);
+    const BatchResult part =
+        run({ops.begin() + static_cast<ptrdiff_t>(at), ops.begin() + static_cast<ptrdiff_t>(end)});
+    placements.insert(placements.end(), part.placements.begin(), part.placements.end());
+  }
+  EXPECT_EQ(placements, whole.placements);
+}
+
+// Five times what the log of memory calls holds.
+TEST_F(Native, LosesNoMemoryCallWhenABatchMakesMoreThanFitTheLog) {
+  NativeOptions options = options_for("");
+  options.environment = {kFixedThreshold};
+  start(options);
+  run_one(ReplayKind::kMalloc, 10);  // the heap itself
+  const BatchResult result = run(pairs(10000, 200000));
+  ASSERT_EQ(result.placements.size(), 20000u);
+  ASSERT_EQ(result.regions.size(), 20000u);
+  for (uint32_t i = 0; i < result.regions.size(); ++i) {
+    const auto kind = i % 2 == 0 ? RegionEvent::Kind::kCommit : RegionEvent::Kind::kDecommit;
+    ASSERT_EQ(result.regions[i].op, i);
+    ASSERT_EQ(result.regions[i].kind, kind);
+  }
+}
+
+TEST_F(Native, AgreesWithMallinfoAboutItsMemory) {
+  NativeOptions options = options_for("");
+  options.environment = {kFixedThreshold};
+  start(options);
+  run(mallocs(3, 1000));
+  EXPECT_TRUE(backend_->residency({}).ok());
+  run(mallocs(100, 200000));
+  EXPECT_TRUE(backend_->residency({}).ok());
+  EXPECT_EQ(counter("mallinfoSamples"), 2u);
+  EXPECT_EQ(counter("mallinfoLargestDifference"), 0u);
+}
+
+TEST_F(Native, RefusesWhatTheAllocatorRefuses) {
+  start(options_for(""));
+  EXPECT_EQ(run_one(ReplayKind::kMalloc, UINT64_MAX).address, 0u);
+  EXPECT_EQ(run_one(ReplayKind::kPvalloc, UINT64_MAX).address, 0u);
+  EXPECT_EQ(run_one(ReplayKind::kMemalign, 100, 47).address, 0u);
+}
+
+TEST_F(Native, CountsMemoryThatALibraryTakesWhenItIsLoaded) {
+  start(target_library("libreplay_eager_malloc.so"));
+  uint64_t committed = 0;
+  for (const RegionEvent& event : before_) {
+    EXPECT_EQ(event.op, 0u);
+    committed += event.range.bytes();
+  }
+  EXPECT_GE(committed, uint64_t{64} << 20);
+}
+
+TEST_F(Native, GivesALibraryTheEnvironmentAskedForAndNoOther) {
+  setenv("HEAPTAPE_NOT_FOR_WORKERS", "1", 1);
+  NativeOptions options = target_library("libreplay_bare_malloc.so");
+  options.environment = {"REPLAY_BARE_OFFSET=4096"};
+  start(options);
+  const Placement shifted = run_one(ReplayKind::kMalloc, 8);
+  start(target_library("libreplay_bare_malloc.so"));
+  EXPECT_EQ(shifted.address - run_one(ReplayKind::kMalloc, 8).address, 4096u);
+}
+
+TEST_F(Native, TakesRequestedSizesWhereALibraryTellsNone) {
+  start(target_library("libreplay_bare_malloc.so"));
+  EXPECT_EQ(run_one(ReplayKind::kMalloc, 100).usable_bytes, 100u);
+  EXPECT_EQ(run_one(ReplayKind::kRealloc, 300).usable_bytes, 300u);
+}
+
+// libc's own memalign would hand the library a block that is not its own to free.
+TEST_F(Native, RefusesKindsOfCallsThatALibraryLacks) {
+  start(target_library("libreplay_bare_malloc.so"));
+  for (const auto kind : {ReplayKind::kMemalign, ReplayKind::kAlignedAlloc, ReplayKind::kValloc,
+                          ReplayKind::kPosixMemalign, ReplayKind::kPvalloc}) {
+    EXPECT_EQ(run_one(kind, 64, 6).address, 0u) << name_of(kind);
+    EXPECT_EQ(run_one(ReplayKind::kFree, 0).address, 0u);
+  }
+}
+
+TEST_F(Native, ReplaysPvallocWhereALibraryHasOnlyOtherAlignedCalls) {
+  start(options_for("libjemalloc.so.2"));
+  const Placement placed = run_one(ReplayKind::kPvalloc, 100);
+  EXPECT_NE(placed.address, 0u);
+  EXPECT_EQ(placed.address % 4096, 0u);
+  EXPECT_GE(placed.usable_bytes, 4096u);
+  EXPECT_EQ(run_one(ReplayKind::kFree, 0), Placement());
+  EXPECT_EQ(run_one(ReplayKind::kPvalloc, UINT64_MAX).address, 0u);
+}
+
+TEST_F(Native, SaysHowAnAllocatorDied) {
+  start(target_library("libreplay_aborting_malloc.so"));
+  BatchResult result;
+  EXPECT_TRUE(try_run(pairs(99, 10), result).ok());
+  const auto status = try_run(pairs(1, 10), result);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, base::ErrorCode::kTarget);
+  for (const char* part : {"'test'", "signal 6", "no more of this"}) {
+    EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
+  }
+}
+
+TEST(NativeStart, RefusesALibraryWithoutMalloc) {
+  EXPECT_NE(start_error(target_library("libreplay_no_malloc.so")).find("exports no malloc"),
+            std::string::npos);
+}
+
+TEST(NativeStart, RefusesALibraryWithoutFree) {
+  const std::string error = start_error(target_library("libreplay_half_malloc.so"));
+  EXPECT_NE(error.find("exports malloc but not free"), std::string::npos) << error;
+}
+
+TEST(NativeStart, RepeatsWhatTheLoaderSays) {
+  const tests::TempDir dir;
+  tests::write_bytes(dir.file("text.so"), std::string(1000, 'x'));
+  const std::string error = start_error(options_for(dir.file("text.so")));
+  EXPECT_NE(error.find("invalid ELF header"), std::string::npos) << error;
+}
+
+TEST(NativeStart, SaysWhichPathsTheLoaderCannotTake) {
+  EXPECT_NE(start_error(options_for("/tmp/a:b.so")).find("no path with a colon"),
+            std::string::npos);
+}
+
+TEST(NativeStart, FollowsALibraryThatLiesDeep) {
+  const tests::TempDir dir;
+  std::filesystem::path folder = dir.path();
+  for (int i = 0; i < 6; ++i) folder /= std::string(120, 'd');
+  std::filesystem::create_directories(folder);
+  const auto library = folder / "libdeep.so";
+  std::filesystem::copy_file(tests::target_path("libreplay_bare_malloc.so"), library);
+  NativeBackend backend(options_for(library.string()));
+  const auto started = backend.start();
+  EXPECT_TRUE(started.ok()) << started.error().message;
+}
+
+TEST(NativeStart, ExplainsWhyAThreadThatBlocksSignalsIsFatal) {
+  const std::string error = start_error(target_library("libreplay_threaded_malloc.so"));
+  EXPECT_NE(error.find("a thread of its own"), std::string::npos) << error;
+}
+
+TEST(NativeStart, MeasuresNoOtherMallocAsGlibc) {
+  NativeOptions options = options_for("");
+  options.environment = {"LD_PRELOAD=" + tests::target_path("libreplay_bare_malloc.so")};
+  EXPECT_NE(start_error(options).find("malloc comes from"), std::string::npos);
+}
+
+TEST(Worker, IsTheFirstToGoWhenMemoryRunsOut) {
+  const auto worker = WorkerProcess::start("glibc", {});
+  ASSERT_TRUE(worker.ok());
+  const std::string score = "/proc/" + std::to_string((*worker)->pid()) + "/oom_score_adj";
+  EXPECT_EQ(tests::read_bytes(score), "1000\n");
+}
+
+}  // namespace
+}  // namespace heaptape::allocators

@@ -1,0 +1,83 @@
+#include "base/output_file.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::base {
+namespace {
+
+using tests::read_bytes;
+
+class OutputFileTest : public testing::Test {
+ protected:
+  static std::span<const uint8_t> bytes(std::string_view text) {
+    return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+  }
+  OutputFile create(OutputFile::IfAbandoned if_abandoned = OutputFile::IfAbandoned::kRemove) {
+    auto file = OutputFile::create(path_, if_abandoned);
+    EXPECT_TRUE(file.ok()) << file.error().message;
+    return std::move(*file);
+  }
+
+  tests::TempDir dir_;
+  std::string path_ = dir_.file("out");
+};
+
+TEST_F(OutputFileTest, LeavesWhatWasThereUntilItIsWhole) {
+  tests::write_bytes(path_, "old");
+  OutputFile file = create();
+  ASSERT_TRUE(file.append(bytes("new")).ok());
+  EXPECT_EQ(read_bytes(path_), "old");
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "new");
+}
+
+TEST_F(OutputFileTest, LeavesNothingBehindWhenAbandoned) {
+  { create().append(bytes("half")).ok(); }
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
+TEST_F(OutputFileTest, KeepsAnAbandonedRecording) {
+  { ASSERT_TRUE(create(OutputFile::IfAbandoned::kKeep).append(bytes("half")).ok()); }
+  EXPECT_EQ(read_bytes(path_ + ".partial"), "half");
+}
+
+TEST_F(OutputFileTest, MovesADeadWritersPartialFileAside) {
+  tests::write_bytes(path_ + ".partial", "from a crash");
+  ASSERT_TRUE(create().commit().ok());
+  EXPECT_EQ(read_bytes(path_ + ".partial.old"), "from a crash");
+}
+
+TEST_F(OutputFileTest, RefusesASecondWriterOfOneName) {
+  OutputFile first = create();
+  const auto second = OutputFile::create(path_, OutputFile::IfAbandoned::kRemove);
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.error().message.find("another heaptape"), std::string::npos);
+}
+
+TEST_F(OutputFileTest, WritesToADeviceWithoutReplacingIt) {
+  auto file = OutputFile::create("/dev/null", OutputFile::IfAbandoned::kRemove);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->append(bytes("gone")).ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputFileTest, NamesTheFileItCannotCreate) {
+  const auto file = OutputFile::create(dir_.file("no/such/dir"), OutputFile::IfAbandoned::kRemove);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(file.error().message.find("no/such/dir"), std::string::npos);
+}
+
+TEST_F(OutputFileTest, SaysThatAFullDiskIsFull) {
+  auto file = OutputFile::create("/dev/full", OutputFile::IfAbandoned::kRemove);
+  ASSERT_TRUE(file.ok());
+  const auto status = file->append(bytes("x"));
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kNoSpace);
+}
+
+}  // namespace
+}  // namespace heaptape::base

@@ -1,0 +1,93 @@
+// "name=value", as models and scenarios take it.
+#include "base/parameters.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::base {
+namespace {
+
+const std::vector<Parameter> kParameters = {
+    {"count", 10, "blocks"},
+    {"order", 1, "of the frees", {"fifo", "lifo"}},
+    {"cores", 2, "of the machine", {}, 1, 64},
+};
+
+Result<Values> parse(const std::vector<std::string>& sets) {
+  return parse_values("the scenario 'fill'", kParameters, sets);
+}
+
+void expect_refused(const std::string& set, const std::string& message) {
+  const auto values = parse({set});
+  ASSERT_FALSE(values.ok()) << set;
+  EXPECT_EQ(values.error().code, ErrorCode::kUsage);
+  EXPECT_EQ(values.error().message, message);
+}
+
+TEST(Parameters, HaveTheirDefaults) {
+  const Values values = *parse({});
+  EXPECT_EQ(values["count"], 10u);
+  EXPECT_EQ(values["order"], 1u);
+}
+
+TEST(Parameters, TakeNumbersWithUnits) {
+  for (const auto& [text, number] :
+       std::vector<std::pair<std::string, uint64_t>>{{"0", 0},
+                                                     {"18446744073709551615", UINT64_MAX},
+                                                     {"64KiB", 65'536},
+                                                     {"2GiB", uint64_t{2} << 30},
+                                                     {"10M", 10'000'000},
+                                                     {"3k", 3'000}}) {
+    EXPECT_EQ((*parse({"count=" + text}))["count"], number) << text;
+  }
+}
+
+TEST(Parameters, TakeChoicesByTheirNames) {
+  EXPECT_EQ((*parse({"order=fifo"}))["order"], 0u);
+}
+
+TEST(Parameters, TakeTheLastOfSeveral) {
+  EXPECT_EQ((*parse({"count=1", "count=2"}))["count"], 2u);
+}
+
+TEST(Parameters, RefuseWhatIsNoNumber) {
+  for (const char* set : {"count", "count=", "count=-1", "count=1x", "count=1 ", "count=0x10",
+                          "count=18446744073709551616", "count=99999999999TiB", "count=1Kib"}) {
+    expect_refused(set, "'" + std::string(set) +
+                            "' is not of the form count=NUMBER (64, 64KiB, 10M: below 2^64)");
+  }
+}
+
+TEST(Parameters, RefuseNumbersThatAreOutOfRange) {
+  EXPECT_EQ((*parse({"cores=1"}))["cores"], 1u);
+  EXPECT_EQ((*parse({"cores=64"}))["cores"], 64u);
+  expect_refused("cores=0", "'cores=0' is out of range: cores is from 1 to 64");
+  expect_refused("cores=1k", "'cores=1k' is out of range: cores is from 1 to 64");
+}
+
+TEST(Parameters, RefuseWhatIsNoneOfTheChoices) {
+  expect_refused("order=1", "'order=1' is none of what order can be: fifo, lifo");
+  expect_refused("order=", "'order=' is none of what order can be: fifo, lifo");
+}
+
+TEST(Parameters, RefuseNamesThatAreNone) {
+  expect_refused("cuont=1",
+                 "the scenario 'fill' has no parameter 'cuont'; it has count, order, cores");
+  expect_refused("=1", "the scenario 'fill' has no parameter ''; it has count, order, cores");
+}
+
+TEST(Parameters, WriteDefaultsAsUsersDo) {
+  EXPECT_EQ(kParameters[0].default_text(), "10");
+  EXPECT_EQ(kParameters[1].default_text(), "lifo");
+}
+
+TEST(Parameters, CanBeUnsetWhereThatIsTheDefault) {
+  const std::vector<Parameter> parameters = {{"limit", Parameter::kUnset, "a limit"}};
+  EXPECT_EQ(parameters[0].default_text(), "unset");
+  EXPECT_EQ((*parse_values("it", parameters, {"limit=1", "limit=unset"}))["limit"],
+            Parameter::kUnset);
+  expect_refused("count=unset",
+                 "'count=unset' is not of the form count=NUMBER (64, 64KiB, 10M: below 2^64)");
+}
+
+}  // namespace
+}  // namespace heaptape::base

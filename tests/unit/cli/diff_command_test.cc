@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/commands.h"
+#include "tests/support/reports.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::cli {
+namespace {
+
+class DiffCommand : public testing::Test {
+ protected:
+  DiffCommand() {
+    write("base.json", tests::sample_report_json());
+    write("new.json", tests::sample_report_json());
+    options_.base_path = dir_.file("base.json");
+    options_.new_path = dir_.file("new.json");
+  }
+
+  void write(const std::string& name, const std::string& text) {
+    tests::write_bytes(dir_.file(name), text);
+  }
+  // Makes the new report differ from the base.
+  void change(const std::string& from, const std::string& to) {
+    std::string text = tests::sample_report_json();
+    const size_t at = text.find(from);
+    ASSERT_NE(at, std::string::npos);
+    write("new.json", text.replace(at, from.size(), to));
+  }
+  int run() { return run_diff(options_, out_, err_); }
+  void expect_refused(const std::string& part) {
+    EXPECT_EQ(run(), 2);
+    EXPECT_EQ(out_.str(), "");
+    EXPECT_TRUE(err_.str().starts_with("heaptape: ")) << err_.str();
+    EXPECT_NE(err_.str().find(part), std::string::npos) << err_.str();
+    EXPECT_EQ(err_.str().find('\n'), err_.str().size() - 1) << "one sentence, one line";
+  }
+
+  tests::TempDir dir_;
+  DiffOptions options_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {
+  options_.fail_if = {"peak.committedBytes>+5%", "end.holes.bytes>+0"};
+  EXPECT_EQ(run(), 0);
+  EXPECT_NE(out_.str().find("\nPASS: 4 gate checks passed, 2 runs compared\n"), std::string::npos);
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(DiffCommand, ReturnsOneWhenAGateFails) {
+  change("\"104857600\"", "\"124857600\"");
+  options_.fail_if = {"peak.committedBytes>+5%"};
+  EXPECT_EQ(run(), 1);
+  EXPECT_NE(out_.str().find("FAIL: 1 of 2 gate checks"), std::string::npos) << out_.str();
+}
+
+TEST_F(DiffCommand, ComparesCountersThatNoDoubleCanHold) {
+  change("18446744073709551615", "18446744073709551614");
+  options_.fail_if = {"end.cumulativeBytesUpper!=+0"};
+  EXPECT_EQ(run(), 1);
+}
+
+TEST_F(DiffCommand, RestrictsItselfToOneRun) {
+  change("\"104857600\"", "\"124857600\"");  // of the first run, glibc
+  options_.run = "buddy";
+  options_.fail_if = {"peak.committedBytes>+5%"};
+  EXPECT_EQ(run(), 0);
+}
+
+TEST_F(DiffCommand, WritesTheFormatAskedFor) {
+  options_.format = replayer::DiffFormat::kJunit;
+  EXPECT_EQ(run(), 0);
+  EXPECT_TRUE(out_.str().starts_with("<?xml")) << out_.str();
+}
+
+TEST_F(DiffCommand, RefusesAGateThatItCannotRead) {
+  options_.fail_if = {"peak.committedBytes>>5"};
+  expect_refused("column 21: expected a number");
+}
+
+TEST_F(DiffCommand, RefusesAReportThatIsNotThere) {
+  options_.new_path = dir_.file("none.json");
+  expect_refused("none.json': No such file");
+}
+
+TEST_F(DiffCommand, RefusesAReportThatWasCutShort) {
+  write("new.json", tests::sample_report_json().substr(0, 300));
+  expect_refused("new.json' is not well-formed JSON");
+}
+
+TEST_F(DiffCommand, RefusesALabelThatNoRunHas) {
+  options_.run = "jemalloc";
+  expect_refused("has no run labelled 'jemalloc'; it has 'glibc', 'buddy'");
+}
+
+TEST_F(DiffCommand, RefusesAnOutputThatTakesNothing) {
+  out_.setstate(std::ios::badbit);
+  expect_refused("cannot write to standard output");
+}
+
+}  // namespace
+}  // namespace heaptape::cli

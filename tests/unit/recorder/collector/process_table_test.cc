@@ -1,0 +1,292 @@
+// Processes of a recording, as the collector finds them in a session that nobody else uses.
+#include "recorder/collector/process_table.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/clock.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using schema::EndReason;
+using tests::free_record;
+using tests::malloc_record;
+using tests::RingPen;
+
+constexpr uint32_t kNoPid = 0x7ffffff0;  // above any that Linux gives
+constexpr uint64_t kFarFuture = uint64_t{1} << 62;
+
+uint32_t own_pid() {
+  return static_cast<uint32_t>(getpid());
+}
+
+class ProcessTableTest : public testing::Test {
+ protected:
+  RecordedProcess& process(uint32_t slot) { return *table_.processes().at(slot); }
+  void end(uint32_t slot) { table_.end(slot, EndReason::kExited, 0); }
+  schema::TapeReader read(const std::string& name) {
+    auto reader = schema::TapeReader::open(dir_.file(name));
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    return std::move(*reader);
+  }
+
+  uint64_t events_in_partial_file() {
+    auto reader = schema::TapeReader::open(dir_.file("run.tape.partial"),
+                                           schema::TapeReader::OnDamage::kSkip);
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    return reader->events();
+  }
+
+  tests::FakeSession session_;
+  tests::TempDir dir_;
+  std::unique_ptr<Doorman> doorman_ = std::move(*Doorman::open());
+  ProcessTable table_{session_.view(), *doorman_, dir_.file("run.tape")};
+};
+
+TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
+  session_.join(3, own_pid());
+  const RingPen first(session_, 0, 3);
+  const RingPen second(session_, 7, 3);
+  EXPECT_TRUE(table_.has_news());
+  table_.adopt_claims();
+  EXPECT_FALSE(table_.has_news());
+  ASSERT_EQ(table_.processes().size(), 1u);
+  EXPECT_EQ(process(3).recorder().rings(), 2u);
+  EXPECT_TRUE(process(3).is(own_pid()));
+}
+
+TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
+  session_.join(0, own_pid());
+  const RingPen pen(session_, 0);
+  table_.adopt_claims();
+  ++session_.header().claims;
+  table_.adopt_claims();
+  EXPECT_EQ(table_.processes().size(), 1u);
+  EXPECT_EQ(process(0).recorder().rings(), 1u);
+}
+
+TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
+  session_.join(0, own_pid()).state = SlotState::kClaimed;
+  session_.view().ring(0).state = RingState::kClaimed;
+  table_.adopt_claims();
+  EXPECT_TRUE(table_.processes().empty());
+}
+
+TEST_F(ProcessTableTest, LeavesAloneTheRingsOfNobody) {
+  session_.join(0, own_pid());
+  const RingPen stray(session_, 0, 5);
+  const RingPen hostile(session_, 1, UINT32_MAX);
+  table_.adopt_claims();
+  EXPECT_EQ(process(0).recorder().rings(), 0u);
+}
+
+TEST_F(ProcessTableTest, DescribesAProcessInItsTape) {
+  session_.join(0, own_pid());
+  table_.adopt_claims();
+  end(0);
+  const schema::TapeHeader header = read("run.tape").header();
+  EXPECT_EQ(header.pid, own_pid());
+  EXPECT_EQ(header.parent_pid, static_cast<uint32_t>(getppid()));
+  EXPECT_NE(header.executable.find("recorder_tests"), std::string::npos);
+  EXPECT_EQ(header.allocator, "/lib/libfake.so");
+  EXPECT_EQ(header.initial_break, 0x555555559000u);
+  EXPECT_EQ(header.clock, schema::StampClock::kCounter);
+}
+
+TEST_F(ProcessTableTest, TakesAnAllocatorsPathThatDoesNotEnd) {
+  std::memset(session_.join(0, own_pid()).allocator_path, 'a', kAllocatorPathBytes);
+  table_.adopt_claims();
+  end(0);
+  EXPECT_EQ(read("run.tape").header().allocator, std::string(kAllocatorPathBytes - 1, 'a'));
+}
+
+TEST_F(ProcessTableTest, WritesWhatIsLeftWhenAProcessEnds) {
+  session_.join(0, kNoPid);
+  table_.adopt_claims();
+  RingPen last(session_, 4);  // claimed in its last moments
+  last.write(malloc_record(0x1000)).write(free_record(0x1000));
+  table_.end(0, EndReason::kSignalled, 9);
+  const auto reader = read("run.tape");
+  EXPECT_EQ(reader.events(), 2u);
+  EXPECT_EQ(reader.summary()->end_reason, EndReason::kSignalled);
+  EXPECT_EQ(reader.summary()->end_status, 9);
+}
+
+TEST_F(ProcessTableTest, PutsWhatASlowProcessDidIntoTheFileOnceInAWhile) {
+  session_.join(0, own_pid());
+  RingPen pen(session_, 0);
+  pen.write(malloc_record(0x1000)).write(free_record(0x1000));
+  table_.adopt_claims();
+  process(0).recorder().drain(UINT64_MAX, base::monotonic_ns());
+  process(0).flush_if_due(base::monotonic_ns());  // not yet
+  EXPECT_EQ(events_in_partial_file(), 0u);
+  process(0).flush_if_due(kFarFuture);
+  EXPECT_EQ(events_in_partial_file(), 2u);
+}
+
+TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {
+  session_.join(0, kNoPid);
+  { const RingPen pen(session_, 4); }
+  table_.adopt_claims();
+  end(0);
+  EXPECT_EQ(session_.view().process(0).state, SlotState::kFree);
+  EXPECT_EQ(session_.view().ring(4).state, RingState::kFree);
+  session_.join(0, own_pid());
+  RingPen again(session_, 4);
+  table_.adopt_claims();
+  EXPECT_EQ(process(0).recorder().rings(), 1u);
+}
+
+TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
+  session_.join(0, own_pid());
+  RingPen(session_, 0).write(malloc_record(0x1000));
+  table_.adopt_claims();
+  end(0);
+  ASSERT_EQ(table_.manifest().size(), 1u);
+  const schema::ManifestProcess& entry = table_.manifest()[0];
+  EXPECT_EQ(entry.tape, "run.tape");
+  EXPECT_EQ(entry.pid, own_pid());
+  EXPECT_EQ(entry.events, 1u);
+  EXPECT_EQ(entry.bytes, std::filesystem::file_size(dir_.file("run.tape")));
+  EXPECT_EQ(entry.ended, schema::describe(EndReason::kExited));
+  EXPECT_TRUE(table_.failures().empty());
+}
+
+TEST_F(ProcessTableTest, EndsAProcessThatExecutedAnotherProgram) {
+  session_.join(0, own_pid());
+  table_.adopt_claims();
+  session_.join(1, own_pid());
+  table_.adopt_claims();
+  ASSERT_EQ(table_.processes().size(), 1u);
+  EXPECT_TRUE(table_.processes().contains(1));
+  EXPECT_EQ(read("run.tape").summary()->end_reason, EndReason::kReplaced);
+}
+
+TEST_F(ProcessTableTest, AdoptsInTheOrderInWhichTheyCame) {
+  session_.join(0, own_pid()).serial = 2;
+  session_.join(1, own_pid()).serial = 1;
+  table_.adopt_claims();
+  ASSERT_EQ(table_.processes().size(), 1u);
+  EXPECT_TRUE(table_.processes().contains(0));
+}
+
+TEST_F(ProcessTableTest, TakesAForkedProcessForWhatItsParentWas) {
+  session_.join(0, own_pid());
+  ProcessSlot& child = session_.join(1, kNoPid, kSlotForked);
+  child.parent_serial = 1;
+  table_.adopt_claims();
+  const ProcessIdentity& parent = process(0).traits().identity;
+  const ProcessIdentity& forked = process(1).traits().identity;
+  EXPECT_EQ(forked.pid, kNoPid);
+  EXPECT_EQ(forked.parent_pid, own_pid());
+  EXPECT_EQ(forked.executable, parent.executable);
+  EXPECT_EQ(forked.command_line, parent.command_line);
+}
+
+TEST_F(ProcessTableTest, DoesNotTakeAForkedProcessForAnotherImageOfItsPid) {
+  session_.join(0, own_pid());
+  session_.join(1, own_pid(), kSlotForked);  // of another pid namespace, say
+  table_.adopt_claims();
+  EXPECT_EQ(table_.processes().size(), 2u);
+}
+
+TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
+  session_.join(0, own_pid());
+  RingPen pen(session_, 0);
+  table_.adopt_claims();
+  const RingPen second(session_, 1);
+  table_.adopt_claims();
+  pen.write(malloc_record(0x1000, 10)).write(malloc_record(0x2000, 20));
+  table_.leave(0, 15);
+  EXPECT_TRUE(table_.processes().empty());
+  EXPECT_EQ(read("run.tape").events(), 1u);
+  EXPECT_EQ(read("run.tape").summary()->end_reason, EndReason::kRecordingStopped);
+  EXPECT_EQ(session_.view().ring(0).state, RingState::kOwned);
+}
+
+TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
+  session_.join(0, own_pid());
+  const RingPen living(session_, 0, 0, static_cast<uint32_t>(gettid()));
+  const RingPen dead(session_, 1, 0, kNoPid);
+  table_.adopt_claims();
+  table_.free_dead_rings();
+  EXPECT_EQ(living.header().state, RingState::kOwned);
+  EXPECT_EQ(dead.header().state, RingState::kFree);
+  const RingPen next(session_, 1, 0, static_cast<uint32_t>(gettid()));
+  table_.adopt_claims();
+  EXPECT_EQ(process(0).recorder().rings(), 2u);
+}
+
+TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatItCannotSee) {
+  session_.join(0, own_pid(), kSlotForeignPids);
+  const RingPen foreign(session_, 0, 0, kNoPid);
+  session_.join(1, own_pid(), kSlotForked);
+  const RingPen borrowed(session_, 1, 1, 0);  // by a vfork child
+  table_.adopt_claims();
+  table_.free_dead_rings();
+  EXPECT_EQ(foreign.header().state, RingState::kOwned);
+  EXPECT_EQ(borrowed.header().state, RingState::kOwned);
+}
+
+TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
+  ProcessTable table(session_.view(), *doorman_, dir_.file("no/such/folder/run.tape"));
+  session_.join(0, own_pid());
+  RingPen pen(session_, 0);
+  pen.write(malloc_record(0x1000));
+  table.adopt_claims();
+  ASSERT_EQ(table.failures().size(), 1u);
+  EXPECT_NE(table.failures()[0].find("no/such/folder"), std::string::npos);
+  table.processes().at(0)->recorder().drain(0, base::monotonic_ns());
+  EXPECT_EQ(pen.header().tail, pen.head());
+}
+
+TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
+  session_.join(0, own_pid());
+  table_.adopt_claims();
+  process(0).sample_if_due(base::monotonic_ns());  // not at once: it has only begun
+  process(0).sample_if_due(kFarFuture);
+  process(0).sample_if_due(0);  // not due again
+  end(0);
+  auto reader = read("run.tape");
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  ASSERT_EQ(batch.samples.size(), 1u);
+  EXPECT_GT(batch.samples[0].resident_bytes, 0u);
+  EXPECT_LE(batch.samples[0].time_ns, reader.summary()->duration_ns);
+}
+
+TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
+  const int child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (;;) pause();
+  }
+  session_.join(0, static_cast<uint32_t>(child));
+  session_.join(1, kNoPid);
+  table_.adopt_claims();
+  EXPECT_FALSE(process(0).is_gone());
+  EXPECT_TRUE(process(1).is_gone());
+  kill(child, SIGKILL);
+  siginfo_t info{};
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  EXPECT_TRUE(process(0).is_gone());
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(process(0).is_gone());
+}
+
+TEST_F(ProcessTableTest, NeverTakesAProcessForGoneThatItCannotSee) {
+  session_.join(0, kNoPid, kSlotForked | kSlotForeignPids);
+  table_.adopt_claims();
+  EXPECT_FALSE(process(0).is_gone());
+  EXPECT_FALSE(process(0).is(kNoPid));
+}
+
+}  // namespace
+}  // namespace heaptape::recorder

@@ -1,0 +1,202 @@
+#include "recorder/collector/ring_cursor.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/address/address_range.h"
+#include "tests/support/fake_session.h"
+
+namespace heaptape::recorder {
+namespace {
+
+using tests::free_record;
+using tests::malloc_record;
+
+class RingCursorTest : public testing::Test {
+ protected:
+  // The addresses of all records that can be seen.
+  std::vector<uint64_t> read_all() {
+    cursor_.refresh();
+    std::vector<uint64_t> addresses;
+    while (const Record* record = cursor_.peek()) {
+      addresses.push_back(record->address);
+      cursor_.pop();
+    }
+    return addresses;
+  }
+  // Frees of `count` addresses, 1 and up, of one word each.
+  void write_frees(uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) pen_.write_words({first_word(Op::kFree, ++last_, false)});
+  }
+  uint64_t tail() const { return pen_.header().tail; }
+
+  tests::FakeSession session_;
+  tests::RingPen pen_{session_, 3, 0, 17};
+  RingCursor cursor_{session_.view(), 3, 5};
+  uint64_t last_ = 0;
+};
+
+TEST_F(RingCursorTest, KnowsWhoseRingItReads) {
+  EXPECT_EQ(cursor_.index(), 3u);
+  EXPECT_EQ(cursor_.thread(), 5u);
+  EXPECT_EQ(cursor_.tid(), 17u);
+}
+
+TEST_F(RingCursorTest, SeesNothingInAnEmptyRing) {
+  EXPECT_EQ(read_all(), std::vector<uint64_t>());
+  EXPECT_TRUE(cursor_.drained());
+  EXPECT_TRUE(cursor_.idle());
+}
+
+TEST_F(RingCursorTest, SeesRecordsOnlyOnceItIsRefreshed) {
+  pen_.write(malloc_record(0x1000));
+  EXPECT_EQ(cursor_.peek(), nullptr);
+  EXPECT_FALSE(cursor_.idle());
+  EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
+  EXPECT_TRUE(cursor_.idle());
+}
+
+TEST_F(RingCursorTest, PeeksAtTheSameRecordUntilItIsPopped) {
+  pen_.write(malloc_record(0x1000)).write(malloc_record(0x2000));
+  cursor_.refresh();
+  EXPECT_EQ(cursor_.peek()->address, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->address, 0x1000u);
+  EXPECT_FALSE(cursor_.drained());
+  cursor_.pop();
+  EXPECT_EQ(cursor_.peek()->address, 0x2000u);
+}
+
+TEST_F(RingCursorTest, StepsOverTheEmptyEndsOfSegments) {
+  pen_.write(malloc_record(0x1000)).end_segment().write(malloc_record(0x2000));
+  pen_.end_segment().end_segment();
+  EXPECT_EQ(read_all(), (std::vector<uint64_t>{0x1000, 0x2000}));
+  EXPECT_TRUE(cursor_.drained());
+  EXPECT_FALSE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, ReadsEveryRecordOfManyRounds) {
+  uint64_t next = 0;
+  for (uint64_t round = 0; round < 10; ++round) {
+    write_frees(kRingWords / 3 * 2);
+    for (const uint64_t address : read_all()) ASSERT_EQ(address, ++next);
+    cursor_.release();
+  }
+  EXPECT_EQ(next, last_);
+}
+
+TEST_F(RingCursorTest, ReadsARingThatIsFullToTheLastWord) {
+  write_frees(kRingWords);
+  EXPECT_EQ(read_all().size(), kRingWords);
+  EXPECT_FALSE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, OrderNeverDecreases) {
+  pen_.write(free_record(0x1000, 50)).write(free_record(0x2000)).write(free_record(0x3000, 60));
+  cursor_.refresh();
+  std::vector<uint64_t> orders;
+  while (cursor_.peek() != nullptr) {
+    orders.push_back(cursor_.order());
+    cursor_.pop();
+  }
+  EXPECT_EQ(orders, (std::vector<uint64_t>{50, 50, 60}));
+}
+
+TEST_F(RingCursorTest, GivesUpAtAWordThatIsNoRecord) {
+  pen_.write(malloc_record(0x1000)).write_words({63}).write(malloc_record(0x2000));
+  EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
+  EXPECT_TRUE(cursor_.broken());
+  EXPECT_TRUE(cursor_.idle());
+}
+
+TEST_F(RingCursorTest, GivesUpAtARecordAcrossTheEndOfASegment) {
+  write_frees(kSegmentWords - 1);
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false), 32});
+  EXPECT_EQ(read_all().size(), kSegmentWords - 1);
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtARecordThatIsNotWhollyPublished) {
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false)});
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtAnAddressThatNoTapeCanHold) {
+  pen_.write(tests::realloc_record(base::kAddressLimit, 0x1000));
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpWhenTheHeadGoesBack) {
+  write_frees(8);
+  read_all();
+  pen_.header().head = 4;
+  cursor_.refresh();
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpWhenTheHeadIsMoreThanARingAhead) {
+  write_frees(8);
+  read_all();
+  cursor_.release();
+  pen_.header().head = 8 + kRingWords + 1;
+  cursor_.refresh();
+  EXPECT_TRUE(cursor_.broken());
+  EXPECT_EQ(cursor_.peek(), nullptr);
+}
+
+TEST_F(RingCursorTest, ShowsItsProgressOnlyWhenItReleases) {
+  write_frees(10);
+  read_all();
+  EXPECT_EQ(tail(), 0u);
+  cursor_.release();
+  EXPECT_EQ(tail(), 10u);
+}
+
+TEST_F(RingCursorTest, ReleasesOnTheWayAnEighthOfTheRingAtATime) {
+  write_frees(kRingWords / 8);
+  cursor_.refresh();
+  for (uint64_t i = 0; i < kRingWords / 8; ++i) {
+    EXPECT_EQ(tail(), 0u);
+    ASSERT_NE(cursor_.peek(), nullptr);
+    cursor_.pop();
+    cursor_.release_if_due();
+  }
+  EXPECT_EQ(tail(), kRingWords / 8);
+}
+
+TEST_F(RingCursorTest, WakesAWaitingProducerForHalfARing) {
+  write_frees(kRingWords);
+  pen_.header().producer_waits = 1;
+  cursor_.refresh();
+  for (uint64_t read = 1; read <= kRingWords; ++read) {
+    ASSERT_NE(cursor_.peek(), nullptr);
+    cursor_.pop();
+    const uint32_t space = pen_.header().space;
+    cursor_.release();
+    EXPECT_EQ(pen_.header().space - space, read >= kRingWords / 2 ? 1u : 0u) << read;
+  }
+}
+
+TEST_F(RingCursorTest, WakesNobodyWhenNobodyWaits) {
+  write_frees(kRingWords);
+  read_all();
+  cursor_.release();
+  EXPECT_EQ(pen_.header().space, 0u);
+}
+
+TEST_F(RingCursorTest, LeavesAFreedRingAsIfItHadNeverBeenUsed) {
+  write_frees(100);
+  read_all();
+  cursor_.release();
+  pen_.header().lost = pen_.header().stalls = pen_.header().stall_ns = 9;
+  cursor_.free_ring();
+  tests::RingPen next(session_, 3);
+  EXPECT_EQ(next.header().head, 0u);
+  EXPECT_EQ(next.header().tail, 0u);
+  EXPECT_EQ(next.header().lost + next.header().stalls + next.header().stall_ns, 0u);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder

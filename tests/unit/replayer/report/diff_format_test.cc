@@ -1,0 +1,77 @@
+#include "replayer/report/diff_format.h"
+
+#include <gtest/gtest.h>
+
+#include "schema/report/report_metrics.h"
+#include "tests/support/golden.h"
+#include "tests/support/reports.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using tests::expect_golden;
+using tests::named_report;
+using tests::run_figures;
+
+class DiffFormatTest : public testing::Test {
+ protected:
+  // Two runs, four gates: one of each state and one from 0. Labels that need escapes.
+  static ReportDiff sample() {
+    auto base =
+        named_report("main.json",
+                     {run_figures("glibc", {{"peak.committedBytes", uint64_t{104857600}},
+                                            {"peak.fragmentation", 0.3},
+                                            {"time.nsPerEvent", 81.25},
+                                            {"accounting.refused", uint64_t{0}}}),
+                      run_figures("a|b <\"&'>", {{"peak.committedBytes", uint64_t{100}},
+                                                 {"counters.visited", uint64_t{9007199254740993}}}),
+                      run_figures("gone")},
+                     7300000);
+    auto now = named_report(
+        "branch.json",
+        {run_figures("glibc", {{"peak.committedBytes", uint64_t{115343360}},
+                               {"peak.fragmentation", 0.36},
+                               {"time.nsPerEvent", 80.0},
+                               {"accounting.refused", uint64_t{2}}}),
+         run_figures("a|b <\"&'>", {{"peak.committedBytes", uint64_t{100}},
+                                    {"counters.visited", uint64_t{9007199254740993}}})},
+        7300001);
+    now.figures.runs[0].touch = "none";
+    std::vector<Gate> gates;
+    for (const char* expression : {"peak.committedBytes > +5%", "counters.visited>10G",
+                                   "accounting.refused>+0%", "peak.fragmentation>0.5"}) {
+      gates.push_back(*parse_gate(expression));
+    }
+    auto diff = diff_reports(base, now, gates, "");
+    EXPECT_TRUE(diff.ok()) << diff.error().message;
+    return std::move(*diff);
+  }
+};
+
+TEST_F(DiffFormatTest, AlignsTheColumnsOfText) {
+  expect_golden("diff.txt", *format_diff(sample(), DiffFormat::kText));
+}
+
+TEST_F(DiffFormatTest, WritesMarkdownForAPullRequest) {
+  expect_golden("diff.md", *format_diff(sample(), DiffFormat::kMarkdown));
+}
+
+TEST_F(DiffFormatTest, WritesEveryMetricToJson) {
+  expect_golden("diff.json", *format_diff(sample(), DiffFormat::kJson));
+}
+
+TEST_F(DiffFormatTest, WritesATestCaseForEachGateAndRun) {
+  expect_golden("diff.junit.xml", *format_diff(sample(), DiffFormat::kJunit));
+}
+
+TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
+  EXPECT_EQ(xml_escaped("a<b>&\"c'"), "a&lt;b&gt;&amp;&quot;c&#39;");
+}
+
+TEST_F(DiffFormatTest, EscapesWhatMarkdownReserves) {
+  EXPECT_EQ(markdown_escaped("a|b_c`d\\"), "a\\|b\\_c\\`d\\\\");
+  EXPECT_EQ(markdown_escaped("<b>@all&"), "&#60;b&#62;&#64;all&#38;");
+}
+
+}  // namespace
+}  // namespace heaptape::replayer

@@ -1,0 +1,180 @@
+#include "replayer/report/diff.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/number_text.h"
+#include "replayer/report/diff_format.h"
+#include "tests/support/reports.h"
+
+#ifdef CAPNP_VERSION
+#error "a header of the report library pulls in Cap'n Proto"
+#endif
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::MetricValue;
+using tests::named_report;
+using tests::NamedMetric;
+using tests::run_figures;
+
+class DiffTest : public testing::Test {
+ protected:
+  static NamedMetric committed(uint64_t bytes) { return {"peak.committedBytes", bytes}; }
+  static std::vector<Gate> gates(std::initializer_list<const char*> expressions) {
+    std::vector<Gate> result;
+    for (const char* expression : expressions) result.push_back(*parse_gate(expression));
+    return result;
+  }
+  static ReportDiff diff(const NamedReport& base, const NamedReport& now,
+                         const std::vector<Gate>& gates = {}, const std::string& run = "") {
+    auto result = diff_reports(base, now, gates, run);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return result.ok() ? std::move(*result) : ReportDiff{};
+  }
+  static std::string error(const NamedReport& base, const NamedReport& now,
+                           const std::string& run = "") {
+    const auto result = diff_reports(base, now, {}, run);
+    EXPECT_FALSE(result.ok());
+    return result.ok() ? "" : result.error().message;
+  }
+};
+
+TEST_F(DiffTest, MatchesRunsByLabelInTheOrderOfTheNewReport) {
+  const auto base = named_report("a.json", {run_figures("x"), run_figures("y")});
+  const auto now = named_report("b.json", {run_figures("y"), run_figures("x")});
+  const ReportDiff result = diff(base, now);
+  ASSERT_EQ(result.runs.size(), 2u);
+  EXPECT_EQ(result.runs[0].label, "y");
+  EXPECT_TRUE(result.notes.empty());
+}
+
+TEST_F(DiffTest, NamesRunsThatOneSideLacks) {
+  const auto base = named_report("a.json", {run_figures("x"), run_figures("y")});
+  const auto now = named_report("b.json", {run_figures("x"), run_figures("z")});
+  const ReportDiff result = diff(base, now);
+  ASSERT_EQ(result.notes.size(), 2u);
+  EXPECT_EQ(result.notes[0], "run 'y' is only in 'a.json' and was not compared");
+  EXPECT_EQ(result.notes[1], "run 'z' is only in 'b.json' and was not compared");
+}
+
+TEST_F(DiffTest, ComparesOnlyTheRunAskedFor) {
+  const auto report = named_report("a.json", {run_figures("x"), run_figures("y")});
+  const ReportDiff result = diff(report, report, {}, "y");
+  ASSERT_EQ(result.runs.size(), 1u);
+  EXPECT_EQ(result.runs[0].label, "y");
+}
+
+TEST_F(DiffTest, SaysWhichReportLacksTheRunAskedFor) {
+  const auto base = named_report("a.json", {run_figures("x"), run_figures("y")});
+  const auto now = named_report("b.json", {run_figures("x")});
+  EXPECT_EQ(error(base, now, "y"), "'b.json' has no run labelled 'y'; it has 'x'");
+}
+
+TEST_F(DiffTest, RefusesReportsWithoutACommonLabel) {
+  const auto base = named_report("a.json", {run_figures("x")});
+  const auto now = named_report("b.json", {});
+  const std::string message = error(base, now);
+  EXPECT_NE(message.find("the first has 'x', the second no runs"), std::string::npos) << message;
+}
+
+TEST_F(DiffTest, RefusesTwoRunsOfOneLabel) {
+  const auto report = named_report("a.json", {run_figures("x"), run_figures("x")});
+  EXPECT_NE(error(report, report).find("'a.json' has two runs labelled 'x'"), std::string::npos);
+}
+
+TEST_F(DiffTest, NotesThatTheTapesDiffer) {
+  const ReportDiff result = diff(named_report("a.json", {run_figures("x")}, 1000),
+                                 named_report("b.json", {run_figures("x")}, 2000));
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_NE(result.notes[0].find("1,000 events in base, 2,000 in new"), std::string::npos);
+}
+
+TEST_F(DiffTest, NotesAnotherTouchPolicy) {
+  auto untouched = run_figures("x");
+  untouched.touch = "none";
+  const ReportDiff result =
+      diff(named_report("a.json", {run_figures("x")}), named_report("b.json", {untouched}));
+  ASSERT_EQ(result.runs[0].notes.size(), 1u);
+  EXPECT_EQ(result.runs[0].notes[0], "touch differs: 'page' in base, 'none' in new");
+}
+
+TEST_F(DiffTest, PutsHeadlinesAndGatedMetricsInTheTable) {
+  const auto report = named_report(
+      "a.json",
+      {run_figures(
+          "x", {{"end.temporaries", uint64_t{1}}, {"resizes.moved", uint64_t{2}}, committed(3)})});
+  const auto rows = diff(report, report, gates({"resizes.moved>5"})).runs[0].rows;
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_TRUE(rows[0].name == "peak.committedBytes" && rows[0].in_table);
+  EXPECT_TRUE(rows[1].name == "resizes.moved" && rows[1].in_table);
+  EXPECT_TRUE(rows[2].name == "end.temporaries" && !rows[2].in_table);
+}
+
+TEST_F(DiffTest, KeepsMetricsThatOnlyTheBaseHas) {
+  const auto base = named_report("a.json", {run_figures("x", {{"counters.a", uint64_t{1}}})});
+  const auto rows = diff(base, named_report("b.json", {run_figures("x")})).runs[0].rows;
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_FALSE(rows[0].now.has_value());
+}
+
+TEST_F(DiffTest, HasOnlyHeadlinesThatAreMetrics) {
+  for (const std::string& name : headline_metrics()) {
+    EXPECT_TRUE(schema::is_metric_name(name)) << name;
+  }
+}
+
+TEST_F(DiffTest, JudgesEachGateOnEachMatchedRun) {
+  const auto base = named_report(
+      "a.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(100)})});
+  const auto now = named_report(
+      "b.json", {run_figures("x", {committed(110)}), run_figures("y", {committed(100)})});
+  const ReportDiff result = diff(base, now, gates({"peak.committedBytes>+5%"}));
+  ASSERT_EQ(result.gates.size(), 2u);
+  EXPECT_EQ(result.gates[0].state, GateState::kFailed);
+  EXPECT_EQ(result.gates[1].state, GateState::kPassed);
+  EXPECT_TRUE(result.failed);
+}
+
+TEST_F(DiffTest, LeavesMissingRunsOutOfTheGates) {
+  const auto base = named_report("a.json", {run_figures("x", {committed(100)})});
+  const auto now = named_report(
+      "b.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(9000)})});
+  const ReportDiff result = diff(base, now, gates({"peak.committedBytes>1000"}));
+  EXPECT_EQ(result.gates.size(), 1u);
+  EXPECT_FALSE(result.failed);
+}
+
+TEST_F(DiffTest, SkipsAGateOnTheRunsThatHaveNoSuchCounter) {
+  const auto report = named_report(
+      "a.json", {run_figures("x"), run_figures("model", {{"counters.visited", uint64_t{1}}})});
+  const ReportDiff result = diff(report, report, gates({"counters.visited>5"}));
+  EXPECT_EQ(result.gates[0].state, GateState::kSkipped);
+  EXPECT_EQ(result.gates[1].state, GateState::kPassed);
+  EXPECT_EQ(result.verdict(), "PASS: 1 gate check passed, 2 runs compared");
+}
+
+TEST_F(DiffTest, FailsAGateThatNoRunCanAnswer) {
+  const auto report = named_report("a.json", {run_figures("x")});
+  const ReportDiff result = diff(report, report, gates({"counters.mispelt>5"}));
+  EXPECT_TRUE(result.failed);
+  EXPECT_EQ(result.gates[0].detail, "no compared run has counters.mispelt");
+}
+
+TEST_F(DiffTest, PassesWithoutGates) {
+  const auto report = named_report("a.json", {run_figures("x")});
+  EXPECT_FALSE(diff(report, report).failed);
+  EXPECT_EQ(diff(report, report).verdict(), "PASS: 1 run compared, no gates given");
+}
+
+TEST_F(DiffTest, CountsFailedGatesInItsVerdict) {
+  const auto report = named_report("a.json", {run_figures("x", {committed(100)})});
+  const auto judged =
+      diff(report, report, gates({"peak.committedBytes>5", "peak.committedBytes>500"}));
+  EXPECT_EQ(judged.verdict(), "FAIL: 1 of 2 gate checks failed, 1 run compared");
+}
+
+}  // namespace
+}  // namespace heaptape::replayer

@@ -1,0 +1,126 @@
+#include "schema/report/report_metrics.h"
+
+#include <capnp/message.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "schema/report/report_figures.h"
+#include "schema/report/report_json.h"
+#include "tests/support/golden.h"
+#include "tests/support/reports.h"
+
+namespace heaptape::schema {
+namespace {
+
+class RunFiguresTest : public testing::Test {
+ protected:
+  RunFiguresTest() {
+    auto report = parse_report("sample", tests::sample_report_json());
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    figures_ = figures_of(report->root());
+  }
+  std::optional<MetricValue> glibc(const char* name) const { return figures_.runs[0].metric(name); }
+  std::optional<MetricValue> buddy(const char* name) const { return figures_.runs[1].metric(name); }
+  static std::optional<MetricValue> integer(uint64_t value) { return value; }
+
+  ReportFigures figures_;
+};
+
+TEST(MetricNames, ListsEachNameWithItsUnit) {
+  std::string text;
+  for (const std::string& name : metric_names()) {
+    text += name + " " + unit_name(metric_unit(name)) + "\n";
+  }
+  tests::expect_golden("metrics.txt", text);
+}
+
+TEST(MetricNames, HasNoNameTwice) {
+  const auto& names = metric_names();
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+}
+
+TEST(MetricNames, LeavesOutListsAndText) {
+  for (const std::string& name : metric_names()) {
+    EXPECT_FALSE(name.starts_with("timeline") || name.starts_with("latency") ||
+                 name.find("histogram") != name.npos || name == "label")
+        << name;
+  }
+}
+
+TEST(MetricNames, AcceptsAnyCounterWithAName) {
+  EXPECT_TRUE(is_metric_name("peak.committedBytes.at"));
+  EXPECT_TRUE(is_metric_name("counters.anything"));
+  EXPECT_FALSE(is_metric_name("counters."));
+  EXPECT_FALSE(is_metric_name("peak.committedBytes.value"));
+}
+
+TEST_F(RunFiguresTest, CoverTheWholeCatalogInItsOrder) {
+  std::vector<std::string> names;
+  for (const Metric& metric : figures_.runs[0].metrics) names.push_back(metric.name);
+  EXPECT_EQ(names, metric_names());
+}
+
+TEST_F(RunFiguresTest, SayWhatGrows) {
+  EXPECT_EQ(figures_.runs[0].growth_verdicts, std::vector<std::string>{"free: cost grows"});
+}
+
+TEST_F(RunFiguresTest, NameTheTapeAndTheRun) {
+  EXPECT_EQ(figures_.tape_events, 7300000u);
+  EXPECT_EQ(figures_.tape_path, "server.tape");
+  EXPECT_EQ(figures_.runs[1].label, "buddy");
+  EXPECT_EQ(figures_.runs[1].backend, "model:buddy");
+  EXPECT_EQ(figures_.runs[1].touch, "page");
+}
+
+TEST_F(RunFiguresTest, FollowDottedPaths) {
+  EXPECT_EQ(glibc("end.liveBytes"), integer(52428800));
+  EXPECT_EQ(glibc("end.holes.over1MiB"), integer(1));
+  EXPECT_EQ(glibc("peak.holes.bytes"), integer(12000 * 2048));
+  EXPECT_EQ(glibc("resizes.moved"), integer(40000));
+}
+
+TEST_F(RunFiguresTest, TakeAPeakForItsValueAndPlace) {
+  EXPECT_EQ(glibc("peak.committedBytes"), integer(104857600));
+  EXPECT_EQ(glibc("peak.committedBytes.at"), integer(6100000));
+}
+
+TEST_F(RunFiguresTest, KeepIntegersAndFloatsApart) {
+  EXPECT_EQ(glibc("end.cumulativeBytesUpper"), integer(UINT64_MAX));
+  EXPECT_EQ(glibc("fidelity.sameOffsetShare"), MetricValue(0.999));
+  EXPECT_EQ(glibc("time.nsPerEvent"), MetricValue(81.25));
+}
+
+TEST_F(RunFiguresTest, HaveTheCountersOfTheirAllocator) {
+  EXPECT_EQ(buddy("counters.nodesVisited"), integer(UINT64_MAX));
+  EXPECT_FALSE(glibc("counters.nodesVisited").has_value());
+}
+
+TEST_F(RunFiguresTest, LackWhatTheWriterLeftOut) {
+  capnp::MallocMessageBuilder message;
+  auto run = message.initRoot<wire::Run>();
+  run.initEnd();
+  const RunFigures figures = figures_of(run.asReader());
+  EXPECT_EQ(figures.metric("end.liveBytes"), integer(0));
+  EXPECT_FALSE(figures.metric("end.holes.count").has_value());
+  EXPECT_FALSE(figures.metric("peak.liveBytes").has_value());
+}
+
+TEST_F(RunFiguresTest, LackNumbersThatAreNotFinite) {
+  capnp::MallocMessageBuilder message;
+  auto run = message.initRoot<wire::Run>();
+  run.initTime().setNsPerEvent(std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(figures_of(run.asReader()).metric("time.nsPerEvent").has_value());
+}
+
+TEST_F(RunFiguresTest, HaveTextThatIsFitToPrint) {
+  capnp::MallocMessageBuilder message;
+  auto run = message.initRoot<wire::Run>();
+  run.setLabel("\x1b[31mred\n");
+  EXPECT_EQ(figures_of(run.asReader()).label, "\xef\xbf\xbd[31mred\xef\xbf\xbd");
+}
+
+}  // namespace
+}  // namespace heaptape::schema

@@ -1,0 +1,99 @@
+#include "schema/tape/column_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "base/address/address_range.h"
+
+namespace heaptape::schema {
+namespace {
+
+TEST(Zigzag, KeepsSmallDistancesSmall) {
+  EXPECT_EQ(zigzag(0), 0u);
+  EXPECT_EQ(zigzag(-1), 1u);
+  EXPECT_EQ(zigzag(1), 2u);
+}
+
+TEST(Zigzag, IsUndoneAtTheLimits) {
+  for (const int64_t value : {int64_t{0}, int64_t{-1}, INT64_MAX, INT64_MIN}) {
+    EXPECT_EQ(unzigzag(zigzag(value)), value);
+  }
+}
+
+TEST(ColumnReader, ReturnsWhatTheWriterPut) {
+  ColumnWriter writer(16);  // grows many times
+  std::vector<uint64_t> values;
+  for (int shift = 0; shift < 64; ++shift) {
+    values.push_back(uint64_t{1} << shift);
+    values.push_back((uint64_t{1} << shift) - 1);
+  }
+  values.push_back(UINT64_MAX);
+  for (const uint64_t value : values) writer.put(value);
+  ColumnReader reader(writer.bytes());
+  for (const uint64_t value : values) {
+    uint64_t got = 0;
+    ASSERT_TRUE(reader.get(got));
+    EXPECT_EQ(got, value);
+  }
+  EXPECT_TRUE(reader.at_end());
+}
+
+TEST(ColumnReader, RefusesAVarintThatEndsTooSoon) {
+  const uint8_t bytes[] = {0x80, 0x80};
+  ColumnReader reader(bytes);
+  uint64_t value = 0;
+  EXPECT_FALSE(reader.get(value));
+}
+
+TEST(ColumnReader, RefusesAVarintOfMoreThan64Bits) {
+  const uint8_t bytes[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02};
+  ColumnReader reader(bytes);
+  uint64_t value = 0;
+  EXPECT_FALSE(reader.get(value));
+}
+
+TEST(SizeClass, StepsBy16UpTo1024) {
+  EXPECT_EQ(size_class(0), 0u);
+  EXPECT_EQ(size_class(1), 1u);
+  EXPECT_EQ(size_class(16), 1u);
+  EXPECT_EQ(size_class(17), 2u);
+  EXPECT_EQ(size_class(1024), 64u);
+}
+
+TEST(SizeClass, HasFourClassesADoublingAbove1024) {
+  EXPECT_EQ(size_class(1025), 65u);
+  EXPECT_EQ(size_class(1280), 65u);
+  EXPECT_EQ(size_class(1281), 66u);
+  EXPECT_EQ(size_class(2048), 68u);
+  EXPECT_EQ(size_class(2049), 69u);
+}
+
+TEST(SizeClass, PutsEverySizeInRange) {
+  for (int shift = 0; shift < 64; ++shift) {
+    EXPECT_LT(size_class(uint64_t{1} << shift), kSizeClasses);
+  }
+  EXPECT_EQ(size_class(UINT64_MAX), kSizeClasses - 1);
+}
+
+TEST(AddressCode, KeepsNullApartFromEveryAddress) {
+  EXPECT_EQ(AddressCode::encode(0, 0x5000, 4), 0u);
+  EXPECT_EQ(AddressCode::encode(0x5000, 0x5000, 4), 1u);
+  EXPECT_EQ(AddressCode::decode(0, 0x5000, 4), 0u);
+}
+
+TEST(AddressCode, CountsDistancesInUnits) {
+  EXPECT_EQ(AddressCode::encode(0x5010, 0x5000, 4), 1 + zigzag(1));
+  EXPECT_EQ(AddressCode::encode(0x4ff0, 0x5000, 4), 1 + zigzag(-1));
+}
+
+TEST(AddressCode, IsUndoneAcrossTheWholeAddressRange) {
+  const uint64_t top = base::kAddressLimit - 1;
+  for (const uint64_t predicted : {uint64_t{0}, uint64_t{1}, top}) {
+    for (const uint64_t address : {uint64_t{1}, uint64_t{0x1000}, top}) {
+      EXPECT_EQ(AddressCode::decode(AddressCode::encode(address, predicted, 0), predicted, 0),
+                address);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::schema

@@ -1,0 +1,184 @@
+// A tape that nothing happened to: what goes in comes out.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_writer.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::schema {
+namespace {
+
+using tests::free_event;
+using tests::malloc_event;
+using tests::Random;
+using tests::read_events;
+using tests::realloc_event;
+using tests::sample_header;
+using tests::write_tape;
+
+class Tape : public testing::Test {
+ protected:
+  TapeReader open() {
+    auto reader = TapeReader::open(path_);
+    EXPECT_TRUE(reader.ok()) << reader.error().message;
+    return std::move(*reader);
+  }
+
+  tests::TempDir dir_;
+  std::string path_ = dir_.file("run.tape");
+};
+
+TEST_F(Tape, ReturnsItsHeader) {
+  write_tape(path_, {});
+  EXPECT_EQ(open().header(), sample_header());
+}
+
+TEST_F(Tape, WithoutEventsReadsAsEmpty) {
+  write_tape(path_, {});
+  TapeReader reader = open();
+  EXPECT_EQ(reader.events(), 0u);
+  EXPECT_TRUE(read_events(reader).empty());
+}
+
+TEST_F(Tape, ReturnsItsEventsInOrder) {
+  const std::vector<Event> events = {malloc_event(10, 0x5000), malloc_event(20, 0x5020, 3),
+                                     realloc_event(0x5000, 100, 0x5040), free_event(0x5020, 3),
+                                     free_event(0)};
+  write_tape(path_, events);
+  TapeReader reader = open();
+  EXPECT_EQ(read_events(reader), events);
+}
+
+TEST_F(Tape, KeepsEventsApartThatShareAChunkBoundary) {
+  Random random(1);
+  const auto events = tests::plausible_events(random, kEventsPerChunk + 1);
+  write_tape(path_, events);
+  TapeReader reader = open();
+  EXPECT_EQ(read_events(reader), events);
+}
+
+TEST_F(Tape, TakesAddressesOfAnyAlignment) {
+  std::vector<Event> events = {malloc_event(8, 0x5010), malloc_event(8, 0x5018)};
+  events.push_back(malloc_event(1, 0x5021));
+  events.push_back(malloc_event(8, 0x5030));
+  write_tape(path_, events);
+  TapeReader reader = open();
+  EXPECT_EQ(read_events(reader), events);
+}
+
+TEST_F(Tape, CountsWhatItHolds) {
+  Event failed = malloc_event(1, 0);
+  write_tape(path_, {malloc_event(10, 0x5000), malloc_event(10, 0x5020, 1), failed,
+                     realloc_event(0x5000, 0, 0), free_event(0x5020)});
+  const TapeSummary summary = *open().summary();
+  EXPECT_EQ(summary.events, 5u);
+  EXPECT_EQ(summary.allocations, 3u);
+  EXPECT_EQ(summary.reallocations, 1u);
+  EXPECT_EQ(summary.frees, 1u);
+  EXPECT_EQ(summary.failed, 1u);  // realloc(p, 0) is a free, not a failure
+  EXPECT_EQ(summary.threads, 2u);
+}
+
+TEST_F(Tape, KeepsWhatTheRecorderSaysOfTheRun) {
+  TapeSummary summary;
+  summary.losses.lost_events = 7;
+  summary.repaired_inversions = 3;
+  summary.stall_ns = 12345;
+  summary.end_reason = EndReason::kSignalled;
+  summary.end_status = 9;
+  write_tape(path_, {}, summary);
+  EXPECT_EQ(*open().summary(), summary);
+}
+
+TEST_F(Tape, StandsUnderItsNameOnlyWhenFinished) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  EXPECT_TRUE(std::filesystem::exists(path_ + ".partial"));
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  EXPECT_TRUE(std::filesystem::exists(path_));
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
+}
+
+TEST_F(Tape, IsReadableByItsOwnerOnly) {
+  write_tape(path_, {});
+  struct stat info {};
+  ASSERT_EQ(stat(path_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+TEST_F(Tape, CanBeReadFromAnyEvent) {
+  Random random(2);
+  const auto events = tests::plausible_events(random, kEventsPerChunk * 2 + 500);
+  write_tape(path_, events);
+  TapeReader reader = open();
+  for (const uint64_t from : {uint64_t{0}, uint64_t{77}, uint64_t{kEventsPerChunk},
+                              uint64_t{kEventsPerChunk * 2 + 499}, uint64_t{events.size()}}) {
+    ASSERT_TRUE(reader.seek(from).ok());
+    const std::vector<Event> rest(events.begin() + static_cast<ptrdiff_t>(from), events.end());
+    EXPECT_EQ(read_events(reader), rest) << "from " << from;
+  }
+}
+
+TEST_F(Tape, GivesTimesWithTheEventsTheyFollow) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  (*writer)->add_time(1000);
+  (*writer)->append(malloc_event(1, 0x5020));
+  (*writer)->append(malloc_event(1, 0x5040));
+  (*writer)->add_time(5000);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.times, (std::vector<TimeSample>{{1, 1000}}));
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.times, (std::vector<TimeSample>{{3, 5000}}));
+}
+
+TEST_F(Tape, TimesGoOnFromChunkToChunk) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  (*writer)->add_time(1000);
+  (*writer)->flush();
+  (*writer)->append(malloc_event(1, 0x5020));
+  (*writer)->add_time(3000);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.times, (std::vector<TimeSample>{{2, 3000}}));
+}
+
+TEST_F(Tape, KeepsProcessSamples) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  ProcessSample sample{0, 99, 4096, {{0x5000, 0x6000}, {0x7000, 0x9000}}};
+  (*writer)->add_sample(sample);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  sample.event = 1;
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.samples, std::vector<ProcessSample>{sample});
+}
+
+TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
+  std::vector<Event> events;
+  for (int i = 0; i < 100000; ++i) {
+    events.push_back(malloc_event(64, 0x5000));
+    events.push_back(free_event(0x5000));
+  }
+  write_tape(path_, events);
+  EXPECT_LT(open().file_bytes(), events.size() / 50);
+}
+
+}  // namespace
+}  // namespace heaptape::schema

@@ -1,0 +1,42 @@
+#include "schema/tape/tape_text.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/tapes.h"
+
+namespace heaptape::schema {
+namespace {
+
+std::string line(TextFormat format, const Event& event) {
+  std::string out;
+  append_event(out, format, 7, event);
+  return out;
+}
+
+TEST(TapeText, ShowsAnAllocation) {
+  EXPECT_EQ(line(TextFormat::kText, tests::malloc_event(232, 0x5581c0, 3)),
+            "7 t3 malloc(232) = 0x5581c0\n");
+}
+
+TEST(TapeText, ShowsARelease) {
+  EXPECT_EQ(line(TextFormat::kText, tests::free_event(0x5581c0)), "7 t0 free(0x5581c0)\n");
+}
+
+TEST(TapeText, ShowsAResize) {
+  EXPECT_EQ(line(TextFormat::kText, tests::realloc_event(0x5581c0, 100, 0x5581f0)),
+            "7 t0 realloc(0x5581c0, 100) = 0x5581f0\n");
+}
+
+TEST(TapeText, ShowsNullAndAlignments) {
+  const Event event{Op::kPosixMemalign, 0, 10, 64, 0, 0};
+  EXPECT_EQ(line(TextFormat::kText, event), "7 t0 posix_memalign(64, 10) = NULL\n");
+}
+
+TEST(TapeText, WritesOneJsonObjectALine) {
+  EXPECT_EQ(line(TextFormat::kNdjson, tests::realloc_event(0, 100, 0x5581f0)),
+            "{\"n\":7,\"thread\":0,\"op\":\"realloc\",\"freed\":null,\"size\":100,"
+            "\"address\":\"0x5581f0\"}\n");
+}
+
+}  // namespace
+}  // namespace heaptape::schema
