@@ -14,7 +14,7 @@ void generate_fill(const Values& values, TapeWriter& tape) {
   HeapWriter heap(tape);
   std::vector<Block> blocks;
   const uint64_t size = values["size"];
-  const bool frees = values["free"] != 0;
+  const bool frees = values.is_on("free");
   for (uint64_t left = values["count"]; left != 0; --left) {
     const Block block = heap.malloc(size);
     if (frees) blocks.push_back(block);
@@ -55,21 +55,21 @@ void generate_resize(const Values& values, TapeWriter& tape) {
 
 Scenario fill_scenario() {
   return {"fill",
-          "equal blocks, one after another",
-          {{"count", 100'000, "blocks"},
-           {"size", 232, "bytes of each"},
-           {"free", 0, "1: free them all at the end, first to last"}},
+          "blocks of one size, one after another",
+          {{"count", 100'000, "number of blocks"},
+           {"size", 232, "bytes per block"},
+           on_off("free", Switch::kOff, "free them all at the end, first to last")},
           generate_fill};
 }
 
 Scenario random_slots_scenario() {
   return {"random-slots",
           "random mallocs and frees, half and half",
-          {{"events", 1'000'000, "calls"},
-           {"slots", 4096, "blocks at most"},
+          {{"events", 1'000'000, "number of calls"},
+           {"slots", 4096, "most blocks alive at once"},
            {"min", 16, "smallest size in bytes"},
            {"max", 1039, "largest size in bytes"},
-           {"seed", 88'172'645'463'325'252, "of the random numbers"}},
+           {"seed", 88'172'645'463'325'252, "seed of the random numbers"}},
           generate_random_slots};
 }
 

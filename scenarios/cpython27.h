@@ -1,6 +1,6 @@
-// What CPython 2.7 asks malloc for when a program handles long strings: sizes by
-// Objects/stringobject.c, Objects/bytearrayobject.c and string_concatenate of Python/ceval.c, of a
-// build where every object goes to malloc (no pymalloc).
+// The malloc calls of long strings in CPython 2.7, with sizes from Objects/stringobject.c,
+// Objects/bytearrayobject.c and string_concatenate in Python/ceval.c. Every object goes to malloc,
+// as in a build without pymalloc.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,25 @@
 
 namespace heaptape::scenarios::cpython27 {
 
-// What a str costs beyond its characters: three words, the hash, the state and the final NUL.
+// A str without its characters: three words, the hash, the state and the final NUL.
 inline constexpr uint64_t kStrOverheadBytes = 37;
 
-// The buffer of a bytearray with room for `capacity` bytes that is to hold `length`.
+// The new capacity of a bytearray of `capacity` bytes that has to hold `length`.
 uint64_t bytearray_capacity(uint64_t capacity, uint64_t length);
 
-// A reference to a str; copies are further references. The memory goes with the last one. '' and
-// strings of one character are shared by the whole interpreter and take none.
+// A reference to a str; copies are further references, and the last one frees the memory. '' and
+// strings of one character are shared by the whole interpreter and take no memory.
 class Str {
  public:
   Str() = default;
   Str(HeapWriter& heap, uint64_t length);
 
   uint64_t length() const { return length_; }
-  // s[begin:end], where 0 <= begin <= end <= length: of all of s, s itself.
+  // s[begin:end], where begin <= end <= length. A slice of all of s is s itself.
   Str slice(uint64_t begin, uint64_t end) const;
-  // s += piece. Grows in place (by realloc, to the very size) where this is the only reference.
+  // s += piece. The only reference grows by realloc to the exact size; otherwise a new str is made.
   void append(const Str& piece);
-  // Its memory stays allocated when the last reference is gone: to the end of the tape.
+  // The memory stays allocated after the last reference is gone, to the end of the tape.
   void keep_for_good() {
     if (body_) body_->block = {};
   }
@@ -47,7 +47,7 @@ class Str {
   std::shared_ptr<Body> body_;
 };
 
-// Only its buffer: the object itself is small and short-lived.
+// The buffer only: the object itself is small and short-lived.
 class ByteArray {
  public:
   explicit ByteArray(HeapWriter& heap) : heap_(heap) {}

@@ -1,4 +1,4 @@
-// The two CVS scenarios: one checkout, over two ways to get a buffer for a page of the file.
+// The two CVS scenarios: one checkout, with two ways to get a buffer for each page of the file.
 #include <algorithm>
 #include <bit>
 #include <deque>
@@ -17,20 +17,20 @@ enum class Order : uint64_t { kFifo, kLifo, kRandom };
 
 std::vector<Parameter> checkout_parameters() {
   return {
-      {"bytes", uint64_t{2} << 30, "of the file; each whole page is one buffer"},
+      {"bytes", uint64_t{2} << 30, "file size in bytes; each whole page is one buffer"},
       {"page",
        kPageBytes,
-       "bytes of a buffer, rounded up to a power of two",
+       "bytes per buffer, rounded up to a power of two",
        {},
        kPageBytes,
        2 << 20},
-      {"drain",
-       0,
-       "when buffers go: once all are full, when 'window' are, never",
-       {"all", "window", "none"}},
-      {"window", 64, "buffers that are full at a time with drain=window"},
-      {"order", 0, "in which buffers go; CVS sends first to last", {"fifo", "lifo", "random"}},
-      {"seed", 88'172'645'463'325'252, "of the random order"},
+      choice("drain", Drain::kAll,
+             "when buffers are freed: after the last is read, when 'window' are full, never",
+             {"all", "window", "none"}),
+      {"window", 64, "with drain=window: most full buffers at a time"},
+      choice("order", Order::kFifo, "order of the frees; CVS frees first to last",
+             {"fifo", "lifo", "random"}),
+      {"seed", 88'172'645'463'325'252, "seed of the random order"},
   };
 }
 
@@ -41,8 +41,8 @@ uint64_t page_bytes_of(const Values& values) {
 // Buffers: take() a buffer, give(buffer) it back.
 template <typename Buffers>
 void check_out(const Values& values, Buffers& buffers) {
-  const auto drain = static_cast<Drain>(values["drain"]);
-  const auto order = static_cast<Order>(values["order"]);
+  const auto drain = values.get<Drain>("drain");
+  const auto order = values.get<Order>("order");
   const uint64_t window = drain == Drain::kWindow ? std::max<uint64_t>(values["window"], 1) : 0;
   Random random(values["seed"]);
   std::deque<decltype(buffers.take())> full;
@@ -59,8 +59,8 @@ void check_out(const Values& values, Buffers& buffers) {
   while (!full.empty()) give_one();
 }
 
-// CVS 1.12, src/buffer.c: each buffer is a descriptor and a block of pagealign_alloc, freed in the
-// other order.
+// CVS 1.12, src/buffer.c: a buffer is a descriptor and then a block of pagealign_alloc; the block
+// is freed first.
 class PagealignBuffers {
  public:
   struct Buffer {
@@ -71,7 +71,7 @@ class PagealignBuffers {
   PagealignBuffers(HeapWriter& heap, const Values& values)
       : heap_(heap),
         page_bytes_(page_bytes_of(values)),
-        pagealign_(heap, values["via"], page_bytes_) {}
+        pagealign_(heap, values.get<PagealignCalls::Via>("via"), page_bytes_) {}
 
   Buffer take() {
     const Block descriptor = heap_.malloc(kDescriptorBytes);
@@ -88,8 +88,8 @@ class PagealignBuffers {
   PagealignCalls pagealign_;
 };
 
-// CVS 1.11 as in OpenBSD's gnu/usr.bin/cvs: an empty free list gets sixteen more. The list is last
-// in, first out; which buffer it hands out, malloc never learns.
+// CVS 1.11 as in OpenBSD's gnu/usr.bin/cvs: an empty free list is refilled with sixteen buffers.
+// The list is last in, first out; malloc never sees which buffer it hands out.
 class PooledBuffers {
  public:
   struct Buffer {};
@@ -128,12 +128,13 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 Scenario cvs_pagealign_scenario() {
   std::vector<Parameter> parameters = checkout_parameters();
   parameters.push_back(PagealignCalls::parameter());
-  return {"cvs-pagealign", "CVS sends a large file: page-aligned buffers, freed first to last",
+  return {"cvs-pagealign", "CVS sends a large file from page-aligned buffers, freed first to last",
           std::move(parameters), generate<PagealignBuffers>};
 }
 
 Scenario openbsd_cvs_scenario() {
-  return {"openbsd-cvs", "the same file through OpenBSD's CVS: buffers by sixteens, never freed",
+  return {"openbsd-cvs",
+          "the same file in OpenBSD's CVS: buffers allocated 16 at a time, never freed",
           checkout_parameters(), generate<PooledBuffers>};
 }
 

@@ -13,8 +13,8 @@ namespace {
 // Of a million allocations, and of a million live blocks, how many have a size in the band: at most
 // `largest` bytes and more than the band before. The mean over the ten programs whose profiles
 // Fleetbench publishes (fleetbench/tcmalloc/distributions/TCMALLOC_{0..9}.csv, commit 703e5e55,
-// 2026-07-07), each weighing the same, added up by powers of two. What is larger than 1 MiB (six
-// allocations in a million) is left out.
+// 2026-07-07), all with the same weight, summed by powers of two. Sizes above 1 MiB (six
+// allocations in a million) are left out.
 struct SizeBand {
   uint64_t largest;
   uint64_t allocations;
@@ -31,13 +31,14 @@ constexpr SizeBand kBands[] = {
 constexpr uint64_t kBriefEvents = 64;  // the longest of the brief lives
 constexpr uint64_t kSizeStep = 8;
 
-struct Death {
+// The end of a block's life.
+struct PlannedFree {
   uint64_t event;
-  uint64_t serial;  // of the allocation: ties go by age
-  uint32_t thread;  // that allocated
+  uint64_t serial;  // of the allocation: of two, the older block goes first
+  uint32_t thread;  // the one that allocated
   Block block;
 
-  bool operator>(const Death& other) const {
+  bool operator>(const PlannedFree& other) const {
     return event != other.event ? event > other.event : serial > other.serial;
   }
 };
@@ -57,32 +58,32 @@ class Fleet {
 
   void run(uint64_t events) {
     for (uint64_t event = 0; event < events; ++event) {
-      if (!deaths_.empty() && deaths_.top().event <= event) {
-        bury(deaths_.top());
-        deaths_.pop();
+      if (!planned_.empty() && planned_.top().event <= event) {
+        free(planned_.top());
+        planned_.pop();
       } else {
-        bear(event);
+        allocate(event);
       }
     }
   }
 
  private:
-  void bear(uint64_t event) {
+  void allocate(uint64_t event) {
     const auto thread = static_cast<uint32_t>(random_.below(threads_));
     const SizeBand& band = draw_band();
     heap_.set_thread(thread);
     const Block block = heap_.malloc(draw_size(band));
     if (random_.below(10'000) < forever_permyriad_) return;
-    deaths_.push({event + draw_life(band), event, thread, block});
+    planned_.push({event + draw_life(band), event, thread, block});
   }
 
-  void bury(Death death) {
+  void free(PlannedFree planned) {
     if (threads_ > 1 && random_.below(100) < remote_percent_) {
       const auto other = static_cast<uint32_t>(1 + random_.below(threads_ - 1));
-      death.thread = (death.thread + other) % threads_;
+      planned.thread = (planned.thread + other) % threads_;
     }
-    heap_.set_thread(death.thread);
-    heap_.free(death.block);
+    heap_.set_thread(planned.thread);
+    heap_.free(planned.block);
   }
 
   const SizeBand& draw_band() {
@@ -98,9 +99,9 @@ class Fleet {
     return band.largest - kSizeStep * random_.below(steps);
   }
 
-  // In events. Half of the calls are allocations once deaths keep up with births, so that a mean
-  // life of 2 x live x (share of live blocks / share of allocations) makes as many live blocks of
-  // the band as there should be (Little's law).
+  // In events. Once the heap has filled, half of the calls are allocations. By Little's law a mean
+  // life of 2 x live x (share of live blocks / share of allocations) then keeps the number of live
+  // blocks in the band where it should be.
   uint64_t draw_life(const SizeBand& band) {
     if (random_.below(100) < brief_percent_) return 1 + random_.below(kBriefEvents);
     const uint64_t mean = 2 * live_ * band.live / band.allocations;
@@ -109,8 +110,8 @@ class Fleet {
     return 1 + draw_exponential(long_part / (100 - brief_percent_));
   }
 
-  // Nearly: the density halves with each octave and is even within it. In integers, because the
-  // logarithm of one machine is not that of another to the last bit. The mean is exact.
+  // Nearly exponential: the density halves with each octave and is even within it. The mean is
+  // exact. In integers, because logarithms differ between machines in the last bit.
   uint64_t draw_exponential(uint64_t mean) {
     constexpr uint64_t kOne = 65'536;
     const auto octaves = static_cast<uint64_t>(std::countl_zero(random_.next() | 1));
@@ -125,7 +126,7 @@ class Fleet {
   uint64_t brief_percent_;
   uint64_t forever_permyriad_;
   uint64_t total_ = 0;  // of the bands' allocations
-  std::priority_queue<Death, std::vector<Death>, std::greater<>> deaths_;
+  std::priority_queue<PlannedFree, std::vector<PlannedFree>, std::greater<>> planned_;
 };
 
 void generate(const Values& values, schema::TapeWriter& tape) {
@@ -136,14 +137,14 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 
 Scenario fleet_like_scenario() {
   return {"fleet-like",
-          "sizes and lifetimes of server programs, on some threads",
-          {{"events", 1'000'000, "calls"},
-           {"live", 20'000, "blocks alive at a time, on average, once the heap has filled"},
-           {"threads", 4, "threads that allocate, at random", {}, 1, 1024},
-           {"remote", 20, "of a hundred frees, how many another thread makes"},
-           {"brief", 80, "of a hundred blocks, how many live for 64 calls at most"},
-           {"forever", 10, "of ten thousand blocks, how many are never freed"},
-           {"seed", 1, "of the random numbers"}},
+          "sizes and lifetimes of server programs, on several threads",
+          {{"events", 1'000'000, "number of calls"},
+           {"live", 20'000, "live blocks on average, once the heap has filled"},
+           {"threads", 4, "number of threads; each allocation picks one at random", {}, 1, 1024},
+           {"remote", 20, "percent of frees made by a thread other than the allocating one"},
+           {"brief", 80, "percent of blocks that live for at most 64 calls"},
+           {"forever", 10, "blocks in 10,000 that are never freed"},
+           {"seed", 1, "seed of the random numbers"}},
           generate};
 }
 

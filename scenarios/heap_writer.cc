@@ -12,8 +12,8 @@ namespace {
 using base::round_up;
 using schema::Op;
 
-// Small blocks by 16 bytes, larger ones by an eighth of their octave, so that the places of blocks
-// that keep growing are used again.
+// Rounds small blocks to 16 bytes and larger ones to an eighth of their octave, so that the places
+// of a growing block are reused.
 uint64_t room_of(uint64_t size) {
   const uint64_t least = round_up(size + 8, 16);
   const int step_log2 = std::max<int>(4, std::bit_width(least) - 4);
@@ -22,19 +22,19 @@ uint64_t room_of(uint64_t size) {
 
 [[noreturn]] void stop_for_want_of_addresses() {
   throw Stopped{base::Error::usage(
-      "the blocks of this scenario need more addresses than a tape has, 2^57: ask for "
-      "fewer or smaller ones")};
+      "the blocks of this scenario need more than the 2^57 addresses of a tape: ask for fewer or "
+      "smaller blocks")};
 }
 
 }  // namespace
 
 uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
-  // Or a full disk would lose calls for ever.
+  // Without this a scenario would run on over a full disk.
   if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
   if (size > base::kAddressLimit) stop_for_want_of_addresses();
   const uint64_t room = room_of(size);
   std::vector<uint64_t>& free = free_[room];
-  // Only the last few are looked at: blocks of one size mostly have one alignment.
+  // A few are enough: blocks of one size mostly have one alignment.
   const size_t look = std::min<size_t>(free.size(), 8);
   for (size_t i = 0; i < look; ++i) {
     const size_t at = free.size() - 1 - i;

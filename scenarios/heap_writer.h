@@ -1,4 +1,4 @@
-// What a scenario writes with: the calls of a program that runs on an allocator of no interest.
+// How a scenario writes its calls, as a program that runs on some allocator of no interest.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,27 @@ class Random {
   uint64_t state_;
 };
 
-// A block that is alive on the tape.
+// A live block of the tape.
 struct Block {
   uint64_t address = 0;  // 0: none
-  uint64_t size = 0;     // as asked for
+  uint64_t size = 0;     // as requested
 };
 
-// Thrown where there is no sense in going on; becomes the error of run_scenario().
+// Thrown where going on is pointless; becomes the error of write_scenario().
 struct Stopped {
   base::Error error;
 };
 
-// Appends calls and makes up their addresses, which no two live blocks share: freed places are
-// used again, last in first out by size. Remembers free places only; the caller keeps its blocks.
+// Appends calls and makes up their addresses. Live blocks never overlap; freed places are reused,
+// last in first out by size. Memory grows with the free places; the caller keeps its live blocks.
 //
-// New places throw Stopped when they would lie above what a tape takes for an address, and when the
-// tape can no longer be written. Frees never throw: destructors make them.
+// Calls that take a new place throw Stopped when it would lie above the addresses of a tape, and
+// when the tape can no longer be written. Frees never throw: destructors make them.
 class HeapWriter {
  public:
   explicit HeapWriter(schema::TapeWriter& tape) : tape_(tape) {}
 
-  // The thread that makes the calls that follow, 0 at first.
+  // The thread of the calls that follow; 0 at first.
   void set_thread(uint32_t thread) { thread_ = thread; }
 
   Block malloc(uint64_t size) { return allocate(schema::Op::kMalloc, size, 0); }
@@ -56,12 +56,12 @@ class HeapWriter {
   Block posix_memalign(uint64_t alignment, uint64_t size) {
     return allocate(schema::Op::kPosixMemalign, size, alignment);
   }
-  // Sets `block` to where the tape has it now.
+  // Sets `block` to its new place and size.
   void realloc(Block& block, uint64_t size);
-  // Frees it and sets it to none.
+  // Frees `block` and sets it to none.
   void free(Block& block);
   void free(Block&& block) { free(block); }
-  // free(NULL), which allocators ignore; some models take it as a mark.
+  // free(NULL): ignored by allocators, a mark to some models.
   void free_null();
 
  private:

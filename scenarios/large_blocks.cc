@@ -17,7 +17,7 @@ void generate_calloc_loop(const Values& values, TapeWriter& tape) {
 
 void generate_ring_mix(const Values& values, TapeWriter& tape) {
   HeapWriter heap(tape);
-  const bool zeroed = values["calloc"] != 0;
+  const bool zeroed = values.is_on("calloc");
   const uint64_t count = values["count"];
   const uint64_t from = values["from"];
   const uint64_t step = values["step"];
@@ -35,19 +35,19 @@ void generate_ring_mix(const Values& values, TapeWriter& tape) {
 
 Scenario calloc_loop_scenario() {
   return {"calloc-loop",
-          "one large block, allocated zeroed and freed again and again",
-          {{"size", 100 << 20, "bytes of the block"}, {"iters", 10'000, "times"}},
+          "one large block, allocated by calloc and freed, again and again",
+          {{"size", 100 << 20, "bytes of the block"}, {"iters", 10'000, "number of iterations"}},
           generate_calloc_loop};
 }
 
 Scenario ring_mix_scenario() {
   return {"ring-mix",
           "rounds of large blocks of different sizes, freed first to last",
-          {{"count", 17, "sizes"},
+          {{"count", 17, "number of sizes"},
            {"from", 1 << 20, "smallest size in bytes"},
-           {"step", 64 << 10, "bytes from one size to the next"},
-           {"rounds", 100, "times"},
-           {"calloc", 0, "1: zeroed blocks"}},
+           {"step", 64 << 10, "bytes between one size and the next"},
+           {"rounds", 100, "number of rounds"},
+           on_off("calloc", Switch::kOff, "allocate by calloc")},
           generate_ring_mix};
 }
 

@@ -11,15 +11,15 @@ using schema::TapeWriter;
 
 constexpr uint64_t kKeyBytes = 8;
 
-// Entries of a leaf: behind the page's header, each has an offset, a header, a key and its data,
-// of an even size. LMDB wants room for two at least.
+// Entries per leaf. After the page's header, each takes an offset, a header, a key and its data,
+// padded to an even size. LMDB needs room for at least two.
 uint64_t entries_of_leaf(uint64_t data_bytes) {
   return std::max<uint64_t>((4096 - 16) / (2 + 8 + kKeyBytes + (data_bytes + 1) / 2 * 2), 2);
 }
 
 struct Leaf {
   Block page;
-  uint64_t txn = 0;  // that wrote it last
+  uint64_t txn = 0;  // the last that wrote it
   uint64_t entries = 0;
 };
 
@@ -32,7 +32,7 @@ void touch(LmdbWriter& db, Leaf& leaf) {
   leaf.txn = db.txn();
 }
 
-// Keys that only rise: full leaves in a row, and all traffic in the last one.
+// Rising keys: full leaves in a row, and all writes in the last one.
 class AppendedLeaves {
  public:
   explicit AppendedLeaves(uint64_t data_bytes) : capacity_(entries_of_leaf(data_bytes)) {}
@@ -48,9 +48,9 @@ class AppendedLeaves {
   Leaf last_;
 };
 
-// Random keys. A leaf has the keys that begin with certain bits; when it is full these become one
-// bit more, and it is taken that each half has half the keys. A directory by the first bits finds
-// it (Fagin et al., "Extendible hashing", TODS 1979) where LMDB would descend.
+// Random keys. A leaf holds the keys that begin with certain bits. A full leaf splits on the next
+// bit, and each half is taken to have half the keys. Where LMDB would descend a tree, a directory
+// by first bits finds the leaf (Fagin et al., "Extendible hashing", TODS 1979).
 class ScatteredLeaves {
  public:
   explicit ScatteredLeaves(uint64_t data_bytes) : capacity_(entries_of_leaf(data_bytes)) {}
@@ -101,13 +101,13 @@ class ScatteredLeaves {
   std::vector<uint32_t> directory_{0};
 };
 
-enum KeyOrder : uint64_t { kRandom, kSequential };
+enum class KeyOrder : uint64_t { kRandom, kSequential };
 
 void write_dust(LmdbWriter& db, const Values& values) {
   Random random(values["seed"]);
   AppendedLeaves appended(values["dust_bytes"]);
   ScatteredLeaves scattered(values["dust_bytes"]);
-  const bool sequential = values["key_order"] == kSequential;
+  const bool sequential = values.get<KeyOrder>("key_order") == KeyOrder::kSequential;
   const uint64_t count = values["dust"];
   const uint64_t per_txn = std::max<uint64_t>(values["dust_per_txn"], 1);
   for (uint64_t i = 1; i <= count; ++i) {
@@ -124,7 +124,7 @@ void write_dust(LmdbWriter& db, const Values& values) {
 }
 
 void write_bricks(LmdbWriter& db, const Values& values) {
-  AppendedLeaves index(8);  // of each, the number of its first page
+  AppendedLeaves index(8);  // an entry holds the number of the brick's first page
   const uint64_t per_txn = std::max<uint64_t>(values["bricks_per_txn"], 1);
   const uint64_t bricks = values["bricks"];
   const uint64_t bytes = values["brick_bytes"];
@@ -145,16 +145,18 @@ void generate_lmdb_dust_bricks(const Values& values, TapeWriter& tape) {
 
 Scenario lmdb_dust_bricks_scenario() {
   return {"lmdb-dust-bricks",
-          "small values all over a database, then large ones that need pages in a row",
-          {{"dust", 10'000'000, "small values"},
-           {"dust_per_txn", 10'000, "of them in a transaction"},
-           {"dust_bytes", 100, "of each"},
-           {"key_order", kRandom, "of the dust", {"random", "sequential"}},
-           {"hold_reader", 850, "transaction that a reader holds until the dust is done; 0: none"},
-           {"bricks", 200'000, "large values"},
-           {"brick_bytes", 80'000, "of each"},
-           {"bricks_per_txn", 1, "of them in a transaction"},
-           {"seed", 1, "of the random numbers"}},
+          "small values all over a database, then large ones that need contiguous pages",
+          {{"dust", 10'000'000, "number of small values"},
+           {"dust_per_txn", 10'000, "small values per transaction"},
+           {"dust_bytes", 100, "bytes per small value"},
+           choice("key_order", KeyOrder::kRandom, "order of the small values' keys",
+                  {"random", "sequential"}),
+           {"hold_reader", 850,
+            "transaction that a reader holds until all small values are written; 0: none"},
+           {"bricks", 200'000, "number of large values"},
+           {"brick_bytes", 80'000, "bytes per large value"},
+           {"bricks_per_txn", 1, "large values per transaction"},
+           {"seed", 1, "seed of the random numbers"}},
           generate_lmdb_dust_bricks};
 }
 

@@ -1,4 +1,4 @@
-// What the scenarios of LMDB are written with: pages, values and transactions on a tape.
+// How the LMDB scenarios write their calls: pages, values and transactions.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace heaptape::scenarios {
 
-// The bytes of a value that fills so many pages: a header of 16 bytes precedes it.
+// The bytes of a value that fills `pages` pages behind its header of 16 bytes.
 constexpr uint64_t lmdb_value_bytes(uint64_t pages) {
   return pages * base::kPageBytes - 16;
 }
 
-// One thread of transactions. A reader may hold what they free: to a program that reads, a page is
-// in use until its reader has gone, and so it is on the tape.
+// Writes transactions, one after another. While a reader is open, pages that are freed stay in use:
+// the tape frees them when the reader ends.
 class LmdbWriter {
  public:
   explicit LmdbWriter(schema::TapeWriter& tape) : heap_(tape) {}
 
   Block page() { return heap_.malloc(lmdb_value_bytes(1)); }
   Block value(uint64_t bytes) { return heap_.malloc(bytes); }
-  // Changes what is in it, in place.
+  // Changes the contents in place.
   void rewrite(Block& block) { heap_.realloc(block, block.size); }
   void free(Block& block) {
     if (held_) {
@@ -38,14 +38,14 @@ class LmdbWriter {
     if (held_) held_blocks_.emplace_back();
   }
 
-  // The running transaction, 1 at first.
+  // The current transaction; 1 at first.
   uint64_t txn() const { return txn_; }
 
   void begin_read() {
     held_ = true;
     held_blocks_.emplace_back();
   }
-  // What was held is freed now, one transaction for each that had freed something.
+  // Frees what the reader held, in one transaction for each that had freed something.
   void end_read() {
     held_ = false;
     for (std::vector<Block>& blocks : std::exchange(held_blocks_, {})) {

@@ -10,8 +10,8 @@ namespace {
 
 using schema::TapeWriter;
 
-// Pages one after another: runs of 1 to `max_run`, which are returned, page by page, and a page
-// that stays in use behind each.
+// Allocates runs of 1 to `max_run` pages, a page that stays in use behind each, and returns the
+// pages of the runs.
 std::vector<Block> lay_out(LmdbWriter& db, Random& random, uint64_t pages, uint64_t max_run) {
   std::vector<Block> free_later;
   while (free_later.size() < pages) {
@@ -43,7 +43,7 @@ void generate_lmdb_synthetic(const Values& values, TapeWriter& tape) {
     db.free(pages[i]);
     if ((i + 1) % record == 0) db.commit();
   }
-  // The records are for transactions after the next one, so there has to be one in between; it
+  // Pages can be used again two transactions after they were freed. This one is in between and
   // frees nothing.
   db.rewrite(last);
   db.commit();
@@ -59,14 +59,14 @@ void generate_lmdb_synthetic(const Values& values, TapeWriter& tape) {
 
 Scenario lmdb_synthetic_scenario() {
   return {"lmdb-synthetic",
-          "a list of free pages that has no room for what is asked for",
-          {{"ids", 1'000'000, "free pages, rounded up to whole records"},
-           {"record_len", 509, "pages that each transaction frees: a record of one page"},
-           {"max_run", 19, "most free pages in a row; below n in any case"},
-           {"n", 20, "pages of a brick"},
-           {"bricks", 1, "blocks of n pages at the end"},
-           {"bricks_per_txn", 1, "of them in a transaction"},
-           {"seed", 1, "of the random numbers"}},
+          "a long list of free pages with no run as long as requested",
+          {{"ids", 1'000'000, "number of free pages, rounded up to whole records"},
+           {"record_len", 509, "pages freed per transaction; 509 fill a record of one page"},
+           {"max_run", 19, "longest run of free pages, always below n"},
+           {"n", 20, "pages per brick"},
+           {"bricks", 1, "number of bricks at the end"},
+           {"bricks_per_txn", 1, "bricks per transaction"},
+           {"seed", 1, "seed of the random numbers"}},
           generate_lmdb_synthetic};
 }
 

@@ -23,7 +23,7 @@ constexpr uint64_t kLongestLine = 120;
 constexpr uint64_t kShortestSlice = 2;  // shorter strings take no memory
 constexpr uint64_t kLeastLength = 2000;
 constexpr uint64_t kMostRawBytes = uint64_t{1} << 40;
-constexpr uint64_t kPinObjectBytes = 232;  // what is remembered of each manifest, beside its node
+constexpr uint64_t kPinObjectBytes = 232;  // kept for each manifest, beside its node
 
 enum class Variant : uint64_t { kStr, kByteArray, kJoin, kPrealloc };
 
@@ -66,7 +66,7 @@ class PatchedByteArray : public Patched {
   ByteArray new_;
 };
 
-// The list of the pieces is left out: it is small, and its growth would be a realloc.
+// The list of pieces is left out: it is small, and its growth would be a realloc.
 class PatchedJoin : public Patched {
  public:
   explicit PatchedJoin(HeapWriter& heap) : heap_(heap) {}
@@ -113,8 +113,8 @@ class DiffSource {
         most_diffs_(std::max<uint64_t>(values["max_diffs"], 1)),
         raw_mean_(std::min(values["raw_mean"], kMostRawBytes)) {}
 
-  // Of a manifest of `length`. They lie anywhere, no two adjacent and none at either end, so that
-  // no slice between them is empty. The first one adds what the manifest grows by.
+  // The diffs of a manifest of `length`: anywhere, but no two adjacent and none at either end, so
+  // that no slice between them is empty. The first one brings the growth.
   std::vector<Diff> draw(uint64_t length) {
     const std::vector<uint64_t> texts = draw_texts(length);
     uint64_t growth = random_.below(2 * growth_ + 1);
@@ -140,7 +140,7 @@ class DiffSource {
   uint64_t draw_line() { return kShortestLine + random_.below(kLongestLine - kShortestLine + 1); }
 
  private:
-  // How many characters each diff brings: with the headers about raw_mean in sum.
+  // How many characters each diff brings; the sum, headers included, is about raw_mean.
   std::vector<uint64_t> draw_texts(uint64_t length) {
     const uint64_t least = kDiffHeaderBytes + kShortestLine;
     uint64_t left = std::min(raw_mean_ / 2 + random_.below(raw_mean_ + 1), length / 4);
@@ -168,8 +168,8 @@ class Patching {
   Patching(const Values& values, schema::TapeWriter& tape)
       : heap_(tape),
         source_(values),
-        variant_(static_cast<Variant>(values["variant"])),
-        pins_(values["pins"] != 0) {}
+        variant_(values.get<Variant>("variant")),
+        pins_(values.is_on("pins")) {}
 
   void run(uint64_t manifests, uint64_t length) {
     Str manifest(heap_, std::max(length, kLeastLength));
@@ -194,16 +194,17 @@ class Patching {
         return std::make_unique<PatchedJoin>(heap_);
       case Variant::kPrealloc:
         return std::make_unique<PatchedInPlace>(heap_, length);
-      default:
-        return std::make_unique<PatchedStr>();
+      case Variant::kStr:
+        break;
     }
+    return std::make_unique<PatchedStr>();
   }
 
   Str patch(const Str& old, const Str& raw, const std::vector<Diff>& diffs) {
     uint64_t length = old.length();
     for (const Diff& diff : diffs) length += diff.text - (diff.end - diff.begin);
     const auto patched = make_patched(length);
-    std::vector<Str> names;  // keys and values of the dicts of lines, which live until the end
+    std::vector<Str> names;  // keys and values of the dicts of lines, which live to the end
     Block object;
     Str text;
     uint64_t at = 0;
@@ -221,7 +222,7 @@ class Patching {
     return patched->finish();
   }
 
-  // diff = Diff(raw[at:]). The variable keeps the diff before until this one is made.
+  // diff = Diff(raw[at:]). The variable keeps the previous diff until this one is made.
   void parse(const Str& raw, uint64_t at, const Diff& diff, Block& object, Str& text) {
     Str rest = raw.slice(at, raw.length());
     Str header = rest.slice(0, kDiffHeaderBytes);
@@ -234,7 +235,7 @@ class Patching {
     text = std::move(made_text);
   }
 
-  // The lines of a text, and of each its path and node, which stay in `names`.
+  // Reads the lines of a text. The path and node of each stay in `names`.
   void read_lines(uint64_t length, std::vector<Str>& names) {
     std::vector<Str> lines;
     while (length > 0) {
@@ -267,18 +268,18 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 }  // namespace
 
 Scenario manifest_patching_scenario() {
-  return {
-      "manifest-patching",
-      "long strings rebuilt again and again in CPython 2.7, small ones kept between them",
-      {{"manifests", 500, "strings, each built from the one before"},
-       {"length", 8'000'000, "characters of the first"},
-       {"growth", 200, "characters that each has more, on average"},
-       {"max_diffs", 20, "diffs of each, at most"},
-       {"raw_mean", 3400, "bytes of the diffs of each, on average"},
-       {"variant", 0, "what the new string is built in", {"str", "bytearray", "join", "prealloc"}},
-       {"pins", 1, "1: two objects and two short strings are kept of each; 0: none"},
-       {"seed", 1, "of the random numbers"}},
-      generate};
+  return {"manifest-patching",
+          "CPython 2.7 rebuilds a long string again and again and keeps small objects in between",
+          {{"manifests", 500, "number of strings, each built from the one before"},
+           {"length", 8'000'000, "characters in the first"},
+           {"growth", 200, "characters by which each is longer than the last, on average"},
+           {"max_diffs", 20, "most diffs per string"},
+           {"raw_mean", 3400, "bytes of diffs per string, on average"},
+           choice("variant", Variant::kStr, "how the new string is built",
+                  {"str", "bytearray", "join", "prealloc"}),
+           on_off("pins", Switch::kOn, "keep two objects and two short strings per string"),
+           {"seed", 1, "seed of the random numbers"}},
+          generate};
 }
 
 }  // namespace heaptape::scenarios

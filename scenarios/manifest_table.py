@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of docs/scenarios/manifest-patching.md, anew: manifest_table.py HEAPTAPE [K=V...]"""
+"""Prints the table of docs/scenarios/manifest-patching.md: manifest_table.py HEAPTAPE [K=V...]"""
 
 import json
 import pathlib
@@ -48,7 +48,7 @@ def main():
     print("|---|---|" + "---:|" * len(ALLOCATORS))
     with tempfile.TemporaryDirectory() as folder:
         for variant in ("str", "bytearray", "join", "prealloc"):
-            for pins in ("1", "0"):
+            for pins in ("on", "off"):
                 values = [*sets, f"variant={variant}", f"pins={pins}"]
                 runs = replay(heaptape, pathlib.Path(folder), values)
                 cells = [cell(label, run) for label, run in zip(ALLOCATORS, runs)]

@@ -32,7 +32,7 @@ void remap(uint64_t from, uint64_t to, HeapWriter& heap) {
 void generate(const Values& values, schema::TapeWriter& tape) {
   HeapWriter heap(tape);
   const uint64_t last = values["to"];
-  if (static_cast<Variant>(values["variant"]) == Variant::kRemap) {
+  if (values.get<Variant>("variant") == Variant::kRemap) {
     remap(values["from"], last, heap);
     return;
   }
@@ -49,15 +49,14 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 
 Scenario mmap_threshold_scenario() {
   return {"mmap-threshold",
-          "large blocks, freed ever larger, then many at once with small ones between them",
+          "large blocks freed in rising sizes, then all at once with small blocks between them",
           {{"from", 200'000, "bytes of the smallest large block"},
            {"to", 5'000'000, "bytes of the largest"},
-           {"step", 200'000, "bytes from one to the next"},
-           {"survivors", 2, "small blocks that are kept behind each"},
-           {"variant",
-            0,
-            "the story; remap resizes one block from `from` to 1,000 to `to`",
-            {"grow", "remap"}}},
+           {"step", 200'000, "bytes between one size and the next"},
+           {"survivors", 2, "small blocks kept behind each large one"},
+           choice("variant", Variant::kGrow,
+                  "grow: as above; remap: one block, resized from 'from' to 1,000 to 'to' bytes",
+                  {"grow", "remap"})},
           generate};
 }
 

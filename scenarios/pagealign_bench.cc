@@ -3,14 +3,12 @@
 
 namespace heaptape::scenarios {
 
-// To pagealign_alloc's posix_memalign back end a block is one posix_memalign and one free, and
-// models of pagealign_alloc know its blocks by that.
+// With the posix_memalign back end a block is one posix_memalign and one free. Models of
+// pagealign_alloc tell its blocks by that.
 Parameter PagealignCalls::parameter() {
-  return {
-      "via",
-      0,
-      "the back end whose calls are on the tape; models of pagealign_alloc want those of memalign",
-      {"memalign", "malloc", "mmap"}};
+  return choice("via", Via::kMemalign,
+                "back end of pagealign_alloc whose calls are recorded; its models need memalign",
+                {"memalign", "malloc", "mmap"});
 }
 
 PageBlock PagealignCalls::allocate(uint64_t bytes) {
@@ -21,9 +19,10 @@ PageBlock PagealignCalls::allocate(uint64_t bytes) {
     }
     case Via::kMmap:
       return {{}, heap_.malloc(kNodeBytes)};
-    default:
-      return {heap_.posix_memalign(page_bytes_, bytes), {}};
+    case Via::kMemalign:
+      break;
   }
+  return {heap_.posix_memalign(page_bytes_, bytes), {}};
 }
 
 void PagealignCalls::release(const PageBlock& block) {
@@ -33,10 +32,10 @@ void PagealignCalls::release(const PageBlock& block) {
 
 namespace {
 
-// As tests/bench-pagealign_alloc.c of gnulib (2025-09-11) goes about it, 16 pages a batch.
+// The loop of gnulib's tests/bench-pagealign_alloc.c (2025-09-11): 16 pages per batch.
 void generate_bench(const Values& values, schema::TapeWriter& tape) {
   HeapWriter heap(tape);
-  PagealignCalls pagealign(heap, values["via"], kPageBytes);
+  PagealignCalls pagealign(heap, values.get<PagealignCalls::Via>("via"), kPageBytes);
   for (uint64_t left = values["batches"]; left != 0; --left) {
     for (int i = 0; i < 9; ++i) pagealign.allocate(kPageBytes);
     for (int i = 0; i < 2; ++i) pagealign.allocate(2 * kPageBytes);
@@ -48,8 +47,9 @@ void generate_bench(const Values& values, schema::TapeWriter& tape) {
 
 Scenario pagealign_bench_scenario() {
   return {"pagealign-bench",
-          "blocks of one to three pages that stay: gnulib's benchmark of pagealign_alloc",
-          {{"batches", 2430, "of 12 blocks, 16 pages in all"}, PagealignCalls::parameter()},
+          "blocks of one to three pages, never freed: gnulib's benchmark of pagealign_alloc",
+          {{"batches", 2430, "number of batches, 12 blocks and 16 pages each"},
+           PagealignCalls::parameter()},
           generate_bench};
 }
 

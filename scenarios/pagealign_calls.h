@@ -1,4 +1,5 @@
-// What malloc gets to see of gnulib's pagealign_alloc: parameter "via" of scenarios that use it.
+// The malloc calls that gnulib's pagealign_alloc makes, and the parameter "via" that picks its back
+// end.
 #pragma once
 
 #include "base/address/pages.h"
@@ -17,18 +18,18 @@ struct PageBlock {
 
 class PagealignCalls {
  public:
+  // In the order of the parameter's choices.
+  enum class Via : uint64_t { kMemalign, kMalloc, kMmap };
   static Parameter parameter();
 
-  PagealignCalls(HeapWriter& heap, uint64_t via, uint64_t page_bytes)
-      : heap_(heap), via_(static_cast<Via>(via)), page_bytes_(page_bytes) {}
+  PagealignCalls(HeapWriter& heap, Via via, uint64_t page_bytes)
+      : heap_(heap), via_(via), page_bytes_(page_bytes) {}
 
   PageBlock allocate(uint64_t bytes);
   void release(const PageBlock& block);
 
  private:
-  // In the order of the parameter's choices.
-  enum class Via : uint64_t { kMemalign, kMalloc, kMmap };
-  static constexpr uint64_t kNodeBytes = 24;  // of the list that the mmap and malloc back ends keep
+  static constexpr uint64_t kNodeBytes = 24;  // a list node of the mmap and malloc back ends
 
   HeapWriter& heap_;
   Via via_;

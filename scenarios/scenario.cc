@@ -14,10 +14,6 @@ namespace {
 using base::Error;
 using base::Result;
 
-Error usage(std::string message) {
-  return Error::usage(std::move(message));
-}
-
 schema::TapeHeader header_of(const ScenarioOptions& options) {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + base::kVersion;
@@ -55,10 +51,10 @@ const std::vector<Scenario>& scenarios() {
 Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
   const auto scenario = std::ranges::find(scenarios(), options.name, &Scenario::name);
   if (scenario == scenarios().end()) {
-    return usage("there is no scenario '" + options.name + "'; there are " +
-                 base::name_list(scenarios(), &Scenario::name));
+    return Error::usage("there is no scenario '" + options.name + "'; choose one of " +
+                        base::name_list(scenarios(), &Scenario::name));
   }
-  if (options.output.empty()) return usage("give the tape to write with -o TAPE");
+  if (options.output.empty()) return Error::usage("name the tape to write: -o TAPE");
   HEAPTAPE_ASSIGN_OR_RETURN(const Values values,
                             base::parse_values(std::string("the scenario '") + scenario->name + "'",
                                                scenario->parameters, options.sets));
@@ -70,7 +66,7 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
     return stopped.error;
   }
   tape->flush();
-  // finish() would take a tape that a full disk cut short.
+  // finish() accepts a tape that a full disk has cut short.
   HEAPTAPE_RETURN_IF_ERROR(tape->status());
   return tape->finish({});
 }

@@ -1,4 +1,4 @@
-// Generators of tapes: heaps whose story is known, made without running the program.
+// Generators of tapes: heaps whose story is known, written without running the program.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,15 @@
 
 namespace heaptape::scenarios {
 
+using base::choice;
+using base::on_off;
 using base::Parameter;
 using base::Result;
+using base::Switch;
 using base::Values;
 
-// A scenario streams its events: it keeps live blocks in memory and nothing else. The same values
-// give the same tape.
+// A scenario streams its events: its memory grows with live blocks only. The same values give the
+// same tape.
 struct Scenario {
   const char* name;
   const char* description;  // one line
@@ -23,7 +26,7 @@ struct Scenario {
   void (*generate)(const Values& values, schema::TapeWriter& tape);
 };
 
-// The list, explicit.
+// All of them, in the order of `heaptape scenario list`.
 const std::vector<Scenario>& scenarios();
 
 struct ScenarioOptions {
@@ -32,8 +35,8 @@ struct ScenarioOptions {
   std::string output = {};             // path of the tape
 };
 
-// Writes the tape. Fails with kUsage for what is no scenario or no parameter of it, and otherwise
-// as TapeWriter does.
+// Writes the tape. Fails with kUsage if there is no such scenario or parameter, or the value is out
+// of range; otherwise as TapeWriter does.
 Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options);
 
 }  // namespace heaptape::scenarios

@@ -1,4 +1,4 @@
-// The scenarios, one function each; a source file holds those that tell one story.
+// The scenarios, one function each. Scenarios that tell one story share a source file;
 // docs/scenarios/ has a page on each.
 #pragma once
 
@@ -6,46 +6,45 @@
 
 namespace heaptape::scenarios {
 
-// basic.cc: what benchmarks and first questions need.
+// basic.cc: for benchmarks and first questions.
 
-// `count` blocks of `size` bytes, allocated one after another and, with `free`, given back.
+// `count` blocks of `size` bytes, allocated one after another and, with `free`, freed.
 Scenario fill_scenario();
-// Random mallocs and frees over a table of slots, half and half: the loop that recorders are timed
-// with.
+// Random mallocs and frees over a table of slots, half and half: the loop with which recorders are
+// timed.
 Scenario random_slots_scenario();
-// One block, resized from size to size.
+// One block that grows by realloc, step by step.
 Scenario resize_scenario();
 
-// manifest_patching.cc: the clone of a large repository with git-cinnabar 0.4, which left glibc
-// holding three times the memory that was in use.
+// manifest_patching.cc: a clone of a large repository with git-cinnabar 0.4, which left glibc
+// holding three times the memory in use.
 Scenario manifest_patching_scenario();
 
-// sliver_pin.cc: a block of 232 bytes behind a long string, and the next string 339 bytes too large
+// sliver_pin.cc: a block of 232 bytes behind a long string; the next string is 339 bytes too large
 // for the hole.
 Scenario sliver_pin_scenario();
 
-// mmap_threshold.cc: which large blocks glibc maps, and how that changes with what was freed.
+// mmap_threshold.cc: which large blocks glibc maps, and how frees change that.
 Scenario mmap_threshold_scenario();
 
-// cvs.cc: a file on its way through CVS 1.12: a descriptor and a page-aligned block for each page.
+// cvs.cc: CVS 1.12 reads a file: a descriptor and a page-aligned block for each page.
 Scenario cvs_pagealign_scenario();
-// The same with what CVS had before, and OpenBSD's CVS has still: blocks by sixteens, which go back
-// to a free list and never to malloc.
+// The same in CVS 1.11, as OpenBSD has it: buffers allocated sixteen at a time, which return to a
+// free list and never to malloc.
 Scenario openbsd_cvs_scenario();
 
-// pagealign_bench.cc: gnulib's own benchmark, blocks of one, two and three pages that stay.
+// pagealign_bench.cc: gnulib's own benchmark: blocks of one, two and three pages, never freed.
 Scenario pagealign_bench_scenario();
 
 // lmdb_synthetic.cc: page traffic of a copy-on-write B-tree for model:lmdb, where blocks are pages
-// and free(NULL) ends a transaction. A free list of so many pages, in records of equal length, that
-// no brick fits into; then bricks.
+// and free(NULL) ends a transaction. A long list of free pages, in records of equal length, with no
+// run long enough for a brick; then bricks.
 Scenario lmdb_synthetic_scenario();
-// lmdb_dust_bricks.cc: small values that leave their pages all over the file, then large ones: the
-// published benchmark.
+// lmdb_dust_bricks.cc: the published benchmark: small values that leave free pages all over the
+// file, then large ones.
 Scenario lmdb_dust_bricks_scenario();
 
-// large_blocks.cc: large blocks that come and go, what a cache of freed mappings is for. calloc and
-// free of one size, again and again.
+// large_blocks.cc: for caches of freed mappings. calloc and free of one size, again and again.
 Scenario calloc_loop_scenario();
 // Rounds of blocks of different sizes, freed in the order in which they were allocated.
 Scenario ring_mix_scenario();

@@ -10,7 +10,7 @@ void generate(const Values& values, schema::TapeWriter& tape) {
   const uint64_t buffer_bytes = values["buffer"];
   const uint64_t hole_bytes = values["hole"];
   heap.malloc(1);
-  // glibc: a block this large is mapped, until one has been freed.
+  // glibc maps a block this large until one has been freed.
   heap.free(heap.malloc(hole_bytes != 0 ? hole_bytes : buffer_bytes));
   if (hole_bytes != 0) {
     Block hole = heap.malloc(hole_bytes);
@@ -27,11 +27,11 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 
 Scenario sliver_pin_scenario() {
   return {"sliver-pin",
-          "a small block behind a long one, and a next one that the hole is too short for",
+          "a small block behind a long one, whose hole is too short for the next one",
           {{"buffer", 8'880'467, "bytes of the long block"},
            {"pin", 232, "bytes of the block behind it"},
-           {"next", 8'880'819, "bytes of the block asked for when the long one is freed"},
-           {"hole", 0, "bytes of a freed block that the long one is cut from; 0: none"}},
+           {"next", 8'880'819, "bytes of the block requested after the long one is freed"},
+           {"hole", 0, "bytes of a freed block from which the long one is cut; 0: none"}},
           generate};
 }
 

@@ -59,7 +59,7 @@ TEST_F(PluginCommand, EndsAtAFaultWithOneSentence) {
 
 TEST_F(PluginCommand, EndsAtAFaultInTheCountAtTheEnd) {
   const auto made = tests::run({"heaptape", "scenario", "fill", "--set", "count=10", "--set",
-                                "free=1", "-o", dir_.file("t")});
+                                "free=on", "-o", dir_.file("t")});
   ASSERT_EQ(made.status, 0) << made.describe();
   tests::expect_refusal(replay(faulty() + ":fault=leak", {"--samples", "1"}),
                         "at event 20 it counts 10 live blocks where there are 0");

@@ -6,7 +6,6 @@
 
 #include "allocators/catalog/catalog.h"
 #include "replayer/engine/slot_resolver.h"
-#include "scenarios/scenario.h"
 #include "tests/support/replays.h"
 #include "tests/support/tapes.h"
 
@@ -43,7 +42,41 @@ base::Status run_all(allocators::Backend& backend, const replayer::ResolvedBatch
   return {};
 }
 
+// Values that make a scenario quick where its defaults are not, or take it another way.
+std::vector<std::vector<std::string>> quick_values(const std::string& name) {
+  static const std::map<std::string, std::vector<std::vector<std::string>>> kQuick = {
+      {"fill", {{"count=2000"}}},
+      {"random-slots", {{"events=20000"}}},
+      {"manifest-patching", {{"manifests=20", "length=50000"}}},
+      {"sliver-pin", {{}, {"hole=8880819"}}},
+      {"fleet-like", {{"events=20000", "live=1000"}}},
+      {"cvs-pagealign", {{"bytes=1MiB"}}},
+      {"openbsd-cvs", {{"bytes=1MiB"}}},
+      {"pagealign-bench", {{"batches=20"}}},
+      {"lmdb-synthetic", {{"ids=5090", "max_run=4", "n=5"}}},
+      {"lmdb-dust-bricks", {{"dust=2000", "dust_per_txn=100", "hold_reader=10", "bricks=20"}}},
+  };
+  const auto quick = kQuick.find(name);
+  return quick == kQuick.end() ? std::vector<std::vector<std::string>>{{}} : quick->second;
+}
+
 }  // namespace
+
+std::vector<std::vector<std::string>> quick_variants(const scenarios::Scenario& scenario) {
+  std::vector<std::vector<std::string>> variants = quick_values(scenario.name);
+  for (const base::Parameter& parameter : scenario.parameters) {
+    if (parameter.choices.empty()) continue;
+    std::vector<std::vector<std::string>> multiplied;
+    for (const std::string& choice : parameter.choices) {
+      for (auto sets : variants) {
+        sets.push_back(parameter.name + "=" + choice);
+        multiplied.push_back(std::move(sets));
+      }
+    }
+    variants.swap(multiplied);
+  }
+  return variants;
+}
 
 std::string write_scenario(const TempDir& dir, const std::string& name,
                            const std::vector<std::string>& sets) {

@@ -7,6 +7,7 @@
 
 #include "allocators/backend.h"
 #include "replayer/metrics/run_metrics.h"
+#include "scenarios/scenario.h"
 #include "schema/tape/event.h"
 #include "tests/support/temp_dir.h"
 
@@ -19,6 +20,9 @@ std::string write_scenario(const TempDir& dir, const std::string& name,
 
 std::vector<schema::Event> scenario_events(const std::string& name,
                                            const std::vector<std::string>& sets = {});
+
+// Parameters that make the scenario's tape quick to write: every combination of its choices.
+std::vector<std::vector<std::string>> quick_variants(const scenarios::Scenario& scenario);
 
 // What allocators make of it, nothing touched.
 std::vector<replayer::RunMetrics> replay_scenario_on_each(const std::string& name,

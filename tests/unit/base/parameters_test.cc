@@ -45,6 +45,23 @@ TEST(Parameters, TakeChoicesByTheirNames) {
   EXPECT_EQ((*parse({"order=fifo"}))["order"], 0u);
 }
 
+TEST(Parameters, TakeZeroAndOneForOffAndOn) {
+  const std::vector<Parameter> parameters = {on_off("pins", Switch::kOn, "kept")};
+  for (const char* off : {"pins=off", "pins=0"}) {
+    EXPECT_FALSE(parse_values("it", parameters, {off})->is_on("pins")) << off;
+  }
+  for (const char* on : {"pins=on", "pins=1"}) {
+    EXPECT_TRUE(parse_values("it", parameters, {"pins=off", on})->is_on("pins")) << on;
+  }
+}
+
+TEST(Parameters, AreEnumeratorsWhereTheyAreChoices) {
+  enum class Order : uint64_t { kFifo, kLifo };
+  const Values values(
+      std::vector<Parameter>{choice("order", Order::kLifo, "of the frees", {"fifo", "lifo"})});
+  EXPECT_EQ(values.get<Order>("order"), Order::kLifo);
+}
+
 TEST(Parameters, TakeTheLastOfSeveral) {
   EXPECT_EQ((*parse({"count=1", "count=2"}))["count"], 2u);
 }

@@ -58,7 +58,7 @@ TEST(RingMix, Of16SizesIsServedFromTheRing) {
 
 TEST(RingMix, CanAskForZeroes) {
   auto counters = counters_of(
-      replay_scenario("ring-mix", {"count=2", "rounds=2", "calloc=1"}, "model:macos-large"));
+      replay_scenario("ring-mix", {"count=2", "rounds=2", "calloc=on"}, "model:macos-large"));
   EXPECT_EQ(counters["bytesZeroed"], 2u * (1 << 20) + (64 << 10));
 }
 

@@ -128,11 +128,11 @@ TEST(ManifestPatching, LeavesFourPinsOfEachManifestAndTheLastOne) {
 
 TEST(ManifestPatching, LeavesTheLastManifestAloneWithoutPins) {
   const std::map<uint64_t, size_t> expected = {{100'037, 1}};
-  EXPECT_EQ(survivors_of(patched({"growth=0", "pins=0"})), expected);
+  EXPECT_EQ(survivors_of(patched({"growth=0", "pins=off"})), expected);
 }
 
 TEST(ManifestPatching, GrowsByItsGrowth) {
-  const auto survivors = survivors_of(patched({"manifests=400", "growth=100", "pins=0"}));
+  const auto survivors = survivors_of(patched({"manifests=400", "growth=100", "pins=off"}));
   ASSERT_EQ(survivors.size(), 1u);
   const uint64_t grown = survivors.begin()->first - 100'037;
   EXPECT_GT(grown, 36'000u);

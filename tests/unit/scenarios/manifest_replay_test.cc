@@ -25,7 +25,7 @@ struct Held {
   uint64_t large_holes = 0;  // of 64 KiB and more, at the end
 };
 
-Held held(const std::string& spec, const std::string& variant, const std::string& pins = "1") {
+Held held(const std::string& spec, const std::string& variant, const std::string& pins = "on") {
   Held sum;
   for (const char* seed : {"1", "2"}) {
     const auto runs =
@@ -56,16 +56,17 @@ constexpr Glibc kGlibcs[] = {
 class ManifestsOnGlibc : public testing::TestWithParam<Glibc> {};
 
 TEST_P(ManifestsOnGlibc, CostMoreInStringsWhereSmallBlocksAreKept) {
-  EXPECT_GT(held(GetParam().as_is, "str", "1").end, held(GetParam().as_is, "str", "0").end);
+  EXPECT_GT(held(GetParam().as_is, "str", "on").end, held(GetParam().as_is, "str", "off").end);
 }
 
 TEST_P(ManifestsOnGlibc, CostMoreInByteArraysWhereSmallBlocksAreKept) {
-  EXPECT_GT(held(GetParam().as_is, "bytearray", "1").end,
-            held(GetParam().as_is, "bytearray", "0").end);
+  EXPECT_GT(held(GetParam().as_is, "bytearray", "on").end,
+            held(GetParam().as_is, "bytearray", "off").end);
 }
 
 TEST_P(ManifestsOnGlibc, CostMoreWithoutCachesWhereSmallBlocksAreKept) {
-  EXPECT_GT(held(GetParam().uncached, "str", "1").end, held(GetParam().uncached, "str", "0").end);
+  EXPECT_GT(held(GetParam().uncached, "str", "on").end,
+            held(GetParam().uncached, "str", "off").end);
 }
 
 TEST_P(ManifestsOnGlibc, CostLessWithAFixedThreshold) {
@@ -90,8 +91,8 @@ TEST(ManifestsOnModels, AreAsOnGlibcToTheByte) {
   const std::string reason = tests::not_glibc_2_36("glibc");
   if (!reason.empty()) GTEST_SKIP() << reason;
   for (const char* variant : {"str", "bytearray", "join", "prealloc"}) {
-    const auto runs = tests::replay_scenario_on_each("manifest-patching", values(variant, "1", "1"),
-                                                     {"glibc", "model:ptmalloc"});
+    const auto runs = tests::replay_scenario_on_each(
+        "manifest-patching", values(variant, "on", "1"), {"glibc", "model:ptmalloc"});
     EXPECT_EQ(runs.at(0).end.committed_bytes, runs.at(1).end.committed_bytes) << variant;
     EXPECT_EQ(runs.at(0).committed_bytes_peak.value, runs.at(1).committed_bytes_peak.value);
     EXPECT_EQ(runs.at(0).end.holes.bytes, runs.at(1).end.holes.bytes) << variant;

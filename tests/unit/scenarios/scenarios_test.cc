@@ -23,40 +23,6 @@ void PrintTo(const Scenario& scenario, std::ostream* out) {
 
 namespace {
 
-// Values that make a scenario quick, where its defaults are not.
-std::vector<std::string> quick_values(const Scenario& scenario) {
-  static const std::map<std::string, std::vector<std::string>> kQuick = {
-      {"fill", {"count=2000"}},
-      {"random-slots", {"events=20000"}},
-      {"manifest-patching", {"manifests=20", "length=50000"}},
-      {"fleet-like", {"events=20000", "live=1000"}},
-      {"cvs-pagealign", {"bytes=1MiB"}},
-      {"openbsd-cvs", {"bytes=1MiB"}},
-      {"pagealign-bench", {"batches=20"}},
-      {"lmdb-synthetic", {"ids=5090", "max_run=4", "n=5"}},
-      {"lmdb-dust-bricks", {"dust=2000", "dust_per_txn=100", "hold_reader=10", "bricks=20"}},
-  };
-  const auto quick = kQuick.find(scenario.name);
-  return quick == kQuick.end() ? std::vector<std::string>() : quick->second;
-}
-
-// Every combination of choices.
-std::vector<std::vector<std::string>> quick_variants(const Scenario& scenario) {
-  std::vector<std::vector<std::string>> variants = {quick_values(scenario)};
-  for (const Parameter& parameter : scenario.parameters) {
-    if (parameter.choices.empty()) continue;
-    std::vector<std::vector<std::string>> multiplied;
-    for (const std::string& choice : parameter.choices) {
-      for (auto sets : variants) {
-        sets.push_back(parameter.name + "=" + choice);
-        multiplied.push_back(std::move(sets));
-      }
-    }
-    variants.swap(multiplied);
-  }
-  return variants;
-}
-
 std::string listing(bool verbose) {
   std::ostringstream out;
   std::ostringstream err;
@@ -81,7 +47,7 @@ class EachScenario : public testing::TestWithParam<Scenario> {
 };
 
 TEST_P(EachScenario, WritesAWholeTape) {
-  for (const auto& sets : quick_variants(GetParam())) {
+  for (const auto& sets : tests::quick_variants(GetParam())) {
     const tests::TempDir dir;
     auto tape = schema::TapeReader::open(tests::write_scenario(dir, GetParam().name, sets));
     ASSERT_TRUE(tape.ok()) << tape.error().message;
@@ -94,7 +60,7 @@ TEST_P(EachScenario, WritesAWholeTape) {
 }
 
 TEST_P(EachScenario, WritesTheSameTapeForTheSameValues) {
-  for (const auto& sets : quick_variants(GetParam())) EXPECT_EQ(events(sets), events(sets));
+  for (const auto& sets : tests::quick_variants(GetParam())) EXPECT_EQ(events(sets), events(sets));
 }
 
 TEST_P(EachScenario, WritesAnotherTapeForAnotherSeedInSomeVariant) {
@@ -102,7 +68,7 @@ TEST_P(EachScenario, WritesAnotherTapeForAnotherSeedInSomeVariant) {
   // Nothing is random, or (openbsd-cvs) nothing of it reaches malloc.
   if (seed == GetParam().parameters.end() || GetParam().name == std::string("openbsd-cvs")) return;
   bool differs = false;
-  for (auto sets : quick_variants(GetParam())) {
+  for (auto sets : tests::quick_variants(GetParam())) {
     const auto first = events(sets);
     sets.push_back("seed=" + std::to_string(seed->value + 1));
     differs = differs || events(sets) != first;
@@ -111,7 +77,7 @@ TEST_P(EachScenario, WritesAnotherTapeForAnotherSeedInSomeVariant) {
 }
 
 TEST_P(EachScenario, FreesOnlyWhatItAllocated) {
-  for (const auto& sets : quick_variants(GetParam())) {
+  for (const auto& sets : tests::quick_variants(GetParam())) {
     replayer::SlotResolver resolver;
     replayer::ResolvedBatch batch;
     ASSERT_TRUE(resolver.resolve(events(sets), 0, batch).ok());
@@ -121,7 +87,7 @@ TEST_P(EachScenario, FreesOnlyWhatItAllocated) {
 }
 
 TEST_P(EachScenario, HandsOutNoBlockTwice) {
-  for (const auto& sets : quick_variants(GetParam())) {
+  for (const auto& sets : tests::quick_variants(GetParam())) {
     std::map<uint64_t, uint64_t> ends;  // of live blocks, by address
     for (const schema::Event& event : events(sets)) {
       ends.erase(event.freed_address);
