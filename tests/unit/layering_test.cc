@@ -150,6 +150,16 @@ TEST(MetricsPage, HasEveryFieldOfTheReport) {
   }
 }
 
+// Models have one line for all their folders.
+TEST(ArchitecturePage, HasALineForEachFolder) {
+  const std::string page = tests::read_bytes(kRoot / "docs/architecture.md");
+  for (const auto& [folder, used] : declared()) {
+    if (folder.starts_with("allocators/models/")) continue;
+    const std::regex line("\n\\| (\\[`" + folder + "/`\\]\\([^)]*\\)|`" + folder + "/`) \\|");
+    EXPECT_TRUE(std::regex_search(page, line)) << folder;
+  }
+}
+
 // Relative links of the pages: [text](path#anchor).
 std::vector<fs::path> links_of(const fs::path& page) {
   std::vector<fs::path> links;
