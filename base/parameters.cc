@@ -10,10 +10,16 @@
 namespace heaptape::base {
 namespace {
 
+// `text`, or what it stands for where the choices are off and on.
+std::string choice_text(const std::vector<std::string>& choices, const std::string& text) {
+  const std::string name = text == "0" ? "off" : text == "1" ? "on" : text;
+  return std::ranges::find(choices, name) != choices.end() ? name : text;
+}
+
 Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
                              const std::string& text) {
   if (!parameter.choices.empty()) {
-    const auto choice = std::ranges::find(parameter.choices, text);
+    const auto choice = std::ranges::find(parameter.choices, choice_text(parameter.choices, text));
     if (choice != parameter.choices.end()) {
       return static_cast<uint64_t>(choice - parameter.choices.begin());
     }

@@ -30,6 +30,20 @@ struct Parameter {
   std::string range_text() const;
 };
 
+// A choice. `Enum` has an enumerator for each of `choices`, in their order.
+template <typename Enum>
+Parameter choice(std::string name, Enum value, std::string description,
+                 std::vector<std::string> choices) {
+  return {std::move(name), static_cast<uint64_t>(value), std::move(description),
+          std::move(choices)};
+}
+
+// A choice of "off" and "on", of which users may also write 0 and 1.
+enum class Switch : uint64_t { kOff, kOn };
+inline Parameter on_off(std::string name, Switch value, std::string description) {
+  return choice(std::move(name), value, std::move(description), {"off", "on"});
+}
+
 // One line each: `indent`, the defaults in a column, then what each means and what else it can be.
 std::string parameter_lines(const std::vector<Parameter>& parameters, const std::string& indent);
 
@@ -42,6 +56,13 @@ class Values {
 
   // `name` must be one of the parameters.
   uint64_t operator[](const std::string& name) const;
+  // The value of a choice().
+  template <typename Enum>
+  Enum get(const std::string& name) const {
+    return static_cast<Enum>((*this)[name]);
+  }
+  // The value of an on_off().
+  bool is_on(const std::string& name) const { return get<Switch>(name) == Switch::kOn; }
   void set(const std::string& name, uint64_t value);
 
  private:
@@ -51,10 +72,10 @@ class Values {
 // The pieces of "name=value,name=value".
 std::vector<std::string> split_sets(const std::string& text);
 
-// The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices, or
-// a number with or without one of the units KiB MiB GiB TiB k M G, or "unset" where that is the
-// default, and within its range. `owner` is for the message: "the scenario 'fill'". Fails with
-// kUsage.
+// The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices (0
+// and 1 stand for off and on), or a number with or without one of the units KiB MiB GiB TiB k M G,
+// or "unset" where that is the default, and within its range. `owner` is for the message: "the
+// scenario 'fill'". Fails with kUsage.
 Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
                             const std::vector<std::string>& sets);
 
