@@ -16,8 +16,6 @@
 
 namespace heaptape::allocators::slabs {
 
-inline constexpr int kPageLog2 = 12;
-static_assert(kPageBytes == uint64_t{1} << kPageLog2);
 inline constexpr uint64_t kQuantumBytes = 16;
 inline constexpr uint64_t kLineBytes = 64;  // of the processor's cache
 inline constexpr uint32_t kSmallClasses = 36;
