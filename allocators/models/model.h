@@ -17,12 +17,17 @@ using base::page_down;
 using base::page_up;
 using base::round_up;
 
+inline constexpr int kPageLog2 = 12;
+static_assert(kPageBytes == uint64_t{1} << kPageLog2);
+
 // Where models begin to map: the middle of what Linux gives a process. A model that wraps another
 // (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the two never
 // meet.
 inline constexpr uint64_t kModelBase = 0x100000000000;
 inline constexpr uint64_t kWrapperBase = 0x400000000000;
 inline constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
+// Beyond, no request can be served, and sums of sizes and alignments could wrap.
+inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 
 // A model tells its address space what memory it holds; the engine gets the changes as
 // RegionEvents. Purged pages stay committed and lose their contents: they are absent until a block

@@ -13,9 +13,9 @@ namespace heaptape::allocators {
 namespace {
 
 template <AllocatorModel Model>
-class Holder final : public AnyModel {
+class Adapter final : public AnyModel {
  public:
-  explicit Holder(AddressSpace& space) : model_(space, base::Values(Model::parameters())) {}
+  explicit Adapter(AddressSpace& space) : model_(space, base::Values(Model::parameters())) {}
 
   Placement allocate(uint64_t bytes, uint64_t alignment) override {
     return model_.allocate(bytes, alignment);
@@ -42,8 +42,8 @@ class Holder final : public AnyModel {
 };
 
 template <AllocatorModel Model>
-std::unique_ptr<AnyModel> hold(AddressSpace& space) {
-  return std::make_unique<Holder<Model>>(space);
+std::unique_ptr<AnyModel> make(AddressSpace& space) {
+  return std::make_unique<Adapter<Model>>(space);
 }
 
 struct BaseModel {
@@ -51,9 +51,9 @@ struct BaseModel {
   std::unique_ptr<AnyModel> (*make)(AddressSpace& space);
 };
 constexpr BaseModel kBaseModels[] = {
-    {"ptmalloc", hold<PtmallocModel>},  {"runs", hold<RunsModel>},
-    {"first-fit", hold<FirstFitModel>}, {"best-fit", hold<BestFitModel>},
-    {"buddy", hold<BuddyModel>},        {"bump", hold<BumpModel>},
+    {"ptmalloc", make<PtmallocModel>},  {"runs", make<RunsModel>},
+    {"first-fit", make<FirstFitModel>}, {"best-fit", make<BestFitModel>},
+    {"buddy", make<BuddyModel>},        {"bump", make<BumpModel>},
 };
 
 }  // namespace

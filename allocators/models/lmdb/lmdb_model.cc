@@ -25,18 +25,22 @@ constexpr LmdbPage page_of(uint64_t address) {
 }
 
 LmdbPageAllocator::Options page_options(const base::Values& options) {
-  return {static_cast<LmdbVariant>(options["variant"]), options["skip_pages"], options["load_ids"],
-          options["hold_reader"]};
+  return {.variant = options.get<LmdbVariant>("variant"),
+          .skip_pages = options["skip_pages"],
+          .load_ids = options["load_ids"],
+          .reader_txn = options["hold_reader"]};
 }
 
 }  // namespace
 
 std::vector<base::Parameter> LmdbModel::parameters() {
-  return {{"variant", 0, "how it searches", {"f0", "f1", "f1-bug", "f2", "f3"}},
-          {"txn_ops", 0, "calls of a transaction; 0: only free(NULL) ends one"},
-          {"hold_reader", 0, "transaction that a reader holds open for good; 0: none"},
-          {"skip_pages", 10'000, "f2: pages from which on it extends the file"},
-          {"load_ids", 262'144, "f3: length of the free list that is not added to"}};
+  return {
+      base::choice("variant", LmdbVariant::kF0, "as released, or one of the fixes proposed",
+                   {"f0", "f1", "f1-bug", "f2", "f3"}),
+      {"txn_ops", 0, "calls in a transaction; 0: only free(NULL) ends one"},
+      {"hold_reader", 0, "number of the transaction that a reader holds open for good; 0: none"},
+      {"skip_pages", 10'000, "f2: requests of this many pages and more extend the file"},
+      {"load_ids", 262'144, "f3: a free list of this length is not made longer"}};
 }
 
 LmdbModel::LmdbModel(AddressSpace& space, const base::Values& options)

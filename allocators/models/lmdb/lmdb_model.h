@@ -42,7 +42,7 @@ class LmdbModel {
   std::vector<GrowthCurve> growth() const { return pages_.growth(); }
   uint64_t work() const { return pages_.counts().search_cmps; }
   static const char* work_unit() { return "comparisons"; }
-  static BackendTraits traits() { return {true, 4, kPageBytes, 0}; }
+  static BackendTraits traits() { return {.min_hole_bytes = kPageBytes}; }
   static std::vector<base::Parameter> parameters();
 
  private:

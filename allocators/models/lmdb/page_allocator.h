@@ -1,4 +1,4 @@
-// mdb_page_alloc() of LMDB 0.9.31 and four published ways to tame it. docs/models/lmdb.md.
+// mdb_page_alloc() of LMDB 0.9.31 and four published ways to make it faster. docs/models/lmdb.md.
 //
 // A search of the list is charged what LMDB pays for it, entry by entry, and done in logarithmic
 // time.

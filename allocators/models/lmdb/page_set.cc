@@ -41,7 +41,7 @@ PageSet::Node PageSet::join(const Node& low, const Node& high, uint32_t pages_ea
 
 void PageSet::insert(LmdbRun run) {
   if (run.pages == 0) return;
-  hold((run.first + (run.pages - 1)) >> kWordLog2);
+  make_room_for((run.first + (run.pages - 1)) >> kWordLog2);
   for_words(run, [](uint64_t& word, uint64_t mask) {
     HEAPTAPE_CHECK((word & mask) == 0);
     word |= mask;
@@ -97,7 +97,7 @@ std::optional<LmdbPage> PageSet::first_run(uint32_t pages) const {
   return first + static_cast<uint32_t>(std::countr_zero(runs_in(words_[node - leaves()], pages)));
 }
 
-void PageSet::hold(uint32_t word) {
+void PageSet::make_room_for(uint32_t word) {
   if (word < leaves()) return;
   words_.resize(std::bit_ceil(word + 1));
   nodes_.assign(size_t{leaves()} * 2, Node());

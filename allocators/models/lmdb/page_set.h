@@ -52,7 +52,7 @@ class PageSet {
   static Node join(const Node& low, const Node& high, uint32_t pages_each);
 
   uint32_t leaves() const { return static_cast<uint32_t>(words_.size()); }
-  void hold(uint32_t word);
+  void make_room_for(uint32_t word);
   template <typename Change>
   void for_words(LmdbRun run, Change&& change);
   void refresh(uint32_t first_word, uint32_t last_word);

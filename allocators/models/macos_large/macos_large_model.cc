@@ -9,8 +9,6 @@ namespace {
 
 using macos_large::CachedBlock;
 
-// Beyond, nothing fits, and sums of sizes and alignments could wrap.
-constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
 // An alignment up to this takes the same way as none: a quantum of the small blocks.
 constexpr uint64_t kSmallQuantum = 512;
 
@@ -18,7 +16,7 @@ constexpr uint64_t kSmallQuantum = 512;
 
 MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& options)
     : space_(space),
-      variant_(static_cast<Variant>(options["variant"])),
+      variant_(options.get<Variant>("variant")),
       touched_percent_(options["touched"]),
       entry_limit_bytes_(kCacheLimitBytes / options["entries"]),
       reserve_limit_bytes_(options["ram"] >> 10),
@@ -28,11 +26,13 @@ MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& option
 }
 
 std::vector<base::Parameter> MacosLargeModel::parameters() {
-  return {{"ram", uint64_t{16} << 30, "of the machine, in bytes: a 1024th of it may stay dirty"},
-          {"variant", 0, "what calloc writes to a cached block", {"116", "dirty_only", "no_cache"}},
+  return {{"ram", uint64_t{16} << 30,
+           "bytes of memory of the machine; a 1024th of it may stay dirty in the cache"},
+          base::choice("variant", Variant::k116, "what calloc zeroes of a cached block",
+                       {"116", "dirty_only", "no_cache"}),
           {"touched",
            100,
-           "percent of a block that programs write: what dirty_only zeroes",
+           "percent of each block that the program writes: what dirty_only zeroes",
            {},
            0,
            100},
@@ -41,26 +41,26 @@ std::vector<base::Parameter> MacosLargeModel::parameters() {
 }
 
 Placement MacosLargeModel::allocate(uint64_t bytes, uint64_t alignment) {
-  if (bytes > kBeyondReason || alignment > kBeyondReason) return {};
-  if (bytes > kLargestSmallBytes) return allocate_large(bytes, alignment, false);
+  if (bytes > kMostRequestBytes || alignment > kMostRequestBytes) return {};
+  if (bytes > kLargestSmallBytes) return allocate_large(bytes, alignment, Contents::kAny);
   if (alignment > kSmallQuantum && bytes + alignment - 1 > kLargestSmallBytes) {
-    return allocate_large(kLargestSmallBytes + 1, alignment, false);
+    return allocate_large(kLargestSmallBytes + 1, alignment, Contents::kAny);
   }
   return base_->allocate(bytes, alignment);
 }
 
 Placement MacosLargeModel::allocate_zeroed(uint64_t bytes) {
-  if (bytes > kBeyondReason) return {};
-  return bytes > kLargestSmallBytes ? allocate_large(bytes, 0, true)
+  if (bytes > kMostRequestBytes) return {};
+  return bytes > kLargestSmallBytes ? allocate_large(bytes, 0, Contents::kZeroed)
                                     : base_->allocate_zeroed(bytes);
 }
 
-Placement MacosLargeModel::allocate_large(uint64_t bytes, uint64_t alignment, bool cleared) {
+Placement MacosLargeModel::allocate_large(uint64_t bytes, uint64_t alignment, Contents contents) {
   const uint64_t size = page_up(bytes);
   alignment = std::max(alignment, kPageBytes);
   uint64_t address = 0;
   if (is_cacheable(size)) {
-    address = take_cached(size, alignment, cleared);
+    address = take_cached(size, alignment, contents);
     ++(address == 0 ? counts_.misses : counts_.hits);
   }
   if (address == 0) {
@@ -72,12 +72,12 @@ Placement MacosLargeModel::allocate_large(uint64_t bytes, uint64_t alignment, bo
 }
 
 // The block keeps all its pages, however few were asked for.
-uint64_t MacosLargeModel::take_cached(uint64_t bytes, uint64_t alignment, bool cleared) {
+uint64_t MacosLargeModel::take_cached(uint64_t bytes, uint64_t alignment, Contents contents) {
   const auto block = row_.take(bytes, alignment);
   if (!block) return 0;
   forget_cached(*block);
   counts_.madvise_reuse += block->reusable;
-  if (cleared) counts_.bytes_zeroed += bytes_to_zero(*block, bytes);
+  if (contents == Contents::kZeroed) counts_.bytes_zeroed += bytes_to_zero(*block, bytes);
   sizes_.insert(block->range.begin, block->range.bytes());
   return block->range.begin;
 }
@@ -139,9 +139,10 @@ void MacosLargeModel::release_large(uint64_t address) {
 
 // A block that moves is placed before its old place is given up.
 Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
-  if (bytes > kBeyondReason) return {};
+  if (bytes > kMostRequestBytes) return {};
   if (!is_large(address) && bytes <= kLargestSmallBytes) return base_->reallocate(address, bytes);
-  if (is_large(address) && stays(address, bytes)) return {address, sizes_.get(address)};
+  if (is_large(address) && try_resize_in_place(address, bytes))
+    return {address, sizes_.get(address)};
   const Placement moved = allocate(bytes, 0);
   if (moved.address != 0) release(address);
   return moved;
@@ -149,7 +150,7 @@ Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
 
 // A large block that loses half or more gives the rest back, if it stays large; one that loses less
 // keeps everything; one that grows does so where the pages behind it are not mapped.
-bool MacosLargeModel::stays(uint64_t address, uint64_t bytes) {
+bool MacosLargeModel::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& had = sizes_[address];
   const bool large = bytes > kLargestSmallBytes;
   const uint64_t wanted = round_up(bytes, large ? kPageBytes : kSmallQuantum);

@@ -43,6 +43,7 @@ class MacosLargeModel {
 
  private:
   enum class Variant : uint64_t { k116, kDirtyOnly, kNoCache };
+  enum class Contents { kAny, kZeroed };
   struct Counts {
     uint64_t bytes_zeroed = 0;
     uint64_t hits = 0;
@@ -59,14 +60,14 @@ class MacosLargeModel {
   bool is_cacheable(uint64_t bytes) const {
     return variant_ != Variant::kNoCache && bytes < entry_limit_bytes_;
   }
-  Placement allocate_large(uint64_t bytes, uint64_t alignment, bool cleared);
-  uint64_t take_cached(uint64_t bytes, uint64_t alignment, bool cleared);
+  Placement allocate_large(uint64_t bytes, uint64_t alignment, Contents contents);
+  uint64_t take_cached(uint64_t bytes, uint64_t alignment, Contents contents);
   uint64_t bytes_to_zero(const macos_large::CachedBlock& block, uint64_t bytes) const;
   void forget_cached(const macos_large::CachedBlock& block);
   uint64_t map(uint64_t bytes, uint64_t alignment);
   void unmap(AddressRange range);
   void release_large(uint64_t address);
-  bool stays(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
 
   AddressSpace& space_;
   Variant variant_;

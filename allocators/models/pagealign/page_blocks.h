@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "allocators/models/address_table.h"
 #include "allocators/models/model.h"
-#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::pagealign {
 
@@ -23,21 +23,14 @@ class PageBlocks {
   // Null when no page block begins at `address`.
   PageBlock* find(uint64_t address) {
     if (address % kPageBytes != 0) return nullptr;
-    PageBlock& block = at(address);
+    PageBlock& block = blocks_[address];
     return block.origin == 0 ? nullptr : &block;
   }
   // `address` is a multiple of the page.
-  PageBlock& at(uint64_t address) {
-    return tree_.leaf(address).pages[address / kPageBytes % kPagesPerLeaf];
-  }
+  PageBlock& at(uint64_t address) { return blocks_[address]; }
 
  private:
-  static constexpr uint64_t kPagesPerLeaf = base::kLeafSpan / kPageBytes;
-  struct Leaf {
-    PageBlock pages[kPagesPerLeaf];
-  };
-
-  base::AddressTree<Leaf> tree_;
+  AddressTable<PageBlock, kPageLog2> blocks_;
 };
 
 }  // namespace heaptape::allocators::pagealign

@@ -11,7 +11,11 @@ using namespace ptmalloc;
 
 constexpr uint64_t kUnset = base::Parameter::kUnset;
 
-enum Version : uint64_t { kVersion236, kVersion224 };
+enum class Version : uint64_t { k236, k224 };
+
+Version version_of(const base::Values& options) {
+  return options.get<Version>("version");
+}
 
 Tuning tuning_of(const base::Values& options) {
   Tuning tuning;
@@ -28,7 +32,7 @@ Tuning tuning_of(const base::Values& options) {
 }
 
 const HeapLayout& layout_of(const base::Values& options) {
-  return options["version"] == kVersion224 ? kHeapLayout224 : kHeapLayout236;
+  return version_of(options) == Version::k224 ? kHeapLayout224 : kHeapLayout236;
 }
 
 }  // namespace
@@ -36,30 +40,31 @@ const HeapLayout& layout_of(const base::Values& options) {
 PtmallocModel::PtmallocModel(AddressSpace& space, const base::Values& options)
     : process_(space, tuning_of(options), layout_of(options)),
       arenas_(process_, options["arena_max"], options["cores"]),
-      has_caches_(options["version"] != kVersion224),
+      has_caches_(version_of(options) != Version::k224),
       cache_count_(static_cast<uint32_t>(options["tcache_count"])),
       thread_(&arenas_.thread(0)) {}
 
 std::vector<base::Parameter> PtmallocModel::parameters() {
   return {
-      {"version", kVersion236, "glibc's version; 2.24 has no thread caches", {"2.36", "2.24"}},
+      base::choice("version", Version::k236, "of glibc; 2.24 has no thread caches",
+                   {"2.36", "2.24"}),
       {"tcache_count",
        7,
-       "chunks of a size that a thread caches (glibc.malloc.tcache_count)",
+       "chunks of each size that a thread caches (glibc.malloc.tcache_count)",
        {},
        0,
        UINT16_MAX},
       {"mmap_threshold", kUnset,
-       "M_MMAP_THRESHOLD: bytes from which chunks are mapped; unset: 128 KiB at first"},
+       "M_MMAP_THRESHOLD: chunks of this size and more get a mapping; unset: 128 KiB at first"},
       {"trim_threshold", kUnset,
-       "M_TRIM_THRESHOLD: bytes of top that are too many; unset: 128 KiB at first"},
+       "M_TRIM_THRESHOLD: a top of this size and more is trimmed; unset: 128 KiB at first"},
       {"top_pad", kUnset,
-       "M_TOP_PAD: bytes that the break moves by beyond what is needed; unset: 128 KiB"},
+       "M_TOP_PAD: bytes asked for beyond what is needed, and kept by a trim; unset: 128 KiB"},
       {"mmap_max", kUnset,
-       "M_MMAP_MAX: most mapped chunks; unset: 65,536. Setting one of these four fixes both "
-       "thresholds"},
-      {"arena_max", 0, "M_ARENA_MAX: most arenas; 0: 8 for each core"},
-      {"cores", 2, "of the machine"},
+       "M_MMAP_MAX: most chunks with a mapping; unset: 65,536. Setting any of these four fixes "
+       "both thresholds"},
+      {"arena_max", 0, "M_ARENA_MAX: most arenas; 0: 8 a core"},
+      {"cores", 2, "processors of the simulated machine"},
   };
 }
 

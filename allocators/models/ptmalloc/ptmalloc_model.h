@@ -47,7 +47,9 @@ class PtmallocModel {
   uint64_t work() const { return process_.counts.work(); }
   static const char* work_unit() { return "chunks visited"; }
   static BackendTraits traits() {
-    return {true, ptmalloc::kUnitLog2, ptmalloc::kMinBytes, ptmalloc::kMainBase};
+    return {.granule_log2 = ptmalloc::kUnitLog2,
+            .min_hole_bytes = ptmalloc::kMinBytes,
+            .initial_break = ptmalloc::kMainBase};
   }
   static std::vector<base::Parameter> parameters();
 

@@ -6,13 +6,8 @@
 
 namespace heaptape::allocators::runs {
 
-namespace {
-// Near the top of what 64 bits hold, rounding up would wrap; no address space goes that far.
-constexpr uint64_t kBeyondReason = uint64_t{1} << 60;
-}  // namespace
-
 Placement HugeBlocks::allocate(uint64_t bytes, uint64_t alignment) {
-  if (bytes > kBeyondReason) return {};
+  if (bytes > kMostRequestBytes) return {};
   const uint64_t chunk_bytes = round_up(bytes, kRunChunkBytes);
   const uint64_t address = space_.map(chunk_bytes, std::max(alignment, kRunChunkBytes));
   if (address == 0) return {};
@@ -39,9 +34,9 @@ uint64_t HugeBlocks::usable_bytes(uint64_t address) const {
   return block->second;
 }
 
-bool HugeBlocks::resize(uint64_t address, uint64_t bytes) {
+bool HugeBlocks::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& usable = usable_bytes_.at(address);
-  if (bytes > kBeyondReason ||
+  if (bytes > kMostRequestBytes ||
       round_up(bytes, kRunChunkBytes) != round_up(usable, kRunChunkBytes)) {
     return false;
   }

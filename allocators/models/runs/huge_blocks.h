@@ -18,9 +18,9 @@ class HugeBlocks {
   Placement allocate(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const;
-  // True if the block keeps its place: its chunks are as many as `bytes` would take. It never
-  // becomes less usable, because without MALLOC_DECOMMIT the original records growth only.
-  bool resize(uint64_t address, uint64_t bytes);
+  // True if it did: its chunks are as many as `bytes` take. The block never becomes less usable,
+  // because without MALLOC_DECOMMIT the original records growth only.
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
 
   // Behind the usable part of each block, up to the end of its chunks; not in order.
   void append_absent(std::vector<AddressRange>& ranges) const;

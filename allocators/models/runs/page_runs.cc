@@ -22,21 +22,21 @@ uint64_t PageRuns::allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t
   const Span run = span_at(within);
   // What is cut off was dirty or not before; the original calls it clean now. So do we, and only
   // the block itself becomes present.
-  trim(run, page_in_chunk(address), pages, false);
+  trim(run, page_in_chunk(address), pages, Freed::kClean);
   run.chunk->absent.clear(page_in_chunk(address), pages);
   return address;
 }
 
 void PageRuns::release(uint64_t address) {
-  give_back(span_at(address), true);
+  give_back(span_at(address), Freed::kDirty);
 }
 
 void PageRuns::shrink(uint64_t address, uint32_t pages) {
   const Span run = span_at(address);
-  trim(run, run.first, run.count - pages, true);
+  trim(run, run.first, run.count - pages, Freed::kDirty);
 }
 
-bool PageRuns::grow(uint64_t address, uint32_t pages) {
+bool PageRuns::try_grow(uint64_t address, uint32_t pages) {
   const Span run = span_at(address);
   const uint32_t end = run.first + run.count;
   if (end == kChunkPages) return false;
@@ -128,16 +128,16 @@ uint64_t PageRuns::split(AvailableRuns::iterator free_run, uint32_t pages, PageU
 }
 
 // Keeps some pages of a large run and frees what is before and behind them.
-void PageRuns::trim(const Span& run, uint32_t keep_first, uint32_t keep_count, bool dirty) {
+void PageRuns::trim(const Span& run, uint32_t keep_first, uint32_t keep_count, Freed freed) {
   describe({run.chunk, keep_first, keep_count}, PageUse::kLargeRun);
   const uint32_t before = keep_first - run.first;
   const uint32_t behind = run.count - before - keep_count;
-  if (before != 0) give_back({run.chunk, run.first, before}, dirty);
-  if (behind != 0) give_back({run.chunk, keep_first + keep_count, behind}, dirty);
+  if (before != 0) give_back({run.chunk, run.first, before}, freed);
+  if (behind != 0) give_back({run.chunk, keep_first + keep_count, behind}, freed);
 }
 
-void PageRuns::give_back(Span run, bool dirty) {
-  if (dirty) mark_dirty(run);
+void PageRuns::give_back(Span run, Freed freed) {
+  if (freed == Freed::kDirty) mark_dirty(run);
   run = join_neighbours(run);
   describe(run, PageUse::kFree);
   if (run.count == kLargestRunPages) {

@@ -40,7 +40,7 @@ class PageRuns {
   // `pages` fewer than the large run at `address` has.
   void shrink(uint64_t address, uint32_t pages);
   // `pages` more than that, which only a free run behind it can give; false if it does not.
-  bool grow(uint64_t address, uint32_t pages);
+  bool try_grow(uint64_t address, uint32_t pages);
 
   // Appended in ascending order.
   void append_absent(std::vector<AddressRange>& ranges) const;
@@ -49,6 +49,7 @@ class PageRuns {
   uint64_t mapped_bytes() const { return chunks_.size() * kRunChunkBytes; }
 
  private:
+  enum class Freed { kClean, kDirty };
   struct Span {
     RunChunk* chunk;
     uint32_t first;
@@ -65,8 +66,8 @@ class PageRuns {
   uint64_t claim(uint32_t pages, PageUse use);
   RunChunk* new_chunk();
   uint64_t split(AvailableRuns::iterator free_run, uint32_t pages, PageUse use);
-  void trim(const Span& run, uint32_t keep_first, uint32_t keep_count, bool dirty);
-  void give_back(Span run, bool dirty);
+  void trim(const Span& run, uint32_t keep_first, uint32_t keep_count, Freed freed);
+  void give_back(Span run, Freed freed);
   Span join_neighbours(Span run);
   void retire(RunChunk& chunk);
   void mark_dirty(const Span& run);

@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "allocators/models/address_table.h"
 #include "allocators/models/runs/page_bits.h"
 #include "allocators/models/runs/run_geometry.h"
-#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::runs {
 
@@ -51,22 +51,13 @@ constexpr uint32_t page_in_chunk(uint64_t address) {
 // Every chunk of the address space. Memory is taken where a chunk is first used, by the page.
 class ChunkMap {
  public:
-  RunChunk& chunk(uint64_t address) {
-    return tree_.leaf(address).chunks[(address >> kRunChunkLog2) % kChunksPerLeaf];
-  }
+  RunChunk& chunk(uint64_t address) { return chunks_[address]; }
   SmallRun& run(uint64_t address) { return chunk(address).runs[page_in_chunk(address)]; }
   // Of a chunk that was in use at some time.
-  const RunChunk& chunk(uint64_t address) const {
-    return tree_.find(address)->chunks[(address >> kRunChunkLog2) % kChunksPerLeaf];
-  }
+  const RunChunk& chunk(uint64_t address) const { return *chunks_.find(address); }
 
  private:
-  static constexpr uint64_t kChunksPerLeaf = base::kLeafSpan / kRunChunkBytes;
-  struct Leaf {
-    RunChunk chunks[kChunksPerLeaf];
-  };
-
-  base::AddressTree<Leaf> tree_;
+  AddressTable<RunChunk, kRunChunkLog2> chunks_;
 };
 
 }  // namespace heaptape::allocators::runs

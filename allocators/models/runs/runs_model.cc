@@ -70,7 +70,7 @@ Placement RunsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
 Placement RunsModel::reallocate(uint64_t address, uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   const uint64_t old_usable = usable_bytes(address);
-  if (stays(address, old_usable, bytes)) return {address, usable_bytes(address)};
+  if (try_resize_in_place(address, old_usable, bytes)) return {address, usable_bytes(address)};
   const Placement moved = allocate_plain(bytes);
   if (moved.address == 0) return {};
   bytes_copied_ += std::min(bytes, old_usable);
@@ -103,28 +103,28 @@ uint64_t RunsModel::usable_bytes(uint64_t address) {
   return page.count * kRunPageBytes;
 }
 
-bool RunsModel::stays(uint64_t address, uint64_t old_usable, uint64_t bytes) {
-  if (is_huge(address)) return huge_stays(address, old_usable, bytes);
+bool RunsModel::try_resize_in_place(uint64_t address, uint64_t old_usable, uint64_t bytes) {
+  if (is_huge(address)) return try_resize_huge(address, old_usable, bytes);
   if (bytes <= kSmallMaxBytes) return kRunGeometries[bin_of(bytes)].region_bytes == old_usable;
   return bytes <= kLargeMaxBytes && old_usable > kSmallMaxBytes &&
-         large_stays(address, old_usable, bytes);
+         try_resize_large(address, old_usable, bytes);
 }
 
 // A block of a large size is huge only for its alignment. The original then resizes it as if it
 // were a run, and reads a chunk header that is not there; here it stays if its pages are as many.
-bool RunsModel::huge_stays(uint64_t address, uint64_t old_usable, uint64_t bytes) {
+bool RunsModel::try_resize_huge(uint64_t address, uint64_t old_usable, uint64_t bytes) {
   if (old_usable <= kLargeMaxBytes) {
     return bytes > kSmallMaxBytes && pages_for(bytes) * kRunPageBytes == old_usable;
   }
-  if (bytes <= kLargeMaxBytes || !huge_.resize(address, bytes)) return false;
+  if (bytes <= kLargeMaxBytes || !huge_.try_resize_in_place(address, bytes)) return false;
   ++huge_in_place_;
   return true;
 }
 
-bool RunsModel::large_stays(uint64_t address, uint64_t old_usable, uint64_t bytes) {
+bool RunsModel::try_resize_large(uint64_t address, uint64_t old_usable, uint64_t bytes) {
   const auto pages = static_cast<uint32_t>(pages_for(bytes));
   const auto old_pages = static_cast<uint32_t>(old_usable >> kRunPageLog2);
-  if (pages > old_pages) return pages_.grow(address, pages - old_pages);
+  if (pages > old_pages) return pages_.try_grow(address, pages - old_pages);
   if (pages < old_pages) pages_.shrink(address, old_pages - pages);
   return true;
 }

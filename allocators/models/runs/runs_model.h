@@ -39,16 +39,16 @@ class RunsModel {
   std::vector<Counter> counters() const;
   uint64_t work() const { return pages_.purges().pages; }
   static const char* work_unit() { return "pages purged"; }
-  static BackendTraits traits() { return {true, 3, runs::kTinyBytes, 0}; }
+  static BackendTraits traits() { return {.granule_log2 = 3, .min_hole_bytes = runs::kTinyBytes}; }
   static std::vector<base::Parameter> parameters() { return {}; }
 
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);
   Placement allocate_plain(uint64_t bytes);
   uint64_t usable_bytes(uint64_t address);
-  bool stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
-  bool huge_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
-  bool large_stays(uint64_t address, uint64_t old_usable, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t old_usable, uint64_t bytes);
+  bool try_resize_huge(uint64_t address, uint64_t old_usable, uint64_t bytes);
+  bool try_resize_large(uint64_t address, uint64_t old_usable, uint64_t bytes);
 
   runs::ChunkSpace chunks_;
   runs::ChunkMap map_;

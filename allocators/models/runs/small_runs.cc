@@ -20,13 +20,13 @@ uint32_t take_lowest_region(SmallRun& run) {
 
 }  // namespace
 
-uint64_t SmallRuns::allocate(uint32_t bin_number) {
-  Bin& bin = bins_[bin_number];
+uint64_t SmallRuns::allocate(uint32_t bin_index) {
+  Bin& bin = bins_[bin_index];
   if (bin.current == nullptr || bin.current->free_count == 0) [[unlikely]] {
-    bin.current = next_run(bin_number);
+    bin.current = next_run(bin_index);
     if (bin.current == nullptr) return 0;
   }
-  const RunGeometry& geometry = kRunGeometries[bin_number];
+  const RunGeometry& geometry = kRunGeometries[bin_index];
   const uint64_t region = take_lowest_region(*bin.current);
   return bin.current->address + geometry.first_offset + region * geometry.region_bytes;
 }
@@ -47,23 +47,23 @@ void SmallRuns::release(SmallRun& run, uint64_t address) {
   }
 }
 
-SmallRun* SmallRuns::next_run(uint32_t bin_number) {
-  Bin& bin = bins_[bin_number];
-  if (bin.others.empty()) return new_run(bin_number);
+SmallRun* SmallRuns::next_run(uint32_t bin_index) {
+  Bin& bin = bins_[bin_index];
+  if (bin.others.empty()) return new_run(bin_index);
   ++runs_reused_;
   SmallRun& lowest = map_.run(*bin.others.begin());
   bin.others.erase(bin.others.begin());
   return &lowest;
 }
 
-SmallRun* SmallRuns::new_run(uint32_t bin_number) {
-  const RunGeometry& geometry = kRunGeometries[bin_number];
+SmallRun* SmallRuns::new_run(uint32_t bin_index) {
+  const RunGeometry& geometry = kRunGeometries[bin_index];
   const uint64_t address = pages_.allocate(geometry.pages, PageUse::kSmallRun);
   if (address == 0) return nullptr;
   ++runs_created_;
   SmallRun& run = map_.run(address);
   run.address = address;
-  run.bin = bin_number;
+  run.bin = bin_index;
   run.free_count = geometry.region_count;
   for (uint32_t word = 0; word * 64 < geometry.region_count; ++word) {
     const uint32_t bits = std::min(geometry.region_count - word * 64, 64u);

@@ -15,7 +15,7 @@ class SmallRuns {
   SmallRuns(PageRuns& pages, ChunkMap& map) : pages_(pages), map_(map) {}
 
   // The lowest free region of the bin's current run; 0: no room.
-  uint64_t allocate(uint32_t bin);
+  uint64_t allocate(uint32_t bin_index);
   // `address` is of a region of `run` that is in use.
   void release(SmallRun& run, uint64_t address);
 
@@ -31,8 +31,8 @@ class SmallRuns {
     std::set<uint64_t> others;  // run addresses
   };
 
-  SmallRun* next_run(uint32_t bin_number);
-  SmallRun* new_run(uint32_t bin_number);
+  SmallRun* next_run(uint32_t bin_index);
+  SmallRun* new_run(uint32_t bin_index);
   void drop(SmallRun& run);
   void offer(SmallRun& run);
 

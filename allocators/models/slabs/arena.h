@@ -1,4 +1,4 @@
-// What threads share in jemalloc 5.3.0: memory for records, pages, and slabs.
+// What threads share: memory for records, pages, and slabs. Follows arena.h of jemalloc 5.3.0.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct SharedState {
   SystemMemory system;
   MetadataBlocks first_metadata;  // of arena 0, and of the index
   ExtentIndex index;
-  ExtentCounts extent_counts;
+  PageAllocator::Counts page_counts;
   SlabCounts slab_counts;
 
  private:
@@ -27,15 +27,15 @@ struct SharedState {
 class Arena {
  public:
   // `metadata` and `shared` outlive it.
-  Arena(SharedState& shared, MetadataBlocks& metadata, const ExtentOptions& options)
-      : extents(*this, shared.system, metadata, shared.index, shared.extent_counts, options),
-        slabs(extents, shared.index, shared.slab_counts) {
+  Arena(SharedState& shared, MetadataBlocks& metadata, const PageAllocator::Options& options)
+      : pages(*this, shared.system, metadata, shared.index, shared.page_counts, options),
+        slabs(pages, shared.index, shared.slab_counts) {
     metadata.allocate(kArenaBytes, kLineBytes);
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  Extents extents;
+  PageAllocator pages;
   SlabBins slabs;
 
  private:

@@ -1,7 +1,8 @@
-// A stretch of pages and what is known of it: the record that jemalloc 5.3.0 calls edata.
+// A run of pages and what is known of it. Follows edata.h of jemalloc 5.3.0.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 #include "allocators/models/slabs/slab_classes.h"
@@ -13,7 +14,8 @@ struct Extent;
 
 // Active: a slab or a large block. The others are free: dirty with their contents, muzzy when the
 // system may take them, retained without.
-enum class ExtentState : uint8_t { kActive, kDirty, kMuzzy, kRetained };
+enum class ExtentState : uint8_t { kDirty, kMuzzy, kRetained, kActive };
+inline constexpr size_t kFreeStates = 3;
 
 // Oldest mapping first, then lowest address: how jemalloc prefers memory wherever it has a choice.
 struct ExtentRank {
@@ -37,7 +39,7 @@ struct Extent {
   HeapLinks heap;           // in a bin of free extents, or of slabs with room
   Extent* older = nullptr;  // in the order of being freed
   Extent* newer = nullptr;
-  uint32_t class_number = 0;  // of the active
+  uint32_t size_class = 0;  // of an active one
   ExtentState state = ExtentState::kActive;
   bool is_slab = false;
   bool is_head = false;  // at the start of a mapping: never joined to what is in front of it

@@ -1,15 +1,15 @@
-// From an address to its extent. Stands for jemalloc's radix tree, which knows the first and the
-// last page of every extent, and all pages of a slab. Its tables are memory of the first arena: one
-// of 2 MiB for each GiB of addresses in use.
+// From an address to its extent. Stands for the radix tree of jemalloc 5.3.0 (emap.c, rtree.h),
+// which knows the first and the last page of every extent, and all pages of a slab. Its tables are
+// memory of the first arena: one of 2 MiB for each GiB of addresses in use.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
 #include <vector>
 
+#include "allocators/models/address_table.h"
 #include "allocators/models/slabs/extent.h"
 #include "allocators/models/slabs/metadata_blocks.h"
-#include "base/address/address_tree.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -18,9 +18,7 @@ class ExtentIndex {
   explicit ExtentIndex(MetadataBlocks& metadata) : metadata_(metadata) {}
 
   // Valid for the pages that the extents around were entered for.
-  Extent* at(uint64_t address) {
-    return tree_.leaf(address).pages[(address >> kPageLog2) % kPagesPerLeaf];
-  }
+  Extent* at(uint64_t address) { return extents_[address]; }
 
   void enter_ends(Extent& extent) {
     enter(extent.base, extent);
@@ -34,14 +32,10 @@ class ExtentIndex {
   void append_absent(std::vector<AddressRange>& ranges) const;
 
  private:
-  static constexpr uint64_t kPagesPerLeaf = base::kLeafSpan / kPageBytes;
   static constexpr int kTableSpanLog2 = 30;
   static constexpr uint64_t kTableBytes = uint64_t{2} << 20;  // 8 bytes a page
   static constexpr uint64_t kTablePages = kTableBytes / kPageBytes;
 
-  struct Leaf {
-    Extent* pages[kPagesPerLeaf];
-  };
   struct Table {
     uint64_t key;
     uint64_t address;
@@ -49,7 +43,7 @@ class ExtentIndex {
   };
 
   void enter(uint64_t address, Extent& extent) {
-    tree_.leaf(address).pages[(address >> kPageLog2) % kPagesPerLeaf] = &extent;
+    extents_[address] = &extent;
     if (address >> kTableSpanLog2 != last_key_) [[unlikely]]
       find_table(address);
     write_table(address);
@@ -58,7 +52,7 @@ class ExtentIndex {
   void find_table(uint64_t address);
 
   MetadataBlocks& metadata_;
-  base::AddressTree<Leaf> tree_;
+  AddressTable<Extent*, kPageLog2> extents_;  // by page
   std::vector<Table> tables_;
   uint64_t last_key_ = UINT64_MAX;
   size_t last_table_ = 0;

@@ -8,7 +8,7 @@ namespace {
 
 // The lowest `count` free regions of a slab that has as many.
 void take_lowest(Extent& slab, uint32_t count, uint64_t* blocks) {
-  const uint64_t region_bytes = kSlabs[slab.class_number].region_bytes;
+  const uint64_t region_bytes = kSlabs[slab.size_class].region_bytes;
   slab.free_count -= count;
   for (uint32_t word = 0; count > 0; ++word) {
     uint64_t bits = slab.free_regions[word];
@@ -22,11 +22,11 @@ void take_lowest(Extent& slab, uint32_t count, uint64_t* blocks) {
 
 }  // namespace
 
-uint32_t SlabBins::take(uint32_t class_number, uint32_t count, uint64_t* blocks) {
-  Bin& bin = bins_[class_number];
+uint32_t SlabBins::take(uint32_t size_class, uint32_t count, uint64_t* blocks) {
+  Bin& bin = bins_[size_class];
   uint32_t taken = 0;
   while (taken < count) {
-    if ((bin.current == nullptr || bin.current->free_count == 0) && !refill(bin, class_number)) {
+    if ((bin.current == nullptr || bin.current->free_count == 0) && !refill(bin, size_class)) {
       break;
     }
     const uint32_t now = std::min(count - taken, bin.current->free_count);
@@ -36,21 +36,21 @@ uint32_t SlabBins::take(uint32_t class_number, uint32_t count, uint64_t* blocks)
   return taken;
 }
 
-bool SlabBins::refill(Bin& bin, uint32_t class_number) {
+bool SlabBins::refill(Bin& bin, uint32_t size_class) {
   bin.current = bin.others.first();
   if (bin.current != nullptr) {
     bin.others.remove(*bin.current);
   } else {
-    bin.current = new_slab(class_number);
+    bin.current = new_slab(size_class);
   }
   return bin.current != nullptr;
 }
 
-Extent* SlabBins::new_slab(uint32_t class_number) {
-  const SlabGeometry& geometry = kSlabs[class_number];
-  Extent* const slab = extents_.allocate(geometry.bytes(), kPageBytes);
+Extent* SlabBins::new_slab(uint32_t size_class) {
+  const SlabGeometry& geometry = kSlabs[size_class];
+  Extent* const slab = pages_.allocate(geometry.bytes(), kPageBytes);
   if (slab == nullptr) return nullptr;
-  slab->class_number = class_number;
+  slab->size_class = size_class;
   slab->is_slab = true;
   slab->free_count = geometry.regions;
   for (uint32_t first = 0, word = 0; first < geometry.regions; first += 64, ++word) {
@@ -63,8 +63,8 @@ Extent* SlabBins::new_slab(uint32_t class_number) {
 }
 
 bool SlabBins::put_back(Extent& slab, uint64_t block) {
-  const SlabGeometry& geometry = kSlabs[slab.class_number];
-  Bin& bin = bins_[slab.class_number];
+  const SlabGeometry& geometry = kSlabs[slab.size_class];
+  Bin& bin = bins_[slab.size_class];
   const uint32_t region = geometry.region_at(block - slab.base);
   slab.free_regions[region / 64] |= uint64_t{1} << (region % 64);
   ++slab.free_count;
@@ -80,7 +80,7 @@ bool SlabBins::put_back(Extent& slab, uint64_t block) {
 void SlabBins::remove(Bin& bin, Extent& slab) {
   if (&slab == bin.current) {
     bin.current = nullptr;
-  } else if (kSlabs[slab.class_number].regions > 1) {
+  } else if (kSlabs[slab.size_class].regions > 1) {
     bin.others.remove(slab);
   }
 }
@@ -98,7 +98,7 @@ void SlabBins::offer(Bin& bin, Extent& slab) {
 void SlabBins::release_slab(Extent& slab) {
   ++counts_.freed;
   slab.is_slab = false;
-  extents_.release(slab);
+  pages_.release(slab);
 }
 
 }  // namespace heaptape::allocators::slabs

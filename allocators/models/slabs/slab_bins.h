@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdint>
 
-#include "allocators/models/slabs/extent_heap.h"
-#include "allocators/models/slabs/extents.h"
+#include "allocators/models/slabs/page_allocator.h"
+#include "allocators/models/slabs/pairing_heap.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -18,12 +18,12 @@ struct SlabCounts {
 class SlabBins {
  public:
   // Both outlive it.
-  SlabBins(Extents& extents, ExtentIndex& index, SlabCounts& counts)
-      : extents_(extents), index_(index), counts_(counts) {}
+  SlabBins(PageAllocator& pages, ExtentIndex& index, SlabCounts& counts)
+      : pages_(pages), index_(index), counts_(counts) {}
 
   // `count` regions into blocks[0], [1], ...: those of the current slab from the lowest up, then
   // those of the oldest slab with room, then those of new ones. Returns how many it got.
-  uint32_t take(uint32_t class_number, uint32_t count, uint64_t* blocks);
+  uint32_t take(uint32_t size_class, uint32_t count, uint64_t* blocks);
 
   // True if the slab is empty then: it is out of its bin and must go to release_slab().
   bool put_back(Extent& slab, uint64_t block);
@@ -34,15 +34,15 @@ class SlabBins {
   // neither, save for a current one.
   struct Bin {
     Extent* current = nullptr;
-    ExtentHeap others;
+    PairingHeap others;
   };
 
-  bool refill(Bin& bin, uint32_t class_number);
-  Extent* new_slab(uint32_t class_number);
+  bool refill(Bin& bin, uint32_t size_class);
+  Extent* new_slab(uint32_t size_class);
   static void remove(Bin& bin, Extent& slab);
   static void offer(Bin& bin, Extent& slab);
 
-  Extents& extents_;
+  PageAllocator& pages_;
   ExtentIndex& index_;
   SlabCounts& counts_;
   std::array<Bin, kSmallClasses> bins_;

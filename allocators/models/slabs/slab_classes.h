@@ -1,8 +1,8 @@
 // The numbers of model:slabs: size classes, slabs and cache slots, those of jemalloc 5.3.0 built
 // for 64-bit Linux with 4 KiB pages. Its rules are restated here and evaluated by the compiler.
 //
-//   class   8 | 16 32 48 64 | 80 96 112 128 | 160 192 224 256 | ... 14336 | 16384 20480 ...
-//   number  0 |  1  2  3  4 |  5  6   7   8 |   9  10  11  12 | ...    35 |    36    37 ...
+//   bytes   8 | 16 32 48 64 | 80 96 112 128 | 160 192 224 256 | ... 14336 | 16384 20480 ...
+//   class   0 |  1  2  3  4 |  5  6   7   8 |   9  10  11  12 | ...    35 |    36    37 ...
 //             '------- small: regions of a slab, four a doubling ---------'  large: pages
 #pragma once
 
@@ -16,8 +16,6 @@
 
 namespace heaptape::allocators::slabs {
 
-inline constexpr int kPageLog2 = 12;
-static_assert(kPageBytes == uint64_t{1} << kPageLog2);
 inline constexpr uint64_t kQuantumBytes = 16;
 inline constexpr uint64_t kLineBytes = 64;  // of the processor's cache
 inline constexpr uint32_t kSmallClasses = 36;
@@ -30,10 +28,10 @@ inline constexpr uint32_t kCachedClasses = 41;  // up to 32 KiB, opt.tcache_max
 // (opt.cache_oblivious).
 inline constexpr uint64_t kLargePadBytes = kPageBytes;
 
-constexpr uint64_t class_bytes(uint32_t number) {
-  if (number == 0) return 8;
-  const uint32_t group = (number - 1) / 4;
-  const uint64_t steps = (number - 1) % 4 + 1;
+constexpr uint64_t class_bytes(uint32_t size_class) {
+  if (size_class == 0) return 8;
+  const uint32_t group = (size_class - 1) / 4;
+  const uint64_t steps = (size_class - 1) % 4 + 1;
   return group == 0 ? steps * 16 : (uint64_t{64} << (group - 1)) + (steps * 16 << (group - 1));
 }
 
@@ -74,29 +72,29 @@ struct SlabGeometry {
 // The fewest pages that regions fill without a rest.
 inline constexpr auto kSlabs = [] {
   std::array<SlabGeometry, kSmallClasses> slabs{};
-  for (uint32_t number = 0; number < kSmallClasses; ++number) {
-    const uint64_t region = class_bytes(number);
+  for (uint32_t size_class = 0; size_class < kSmallClasses; ++size_class) {
+    const uint64_t region = class_bytes(size_class);
     const uint64_t bytes = std::lcm(region, kPageBytes);
-    slabs[number] = {static_cast<uint32_t>(region), static_cast<uint32_t>(bytes / kPageBytes),
-                     static_cast<uint32_t>(bytes / region),
-                     static_cast<uint32_t>(((uint64_t{1} << 32) + region - 1) / region)};
+    slabs[size_class] = {static_cast<uint32_t>(region), static_cast<uint32_t>(bytes / kPageBytes),
+                         static_cast<uint32_t>(bytes / region),
+                         static_cast<uint32_t>(((uint64_t{1} << 32) + region - 1) / region)};
   }
   return slabs;
 }();
 inline constexpr uint32_t kMaxRegions = 512;
 
 // How many blocks of a class a thread keeps.
-constexpr uint32_t cache_slots(uint32_t number) {
-  return number < kSmallClasses ? std::clamp(2 * kSlabs[number].regions, 20u, 200u) : 20;
+constexpr uint32_t cache_slots(uint32_t size_class) {
+  return size_class < kSmallClasses ? std::clamp(2 * kSlabs[size_class].regions, 20u, 200u) : 20;
 }
 
-// Page classes: the sizes in pages among the classes, 4096 being number 0. Extents are found by
+// Page classes: the sizes in pages among the classes, 4096 being the first. Extents are found by
 // them. 199 of them, and one for what is larger still.
 inline constexpr uint32_t kPageClasses = 200;
 
-constexpr uint64_t page_class_bytes(uint32_t number) {
-  const uint32_t group = number / 4;
-  const uint64_t steps = number % 4 + 1;
+constexpr uint64_t page_class_bytes(uint32_t page_class) {
+  const uint32_t group = page_class / 4;
+  const uint64_t steps = page_class % 4 + 1;
   if (group == 0) return steps << kPageLog2;
   return (uint64_t{1} << (kPageLog2 + 1 + group)) + (steps << (kPageLog2 - 1 + group));
 }

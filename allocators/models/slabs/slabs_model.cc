@@ -24,7 +24,7 @@ constexpr uint64_t kPoolBytes = 72704;
 
 uint64_t decay_ms(const base::Values& options, const char* name) {
   constexpr uint64_t kMostMs = uint64_t{1} << 43;  // 278 years, in nanoseconds just below 2^63
-  return options["decay"] == 0 ? std::min(options[name], kMostMs) : slabs::SmoothDecay::kNever;
+  return options.is_on("decay") ? std::min(options[name], kMostMs) : slabs::SmoothDecay::kNever;
 }
 
 constexpr uint64_t kMostArenas = 4094;
@@ -43,25 +43,27 @@ struct SlabsModel::Thread {
 };
 
 std::vector<base::Parameter> SlabsModel::parameters() {
-  return {{"decay", 0, "off: free pages are never purged", {"on", "off"}},
-          {"dirty_decay_ms", 10000, "until dirty pages are purged; 0: at once"},
-          {"muzzy_decay_ms", 0, "from lazily purged to purged; 0: dirty pages are purged outright"},
-          {"tcache", 0, "whether threads cache blocks", {"on", "off"}},
-          {"arenas", 0, "shared by the threads in turn; 0: four a core", {}, 0, kMostArenas},
-          {"cores", 4, "of the simulated machine", {}, 1, kMostArenas / 4},
+  return {base::on_off("decay", base::Switch::kOn, "purge free pages as time goes by"),
+          {"dirty_decay_ms", 10000, "milliseconds until dirty pages are purged; 0: at once"},
+          {"muzzy_decay_ms", 0,
+           "milliseconds from a lazy purge to a full one; 0: dirty pages are purged in full"},
+          base::on_off("tcache", base::Switch::kOn, "cache freed blocks in each thread"),
+          {"arenas", 0, "dealt out to the threads in turn; 0: four a core", {}, 0, kMostArenas},
+          {"cores", 4, "processors of the simulated machine", {}, 1, kMostArenas / 4},
           {"oversize_threshold", uint64_t{8} << 20,
-           "requests from this size on have an arena of their own that purges at once; 0: none"}};
+           "requests of this size and more share an arena that purges at once; 0: none"}};
 }
 
 SlabsModel::SlabsModel(AddressSpace& space, const base::Values& options)
     : oversize_bytes_(options["oversize_threshold"] >= slabs::kLargeMinBytes
                           ? options["oversize_threshold"]
                           : UINT64_MAX),
-      cached_(options["tcache"] == 0),
+      cached_(options.is_on("tcache")),
       shared_(space),
       arenas_(shared_, arena_count(options),
-              {decay_ms(options, "dirty_decay_ms"), decay_ms(options, "muzzy_decay_ms"),
-               oversize_bytes_}) {
+              {.dirty_decay_ms = decay_ms(options, "dirty_decay_ms"),
+               .muzzy_decay_ms = decay_ms(options, "muzzy_decay_ms"),
+               .oversize_bytes = oversize_bytes_}) {
   switch_to(0);
   allocate(kPoolBytes, 0);
 }
@@ -69,20 +71,20 @@ SlabsModel::SlabsModel(AddressSpace& space, const base::Values& options)
 SlabsModel::~SlabsModel() = default;
 
 // The memory of all caches is the first arena's.
-void SlabsModel::switch_to(uint32_t number) {
-  if (number >= threads_.size()) threads_.resize(number + 1);
-  thread_number_ = number;
-  if (threads_[number] == nullptr) {
-    Thread& thread = *(threads_[number] = std::make_unique<Thread>());
-    thread.arena = &arenas_.of_thread(number);
-    thread.random = number;
+void SlabsModel::switch_to(uint32_t index) {
+  if (index >= threads_.size()) threads_.resize(index + 1);
+  thread_index_ = index;
+  if (threads_[index] == nullptr) {
+    Thread& thread = *(threads_[index] = std::make_unique<Thread>());
+    thread.arena = &arenas_.of_thread(index);
+    thread.random = index;
     thread_ = &thread;
     if (!cached_) return;
     large_block(arenas_.first(), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
     thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
                                                         thread.ticker, now_ns_);
   }
-  thread_ = threads_[number].get();
+  thread_ = threads_[index].get();
 }
 
 Arena& SlabsModel::arena_for(uint64_t bytes) {
@@ -95,23 +97,24 @@ Placement SlabsModel::allocate(uint64_t bytes, uint64_t alignment) {
   return allocate_class(class_of(bytes), bytes);
 }
 
-Placement SlabsModel::allocate_class(uint32_t number, uint64_t bytes) {
-  return noted(block_of_class(number, bytes), number);
+Placement SlabsModel::allocate_class(uint32_t size_class, uint64_t bytes) {
+  return noted(block_of_class(size_class, bytes), size_class);
 }
 
 // `bytes` is what was asked for: it decides whether the block is for the huge arena.
-uint64_t SlabsModel::block_of_class(uint32_t number, uint64_t bytes) {
-  if (number < kSmallClasses) [[likely]]
-    return small_block(number);
-  if (number < kCachedClasses && cached_) {
-    if (const uint64_t address = thread_->cache->take_large(number); address != 0) return address;
+uint64_t SlabsModel::block_of_class(uint32_t size_class, uint64_t bytes) {
+  if (size_class < kSmallClasses) [[likely]]
+    return small_block(size_class);
+  if (size_class < kCachedClasses && cached_) {
+    if (const uint64_t address = thread_->cache->take_large(size_class); address != 0)
+      return address;
   }
-  return large_block(arena_for(bytes), number, kLineBytes);
+  return large_block(arena_for(bytes), size_class, kLineBytes);
 }
 
-Placement SlabsModel::noted(uint64_t address, uint32_t number) {
+Placement SlabsModel::noted(uint64_t address, uint32_t size_class) {
   if (address == 0) return {};
-  const uint64_t usable = class_bytes(number);
+  const uint64_t usable = class_bytes(size_class);
   if (cached_) thread_->cache->note_allocated(usable);
   return {address, usable};
 }
@@ -122,30 +125,31 @@ Placement SlabsModel::noted(uint64_t address, uint32_t number) {
 Placement SlabsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (bytes <= slabs::kSmallMaxBytes && alignment <= kPageBytes) {
-    const uint32_t number = class_of(round_up(bytes, alignment));
-    if (number < kSmallClasses) return allocate_class(number, bytes);
+    const uint32_t size_class = class_of(round_up(bytes, alignment));
+    if (size_class < kSmallClasses) return allocate_class(size_class, bytes);
   }
   if (bytes > kLargestBytes || alignment > kLargestBytes) return {};
-  const uint32_t number = class_of(std::max(bytes, slabs::kLargeMinBytes));
-  const uint64_t usable = class_bytes(number);
-  return noted(large_block(arena_for(usable), number, std::max(alignment, kLineBytes)), number);
+  const uint32_t size_class = class_of(std::max(bytes, slabs::kLargeMinBytes));
+  const uint64_t usable = class_bytes(size_class);
+  return noted(large_block(arena_for(usable), size_class, std::max(alignment, kLineBytes)),
+               size_class);
 }
 
-uint64_t SlabsModel::small_block(uint32_t number) {
-  if (cached_) return thread_->cache->take_small(number);
+uint64_t SlabsModel::small_block(uint32_t size_class) {
+  if (cached_) return thread_->cache->take_small(size_class);
   uint64_t address = 0;
-  thread_->arena->slabs.take(number, 1, &address);
+  thread_->arena->slabs.take(size_class, 1, &address);
   thread_->ticker.tick(*thread_->arena, now_ns_);
   return address;
 }
 
 // Where a block starts in its first page is up to chance, so that not all of them fall on the same
 // lines of the processor's cache.
-uint64_t SlabsModel::large_block(Arena& arena, uint32_t number, uint64_t alignment) {
-  Extent* const extent =
-      arena.extents.allocate(class_bytes(number) + kLargePadBytes, std::max(alignment, kPageBytes));
+uint64_t SlabsModel::large_block(Arena& arena, uint32_t size_class, uint64_t alignment) {
+  Extent* const extent = arena.pages.allocate(class_bytes(size_class) + kLargePadBytes,
+                                              std::max(alignment, kPageBytes));
   if (extent == nullptr) return 0;
-  extent->class_number = number;
+  extent->size_class = size_class;
   thread_->ticker.tick(arena, now_ns_);
   if (alignment >= kPageBytes) return extent->base;
   thread_->random = thread_->random * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX
@@ -154,23 +158,23 @@ uint64_t SlabsModel::large_block(Arena& arena, uint32_t number, uint64_t alignme
 
 void SlabsModel::release(uint64_t address) {
   Extent& extent = *shared_.index.at(address);
-  const uint32_t number = extent.class_number;
-  give_up(extent, address);
-  note_freed(number);
+  const uint32_t size_class = extent.size_class;
+  free_block(extent, address);
+  note_freed(size_class);
 }
 
-void SlabsModel::note_freed(uint32_t number) {
-  if (cached_) thread_->cache->note_freed(class_bytes(number));
+void SlabsModel::note_freed(uint32_t size_class) {
+  if (cached_) thread_->cache->note_freed(class_bytes(size_class));
 }
 
-void SlabsModel::give_up(Extent& extent, uint64_t address) {
-  if (extent.class_number < kCachedClasses && cached_) [[likely]] {
-    thread_->cache->put(extent.class_number, address);
+void SlabsModel::free_block(Extent& extent, uint64_t address) {
+  if (extent.size_class < kCachedClasses && cached_) [[likely]] {
+    thread_->cache->put(extent.size_class, address);
     return;
   }
   Arena& owner = *extent.arena;
   if (!extent.is_slab) {
-    owner.extents.release(extent);
+    owner.pages.release(extent);
   } else if (owner.slabs.put_back(extent, address)) {
     owner.slabs.release_slab(extent);
   }
@@ -181,39 +185,40 @@ void SlabsModel::give_up(Extent& extent, uint64_t address) {
 Placement SlabsModel::reallocate(uint64_t address, uint64_t bytes) {
   if (bytes > kLargestBytes) return {};
   Extent& extent = *shared_.index.at(address);
-  const uint32_t old_number = extent.class_number;
-  const uint32_t number = class_of(bytes);
-  if (stays(extent, number)) {
+  const uint32_t old_class = extent.size_class;
+  const uint32_t size_class = class_of(bytes);
+  if (try_resize_in_place(extent, size_class)) {
     thread_->ticker.tick(*extent.arena, now_ns_);
   } else {
-    const uint64_t moved = place_again(old_number, number);
+    const uint64_t moved = block_to_move_to(old_class, size_class);
     if (moved == 0) return {};
-    bytes_copied_ += std::min(class_bytes(number), class_bytes(old_number));
-    give_up(extent, address);
+    bytes_copied_ += std::min(class_bytes(size_class), class_bytes(old_class));
+    free_block(extent, address);
     address = moved;
   }
-  const Placement placed = noted(address, number);
-  note_freed(old_number);
+  const Placement placed = noted(address, size_class);
+  note_freed(old_class);
   return placed;
 }
 
-// Large blocks that were large before are not looked for in the cache.
-uint64_t SlabsModel::place_again(uint32_t old_number, uint32_t number) {
-  const uint64_t usable = class_bytes(number);
-  if (old_number < kSmallClasses || number < kSmallClasses) return block_of_class(number, usable);
-  return large_block(arena_for(usable), number, kLineBytes);
+// A large block that stays large does not come from the cache.
+uint64_t SlabsModel::block_to_move_to(uint32_t old_class, uint32_t size_class) {
+  const uint64_t usable = class_bytes(size_class);
+  if (old_class < kSmallClasses || size_class < kSmallClasses)
+    return block_of_class(size_class, usable);
+  return large_block(arena_for(usable), size_class, kLineBytes);
 }
 
-bool SlabsModel::stays(Extent& extent, uint32_t number) {
-  if (number == extent.class_number) return true;
-  if (extent.is_slab || number < kSmallClasses) return false;
-  const uint64_t extent_bytes = class_bytes(number) + kLargePadBytes;
+bool SlabsModel::try_resize_in_place(Extent& extent, uint32_t size_class) {
+  if (size_class == extent.size_class) return true;
+  if (extent.is_slab || size_class < kSmallClasses) return false;
+  const uint64_t extent_bytes = class_bytes(size_class) + kLargePadBytes;
   if (extent_bytes < extent.bytes) {
-    extent.arena->extents.shrink_to(extent, extent_bytes);
-  } else if (!extent.arena->extents.expand(extent, extent_bytes - extent.bytes)) {
+    extent.arena->pages.shrink_to(extent, extent_bytes);
+  } else if (!extent.arena->pages.try_expand(extent, extent_bytes - extent.bytes)) {
     return false;
   }
-  extent.class_number = number;
+  extent.size_class = size_class;
   ++large_in_place_;
   return true;
 }
@@ -226,7 +231,7 @@ std::vector<AddressRange> SlabsModel::absent() const {
 }
 
 uint64_t SlabsModel::work() const {
-  return shared_.extent_counts.examined + shared_.extent_counts.purged_pages;
+  return shared_.page_counts.examined + shared_.page_counts.purged_pages;
 }
 
 std::vector<Counter> SlabsModel::counters() const {
@@ -236,12 +241,12 @@ std::vector<Counter> SlabsModel::counters() const {
           {"tcacheHits", cache_counts_.hits},
           {"tcacheFills", cache_counts_.fills},
           {"tcacheFlushes", cache_counts_.flushes},
-          {"extentsSplit", shared_.extent_counts.split},
-          {"extentsCoalesced", shared_.extent_counts.coalesced},
+          {"extentsSplit", shared_.page_counts.split},
+          {"extentsCoalesced", shared_.page_counts.coalesced},
           {"dirtyPages", pages.dirty},
           {"muzzyPages", pages.muzzy},
           {"retainedBytes", pages.retained * kPageBytes},
-          {"pagesPurged", shared_.extent_counts.purged_pages},
+          {"pagesPurged", shared_.page_counts.purged_pages},
           {"mappedBytes", shared_.system.mapped_bytes()},
           {"metadataBytes", arenas_.metadata_bytes()},
           {"arenasCreated", arenas_.made()},

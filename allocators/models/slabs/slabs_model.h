@@ -4,8 +4,11 @@
 // words, each in the file of its layer. docs/models/slabs.md has all of them, the counters, and
 // what is left out.
 //
-//   SlabsModel -- ThreadCache -- SlabBins -- Extents -- ExtentSet, SmoothDecay
-//                                               '------ ExtentIndex, MetadataBlocks -- SystemMemory
+//   SlabsModel --+-- ThreadCache, one a thread
+//                +-- ArenaPool -- Arena --+-- SlabBins
+//                                         '-- PageAllocator --+-- ExtentCache -- PairingHeap
+//                                                             '-- SmoothDecay
+//   SharedState: ExtentIndex -- MetadataBlocks -- SystemMemory -- AddressSpace
 #pragma once
 
 #include <cstdint>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "allocators/models/model.h"
+#include "allocators/models/slabs/arena_pool.h"
 #include "allocators/models/slabs/thread_cache.h"
 
 namespace heaptape::allocators {
@@ -31,7 +35,7 @@ class SlabsModel {
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   void set_thread(uint32_t thread) {
-    if (thread != thread_number_) [[unlikely]]
+    if (thread != thread_index_) [[unlikely]]
       switch_to(thread);
   }
   void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
@@ -41,34 +45,34 @@ class SlabsModel {
   std::vector<Counter> counters() const;
   uint64_t work() const;
   static const char* work_unit() { return "extents examined and pages purged"; }
-  static BackendTraits traits() { return {true, 3, 8, 0}; }
+  static BackendTraits traits() { return {.granule_log2 = 3, .min_hole_bytes = 8}; }
   static std::vector<base::Parameter> parameters();
 
  private:
   struct Thread;
 
-  void switch_to(uint32_t number);
+  void switch_to(uint32_t index);
   slabs::Arena& arena_for(uint64_t bytes);
 
-  Placement allocate_class(uint32_t number, uint64_t bytes);
-  uint64_t block_of_class(uint32_t number, uint64_t bytes);
+  Placement allocate_class(uint32_t size_class, uint64_t bytes);
+  uint64_t block_of_class(uint32_t size_class, uint64_t bytes);
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);
-  uint64_t small_block(uint32_t number);
-  uint64_t large_block(slabs::Arena& arena, uint32_t number, uint64_t alignment);
-  void give_up(slabs::Extent& extent, uint64_t address);
-  bool stays(slabs::Extent& extent, uint32_t number);
-  uint64_t place_again(uint32_t old_number, uint32_t number);
-  Placement noted(uint64_t address, uint32_t number);
-  void note_freed(uint32_t number);
+  uint64_t small_block(uint32_t size_class);
+  uint64_t large_block(slabs::Arena& arena, uint32_t size_class, uint64_t alignment);
+  void free_block(slabs::Extent& extent, uint64_t address);
+  bool try_resize_in_place(slabs::Extent& extent, uint32_t size_class);
+  uint64_t block_to_move_to(uint32_t old_class, uint32_t size_class);
+  Placement noted(uint64_t address, uint32_t size_class);
+  void note_freed(uint32_t size_class);
 
   uint64_t oversize_bytes_;
   bool cached_;
   slabs::SharedState shared_;
   slabs::CacheCounts cache_counts_;
-  slabs::Arenas arenas_;
-  std::vector<std::unique_ptr<Thread>> threads_;  // by number
+  slabs::ArenaPool arenas_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // by index
   Thread* thread_ = nullptr;
-  uint32_t thread_number_ = UINT32_MAX;
+  uint32_t thread_index_ = UINT32_MAX;
   uint64_t now_ns_ = 0;
   uint64_t large_in_place_ = 0;
   uint64_t bytes_copied_ = 0;

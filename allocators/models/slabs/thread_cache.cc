@@ -7,7 +7,8 @@ namespace {
 
 constexpr uint32_t kAllSlots = [] {
   uint32_t slots = 0;
-  for (uint32_t number = 0; number < kCachedClasses; ++number) slots += cache_slots(number);
+  for (uint32_t size_class = 0; size_class < kCachedClasses; ++size_class)
+    slots += cache_slots(size_class);
   return slots;
 }();
 
@@ -22,10 +23,10 @@ ThreadCache::ThreadCache(SharedState& shared, Arena& arena, CacheCounts& counts,
       now_ns_(now_ns),
       slots_(kAllSlots) {
   uint64_t* blocks = slots_.data();
-  for (uint32_t number = 0; number < kCachedClasses; ++number) {
-    stacks_[number].blocks = blocks;
-    stacks_[number].slots = cache_slots(number);
-    blocks += cache_slots(number);
+  for (uint32_t size_class = 0; size_class < kCachedClasses; ++size_class) {
+    stacks_[size_class].blocks = blocks;
+    stacks_[size_class].slots = cache_slots(size_class);
+    blocks += cache_slots(size_class);
   }
 }
 
@@ -34,9 +35,9 @@ uint64_t ThreadCache::memory_bytes() {
 }
 
 // The lowest block on top.
-bool ThreadCache::fill(uint32_t class_number) {
-  Stack& stack = stacks_[class_number];
-  stack.count = arena_.slabs.take(class_number, stack.slots >> stack.fill_shift, stack.blocks);
+bool ThreadCache::fill(uint32_t size_class) {
+  Stack& stack = stacks_[size_class];
+  stack.count = arena_.slabs.take(size_class, stack.slots >> stack.fill_shift, stack.blocks);
   std::reverse(stack.blocks, stack.blocks + stack.count);
   stack.refilled = true;
   ++counts_.fills;
@@ -46,8 +47,8 @@ bool ThreadCache::fill(uint32_t class_number) {
 
 // Gives back those that were put in the longest ago, arena by arena, the newest of them first.
 // Slabs that become empty are released after all blocks.
-void ThreadCache::flush(uint32_t class_number, uint32_t keep) {
-  Stack& stack = stacks_[class_number];
+void ThreadCache::flush(uint32_t size_class, uint32_t keep) {
+  Stack& stack = stacks_[size_class];
   const uint32_t count = stack.count - keep;
   flushed_.assign(std::reverse_iterator(stack.blocks + count), std::reverse_iterator(stack.blocks));
   while (!flushed_.empty()) {
@@ -56,7 +57,7 @@ void ThreadCache::flush(uint32_t class_number, uint32_t keep) {
     for (const uint64_t block : flushed_) {
       Extent& extent = *shared_.index.at(block);
       if (extent.arena == &arena) {
-        give_back(class_number, arena, extent, block);
+        give_back(size_class, arena, extent, block);
       } else {
         flushed_[deferred++] = block;
       }
@@ -72,9 +73,9 @@ void ThreadCache::flush(uint32_t class_number, uint32_t keep) {
   ++counts_.flushes;
 }
 
-void ThreadCache::give_back(uint32_t class_number, Arena& arena, Extent& extent, uint64_t block) {
-  if (class_number >= kSmallClasses) {
-    arena.extents.release(extent);
+void ThreadCache::give_back(uint32_t size_class, Arena& arena, Extent& extent, uint64_t block) {
+  if (size_class >= kSmallClasses) {
+    arena.pages.release(extent);
   } else if (arena.slabs.put_back(extent, block)) {
     empty_slabs_.push_back(&extent);
   }

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/slabs/arenas.h"
+#include "allocators/models/slabs/arena.h"
+#include "allocators/models/slabs/decay_ticker.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -28,26 +29,26 @@ class ThreadCache {
   static uint64_t memory_bytes();
 
   // A small block, 0 if there is no room.
-  uint64_t take_small(uint32_t class_number) {
-    Stack& stack = stacks_[class_number];
+  uint64_t take_small(uint32_t size_class) {
+    Stack& stack = stacks_[size_class];
     if (stack.count > 0) [[likely]] {
       ++counts_.hits;
-    } else if (!fill(class_number)) {
+    } else if (!fill(size_class)) {
       return 0;
     }
     return pop(stack);
   }
   // A large block of a cached class, 0 if none is cached.
-  uint64_t take_large(uint32_t class_number) {
-    Stack& stack = stacks_[class_number];
+  uint64_t take_large(uint32_t size_class) {
+    Stack& stack = stacks_[size_class];
     if (stack.count == 0) return 0;
     ++counts_.hits;
     return pop(stack);
   }
-  void put(uint32_t class_number, uint64_t block) {
-    Stack& stack = stacks_[class_number];
+  void put(uint32_t size_class, uint64_t block) {
+    Stack& stack = stacks_[size_class];
     if (stack.count == stack.slots) [[unlikely]]
-      flush(class_number, stack.slots / 2);
+      flush(size_class, stack.slots / 2);
     stack.blocks[stack.count++] = block;
   }
 
@@ -83,9 +84,9 @@ class ThreadCache {
     collect();
   }
 
-  bool fill(uint32_t class_number);
-  void flush(uint32_t class_number, uint32_t keep);
-  void give_back(uint32_t class_number, Arena& arena, Extent& extent, uint64_t block);
+  bool fill(uint32_t size_class);
+  void flush(uint32_t size_class, uint32_t keep);
+  void give_back(uint32_t size_class, Arena& arena, Extent& extent, uint64_t block);
   void collect();
 
   SharedState& shared_;

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "allocators/models/textbook/word_table.h"
+#include "allocators/models/address_table.h"
 
 namespace heaptape::allocators::textbook {
 

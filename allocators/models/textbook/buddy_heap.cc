@@ -132,11 +132,12 @@ uint64_t BuddyHeap::usable_bytes(uint64_t address) const {
   return use_of(tag) == Use::kRun ? tag >> 8 : uint64_t{1} << order_of(tag);
 }
 
-bool BuddyHeap::resize(uint64_t address, uint64_t bytes) {
+bool BuddyHeap::try_resize_in_place(uint64_t address, uint64_t bytes) {
   const uint64_t tag = tags_[address];
   const int order = order_for(bytes);
   if (use_of(tag) == Use::kUsed) return order == order_of(tag);
-  if (order <= largest_order_ || !largest_blocks_.resize(address, tag >> 8, bytes)) return false;
+  if (order <= largest_order_ || !largest_blocks_.try_resize_in_place(address, tag >> 8, bytes))
+    return false;
   tags_[address] = run_tag(largest_blocks_.run_bytes(bytes));
   return true;
 }

@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocators/models/address_table.h"
 #include "allocators/models/textbook/textbook_model.h"
 #include "allocators/models/textbook/unit_runs.h"
-#include "allocators/models/textbook/word_table.h"
 
 namespace heaptape::allocators::textbook {
 
@@ -21,12 +21,12 @@ class BuddyHeap {
   BuddyHeap(AddressSpace& space, const base::Values& options);
 
   static std::vector<base::Parameter> parameters();
-  static BackendTraits traits() { return {true, 4, 16, 0}; }
+  static BackendTraits traits() { return {.min_hole_bytes = 16}; }
   static const char* work_unit() { return "splits and merges"; }
 
   // As TextbookHeap says. A block stays where it is while its order does not change.
   Placement allocate(uint64_t bytes, uint64_t alignment);
-  bool resize(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const;
   uint64_t work() const { return splits_ + merges_; }

@@ -26,7 +26,7 @@ Placement BumpHeap::allocate(uint64_t bytes, uint64_t alignment) {
   return {address, block_bytes};
 }
 
-bool BumpHeap::resize(uint64_t address, uint64_t bytes) {
+bool BumpHeap::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& usable = sizes_[address];
   if (bytes <= usable) return true;
   const uint64_t block_bytes = round_up(bytes, kUnitBytes);

@@ -16,13 +16,13 @@ class BumpHeap {
   BumpHeap(AddressSpace& space, const base::Values& options);
 
   static std::vector<base::Parameter> parameters();
-  static BackendTraits traits() { return {true, 4, kUnitBytes, 0}; }
+  static BackendTraits traits() { return {.min_hole_bytes = kUnitBytes}; }
   static const char* work_unit() { return "nothing"; }
 
   // As TextbookHeap says. Only the block placed last grows in place; every block shrinks there, and
   // keeps what it had.
   Placement allocate(uint64_t bytes, uint64_t alignment);
-  bool resize(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const { return sizes_.get(address); }
   uint64_t work() const { return 0; }

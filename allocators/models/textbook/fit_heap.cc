@@ -123,7 +123,7 @@ void FitHeap<Policy>::trim(Hole last) {
 
 // In place if the block becomes smaller, or the hole behind it has the room.
 template <FitPolicy Policy>
-bool FitHeap<Policy>::resize(uint64_t address, uint64_t bytes) {
+bool FitHeap<Policy>::try_resize_in_place(uint64_t address, uint64_t bytes) {
   const uint64_t wanted = shape_.block_bytes(bytes);
   const uint64_t had = tags_.bytes(address);
   if (wanted > had) {

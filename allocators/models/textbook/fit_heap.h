@@ -28,12 +28,12 @@ class FitHeap {
         end_(shape_.first_block()) {}
 
   static std::vector<base::Parameter> parameters();
-  static BackendTraits traits() { return {true, 4, BlockShape::kLeastBlockBytes, 0}; }
+  static BackendTraits traits() { return {.min_hole_bytes = BlockShape::kLeastBlockBytes}; }
   static const char* work_unit() { return "holes examined"; }
 
   // As TextbookHeap says.
   Placement allocate(uint64_t bytes, uint64_t alignment);
-  bool resize(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const {
     return tags_.bytes(address) - shape_.header_bytes();

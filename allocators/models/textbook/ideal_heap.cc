@@ -2,7 +2,7 @@
 
 namespace heaptape::allocators::textbook {
 
-bool IdealHeap::hold(uint64_t live_bytes) {
+bool IdealHeap::try_set_live_bytes(uint64_t live_bytes) {
   if (!segment_.reach(HeapSegment::begin() + live_bytes)) return false;
   segment_.shrink(HeapSegment::begin() + live_bytes);
   live_bytes_ = live_bytes;
@@ -10,7 +10,7 @@ bool IdealHeap::hold(uint64_t live_bytes) {
 }
 
 Placement IdealHeap::allocate(uint64_t bytes, uint64_t) {
-  if (!hold(live_bytes_ + bytes)) return {};
+  if (!try_set_live_bytes(live_bytes_ + bytes)) return {};
   uint64_t number = blocks_.size();
   if (spare_numbers_.empty()) {
     blocks_.push_back(bytes);
@@ -22,16 +22,16 @@ Placement IdealHeap::allocate(uint64_t bytes, uint64_t) {
   return {kModelBase + number * kApart, bytes};
 }
 
-bool IdealHeap::resize(uint64_t address, uint64_t bytes) {
+bool IdealHeap::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& had = blocks_[number_of(address)];
-  if (!hold(live_bytes_ - had + bytes)) return false;
+  if (!try_set_live_bytes(live_bytes_ - had + bytes)) return false;
   had = bytes;
   return true;
 }
 
 void IdealHeap::release(uint64_t address) {
   const uint64_t number = number_of(address);
-  hold(live_bytes_ - blocks_[number]);
+  try_set_live_bytes(live_bytes_ - blocks_[number]);
   spare_numbers_.push_back(number);
 }
 

@@ -18,12 +18,12 @@ class IdealHeap {
   IdealHeap(AddressSpace& space, const base::Values&) : segment_(space, kPageBytes), blocks_(1) {}
 
   static std::vector<base::Parameter> parameters() { return {}; }
-  static BackendTraits traits() { return {false, 4, 16, 0}; }
+  static BackendTraits traits() { return {.places_blocks = false, .min_hole_bytes = 16}; }
   static const char* work_unit() { return "nothing"; }
 
   // As TextbookHeap says.
   Placement allocate(uint64_t bytes, uint64_t alignment);
-  bool resize(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const { return blocks_[number_of(address)]; }
   uint64_t work() const { return 0; }
@@ -33,7 +33,7 @@ class IdealHeap {
   static constexpr uint64_t kApart = 16;  // between the addresses of two blocks
 
   static uint64_t number_of(uint64_t address) { return (address - kModelBase) / kApart; }
-  bool hold(uint64_t live_bytes);
+  bool try_set_live_bytes(uint64_t live_bytes);
 
   HeapSegment segment_;
   uint64_t live_bytes_ = 0;

@@ -92,10 +92,11 @@ uint64_t SegregatedHeap::usable_bytes(uint64_t address) const {
   return block_bytes(owners_.get(page_of(address)));
 }
 
-bool SegregatedHeap::resize(uint64_t address, uint64_t bytes) {
+bool SegregatedHeap::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& owner = owners_[page_of(address)];
   if (is_class(owner)) return is_small(bytes) && size_class_of(bytes) == owner >> 1;
-  if (is_small(bytes) || !pages_.resize(address, block_bytes(owner), bytes)) return false;
+  if (is_small(bytes) || !pages_.try_resize_in_place(address, block_bytes(owner), bytes))
+    return false;
   owner = large_owner(pages_.run_bytes(bytes));
   return true;
 }

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocators/models/address_table.h"
 #include "allocators/models/textbook/size_classes.h"
 #include "allocators/models/textbook/textbook_model.h"
 #include "allocators/models/textbook/unit_runs.h"
-#include "allocators/models/textbook/word_table.h"
 
 namespace heaptape::allocators::textbook {
 
@@ -19,13 +19,13 @@ class SegregatedHeap {
   SegregatedHeap(AddressSpace& space, const base::Values& options);
 
   static std::vector<base::Parameter> parameters();
-  static BackendTraits traits() { return {true, 4, kLeastClassBytes, 0}; }
+  static BackendTraits traits() { return {.min_hole_bytes = kLeastClassBytes}; }
   static const char* work_unit() { return "blocks threaded"; }
 
   // As TextbookHeap says. A block stays where it is while its class does, or while its pages can be
   // cut or have free ones behind them.
   Placement allocate(uint64_t bytes, uint64_t alignment);
-  bool resize(uint64_t address, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const;
   uint64_t work() const { return blocks_threaded_; }
@@ -45,7 +45,7 @@ class SegregatedHeap {
   uint64_t page_of(uint64_t address) const { return address & ~(pages_.unit_bytes() - 1); }
 
   UnitRuns pages_;
-  WordTable<12> owners_;  // of each page in use, at its address
+  WordTable<kPageLog2> owners_;  // of each page in use, at its address
   std::vector<Class> classes_;
   uint64_t pages_claimed_ = 0;
   uint64_t blocks_threaded_ = 0;

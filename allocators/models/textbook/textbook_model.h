@@ -20,7 +20,7 @@ concept TextbookHeap = std::constructible_from<H, AddressSpace&, const base::Val
   // Address 0: no room.
   { heap.allocate(bytes, bytes) } -> std::same_as<Placement>;
   // False: the block would have to move, and nothing has changed.
-  { heap.resize(address, bytes) } -> std::same_as<bool>;
+  { heap.try_resize_in_place(address, bytes) } -> std::same_as<bool>;
   { heap.release(address) } -> std::same_as<void>;
   { constant.usable_bytes(address) } -> std::same_as<uint64_t>;
   { constant.work() } -> std::same_as<uint64_t>;
@@ -72,7 +72,7 @@ class TextbookModel {
 template <TextbookHeap Heap>
 Placement TextbookModel<Heap>::reallocate(uint64_t address, uint64_t bytes) {
   if (bytes >= kHeapLimit) return {};
-  if (heap_.resize(address, bytes)) {
+  if (heap_.try_resize_in_place(address, bytes)) {
     ++in_place_;
     return {address, heap_.usable_bytes(address)};
   }

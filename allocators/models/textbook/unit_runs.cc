@@ -40,7 +40,7 @@ void UnitRuns::release(AddressRange run) {
   free_.take({segment_.end(), last.end});
 }
 
-bool UnitRuns::resize(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
+bool UnitRuns::try_resize_in_place(uint64_t address, uint64_t old_bytes, uint64_t bytes) {
   const uint64_t old_end = address + old_bytes;
   const uint64_t end = address + run_bytes(bytes);
   if (end > old_end) return free_.take({old_end, end});

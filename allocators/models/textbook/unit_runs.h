@@ -21,7 +21,7 @@ class UnitRuns {
   uint64_t allocate(uint64_t bytes, uint64_t alignment);
   void release(AddressRange run);
   // The run of `old_bytes` at `address` has `bytes` from now on, if what it would take is free.
-  bool resize(uint64_t address, uint64_t old_bytes, uint64_t bytes);
+  bool try_resize_in_place(uint64_t address, uint64_t old_bytes, uint64_t bytes);
   // What a run for `bytes` has.
   uint64_t run_bytes(uint64_t bytes) const { return round_up(bytes, unit_bytes_); }
 

@@ -1,15 +1,15 @@
-// The free extents of one state: by size for the next allocation, by age for the next purge.
-// Follows eset.c of jemalloc 5.3.0.
+// The free extents of one state, dirty, muzzy or retained: by size for the next allocation, by age
+// for the next purge. Follows ecache.h and eset.c of jemalloc 5.3.0.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "allocators/models/slabs/extent_heap.h"
+#include "allocators/models/slabs/pairing_heap.h"
 
 namespace heaptape::allocators::slabs {
 
-class ExtentSet {
+class ExtentCache {
  public:
   void insert(Extent& extent);
   void remove(Extent& extent);
@@ -24,7 +24,7 @@ class ExtentSet {
 
  private:
   struct Bin {
-    ExtentHeap extents;
+    PairingHeap extents;
     ExtentRank best;  // of the first extent; jemalloc keeps it apart, and so it can be out of date
   };
   static constexpr uint32_t kWords = (kPageClasses + 63) / 64;

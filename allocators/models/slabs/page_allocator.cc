@@ -1,4 +1,4 @@
-#include "allocators/models/slabs/extents.h"
+#include "allocators/models/slabs/page_allocator.h"
 
 #include <algorithm>
 
@@ -14,8 +14,8 @@ constexpr int kAnyExcessLog2 = 63;
 
 }  // namespace
 
-Extents::Extents(Arena& arena, SystemMemory& system, MetadataBlocks& metadata, ExtentIndex& index,
-                 ExtentCounts& counts, const ExtentOptions& options)
+PageAllocator::PageAllocator(Arena& arena, SystemMemory& system, MetadataBlocks& metadata,
+                             ExtentIndex& index, Counts& counts, const Options& options)
     : arena_(arena),
       system_(system),
       metadata_(metadata),
@@ -26,11 +26,7 @@ Extents::Extents(Arena& arena, SystemMemory& system, MetadataBlocks& metadata, E
       muzzy_decay_(options.muzzy_decay_ms),
       next_growth_(page_class_of(kFirstGrowthBytes)) {}
 
-ExtentSet& Extents::set_of(ExtentState state) {
-  return state == ExtentState::kDirty ? dirty_ : state == ExtentState::kMuzzy ? muzzy_ : retained_;
-}
-
-Extent* Extents::new_record() {
+Extent* PageAllocator::new_record() {
   Extent* record = spare_records_;
   if (record != nullptr) {
     spare_records_ = record->newer;
@@ -42,12 +38,12 @@ Extent* Extents::new_record() {
   return record;
 }
 
-void Extents::drop_record(Extent& record) {
+void PageAllocator::drop_record(Extent& record) {
   record.newer = spare_records_;
   spare_records_ = &record;
 }
 
-Extent* Extents::allocate(uint64_t bytes, uint64_t alignment) {
+Extent* PageAllocator::allocate(uint64_t bytes, uint64_t alignment) {
   Extent* extent = recycle(ExtentState::kDirty, bytes, alignment);
   if (extent == nullptr && !muzzy_decay_.at_once()) {
     extent = recycle(ExtentState::kMuzzy, bytes, alignment);
@@ -57,11 +53,11 @@ Extent* Extents::allocate(uint64_t bytes, uint64_t alignment) {
   return extent;
 }
 
-Extent* Extents::recycle(ExtentState state, uint64_t bytes, uint64_t alignment) {
+Extent* PageAllocator::recycle(ExtentState state, uint64_t bytes, uint64_t alignment) {
   const int excess_log2 = state == ExtentState::kDirty ? kDirtyExcessLog2 : kAnyExcessLog2;
-  Extent* extent = set_of(state).fit(bytes, alignment, excess_log2, counts_.examined);
+  Extent* extent = cache_of(state).fit(bytes, alignment, excess_log2, counts_.examined);
   if (extent == nullptr) return nullptr;
-  set_of(state).remove(*extent);
+  cache_of(state).remove(*extent);
   extent->state = ExtentState::kActive;
   if (const uint64_t lead = round_up(extent->base, alignment) - extent->base; lead != 0) {
     Extent& front = *extent;
@@ -72,7 +68,7 @@ Extent* Extents::recycle(ExtentState state, uint64_t bytes, uint64_t alignment) 
   return extent;
 }
 
-Extent* Extents::grow(uint64_t bytes, uint64_t alignment) {
+Extent* PageAllocator::grow(uint64_t bytes, uint64_t alignment) {
   const uint64_t least = bytes + alignment - kPageBytes;
   if (least < bytes || least > kLargestBytes) return nullptr;
   const uint32_t growth = std::max(next_growth_, page_class_of(least));
@@ -89,14 +85,14 @@ Extent* Extents::grow(uint64_t bytes, uint64_t alignment) {
   if (const uint64_t lead = round_up(base, alignment) - base; lead != 0) {
     Extent& front = *extent;
     extent = split(front, lead);
-    record(ExtentState::kRetained, front);
+    insert_free(ExtentState::kRetained, front);
   }
-  if (extent->bytes > bytes) record(ExtentState::kRetained, *split(*extent, bytes));
+  if (extent->bytes > bytes) insert_free(ExtentState::kRetained, *split(*extent, bytes));
   return extent;
 }
 
 // The extent keeps the first `bytes`; the rest is the result, in the same state.
-Extent* Extents::split(Extent& extent, uint64_t bytes) {
+Extent* PageAllocator::split(Extent& extent, uint64_t bytes) {
   Extent* const rest = new_record();
   rest->base = extent.base + bytes;
   rest->bytes = extent.bytes - bytes;
@@ -110,19 +106,19 @@ Extent* Extents::split(Extent& extent, uint64_t bytes) {
   return rest;
 }
 
-void Extents::deactivate(ExtentState state, Extent& extent) {
+void PageAllocator::deactivate(ExtentState state, Extent& extent) {
   extent.state = state;
-  set_of(state).insert(extent);
+  cache_of(state).insert(extent);
 }
 
-void Extents::release(Extent& extent) {
-  record(ExtentState::kDirty, extent);
-  if (dirty_decay_.at_once()) purge(ExtentState::kDirty, 0, true);
+void PageAllocator::release(Extent& extent) {
+  insert_free(ExtentState::kDirty, extent);
+  if (dirty_decay_.at_once()) purge(ExtentState::kDirty, 0, PurgeTo::kRetained);
 }
 
 // Small dirty extents are joined only when their purge is due: they are likely to be wanted again
 // as they are.
-void Extents::record(ExtentState state, Extent& extent) {
+void PageAllocator::insert_free(ExtentState state, Extent& extent) {
   if (state == ExtentState::kDirty && extent.bytes < kLargeMinBytes) {
     deactivate(state, extent);
     return;
@@ -136,38 +132,43 @@ void Extents::record(ExtentState state, Extent& extent) {
   }
 }
 
-void Extents::retain(Extent& extent) {
+void PageAllocator::retain(Extent& extent) {
   counts_.purged_pages += extent.bytes >> kPageLog2;
-  record(ExtentState::kRetained, extent);
+  insert_free(ExtentState::kRetained, extent);
 }
 
-Extent* Extents::free_neighbour(const Extent& extent, ExtentState state, bool behind) {
-  if (!behind && extent.is_head) return nullptr;
-  Extent* const other = index_.at(behind ? extent.end() : extent.base - kPageBytes);
-  if (other == nullptr || other->state != state || (behind && other->is_head)) return nullptr;
-  return other;
+// The neighbours of one mapping, if they are free in this state; else null.
+Extent* PageAllocator::free_before(const Extent& extent, ExtentState state) {
+  if (extent.is_head) return nullptr;
+  Extent* const other = index_.at(extent.base - kPageBytes);
+  return other != nullptr && other->state == state ? other : nullptr;
+}
+
+Extent* PageAllocator::free_behind(const Extent& extent, ExtentState state) {
+  Extent* const other = index_.at(extent.end());
+  return other != nullptr && other->state == state && !other->is_head ? other : nullptr;
 }
 
 // With the free extent of this state behind, else in front; null if there is neither.
-Extent* Extents::coalesce_once(ExtentState state, Extent& extent) {
-  if (Extent* const next = free_neighbour(extent, state, true)) {
-    set_of(state).remove(*next);
+Extent* PageAllocator::coalesce_once(ExtentState state, Extent& extent) {
+  if (Extent* const next = free_behind(extent, state)) {
+    cache_of(state).remove(*next);
     return &join(extent, *next);
   }
-  if (Extent* const previous = free_neighbour(extent, state, false)) {
-    set_of(state).remove(*previous);
+  if (Extent* const previous = free_before(extent, state)) {
+    cache_of(state).remove(*previous);
     return &join(*previous, extent);
   }
   return nullptr;
 }
 
-Extent& Extents::coalesce(ExtentState state, Extent& extent) {
+Extent& PageAllocator::coalesce(ExtentState state, Extent& extent) {
   Extent* joined = &extent;
   while (Extent* const more = coalesce_once(state, *joined)) joined = more;
   return *joined;
 }
 
-Extent& Extents::join(Extent& lower, Extent& upper) {
+Extent& PageAllocator::join(Extent& lower, Extent& upper) {
   lower.bytes += upper.bytes;
   lower.serial = std::min(lower.serial, upper.serial);
   lower.state = ExtentState::kActive;
@@ -177,12 +178,12 @@ Extent& Extents::join(Extent& lower, Extent& upper) {
   return lower;
 }
 
-bool Extents::expand(Extent& extent, uint64_t bytes) {
+bool PageAllocator::try_expand(Extent& extent, uint64_t bytes) {
   for (const ExtentState state :
        {ExtentState::kDirty, ExtentState::kMuzzy, ExtentState::kRetained}) {
-    Extent* const next = free_neighbour(extent, state, true);
+    Extent* const next = free_behind(extent, state);
     if (next == nullptr || next->bytes < bytes) continue;
-    set_of(state).remove(*next);
+    cache_of(state).remove(*next);
     next->state = ExtentState::kActive;
     if (next->bytes > bytes) deactivate(state, *split(*next, bytes));
     join(extent, *next);
@@ -191,35 +192,35 @@ bool Extents::expand(Extent& extent, uint64_t bytes) {
   return false;
 }
 
-void Extents::shrink_to(Extent& extent, uint64_t bytes) {
+void PageAllocator::shrink_to(Extent& extent, uint64_t bytes) {
   release(*split(extent, bytes));
 }
 
-void Extents::decay(uint64_t now_ns) {
+void PageAllocator::decay(uint64_t now_ns) {
   decay(ExtentState::kDirty, dirty_decay_, now_ns);
-  if (muzzy_.pages() > 0) decay(ExtentState::kMuzzy, muzzy_decay_, now_ns);
+  if (free_pages(ExtentState::kMuzzy) > 0) decay(ExtentState::kMuzzy, muzzy_decay_, now_ns);
 }
 
-void Extents::decay(ExtentState state, SmoothDecay& decay, uint64_t now_ns) {
+void PageAllocator::decay(ExtentState state, SmoothDecay& decay, uint64_t now_ns) {
   if (decay.never()) return;
   if (decay.at_once()) {
-    purge(state, 0, false);
-  } else if (decay.advance(now_ns, set_of(state).pages())) {
-    purge(state, decay.limit_pages(), false);
+    purge(state, 0, PurgeTo::kNextState);
+  } else if (decay.advance(now_ns, free_pages(state))) {
+    purge(state, decay.limit_pages(), PurgeTo::kNextState);
   }
 }
 
 // The oldest first, until no more than `limit_pages` are free in this state. Whole extents: it may
 // become fewer.
-void Extents::purge(ExtentState state, uint64_t limit_pages, bool fully) {
-  const uint64_t pages = set_of(state).pages();
+void PageAllocator::purge(ExtentState state, uint64_t limit_pages, PurgeTo to) {
+  const uint64_t pages = free_pages(state);
   uint64_t purged = 0;
   while (purged + limit_pages < pages) {
     Extent* const extent = evict(state, limit_pages);
     if (extent == nullptr) break;
     purged += extent->bytes >> kPageLog2;
-    if (state == ExtentState::kDirty && !fully && !muzzy_decay_.at_once()) {
-      record(ExtentState::kMuzzy, *extent);
+    if (state == ExtentState::kDirty && to == PurgeTo::kNextState && !muzzy_decay_.at_once()) {
+      insert_free(ExtentState::kMuzzy, *extent);
     } else {
       retain(*extent);
     }
@@ -228,8 +229,8 @@ void Extents::purge(ExtentState state, uint64_t limit_pages, bool fully) {
 
 // A dirty extent that can still be joined is, goes to the end of the queue, and another is looked
 // for.
-Extent* Extents::evict(ExtentState state, uint64_t limit_pages) {
-  ExtentSet& set = set_of(state);
+Extent* PageAllocator::evict(ExtentState state, uint64_t limit_pages) {
+  ExtentCache& set = cache_of(state);
   for (;;) {
     Extent* const extent = set.oldest();
     if (extent == nullptr || set.pages() <= limit_pages) return nullptr;
@@ -241,8 +242,9 @@ Extent* Extents::evict(ExtentState state, uint64_t limit_pages) {
   }
 }
 
-void Extents::append_absent(std::vector<AddressRange>& ranges) const {
-  for (const Extent* extent = retained_.oldest(); extent != nullptr; extent = extent->newer) {
+void PageAllocator::append_absent(std::vector<AddressRange>& ranges) const {
+  const ExtentCache& retained = caches_[static_cast<size_t>(ExtentState::kRetained)];
+  for (const Extent* extent = retained.oldest(); extent != nullptr; extent = extent->newer) {
     ranges.push_back({extent->base, extent->end()});
   }
 }

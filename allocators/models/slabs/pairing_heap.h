@@ -1,9 +1,10 @@
-// A priority queue whose links are in its elements, so that it allocates nothing: the pairing heap
-// of Fredman, Sedgewick, Sleator and Tarjan (1986) with a list of what was inserted since the root
-// was last asked for, as ph.h of jemalloc 5.3.0 has it, and with its defect: first() need not be
-// the first. A root without children is replaced by the next of the list, which may be any; what is
-// inserted then and precedes that one becomes the root above all of them. (Mended in 5.3.1, commit
-// 10d71315.) With a correct heap in this place blocks go elsewhere after some 10,000 calls.
+// A priority queue of extents whose links are in the extents, so that it allocates nothing: the
+// pairing heap of Fredman, Sedgewick, Sleator and Tarjan (1986), with a list of what was inserted
+// since the root was last asked for. Follows ph.h of jemalloc 5.3.0 (there edata_heap), with its
+// defect: first() need not be the first. A root without children is replaced by the next of the
+// list, which may be any; what is inserted then and precedes that one becomes the root above all of
+// them. (Fixed in 5.3.1, commit 10d71315.) With a correct heap in its place, blocks part from
+// jemalloc's after some 10,000 calls.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace heaptape::allocators::slabs {
 
 // In the order of Extent::before(), which must not change for an extent while it is in the heap.
 // Extents are not owned.
-class ExtentHeap {
+class PairingHeap {
  public:
   bool empty() const { return root_ == nullptr; }
   // Null if it is empty.

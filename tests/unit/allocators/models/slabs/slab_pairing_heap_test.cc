@@ -1,5 +1,5 @@
 // The heap of extents: the order it keeps, and the order of jemalloc 5.3.0 that it does not.
-#include "allocators/models/slabs/extent_heap.h"
+#include "allocators/models/slabs/pairing_heap.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace heaptape::allocators::slabs {
 namespace {
 
-class SlabExtentHeap : public testing::Test {
+class SlabPairingHeap : public testing::Test {
  protected:
   Extent& insert(uint64_t serial, uint64_t base = 0) {
     Extent& extent = extents_.emplace_back();
@@ -31,28 +31,28 @@ class SlabExtentHeap : public testing::Test {
     return serials;
   }
 
-  ExtentHeap heap_;
+  PairingHeap heap_;
   std::deque<Extent> extents_;
 };
 
-TEST_F(SlabExtentHeap, IsEmptyAtFirst) {
+TEST_F(SlabPairingHeap, IsEmptyAtFirst) {
   EXPECT_TRUE(heap_.empty());
   EXPECT_EQ(heap_.first(), nullptr);
 }
 
-TEST_F(SlabExtentHeap, PutsTheOldestMappingFirst) {
+TEST_F(SlabPairingHeap, PutsTheOldestMappingFirst) {
   for (const uint64_t serial : {5, 3, 8, 1, 9, 2}) insert(serial);
   EXPECT_EQ(take_all(), (std::vector<uint64_t>{1, 2, 3, 5, 8, 9}));
 }
 
-TEST_F(SlabExtentHeap, PutsTheLowestAddressOfAMappingFirst) {
+TEST_F(SlabPairingHeap, PutsTheLowestAddressOfAMappingFirst) {
   insert(1, 0x3000);
   Extent& lowest = insert(1, 0x1000);
   insert(1, 0x2000);
   EXPECT_EQ(heap_.first(), &lowest);
 }
 
-TEST_F(SlabExtentHeap, KeepsTheOrderWhenTheFirstIsAskedForAfterEachChange) {
+TEST_F(SlabPairingHeap, KeepsTheOrderWhenTheFirstIsAskedForAfterEachChange) {
   tests::SeededRandom random;
   std::vector<Extent*> held;
   for (int i = 0; i < 20000; ++i) {
@@ -68,7 +68,7 @@ TEST_F(SlabExtentHeap, KeepsTheOrderWhenTheFirstIsAskedForAfterEachChange) {
   }
 }
 
-TEST_F(SlabExtentHeap, LosesNothing) {
+TEST_F(SlabPairingHeap, LosesNothing) {
   tests::Random random(7);
   for (int i = 0; i < 1000; ++i) {
     Extent& extent = insert(random.below(100), i);
@@ -82,7 +82,7 @@ TEST_F(SlabExtentHeap, LosesNothing) {
 }
 
 // 10 goes before anyone asked for the first, and 40 takes its place with 20 still in the list.
-TEST_F(SlabExtentHeap, HandsOutALaterOneWhereJemalloc530Does) {
+TEST_F(SlabPairingHeap, HandsOutALaterOneWhereJemalloc530Does) {
   Extent& root = insert(10);
   insert(20);
   insert(40);

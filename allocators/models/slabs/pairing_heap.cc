@@ -1,4 +1,4 @@
-#include "allocators/models/slabs/extent_heap.h"
+#include "allocators/models/slabs/pairing_heap.h"
 
 #include <bit>
 
@@ -79,12 +79,12 @@ Extent* meld_all(Extent* first) {
 
 }  // namespace
 
-Extent* ExtentHeap::first() {
+Extent* PairingHeap::first() {
   if (root_ != nullptr) take_in_list();
   return root_;
 }
 
-void ExtentHeap::insert(Extent& extent) {
+void PairingHeap::insert(Extent& extent) {
   extent.heap = {};
   if (root_ == nullptr) {
     root_ = &extent;
@@ -100,7 +100,7 @@ void ExtentHeap::insert(Extent& extent) {
   }
 }
 
-void ExtentHeap::remove(Extent& extent) {
+void PairingHeap::remove(Extent& extent) {
   if (&extent == root_) {
     if (extent.heap.child == nullptr) {
       root_ = extent.heap.next;
@@ -116,7 +116,7 @@ void ExtentHeap::remove(Extent& extent) {
   replace(extent, extent.heap.child == nullptr ? nullptr : meld_all(extent.heap.child));
 }
 
-void ExtentHeap::take_in_list() {
+void PairingHeap::take_in_list() {
   listed_ = 0;
   Extent* const list = root_->heap.next;
   if (list == nullptr) return;
@@ -124,7 +124,7 @@ void ExtentHeap::take_in_list() {
 }
 
 // The first two of the list become one, up to `times`.
-void ExtentHeap::meld_pairs(int times) {
+void PairingHeap::meld_pairs(int times) {
   for (; times > 0; --times) {
     Extent* const tree = root_->heap.next;
     Extent* const other = tree == nullptr ? nullptr : tree->heap.next;

@@ -1,8 +1,8 @@
-#include "allocators/models/slabs/extent_set.h"
+#include "allocators/models/slabs/extent_cache.h"
 
 namespace heaptape::allocators::slabs {
 
-void ExtentSet::insert(Extent& extent) {
+void ExtentCache::insert(Extent& extent) {
   const uint32_t bin = extent_bin_of(extent.bytes);
   if (bins_[bin].extents.empty() || extent.rank() < bins_[bin].best)
     bins_[bin].best = extent.rank();
@@ -15,7 +15,7 @@ void ExtentSet::insert(Extent& extent) {
   pages_ += extent.bytes >> kPageLog2;
 }
 
-void ExtentSet::remove(Extent& extent) {
+void ExtentCache::remove(Extent& extent) {
   const uint32_t bin = extent_bin_of(extent.bytes);
   bins_[bin].extents.remove(extent);
   if (bins_[bin].extents.empty()) {
@@ -28,7 +28,7 @@ void ExtentSet::remove(Extent& extent) {
   pages_ -= extent.bytes >> kPageLog2;
 }
 
-uint32_t ExtentSet::next_used(uint32_t bin) const {
+uint32_t ExtentCache::next_used(uint32_t bin) const {
   for (uint32_t word = bin / 64; word < kWords; ++word) {
     uint64_t bits = used_[word];
     if (word == bin / 64) bits &= ~uint64_t{0} << (bin % 64);
@@ -37,8 +37,8 @@ uint32_t ExtentSet::next_used(uint32_t bin) const {
   return kPageClasses;
 }
 
-Extent* ExtentSet::fit(uint64_t bytes, uint64_t alignment, int max_excess_log2,
-                       uint64_t& examined) {
+Extent* ExtentCache::fit(uint64_t bytes, uint64_t alignment, int max_excess_log2,
+                         uint64_t& examined) {
   const uint64_t anywhere = bytes + alignment - kPageBytes;
   if (anywhere < bytes || anywhere > kLargestBytes) return nullptr;
   Extent* const found = first_fit(anywhere, max_excess_log2, examined);
@@ -46,7 +46,7 @@ Extent* ExtentSet::fit(uint64_t bytes, uint64_t alignment, int max_excess_log2,
   return aligned_fit(bytes, anywhere, alignment, examined);
 }
 
-Extent* ExtentSet::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined) {
+Extent* ExtentCache::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& examined) {
   Extent* found = nullptr;
   ExtentRank best;
   for (uint32_t bin = next_used(first_bin_for(bytes)); bin < kPageClasses;
@@ -61,8 +61,8 @@ Extent* ExtentSet::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& exam
 }
 
 // Smaller ones may do if they happen to be aligned; of each bin only the first is looked at.
-Extent* ExtentSet::aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment,
-                               uint64_t& examined) {
+Extent* ExtentCache::aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment,
+                                 uint64_t& examined) {
   const uint32_t end = first_bin_for(most_bytes);
   for (uint32_t bin = next_used(first_bin_for(bytes)); bin < end; bin = next_used(bin + 1)) {
     ++examined;

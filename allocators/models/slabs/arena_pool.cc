@@ -1,18 +1,18 @@
-#include "allocators/models/slabs/arenas.h"
+#include "allocators/models/slabs/arena_pool.h"
 
 namespace heaptape::allocators::slabs {
 
-Arenas::Arenas(SharedState& shared, uint64_t count, const ExtentOptions& options)
-    : shared_(shared), count_(count), options_(options), by_number_(count) {}
+ArenaPool::ArenaPool(SharedState& shared, uint64_t count, const PageAllocator::Options& options)
+    : shared_(shared), count_(count), options_(options), by_index_(count) {}
 
-Arena& Arenas::numbered(uint64_t number) {
-  if (by_number_[number] == nullptr) by_number_[number] = &make(options_);
-  return *by_number_[number];
+Arena& ArenaPool::at(uint64_t index) {
+  if (by_index_[index] == nullptr) by_index_[index] = &make(options_);
+  return *by_index_[index];
 }
 
-Arena& Arenas::huge() {
+Arena& ArenaPool::huge() {
   if (huge_ == nullptr) {
-    ExtentOptions options = options_;
+    PageAllocator::Options options = options_;
     if (options.dirty_decay_ms != SmoothDecay::kNever) options.dirty_decay_ms = 0;
     if (options.muzzy_decay_ms != SmoothDecay::kNever) options.muzzy_decay_ms = 0;
     huge_ = &make(options);
@@ -21,7 +21,7 @@ Arena& Arenas::huge() {
 }
 
 // The first arena's records share their memory with the index.
-Arena& Arenas::make(const ExtentOptions& options) {
+Arena& ArenaPool::make(const PageAllocator::Options& options) {
   MetadataBlocks* metadata = &shared_.first_metadata;
   if (!arenas_.empty()) {
     metadata_.push_back(std::make_unique<MetadataBlocks>(shared_.system));
@@ -30,24 +30,24 @@ Arena& Arenas::make(const ExtentOptions& options) {
   return *arenas_.emplace_back(std::make_unique<Arena>(shared_, *metadata, options));
 }
 
-FreePages Arenas::free_pages() const {
+FreePages ArenaPool::free_pages() const {
   FreePages sum;
   for (const auto& arena : arenas_) {
-    sum.dirty += arena->extents.pages(ExtentState::kDirty);
-    sum.muzzy += arena->extents.pages(ExtentState::kMuzzy);
-    sum.retained += arena->extents.pages(ExtentState::kRetained);
+    sum.dirty += arena->pages.free_pages(ExtentState::kDirty);
+    sum.muzzy += arena->pages.free_pages(ExtentState::kMuzzy);
+    sum.retained += arena->pages.free_pages(ExtentState::kRetained);
   }
   return sum;
 }
 
-uint64_t Arenas::metadata_bytes() const {
+uint64_t ArenaPool::metadata_bytes() const {
   uint64_t sum = shared_.first_metadata.bytes();
   for (const auto& metadata : metadata_) sum += metadata->bytes();
   return sum;
 }
 
-void Arenas::append_absent(std::vector<AddressRange>& ranges) const {
-  for (const auto& arena : arenas_) arena->extents.append_absent(ranges);
+void ArenaPool::append_absent(std::vector<AddressRange>& ranges) const {
+  for (const auto& arena : arenas_) arena->pages.append_absent(ranges);
   for (const auto& metadata : metadata_) metadata->append_absent(ranges);
   shared_.first_metadata.append_absent(ranges);
   shared_.index.append_absent(ranges);
