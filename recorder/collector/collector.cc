@@ -12,7 +12,7 @@
 namespace heaptape::recorder {
 namespace {
 
-// A ring that fills wakes us; this bounds how coarse the times of a slow program get.
+// A ring that fills wakes us earlier. This bounds how coarse the times of a slow program get.
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
@@ -51,10 +51,10 @@ Recording Collector::run(int target_pid) {
 uint64_t Collector::drain_all() {
   const uint64_t cut = stamp_now(session_.header());
   table_.adopt_claims();
-  const uint64_t now_ns = base::monotonic_ns();  // not before the tapes of new processes begin
+  const uint64_t now_ns = base::monotonic_ns();  // after the tapes of new processes have begun
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
-    events += process->recorder().drain(cut, now_ns);
+    events += process->merge().drain(cut, now_ns);
   }
   return events;
 }
@@ -62,12 +62,12 @@ uint64_t Collector::drain_all() {
 bool Collector::step_writers() {
   bool more = false;
   for (const auto& [slot, process] : table_.processes()) {
-    more |= process->recorder().writer().step();
+    more |= process->merge().writer().step();
   }
   return more;
 }
 
-// Finishes the tapes of processes that are gone. The target itself is left to run().
+// Finishes the tapes of processes that are gone, but for the target: that is up to run().
 void Collector::end_gone() {
   std::vector<uint32_t> gone;
   for (const auto& [slot, process] : table_.processes()) {
@@ -86,10 +86,10 @@ void Collector::free_dead_rings(uint64_t now_ns) {
 
 bool Collector::rings_are_empty() const {
   return std::ranges::all_of(table_.processes(),
-                             [](const auto& entry) { return entry.second->recorder().idle(); });
+                             [](const auto& entry) { return entry.second->merge().idle(); });
 }
 
-// Until a ring is half full, a process comes or ends, or it is time for the next look.
+// Sleeps until a ring is half full, a process comes or ends, or kMaxSleepNs have passed.
 void Collector::sleep_until_needed() {
   auto& sleep = session_.header().collector_sleep;
   sleep.store(CollectorSleep::kAsleep);
@@ -117,7 +117,7 @@ void Collector::finish_all(const TargetEnd& end) {
   }
   if (const uint32_t turned_away = session_.header().turned_away; turned_away != 0) {
     table_.failures().push_back(std::to_string(turned_away) +
-                                " processes were not recorded: a session holds " +
+                                " processes were not recorded: a session holds at most " +
                                 std::to_string(kProcessSlots) + " at one time");
   }
 }

@@ -1,5 +1,5 @@
-// The recording itself: one loop that drains every ring of the session, notices ends, samples, and
-// writes a tape for each process.
+// The recording itself: one loop that drains the rings, samples, notices the ends of processes, and
+// writes a tape for each.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ struct CollectorOptions {
   std::vector<std::string> command;
 };
 
-// What a recording came to.
+// The outcome of a recording.
 struct Recording {
   TargetEnd target_end;
   schema::Manifest manifest;          // the first process first
-  std::vector<std::string> failures;  // one sentence each: tapes that could not be written
+  std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
 };
 
+// One thread, which made the session's memory; only wake() is for others.
 class Collector {
  public:
-  Collector(SessionMemory& memory, Doorman& doorman, CollectorOptions options)
+  Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
       : session_(memory.view()),
         options_(std::move(options)),
-        table_(session_, doorman, options_.tape_path) {}
+        table_(session_, handshakes, options_.tape_path) {}
 
-  // Runs until the target has ended. Then every tape is finished, also those of processes that it
-  // left behind.
+  // Runs until the target has ended, then finishes every tape, also of processes that go on. Once.
   Recording run(int target_pid);
 
-  // Ends a sleep of run(). Any thread.
+  // Wakes run() if it sleeps. Any thread.
   void wake();
 
  private:

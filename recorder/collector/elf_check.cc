@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/descriptor.h"
+
 namespace heaptape::recorder {
 namespace {
 
@@ -27,13 +29,12 @@ Error unusable(const std::string& program, const std::string& why) {
 // libelf's handle on an open file.
 class ElfFile {
  public:
-  explicit ElfFile(int fd) : fd_(fd) {
+  explicit ElfFile(base::Descriptor file) : file_(std::move(file)) {
     elf_version(EV_CURRENT);
-    elf_ = elf_begin(fd, ELF_C_READ, nullptr);
+    elf_ = elf_begin(file_.get(), ELF_C_READ, nullptr);
   }
   ~ElfFile() {
     if (elf_ != nullptr) elf_end(elf_);
-    close(fd_);
   }
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
@@ -80,7 +81,7 @@ class ElfFile {
   }
 
  private:
-  int fd_;
+  base::Descriptor file_;
   Elf* elf_ = nullptr;
 };
 
@@ -91,13 +92,12 @@ bool gains_privileges(const std::string& program, const struct stat& info) {
   return geteuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
-// What stands behind "#!" in the first line; empty when the file is no script.
+// What follows "#!" in the first line; empty when the file is not a script.
 std::string interpreter_of(const std::string& program) {
-  const int fd = open(program.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
+  const base::Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return "";
   char line[256] = {};
-  const ssize_t got = read(fd, line, sizeof line - 1);
-  close(fd);
+  const ssize_t got = read(file.get(), line, sizeof line - 1);
   if (got < 3 || line[0] != '#' || line[1] != '!') return "";
   const char* begin = line + 2 + std::strspn(line + 2, " \t");
   return std::string(begin, std::strcspn(begin, " \t\r\n"));
@@ -114,7 +114,7 @@ Status check_elf(const std::string& program, const ElfFile& elf) {
   }
   if (elf.exports_function("malloc")) {
     return unusable(program,
-                    "it defines malloc itself, which the preload library cannot get in front of; "
+                    "it defines malloc itself, so the preload library's malloc is never called; "
                     "link its allocator as a shared library, or preload that instead");
   }
   return {};
@@ -158,12 +158,12 @@ Status check_recordable(const std::string& program) {
     }
     if (gains_privileges(path, info)) {
       return unusable(path,
-                      "it runs with other privileges than yours, for which the loader drops the "
-                      "preload library; record it as the user or root whose privileges it takes");
+                      "it runs with other privileges than yours, so the loader ignores the preload "
+                      "library; record it as the user whose privileges it takes, or as root");
     }
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return {};  // executable but not readable: nothing can be said
-    const ElfFile elf(fd);
+    base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) return {};  // executable but not readable: nothing can be said
+    const ElfFile elf(std::move(file));
     if (elf.is_elf()) return check_elf(path, elf);
     const std::string interpreter = interpreter_of(path);
     if (interpreter.empty()) return {};  // execvp gives it to the shell

@@ -1,4 +1,4 @@
-// Looks at a program before it runs: can the preload library see its calls to malloc?
+// Checks, before a program runs, whether the preload library can see its calls to malloc.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ namespace heaptape::recorder {
 // The file that execvp(command) would run: searched in PATH when the name has no slash.
 base::Result<std::string> find_program(const std::string& command);
 
-// An error that says what to do when recording `program` (a path) cannot work: a statically linked
-// executable, one that brings its own malloc, one that drops the preload for its privileges, one of
-// another machine type. Scripts are judged by their interpreter.
+// An error, with what to do, when `program` (a path) cannot be recorded: it is statically linked,
+// defines malloc itself, is run with other privileges (the loader then ignores LD_PRELOAD), or is
+// for another machine type. For a script, checks its interpreter. A file that cannot be read, or is
+// neither, passes: execution will show.
 base::Status check_recordable(const std::string& program);
 
 }  // namespace heaptape::recorder

@@ -1,4 +1,4 @@
-// Which addresses hold a live block, as the events merged so far say. One bit per 8 bytes.
+// The addresses at which a live block begins, after the calls merged so far. One bit for 8 bytes.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace heaptape::recorder {
 
-// Addresses must be below base::kAddressLimit. Blocks must start on multiples of 8; of two that
-// do not, the second looks alive when the first is. One thread.
+// Addresses must be below base::kAddressLimit. Two addresses in the same 8 bytes are one: real
+// blocks begin on multiples of 8. Memory grows with inserted addresses only, by a page (4 KiB) for
+// each 256 KiB of addresses. One thread.
 class LiveSet {
  public:
   bool contains(uint64_t address) const {
@@ -19,13 +20,13 @@ class LiveSet {
   void insert(uint64_t address) { tree_.leaf(address).words[word_of(address)] |= bit_of(address); }
   // False when the address was not there.
   bool erase(uint64_t address) {
-    uint64_t& word = tree_.leaf(address).words[word_of(address)];
-    const bool was_there = (word & bit_of(address)) != 0;
-    word &= ~bit_of(address);
-    return was_there;
+    if (!contains(address)) return false;
+    tree_.leaf(address).words[word_of(address)] &= ~bit_of(address);
+    return true;
   }
-  // Whether some live block starts in the range. With `skip_mapped_chunks`, blocks that start 16
-  // bytes into a page do not count: that is where glibc puts a block with a mapping of its own.
+  // Whether a live block begins in the range, whose ends are multiples of 8. With
+  // `skip_mapped_chunks`, blocks that begin 16 bytes into a page do not count: that is where glibc
+  // puts a block with a mapping of its own.
   bool any_in(base::AddressRange range, bool skip_mapped_chunks) const;
 
  private:

@@ -69,7 +69,7 @@ std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet&
   const auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
   const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
-  // size resident shared ...: resident less shared (files and shared memory) is what is anonymous.
+  // "size resident shared ...", where shared is files and shared memory: the rest is anonymous.
   std::string_view fields = *statm;
   take_field(fields);
   std::string_view resident = take_field(fields);
@@ -102,7 +102,7 @@ ProcessIdentity identify_process(uint32_t pid) {
       rest.remove_prefix(std::min(word.size() + 1, rest.size()));
     }
   }
-  // "pid (name) state ppid ...": the name may hold anything, so look behind its last parenthesis.
+  // "pid (name) state ppid ...": the name may hold anything, so start after the last parenthesis.
   if (const auto stat = base::read_file(proc_path(pid, "stat"), kMaxProcFileBytes); stat.ok()) {
     std::string_view rest = *stat;
     rest.remove_prefix(std::min(rest.rfind(')') + 1, rest.size()));

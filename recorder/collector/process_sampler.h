@@ -1,4 +1,4 @@
-// What can be seen of a process from outside, through /proc.
+// What /proc shows of a process.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace heaptape::recorder {
 
-// Resident size and heap regions of the process; nothing when it is gone or not ours to look at.
-// The regions are its writable anonymous mappings that hold a live block: other mappings of the
-// kind (stacks, a garbage collector's own pages) are not malloc's. Blocks of glibc that have a
-// mapping of their own do not count: the kernel shows such mappings merged with their neighbours,
-// and the tape tells their extent better. time_ns and event are left 0.
+// Resident size and heap regions of the process; nothing when it is gone or we may not look.
+// The regions are the writable anonymous mappings in which a live block begins: others (stacks, a
+// garbage collector's pages) are not malloc's. Blocks of glibc that have a mapping of their own do
+// not count: the kernel shows such mappings merged with their neighbours, and the tape itself has
+// their extent. time_ns and event stay 0.
 std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
                                                     bool is_glibc);
 
-// The writable anonymous mappings in the text of /proc/PID/maps, ascending.
+// The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
+// sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
-// Who a process is. Strings are empty where /proc does not tell.
+// Who a process is. What /proc does not show is empty or 0.
 struct ProcessIdentity {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;

@@ -11,7 +11,7 @@
 namespace heaptape::recorder {
 namespace {
 
-// What a process says of itself, read once: it can write there at any time.
+// Reads each field once: the process can write there at any time.
 Claim read_claim(const ProcessSlot& slot, uint32_t index) {
   char allocator[kAllocatorPathBytes];
   std::copy_n(slot.allocator_path, kAllocatorPathBytes, allocator);
@@ -33,7 +33,8 @@ void ProcessTable::adopt_claims() {
       found.push_back(read_claim(session_.process(slot), slot));
     }
   }
-  // As they came, which is not by slot: of two images of one pid the later one lives.
+  // In the order in which they came, which is not that of slots: if a pid came twice, by exec, the
+  // later process replaces the earlier one.
   std::ranges::sort(found, {}, &Claim::serial);
   for (const Claim& claim : found) adopt_process(claim);
   adopt_rings();
@@ -48,7 +49,7 @@ void ProcessTable::adopt_rings() {
     }
     const auto owner = processes_.find(ring.process_slot);
     if (owner == processes_.end()) continue;
-    owner->second->recorder().add_ring(index);
+    owner->second->merge().add_ring(index);
     ring_owner_[index] = owner->first;
   }
 }
@@ -59,13 +60,13 @@ RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
   return found == processes_.end() ? nullptr : found->second.get();
 }
 
-// A forked process is what its parent was: /proc may already show what it executed since.
+// A forked process is what its parent was. /proc may already show what it has executed since.
 ProcessIdentity ProcessTable::identify(const Claim& claim) {
   ProcessIdentity identity;
   if (const RecordedProcess* parent = find_serial(claim.parent_serial)) {
     identity = parent->traits().identity;
     identity.parent_pid = identity.pid;
-  } else if (auto seen = doorman_.take_identity(claim.pid);
+  } else if (auto seen = handshakes_.take_identity(claim.pid);
              seen && (claim.flags & kSlotForked) == 0) {
     identity = std::move(*seen);
   } else {
@@ -93,11 +94,11 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.is_glibc = schema::is_glibc(claim.allocator);
   auto writer = create_tape(traits.tape_path, claim, traits.identity);
   if (writer == nullptr) return;
-  auto recorder = std::make_unique<ProcessRecorder>(session_, claim.slot, std::move(writer),
-                                                    base::monotonic_ns());
+  auto merge =
+      std::make_unique<RingMerge>(session_, claim.slot, std::move(writer), base::monotonic_ns());
   manifest_.emplace_back();
   processes_.emplace(claim.slot,
-                     std::make_unique<RecordedProcess>(std::move(recorder), std::move(traits)));
+                     std::make_unique<RecordedProcess>(std::move(merge), std::move(traits)));
 }
 
 std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string& path,
@@ -118,34 +119,34 @@ std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string&
   auto writer = schema::TapeWriter::create(path, header);
   if (!writer.ok()) {
     failures_.push_back(writer.error().message);
-    writer = schema::TapeWriter::create("/dev/null", header);  // keep draining: nobody may stall
+    writer = schema::TapeWriter::create("/dev/null", header);  // drain on, or the process stalls
   }
   return writer.ok() ? std::move(*writer) : nullptr;
 }
 
 void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
-  adopt_rings();  // those of its last moments
+  adopt_rings();  // that it claimed in its last moments
   RecordedProcess& process = *processes_.at(slot);
-  process.recorder().drain(ProcessRecorder::kEverything, base::monotonic_ns());
+  process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  process.recorder().free_slot();
+  process.merge().free_slot();
   std::ranges::replace(ring_owner_, slot, kNobody);
   processes_.erase(slot);
 }
 
 void ProcessTable::leave(uint32_t slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
-  process.recorder().drain(cut, base::monotonic_ns());
+  process.merge().drain(cut, base::monotonic_ns());
   finish(process, schema::EndReason::kRecordingStopped, -1);
   processes_.erase(slot);
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
-  schema::TapeSummary summary = process.recorder().collect_summary(base::monotonic_ns());
+  schema::TapeSummary summary = process.merge().collect_summary(base::monotonic_ns());
   summary.end_reason = reason;
   summary.end_status = status;
   const RecordedProcess::Traits& traits = process.traits();
-  const auto written = process.recorder().writer().finish(summary);
+  const auto written = process.merge().writer().finish(summary);
   if (!written.ok()) {
     failures_.push_back(written.error().message);
   } else if (written->end_reason == schema::EndReason::kDiskFull) {
@@ -160,7 +161,7 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.executable = traits.identity.executable;
   entry.command_line = traits.identity.command_line;
   entry.events = written.ok() ? written->events : 0;
-  entry.bytes = process.recorder().writer().bytes();
+  entry.bytes = process.merge().writer().bytes();
   entry.lost_events = written.ok() ? written->losses.lost_events : 0;
   entry.ended = schema::describe(written.ok() ? written->end_reason : reason);
 }

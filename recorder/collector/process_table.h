@@ -1,5 +1,5 @@
-// The processes of a recording: finds them in the session, knows which ring is whose, and finishes
-// the tape of each when it ends.
+// The processes of a recording: finds them in the session, gives each its rings, and finishes its
+// tape when it ends.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "recorder/collector/doorman.h"
+#include "recorder/collector/handshake_server.h"
 #include "recorder/collector/recorded_process.h"
 #include "recorder/collector/tape_names.h"
 #include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
 
-// What a process that claimed a slot says of itself there. The fields are those of ProcessSlot.
+// What a process says about itself in the slot that it claimed. The fields are those of
+// ProcessSlot.
 struct Claim {
   uint32_t slot;
   uint32_t flags;
@@ -29,29 +30,36 @@ struct Claim {
 // One thread: the collector's.
 class ProcessTable {
  public:
-  ProcessTable(SessionView session, Doorman& doorman, const std::string& tape_path)
-      : session_(session), doorman_(doorman), names_(tape_path), ring_owner_(kRings, kNobody) {}
+  ProcessTable(SessionView session, HandshakeServer& handshakes, const std::string& tape_path)
+      : session_(session),
+        handshakes_(handshakes),
+        names_(tape_path),
+        ring_owner_(kRings, kNobody) {}
 
-  // Takes in what was claimed since the last call. Between taking the cut of a drain and reading
-  // the rings, so that whatever happened before the cut is in a ring that is known.
+  // Adopts the processes and rings that were claimed since the last call. Call it after taking the
+  // cut of a drain and before reading rings, so that all that happened before the cut is in a ring
+  // that is known.
   void adopt_claims();
-  // Something was claimed that adopt_claims() has not seen.
+  // Something was claimed since the last adopt_claims().
   bool has_news() const { return session_.header().claims.load() != seen_claims_; }
 
-  // Writes what is left of a process, finishes its tape and gives its slot back. The process must
-  // be gone, or another image in its place.
+  // Writes what is left in the rings of a process, finishes its tape and frees its slot and rings.
+  // The process must be gone, or have executed another program.
   void end(uint32_t slot, schema::EndReason reason, int32_t status);
-  // Finishes the tape of a process that goes on without us.
+  // Writes what came up to `cut` and finishes the tape of a process that goes on without us. Its
+  // slot and rings stay taken.
   void leave(uint32_t slot, uint64_t cut);
 
+  // Frees the rings of threads that are gone.
   void free_dead_rings();
 
-  // By slot. Adopting and ending change it.
+  // By slot. adopt_claims(), end() and leave() change it.
   using Processes = std::map<uint32_t, std::unique_ptr<RecordedProcess>>;
   const Processes& processes() const { return processes_; }
 
-  // What became of them: the first process first, and one sentence for each thing that went wrong.
+  // One entry for each process, the first process first; filled in when its tape is finished.
   std::vector<schema::ManifestProcess>& manifest() { return manifest_; }
+  // One sentence for each thing that went wrong.
   std::vector<std::string>& failures() { return failures_; }
 
  private:
@@ -66,7 +74,7 @@ class ProcessTable {
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
 
   SessionView session_;
-  Doorman& doorman_;
+  HandshakeServer& handshakes_;
   TapeNames names_;
   Processes processes_;
   std::vector<uint32_t> ring_owner_;  // slot by ring, or kNobody

@@ -1,4 +1,4 @@
-// One process of a recording: who it is, its tape, and what can be seen of it from here.
+// One process of a recording: who it is, its merge and tape, and whether it still runs.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "recorder/collector/process_recorder.h"
+#include "base/descriptor.h"
 #include "recorder/collector/process_sampler.h"
+#include "recorder/collector/ring_merge.h"
 
 namespace heaptape::recorder {
 
@@ -17,39 +18,36 @@ class RecordedProcess {
     ProcessIdentity identity;
     std::string tape_path;
     uint64_t serial = 0;        // ProcessSlot::serial
-    bool is_glibc = false;      // its malloc is
-    bool pid_is_ours = true;    // identity.pid means the process here, too
+    bool is_glibc = false;      // glibc serves its malloc
+    bool pid_is_ours = true;    // identity.pid names it in our pid namespace, too
     bool tids_are_ours = true;  // and so do its thread ids
     size_t manifest_index = 0;
   };
 
-  RecordedProcess(std::unique_ptr<ProcessRecorder> recorder, Traits traits);
-  ~RecordedProcess();
-  RecordedProcess(const RecordedProcess&) = delete;
-  RecordedProcess& operator=(const RecordedProcess&) = delete;
+  RecordedProcess(std::unique_ptr<RingMerge> merge, Traits traits);
 
-  ProcessRecorder& recorder() { return *recorder_; }
-  const ProcessRecorder& recorder() const { return *recorder_; }
+  RingMerge& merge() { return *merge_; }
+  const RingMerge& merge() const { return *merge_; }
   const Traits& traits() const { return traits_; }
 
-  // Whether it is the process that `pid` means here.
+  // Whether `pid` names this process in our pid namespace.
   bool is(uint32_t pid) const { return traits_.pid_is_ours && traits_.identity.pid == pid; }
-  // It has ended. False, too, when that cannot be seen from here.
+  // It has ended. False, too, when its pid is not ours.
   bool is_gone() const;
 
-  // Puts what came since the last time into the file, if it is time: that much is safe from our own
-  // sudden end.
+  // Puts what came since the last time into the file, when it is time: that much survives if we are
+  // killed.
   void flush_if_due(uint64_t now_ns);
   // Takes a sample when it is time for one.
   void sample_if_due(uint64_t now_ns);
-  // Frees the rings of threads that are gone. Their indices.
+  // Frees the rings of threads that are gone and returns their indices.
   std::vector<uint32_t> free_dead_rings();
 
  private:
-  std::unique_ptr<ProcessRecorder> recorder_;
+  std::unique_ptr<RingMerge> merge_;
   const Traits traits_;
-  int pidfd_ = -1;         // -1: see is_gone()
-  bool was_gone_ = false;  // already when we came to know of it
+  base::Descriptor pidfd_;  // none: the pid is not ours, or no descriptor was left
+  bool was_gone_ = false;   // before we could open it
   uint64_t next_flush_ns_;
   uint64_t flushed_events_ = 0;
   uint64_t next_sample_ns_ = 0;

@@ -16,7 +16,7 @@ void set_disposition(int signal, void (*handler)(int), struct sigaction* before)
 
 }  // namespace
 
-sigset_t doorman_signals() {
+sigset_t recorder_signals() {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2}) {
@@ -26,16 +26,16 @@ sigset_t doorman_signals() {
 }
 
 RecorderSignals::RecorderSignals() {
-  const sigset_t set = doorman_signals();
+  const sigset_t set = recorder_signals();
   pthread_sigmask(SIG_BLOCK, &set, &mask_);
   set_disposition(SIGXFSZ, SIG_IGN, &on_file_size_);
-  // Ignored, as some callers leave it, it would make the system forget how children ended.
+  // If it stays ignored, as some callers leave it, the kernel forgets how children ended.
   set_disposition(SIGCHLD, SIG_DFL, &on_child_);
 }
 
 RecorderSignals::~RecorderSignals() {
-  // What came for us meanwhile was meant for the target, which had its own copy.
-  const sigset_t set = doorman_signals();
+  // What came for us meanwhile was for the program, which got its own copy.
+  const sigset_t set = recorder_signals();
   const timespec at_once{};
   while (sigtimedwait(&set, nullptr, &at_once) > 0) {
   }

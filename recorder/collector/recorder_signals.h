@@ -1,17 +1,18 @@
-// The signals of `heaptape record`, which must neither die of what is meant for its program nor
-// miss its end.
+// The signals of `heaptape record`, which must not die of what is meant for its program and must
+// not miss that program's end.
 #pragma once
 
 #include <signal.h>
 
 namespace heaptape::recorder {
 
-// The signals that a Doorman takes: ends of children, and what it forwards to the program.
-sigset_t doorman_signals();
+// The signals that a SignalForwarder takes: the ends of children, and what it passes on.
+sigset_t recorder_signals();
 
-// While it lives, doorman_signals() are blocked in the calling thread (and in those that it
-// starts), a file size limit is a full disk and not a death, and children wait to be asked for
-// their status whatever our caller had set. Everything is put back afterwards.
+// While it lives: recorder_signals() are blocked in the calling thread, and in the threads that it
+// starts; reaching the limit on file size (SIGXFSZ) is an error of write(2) and kills nobody; a
+// child's status is kept until we ask for it, also if our caller ignored SIGCHLD. The destructor
+// puts everything back, and drops the signals that came for us: the program got its own.
 class RecorderSignals {
  public:
   RecorderSignals();
@@ -19,7 +20,7 @@ class RecorderSignals {
   RecorderSignals(const RecorderSignals&) = delete;
   RecorderSignals& operator=(const RecorderSignals&) = delete;
 
-  // For a child between fork and exec: everything as our caller had it.
+  // Puts everything back, in a child between fork and exec.
   void restore_in_child() const;
 
  private:

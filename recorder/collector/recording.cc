@@ -6,9 +6,11 @@
 
 #include <cerrno>
 
+#include "base/descriptor.h"
 #include "base/output_file.h"
-#include "recorder/collector/doorman.h"
 #include "recorder/collector/elf_check.h"
+#include "recorder/collector/handshake_server.h"
+#include "recorder/collector/service_thread.h"
 #include "recorder/collector/target.h"
 
 namespace heaptape::recorder {
@@ -17,40 +19,41 @@ namespace {
 // Room for a tape of a few events: its header, one chunk, its end.
 constexpr uint64_t kLeastTapeBytes = 64 << 10;
 
-// The socket, the shared memory, what wakes the doorman, a visitor, a tape and its process.
+// The socket, the shared memory, the service thread's two, a client, a tape and its process, and a
+// file in /proc.
 constexpr size_t kLeastDescriptors = 8;
 
-// Whether the tape can be written, before anything runs, so that a wrong name or a full disk is an
-// error and not a loss.
+// Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
+// not a loss.
 base::Status check_output(const std::string& path) {
   if (base::is_written_directly(path)) {
     return Error::usage("cannot record to '" + path +
-                        "', which is no file of its own: more tapes and a manifest are to stand "
-                        "beside it; name a file in a folder");
+                        "', which is not a regular file: a recording puts a manifest and the tapes "
+                        "of child processes beside it; name a file in a folder");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
   return probe.reserve(kLeastTapeBytes);
 }
 
-// Whether what a recording opens at its start can be opened: one that fails half-way would leave
-// the program unrecorded.
+// Tries to open as many descriptors as a recording needs: one that ran out of them half-way would
+// leave the program unrecorded.
 base::Status check_descriptors() {
-  std::vector<int> spare;
+  std::vector<base::Descriptor> spare;
   while (spare.size() < kLeastDescriptors) {
-    const int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0) break;
-    spare.push_back(fd);
+    base::Descriptor copy(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!copy && errno != EMFILE) return {};  // standard error may be closed
+    if (!copy) {
+      return base::os_error("a recording needs " + std::to_string(kLeastDescriptors) +
+                                " descriptors; raise the limit on open files (ulimit -n)",
+                            errno);
+    }
+    spare.push_back(std::move(copy));
   }
-  const int failure = errno;
-  for (const int fd : spare) close(fd);
-  if (spare.size() == kLeastDescriptors || failure != EMFILE) return {};
-  return base::os_error("a recording needs " + std::to_string(kLeastDescriptors) +
-                            " descriptors; raise the limit on open files (ulimit -n)",
-                        failure);
+  return {};
 }
 
-// Each recorded process takes two descriptors of ours. The target has its limit already.
+// Each recorded process takes two descriptors of ours. The program has started with its own limit.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -67,17 +70,14 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto doorman, Doorman::open());
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open());
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
-                                                           doorman->session_value(), signals));
+                                                           server->session_value(), signals));
   raise_descriptor_limit();
-  Collector collector(*memory, *doorman, {options.tape_path, options.command});
-  doorman->start(
-      memory->descriptor(), target,
-      [](void* argument) { static_cast<Collector*>(argument)->wake(); }, &collector);
-  Recording recording = collector.run(target);
-  doorman->stop();
-  return recording;
+  Collector collector(*memory, *server, {options.tape_path, options.command});
+  services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
+  return collector.run(target);
 }
 
 }  // namespace heaptape::recorder

@@ -1,5 +1,4 @@
-// A recording from its start to its end: everything between the options of `heaptape record` and
-// its last word.
+// A whole recording: everything between the options of `heaptape record` and what it prints.
 #pragma once
 
 #include <string>
@@ -17,9 +16,9 @@ struct RecordOptions {
   std::vector<std::string> command;  // not empty
 };
 
-// Starts the command and records it until it has ended. Fails, with nothing started or written,
-// when the program cannot be recorded or the tape cannot be written; later failures are in the
-// Recording.
+// Runs the command and records it until it has ended. An error means that no tape was written and
+// that the program never ran: it cannot be recorded or executed, or the tape cannot be written.
+// Failures after its start are in the Recording.
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals);
 
 }  // namespace heaptape::recorder

@@ -24,7 +24,8 @@ bool RingCursor::decode() {
   while (tail_ < end_ && !broken_) {
     const uint64_t segment_end = (tail_ / kSegmentWords + 1) * kSegmentWords;
     const auto available = static_cast<uint32_t>(std::min(segment_end, end_) - tail_);
-    switch (read_record(words_ + tail_ % kRingWords, available, record_)) {
+    Record record;
+    switch (read_record(words_ + tail_ % kRingWords, available, record)) {
       case ReadRecord::kSegmentEnd:
         tail_ = std::min(segment_end, end_);
         continue;
@@ -32,13 +33,15 @@ bool RingCursor::decode() {
         broken_ = true;
         continue;
       case ReadRecord::kRecord:
-        if (record_.old_address >= base::kAddressLimit) {
+        if (record.old_address >= base::kAddressLimit) {
           broken_ = true;
           continue;
         }
         // Records from before the process had a second thread carry no stamp and come first.
-        order_ = std::max(order_, record_.stamp);
-        has_record_ = true;
+        order_ = std::max(order_, record.stamp);
+        call_ = to_logged_call(record, thread_);
+        call_words_ = record.words;
+        has_call_ = true;
         return true;
     }
   }

@@ -1,15 +1,22 @@
-// Reads one ring, as the collector: the consumer half of session_layout.h.
+// Reads one ring, as the collector: the consumer's half of session_layout.h.
 #pragma once
 
 #include <cstdint>
 
-#include "recorder/ring/record.h"
+#include "recorder/collector/logged_call.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
 
-// The producer may be hostile: whatever it wrote is checked, and a ring that does not hold records
-// is given up (broken()). One thread.
+// Guarantees, whatever the producer writes, and whenever:
+// - Each published record is returned once, in the ring's order; order() never decreases.
+// - Every call returned has a valid op and addresses below base::kAddressLimit. All else (sizes,
+//   stamps, which block) is as the producer wrote it.
+// - A head that goes back or is more than a ring ahead, and words that are no record, break the
+//   ring: broken() is true from then on and nothing more is read from it.
+// - Nothing outside the ring is read, and nothing waits for the producer.
+//
+// One thread.
 class RingCursor {
  public:
   RingCursor(SessionView session, uint32_t index, uint32_t thread)
@@ -21,34 +28,34 @@ class RingCursor {
   RingHeader& header() const { return *ring_; }
   bool broken() const { return broken_; }
 
-  // Makes what the producer has published since visible to peek().
+  // Shows peek() what the producer has published up to now.
   void refresh();
 
-  // The next record, or null when none is visible. Stays valid until pop(). Its order() never
-  // decreases from one record of a ring to the next.
-  const Record* peek() {
-    if (has_record_) return &record_;
-    return decode() ? &record_ : nullptr;
+  // The next call, or null when none is visible. Stays valid until pop().
+  const LoggedCall* peek() {
+    if (has_call_) return &call_;
+    return decode() ? &call_ : nullptr;
   }
-  // Where the record that peek() returned stands among those of other threads.
+  // Where the call that peek() returned stands among those of other threads.
   uint64_t order() const { return order_; }
+  // Requires a peek() since the last pop() that was not null.
   void pop() {
-    tail_ += record_.words;
-    has_record_ = false;
+    tail_ += call_words_;
+    has_call_ = false;
   }
 
-  // Gives the words read so far back to the producer; wakes it if it waits and the ring is half
-  // empty.
+  // Gives the words of popped calls back to the producer; wakes it if it waits and the ring is at
+  // least half empty.
   void release();
-  // The same, once enough has been read to be worth the other processor's cache miss.
+  // The same, once there is enough to be worth the other processor's cache miss.
   void release_if_due() {
     if (tail_ - released_ >= kRingWords / 8) release();
   }
-  // Everything that refresh() saw is read.
-  bool drained() const { return !has_record_ && tail_ == end_; }
-  // Nothing has been published since refresh(), or nobody can read it.
+  // Everything that refresh() saw is popped.
+  bool drained() const { return !has_call_ && tail_ == end_; }
+  // Nothing has been published since refresh(), or the ring is broken.
   bool idle() const { return broken_ || ring_->head.load(std::memory_order_relaxed) == end_; }
-  // Takes the ring from a thread that is gone.
+  // Makes the ring free for another thread. Its own must be gone; the cursor is not used again.
   void free_ring();
 
  private:
@@ -58,13 +65,14 @@ class RingCursor {
   const uint64_t* words_;
   uint32_t index_;
   uint32_t thread_;
-  uint64_t tail_ = 0;      // next word to read
-  uint64_t end_ = 0;       // published head, as last checked
+  uint64_t tail_ = 0;      // where the call of peek() begins
+  uint64_t end_ = 0;       // the published head, as last checked
   uint64_t released_ = 0;  // tail as the producer knows it
   uint64_t order_ = 0;
-  bool has_record_ = false;
+  bool has_call_ = false;
   bool broken_ = false;
-  Record record_;
+  uint32_t call_words_ = 0;
+  LoggedCall call_;
 };
 
 }  // namespace heaptape::recorder

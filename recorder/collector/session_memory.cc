@@ -15,33 +15,39 @@
 namespace heaptape::recorder {
 namespace {
 
-// Room for the headers and the first rings is claimed at once, so that want of memory shows here,
-// as a sentence, and not in the middle of the program's run. The other rings come as they are used.
+// The headers and the first rings get their memory at once, so that a lack of it shows here, as a
+// sentence, and not while the program runs. The other rings get theirs as they are used.
 constexpr uint64_t kClaimedBytes = kRingWordsOffset + 8 * kRingBytes;
 
-Error no_room(uint64_t bytes, const std::string& room, int errno_value) {
-  Error error = base::os_error("no room for the " + std::to_string(bytes >> 20) +
-                                   " MiB that a recording needs; raise " + room,
-                               errno_value);
+std::string no_room_text(uint64_t bytes, const std::string& limit) {
+  return "no room for the " + std::to_string(bytes >> 20) +
+         " MiB that a recording needs; raise the limit on " + limit;
+}
+
+Error as_no_space(Error error) {
   error.code = ErrorCode::kNoSpace;
   return error;
 }
 
-// The memory as a file, as long as it will ever be and claimed as far as said above.
-Result<int> create_file() {
-  const int fd = memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return base::os_error("cannot make the shared memory of a recording", errno);
-  Status status;
-  if (ftruncate(fd, kSessionBytes) != 0) {
-    status = no_room(kSessionBytes, "the limit on the size of files (ulimit -f)", errno);
-  } else if (fallocate(fd, 0, 0, kClaimedBytes) != 0) {
-    status = no_room(kClaimedBytes, "the limit on memory", errno);
-  } else if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-    status = base::os_error("cannot seal the shared memory of a recording", errno);
+Error no_room(uint64_t bytes, const std::string& limit) {
+  const int failure = errno;
+  return as_no_space(base::os_error(no_room_text(bytes, limit), failure));
+}
+
+// The memory as a file of its final size, of which kClaimedBytes are there already.
+Result<base::Descriptor> create_file() {
+  base::Descriptor file(memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return base::os_error("cannot make the shared memory of a recording", errno);
+  if (ftruncate(file.get(), kSessionBytes) != 0) {
+    return no_room(kSessionBytes, "the size of files (ulimit -f)");
   }
-  if (status.ok()) return fd;
-  close(fd);
-  return status.error();
+  if (fallocate(file.get(), 0, 0, kClaimedBytes) != 0) {
+    return no_room(kClaimedBytes, "memory");
+  }
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return base::os_error("cannot seal the shared memory of a recording", errno);
+  }
+  return file;
 }
 
 bool has_invariant_tsc() {
@@ -52,7 +58,7 @@ bool has_invariant_tsc() {
 }  // namespace
 
 Clock choose_clock() {
-  // The kernel drops the TSC as its clock when it finds processors that disagree.
+  // The kernel stops using the TSC as its clock when it finds processors whose TSCs disagree.
   const auto source =
       base::read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", 64);
   const bool kernel_trusts =
@@ -62,15 +68,11 @@ Clock choose_clock() {
 }
 
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, create_file());
-  void* base =
-      mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-  if (base == MAP_FAILED) {
-    const int saved = errno;
-    close(fd);
-    return no_room(kSessionBytes, "the limit on address space (ulimit -v)", saved);
-  }
-  std::unique_ptr<SessionMemory> memory(new SessionMemory(fd, base));
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file());
+  auto mapping = base::Mapping::shared(file.get(), kSessionBytes,
+                                       no_room_text(kSessionBytes, "address space (ulimit -v)"));
+  if (!mapping.ok()) return as_no_space(mapping.error());
+  std::unique_ptr<SessionMemory> memory(new SessionMemory(std::move(file), std::move(*mapping)));
   HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));
   return memory;
 }
@@ -100,8 +102,6 @@ SessionMemory::~SessionMemory() {
   view_.header().stopped = 1;
   auto* lock = reinterpret_cast<pthread_mutex_t*>(&view_.header().collector_lock_word);
   pthread_mutex_unlock(lock);
-  munmap(base_, kSessionBytes);
-  close(descriptor_);
 }
 
 }  // namespace heaptape::recorder

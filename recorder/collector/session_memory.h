@@ -1,10 +1,11 @@
-// The collector's side of session_layout.h: makes the memory, and holds the lock that tells the
-// recorded processes that it lives.
+// The memory of a session (recorder/ring/session_layout.h), as the collector makes and owns it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
+#include "base/descriptor.h"
+#include "base/mapping.h"
 #include "base/result.h"
 #include "recorder/ring/session_layout.h"
 
@@ -20,9 +21,15 @@ struct SessionOptions {
   OnFull on_full = OnFull::kBlock;
 };
 
-// Anonymous shared memory (memfd), sealed against being resized by whoever has it. The thread that
-// creates it must be the one that drains, and must outlive it: the kernel marks the lock when that
-// thread dies. Ending the object tells every producer that the session is over.
+// Guarantees:
+// - Nobody who gets the descriptor can change the size, so it is never cut off under its users.
+// - The headers and the first 8 rings have their memory from the start; the others get theirs when
+//   they are first written.
+// - While it lives it holds the collector's lock. If its thread dies, however that happens, the
+//   kernel marks the lock, and producers stop.
+// - Its destructor tells producers that the session is over. What they have mapped stays theirs.
+//
+// The thread that creates it must drain the rings and outlive it.
 class SessionMemory {
  public:
   static Result<std::unique_ptr<SessionMemory>> create(const SessionOptions& options);
@@ -31,15 +38,17 @@ class SessionMemory {
   SessionMemory& operator=(const SessionMemory&) = delete;
 
   const SessionView& view() const { return view_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
  private:
-  SessionMemory(int descriptor, void* base)
-      : descriptor_(descriptor), base_(base), view_(base, kSessionBytes) {}
+  SessionMemory(base::Descriptor descriptor, base::Mapping mapping)
+      : descriptor_(std::move(descriptor)),
+        mapping_(std::move(mapping)),
+        view_(mapping_.data(), mapping_.bytes()) {}
   Status initialise(const SessionOptions& options);
 
-  int descriptor_;
-  void* base_;
+  base::Descriptor descriptor_;
+  base::Mapping mapping_;
   SessionView view_;
 };
 

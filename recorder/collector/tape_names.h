@@ -13,8 +13,8 @@ class TapeNames {
   // `tape_path` is that of the first process.
   explicit TapeNames(std::string tape_path) : tape_path_(std::move(tape_path)) {}
 
-  // The path for one more process, never the same twice: that of the first, then
-  // STEM.PID.PROGRAM.tape beside it.
+  // The path for one more process, never the same twice. The first process gets `tape_path`, others
+  // STEM.PID.PROGRAM.tape or STEM.PID.PROGRAM.N.tape beside it.
   std::string next(const ProcessIdentity& identity);
 
  private:

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/install_paths.h"
 #include "recorder/ring/handshake.h"
 
@@ -19,8 +20,8 @@ namespace {
 using base::Error;
 using base::Result;
 
-// The caller's environment with the session and the preload library, which comes first: its
-// functions must be found before those of a library that was preloaded already.
+// The caller's environment with the session and the preload library. That library comes first in
+// LD_PRELOAD: its functions must be found before those of a library that was there already.
 std::vector<std::string> target_environment(const std::string& preload_library,
                                             const std::string& session_value) {
   const std::string session_prefix = std::string(kSessionVariable) + "=";
@@ -48,6 +49,18 @@ std::vector<char*> as_pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
+struct Pipe {
+  base::Descriptor out;
+  base::Descriptor in;
+};
+
+// Both ends are closed by an exec that works.
+Result<Pipe> open_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return base::os_error("cannot make a pipe", errno);
+  return Pipe{base::Descriptor(ends[0]), base::Descriptor(ends[1])};
+}
+
 }  // namespace
 
 Result<int> start_target(const std::vector<std::string>& command,
@@ -57,29 +70,22 @@ Result<int> start_target(const std::vector<std::string>& command,
   std::vector<std::string> environment = target_environment(preload_library, session_value);
   const std::vector<char*> argv = as_pointers(words);
   const std::vector<char*> envp = as_pointers(environment);
-  int report[2];  // tells why exec failed; closed by an exec that works
-  if (pipe2(report, O_CLOEXEC) != 0) return base::os_error("cannot make a pipe", errno);
+  HEAPTAPE_ASSIGN_OR_RETURN(Pipe exec_error, open_pipe());
   const int pid = fork();
-  if (pid < 0) {
-    const int saved = errno;
-    close(report[0]);
-    close(report[1]);
-    return base::os_error("cannot start '" + command[0] + "'", saved);
-  }
+  if (pid < 0) return base::os_error("cannot start '" + command[0] + "'", errno);
   if (pid == 0) {
     signals.restore_in_child();
     execvpe(argv[0], argv.data(), envp.data());
     const int failure = errno;
-    [[maybe_unused]] const ssize_t told = write(report[1], &failure, sizeof failure);
+    [[maybe_unused]] const ssize_t told = write(exec_error.in.get(), &failure, sizeof failure);
     _exit(127);
   }
-  close(report[1]);
+  exec_error.in.reset();
   int failure = 0;
   ssize_t got;
   do {
-    got = read(report[0], &failure, sizeof failure);
+    got = read(exec_error.out.get(), &failure, sizeof failure);
   } while (got < 0 && errno == EINTR);
-  close(report[0]);
   if (got != sizeof failure) return pid;
   waitpid(pid, nullptr, 0);
   return base::os_error("cannot run '" + command[0] + "'", failure);
@@ -110,8 +116,9 @@ void end_like(const TargetEnd& end) {
 Result<std::string> find_preload_library() {
   HEAPTAPE_ASSIGN_OR_RETURN(std::string path, base::find_private_file("libheaptape-interposer.so"));
   if (path.find_first_of(": ") != std::string::npos) {
-    return Error::usage("LD_PRELOAD cannot name '" + path +
-                        "', for its path has a colon or a blank; install heaptape somewhere else");
+    return Error::usage("cannot preload '" + path +
+                        "': LD_PRELOAD takes no path with a colon or a space; install heaptape in "
+                        "another folder");
   }
   return path;
 }

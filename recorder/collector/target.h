@@ -10,26 +10,26 @@
 
 namespace heaptape::recorder {
 
-// Starts `command` with the preload library and the session in its environment, everything else as
-// the caller has it. Fails when the program cannot be executed. Returns its pid.
+// Starts `command` with the preload library and the session in its environment and everything else
+// as our caller has it. Returns its pid; an error when the program cannot be executed.
 base::Result<int> start_target(const std::vector<std::string>& command,
                                const std::string& preload_library, const std::string& session_value,
                                const RecorderSignals& signals);
 
-// How a program ended, as wait(2) has it.
+// How a program ended, from wait(2).
 struct TargetEnd {
   bool signalled = false;
   int status = 0;  // exit status, or number of the signal
 };
 
-// Nothing while it still runs.
+// How the child `pid` ended; nothing while it runs.
 std::optional<TargetEnd> poll_target(int pid);
 
-// Ends this process the way the target ended: same exit status, or same signal (without a second
-// core dump).
+// Ends this process as the target ended: with its exit status, or by its signal, but without a
+// second core dump.
 [[noreturn]] void end_like(const TargetEnd& end);
 
-// The installed or built libheaptape-interposer.so.
+// The path of libheaptape-interposer.so, installed or in the build folder.
 base::Result<std::string> find_preload_library();
 
 }  // namespace heaptape::recorder

@@ -17,7 +17,8 @@ namespace {
 constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
 
 // How long a thread waits for a ring, and a process for a slot, while all are taken: the collector
-// needs some milliseconds to find those of the dead, and more to finish hundreds of tapes.
+// needs some milliseconds to free those of the dead, and longer while it finishes hundreds of
+// tapes.
 constexpr int kNaps = 1000;
 constexpr long kNapNs = 2'000'000;
 constexpr int kYields = 1000;
@@ -30,7 +31,7 @@ void nap() {
 enum class Attachment : uint32_t {
   kNone = 0,  // what a fork leaves
   kUnderWay = 1,
-  kDone = 2,  // or refused: then process.recording is false
+  kDone = 2,  // also when it failed: process.recording is false then
 };
 
 // Cleared in a forked child, like the thread states behind it.
@@ -38,8 +39,8 @@ struct alignas(64) ForkDetector {
   std::atomic<Attachment> attachment;
 };
 
-// What a process says of itself in its slot, kept for the children that it forks: by the time they
-// ask, the slot may be another's.
+// What a process says about itself in its slot. Kept for the children that it forks: by the time
+// they need it, another process may have the slot.
 struct Description {
   uint32_t flags;
   uint64_t initial_break;
@@ -88,7 +89,8 @@ uint32_t try_process_slot(const SessionView& session) {
   return kProcessSlots;
 }
 
-// The same, after a wait for one of a dead process. The collector looks for those by itself.
+// The same, but waits for the slot of a dead process if need be: the collector frees those by
+// itself.
 uint32_t claim_process_slot(const SessionView& session) {
   SessionHeader& header = session.header();
   uint32_t index = try_process_slot(session);
@@ -146,8 +148,8 @@ bool attach_forked_child() {
   return true;
 }
 
-// True when this process has a slot. In a forked child, whichever thread comes first gets one; the
-// others wait as long as that takes: some instructions, or, where all slots are taken, its naps.
+// True when this process has a slot. In a forked child, the first thread that comes gets one, and
+// the others wait for it: for some instructions, or, where all slots are taken, for its naps.
 bool ensure_own_slot() {
   Attachment expected = Attachment::kNone;
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
@@ -164,7 +166,7 @@ bool ensure_own_slot() {
   return process.recording.load();
 }
 
-// A free ring, claimed, from the low end: few are in use, and little of the mapping gets touched.
+// A free ring, claimed; the lowest one, so that little of the mapping is ever touched.
 RingHeader* claim_ring(uint32_t* index_out) {
   for (uint32_t index = 0; index < kRings; ++index) {
     RingHeader& ring = process.session.ring(index);

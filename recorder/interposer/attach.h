@@ -8,54 +8,56 @@
 namespace heaptape::recorder {
 
 // What a thread needs to write records. Lives in memory that the kernel clears in a forked child
-// (MADV_WIPEONFORK): there `limit` is 0, so the child's first record takes the slow path and finds
-// out, at no cost to the fast one. One cache line.
+// (MADV_WIPEONFORK): `limit` is then 0, so the child's first record takes the slow path, which
+// notices the fork at no cost to the fast one. One cache line.
 struct alignas(64) ThreadState {
   RingHeader* ring;  // null: not attached, or cleared by a fork
   uint64_t* words;
   uint64_t head;   // next word to write, as RingHeader::head
   uint64_t limit;  // end of the current segment
   uint64_t tail;   // RingHeader::tail as last seen
-  bool dropping;   // the collector did not make room in time: lose records, do not wait
+  bool dropping;   // the collector did not make room in time: lose calls, do not wait again
 };
 static_assert(sizeof(ThreadState) == 64);
 
-// The session as this process sees it. `session` never changes once it is there: while one thread
-// finds that the session is over, others are in the middle of a record.
+// The session as this process sees it. `session` never changes once it is set: while one thread
+// finds that the session is over, others may be in the middle of a record.
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false: not yet, or no more
   std::atomic<bool> stamped;    // it has, or had, more than one thread
   uint32_t slot;                // this process's, in the session
-  uint32_t pid;                 // as it sees itself; under vfork, the child's is another
+  uint32_t pid;                 // as it sees itself; a vfork child that runs in it has another
   uint64_t serial;              // ProcessSlot::serial
 };
 extern Process process;
 
-// Joins the session named in the environment, if there is one. `real_malloc_function` tells which
-// library serves malloc. Called once, in the first call of the process to its allocator.
+// Joins the session named in the environment, if there is one. `real_malloc_function` lies in the
+// library that serves malloc. Called once, in the first call of the process to its allocator.
 void attach_process(const void* real_malloc_function);
 
 // The second half of attach_process, for a session that is mapped already. `pid` is this process as
 // the collector sees it.
 void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function);
 
-// Whether the process has a slot of its own. Not so in a forked child before its first record.
+// Whether the process has a slot of its own. A forked child has none before its first record.
 bool has_own_slot();
 
-// The state of a thread that has none yet, with a ring of its own; null when the session is over or
-// out of rings. After a fork, joins the session as a process of its own first. With `may_wait`,
-// gives the collector some time to find rings whose threads are gone.
+// A state, with a ring of its own, for a thread that has none; null when the session is over or has
+// no free ring. A forked child first joins the session as a process of its own. With `may_wait`,
+// gives the collector up to kNaps naps (attach.cc) to free the rings of threads that are gone.
 ThreadState* attach_thread(bool may_wait);
 
 // Stops recording in this process, for good.
 void detach_process();
 
-// The collector is done, or dead.
+// The collector has ended, or was killed.
 bool session_is_over();
+// If it sleeps.
 void wake_collector();
 
-// One more call served from the bootstrap arena; counted before the session is known, too.
+// Count one more call for the summary: served from the bootstrap arena (also before there is a
+// session), made by the allocator itself, made by a thread without a ring.
 void count_bootstrap_call();
 void count_nested_call();
 void count_lost_call();

@@ -1,4 +1,4 @@
-// Finds the program's own allocator, and serves the calls that this search makes itself: dlsym may
+// Finds the program's own allocator, and serves the calls that are made on the way: dlsym may
 // allocate, and some allocators allocate while they initialise.
 #include <dlfcn.h>
 
@@ -50,8 +50,8 @@ bool resolve() {
   return true;
 }
 
-// What the table points at before the real functions are known, and for good where the program's
-// allocator lacks one.
+// What the table points at until the real functions are known, and for good where the program's
+// allocator does not have one.
 #define HEAPTAPE_REAL_OR(symbol, call, otherwise) \
   (resolve() && real_malloc.symbol != bootstrap_##symbol ? real_malloc.symbol call : otherwise)
 
@@ -100,10 +100,10 @@ void* bootstrap_pvalloc(size_t size) {
   return HEAPTAPE_REAL_OR(pvalloc, (size), arena_allocate(4096, size));
 }
 
-// The operators of a C++ library that came after the start, by dlopen. All known ones call malloc
-// and free, so that is what is done in their place: to look them up at their first call would mean
-// to wait for the loader in a thread that the loader may be waiting for. Only to fail as they do,
-// with handler and exception, they are looked up after all.
+// Stand-ins for the operators of a C++ library that is loaded later, by dlopen. They call malloc
+// and free, as all known ones do. The real ones are not looked up at the first call: a look-up
+// waits for the loader, which may be waiting for this very thread. They are looked up only when an
+// allocation fails, to fail as they do, with handler and exception.
 void* find_late_operator(const char* name) {
   const HookScope scope;
   const ArenaScope arena_scope;
@@ -168,9 +168,9 @@ constexpr DeleteNothrow kLateDeleteNothrow = late_delete_nothrow;
 constexpr DeleteSizedAligned kLateDeleteSizedAligned = late_delete_sized_aligned;
 constexpr DeleteSizedNothrow kLateDeleteSizedNothrow = late_delete_sized_nothrow;
 
-// Null in a program without a C++ run-time library. Weak, because a lookup that fails leaves the
-// program a message which only dlerror() clears; and that takes the lock of the locale, which who
-// calls a hook may hold (setlocale does).
+// Null in a program without a C++ run-time library. A weak symbol and not a dlsym, because a failed
+// dlsym leaves the program a message that only dlerror() clears, and dlerror() takes the lock of
+// the locale, which the hook's caller may hold (setlocale does).
 extern "C" __attribute__((weak, visibility("default"))) const char cxx_throw __asm__("__cxa_throw");
 
 // Part of resolve(), which comes before any code of the program: a C++ program's first allocation

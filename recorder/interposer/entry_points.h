@@ -81,8 +81,8 @@ struct RealOperators {
 extern RealMalloc real_malloc;
 extern RealOperators real_operators;
 
-// The bootstrap arena serves calls made while the real functions are being looked up: they are
-// ours, not the program's. Its memory is zero, and never given back. Null when it is used up.
+// The bootstrap arena serves the calls made while the real functions are looked up: they are ours,
+// not the program's. Its memory is zeroed and never reused. Null when it is used up.
 void* arena_allocate(size_t alignment, size_t size);
 size_t arena_block_size(const void* block);
 

@@ -17,7 +17,7 @@ extern "C" void* __libc_stack_end;  // of the dynamic loader: where argc lies
 namespace heaptape::recorder {
 namespace {
 
-// The environment even before libc has set `environ`: it lies behind argc and argv.
+// The environment, also before libc has set `environ`: on the stack, after argc and argv.
 char** environment() {
   if (environ != nullptr) return environ;
   auto* argc = static_cast<long*>(__libc_stack_end);

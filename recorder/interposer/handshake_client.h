@@ -1,4 +1,4 @@
-// The joining process's side of handshake.h.
+// The process's side of the handshake (recorder/ring/handshake.h).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 namespace heaptape::recorder {
 
 struct Joined {
-  SessionView session;  // invalid: there is no session, or it takes no more processes
+  SessionView session;  // of the headers only; invalid: there is no session, or it cannot be joined
   uint32_t pid = 0;     // of this process, as the collector sees it
 };
 
-// Reads HEAPTAPE_SESSION, connects, maps. Uses system calls only, leaves no descriptor open, and
-// gives up after kHandshakeTimeoutSeconds. Unless the session follows exec, takes itself out of the
-// environment that the process hands on.
+// Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,
+// and waits for no system call longer than kHandshakeTimeoutSeconds. Unless the session follows
+// exec, removes itself from the environment that the process hands on.
 Joined join_session();
 
 }  // namespace heaptape::recorder

@@ -8,8 +8,8 @@
 
 namespace heaptape::recorder {
 
-// Entered around a call to the real allocator. What the allocator calls while it serves the program
-// is its own business: forwarded, counted, not recorded. Not for functions that may throw.
+// Around each call to the real allocator. Calls that the allocator makes inside it are forwarded
+// and counted, not recorded. Not for functions that may throw.
 class HookScope {
  public:
   HookScope() : nested_(thread_local_state.depth != 0) { thread_local_state.depth = 1; }
@@ -26,7 +26,7 @@ class HookScope {
   const bool nested_;
 };
 
-// While it lives, the thread's allocations come from the bootstrap arena.
+// While it lives, allocations of the thread within a hook come from the bootstrap arena.
 class ArenaScope {
  public:
   ArenaScope() { thread_local_state.uses_arena = true; }

@@ -39,8 +39,8 @@ template <bool kAligned>
   record_allocation<kAligned>(op, block, size, alignment);
 }
 
-// A call made while another hook runs: by the allocator, or by our own symbol look-up. True when
-// the arena must serve it.
+// For a call made while another hook runs: by the allocator, or by our own symbol look-up. True
+// when the arena must serve it.
 [[gnu::cold]] bool nested_uses_arena() {
   if (thread_local_state.uses_arena) return true;
   count_nested_call();

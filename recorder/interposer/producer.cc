@@ -12,12 +12,14 @@ constexpr uint64_t kWaitSliceNs = 20'000'000;
 // A collector that makes no room for this long is stopped or stuck. The thread goes on without it.
 constexpr uint64_t kPatienceNs = 2'000'000'000;
 
-// How many calls a thread without a ring lets pass before it looks for one again: the look goes
-// through all of them.
+// How many calls a thread without a ring lets pass before it looks for one again. A look goes
+// through all rings.
 constexpr uint32_t kCallsBetweenLooks = 4096;
 
 ThreadState unattached_state = {};
 
+// Not base/clock.h: libc's clock_gettime goes through the vDSO and a symbol that another library
+// may have interposed. A system call is cheap here, where the thread waits anyway.
 uint64_t monotonic_ns() {
   timespec now{};
   raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
@@ -32,7 +34,8 @@ bool has_room(ThreadState& state) {
   return state.head + kSegmentWords - state.tail <= kRingWords;
 }
 
-// Waits until the collector has drained a segment's worth. False: it did not, in good time.
+// Waits until the collector has drained a segment's worth. False: it did not within kPatienceNs, or
+// the session is over.
 bool wait_for_room(ThreadState& state) {
   RingHeader& ring = *state.ring;
   const uint64_t begin_ns = monotonic_ns();

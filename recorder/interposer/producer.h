@@ -20,13 +20,13 @@ struct NewHint {
   uintptr_t frame = 0;
 };
 
-// What the hooks keep per thread. Initial-exec and without constructors: reaching it never
-// allocates.
+// What the hooks keep for each thread. Its TLS model is initial-exec and it has no constructor, so
+// that reaching it never allocates.
 struct ThreadLocal {
   ThreadState* state = nullptr;
   uint32_t depth = 0;             // > 0: inside a hook, so a call comes from the allocator itself
-  uint32_t calls_until_look = 0;  // for a ring, after there was none
-  bool ringless = false;          // there was none at the last look
+  uint32_t calls_until_look = 0;  // until it looks for a ring again, having found none
+  bool ringless = false;          // the last look found no ring
   bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
   NewHint hint = {};
   // The block of the operator delete under way, which may call free.
@@ -36,10 +36,11 @@ struct ThreadLocal {
 extern constinit thread_local ThreadLocal thread_local_state
     __attribute__((tls_model("initial-exec")));
 
-// The calling thread's state, with a ring of its own; null: it is not recorded.
+// The calling thread's state, with a ring of its own; null: the thread is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* find_state();
 
-// A state with room for a record of any kind in its segment; null: this call is not recorded.
+// The same, with room for any record in the current segment; null: this call is not recorded, and
+// counted as lost unless the recording has ended.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room();
 
 // One record: construct, check ok(), put() its words, publish().
@@ -92,8 +93,8 @@ template <bool kAligned>
   record.publish();
 }
 
-// Before a resize, for record_resize. 0 while there is one thread. A thread that has no ring yet
-// gets it here: its first call may give a block up to other threads, which must then know of it.
+// Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
+// one here, before its first call can give a block up: from then on other threads stamp.
 inline uint64_t resize_begin_stamp() {
   if (thread_local_state.state->ring == nullptr) [[unlikely]]
     find_state();
@@ -109,7 +110,7 @@ inline void record_resize(Op op, const void* old_block, uint64_t size, const voi
     return;
   record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
   if (record.stamped()) {
-    // Without a begin stamp, the second thread came during the call: any time before may do.
+    // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
     record.put(take_stamp(process.session.header()));
     record.put(begin_stamp);
   }

@@ -15,8 +15,8 @@ uint64_t* mapped_words[kRings] = {};
 uint64_t* map_ring_words(SessionView session, uint32_t index) {
   if (session.is_whole()) return session.words(index);
   if (mapped_words[index] != nullptr) return mapped_words[index];
-  // The descriptor of the session is closed long since. But mremap(2) of length 0 makes a second
-  // mapping of what a shared one shows, and that may be longer. What lies before the ring goes.
+  // The session's descriptor was closed long ago. But mremap(2) with a length of 0 makes a second
+  // mapping of the same shared memory, which may be longer. We unmap what precedes the ring.
   const uint64_t begin = kRingWordsOffset + index * kRingBytes;
   const long base = raw_syscall(SYS_mremap, as_long(session.base()), 0,
                                 static_cast<long>(begin + kRingBytes), MREMAP_MAYMOVE);

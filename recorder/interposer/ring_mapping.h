@@ -1,4 +1,4 @@
-// The words of rings, as a recorded process maps them: one by one, as its threads claim them.
+// Maps the words of rings into a recorded process, ring by ring, as its threads claim them.
 #pragma once
 
 #include <cstdint>

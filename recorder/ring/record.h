@@ -1,13 +1,13 @@
-// How one call lies in a ring: a few 8-byte words, never across the end of a segment.
+// The words of one call in a ring. A record never crosses the end of a segment.
 //
-//   first word   address << 8 | stamped << 6 | op        (op: schema::Op; 0 fills up a segment)
+//   first word   address << 8 | stamped << 6 | op        (op: schema::Op; 0: the segment ends here)
 //   then, by the kind of the op
 //     allocate   [stamp] size [alignment]                address = the new block, 0 = failed
 //     resize     [end stamp, begin stamp] size old       address = the block after the call
 //     release    [stamp]                                 address = the block given up
 //
-// Stamps are there only once a process has had a second thread. Example, malloc(24) = 0x5581c0 with
-// one thread: 0x00000000'5581c001 0x18. Free of the C++ run-time library.
+// Records carry stamps once the process has had a second thread. Example, malloc(24) = 0x5581c0
+// with one thread: 0x00000000'5581c001 0x18. Free of the C++ run-time library.
 #pragma once
 
 #include <cstdint>
@@ -29,24 +29,31 @@ constexpr uint64_t first_word(Op op, uint64_t address, bool stamped) {
   return address << kAddressShift | (stamped ? kStampedFlag : 0) | static_cast<uint64_t>(op);
 }
 
-// A record read back. `stamp` orders records of different threads; 0 when there is none.
+// A record as it was read. What `address` means depends on the op (see above).
 struct Record {
   Op op = Op::kMalloc;
-  uint64_t address = 0;
+  uint64_t address = 0;  // below 1 << 56
   uint64_t size = 0;
   uint64_t alignment = 0;
-  uint64_t old_address = 0;  // of a resize
-  uint64_t stamp = 0;        // when the call ended (release: began)
-  uint64_t begin_stamp = 0;  // of a resize: its old block may be handed out again from here on
+  uint64_t old_address = 0;  // of a resize; any value
+  uint64_t stamp = 0;        // when the call ended (a release: began); 0: not stamped
+  uint64_t begin_stamp = 0;  // of a resize: when it began; of any other op: `stamp`
   uint32_t words = 0;        // its length in the ring
 };
 
 enum class ReadRecord : uint8_t { kRecord, kSegmentEnd, kCorrupt };
 
-// Reads the record at `words`, of which `available` are valid (up to the end of the segment or the
-// published head, whichever comes first).
+// A word that the producer may change at any time: read once, so that what was checked is what is
+// used.
+inline uint64_t load_word(const uint64_t* word) {
+  return *static_cast<const volatile uint64_t*>(word);
+}
+
+// Reads the record at `words`, of which `available`, at least 1, may be read: up to the end of the
+// segment or to the published head, whichever comes first. A record that needs more is corrupt, and
+// so is one with an op that does not exist; all else is taken as it is.
 inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record& record) {
-  const uint64_t first = words[0];
+  const uint64_t first = load_word(words);
   if (first == 0) return ReadRecord::kSegmentEnd;
   const auto stored = static_cast<uint8_t>(first & kOpMask);
   if (!schema::is_valid_op(stored)) return ReadRecord::kCorrupt;
@@ -60,12 +67,12 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
                                                                          : 1;
   record.words = 1 + stamps + fields;
   if (record.words > available) return ReadRecord::kCorrupt;
-  record.stamp = stamps > 0 ? words[1] : 0;
-  record.begin_stamp = stamps > 1 ? words[2] : record.stamp;
+  record.stamp = stamps > 0 ? load_word(words + 1) : 0;
+  record.begin_stamp = stamps > 1 ? load_word(words + 2) : record.stamp;
   const uint64_t* rest = words + 1 + stamps;
-  record.size = fields > 0 ? rest[0] : 0;
-  record.alignment = info.aligned ? rest[1] : 0;
-  record.old_address = info.kind == OpKind::kResize ? rest[1] : 0;
+  record.size = fields > 0 ? load_word(rest) : 0;
+  record.alignment = info.aligned ? load_word(rest + 1) : 0;
+  record.old_address = info.kind == OpKind::kResize ? load_word(rest + 1) : 0;
   return ReadRecord::kRecord;
 }
 

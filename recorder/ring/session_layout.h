@@ -1,11 +1,12 @@
-// The shared memory between the recorded processes and the collector. docs/architecture.md,
-// "Recording". One mapping a session, the same for every process of it:
+// The memory that recorded processes share with the collector. docs/architecture.md, "Recording".
+// There is one for each session:
 //
 //   SessionHeader | ProcessSlot[kProcessSlots] | RingHeader[kRings] | ring
 //   words[kRings][kRingWords]
 //
-// Both ends map it; nothing in it is a pointer. Each end treats what the other wrote as hostile: it
-// copies a value once, checks it, and uses the copy. Free of the C++ run-time library.
+// Both ends map it, at different addresses, so it holds no pointers. Each end treats what the other
+// wrote as hostile: it reads a value once, checks it, and uses what it checked. Free of the C++
+// run-time library.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
 // How threads stamp their records once a process has more than one.
 enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
 
-// Where the collector sleeps while all rings are empty.
+// Whether the collector sleeps, as it does while all rings are empty.
 enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
 
 struct alignas(64) SessionHeader {
@@ -42,14 +43,14 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
   uint32_t padding0[9];
 
-  // A futex. Producers wake the collector when a ring is half full and it sleeps.
+  // A futex. A producer whose ring is half full wakes the collector if it sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;
 
-  // Changes whenever a process slot or a ring is claimed: the collector then looks for it.
+  // Grows with each claim of a process slot or ring: the collector then looks for it.
   alignas(64) std::atomic<uint32_t> claims;
-  // Set by a thread that finds no free ring: the collector then frees those of dead threads.
+  // Set by a thread that finds no free ring: the collector then frees the rings of dead threads.
   std::atomic<uint32_t> ring_wanted;
-  // Processes that found no free slot, so that nothing of them is recorded.
+  // Processes that found no free slot and are not recorded.
   std::atomic<uint32_t> turned_away;
   // ProcessSlot::serial of the last process.
   std::atomic<uint64_t> serials;
@@ -57,9 +58,9 @@ struct alignas(64) SessionHeader {
   // Clock::kCounter: the next stamp.
   alignas(64) std::atomic<uint64_t> stamp_counter;
 
-  // A robust mutex (pthread, process-shared) that the collector holds for as long as it lives. Its
-  // first word is the futex word of robust_list(2): the kernel sets FUTEX_OWNER_DIED in it when the
-  // collector is killed, however that happens.
+  // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
+  // is the futex word of get_robust_list(2): when the collector dies, however that happens, the
+  // kernel sets FUTEX_OWNER_DIED in it.
   alignas(64) std::atomic<uint32_t> collector_lock_word;
   uint32_t collector_lock_rest[15];
 };
@@ -73,9 +74,10 @@ enum class SlotState : uint32_t {
 };
 
 enum SlotFlags : uint32_t {
-  kSlotForked = 1,       // by fork: heap and command line are the parent's
-  kSlotForeignPids = 2,  // lives in a pid namespace that is not the collector's: tids, and the pid
-                         // of a forked process, mean nothing there
+  kSlotForked = 1,  // by fork: heap and command line are the parent's
+  // In a pid namespace that is not the collector's: its thread ids, and the pid of a forked
+  // process, mean nothing to the collector.
+  kSlotForeignPids = 2,
 };
 
 struct alignas(64) ProcessSlot {
@@ -83,12 +85,12 @@ struct alignas(64) ProcessSlot {
   uint32_t flags;
   uint32_t pid;
   uint32_t padding0;
-  uint64_t serial;                  // of the process in its session: 1, 2, ... as they came
-  uint64_t parent_serial;           // of a forked process; 0: none
-  uint64_t initial_break;           // program break before the first allocation
-  std::atomic<uint64_t> nested;     // calls the allocator made itself while it served one
-  std::atomic<uint64_t> bootstrap;  // calls served before the allocator was known
-  std::atomic<uint64_t> lost;       // calls that found no ring to be recorded in
+  uint64_t serial;                           // number of the process in its session, from 1
+  uint64_t parent_serial;                    // of a forked process; 0: none
+  uint64_t initial_break;                    // program break before the first allocation
+  std::atomic<uint64_t> nested;              // calls the allocator made itself while it served one
+  std::atomic<uint64_t> bootstrap;           // calls served before the allocator was known
+  std::atomic<uint64_t> lost;                // calls that found no ring to be recorded in
   char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
 };
 static_assert(sizeof(ProcessSlot) == 64 + kAllocatorPathBytes);
@@ -99,25 +101,37 @@ enum class RingState : uint32_t {
   kOwned = 2,    // valid until the collector finds its thread gone and frees it
 };
 
-// One writer (the thread `tid`), one reader (the collector). Positions count words since the ring
+// One writer, the thread `tid`, and one reader, the collector. Positions count words since the ring
 // was claimed and never go back; word p is stored at p modulo kRingWords.
+//
+// - The writer stores a record's words, then `head` (release). A reader that loads `head` (acquire)
+//   may read the words from `tail` up to there; no record is half there.
+// - The reader stores `tail` when it is done with the words before it. The writer overwrites no
+// word
+//   at or after `tail`: it enters a segment only once the whole segment is free.
+// - What a thread has logged outlives it: the ring is free only when the collector says so.
+// - A hostile writer can put anything anywhere in here, at any time. At worst the collector gives
+// up
+//   on its ring, or writes calls on the tape of its process that were never made. It cannot make
+//   the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
 struct alignas(64) RingHeader {
   // Written by the producer for every record, after the record.
   std::atomic<uint64_t> head;
   uint64_t padding0[7];
 
-  // Written by the collector, once a drain. `space` is a futex that it bumps and wakes while
-  // `producer_waits` is set.
+  // Written by the collector, a few times a drain. `space` is a futex that the collector increments
+  // and wakes while `producer_waits` is set, which the producer does.
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint32_t> space;
   std::atomic<uint32_t> producer_waits;
 
-  // Written by the producer when it claims the ring, and when it waits or loses.
+  // Written by the producer when it claims the ring, waits or loses a call; cleared by the
+  // collector when it frees the ring.
   alignas(64) std::atomic<RingState> state;
   uint32_t process_slot;
   uint32_t tid;
   uint32_t padding1;
-  std::atomic<uint64_t> lost;    // calls not recorded for want of room
+  std::atomic<uint64_t> lost;    // calls not recorded for lack of room
   std::atomic<uint64_t> stalls;  // waits for room
   std::atomic<uint64_t> stall_ns;
 };
@@ -136,9 +150,9 @@ inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
 inline constexpr uint64_t kSessionHeadersBytes = kRingWordsOffset;
 inline constexpr uint64_t kSessionBytes = kRingWordsOffset + kRings * kRingBytes;
 
-// The parts of a mapped session. The collector maps all of it. A recorded process maps the headers
-// only, and each ring when a thread of its own claims it: half a gigabyte of address space would
-// count against the program's limits, and mlockall(2) would fill it.
+// The parts of a mapped session. The collector maps all of it. A recorded process maps the headers,
+// and each ring when one of its threads claims it: all of it, half a gigabyte, would count against
+// the program's limit on address space, and mlockall(2) would fill it. Owns nothing.
 class SessionView {
  public:
   constexpr SessionView() = default;

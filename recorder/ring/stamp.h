@@ -9,9 +9,9 @@
 
 namespace heaptape::recorder {
 
-// Orders a record by when it is taken: before the call that gives a block up, so that whoever gets
-// the block next has a later stamp, and after the call that hands one out, so that whoever gave it
-// up, or gets it from this thread to free it, has an earlier or a later one.
+// Take it before a call that gives a block up: whoever gets the block next has a later stamp. Take
+// it after a call that hands a block out: whoever gave the block up has an earlier stamp, and
+// whoever frees it a later one.
 //
 // rdtscp, not rdtsc: it waits for the loads before it. A plain rdtsc may run before the load that
 // gave this thread the pointer has come back, and then a free looks older than the malloc, on
@@ -23,8 +23,8 @@ inline uint64_t take_stamp(SessionHeader& header) {
   return header.stamp_counter.fetch_add(1);
 }
 
-// For the collector: records stamped up to here are in the rings once their heads are read after
-// this call, together with everything that happened before them. Every later stamp is above it.
+// The collector's cut. Whoever reads the heads of all rings after this call sees the records that
+// are stamped up to the cut, and all that happened before them. Every later stamp is above it.
 inline uint64_t stamp_now(SessionHeader& header) {
   unsigned processor;
   const uint64_t now =

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/check.h"
-#include "recorder/collector/process_recorder.h"
+#include "recorder/collector/ring_merge.h"
 #include "recorder/ring/record.h"
 #include "tests/support/tapes.h"
 
@@ -65,14 +65,14 @@ class FakeSession {
 void drain(benchmark::State& state, uint32_t rings, bool stamped) {
   FakeSession session;
   auto writer = schema::TapeWriter::create("/dev/null", tests::sample_header());
-  ProcessRecorder recorder(session.view(), 0, std::move(*writer), 0);
-  for (uint32_t ring = 0; ring < rings; ++ring) recorder.add_ring(ring);
+  RingMerge merge(session.view(), 0, std::move(*writer), 0);
+  for (uint32_t ring = 0; ring < rings; ++ring) merge.add_ring(ring);
   uint64_t events = 0;
   for (auto _ : state) {
     for (uint32_t ring = 0; ring < rings; ++ring) session.fill(ring, kRingWords / 2, stamped);
     const auto begin = std::chrono::steady_clock::now();
-    events += recorder.drain(ProcessRecorder::kEverything, 1);
-    while (recorder.writer().step()) {
+    events += merge.drain(RingMerge::kEverything, 1);
+    while (merge.writer().step()) {
     }
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
     state.SetIterationTime(elapsed.count());

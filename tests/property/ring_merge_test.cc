@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "recorder/collector/process_recorder.h"
+#include "recorder/collector/ring_merge.h"
 #include "recorder/ring/stamp.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -188,11 +188,11 @@ class Interleaving {
     drain();
   }
   void check() {
-    const auto summary = recorder_.collect_summary(2);
+    const auto summary = merge_.collect_summary(2);
     EXPECT_EQ(summary.losses.unrepaired_inversions, 0u);
     EXPECT_EQ(summary.losses.lost_events, 0u);
     EXPECT_EQ(summary.unknown_frees, 0u);
-    ASSERT_TRUE(recorder_.writer().finish(summary).ok());
+    ASSERT_TRUE(merge_.writer().finish(summary).ok());
     std::vector<std::vector<Record>> logs;
     for (const auto& thread : threads_) logs.push_back(thread->log());
     TapeCheck check(std::move(logs));
@@ -204,7 +204,7 @@ class Interleaving {
     }
     check.expect_complete();
   }
-  uint64_t repaired() const { return recorder_.collect_summary(2).repaired_inversions; }
+  uint64_t repaired() const { return merge_.collect_summary(2).repaired_inversions; }
 
  private:
   void start_thread() {
@@ -214,9 +214,9 @@ class Interleaving {
   }
   // The cut was taken some steps ago: rings and heads are read after it.
   void drain() {
-    for (const uint32_t ring : simulation_.claims) recorder_.add_ring(ring);
+    for (const uint32_t ring : simulation_.claims) merge_.add_ring(ring);
     simulation_.claims.clear();
-    recorder_.drain(cut_, 1);
+    merge_.drain(cut_, 1);
   }
 
   Simulation simulation_;
@@ -225,9 +225,9 @@ class Interleaving {
   std::vector<std::unique_ptr<SimulatedThread>> threads_;
   size_t current_ = 0;
   uint64_t cut_ = 0;
-  ProcessRecorder recorder_{
-      simulation_.session.view(), 0,
-      std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header())), 0};
+  RingMerge merge_{simulation_.session.view(), 0,
+                   std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header())),
+                   0};
 };
 
 TEST(RingMerge, GivesOneValidOrderOfAllCalls) {

@@ -1,6 +1,6 @@
 // A recording session without processes or threads: the memory of recorder/ring/session_layout.h,
 // and a pen that writes into a ring what a thread would. It shares no code with the interposer, so
-// the two check each other.
+// each checks the other.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class RingPen {
   recorder::RingHeader& header() const { return *ring_; }
   uint64_t head() const { return head_; }
 
-  // Writes and publishes. Whoever calls it sees to it that there is room.
+  // Writes and publishes. The caller must see to it that there is room.
   RingPen& write(const recorder::Record& record);
   // Words as they are, good or bad; all of them are published.
   RingPen& write_words(const std::vector<uint64_t>& words);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "recorder/collector/collector.h"
 #include "recorder/interposer/attach.h"
 
@@ -16,21 +17,24 @@ namespace {
 class Target {
  public:
   Target() {
-    HEAPTAPE_CHECK(pipe(pipe_) == 0);
+    int ends[2];
+    HEAPTAPE_CHECK(pipe(ends) == 0);
+    out_.reset(ends[0]);
+    in_.reset(ends[1]);
     pid_ = fork();
     HEAPTAPE_CHECK(pid_ >= 0);
     if (pid_ != 0) return;
-    close(pipe_[1]);
+    in_.reset();
     char byte;
-    [[maybe_unused]] const ssize_t end = read(pipe_[0], &byte, 1);
+    [[maybe_unused]] const ssize_t end = read(out_.get(), &byte, 1);
     _exit(0);
   }
-  ~Target() { close(pipe_[0]); }
   int pid() const { return pid_; }
-  void let_go() { close(pipe_[1]); }
+  void let_go() { in_.reset(); }
 
  private:
-  int pipe_[2];
+  base::Descriptor out_;
+  base::Descriptor in_;
   int pid_;
 };
 
@@ -61,7 +65,7 @@ Taped read_taped(const std::string& path) {
 
 LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Clock clock)
     : memory_(std::move(*recorder::SessionMemory::create(options))),
-      doorman_(std::move(*recorder::Doorman::open())) {
+      handshakes_(std::move(*recorder::HandshakeServer::open())) {
   memory_->view().header().clock = clock;
   recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()),
                           reinterpret_cast<const void*>(&std::malloc));
@@ -77,7 +81,7 @@ Taped LiveSession::collect(const std::function<void()>& program) {
     program();
     target.let_go();
   });
-  recorder::Collector collector(*memory_, *doorman_, {tape_path(), {"program"}});
+  recorder::Collector collector(*memory_, *handshakes_, {tape_path(), {"program"}});
   const recorder::Recording recording = collector.run(target.pid());
   runner.join();
   EXPECT_TRUE(recording.failures.empty());

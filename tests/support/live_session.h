@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "recorder/collector/doorman.h"
+#include "recorder/collector/handshake_server.h"
 #include "recorder/collector/session_memory.h"
 #include "schema/tape/tape_info.h"
 #include "tests/support/tapes.h"
@@ -47,7 +47,7 @@ class LiveSession {
  private:
   TempDir dir_;
   std::unique_ptr<recorder::SessionMemory> memory_;
-  std::unique_ptr<recorder::Doorman> doorman_;
+  std::unique_ptr<recorder::HandshakeServer> handshakes_;
 };
 
 // Runs `body(index)` in `count` threads at once and waits for them.

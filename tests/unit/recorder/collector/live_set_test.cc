@@ -1,9 +1,18 @@
 #include "recorder/collector/live_set.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
 
 namespace heaptape::recorder {
 namespace {
+
+uint64_t resident_bytes() {
+  uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * static_cast<uint64_t>(getpagesize());
+}
 
 TEST(LiveSet, HoldsWhatWasInsertedAndNotErased) {
   LiveSet live;
@@ -20,6 +29,14 @@ TEST(LiveSet, SaysWhenThereIsNothingToErase) {
   live.insert(0x5000);
   EXPECT_TRUE(live.erase(0x5000));
   EXPECT_FALSE(live.erase(0x5000));
+}
+
+// A program that frees anything at all must not fill the collector's memory.
+TEST(LiveSet, TakesNoMemoryForWhatIsNotThereToErase) {
+  LiveSet live;
+  const uint64_t before = resident_bytes();
+  for (uint64_t i = 0; i < 10'000; ++i) live.erase(i * base::kLeafSpan + 0x5000);
+  EXPECT_LT(resident_bytes() - before, uint64_t{10} << 20);  // a page for each would be 40 MB
 }
 
 TEST(LiveSet, TellsNeighboursEightBytesApart) {

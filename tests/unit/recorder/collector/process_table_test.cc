@@ -30,6 +30,10 @@ uint32_t own_pid() {
 class ProcessTableTest : public testing::Test {
  protected:
   RecordedProcess& process(uint32_t slot) { return *table_.processes().at(slot); }
+  // Reads the rings of a process; returns how many calls they held.
+  uint64_t drain(uint32_t slot) {
+    return process(slot).merge().drain(RingMerge::kEverything, base::monotonic_ns());
+  }
   void end(uint32_t slot) { table_.end(slot, EndReason::kExited, 0); }
   schema::TapeReader read(const std::string& name) {
     auto reader = schema::TapeReader::open(dir_.file(name));
@@ -46,30 +50,30 @@ class ProcessTableTest : public testing::Test {
 
   tests::FakeSession session_;
   tests::TempDir dir_;
-  std::unique_ptr<Doorman> doorman_ = std::move(*Doorman::open());
-  ProcessTable table_{session_.view(), *doorman_, dir_.file("run.tape")};
+  std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
+  ProcessTable table_{session_.view(), *handshakes_, dir_.file("run.tape")};
 };
 
 TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
   session_.join(3, own_pid());
-  const RingPen first(session_, 0, 3);
-  const RingPen second(session_, 7, 3);
+  RingPen(session_, 0, 3).write(malloc_record(0x1000));
+  RingPen(session_, 7, 3).write(malloc_record(0x2000));
   EXPECT_TRUE(table_.has_news());
   table_.adopt_claims();
   EXPECT_FALSE(table_.has_news());
   ASSERT_EQ(table_.processes().size(), 1u);
-  EXPECT_EQ(process(3).recorder().rings(), 2u);
+  EXPECT_EQ(drain(3), 2u);
   EXPECT_TRUE(process(3).is(own_pid()));
 }
 
 TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
   session_.join(0, own_pid());
-  const RingPen pen(session_, 0);
+  RingPen(session_, 0).write(malloc_record(0x1000));
   table_.adopt_claims();
   ++session_.header().claims;
   table_.adopt_claims();
   EXPECT_EQ(table_.processes().size(), 1u);
-  EXPECT_EQ(process(0).recorder().rings(), 1u);
+  EXPECT_EQ(drain(0), 1u);
 }
 
 TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
@@ -81,10 +85,10 @@ TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
 
 TEST_F(ProcessTableTest, LeavesAloneTheRingsOfNobody) {
   session_.join(0, own_pid());
-  const RingPen stray(session_, 0, 5);
-  const RingPen hostile(session_, 1, UINT32_MAX);
+  RingPen(session_, 0, 5).write(malloc_record(0x1000));
+  RingPen(session_, 1, UINT32_MAX).write(malloc_record(0x2000));
   table_.adopt_claims();
-  EXPECT_EQ(process(0).recorder().rings(), 0u);
+  EXPECT_EQ(drain(0), 0u);
 }
 
 TEST_F(ProcessTableTest, DescribesAProcessInItsTape) {
@@ -124,7 +128,7 @@ TEST_F(ProcessTableTest, PutsWhatASlowProcessDidIntoTheFileOnceInAWhile) {
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000)).write(free_record(0x1000));
   table_.adopt_claims();
-  process(0).recorder().drain(UINT64_MAX, base::monotonic_ns());
+  drain(0);
   process(0).flush_if_due(base::monotonic_ns());  // not yet
   EXPECT_EQ(events_in_partial_file(), 0u);
   process(0).flush_if_due(kFarFuture);
@@ -139,9 +143,9 @@ TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {
   EXPECT_EQ(session_.view().process(0).state, SlotState::kFree);
   EXPECT_EQ(session_.view().ring(4).state, RingState::kFree);
   session_.join(0, own_pid());
-  RingPen again(session_, 4);
+  RingPen(session_, 4).write(malloc_record(0x1000));
   table_.adopt_claims();
-  EXPECT_EQ(process(0).recorder().rings(), 1u);
+  EXPECT_EQ(drain(0), 1u);
 }
 
 TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
@@ -219,9 +223,9 @@ TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
   table_.free_dead_rings();
   EXPECT_EQ(living.header().state, RingState::kOwned);
   EXPECT_EQ(dead.header().state, RingState::kFree);
-  const RingPen next(session_, 1, 0, static_cast<uint32_t>(gettid()));
+  RingPen(session_, 1).write(malloc_record(0x1000));
   table_.adopt_claims();
-  EXPECT_EQ(process(0).recorder().rings(), 2u);
+  EXPECT_EQ(drain(0), 1u);
 }
 
 TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatItCannotSee) {
@@ -236,14 +240,14 @@ TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatItCannotSee) {
 }
 
 TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
-  ProcessTable table(session_.view(), *doorman_, dir_.file("no/such/folder/run.tape"));
+  ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
   session_.join(0, own_pid());
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000));
   table.adopt_claims();
   ASSERT_EQ(table.failures().size(), 1u);
   EXPECT_NE(table.failures()[0].find("no/such/folder"), std::string::npos);
-  table.processes().at(0)->recorder().drain(0, base::monotonic_ns());
+  table.processes().at(0)->merge().drain(0, base::monotonic_ns());
   EXPECT_EQ(pen.header().tail, pen.head());
 }
 

@@ -43,9 +43,9 @@ class RecorderSignalsTest : public testing::Test {
   struct sigaction on_child_;
 };
 
-TEST_F(RecorderSignalsTest, BlocksWhatTheDoormanTakes) {
+TEST_F(RecorderSignalsTest, BlocksWhatIsForwarded) {
   const RecorderSignals signals;
-  const sigset_t set = doorman_signals();
+  const sigset_t set = recorder_signals();
   for (const int signal : kTaken) {
     EXPECT_TRUE(is_blocked(signal)) << signal;
     EXPECT_EQ(sigismember(&set, signal), 1) << signal;

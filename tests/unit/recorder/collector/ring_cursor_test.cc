@@ -15,12 +15,12 @@ using tests::malloc_record;
 
 class RingCursorTest : public testing::Test {
  protected:
-  // The addresses of all records that can be seen.
+  // The blocks of all calls that can be seen.
   std::vector<uint64_t> read_all() {
     cursor_.refresh();
     std::vector<uint64_t> addresses;
-    while (const Record* record = cursor_.peek()) {
-      addresses.push_back(record->address);
+    while (const LoggedCall* call = cursor_.peek()) {
+      addresses.push_back(call->given_up + call->handed_out);
       cursor_.pop();
     }
     return addresses;
@@ -60,11 +60,11 @@ TEST_F(RingCursorTest, SeesRecordsOnlyOnceItIsRefreshed) {
 TEST_F(RingCursorTest, PeeksAtTheSameRecordUntilItIsPopped) {
   pen_.write(malloc_record(0x1000)).write(malloc_record(0x2000));
   cursor_.refresh();
-  EXPECT_EQ(cursor_.peek()->address, 0x1000u);
-  EXPECT_EQ(cursor_.peek()->address, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
+  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
   EXPECT_FALSE(cursor_.drained());
   cursor_.pop();
-  EXPECT_EQ(cursor_.peek()->address, 0x2000u);
+  EXPECT_EQ(cursor_.peek()->handed_out, 0x2000u);
 }
 
 TEST_F(RingCursorTest, StepsOverTheEmptyEndsOfSegments) {
@@ -128,11 +128,60 @@ TEST_F(RingCursorTest, GivesUpAtAnAddressThatNoTapeCanHold) {
   EXPECT_TRUE(cursor_.broken());
 }
 
+TEST_F(RingCursorTest, ReadsTheHighestAddressThatATapeCanHold) {
+  pen_.write(tests::realloc_record(base::kAddressLimit - 1, 0x1000));
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.peek()->given_up, base::kAddressLimit - 1);
+}
+
+TEST_F(RingCursorTest, ReadsARecordThatEndsWithItsSegment) {
+  write_frees(kSegmentWords - 2);
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false), 32});
+  EXPECT_EQ(read_all().size(), kSegmentWords - 1);
+  EXPECT_FALSE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, ReadsNothingPastTheHeadWhereASegmentEndsEarly) {
+  pen_.write_words({0});
+  EXPECT_TRUE(read_all().empty());
+  pen_.write(malloc_record(0x1000));
+  EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});
+}
+
+// It may change what peek() has checked already.
+TEST_F(RingCursorTest, KeepsACallThatItsProducerOverwrites) {
+  pen_.write(malloc_record(0x1000));
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  session_.view().words(3)[0] = ~uint64_t{0};
+  EXPECT_EQ(cursor_.peek()->handed_out, 0x1000u);
+}
+
+TEST_F(RingCursorTest, StaysBrokenWhenTheHeadComesRightAgain) {
+  write_frees(8);
+  read_all();
+  pen_.header().head = 4;
+  cursor_.refresh();
+  pen_.header().head = 8;
+  write_frees(1);
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
 TEST_F(RingCursorTest, GivesUpWhenTheHeadGoesBack) {
   write_frees(8);
   read_all();
   pen_.header().head = 4;
   cursor_.refresh();
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtTheHighestHeadThereIs) {
+  write_frees(8);
+  read_all();
+  pen_.header().head = UINT64_MAX;
+  EXPECT_TRUE(read_all().empty());
   EXPECT_TRUE(cursor_.broken());
 }
 

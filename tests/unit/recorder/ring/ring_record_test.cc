@@ -81,7 +81,7 @@ TEST(RingRecord, IsCorruptWhenItsOpIsUnknown) {
 }
 
 TEST(RingRecord, ZeroWordEndsASegment) {
-  const uint64_t words[] = {0, first_word(Op::kFree, 0x1000, false)};
+  const uint64_t words[kMaxRecordWords] = {0, first_word(Op::kFree, 0x1000, false)};
   Record read;
   EXPECT_EQ(read_record(words, 2, read), ReadRecord::kSegmentEnd);
 }
@@ -89,7 +89,7 @@ TEST(RingRecord, ZeroWordEndsASegment) {
 TEST(RingRecord, MatchesTheExampleOfItsDescription) {
   EXPECT_EQ(first_word(Op::kMalloc, 0x5581c0, false), 0x5581c001u);
   EXPECT_EQ(first_word(Op::kMalloc, 0x5581c0, true), 0x5581c041u);
-  const uint64_t words[] = {0x5581c001, 0x18};
+  const uint64_t words[kMaxRecordWords] = {0x5581c001, 0x18};
   Record read;
   ASSERT_EQ(read_record(words, 2, read), ReadRecord::kRecord);
   EXPECT_EQ(read.address, 0x5581c0u);

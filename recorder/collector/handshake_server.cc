@@ -1,0 +1,156 @@
+#include "recorder/collector/handshake_server.h"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "recorder/ring/handshake.h"
+#include "recorder/ring/session_layout.h"
+
+namespace heaptape::recorder {
+namespace {
+
+constexpr size_t kMaxSilentClients = 64;
+constexpr uint64_t kPatienceNs = 1000 * base::kMillisecondNs;
+
+std::string random_hex(size_t digits) {
+  std::string text;
+  while (text.size() < digits) {
+    uint8_t byte = 0;
+    if (getrandom(&byte, 1, 0) != 1) continue;
+    constexpr char kDigits[] = "0123456789abcdef";
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text.substr(0, digits);
+}
+
+bool send_welcome(int connection, const Welcome& welcome, int descriptor) {
+  iovec data{const_cast<Welcome*>(&welcome), sizeof welcome};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
+  return sendmsg(connection, &message, MSG_NOSIGNAL) == sizeof welcome;
+}
+
+}  // namespace
+
+HandshakeServer::HandshakeServer(base::Descriptor listener, std::string session_value,
+                                 std::string token)
+    : listener_(std::move(listener)),
+      session_value_(std::move(session_value)),
+      token_(std::move(token)) {}
+
+base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open() {
+  base::Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!listener) return base::os_error("cannot make a socket for the session", errno);
+  const std::string name = std::to_string(getpid()) + "-" + random_hex(8);
+  const std::string path = std::string(1, '\0') + kSocketPrefix + name;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+  if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      listen(listener.get(), 128) != 0) {
+    return base::os_error("cannot open the socket of the session", errno);
+  }
+  const std::string token = random_hex(kTokenDigits);
+  return std::unique_ptr<HandshakeServer>(
+      new HandshakeServer(std::move(listener), name + ":" + token, token));
+}
+
+void HandshakeServer::add_waits(std::vector<pollfd>& waits) const {
+  waits.push_back({listener_.get(), POLLIN, 0});
+  for (const Client& client : clients_) waits.push_back({client.connection.get(), POLLIN, 0});
+}
+
+int HandshakeServer::timeout_ms() const {
+  if (clients_.empty()) return -1;
+  const uint64_t now_ns = base::monotonic_ns();
+  const uint64_t deadline_ns = clients_.front().deadline_ns;
+  if (deadline_ns <= now_ns) return 0;
+  return static_cast<int>((deadline_ns - now_ns - 1) / base::kMillisecondNs) + 1;
+}
+
+void HandshakeServer::serve(std::span<const pollfd> waits, int session_descriptor) {
+  HEAPTAPE_CHECK(waits.size() == clients_.size() + 1);
+  std::deque<Client> silent;
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    if (waits[i + 1].revents == 0) {
+      silent.push_back(std::move(clients_[i]));
+    } else if (const int connection = clients_[i].connection.get(); knows_token(connection)) {
+      answer(connection, session_descriptor);
+    }
+  }
+  clients_ = std::move(silent);  // closes the connections of the others
+  if (waits[0].revents != 0) accept_client();
+  reject_silent_clients();
+}
+
+void HandshakeServer::accept_client() {
+  base::Descriptor connection(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!connection) {
+    const timespec pause{0, 10 * base::kMillisecondNs};  // out of descriptors: do not spin
+    nanosleep(&pause, nullptr);
+    return;
+  }
+  clients_.push_back({std::move(connection), base::monotonic_ns() + kPatienceNs});
+}
+
+void HandshakeServer::reject_silent_clients() {
+  const uint64_t now_ns = base::monotonic_ns();
+  while (!clients_.empty() &&
+         (clients_.size() > kMaxSilentClients || clients_.front().deadline_ns <= now_ns)) {
+    clients_.pop_front();
+  }
+}
+
+bool HandshakeServer::knows_token(int connection) const {
+  Hello hello{};
+  return recv(connection, &hello, sizeof hello, 0) == sizeof hello && hello.magic == kHelloMagic &&
+         hello.layout_version == kLayoutVersion &&
+         std::memcmp(hello.token, token_.data(), kTokenDigits) == 0;
+}
+
+void HandshakeServer::answer(int connection, int session_descriptor) {
+  ucred peer{};
+  socklen_t peer_length = sizeof peer;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_length) != 0) return;
+  const auto pid = static_cast<uint32_t>(peer.pid);
+  {
+    // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
+    const std::lock_guard lock(mutex_);
+    identities_[pid].push_back(identify_process(pid));
+  }
+  // If this fails, the process is gone or has given up; nobody else waits for it.
+  (void)send_welcome(connection, {kHelloMagic, kLayoutVersion, pid}, session_descriptor);
+}
+
+std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pid) {
+  const std::lock_guard lock(mutex_);
+  const auto found = identities_.find(pid);
+  if (found == identities_.end()) return std::nullopt;
+  ProcessIdentity identity = std::move(found->second.front());
+  found->second.pop_front();
+  if (found->second.empty()) identities_.erase(found);
+  return identity;
+}
+
+}  // namespace heaptape::recorder

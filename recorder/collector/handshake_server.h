@@ -1,0 +1,71 @@
+// The collector's side of the handshake (recorder/ring/handshake.h): gives the session's memory to
+// the processes that know its token.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "recorder/collector/process_sampler.h"
+
+namespace heaptape::recorder {
+
+// Guarantees, whoever connects:
+// - Without the token nobody gets the descriptor, nor any answer.
+// - No client is waited for: one that says nothing is rejected after a second, or earlier, the
+//   oldest first, when more than 64 are silent.
+// - Who a process is has been read from /proc before its answer leaves, so before it runs on.
+//
+// The socket exists from open() on, so a process may connect before anybody serves it. One thread
+// serves: it polls what add_waits() names and hands the result to serve(). take_identity() may be
+// called by any thread.
+class HandshakeServer {
+ public:
+  static base::Result<std::unique_ptr<HandshakeServer>> open();
+
+  // The value of HEAPTAPE_SESSION for the processes to record.
+  const std::string& session_value() const { return session_value_; }
+
+  // Appends what to poll.
+  void add_waits(std::vector<pollfd>& waits) const;
+  // The timeout for that poll; -1: none.
+  int timeout_ms() const;
+  // Accepts, answers and rejects clients. `waits` are those of the last add_waits(), polled.
+  void serve(std::span<const pollfd> waits, int session_descriptor);
+
+  // Who a process was that was let in, as seen during its handshake. Of a pid that joined more than
+  // once (by exec), the first. Removes the entry.
+  std::optional<ProcessIdentity> take_identity(uint32_t pid);
+
+ private:
+  // A connection whose hello is yet to come.
+  struct Client {
+    base::Descriptor connection;
+    uint64_t deadline_ns;
+  };
+
+  HandshakeServer(base::Descriptor listener, std::string session_value, std::string token);
+  void accept_client();
+  void reject_silent_clients();
+  bool knows_token(int connection) const;
+  void answer(int connection, int session_descriptor);
+
+  base::Descriptor listener_;
+  const std::string session_value_;
+  const std::string token_;
+  std::deque<Client> clients_;  // the oldest first
+  std::mutex mutex_;
+  std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
+};
+
+}  // namespace heaptape::recorder

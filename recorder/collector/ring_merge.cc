@@ -1,0 +1,162 @@
+#include "recorder/collector/ring_merge.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// A block that is handed out while it is live is being moved by a realloc that is yet to be logged.
+// After this long, the thread that moves it must have been stopped or killed on the way.
+constexpr uint64_t kPatienceNs = 200 * base::kMillisecondNs;
+constexpr int kMaxDepth = 8;  // of calls that need another to come first
+
+bool later(const RingCursor* a, const RingCursor* b) {
+  return a->order() > b->order();
+}
+
+}  // namespace
+
+RingMerge::RingMerge(SessionView session, uint32_t slot, std::unique_ptr<schema::TapeWriter> writer,
+                     uint64_t start_ns)
+    : session_(session), slot_(slot), writer_(std::move(writer)), start_ns_(start_ns) {}
+
+void RingMerge::add_ring(uint32_t index) {
+  cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++));
+}
+
+uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
+  const uint64_t before = writer_->events();
+  for (const auto& cursor : cursors_) cursor->refresh();
+  if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
+  while (drain_merged(cut, now_ns)) {
+  }
+  for (const auto& cursor : cursors_) cursor->release();
+  const uint64_t events = writer_->events() - before;
+  if (events != 0) writer_->add_time(now_ns - start_ns_);
+  return events;
+}
+
+// While there is one thread, the ring's order is the order.
+void RingMerge::drain_unstamped(RingCursor& cursor) {
+  const Turn turn{&cursor, false, nullptr, 0};
+  for (const LoggedCall* call = cursor.peek(); call != nullptr && call->stamp == 0;
+       call = cursor.peek()) {
+    write(*call, turn);
+    cursor.pop();
+    cursor.release_if_due();
+  }
+}
+
+// Takes the ring with the oldest call, writes its calls while they are the oldest, and goes on with
+// the next ring. True when it must be called again because write() moved other rings on.
+bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
+  heap_.clear();
+  const auto visible = [cut](RingCursor* cursor) {
+    return cursor->peek() != nullptr && cursor->order() <= cut;
+  };
+  for (const auto& cursor : cursors_) {
+    if (visible(cursor.get())) heap_.push_back(cursor.get());
+  }
+  std::ranges::make_heap(heap_, later);
+  heap_stale_ = false;
+  while (!heap_.empty() && !heap_stale_) {
+    std::ranges::pop_heap(heap_, later);
+    RingCursor* cursor = heap_.back();
+    const uint64_t next_order = heap_.size() > 1 ? heap_.front()->order() : kEverything;
+    do {
+      const bool patient = waiting_since_ns_ == 0 || now_ns - waiting_since_ns_ < kPatienceNs;
+      const Turn turn{cursor, cut != kEverything && patient, nullptr, 0};
+      if (write(*cursor->peek(), turn) == Written::kMustWait) {
+        if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+        return false;
+      }
+      waiting_since_ns_ = 0;
+      cursor->pop();
+    } while (visible(cursor) && cursor->order() <= next_order);
+    cursor->release_if_due();
+    if (visible(cursor)) {
+      std::ranges::push_heap(heap_, later);
+    } else {
+      heap_.pop_back();
+    }
+  }
+  return heap_stale_;
+}
+
+RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
+  if (call.handed_out != 0 && live_.contains(call.handed_out)) [[unlikely]] {
+    if (write_what_gave_up(call.handed_out, call.stamp, turn)) {
+      ++repaired_inversions_;
+    } else if (turn.may_wait) {
+      return Written::kMustWait;
+    } else {
+      ++unrepaired_inversions_;
+    }
+  }
+  if (call.given_up != 0 && !live_.erase(call.given_up)) ++unknown_frees_;
+  if (call.handed_out != 0) live_.insert(call.handed_out);
+  writer_->append(call.event);
+  return Written::kYes;
+}
+
+// Writes the call that gave `block` up and began by `stamp`, if it is the next one of another ring.
+// False, too, when that call must itself wait for another.
+bool RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn) {
+  if (turn.depth == kMaxDepth) return false;
+  for (const auto& cursor : cursors_) {
+    if (turn.involves(cursor.get())) continue;
+    cursor->refresh();
+    const LoggedCall* next = cursor->peek();
+    if (next == nullptr || next->given_up != block || next->begin_stamp > stamp) continue;
+    const Turn inner{cursor.get(), turn.may_wait, &turn, turn.depth + 1};
+    if (write(*next, inner) == Written::kMustWait) return false;
+    cursor->pop();
+    heap_stale_ = true;
+    return true;
+  }
+  return false;
+}
+
+bool RingMerge::idle() const {
+  return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->idle(); });
+}
+
+void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
+  sample.time_ns = now_ns - start_ns_;
+  writer_->add_sample(std::move(sample));
+}
+
+void RingMerge::RingCounts::add(const RingCursor& cursor) {
+  const RingHeader& ring = cursor.header();
+  lost += ring.lost.load(std::memory_order_relaxed);
+  stalls += ring.stalls.load(std::memory_order_relaxed);
+  stall_ns += ring.stall_ns.load(std::memory_order_relaxed);
+  if (cursor.broken()) ++lost;  // at least; nobody knows how many
+}
+
+schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
+  const ProcessSlot& slot = session_.process(slot_);
+  RingCounts rings = freed_counts_;
+  for (const auto& cursor : cursors_) rings.add(*cursor);
+  schema::TapeSummary summary;
+  summary.losses.lost_events = rings.lost + slot.lost.load(std::memory_order_relaxed);
+  summary.losses.unrepaired_inversions = unrepaired_inversions_;
+  summary.repaired_inversions = repaired_inversions_;
+  summary.unknown_frees = unknown_frees_;
+  summary.nested_calls = slot.nested.load(std::memory_order_relaxed);
+  summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
+  summary.stalls = rings.stalls;
+  summary.stall_ns = rings.stall_ns;
+  summary.duration_ns = now_ns - start_ns_;
+  return summary;
+}
+
+void RingMerge::free_slot() {
+  for (const auto& cursor : cursors_) cursor->free_ring();
+  cursors_.clear();
+  session_.process(slot_).state.store(SlotState::kFree, std::memory_order_release);
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,139 @@
+// Merges the rings of one process into the one order of its tape.
+//
+// That order is the order of the stamps, with one exception: a realloc gives its old block up
+// during the call, but is logged after it. Another thread can get the block and log that first.
+// docs/decisions/0002-order.md proves that there is no other case. Example, with time to the right
+// and stamps in brackets:
+//
+//   thread a   malloc=X [10]    [20 ─────── realloc(X)=Y ─────── 50]
+//   thread b              malloc=Z [15]   malloc=X [30]   free(X) [40]
+//
+//   by stamps    a +X   b +Z   b +X   b -X   a -X+Y      X is handed out while it is live
+//   the tape     a +X   b +Z   a -X+Y   b +X   b -X      one repaired inversion
+//
+// When b's malloc of X comes up, X is live, so the merge looks at the next call of every other ring
+// for one that gives X up and began before [30]. It finds a's realloc and writes that first. If a
+// has not logged it yet, the merge waits for it; if it never comes, it writes b's malloc all the
+// same and counts an unrepaired inversion.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "recorder/collector/live_set.h"
+#include "recorder/collector/ring_cursor.h"
+#include "schema/tape/tape_writer.h"
+
+namespace heaptape::recorder {
+
+// Guarantees:
+// - Each call that a ring holds is written once, and the calls of one thread in their order.
+// - No call is written before an older one of another thread, but for the realloc above.
+// - No block is handed out twice without being given up in between, and none is given up that is
+//   not live, unless unrepaired_inversions or unknown_frees of the summary count it.
+// - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
+//   one for each broken ring, whatever that held.
+// - drain() never blocks, and calls are held back for another's sake for at most 200 ms.
+// - What a hostile producer writes decides what is on the tape of its own process, and how much
+//   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins).
+//
+// One thread: the collector's.
+class RingMerge {
+ public:
+  // `start_ns` is the monotonic time that the tape counts from.
+  RingMerge(SessionView session, uint32_t slot, std::unique_ptr<schema::TapeWriter> writer,
+            uint64_t start_ns);
+
+  uint32_t slot() const { return slot_; }
+  schema::TapeWriter& writer() { return *writer_; }
+  const LiveSet& live_set() const { return live_; }
+
+  // The ring at `index` belongs to this process from now on.
+  void add_ring(uint32_t index);
+
+  // Moves calls stamped up to `cut` from the rings to the tape, and returns how many. `cut` must
+  // have been taken with stamp_now(), and every ring claimed up to then must have been added;
+  // kEverything takes all there is and waits for nothing: for a process that is gone. `now_ns` is
+  // monotonic time and not before `start_ns`.
+  static constexpr uint64_t kEverything = UINT64_MAX;
+  uint64_t drain(uint64_t cut, uint64_t now_ns);
+
+  // The rings hold nothing that drain() has not seen.
+  bool idle() const;
+
+  // Fills in `sample.time_ns` and `sample.event`.
+  void add_sample(schema::ProcessSample sample, uint64_t now_ns);
+
+  // Frees the rings of threads that are gone and returns their indices. Asks
+  // `thread_is_gone(tid)` only about rings that have been read to their end.
+  template <typename Predicate>
+  std::vector<uint32_t> free_dead_rings(Predicate thread_is_gone);
+
+  // What the rings and the merge counted. How the process ended is for the caller to fill in.
+  schema::TapeSummary collect_summary(uint64_t now_ns) const;
+
+  // Makes all rings and the process slot free for others. The process must be gone: nothing may
+  // write into its rings any more.
+  void free_slot();
+
+ private:
+  struct RingCounts {
+    uint64_t lost = 0;
+    uint64_t stalls = 0;
+    uint64_t stall_ns = 0;
+
+    void add(const RingCursor& cursor);
+  };
+
+  enum class Written : uint8_t { kYes, kMustWait };
+
+  // The ring whose next call is being written, and why.
+  struct Turn {
+    const RingCursor* cursor;
+    bool may_wait;      // for a call that is yet to be logged
+    const Turn* outer;  // the turn that needs this one to come first; or null
+    int depth;
+
+    bool involves(const RingCursor* other) const {
+      return cursor == other || (outer != nullptr && outer->involves(other));
+    }
+  };
+
+  void drain_unstamped(RingCursor& cursor);
+  bool drain_merged(uint64_t cut, uint64_t now_ns);
+  Written write(const LoggedCall& call, const Turn& turn);
+  bool write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn);
+
+  SessionView session_;
+  uint32_t slot_;
+  std::unique_ptr<schema::TapeWriter> writer_;
+  uint64_t start_ns_;
+  LiveSet live_;
+  std::vector<std::unique_ptr<RingCursor>> cursors_;
+  std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls
+  uint32_t next_thread_ = 0;
+  bool heap_stale_ = false;        // write() took calls from other rings
+  uint64_t waiting_since_ns_ = 0;  // 0: not waiting
+  uint64_t repaired_inversions_ = 0;
+  uint64_t unrepaired_inversions_ = 0;
+  uint64_t unknown_frees_ = 0;
+  RingCounts freed_counts_;  // of rings that were freed already
+};
+
+template <typename Predicate>
+std::vector<uint32_t> RingMerge::free_dead_rings(Predicate thread_is_gone) {
+  std::vector<uint32_t> freed;
+  std::erase_if(cursors_, [&](const std::unique_ptr<RingCursor>& cursor) {
+    if (!cursor->drained() || !thread_is_gone(cursor->tid())) return false;
+    cursor->refresh();  // its last words, written between the drain and its end
+    if (!cursor->drained()) return false;
+    freed_counts_.add(*cursor);
+    cursor->free_ring();
+    freed.push_back(cursor->index());
+    return true;
+  });
+  return freed;
+}
+
+}  // namespace heaptape::recorder

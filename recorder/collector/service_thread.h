@@ -1,0 +1,46 @@
+// The collector's second thread: serves handshakes and forwards signals, so that draining never
+// waits for either.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "recorder/collector/handshake_server.h"
+#include "recorder/collector/signal_forwarder.h"
+
+namespace heaptape::recorder {
+
+class ServiceThread {
+ public:
+  // What the thread works for. Server and session must outlive it.
+  struct Session {
+    HandshakeServer& server;
+    int descriptor;                   // of the session's memory
+    int target;                       // pid of the program that gets the signals; 0: nobody does
+    std::function<void()> on_change;  // called in the thread: a process came, or a child changed
+  };
+
+  // Opens all it needs, so that a lack of descriptors shows before the program runs.
+  static base::Result<std::unique_ptr<ServiceThread>> open();
+  // Ends the thread. The sockets of clients that it has not answered stay with the server.
+  ~ServiceThread();
+  ServiceThread(const ServiceThread&) = delete;
+  ServiceThread& operator=(const ServiceThread&) = delete;
+
+  // Once.
+  void start(Session session);
+
+ private:
+  ServiceThread(SignalForwarder signals, base::Descriptor stop_event)
+      : signals_(std::move(signals)), stop_event_(std::move(stop_event)) {}
+  void run(const Session& session);
+
+  SignalForwarder signals_;
+  base::Descriptor stop_event_;
+  std::thread thread_;
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,29 @@
+#include "recorder/collector/signal_forwarder.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "recorder/collector/recorder_signals.h"
+
+namespace heaptape::recorder {
+
+base::Result<SignalForwarder> SignalForwarder::open() {
+  const sigset_t set = recorder_signals();
+  base::Descriptor signals(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals) return base::os_error("cannot take signals for the program", errno);
+  return SignalForwarder(std::move(signals));
+}
+
+void SignalForwarder::forward_to(int target) {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    const bool from_terminal = info.ssi_code == SI_KERNEL;
+    if (signal != SIGCHLD && !from_terminal && target > 0) kill(target, signal);
+  }
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,27 @@
+// Passes the signals that `heaptape record` gets on to the program that it runs.
+#pragma once
+
+#include "base/descriptor.h"
+#include "base/result.h"
+
+namespace heaptape::recorder {
+
+// A signal that somebody sent to this process alone is forwarded. One from a key of the terminal is
+// not: it has reached the program already, which is in the same foreground group.
+// recorder_signals() must be blocked in every thread. One thread uses it.
+class SignalForwarder {
+ public:
+  static base::Result<SignalForwarder> open();
+
+  // Readable when a signal came, or when a child of ours changed.
+  int descriptor() const { return signals_.get(); }
+  // Takes all signals that came and forwards those that are meant for `target`; 0: drops them.
+  void forward_to(int target);
+
+ private:
+  explicit SignalForwarder(base::Descriptor signals) : signals_(std::move(signals)) {}
+
+  base::Descriptor signals_;
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,282 @@
+// Both ends of the handshake: the collector's server, and the interposer's client.
+#include "recorder/ring/handshake.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <list>
+
+#include "recorder/collector/service_thread.h"
+#include "recorder/collector/session_memory.h"
+#include "recorder/interposer/handshake_client.h"
+#include "tests/support/command.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// A process that connects, in good faith or not.
+class Client {
+ public:
+  explicit Client(const std::string& session_value)
+      : socket_(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    const std::string name = session_value.substr(0, session_value.find(':'));
+    const std::string path = std::string(1, '\0') + kSocketPrefix + name;
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
+    EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length), 0);
+  }
+
+  void say(const void* bytes, size_t count) { send(socket_.get(), bytes, count, MSG_NOSIGNAL); }
+  void say(const Hello& hello) { say(&hello, sizeof hello); }
+
+  // Waits for an answer. True: accepted, with a descriptor. False: rejected.
+  bool is_accepted() {
+    iovec data{&welcome_, sizeof welcome_};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC) != sizeof welcome_) return false;
+    const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return false;
+    int received;
+    std::memcpy(&received, CMSG_DATA(rights), sizeof(int));
+    descriptor_.reset(received);
+    return true;
+  }
+  int descriptor() const { return descriptor_.get(); }
+  const Welcome& welcome() const { return welcome_; }
+
+ private:
+  base::Descriptor socket_;
+  base::Descriptor descriptor_;
+  Welcome welcome_{};
+};
+
+class HandshakeServerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    server_ = std::move(*HandshakeServer::open());
+    services_ = std::move(*ServiceThread::open());
+    tests::write_bytes(dir_.file("session"), "");
+    descriptor_.reset(open(dir_.file("session").c_str(), O_RDWR | O_CLOEXEC));
+  }
+  void serve(int descriptor) {
+    services_->start({*server_, descriptor, 0, [this] { ++changes_; }});
+  }
+  void serve() { serve(descriptor_.get()); }
+  Hello hello() const {
+    Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(getpid()), {}};
+    const std::string& value = server_->session_value();
+    std::memcpy(hello.token, value.data() + value.find(':') + 1, kTokenDigits);
+    return hello;
+  }
+  bool accepts(const Hello& words) {
+    Client client(server_->session_value());
+    client.say(words);
+    return client.is_accepted();
+  }
+  std::optional<ProcessIdentity> take_own_identity() {
+    return server_->take_identity(static_cast<uint32_t>(getpid()));
+  }
+
+  tests::TempDir dir_;
+  base::Descriptor descriptor_;
+  std::atomic<int> changes_{0};
+  std::unique_ptr<HandshakeServer> server_;
+  std::unique_ptr<ServiceThread> services_;
+};
+
+TEST_F(HandshakeServerTest, NamesASocketAndAToken) {
+  const std::string& value = server_->session_value();
+  const size_t colon = value.find(':');
+  ASSERT_NE(colon, std::string::npos);
+  EXPECT_LE(colon, kMaxSessionName);
+  EXPECT_EQ(value.size() - colon - 1, kTokenDigits);
+  EXPECT_NE((*HandshakeServer::open())->session_value(), value);
+}
+
+TEST_F(HandshakeServerTest, HandsTheSessionToAProcessThatKnowsTheToken) {
+  serve();
+  Client client(server_->session_value());
+  client.say(hello());
+  ASSERT_TRUE(client.is_accepted());
+  struct stat ours {};
+  struct stat theirs {};
+  ASSERT_EQ(fstat(descriptor_.get(), &ours), 0);
+  ASSERT_EQ(fstat(client.descriptor(), &theirs), 0);
+  EXPECT_EQ(ours.st_ino, theirs.st_ino);
+  EXPECT_EQ(client.welcome().magic, kHelloMagic);
+  EXPECT_EQ(client.welcome().layout_version, kLayoutVersion);
+  EXPECT_EQ(client.welcome().pid, static_cast<uint32_t>(getpid()));
+}
+
+TEST_F(HandshakeServerTest, AcceptsAClientThatConnectedBeforeItServed) {
+  Client client(server_->session_value());
+  client.say(hello());
+  serve();
+  EXPECT_TRUE(client.is_accepted());
+}
+
+TEST_F(HandshakeServerTest, RejectsWrongTokens) {
+  serve();
+  for (uint32_t digit = 0; digit < kTokenDigits; ++digit) {
+    Hello wrong = hello();
+    wrong.token[digit] ^= 1;
+    EXPECT_FALSE(accepts(wrong)) << digit;
+  }
+  EXPECT_FALSE(take_own_identity());
+  EXPECT_TRUE(accepts(hello()));
+}
+
+TEST_F(HandshakeServerTest, RejectsOtherVersions) {
+  serve();
+  Hello newer = hello();
+  ++newer.layout_version;
+  EXPECT_FALSE(accepts(newer));
+  Hello foreign = hello();
+  ++foreign.magic;
+  EXPECT_FALSE(accepts(foreign));
+}
+
+TEST_F(HandshakeServerTest, RejectsAHelloThatIsTooShort) {
+  serve();
+  const Hello words = hello();
+  for (const size_t length : {size_t{1}, sizeof words - 1}) {
+    Client client(server_->session_value());
+    client.say(&words, length);
+    EXPECT_FALSE(client.is_accepted()) << length;
+  }
+  { const Client gone(server_->session_value()); }
+  EXPECT_TRUE(accepts(words));
+}
+
+TEST_F(HandshakeServerTest, DoesNotWaitForASilentClientAndRejectsItInTheEnd) {
+  serve();
+  Client silent(server_->session_value());
+  EXPECT_TRUE(accepts(hello()));
+  EXPECT_FALSE(silent.is_accepted());  // returns when the server's patience is over
+}
+
+TEST_F(HandshakeServerTest, RejectsTheOldestWhenManyAreSilent) {
+  serve();
+  std::list<Client> silent;
+  for (int i = 0; i < 100; ++i) silent.emplace_back(server_->session_value());
+  EXPECT_TRUE(accepts(hello()));
+  EXPECT_FALSE(silent.front().is_accepted());
+}
+
+TEST_F(HandshakeServerTest, AcceptsManyAtOnce) {
+  serve();
+  std::list<Client> clients;
+  for (int i = 0; i < 50; ++i) clients.emplace_back(server_->session_value()).say(hello());
+  for (Client& client : clients) EXPECT_TRUE(client.is_accepted());
+}
+
+TEST_F(HandshakeServerTest, RemembersWhoWasAccepted) {
+  serve();
+  EXPECT_FALSE(take_own_identity());
+  ASSERT_TRUE(accepts(hello()));
+  ASSERT_TRUE(accepts(hello()));
+  for (int joins = 0; joins < 2; ++joins) {
+    const auto identity = take_own_identity();
+    ASSERT_TRUE(identity);
+    EXPECT_EQ(identity->pid, static_cast<uint32_t>(getpid()));
+    EXPECT_FALSE(identity->executable.empty());
+  }
+  EXPECT_FALSE(take_own_identity());
+}
+
+TEST_F(HandshakeServerTest, ReportsThatAProcessWasAccepted) {
+  serve();
+  ASSERT_TRUE(accepts(hello()));
+  EXPECT_TRUE(tests::wait_until([this] { return changes_ > 0; }));
+}
+
+TEST_F(HandshakeServerTest, ClosesTheConnectionOfASilentClientWhenItEnds) {
+  serve();
+  Client silent(server_->session_value());
+  services_.reset();
+  server_.reset();
+  EXPECT_FALSE(silent.is_accepted());
+}
+
+// The interposer's end.
+class JoiningTest : public HandshakeServerTest {
+ protected:
+  ~JoiningTest() override { unsetenv(kSessionVariable); }
+  // Joins a session that is offered under this value.
+  Joined join(const std::string& value) {
+    setenv(kSessionVariable, value.c_str(), 1);
+    return join_session();
+  }
+  void offer(const SessionOptions& options) {
+    auto memory = SessionMemory::create(options);
+    ASSERT_TRUE(memory.ok());
+    memory_ = std::move(*memory);
+    serve(memory_->descriptor());
+  }
+  void TearDown() override { services_.reset(); }
+  std::unique_ptr<SessionMemory> memory_;
+};
+
+TEST_F(JoiningTest, GetsTheSessionsHeaders) {
+  offer({Follow::kAll, OnFull::kDrop});
+  const Joined joined = join(server_->session_value());
+  ASSERT_TRUE(joined.session.valid());
+  EXPECT_FALSE(joined.session.is_whole());
+  EXPECT_EQ(joined.pid, static_cast<uint32_t>(getpid()));
+  EXPECT_EQ(joined.session.header().on_full, OnFull::kDrop);
+  EXPECT_NE(getenv(kSessionVariable), nullptr);
+}
+
+TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
+  offer({Follow::kFork, OnFull::kBlock});
+  setenv("LD_PRELOAD", "libheaptape-interposer.so:liba.so:libb.so", 1);
+  EXPECT_TRUE(join(server_->session_value()).session.valid());
+  EXPECT_EQ(getenv(kSessionVariable), nullptr);
+  EXPECT_STREQ(getenv("LD_PRELOAD"), "liba.so:libb.so");
+  unsetenv("LD_PRELOAD");
+}
+
+TEST_F(JoiningTest, StaysOutWithoutASession) {
+  unsetenv(kSessionVariable);
+  EXPECT_FALSE(join_session().session.valid());
+}
+
+TEST_F(JoiningTest, StaysOutOfWhatIsNoSession) {
+  const std::string token(kTokenDigits, 'a');
+  for (const std::string& value :
+       {std::string(), std::string(":"), ":" + token, std::string("name:short"), "nobody:" + token,
+        "nobody:" + token + "a", std::string(kMaxSessionName + 1, 'n') + ":" + token}) {
+    EXPECT_FALSE(join(value).session.valid()) << value;
+  }
+}
+
+TEST_F(JoiningTest, StaysOutWhenItsTokenIsWrong) {
+  offer({});
+  std::string value = server_->session_value();
+  value.back() = value.back() == '0' ? '1' : '0';
+  EXPECT_FALSE(join(value).session.valid());
+}
+
+TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
+  ASSERT_EQ(ftruncate(descriptor_.get(), kSessionHeadersBytes), 0);
+  serve();
+  EXPECT_FALSE(join(server_->session_value()).session.valid());
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
