@@ -9,6 +9,17 @@ $Cxx.namespace("heaptape::schema::wire");
 
 const reportVersion :UInt32 = 1;
 
+# The unit of a metric: every number of a Run outside of its lists must have one. The numbers of a
+# struct that have none of their own have that of the field that holds the struct.
+enum Unit {
+  count @0;
+  bytes @1;
+  ns @2;
+  ratio @3;
+}
+annotation unit @0xc1f0a7d93b5e2846 (field) :Unit;
+const unitAnnotation :UInt64 = 0xc1f0a7d93b5e2846;  # the same, for the code that looks for it
+
 struct Report {
   version @0 :UInt32;
   tape @1 :TapeInfo;
@@ -51,52 +62,52 @@ struct Run {
 }
 
 struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refused
-  recorded @0 :UInt64;
-  replayed @1 :UInt64;
-  failedCalls @2 :UInt64;   # failed when they were recorded: not asked again
-  unknownFrees @3 :UInt64;  # of blocks that no event of the tape handed out
-  refused @4 :UInt64;       # the replaying allocator had no room
+  recorded @0 :UInt64 $unit(count);
+  replayed @1 :UInt64 $unit(count);
+  failedCalls @2 :UInt64 $unit(count);   # failed when they were recorded: not asked again
+  unknownFrees @3 :UInt64 $unit(count);  # of blocks that no event of the tape handed out
+  refused @4 :UInt64 $unit(count);       # the replaying allocator had no room
 }
 
 struct End {
-  liveCount @0 :UInt64;
-  liveBytes @1 :UInt64;
-  usableBytes @2 :UInt64;
-  slackBytes @3 :UInt64;
-  committedBytes @4 :UInt64;
-  residentBytes @5 :UInt64;
-  cumulativeBytesUpper @6 :UInt64;
-  cumulativeBytesLower @7 :UInt64;
-  fragmentation @8 :Float64;
-  temporaries @9 :UInt64;
-  residentHoleBytes @10 :UInt64;
+  liveCount @0 :UInt64 $unit(count);
+  liveBytes @1 :UInt64 $unit(bytes);
+  usableBytes @2 :UInt64 $unit(bytes);
+  slackBytes @3 :UInt64 $unit(bytes);
+  committedBytes @4 :UInt64 $unit(bytes);
+  residentBytes @5 :UInt64 $unit(bytes);
+  cumulativeBytesUpper @6 :UInt64 $unit(bytes);
+  cumulativeBytesLower @7 :UInt64 $unit(bytes);
+  fragmentation @8 :Float64 $unit(ratio);
+  temporaries @9 :UInt64 $unit(count);
+  residentHoleBytes @10 :UInt64 $unit(bytes);
   holes @11 :Holes;
 }
 
 struct Peak {
-  liveCount @0 :PeakValue;
-  liveBytes @1 :PeakValue;
-  usableBytes @2 :PeakValue;
-  committedBytes @3 :PeakValue;
-  residentBytes @4 :PeakValue;  # the greatest sample
-  distanceToIdeal @5 :Float64;
-  fragmentation @6 :Float64;    # at the peak of committedBytes
-  holes @7 :Holes;              # at the peak of committedBytes
+  liveCount @0 :PeakValue $unit(count);
+  liveBytes @1 :PeakValue $unit(bytes);
+  usableBytes @2 :PeakValue $unit(bytes);
+  committedBytes @3 :PeakValue $unit(bytes);
+  residentBytes @4 :PeakValue $unit(bytes);  # the greatest sample
+  distanceToIdeal @5 :Float64 $unit(ratio);
+  fragmentation @6 :Float64 $unit(ratio);    # at the peak of committedBytes
+  holes @7 :Holes;                           # at the peak of committedBytes
 }
 
 struct PeakValue {
   value @0 :UInt64;
-  at @1 :UInt64;  # number of the call, from 1; 0 = before any
+  at @1 :UInt64 $unit(count);  # number of the call, from 1; 0 = before any
 }
 
 struct Holes {
-  count @0 :UInt64;
-  bytes @1 :UInt64;
-  largest @2 :UInt64;
-  over64KiB @3 :UInt64;
-  over1MiB @4 :UInt64;
-  over8MiB @5 :UInt64;
-  topBytes @6 :UInt64;
+  count @0 :UInt64 $unit(count);
+  bytes @1 :UInt64 $unit(bytes);
+  largest @2 :UInt64 $unit(bytes);
+  over64KiB @3 :UInt64 $unit(count);
+  over1MiB @4 :UInt64 $unit(count);
+  over8MiB @5 :UInt64 $unit(count);
+  topBytes @6 :UInt64 $unit(bytes);
   histogram @7 :List(HoleBucket);
 }
 
@@ -107,20 +118,20 @@ struct HoleBucket {
 }
 
 struct Fidelity {
-  sameOffsetShare @0 :Float64;
-  comparedBlocks @1 :UInt64;
-  firstDifference @2 :UInt64;  # number of the call, from 1; 0 = none
+  sameOffsetShare @0 :Float64 $unit(ratio);
+  comparedBlocks @1 :UInt64 $unit(count);
+  firstDifference @2 :UInt64 $unit(count);  # number of the call, from 1; 0 = none
 }
 
 struct Resizes {
-  inPlace @0 :UInt64;
-  moved @1 :UInt64;
-  movedBytes @2 :UInt64;  # the smaller of old and new size of those that moved
+  inPlace @0 :UInt64 $unit(count);
+  moved @1 :UInt64 $unit(count);
+  movedBytes @2 :UInt64 $unit(bytes);  # the smaller of old and new size of those that moved
 }
 
 struct Time {  # the only part of a report that differs from one replay to the next
-  replayNs @0 :UInt64;
-  nsPerEvent @1 :Float64;
+  replayNs @0 :UInt64 $unit(ns);
+  nsPerEvent @1 :Float64 $unit(ns);
 }
 
 struct Counter {
@@ -129,7 +140,7 @@ struct Counter {
 }
 
 struct Growth {
-  worstExponent @0 :Float64;         # of the curves that grow; 0 = none does
+  worstExponent @0 :Float64 $unit(ratio);  # of the curves that grow; 0 = none does
   curves @1 :List(GrowthCurve);
 }
 

@@ -1,12 +1,12 @@
 #include "schema/report/report_metrics.h"
 
 #include <capnp/dynamic.h>
-#include <capnp/message.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/check.h"
 #include "base/display_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
@@ -18,43 +18,90 @@ namespace {
 using capnp::DynamicStruct;
 using capnp::DynamicValue;
 
-// Whether parts that the report leaves out count as present (with every number 0).
-enum class Unset : uint8_t { kSkip, kInclude };
+// A metric of report.capnp: how to find it in a run, and what it is called.
+struct MetricField {
+  std::string name;
+  std::optional<MetricUnit> unit;
+  std::vector<capnp::StructSchema::Field> path = {};  // from the run to the number
+};
 
-std::optional<MetricValue> to_metric(const DynamicValue::Reader& value) {
-  switch (value.getType()) {
-    case DynamicValue::UINT:
-      return value.as<uint64_t>();
-    case DynamicValue::INT:
-      return static_cast<double>(value.as<int64_t>());
-    case DynamicValue::FLOAT:
-      if (!std::isfinite(value.as<double>())) return std::nullopt;
-      return value.as<double>();
-    default:
-      return std::nullopt;  // text, lists: not metrics
+MetricUnit to_unit(wire::Unit unit) {
+  switch (unit) {
+    case wire::Unit::COUNT:
+      return MetricUnit::kCount;
+    case wire::Unit::BYTES:
+      return MetricUnit::kBytes;
+    case wire::Unit::NS:
+      return MetricUnit::kNs;
+    case wire::Unit::RATIO:
+      return MetricUnit::kRatio;
   }
+  HEAPTAPE_CHECK(!"a unit that report.capnp does not have");
 }
 
-std::string joined(const std::string& prefix, const std::string& name) {
-  return prefix.empty() ? name : prefix + "." + name;
+std::optional<MetricUnit> unit_of(capnp::StructSchema::Field field) {
+  for (const auto annotation : field.getProto().getAnnotations()) {
+    if (annotation.getId() != wire::UNIT_ANNOTATION) continue;
+    return to_unit(static_cast<wire::Unit>(annotation.getValue().getEnum()));
+  }
+  return std::nullopt;
 }
 
-// Visits the numeric leaves of `part` depth first. A PeakValue gives NAME (its value) and NAME.at.
-void collect(const DynamicStruct::Reader& part, const std::string& prefix, Unset unset,
-             std::vector<Metric>& out) {
-  const bool is_peak_value = part.getSchema() == capnp::Schema::from<wire::PeakValue>();
-  for (const auto field : part.getSchema().getFields()) {
-    const std::string field_name = field.getProto().getName().cStr();
-    const bool is_peak = is_peak_value && field_name == "value";
-    const std::string name = is_peak ? prefix : joined(prefix, field_name);
+bool is_number(capnp::Type type) {
+  return type.which() >= capnp::schema::Type::INT8 && type.which() <= capnp::schema::Type::FLOAT64;
+}
+
+// Appends the numbers of `part`, depth first. `holder` is the field that holds it. A PeakValue
+// gives NAME (its value) and NAME.at.
+void add_metrics(capnp::StructSchema part, const MetricField& holder,
+                 std::vector<MetricField>& out) {
+  const bool is_peak_value = part == capnp::Schema::from<wire::PeakValue>();
+  for (const auto field : part.getFields()) {
+    MetricField metric = holder;
+    metric.path.push_back(field);
+    const std::string name = field.getProto().getName().cStr();
+    if (!is_peak_value || name != "value") metric.name += (metric.name.empty() ? "" : ".") + name;
+    if (const auto unit = unit_of(field)) metric.unit = unit;
     if (field.getType().isStruct()) {
-      if (unset == Unset::kInclude || part.has(field)) {
-        collect(part.get(field).as<DynamicStruct>(), name, unset, out);
-      }
-    } else if (const auto metric = to_metric(part.get(field))) {
-      out.push_back({name, *metric});
+      add_metrics(field.getType().asStruct(), metric, out);
+    } else if (is_number(field.getType())) {
+      HEAPTAPE_CHECK(metric.unit);
+      out.push_back(std::move(metric));
     }
   }
+}
+
+const std::vector<MetricField>& metric_fields() {
+  static const std::vector<MetricField> fields = [] {
+    std::vector<MetricField> all;
+    add_metrics(capnp::Schema::from<wire::Run>(), {}, all);
+    return all;
+  }();
+  return fields;
+}
+
+// `name` is counters.NAME. Reports do not store the units of counters, so their names say it.
+MetricUnit counter_unit(std::string_view name) {
+  const std::string_view leaf = name.substr(name.rfind('.') + 1);  // of counters.base.NAME too
+  if (leaf.starts_with("bytes") || leaf.find("Bytes") != leaf.npos) return MetricUnit::kBytes;
+  if (leaf.starts_with("nsPer") || leaf.ends_with("Ns")) return MetricUnit::kNs;
+  return MetricUnit::kCount;
+}
+
+// Nothing if the report leaves a part out that holds the number, or if it is not finite.
+std::optional<MetricValue> value_of(DynamicStruct::Reader part, const MetricField& metric) {
+  for (const auto field : metric.path) {
+    const DynamicValue::Reader value = part.get(field);
+    if (value.getType() == DynamicValue::UINT) return value.as<uint64_t>();
+    if (value.getType() == DynamicValue::INT) return static_cast<double>(value.as<int64_t>());
+    if (value.getType() == DynamicValue::FLOAT) {
+      if (!std::isfinite(value.as<double>())) return std::nullopt;
+      return value.as<double>();
+    }
+    if (!part.has(field)) return std::nullopt;
+    part = value.as<DynamicStruct>();
+  }
+  return std::nullopt;
 }
 
 std::string to_text(capnp::Text::Reader text) {
@@ -68,16 +115,10 @@ long double number_of(const MetricValue& value) {
 }
 
 MetricUnit metric_unit(std::string_view name) {
-  const std::string_view leaf = name.substr(name.rfind('.') + 1);  // npos + 1 == 0
-  if (leaf.find("Bytes") != leaf.npos || leaf.starts_with("bytes") || leaf == "largest") {
-    return MetricUnit::kBytes;
-  }
-  if (leaf.ends_with("Ns") || leaf.starts_with("nsPer")) return MetricUnit::kNs;
-  if (leaf.ends_with("Share") || leaf == "fragmentation" || leaf == "distanceToIdeal" ||
-      leaf.ends_with("Exponent")) {
-    return MetricUnit::kRatio;
-  }
-  return MetricUnit::kCount;
+  if (name.starts_with(kCounterPrefix)) return counter_unit(name);
+  const auto found = std::ranges::find(metric_fields(), name, &MetricField::name);
+  HEAPTAPE_CHECK(found != metric_fields().end());
+  return *found->unit;
 }
 
 const char* unit_name(MetricUnit unit) {
@@ -96,12 +137,9 @@ const char* unit_name(MetricUnit unit) {
 
 const std::vector<std::string>& metric_names() {
   static const std::vector<std::string> names = [] {
-    capnp::MallocMessageBuilder message;
-    std::vector<Metric> metrics;
-    collect(message.initRoot<wire::Run>().asReader(), "", Unset::kInclude, metrics);
-    std::vector<std::string> result;
-    for (Metric& metric : metrics) result.push_back(std::move(metric.name));
-    return result;
+    std::vector<std::string> all;
+    for (const MetricField& metric : metric_fields()) all.push_back(metric.name);
+    return all;
   }();
   return names;
 }
@@ -123,7 +161,9 @@ RunFigures figures_of(wire::Run::Reader run) {
   figures.backend = to_text(run.getBackend());
   figures.threads = to_text(run.getThreads());
   figures.touch = to_text(run.getTouch());
-  collect(run, "", Unset::kSkip, figures.metrics);
+  for (const MetricField& metric : metric_fields()) {
+    if (const auto value = value_of(run, metric)) figures.metrics.push_back({metric.name, *value});
+  }
   for (const auto counter : run.getCounters()) {
     figures.metrics.push_back(
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});

@@ -1,7 +1,7 @@
 // The numbers of a report as plain values under dotted names: `end.liveBytes`,
 // `end.holes.over1MiB`, `peak.committedBytes` with its place `peak.committedBytes.at`,
-// `counters.NAME`. The names are read off report.capnp at run time, so that tables, --fail-if and
-// JSON cannot disagree; docs/metrics.md defines each. This header is free of Cap'n Proto.
+// `counters.NAME`. Names and units are read off report.capnp at run time, so that tables, --fail-if
+// and JSON cannot disagree; docs/metrics.md defines each. This header is free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ inline bool is_integer(const MetricValue& value) {
 
 enum class MetricUnit : uint8_t { kCount, kBytes, kNs, kRatio };
 
-// By the last part of the name: anything with "bytes" in it and `largest` are bytes, ...Ns and
-// ns... nanoseconds, ...Share, fragmentation and distanceToIdeal ratios, the rest counts.
+// The unit that report.capnp gives the metric. Counters are named by their allocators and are
+// counts, but for those with "bytes" in their names (mappedBytes, bytesCopied) or "Ns" at their
+// ends. `name` must be a metric's: see is_metric_name.
 MetricUnit metric_unit(std::string_view name);
 const char* unit_name(MetricUnit unit);  // "count", "bytes", "ns", "ratio"
 

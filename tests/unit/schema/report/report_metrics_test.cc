@@ -1,6 +1,7 @@
 #include "schema/report/report_metrics.h"
 
 #include <capnp/message.h>
+#include <capnp/schema.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,6 +36,45 @@ TEST(MetricNames, ListsEachNameWithItsUnit) {
     text += name + " " + unit_name(metric_unit(name)) + "\n";
   }
   tests::expect_golden("metrics.txt", text);
+}
+
+TEST(MetricNames, TakesUnitsFromTheSchema) {
+  EXPECT_EQ(metric_unit("end.holes.largest"), MetricUnit::kBytes);
+  EXPECT_EQ(metric_unit("time.nsPerEvent"), MetricUnit::kNs);
+  EXPECT_EQ(metric_unit("peak.distanceToIdeal"), MetricUnit::kRatio);
+}
+
+TEST(MetricNames, GivesAPeakTheUnitOfItsFieldAndItsPlaceACount) {
+  EXPECT_EQ(metric_unit("peak.committedBytes"), MetricUnit::kBytes);
+  EXPECT_EQ(metric_unit("peak.committedBytes.at"), MetricUnit::kCount);
+}
+
+TEST(MetricNames, TakesCountersForCountsUnlessTheirNamesSayOtherwise) {
+  EXPECT_EQ(metric_unit("counters.largest"), MetricUnit::kCount);
+  EXPECT_EQ(metric_unit("counters.base.mappedBytes"), MetricUnit::kBytes);
+  EXPECT_EQ(metric_unit("counters.bytesCopied"), MetricUnit::kBytes);
+  EXPECT_EQ(metric_unit("counters.lookupNs"), MetricUnit::kNs);
+}
+
+// As "Struct.field", the numbers in `part` and in the structs it holds that say no unit.
+std::string numbers_without_unit(capnp::StructSchema part) {
+  std::string text;
+  for (const auto field : part.getFields()) {
+    const bool has_unit = field.getProto().getAnnotations().size() != 0;
+    const auto type = field.getType().which();
+    const std::string place =
+        std::string(part.getShortDisplayName().cStr()) + "." + field.getProto().getName().cStr();
+    if (field.getType().isStruct()) text += numbers_without_unit(field.getType().asStruct());
+    if (has_unit || place == "PeakValue.value") continue;  // that one: as the field that holds it
+    if (type >= capnp::schema::Type::INT8 && type <= capnp::schema::Type::FLOAT64) {
+      text += place + " ";
+    }
+  }
+  return text;
+}
+
+TEST(MetricNames, HasAUnitForEveryNumberOfARun) {
+  EXPECT_EQ(numbers_without_unit(capnp::Schema::from<wire::Run>()), "");
 }
 
 TEST(MetricNames, HasNoNameTwice) {
