@@ -4,27 +4,26 @@
 #include "allocators/catalog/catalog.h"
 #include "base/parameters.h"
 #include "cli/commands.h"
-#include "cli/console.h"
 
 namespace heaptape::cli {
 
-int run_allocators(std::ostream& out, std::ostream& err) {
+int run_allocators(Console& console) {
   const schema::TapeHeader no_tape;
   size_t width = 0;
   for (const auto& entry : allocators::catalog()) width = std::max(width, entry.name.size());
   for (const auto& entry : allocators::catalog()) {
-    out << entry.name << std::string(width - entry.name.size() + 2, ' ') << entry.description;
+    console.out() << entry.name << std::string(width - entry.name.size() + 2, ' ')
+                  << entry.description;
     const bool is_pattern = entry.name.find("PATH") != std::string::npos;
     if (!is_pattern) {
       const allocators::BackendSpec spec{entry.name, entry.name, {}};
       auto backend = allocators::make_backend(spec, {&no_tape, allocators::Touch::kNone});
       const bool loads = backend.ok() && (*backend)->start().ok();
-      if (!loads) out << "  [not available here]";
+      if (!loads) console.out() << "  [not available here]";
     }
-    out << "\n";
-    out << base::parameter_lines(entry.parameters, "    :");
+    console.out() << "\n" << base::parameter_lines(entry.parameters, "    :");
   }
-  return finish(out, err, kExitDone);
+  return console.finish();
 }
 
 }  // namespace heaptape::cli

@@ -1,28 +1,46 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 
+#include "base/number_text.h"
 #include "base/quantity.h"
 #include "base/version.h"
 #include "cli/commands.h"
-#include "cli/console.h"
 
 namespace heaptape::cli {
 namespace {
 
 using recorder::Follow;
 using recorder::OnFull;
-using recorder::RecordOptions;
 using replayer::DiffFormat;
 using schema::TextFormat;
 
+// What the user asked for, once the callback of a command has set it.
+class Request {
+ public:
+  void set_by(CLI::App* command, Action action) {
+    command->callback([this, action] { action_ = action; });
+  }
+  // Runs run(*options, console).
+  template <typename Options, typename Run>
+  void set_by(CLI::App* command, std::shared_ptr<Options> options, Run run) {
+    set_by(command, [options, run](Console& console) { return run(*options, console); });
+  }
+  const Action& action() const { return action_; }
+
+ private:
+  Action action_ = [](Console& console) {
+    return console.fail("a command is missing; see `heaptape --help`");
+  };
+};
+
 template <typename Value>
-CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value,
-                        const std::map<std::string, Value>& choices, const std::string& help) {
+void add_choice(CLI::App* command, const std::string& name, Value& value,
+                const std::map<std::string, Value>& choices, const std::string& help) {
   std::string names;
   for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
   const auto pick = [choices, names](std::string& text) {
@@ -31,25 +49,37 @@ CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value
     text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
     return std::string();
   };
-  return command->add_option(name, value, help)
-      ->transform(CLI::Validator(pick, ""))
-      ->option_text(names);
+  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
 }
 
+struct Bounds {
+  uint64_t least = 0;
+  uint64_t most = UINT64_MAX;
+};
+
 // CLI11 by itself would take -1, and what is greater, for the greatest number there is.
-void add_count(CLI::App* command, const std::string& name, uint64_t& value,
+template <typename Count>
+void add_count(CLI::App* command, const std::string& name, Count& value, Bounds bounds,
                const std::string& help) {
-  const auto pick = [](std::string& text) {
+  const auto pick = [bounds](std::string& text) {
     const auto count = base::parse_count(text);
-    if (!count) return "'" + text + "' is not a count, such as 1000, 10k or 1.5M";
+    if (!count) return "'" + text + "' is not a count: type a number, such as 1000, 10k or 1.5M";
+    if (*count < bounds.least || *count > bounds.most) {
+      return "'" + text + "' is not a count from " + base::grouped(bounds.least) + " to " +
+             base::grouped(bounds.most);
+    }
     text = std::to_string(*count);
     return std::string();
   };
   command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("N");
 }
 
-void add_record(CLI::App& app, Action& action) {
-  auto options = std::make_shared<RecordOptions>();
+void add_tape(CLI::App* command, std::string& path) {
+  command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
+}
+
+void add_record(CLI::App& app, Request& request) {
+  auto options = std::make_shared<recorder::RecordOptions>();
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
   command
@@ -72,57 +102,67 @@ void add_record(CLI::App& app, Action& action) {
       "Example: heaptape record -o run.tape -- ./server --flags\n"
       "The exit status is that of the command. Children get tapes of their own;\n"
       "TAPE.manifest.json lists them.");
-  command->callback(
-      [options, &action] { action = [options] { return run_record(*options, std::cerr); }; });
+  request.set_by(command, options, run_record);
 }
 
-void add_tape_commands(CLI::App& app, Action& action) {
-  struct Options {
-    std::string tape;
-    std::string output;
-    bool json = false;
-    DumpOptions dump;
-  };
-  auto options = std::make_shared<Options>();
-  const auto add = [&](const char* name, const char* help, const char* example, auto run) {
-    CLI::App* command = app.add_subcommand(name, help);
-    command->add_option("tape", options->tape, "the tape")->required()->option_text("TAPE");
-    command->footer(std::string("Example: heaptape ") + example);
-    command->callback(
-        [options, run, &action] { action = [options, run] { return run(*options); }; });
-    return command;
-  };
-  add("info", "Say what a tape is of, and what its recorder noted", "info run.tape",
-      [](const Options& o) { return run_info(o.tape, std::cout, std::cerr); });
-  add("verify", "Read every byte; exit 1 if anything is damaged or was lost", "verify run.tape",
-      [](const Options& o) { return run_verify(o.tape, std::cout, std::cerr); });
-  add("recover", "Save what can be read of a damaged or unfinished tape",
-      "recover run.tape.partial -o run.tape",
-      [](const Options& o) { return run_recover(o.tape, o.output, std::cout, std::cerr); })
-      ->add_option("-o,--output", options->output, "the new tape")
+void add_info(CLI::App& app, Request& request) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("info", "Show what a tape is of, and what its recorder noted");
+  add_tape(command, *path);
+  command->footer("Example: heaptape info run.tape");
+  request.set_by(command, path, run_info);
+}
+
+void add_verify(CLI::App& app, Request& request) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("verify", "Read every byte; exit 1 if anything is damaged or was lost");
+  add_tape(command, *path);
+  command->footer("Example: heaptape verify run.tape");
+  request.set_by(command, path, run_verify);
+}
+
+void add_recover(CLI::App& app, Request& request) {
+  auto options = std::make_shared<RecoverOptions>();
+  CLI::App* command =
+      app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
+  add_tape(command, options->path);
+  command->add_option("-o,--output", options->output, "the new tape")
       ->required()
       ->option_text("OUT");
-  add("stats", "Count the calls of a tape", "stats run.tape --json", [](const Options& o) {
-    return run_stats(o.tape, o.json, std::cout, std::cerr);
-  })->add_flag("--json", options->json, "as JSON");
-  CLI::App* dump = add("dump", "Write the events as text, one a line",
-                       "dump run.tape --from 1000 --to 1020", [](const Options& o) {
-                         DumpOptions dump_options = o.dump;
-                         dump_options.path = o.tape;
-                         return run_dump(dump_options, std::cout, std::cerr);
-                       });
-  add_count(dump, "--from", options->dump.from, "number of the first call, from 1");
-  add_count(dump, "--to", options->dump.to, "number of the last call");
-  add_choice<TextFormat>(dump, "--format", options->dump.format,
-                         {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
-                         "default text");
+  command->footer("Example: heaptape recover run.tape.partial -o run.tape");
+  request.set_by(command, options, run_recover);
 }
 
-void add_replay(CLI::App& app, Action& action) {
+void add_stats(CLI::App& app, Request& request) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
+  add_tape(command, options->path);
+  command->add_flag_callback(
+      "--json", [options] { options->format = StatsFormat::kJson; }, "as JSON");
+  command->footer("Example: heaptape stats run.tape --json");
+  request.set_by(command, options, run_stats);
+}
+
+void add_dump(CLI::App& app, Request& request) {
+  auto options = std::make_shared<DumpOptions>();
+  CLI::App* command = app.add_subcommand("dump", "Write the events as text, one a line");
+  add_tape(command, options->path);
+  add_count(command, "--from", options->from, {}, "number of the first call, from 1");
+  add_count(command, "--to", options->to, {}, "number of the last call");
+  add_choice<TextFormat>(command, "--format", options->format,
+                         {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
+                         "default text");
+  command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
+  request.set_by(command, options, run_dump);
+}
+
+void add_replay(CLI::App& app, Request& request) {
   auto options = std::make_shared<ReplayCommandOptions>();
   CLI::App* command = app.add_subcommand(
       "replay", "Replay a tape on allocators and report what became of the memory");
-  command->add_option("tape", options->tape_path, "the tape")->required()->option_text("TAPE");
+  add_tape(command, options->tape_path);
   command
       ->add_option("-a,--allocator", options->specs,
                    "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
@@ -132,29 +172,29 @@ void add_replay(CLI::App& app, Action& action) {
   command->add_option("-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");
   command->add_option("--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
-  command->add_option("--samples", options->replay.samples, "points on the timeline (default 256)")
-      ->check(CLI::Range(1u, 1'000'000u).description(""))
-      ->option_text("N");
-  add_count(command, "--until", options->replay.until, "stop after this many calls");
-  add_choice<allocators::Touch>(
-      command, "--touch", options->replay.touch,
-      {{"none", allocators::Touch::kNone},
-       {"page", allocators::Touch::kPage},
-       {"all", allocators::Touch::kAll}},
-      "what to write of each block: every byte, nothing, or a byte a page (default page)");
+  add_count(command, "--samples", options->replay.samples, {.least = 1, .most = 1'000'000},
+            "points on the timeline (default 256)");
+  add_count(command, "--until", options->replay.until, {}, "stop after this many calls");
+  add_choice<allocators::Touch>(command, "--touch", options->replay.touch,
+                                {{"none", allocators::Touch::kNone},
+                                 {"page", allocators::Touch::kPage},
+                                 {"all", allocators::Touch::kAll}},
+                                "what to write into each block: every byte, nothing, or a byte a "
+                                "page (default page)");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
-  command->callback([options, &action] {
-    action = [options] { return run_replay(*options, std::cout, std::cerr); };
-  });
-  CLI::App* allocators =
-      app.add_subcommand("allocators", "List the allocators that can be replayed on");
-  allocators->footer("Example: heaptape allocators");
-  allocators->callback([&action] { action = [] { return run_allocators(std::cout, std::cerr); }; });
+  request.set_by(command, options, run_replay);
 }
 
-void add_diff(CLI::App& app, Action& action) {
+void add_allocators(CLI::App& app, Request& request) {
+  CLI::App* command =
+      app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
+  command->footer("Example: heaptape allocators");
+  request.set_by(command, run_allocators);
+}
+
+void add_diff(CLI::App& app, Request& request) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
   command->add_option("base", options->base_path, "the report to compare with")
@@ -175,34 +215,49 @@ void add_diff(CLI::App& app, Action& action) {
                          "default text");
   command->footer(
       "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
-  command->callback([options, &action] {
-    action = [options] { return run_diff(*options, std::cout, std::cerr); };
-  });
+  request.set_by(command, options, run_diff);
 }
 
-void add_scenario(CLI::App& app, Action& action) {
+void add_scenario(CLI::App& app, Request& request) {
   struct Options {
     scenarios::ScenarioOptions scenario;
-    bool verbose = false;
+    ScenarioDetail detail = ScenarioDetail::kNames;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("scenario", "Write a tape of a heap whose story is known");
+  CLI::App* command =
+      app.add_subcommand("scenario", "Write a tape of a heap whose history is known");
   command->add_option("name", options->scenario.name, "the scenario, or `list`")
       ->required()
       ->option_text("NAME");
   command->add_option("--set", options->scenario.sets, "a parameter; may be repeated")
       ->option_text("K=V...");
   command->add_option("-o,--output", options->scenario.output, "the tape")->option_text("TAPE");
-  command->add_flag("--verbose", options->verbose, "list the parameters of each, too");
+  command->add_flag_callback(
+      "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
+      "list the parameters of each, too");
   command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
-  command->callback([options, &action] {
-    action = [options] {
-      if (options->scenario.name == "list") {
-        return run_scenario_list(options->verbose, std::cout, std::cerr);
-      }
-      return run_scenario(options->scenario, std::cout, std::cerr);
-    };
+  request.set_by(command, options, [](const Options& given, Console& console) {
+    return given.scenario.name == "list" ? run_scenario_list(given.detail, console)
+                                         : run_scenario(given.scenario, console);
   });
+}
+
+// Prints what --help or --version asked for.
+Action print(const CLI::App& app, const CLI::Success& success) {
+  std::ostringstream text;
+  const int exit_code = app.exit(success, text);
+  return [text = text.str(), exit_code](Console& console) {
+    console.out() << text;
+    return console.finish(exit_code);
+  };
+}
+
+// Says what was wrong, and where the right words are.
+Action refuse(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "heaptape";
+  for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
+  const std::string sentence = std::string(error.what()) + "; see `" + command + " --help`";
+  return [sentence](Console& console) { return console.fail(sentence); };
 }
 
 }  // namespace
@@ -212,24 +267,25 @@ Action parse_command_line(int argc, const char* const* argv) {
   app.set_version_flag("--version", std::string("heaptape ") + base::kVersion);
   app.require_subcommand(0, 1);  // none: told below, after words that are no command
   app.footer("`heaptape COMMAND --help` has an example of each.");
-  Action action = [] { return complain(std::cerr, "a command is missing; see `heaptape --help`"); };
-  add_record(app, action);
-  add_tape_commands(app, action);
-  add_replay(app, action);
-  add_diff(app, action);
-  add_scenario(app, action);
+  Request request;
+  add_record(app, request);
+  add_info(app, request);
+  add_verify(app, request);
+  add_recover(app, request);
+  add_stats(app, request);
+  add_dump(app, request);
+  add_replay(app, request);
+  add_allocators(app, request);
+  add_diff(app, request);
+  add_scenario(app, request);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // --help, --version
-    const int exit_code = app.exit(success);
-    return [exit_code] { return exit_code; };
+  } catch (const CLI::Success& success) {
+    return print(app, success);
   } catch (const CLI::ParseError& error) {
-    std::string command = "heaptape";
-    for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
-    const std::string sentence = std::string(error.what()) + "; see `" + command + " --help`";
-    return [sentence] { return complain(std::cerr, sentence); };
+    return refuse(app, error);
   }
-  return action;
+  return request.action();
 }
 
 }  // namespace heaptape::cli

@@ -3,12 +3,14 @@
 
 #include <functional>
 
+#include "cli/console.h"
+
 namespace heaptape::cli {
 
-// Runs what the user asked for and returns the exit code.
-using Action = std::function<int()>;
+// Does what the user asked for and returns the exit code.
+using Action = std::function<int(Console&)>;
 
-// Never fails: for words that are wrong, the action says so. `--help` is printed at once.
+// Never fails and prints nothing: where the words are wrong, or ask for help, the action says so.
 Action parse_command_line(int argc, const char* const* argv);
 
 }  // namespace heaptape::cli

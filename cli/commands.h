@@ -1,12 +1,12 @@
-// Every command, as a function with plain options: one source file each. Results go to `out`, an
-// error goes as one sentence to `err`; the exit code is what they return (see console.h).
+// Every command, as a function with plain options: one source file each. What it returns is the
+// exit code (see console.h). An error is one sentence on the console.
 #pragma once
 
 #include <cstdint>
-#include <iosfwd>
 #include <string>
 #include <vector>
 
+#include "cli/console.h"
 #include "recorder/collector/recording.h"
 #include "replayer/engine/replay.h"
 #include "replayer/report/diff_format.h"
@@ -16,19 +16,21 @@
 namespace heaptape::cli {
 
 // Runs the program to its end, recording it. Then ends this process as the program ended: same exit
-// status or signal. Returns only when the recording could not begin. Writes nothing of its own but
-// errors and, on a terminal, a list of the tapes, so that what the program prints stays as it was.
-int run_record(const recorder::RecordOptions& options, std::ostream& err);
+// status or signal. Returns only when the recording could not begin. Prints nothing but errors and,
+// where somebody watches, a list of the tapes: what the program prints stays as it was.
+int run_record(const recorder::RecordOptions& options, Console& console);
 
-int run_info(const std::string& path, std::ostream& out, std::ostream& err);
+int run_info(const std::string& path, Console& console);
 
 // Reads every byte of the tape. Damage, and losses that the recorder noted, each get a line, and
 // the exit code 1.
-int run_verify(const std::string& path, std::ostream& out, std::ostream& err);
+int run_verify(const std::string& path, Console& console);
 
-// Writes what can be read of a damaged tape to a whole one.
-int run_recover(const std::string& path, const std::string& output, std::ostream& out,
-                std::ostream& err);
+struct RecoverOptions {
+  std::string path;    // a damaged or unfinished tape
+  std::string output;  // the whole one that is made of it
+};
+int run_recover(const RecoverOptions& options, Console& console);
 
 struct DumpOptions {
   std::string path;
@@ -36,9 +38,15 @@ struct DumpOptions {
   uint64_t to = UINT64_MAX;
   schema::TextFormat format = schema::TextFormat::kText;
 };
-int run_dump(const DumpOptions& options, std::ostream& out, std::ostream& err);
+int run_dump(const DumpOptions& options, Console& console);
 
-int run_stats(const std::string& path, bool json, std::ostream& out, std::ostream& err);
+enum class StatsFormat : uint8_t { kText, kJson };
+
+struct StatsOptions {
+  std::string path;
+  StatsFormat format = StatsFormat::kText;
+};
+int run_stats(const StatsOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
@@ -47,11 +55,11 @@ struct ReplayCommandOptions {
   std::string csv_path;            // empty: none
   replayer::ReplayOptions replay;  // specs are filled in from the above
 };
-int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err);
+int run_replay(const ReplayCommandOptions& options, Console& console);
 
 // Lists what a tape can be replayed on, with the options of models, and says what cannot be loaded
 // here.
-int run_allocators(std::ostream& out, std::ostream& err);
+int run_allocators(Console& console);
 
 struct DiffOptions {
   std::string base_path;
@@ -61,10 +69,12 @@ struct DiffOptions {
   replayer::DiffFormat format = replayer::DiffFormat::kText;
 };
 // The exit code is 1 if a gate failed.
-int run_diff(const DiffOptions& options, std::ostream& out, std::ostream& err);
+int run_diff(const DiffOptions& options, Console& console);
 
-// `scenario list`: `verbose` adds the parameters.
-int run_scenario_list(bool verbose, std::ostream& out, std::ostream& err);
-int run_scenario(const scenarios::ScenarioOptions& options, std::ostream& out, std::ostream& err);
+enum class ScenarioDetail : uint8_t { kNames, kParameters };
+
+// `scenario list`.
+int run_scenario_list(ScenarioDetail detail, Console& console);
+int run_scenario(const scenarios::ScenarioOptions& options, Console& console);
 
 }  // namespace heaptape::cli

@@ -2,49 +2,57 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-#include <ostream>
+#include <iostream>
 
 #include "base/clock.h"
 #include "base/display_text.h"
+#include "base/number_text.h"
 
 namespace heaptape::cli {
 namespace {
 
 constexpr uint64_t kRedrawNs = 100 * base::kMillisecondNs;
+constexpr uint64_t kFirstDrawNs = 500 * base::kMillisecondNs;
+constexpr char kClearToEndOfLine[] = "\033[K";
 
 }  // namespace
 
-int complain(std::ostream& err, const base::Error& error) {
-  return complain(err, error.message);
+Console Console::standard() {
+  return {std::cout, std::cerr, isatty(STDERR_FILENO) ? Audience::kPerson : Audience::kNobody};
 }
 
-int complain(std::ostream& err, const std::string& sentence) {
-  err << "heaptape: " << base::display_text(sentence) << "\n";
+void Console::print_error(const std::string& sentence) {
+  err_ << "heaptape: " << base::display_text(sentence) << "\n";
+}
+
+int Console::fail(const std::string& sentence) {
+  print_error(sentence);
   return kExitUnusable;
 }
 
-int finish(std::ostream& out, std::ostream& err, int exit_code) {
-  out.flush();
-  return out ? exit_code : complain(err, std::string("cannot write to standard output"));
+int Console::finish(int exit_code) {
+  out_.flush();
+  return out_ ? exit_code : fail("cannot write to standard output");
 }
 
-Progress::Progress(std::string what)
-    : what_(std::move(what)),
-      enabled_(isatty(STDERR_FILENO) != 0),
-      next_ns_(base::monotonic_ns() + 5 * kRedrawNs) {}
+void Console::note(const std::string& text) {
+  if (is_watched()) err_ << text << std::flush;
+}
+
+Progress::Progress(Console& console, std::string what)
+    : console_(console), what_(std::move(what)), next_ns_(base::monotonic_ns() + kFirstDrawNs) {}
 
 Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
+  if (drawn_) console_.note(std::string("\r") + kClearToEndOfLine);
 }
 
 void Progress::show(double share) {
-  if (!enabled_) return;
+  if (!console_.is_watched()) return;
   const uint64_t now_ns = base::monotonic_ns();
   if (now_ns < next_ns_) return;
   next_ns_ = now_ns + kRedrawNs;
   drawn_ = true;
-  std::fprintf(stderr, "\r%s %3.0f %%\033[K", what_.c_str(), share * 100);
+  console_.note("\r" + what_ + base::format_text(" %3.0f %%", share * 100) + kClearToEndOfLine);
 }
 
 }  // namespace heaptape::cli

@@ -1,6 +1,8 @@
-// How every command talks to people: errors, progress, exit codes.
+// How every command talks to people: results, errors, progress, exit codes. Nothing else in cli/
+// writes to a standard stream.
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -13,17 +15,42 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;    // a gate failed, or damage was found
 inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be read
 
-// Writes "heaptape: SENTENCE" and returns kExitUnusable.
-int complain(std::ostream& err, const base::Error& error);
-int complain(std::ostream& err, const std::string& sentence);
+// Results go to `out`, everything else to `err`. Owns neither. One thread.
+class Console {
+ public:
+  // Whether somebody watches `err` as it is written: only then are there notes and progress.
+  enum class Audience : uint8_t { kNobody, kPerson };
 
-// Makes sure that `out` took everything. Returns `exit_code`, or complains.
-int finish(std::ostream& out, std::ostream& err, int exit_code);
+  Console(std::ostream& out, std::ostream& err, Audience audience = Audience::kNobody)
+      : out_(out), err_(err), audience_(audience) {}
+  // Standard output and standard error; a person watches if the latter is a terminal.
+  static Console standard();
 
-// A line on standard error that shows how far some work is, if that is a terminal; else nothing.
+  std::ostream& out() { return out_; }
+
+  // Writes "heaptape: SENTENCE", fit to print, to `err`.
+  void print_error(const std::string& sentence);
+  // The same for the error that ends a command: returns kExitUnusable.
+  int fail(const base::Error& error) { return fail(error.message); }
+  int fail(const std::string& sentence);
+  // The end of a command that worked: returns `exit_code`, or fails if `out` did not take all.
+  int finish(int exit_code = kExitDone);
+
+  bool is_watched() const { return audience_ == Audience::kPerson; }
+  // Writes `text` as it is to `err` if somebody watches.
+  void note(const std::string& text);
+
+ private:
+  std::ostream& out_;
+  std::ostream& err_;
+  Audience audience_;
+};
+
+// A line that shows how far some work is, for as long as the object lives. Shows nothing in the
+// first half second, and nothing where nobody watches.
 class Progress {
  public:
-  explicit Progress(std::string what);
+  Progress(Console& console, std::string what);
   ~Progress();  // takes the line away
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -32,8 +59,8 @@ class Progress {
   void show(double share);
 
  private:
+  Console& console_;
   std::string what_;
-  bool enabled_;
   bool drawn_ = false;
   uint64_t next_ns_ = 0;
 };

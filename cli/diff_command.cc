@@ -3,7 +3,6 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/console.h"
 #include "replayer/report/gate.h"
 #include "schema/report/report_metrics.h"
 
@@ -26,13 +25,13 @@ Result<replayer::ReportDiff> compare(const DiffOptions& options) {
 
 }  // namespace
 
-int run_diff(const DiffOptions& options, std::ostream& out, std::ostream& err) {
+int run_diff(const DiffOptions& options, Console& console) {
   const Result<replayer::ReportDiff> diff = compare(options);
-  if (!diff.ok()) return complain(err, diff.error());
+  if (!diff.ok()) return console.fail(diff.error());
   const Result<std::string> text = replayer::format_diff(*diff, options.format);
-  if (!text.ok()) return complain(err, text.error());
-  out << *text;
-  return finish(out, err, diff->failed ? kExitFailed : kExitDone);
+  if (!text.ok()) return console.fail(text.error());
+  console.out() << *text;
+  return console.finish(diff->failed ? kExitFailed : kExitDone);
 }
 
 }  // namespace heaptape::cli

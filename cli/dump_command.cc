@@ -2,47 +2,50 @@
 
 #include <ostream>
 
-#include "cli/console.h"
-#include "schema/tape/tape_reader.h"
+#include "cli/tape_reading.h"
 
 namespace heaptape::cli {
 namespace {
 
+using base::Status;
 using schema::EventBatch;
 using schema::TapeReader;
 
-constexpr size_t kBatchEvents = 4096;
+// Appends those of the batch that were asked for. Returns false once the last of them is past.
+bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options) {
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    const uint64_t number = batch.first_event + i + 1;
+    if (number > options.to) return false;
+    if (number < options.from) continue;
+    schema::append_event(text, options.format, number, batch.events[i]);
+  }
+  return !batch.events.empty();
+}
+
+Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
+  const uint64_t before = options.from == 0 ? 0 : options.from - 1;
+  if (before >= tape.events()) return {};
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(before));
+  EventBatch batch;
+  std::string text;
+  for (bool more = true; more && out;) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    text.clear();
+    more = append_batch(text, batch, options);
+    out << text;
+  }
+  return {};
+}
 
 }  // namespace
 
-int run_dump(const DumpOptions& options, std::ostream& out, std::ostream& err) {
+int run_dump(const DumpOptions& options, Console& console) {
   auto tape = TapeReader::open(options.path, TapeReader::OnDamage::kSkip);
-  if (!tape.ok()) return complain(err, tape.error());
-  const uint64_t from = options.from == 0 ? 0 : options.from - 1;
-  if (from < tape->events()) {
-    if (const auto status = tape->seek(from); !status.ok()) return complain(err, status.error());
-    EventBatch batch;
-    std::string text;
-    bool more = true;
-    while (more && out) {
-      if (const auto status = tape->read(batch, kBatchEvents); !status.ok()) {
-        return complain(err, status.error());
-      }
-      text.clear();
-      more = !batch.events.empty();
-      for (size_t i = 0; i < batch.events.size(); ++i) {
-        const uint64_t number = batch.first_event + i + 1;
-        if (number > options.to) more = false;
-        if (number <= from || number > options.to) continue;
-        schema::append_event(text, options.format, number, batch.events[i]);
-      }
-      out << text;
-    }
-  }
-  if (tape->damages().empty()) return finish(out, err, kExitDone);
-  const schema::Damage& first = tape->damages().front();
-  return complain(err, "'" + options.path + "' is damaged at byte " + std::to_string(first.offset) +
-                           ": " + first.reason + "; the events there are left out");
+  if (!tape.ok()) return console.fail(tape.error());
+  const Status status = dump(*tape, options, console.out());
+  if (!status.ok()) return console.fail(status.error());
+  if (tape->damages().empty()) return console.finish();
+  return console.fail(first_damage_text(*tape) + "; the events there are left out");
 }
 
 }  // namespace heaptape::cli

@@ -5,7 +5,6 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "cli/console.h"
 #include "cli/tape_reading.h"
 
 namespace heaptape::cli {
@@ -71,7 +70,7 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
       << "threads    " << base::grouped(summary.threads) << "\n"
       << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
       << end_text(summary) << "\n"
-      << "losses     " << losses_text(summary) << "\n"
+      << "losses     " << losses_text(summary.losses) << "\n"
       << "recorder   " << base::grouped(summary.stalls) << " stalls ("
       << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
       << base::grouped(summary.repaired_inversions) << " repaired inversions, "
@@ -82,28 +81,18 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
 
 }  // namespace
 
-std::string losses_text(const TapeSummary& summary) {
-  if (!summary.losses.any()) return "none";
-  return base::grouped(summary.losses.lost_events) + " calls not recorded, " +
-         base::grouped(summary.losses.unrepaired_inversions) + " blocks handed out while alive, " +
-         base::grouped(summary.losses.lost_ranges) + " damaged stretches left out";
-}
-
-int run_info(const std::string& path, std::ostream& out, std::ostream& err) {
+int run_info(const std::string& path, Console& console) {
   auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
-  if (!tape.ok()) return complain(err, tape.error());
-  print_header(*tape, out);
+  if (!tape.ok()) return console.fail(tape.error());
+  print_header(*tape, console.out());
   if (tape->summary()) {
-    print_summary(*tape->summary(), out);
+    print_summary(*tape->summary(), console.out());
   } else {
-    out << "events     " << base::grouped(tape->events())
-        << " in whole chunks; the end is missing\n";
+    console.out() << "events     " << base::grouped(tape->events())
+                  << " in whole chunks; the end is missing\n";
   }
-  if (tape->damages().empty()) return finish(out, err, kExitDone);
-  const schema::Damage& first = tape->damages().front();
-  return complain(err,
-                  "'" + path + "' is damaged at byte " + std::to_string(first.offset) + ": " +
-                      first.reason +
+  if (tape->damages().empty()) return console.finish();
+  return console.fail(first_damage_text(*tape) +
                       "; `heaptape verify` lists the damage, `heaptape recover` keeps the rest");
 }
 

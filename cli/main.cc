@@ -3,47 +3,50 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <iostream>
 #include <new>
 #include <stdexcept>
 #include <string>
 
+#include "base/descriptor.h"
+#include "base/number_text.h"
 #include "cli/command_line.h"
 #include "cli/console.h"
 
 namespace {
 
-namespace cli = heaptape::cli;
+using heaptape::cli::Action;
+using heaptape::cli::Console;
 
-// A file that is opened while standard input, output or error is closed would get its number, and
-// what is printed would go into the file. What this opens takes no output, and no child sees it.
+// If a standard stream is closed, the next file to be opened gets its number, and what is printed
+// goes into that file. So /dev/null takes the free numbers: read-only, and closed for children.
 void keep_standard_descriptors() {
-  int fd;
+  heaptape::base::Descriptor null;
   do {
-    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  } while (fd >= 0 && fd <= STDERR_FILENO);
-  if (fd > STDERR_FILENO) close(fd);
+    null.release();  // stays open in the place of a standard stream
+    null.reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  } while (null && null.get() <= STDERR_FILENO);
 }
 
-// A limit of it may be what there is too little of: model:ptmalloc alone reserves 32 GiB, and does
-// not fill them.
+// Memory can run out because the address space is limited: model:ptmalloc reserves 32 GiB of it,
+// and fills little.
 std::string address_space_advice() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
-  return ": raise the limit of address space (ulimit -v), of which model:ptmalloc and what stands "
-         "on it reserve 32 GiB";
+  return ": raise the limit of address space (ulimit -v), which is " +
+         heaptape::base::bytes_text(limit.rlim_cur) +
+         "; model:ptmalloc and the models that stand on it reserve 32 GiB";
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   keep_standard_descriptors();
-  const cli::Action action = cli::parse_command_line(argc, argv);
+  Console console = Console::standard();
+  const Action action = heaptape::cli::parse_command_line(argc, argv);
   try {
-    return action();
+    return action(console);
   } catch (const std::bad_alloc&) {
   } catch (const std::length_error&) {  // more elements than any memory holds
   }
-  return cli::complain(std::cerr,
-                       "there is not enough memory for this tape" + address_space_advice());
+  return console.fail("there is not enough memory for this command" + address_space_advice());
 }

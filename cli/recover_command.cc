@@ -5,18 +5,18 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "cli/console.h"
 #include "cli/tape_reading.h"
 #include "schema/tape/tape_writer.h"
 
 namespace heaptape::cli {
 namespace {
 
+using base::Result;
 using schema::EventBatch;
 using schema::TapeReader;
 using schema::TapeSummary;
 
-// Returns the time of the last event of which it is known, 0 if of none.
+// Returns the time of the last event that has one, 0 if none has.
 uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   uint64_t last_time_ns = 0;
   auto sample = batch.samples.begin();
@@ -37,37 +37,42 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   return last_time_ns;
 }
 
-}  // namespace
-
-int run_recover(const std::string& path, const std::string& output, std::ostream& out,
-                std::ostream& err) {
-  auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
-  if (!tape.ok()) return complain(err, tape.error());
-  if (base::same_file(path, output)) {
-    return complain(err, "'" + output + "' is the damaged tape itself: write to another file");
-  }
-  auto writer = schema::TapeWriter::create(output, tape->header());
-  if (!writer.ok()) return complain(err, writer.error());
-  uint64_t last_time_ns = 0;
-  const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
-    last_time_ns = std::max(last_time_ns, copy(batch, **writer));
-  });
-  if (!status.ok()) return complain(err, status.error());
+// That of the damaged tape, with the damage among its losses. What the writer counts is left at 0.
+TapeSummary recovered_summary(const TapeReader& tape, uint64_t last_time_ns) {
   TapeSummary unfinished;
   unfinished.duration_ns = last_time_ns;
-  TapeSummary summary = tape->summary().value_or(unfinished);
-  const TapeSummary fresh;
-  summary.events = summary.allocations = summary.frees = summary.reallocations = fresh.events;
-  summary.failed = summary.threads = fresh.failed;
+  TapeSummary summary = tape.summary().value_or(unfinished);
+  summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
+  summary.failed = summary.threads = 0;
   summary.end_reason = schema::EndReason::kRecovered;
-  summary.losses.lost_ranges += tape->damages().size();
-  for (const auto& damage : tape->damages()) summary.losses.lost_events += damage.lost_events;
-  const auto written = (*writer)->finish(summary);
-  if (!written.ok()) return complain(err, written.error());
-  out << base::display_text(output) << ": " << base::grouped(written->events)
-      << " events recovered, " << base::grouped(tape->damages().size())
-      << " damaged stretches left out\n";
-  return finish(out, err, kExitDone);
+  summary.losses.lost_ranges += tape.damages().size();
+  for (const auto& damage : tape.damages()) summary.losses.lost_events += damage.lost_events;
+  return summary;
+}
+
+Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
+  if (base::same_file(tape.path(), output)) {
+    return base::Error::usage("'" + output + "' is the damaged tape itself: write to another file");
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header()));
+  uint64_t last_time_ns = 0;
+  HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const EventBatch& batch) {
+    last_time_ns = std::max(last_time_ns, copy(batch, *writer));
+  }));
+  return writer->finish(recovered_summary(tape, last_time_ns));
+}
+
+}  // namespace
+
+int run_recover(const RecoverOptions& options, Console& console) {
+  auto tape = TapeReader::open(options.path, TapeReader::OnDamage::kSkip);
+  if (!tape.ok()) return console.fail(tape.error());
+  const Result<TapeSummary> written = recover(*tape, options.output);
+  if (!written.ok()) return console.fail(written.error());
+  console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
+                << " events recovered, " << base::grouped(tape->damages().size())
+                << " damaged stretches left out\n";
+  return console.finish();
 }
 
 }  // namespace heaptape::cli

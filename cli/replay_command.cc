@@ -8,7 +8,6 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
-#include "cli/console.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/tape/tape_reader.h"
@@ -58,7 +57,7 @@ Status check_outputs(const ReplayCommandOptions& options) {
   return check_writable(csv);
 }
 
-std::string losses_text(const schema::TapeReader& tape) {
+std::string losses_line(const schema::TapeReader& tape) {
   const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
   std::string text = "losses: " + base::grouped(losses.lost_events) + " calls lost while recording";
   if (losses.unrepaired_inversions != 0) {
@@ -69,12 +68,12 @@ std::string losses_text(const schema::TapeReader& tape) {
   return text + "\n";
 }
 
-Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out) {
+Status replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(options.tape_path));
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options));
-  Progress progress("replaying " + base::display_text(options.tape_path));
+  Progress progress(console, "replaying " + base::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto runs,
       replayer::replay(tape, replay_options, [&progress](double share) { progress.show(share); }));
@@ -85,15 +84,15 @@ Status replay_and_report(const ReplayCommandOptions& options, std::ostream& out)
   if (!options.csv_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
   }
-  out << replayer::run_table(report.figures) << losses_text(tape);
+  console.out() << replayer::run_table(report.figures) << losses_line(tape);
   return {};
 }
 
 }  // namespace
 
-int run_replay(const ReplayCommandOptions& options, std::ostream& out, std::ostream& err) {
-  const Status status = replay_and_report(options, out);
-  return status.ok() ? finish(out, err, kExitDone) : complain(err, status.error());
+int run_replay(const ReplayCommandOptions& options, Console& console) {
+  const Status status = replay_and_report(options, console);
+  return status.ok() ? console.finish() : console.fail(status.error());
 }
 
 }  // namespace heaptape::cli

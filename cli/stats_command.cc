@@ -1,9 +1,7 @@
-#include <cstdio>
 #include <ostream>
 
 #include "base/number_text.h"
 #include "cli/commands.h"
-#include "cli/console.h"
 #include "replayer/report/tape_stats.h"
 
 namespace heaptape::cli {
@@ -14,17 +12,12 @@ using replayer::TapeCounts;
 void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostream& out) {
   const replayer::LiveMetrics& live = counts.resolver.live();
   const replayer::LiveValues& values = live.values();
-  char line[128];
-  const auto put = [&](const char* name, const std::string& value) {
-    snprintf(line, sizeof line, "%-26s %18s\n", name, value.c_str());
-    out << line;
+  const auto put = [&](const std::string& name, const std::string& value) {
+    out << base::format_text("%-26s %18s\n", name.c_str(), value.c_str());
   };
   put("events", base::grouped(tape.events()));
-  for (int stored = 0; stored < schema::kOpLimit; ++stored) {
-    const uint64_t calls = counts.calls[static_cast<size_t>(stored)];
-    if (calls == 0) continue;
-    const std::string name = schema::op_info(static_cast<schema::Op>(stored)).name;
-    put(("  " + name).c_str(), base::grouped(calls));
+  for (const auto& [name, calls] : replayer::calls_by_name(counts)) {
+    put("  " + name, base::grouped(calls));
   }
   put("failed calls", base::grouped(counts.resolver.skipped().failed_calls));
   put("frees of NULL", base::grouped(counts.null_frees));
@@ -42,20 +35,22 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
 
 }  // namespace
 
-int run_stats(const std::string& path, bool json, std::ostream& out, std::ostream& err) {
-  auto tape = schema::TapeReader::open(path);
-  if (!tape.ok()) return complain(err, tape.error());
+int run_stats(const StatsOptions& options, Console& console) {
+  auto tape = schema::TapeReader::open(options.path);
+  if (!tape.ok()) return console.fail(tape.error());
   TapeCounts counts;
-  Progress progress("counting");
+  Progress progress(console, "counting");
   const auto status =
       replayer::count_tape(*tape, counts, [&progress](double share) { progress.show(share); });
-  if (!status.ok()) return complain(err, status.error());
-  if (json) {
-    out << replayer::stats_json(*tape, counts) << "\n";
-  } else {
-    print(*tape, counts, out);
+  if (!status.ok()) return console.fail(status.error());
+  if (options.format == StatsFormat::kText) {
+    print(*tape, counts, console.out());
+    return console.finish();
   }
-  return finish(out, err, kExitDone);
+  const auto json = replayer::stats_json(*tape, counts);
+  if (!json.ok()) return console.fail(json.error());
+  console.out() << *json << "\n";
+  return console.finish();
 }
 
 }  // namespace heaptape::cli

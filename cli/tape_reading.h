@@ -1,4 +1,4 @@
-// What the commands that read a whole tape share.
+// What the commands that read a tape share.
 #pragma once
 
 #include <string>
@@ -7,14 +7,12 @@
 
 namespace heaptape::cli {
 
-// "none", or what the recorder lost.
-std::string losses_text(const schema::TapeSummary& summary);
+inline constexpr size_t kBatchEvents = 4096;
 
 // Calls visit(batch) for everything that can be read from the reader's position on. The last batch
 // may have samples only.
 template <typename Visit>
 base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
-  constexpr size_t kBatchEvents = 4096;
   schema::EventBatch batch;
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
@@ -23,5 +21,11 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
     if (batch.events.empty()) return {};
   }
 }
+
+// "none", or what the recorder lost.
+std::string losses_text(const schema::TapeLosses& losses);
+
+// "'run.tape' is damaged at byte 4096: REASON", of the first damage. Requires that there is one.
+std::string first_damage_text(const schema::TapeReader& tape);
 
 }  // namespace heaptape::cli

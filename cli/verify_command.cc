@@ -4,7 +4,6 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "cli/console.h"
 #include "cli/tape_reading.h"
 
 namespace heaptape::cli {
@@ -24,19 +23,20 @@ void print_damage(const schema::Damage& damage, std::ostream& out) {
 
 }  // namespace
 
-int run_verify(const std::string& path, std::ostream& out, std::ostream& err) {
+int run_verify(const std::string& path, Console& console) {
   auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
   if (!tape.ok()) {
-    complain(err, tape.error());
+    console.print_error(tape.error().message);
     return tape.error().code == base::ErrorCode::kDamaged ? kExitFailed : kExitUnusable;
   }
   uint64_t events = 0;
-  Progress progress("verifying");
+  Progress progress(console, "verifying");
   const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
     events += batch.events.size();
     progress.show(static_cast<double>(events) / static_cast<double>(tape->events()));
   });
-  if (!status.ok()) return complain(err, status.error());
+  if (!status.ok()) return console.fail(status.error());
+  std::ostream& out = console.out();
   for (const schema::Damage& damage : tape->damages()) print_damage(damage, out);
   bool sound = tape->damages().empty();
   if (tape->summary() && sound && tape->summary()->events != events) {
@@ -45,12 +45,12 @@ int run_verify(const std::string& path, std::ostream& out, std::ostream& err) {
     sound = false;
   }
   if (tape->summary() && tape->summary()->losses.any()) {
-    out << "losses     " << losses_text(*tape->summary()) << "\n";
+    out << "losses     " << losses_text(tape->summary()->losses) << "\n";
     sound = false;
   }
   out << base::display_text(path) << ": " << base::grouped(events) << " events can be read; "
       << (sound ? "no damage, no losses" : "NOT SOUND") << "\n";
-  return finish(out, err, sound ? kExitDone : kExitFailed);
+  return console.finish(sound ? kExitDone : kExitFailed);
 }
 
 }  // namespace heaptape::cli

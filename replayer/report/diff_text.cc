@@ -1,28 +1,23 @@
 // The formats for people: text and Markdown.
-#include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/number_text.h"
 #include "replayer/report/diff_format.h"
 #include "replayer/report/metric_text.h"
+#include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
 namespace {
 
-using Cells = std::array<std::string, 5>;
-
-const Cells kHeadings = {"metric", "base", "new", "change", "%"};
-
-Cells cells_of(const MetricRow& row) {
+TableRow row_of(const MetricRow& row) {
   return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
           change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
 }
 
-std::vector<Cells> table_of(const RunDiff& run) {
-  std::vector<Cells> table = {kHeadings};
+std::vector<TableRow> table_of(const RunDiff& run) {
+  std::vector<TableRow> table = {{"metric", "base", "new", "change", "%"}};
   for (const MetricRow& row : run.rows) {
-    if (row.in_table) table.push_back(cells_of(row));
+    if (row.in_table) table.push_back(row_of(row));
   }
   return table;
 }
@@ -43,30 +38,13 @@ std::string side_text(const ReportDiff::Side& side) {
   return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
 }
 
-// The first column stands left, the numbers right.
-std::string aligned(const std::vector<Cells>& table) {
-  std::array<size_t, 5> widths{};
-  for (const Cells& cells : table) {
-    for (size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
-  }
-  std::string text;
-  for (const Cells& cells : table) {
-    text += "  " + cells[0] + std::string(widths[0] - cells[0].size(), ' ');
-    for (size_t i = 1; i < cells.size(); ++i) {
-      text += "  " + std::string(widths[i] - cells[i].size(), ' ') + cells[i];
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-std::string markdown_row(const Cells& cells) {
+std::string markdown_row(const TableRow& cells) {
   std::string text = "|";
   for (const std::string& cell : cells) text += " " + markdown_escaped(cell) + " |";
   return text + "\n";
 }
 
-std::string markdown_table(const std::vector<Cells>& table) {
+std::string markdown_table(const std::vector<TableRow>& table) {
   std::string text = markdown_row(table.front()) + "|:--|--:|--:|--:|--:|\n";
   for (size_t i = 1; i < table.size(); ++i) text += markdown_row(table[i]);
   return text;
@@ -103,7 +81,7 @@ std::string to_text(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     text += "\nrun " + run.label + "\n";
     for (const std::string& note : run.notes) text += "  note: " + note + "\n";
-    text += aligned(table_of(run));
+    text += aligned(table_of(run), "  ");
   }
   if (!diff.gates.empty()) text += "\n";
   for (const GateOutcome& gate : diff.gates) {

@@ -17,11 +17,10 @@ struct BuiltReport {
   schema::ReportFigures figures;
 };
 
+// `runs` are those of replay() on this tape, with the same options. Fails only when a part of the
+// report is larger than Cap'n Proto takes.
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
                                        const ReplayOptions& options);
-
-// "page" and so on, as in --touch.
-const char* touch_name(allocators::Touch touch);
 
 }  // namespace heaptape::replayer

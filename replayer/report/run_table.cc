@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "replayer/report/metric_text.h"
+#include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -26,8 +27,6 @@ constexpr Column kColumns[] = {
     {"reallocs|moved", "resizes.moved"},       {"ns per|event", "time.nsPerEvent"},
 };
 
-using Row = std::vector<std::string>;
-
 std::string cell(const RunFigures& run, const Column& column) {
   const std::string metric = column.metric;
   const auto value = run.metric(metric);
@@ -44,40 +43,26 @@ bool has_memory(const RunFigures& run) {
   return run.backend != "noop";
 }
 
-Row heading(bool second_line) {
-  Row row{second_line ? "allocator" : ""};
+enum class HeadingLine : uint8_t { kFirst, kSecond };
+
+TableRow heading(HeadingLine line) {
+  const bool is_second = line == HeadingLine::kSecond;
+  TableRow row{is_second ? "allocator" : ""};
   for (const Column& column : kColumns) {
     const std::string text = column.heading;
     const size_t bar = text.find('|');
-    row.push_back(second_line ? text.substr(bar + 1) : text.substr(0, bar));
+    row.push_back(is_second ? text.substr(bar + 1) : text.substr(0, bar));
   }
   return row;
 }
 
-Row row_of(const RunFigures& run) {
-  Row row{run.label};
+TableRow row_of(const RunFigures& run) {
+  TableRow row{run.label};
   for (const Column& column : kColumns) {
     const bool is_time = std::string(column.metric) == "time.nsPerEvent";
     row.push_back(is_time || has_memory(run) ? cell(run, column) : "-");
   }
   return row;
-}
-
-std::string aligned(const std::vector<Row>& rows) {
-  std::vector<size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    text += row[0] + std::string(widths[0] - row[0].size(), ' ');
-    for (size_t i = 1; i < row.size(); ++i) {
-      text += "  " + std::string(widths[i] - row[i].size(), ' ') + row[i];
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  return text;
 }
 
 std::string number(const RunFigures& run, const char* metric) {
@@ -178,7 +163,7 @@ std::string run_table(const schema::ReportFigures& report) {
   std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
   if (report.runs.empty()) return text;
   text += program_text(report.runs.front()) + "\n";
-  std::vector<Row> rows{heading(false), heading(true)};
+  std::vector<TableRow> rows{heading(HeadingLine::kFirst), heading(HeadingLine::kSecond)};
   for (const RunFigures& run : report.runs) rows.push_back(row_of(run));
   text += aligned(rows) + "\n";
   text += accounting_lines(report.runs);

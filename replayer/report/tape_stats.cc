@@ -4,6 +4,8 @@
 #include <capnp/message.h>
 
 #include "base/display_text.h"
+#include "replayer/report/run_fields.h"
+#include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
 
 namespace heaptape::replayer {
@@ -13,9 +15,30 @@ namespace wire = schema::wire;
 
 constexpr size_t kBatchEvents = 1 << 14;
 
-void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
-  out.setValue(peak.value);
-  out.setAt(peak.at);
+void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
+               const TapeCounts& counts) {
+  const LiveMetrics& live = counts.resolver.live();
+  stats.setVersion(wire::REPORT_VERSION);
+  stats.setPath(base::display_text(tape.path()));
+  stats.setEvents(tape.events());
+  stats.setThreads(tape.summary() ? tape.summary()->threads : 0);
+  stats.setDurationNs(tape.summary() ? tape.summary()->duration_ns : 0);
+  const std::vector<NamedCalls> calls = calls_by_name(counts);
+  auto list = stats.initCalls(static_cast<unsigned>(calls.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setOp(calls[i].name);
+    list[i].setCount(calls[i].count);
+  }
+  stats.setFailedCalls(counts.resolver.skipped().failed_calls);
+  stats.setNullFrees(counts.null_frees);
+  stats.setUnknownFrees(counts.resolver.skipped().unknown_frees);
+  stats.setTemporaries(live.values().temporaries);
+  stats.setLiveCount(live.values().live_count);
+  stats.setLiveBytes(live.values().live_bytes);
+  set_peak(stats.initPeakLiveCount(), live.live_count_peak());
+  set_peak(stats.initPeakLiveBytes(), live.live_bytes_peak());
+  stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
+  stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
 }
 
 }  // namespace
@@ -37,38 +60,25 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
   }
 }
 
-std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
-  capnp::MallocMessageBuilder message;
-  auto stats = message.initRoot<wire::TapeStats>();
-  const LiveMetrics& live = counts.resolver.live();
-  stats.setVersion(wire::REPORT_VERSION);
-  stats.setPath(base::display_text(tape.path()));
-  stats.setEvents(tape.events());
-  stats.setThreads(tape.summary() ? tape.summary()->threads : 0);
-  stats.setDurationNs(tape.summary() ? tape.summary()->duration_ns : 0);
-  unsigned kinds = 0;
-  for (const uint64_t calls : counts.calls) kinds += calls != 0;
-  auto list = stats.initCalls(kinds);
-  unsigned next = 0;
-  for (int stored = 0; stored < schema::kOpLimit; ++stored) {
-    const uint64_t calls = counts.calls[static_cast<size_t>(stored)];
-    if (calls == 0) continue;
-    list[next].setOp(schema::op_info(static_cast<schema::Op>(stored)).name);
-    list[next++].setCount(calls);
+std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {
+  std::vector<NamedCalls> named;
+  for (uint8_t stored = 0; stored < counts.calls.size(); ++stored) {
+    if (counts.calls[stored] == 0) continue;
+    named.push_back({schema::op_info(static_cast<schema::Op>(stored)).name, counts.calls[stored]});
   }
-  stats.setFailedCalls(counts.resolver.skipped().failed_calls);
-  stats.setNullFrees(counts.null_frees);
-  stats.setUnknownFrees(counts.resolver.skipped().unknown_frees);
-  stats.setTemporaries(live.values().temporaries);
-  stats.setLiveCount(live.values().live_count);
-  stats.setLiveBytes(live.values().live_bytes);
-  set_peak(stats.initPeakLiveCount(), live.live_count_peak());
-  set_peak(stats.initPeakLiveBytes(), live.live_bytes_peak());
-  stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
-  stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
-  capnp::JsonCodec codec;
-  codec.setPrettyPrint(true);
-  return codec.encode(stats.asReader()).cStr();
+  return named;
+}
+
+base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
+  return schema::guard_kj(base::ErrorCode::kDamaged, "cannot write the counts as JSON",
+                          [&]() -> base::Result<std::string> {
+                            capnp::MallocMessageBuilder message;
+                            auto stats = message.initRoot<wire::TapeStats>();
+                            set_stats(stats, tape, counts);
+                            capnp::JsonCodec codec;
+                            codec.setPrettyPrint(true);
+                            return std::string(codec.encode(stats.asReader()).cStr());
+                          });
 }
 
 }  // namespace heaptape::replayer

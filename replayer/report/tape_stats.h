@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "replayer/engine/slot_resolver.h"
@@ -18,11 +19,19 @@ struct TapeCounts {
   SlotResolver resolver;
 };
 
-// Counts every event from the reader's position on; `progress` gets the share that is done, 0 to 1.
+// Counts every event of a reader that stands at the beginning of its tape. `progress`, which must
+// not be empty, gets the share that is done, 0 to 1. Fails where the tape is damaged.
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress);
 
-// TapeStats of report.capnp as JSON.
-std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts);
+struct NamedCalls {
+  std::string name;  // of an entry point: "malloc"
+  uint64_t count;
+};
+// Those that were called at all, in the order of their stored values.
+std::vector<NamedCalls> calls_by_name(const TapeCounts& counts);
+
+// TapeStats of report.capnp as JSON. Fails only when a text is longer than Cap'n Proto takes.
+base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts);
 
 }  // namespace heaptape::replayer

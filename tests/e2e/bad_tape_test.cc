@@ -46,15 +46,16 @@ class BadTape : public testing::Test {
   void run_all() {
     std::ostringstream out;
     std::ostringstream err;
-    cli::run_info(path_, out, err);
-    cli::run_stats(path_, true, out, err);
-    cli::run_dump({path_, 1, UINT64_MAX, schema::TextFormat::kNdjson}, out, err);
-    cli::run_recover(path_, dir_.file("out"), out, err);
+    cli::Console console(out, err);
+    cli::run_info(path_, console);
+    cli::run_stats({path_, cli::StatsFormat::kJson}, console);
+    cli::run_dump({.path = path_, .format = schema::TextFormat::kNdjson}, console);
+    cli::run_recover({.path = path_, .output = dir_.file("out")}, console);
     cli::ReplayCommandOptions options;
     options.tape_path = path_;
     options.specs = {"recorded", "model:runs"};
-    cli::run_replay(options, out, err);
-    verified_ = cli::run_verify(path_, out, err);
+    cli::run_replay(options, console);
+    verified_ = cli::run_verify(path_, console);
   }
 
   tests::TempDir dir_;

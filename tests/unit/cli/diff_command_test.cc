@@ -28,7 +28,7 @@ class DiffCommand : public testing::Test {
     ASSERT_NE(at, std::string::npos);
     write("new.json", text.replace(at, from.size(), to));
   }
-  int run() { return run_diff(options_, out_, err_); }
+  int run() { return run_diff(options_, console_); }
   void expect_refused(const std::string& part) {
     EXPECT_EQ(run(), 2);
     EXPECT_EQ(out_.str(), "");
@@ -41,6 +41,7 @@ class DiffCommand : public testing::Test {
   DiffOptions options_;
   std::ostringstream out_;
   std::ostringstream err_;
+  Console console_{out_, err_};
 };
 
 TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {

@@ -23,10 +23,11 @@ void PrintTo(const Scenario& scenario, std::ostream* out) {
 
 namespace {
 
-std::string listing(bool verbose) {
+std::string listing(cli::ScenarioDetail detail) {
   std::ostringstream out;
   std::ostringstream err;
-  EXPECT_EQ(cli::run_scenario_list(verbose, out, err), 0);
+  cli::Console console(out, err);
+  EXPECT_EQ(cli::run_scenario_list(detail, console), 0);
   EXPECT_EQ(err.str(), "");
   return out.str();
 }
@@ -34,7 +35,8 @@ std::string listing(bool verbose) {
 std::string refusal_of(const ScenarioOptions& options) {
   std::ostringstream out;
   std::ostringstream err;
-  EXPECT_EQ(cli::run_scenario(options, out, err), 2);
+  cli::Console console(out, err);
+  EXPECT_EQ(cli::run_scenario(options, console), 2);
   EXPECT_EQ(out.str(), "");
   return err.str();
 }
@@ -109,12 +111,13 @@ TEST_P(EachScenario, HasAPage) {
 }
 
 TEST_P(EachScenario, IsListedOnALineOfItsOwn) {
-  EXPECT_NE(("\n" + listing(false)).find(std::string("\n") + GetParam().name + " "),
-            std::string::npos);
+  EXPECT_NE(
+      ("\n" + listing(cli::ScenarioDetail::kNames)).find(std::string("\n") + GetParam().name + " "),
+      std::string::npos);
 }
 
 TEST_P(EachScenario, IsListedWithItsParameters) {
-  const std::string list = listing(true);
+  const std::string list = listing(cli::ScenarioDetail::kParameters);
   for (const Parameter& parameter : GetParam().parameters) {
     const std::string entry = "    " + parameter.name + "=" + parameter.default_text() + " ";
     EXPECT_NE(list.find(entry), std::string::npos) << entry;
@@ -194,7 +197,7 @@ TEST_F(HugeScenario, OfObjectsThatFreeThemselvesEndsWhenTheDiskIsFull) {
 }
 
 TEST(ScenarioCommand, AlignsItsList) {
-  std::istringstream lines(listing(false));
+  std::istringstream lines(listing(cli::ScenarioDetail::kNames));
   std::string line;
   size_t column = 0;
   for (size_t i = 0; std::getline(lines, line); ++i) {

@@ -1,0 +1,20 @@
+#include "cli/tape_reading.h"
+
+#include "base/number_text.h"
+
+namespace heaptape::cli {
+
+std::string losses_text(const schema::TapeLosses& losses) {
+  if (!losses.any()) return "none";
+  return base::grouped(losses.lost_events) + " calls not recorded, " +
+         base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive, " +
+         base::grouped(losses.lost_ranges) + " damaged stretches left out";
+}
+
+std::string first_damage_text(const schema::TapeReader& tape) {
+  const schema::Damage& first = tape.damages().front();
+  return "'" + tape.path() + "' is damaged at byte " + std::to_string(first.offset) + ": " +
+         first.reason;
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,14 @@
+// The timeline of a report as CSV.
+#pragma once
+
+#include <string>
+
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+
+// A line for each run and sample under a heading; the columns are the fields of Timeline in
+// report.capnp. Call inside guard_kj.
+std::string timeline_csv(schema::wire::Report::Reader report);
+
+}  // namespace heaptape::replayer
