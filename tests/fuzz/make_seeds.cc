@@ -1,0 +1,192 @@
+// Writes the inputs that fuzzing begins with: `make_seeds DIR` fills DIR/NAME for each target.
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "schema/tape/tape_writer.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::fuzz {
+namespace {
+
+using schema::Event;
+using schema::Op;
+using schema::TapeWriter;
+
+class SeedFolder {
+ public:
+  SeedFolder(const std::filesystem::path& root, const std::string& target) : path_(root / target) {
+    std::filesystem::create_directories(path_);
+  }
+  void add(const std::string& name, const std::string& bytes) const {
+    tests::write_bytes(path_ / name, bytes);
+  }
+  void add_lines(std::initializer_list<const char*> lines, const std::string& prefix = "") const {
+    int number = 0;
+    for (const char* line : lines) add("seed-" + std::to_string(++number), prefix + line);
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// --- tapes
+
+schema::TapeHeader header() {
+  schema::TapeHeader header;
+  header.writer = "heaptape";
+  header.command_line = {"./a", "b"};
+  header.executable = "/a";
+  header.allocator = "/lib/libc.so.6";
+  header.pid = 2;
+  header.page_bytes = 4096;
+  return header;
+}
+
+constexpr uint64_t address_of(uint64_t block) {
+  return 0x555555559000 + 0x30 * block;
+}
+
+void put_simple(TapeWriter& writer) {
+  for (uint64_t i = 0; i < 6; ++i) writer.append({Op::kMalloc, 0, 24 + i, 0, address_of(i), 0});
+  for (uint64_t i = 0; i < 6; ++i) writer.append({Op::kFree, 0, 0, 0, 0, address_of(5 - i)});
+}
+
+// Every entry point, three threads, calls that failed, times and samples.
+void put_all(TapeWriter& writer) {
+  for (uint8_t op = 0; op < schema::kOpLimit; ++op) {
+    if (!schema::is_valid_op(op)) continue;
+    const schema::OpInfo& info = schema::op_info(static_cast<Op>(op));
+    Event event{static_cast<Op>(op), op % 3u, 0, 0, 0, 0};
+    if (info.kind != schema::OpKind::kRelease) {
+      event.size = op % 7 == 0 ? uint64_t{1} << op : op;
+      event.address = op % 8 == 0 ? 0 : address_of(op);
+    }
+    if (info.kind != schema::OpKind::kAllocate) event.freed_address = address_of(op - 4u);
+    if (info.aligned) event.alignment = 64;
+    writer.append(event);
+    if (op % 10 == 0) writer.add_time(1000 * op);
+  }
+  writer.add_sample({0, 5000, 8192, {{0x555555559000, 0x55555555b000}}});
+}
+
+using Put = void (*)(TapeWriter&);
+
+// Each of `parts` becomes a chunk of its own.
+std::string tape(std::initializer_list<Put> parts, bool finished = true) {
+  const tests::TempDir dir;
+  {
+    auto writer = TapeWriter::create(dir.file("t"), header());
+    HEAPTAPE_CHECK(writer.ok());
+    for (const Put put : parts) {
+      put(**writer);
+      (*writer)->flush();
+    }
+    if (finished) HEAPTAPE_CHECK((*writer)->finish({}).ok());
+  }
+  return tests::read_bytes(dir.file(finished ? "t" : "t.partial"));
+}
+
+void add_tapes(const SeedFolder& folder) {
+  folder.add("empty", tape({}));
+  folder.add("simple", tape({put_simple}));
+  folder.add("all-calls", tape({put_all}));
+  folder.add("three-chunks", tape({put_simple, put_all, put_simple}));
+  folder.add("unfinished", tape({put_simple, put_all}, false));
+  folder.add("golden", tests::read_bytes(HEAPTAPE_GOLDEN_DIR "/tape-v1.tape"));
+  std::string cut = tape({put_simple, put_simple});
+  cut.resize(cut.size() - 200);
+  folder.add("cut-short", cut);
+  std::string damaged = tape({put_simple, put_all, put_simple});
+  damaged[damaged.size() / 2] ^= 1;
+  folder.add("damaged", damaged);
+}
+
+// --- texts
+
+void add_reports(const SeedFolder& folder) {
+  folder.add("golden", tests::read_bytes(HEAPTAPE_GOLDEN_DIR "/report-v1.json"));
+  folder.add_lines({
+      R"({"version":1,"tape":{"path":"a","events":"3","bytesPerEvent":1.5},"runs":[]})",
+      R"({"version":1,"tape":{},"runs":[{"label":"a","end":{"liveBytes":"18446744073709551615",)"
+      R"("fragmentation":0.25,"holes":{"count":"1","histogram":[{"log2Size":5,"count":"2"}]}},)"
+      R"("counters":[{"name":"x","value":"7"}],"latency":[{"p50Ns":"1"}]}]})",
+      R"({"version":1,"tape":{},"runs":[{"peak":{"committedBytes":{"value":"1","at":"2"},)"
+      R"("distanceToIdeal":"Infinity"},"growth":{"worstExponent":1,"curves":[{"fitted":true,)"
+      R"("grows":true,"verdict":"free grows"}]}},{"time":{"nsPerEvent":"NaN"}}]})",
+      R"({"version":2,"tape":{}})",
+      R"([{"version":1}])",
+  });
+}
+
+void add_gates(const SeedFolder& folder) {
+  // The bytes before each choose the figures: 1 and 67,108,864.
+  folder.add_lines({"peak.committedBytes > 64MiB", "peak.committedBytes>+5%",
+                    "end.holes.bytes >= +64 MB", "fidelity.sameOffsetShare < -3%",
+                    "counters.tcache != 0.5k", "peak.fragmentation<=1e3", "end.liveCount==0"},
+                   "\x02\x03");
+}
+
+void add_specs(const SeedFolder& folder) {
+  folder.add_lines({"glibc", "a=glibc GLIBC_TUNABLES=glibc.malloc.tcache_count=0", "recorded",
+                    "lib:./libmine.so LD_BIND_NOW=1", "model:ptmalloc:tcache_count=0",
+                    "x=model:slabs", "model:buddy:min_block=32", "plugin:./x.so:size=4KiB,check=0",
+                    "jemalloc MALLOC_CONF=narenas:1"});
+}
+
+// --- commands of the targets that play
+
+void add_rings(const SeedFolder& folder) {
+  const std::string record("\x08\x41\x05\x20\x10\x03\x01", 7);  // stamped, a block of the few
+  const std::string plain("\x08\x01\x05\x20\x10", 5);
+  const std::string release("\x08\x42\x05\x00\x00\x02\x00", 7);
+  const std::string drain("\x00\x00", 2);
+  folder.add("one-thread", plain + plain + drain + plain + drain);
+  folder.add("two-threads", plain + "\x48" + record + "\x48" + record.substr(1) + release + drain);
+  folder.add("round-the-ring", "\x06" + plain.substr(1) + "\xff" + drain + "\x06" +
+                                   plain.substr(1) + "\xff" + drain + "\x01\xff");
+  folder.add("hostile-words",
+             plain + std::string("\x03\xff\xff\xff\xff\xff\xff\xff\xff", 9) + drain);
+  folder.add("wild-head",
+             plain + std::string("\x05\x00\x00\x40\x00\x00\x00\x00\x00\x00", 10) + drain);
+}
+
+void add_heaps(const SeedFolder& folder) {
+  // Granules of 16 bytes; commits 8 pages, places blocks, takes one.
+  const std::string begin("\x01\x00\x00\x00\x84\x00\x20\x88", 8);
+  const std::string place("\x06\x80\x01\x10\x00\x00", 6);
+  folder.add("blocks", begin + place + "\x06\x80\x04\x10" + std::string("\x00\x00\x03\x00", 4));
+  folder.add("refused", begin + place + std::string("\x04\x00\x04\x82", 4));
+  folder.add("absent", begin + place + std::string("\x05\x01\x04\x82", 4));
+}
+
+void add_plugins(const SeedFolder& folder) {
+  folder.add("honest", std::string(64, '\0'));
+  folder.add("mixed", std::string("\x00\x00\x04\x01\x10\x00\x20\x00\x91\x05\x00\xf2\x01", 13) +
+                          std::string(40, '\x11'));
+  folder.add("faulty", std::string(8, '\x00') + std::string(24, '\xc8'));
+}
+
+void write_seeds(const std::filesystem::path& root) {
+  for (const char* target : {"tape_reader", "recover"}) add_tapes(SeedFolder(root, target));
+  add_reports(SeedFolder(root, "report"));
+  add_gates(SeedFolder(root, "gate"));
+  add_specs(SeedFolder(root, "spec"));
+  add_rings(SeedFolder(root, "ring"));
+  add_heaps(SeedFolder(root, "heap_checks"));
+  add_plugins(SeedFolder(root, "plugin"));
+}
+
+}  // namespace
+}  // namespace heaptape::fuzz
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_seeds DIR\n");
+    return 2;
+  }
+  heaptape::fuzz::write_seeds(argv[1]);
+}

@@ -1,0 +1,205 @@
+// The collector's end of the rings while their producers are hostile: good records, and between
+// them words, positions and counts that no producer of ours writes. Whatever comes, the collector
+// comes to an end and its tape is whole.
+#include <sanitizer/asan_interface.h>
+
+#include <optional>
+
+#include "recorder/collector/process_recorder.h"
+#include "schema/tape/tape_reader.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::fuzz {
+namespace {
+
+using namespace recorder;
+using Merge = ProcessRecorder;
+
+constexpr uint32_t kThreads = 4;
+constexpr uint32_t kSlot = 0;
+constexpr uint64_t kTickNs = 50'000'000;
+
+// Every second ring, so that a read beyond the end of one lands in poisoned words.
+constexpr uint32_t ring_of(uint32_t thread) {
+  return 2 * thread;
+}
+
+// One session for all inputs: to map half a gigabyte takes long.
+tests::FakeSession& session() {
+  static tests::FakeSession* const shared = [] {
+    auto* const made = new tests::FakeSession;
+    for (uint32_t thread = 0; thread < kThreads; ++thread) {
+      __asan_poison_memory_region(made->view().words(ring_of(thread) + 1), kRingBytes);
+    }
+    return made;
+  }();
+  return *shared;
+}
+
+void clear(const SessionView& view) {
+  for (uint32_t thread = 0; thread < kThreads; ++thread) {
+    std::memset(static_cast<void*>(&view.ring(ring_of(thread))), 0, sizeof(RingHeader));
+    std::memset(view.words(ring_of(thread)), 0, kRingBytes);
+  }
+  std::memset(static_cast<void*>(&view.process(kSlot)), 0, sizeof(ProcessSlot));
+}
+
+std::unique_ptr<schema::TapeWriter> new_tape(const std::string& path) {
+  auto writer = schema::TapeWriter::create(path, {});
+  HEAPTAPE_CHECK(writer.ok());
+  return std::move(*writer);
+}
+
+class Play {
+ public:
+  Play(Input input, const std::string& path)
+      : input_(input), path_(path), merge_(session().view(), kSlot, new_tape(path), now_ns_) {
+    clear(session().view());
+    session().join(kSlot, 1);
+    add_thread(0);
+  }
+
+  void run() {
+    while (!input_.empty()) act();
+    merge_.drain(Merge::kEverything, now_ns_);
+    const auto written = merge_.writer().finish(merge_.collect_summary(now_ns_));
+    HEAPTAPE_CHECK(written.ok());
+    merge_.free_slot();
+    check_tape(written->events);
+    std::filesystem::remove(path_);
+  }
+
+ private:
+  void act() {
+    const uint8_t command = input_.byte();
+    const uint32_t thread = command >> 6;
+    if (!pens_[thread]) return add_thread(thread);
+    tests::RingPen& pen = *pens_[thread];
+    switch (command % 16) {
+      case 0:
+        return drain();
+      case 1:
+        return free_rings();
+      case 2:
+        pen.end_segment();
+        return;
+      case 3:
+        pen.write_words({input_.word()});
+        return;
+      case 4:
+        session().view().words(ring_of(thread))[input_.word() % kRingWords] = input_.word();
+        return;
+      case 5:
+        return disturb(pen.header());
+      case 6:
+        return repeat(pen);
+      case 7:
+        merge_.writer().step();
+        return;
+      default:
+        pen.write(next_record());
+    }
+  }
+
+  void add_thread(uint32_t thread) {
+    session().view().ring(ring_of(thread)).state = RingState::kFree;
+    pens_[thread].emplace(session(), ring_of(thread), kSlot, thread + 1);
+    merge_.add_ring(ring_of(thread));
+  }
+
+  // One in four with an address that is anything; the others from few, so that blocks meet.
+  Record next_record() {
+    Record record;
+    const uint8_t op = input_.byte();
+    const uint8_t shape = input_.byte();
+    record.op = static_cast<Op>(op % schema::kOpLimit);
+    if (!schema::is_valid_op(op % schema::kOpLimit)) record.op = Op::kMalloc;
+    const bool wild = shape % 4 == 0;
+    record.address = wild ? input_.word() : 16 * (shape / 4 % 8);
+    record.old_address = wild ? input_.word() : 16 * (shape / 32);
+    record.size = input_.byte();
+    record.alignment = input_.byte();
+    if (op / schema::kOpLimit != 0) {
+      record.stamp = clock_ += input_.byte();
+      record.begin_stamp = clock_ - input_.byte();
+    }
+    return record;
+  }
+
+  // Enough of one record to come round the ring.
+  void repeat(tests::RingPen& pen) {
+    const Record record = next_record();
+    for (uint32_t left = 16 * input_.byte(); left != 0 && pen.has_room(); --left) pen.write(record);
+  }
+
+  // What the producer shares with the collector besides records.
+  void disturb(RingHeader& ring) {
+    const uint8_t what = input_.byte();
+    const uint64_t value = input_.word();
+    switch (what % 6) {
+      case 0:
+        ring.head = value;
+        return;
+      case 1:
+        ring.head += value % 1024;
+        return;
+      case 2:
+        ring.tail = value;
+        return;
+      case 3:
+        ring.producer_waits = static_cast<uint32_t>(value);
+        return;
+      case 4:
+        ring.lost = ring.stalls = ring.stall_ns = value;
+        return;
+      default:
+        ring.tid = ring.process_slot = static_cast<uint32_t>(value);
+        session().view().process(kSlot).lost = value;
+    }
+  }
+
+  void drain() {
+    const uint8_t back = input_.byte();
+    now_ns_ += back % 8 * kTickNs;
+    merge_.drain(back == 0 ? Merge::kEverything : clock_ - back, now_ns_);
+    if (merge_.waiting()) merge_.idle();
+  }
+
+  void free_rings() {
+    const uint8_t gone = input_.byte();
+    for (const uint32_t ring :
+         merge_.free_dead_rings([gone](uint32_t tid) { return (gone >> tid % 8 & 1) != 0; })) {
+      pens_[ring / 2].reset();
+    }
+  }
+
+  void check_tape(uint64_t written) const {
+    auto tape = schema::TapeReader::open(path_);
+    HEAPTAPE_CHECK(tape.ok());
+    schema::EventBatch batch;
+    uint64_t events = 0;
+    do {
+      HEAPTAPE_CHECK(tape->read(batch, 4096).ok());
+      events += batch.events.size();
+    } while (!batch.events.empty());
+    HEAPTAPE_CHECK(events == written && tape->summary() && tape->summary()->events == events);
+  }
+
+  Input input_;
+  std::string path_;
+  uint64_t clock_ = 1000;
+  uint64_t now_ns_ = 1;
+  Merge merge_;
+  std::optional<tests::RingPen> pens_[kThreads];
+};
+
+}  // namespace
+}  // namespace heaptape::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const heaptape::tests::TempDir dir;
+  heaptape::fuzz::Play(heaptape::fuzz::Input(data, size), dir.file("tape")).run();
+  return 0;
+}
