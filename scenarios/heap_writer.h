@@ -40,8 +40,8 @@ struct Stopped {
 // Appends calls and makes up their addresses. Live blocks never overlap; freed places are reused,
 // last in first out by size. Memory grows with the free places; the caller keeps its live blocks.
 //
-// Calls that take a new place throw Stopped when it would lie above the addresses of a tape, and
-// when the tape can no longer be written. Frees never throw: destructors make them.
+// Calls that need a place throw Stopped when it would lie above the addresses of a tape, and when
+// the tape can no longer be written. Frees never throw: destructors make them.
 class HeapWriter {
  public:
   explicit HeapWriter(schema::TapeWriter& tape) : tape_(tape) {}

@@ -1,4 +1,4 @@
-// The mixture of fleet-like against the shares that its page gives. docs/scenarios/fleet-like.md.
+// The calls of fleet-like against the shares on its page, docs/scenarios/fleet-like.md.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -54,7 +54,7 @@ std::vector<Event> mixture(std::vector<std::string> sets = {}) {
   return tests::scenario_events("fleet-like", sets);
 }
 
-// Of the allocations, how many ask for at most `bytes`.
+// The share of allocations of at most `bytes`.
 double share_up_to(const std::vector<Event>& events, uint64_t bytes) {
   uint64_t count = 0;
   uint64_t allocations = 0;
@@ -65,7 +65,7 @@ double share_up_to(const std::vector<Event>& events, uint64_t bytes) {
   return share(count, allocations);
 }
 
-TEST(FleetLike, AsksForSmallBlocksMostly) {
+TEST(FleetLike, RequestsMostlySmallBlocks) {
   const auto events = mixture();
   EXPECT_NEAR(share_up_to(events, 64), 0.649, 0.01);
   EXPECT_NEAR(share_up_to(events, 1024), 0.953, 0.005);
@@ -82,12 +82,12 @@ TEST(FleetLike, HasMostBytesInLargerBlocks) {
   EXPECT_NEAR(share(small, all), 0.2, 0.04);
 }
 
-TEST(FleetLike, KeepsAsManyBlocksAliveAsAskedFor) {
+TEST(FleetLike, KeepsTheRequestedNumberOfBlocksAlive) {
   const Lives lives = follow(mixture({"forever=0"}));
   EXPECT_NEAR(static_cast<double>(lives.live.size()), 2000, 200);
 }
 
-TEST(FleetLike, HasSmallBlocksAliveMostly) {
+TEST(FleetLike, KeepsMostlySmallBlocksAlive) {
   uint64_t small = 0;
   const Lives lives = follow(mixture({"forever=0"}));
   for (const auto& [address, birth] : lives.live) small += birth.size <= 64;
@@ -117,7 +117,7 @@ TEST(FleetLike, UsesAllItsThreads) {
   EXPECT_EQ(threads, (std::set<uint32_t>{0, 1, 2}));
 }
 
-TEST(FleetLike, HasNoOtherThreadWhereThereIsOne) {
+TEST(FleetLike, FreesOnItsOneThread) {
   EXPECT_EQ(follow(mixture({"threads=1"})).remote, 0u);
 }
 

@@ -1,4 +1,4 @@
-// The scenarios calloc-loop and ring-mix: their calls, and the numbers that their pages promise.
+// calloc-loop and ring-mix: their calls, and the numbers on their pages.
 #include <gtest/gtest.h>
 
 #include "tests/support/scenario_tapes.h"
@@ -36,27 +36,27 @@ TEST(CallocLoop, ZeroesNothingOnGlibc) {
   EXPECT_EQ(counters_of(run).at("bytesZeroed"), 0u);
 }
 
-TEST(RingMix, OfOneRoundOf17SizesEvictsOne) {
+TEST(RingMix, EvictsOneBlockInOneRoundOf17Sizes) {
   auto counters = counters_of(replay_scenario("ring-mix", {"rounds=1"}, "model:macos-large"));
   EXPECT_EQ(counters["cacheEvictions"], 1u);
   EXPECT_EQ(counters["vmMap"], 17u);
 }
 
-TEST(RingMix, Of17SizesMissesAndEvictsOnceARound) {
+TEST(RingMix, MissesAndEvictsOncePerRoundOf17Sizes) {
   auto counters = counters_of(replay_scenario("ring-mix", {}, "model:macos-large"));
   EXPECT_EQ(counters["vmMap"], 17u + 99);
   EXPECT_EQ(counters["cacheHits"], 99u * 16);
   EXPECT_EQ(counters["cacheEvictions"], 100u);
 }
 
-TEST(RingMix, Of16SizesIsServedFromTheRing) {
+TEST(RingMix, FitsTheRingWith16Sizes) {
   auto counters = counters_of(replay_scenario("ring-mix", {"count=16"}, "model:macos-large"));
   EXPECT_EQ(counters["vmMap"], 16u);
   EXPECT_EQ(counters["cacheHits"], 99u * 16);
   EXPECT_EQ(counters["cacheEvictions"], 0u);
 }
 
-TEST(RingMix, CanAskForZeroes) {
+TEST(RingMix, CanAllocateByCalloc) {
   auto counters = counters_of(
       replay_scenario("ring-mix", {"count=2", "rounds=2", "calloc=on"}, "model:macos-large"));
   EXPECT_EQ(counters["bytesZeroed"], 2u * (1 << 20) + (64 << 10));

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Rows, LmdbSynthetic,
 
 using LmdbSyntheticTape = LmdbTape;
 
-TEST_F(LmdbSyntheticTape, HasNoRunThatABrickFitsInto) {
+TEST_F(LmdbSyntheticTape, HasNoRunLongEnoughForABrick) {
   make("lmdb-synthetic", {"ids=20k", "n=8", "max_run=30", "bricks=3", "bricks_per_txn=3"});
   EXPECT_EQ(play("f0", "maxMopLen"), 40 * 509u);
   EXPECT_EQ(play("f0", "allocFromFreelistN"), 0u);
@@ -159,12 +159,12 @@ TEST_F(LmdbDustAndBricks, LosePagesToTheBugAlone) {
   EXPECT_GT(play("f1-bug", "leakedPages"), 10'000u);
 }
 
-TEST_F(LmdbDustAndBricks, TakeTwentyPagesABrick) {
+TEST_F(LmdbDustAndBricks, TakeTwentyPagesPerBrick) {
   EXPECT_EQ(without_dust("allocExtendN"), 3'000u);
   EXPECT_EQ(without_dust("filePages"), 2 + 3'000 * 20 + without_dust("allocExtend1"));
 }
 
-TEST_F(LmdbDustAndBricks, AreNoTroubleWhenKeysOnlyRise) {
+TEST_F(LmdbDustAndBricks, CostLittleWhenKeysRise) {
   EXPECT_EQ(play_with("key_order=sequential", "failedSearches"), 0u);
   EXPECT_LT(play_with("key_order=sequential", "maxMopLen"), 20u);
 }

@@ -1,4 +1,4 @@
-// glibc's threshold for mappings and how frees raise it, real and modelled.
+// glibc's mmap threshold and how frees raise it, real and modelled.
 // docs/scenarios/mmap-threshold.md.
 #include <gtest/gtest.h>
 
@@ -35,14 +35,14 @@ TEST_P(MmapThreshold, IsRaisedByMappingsUpToThirtyTwoMebibytes) {
   EXPECT_FALSE(second_in_heap(33'550'313));
 }
 
-TEST_P(MmapThreshold, TakesMappingsAsTheyAreRounded) {
+TEST_P(MmapThreshold, CountsMappingsInWholePages) {
   const Placed placed = place({"from=33550312", "to=33550312", "survivors=0"});
   EXPECT_EQ(placed.committed.at(0), kFirstHeapBytes + 33'550'336);
   const Placed larger = place({"from=33550313", "to=33550313", "survivors=0"});
   EXPECT_EQ(larger.committed.at(0), kFirstHeapBytes + 33'554'432);
 }
 
-TEST_P(MmapThreshold, LeavesPinnedHolesBehindOnceItWasRaised) {
+TEST_P(MmapThreshold, LeavesPinnedHolesOnceRaised) {
   const Placed placed = place({});
   uint64_t sum = 0;
   for (uint64_t size = 200'000; size <= 5'000'000; size += 200'000) sum += size;

@@ -61,8 +61,9 @@ TEST_P(OnMallocs, ACheckoutOf20000PagesByMemalignTakes40017BrkPages) {
   EXPECT_EQ(run.committed_bytes_peak.value / kPage, 40'017u);
 }
 
-// Chunks of 48 and 32 bytes a page, and the thread's cache. The top keeps 16 bytes for its header.
-TEST_P(OnMallocs, ACheckoutByMmapUses80BytesAPageAnd656) {
+// Chunks of 48 and 32 bytes per page, and the thread's cache. The top keeps 16 bytes for its
+// header.
+TEST_P(OnMallocs, ACheckoutByMmapUses80BytesPerPageAnd656) {
   const RunMetrics run = replay_scenario(
       "cvs-pagealign", {set("bytes", 20'000 * kPage), "via=mmap", "drain=none"}, GetParam());
   EXPECT_EQ(run.end.committed_bytes - run.end.holes.top_bytes - 16, 80u * 20'000 + 656);
@@ -87,7 +88,7 @@ TEST_F(OnPtmallocBase, TheBenchTakesThePagesOfEachBackEnd) {
   EXPECT_EQ(bench_pages("model:pagealign-list", 2'430), 231u);
 }
 
-TEST_F(OnPtmallocBase, ACheckoutUses80BytesAPageAnd656) {
+TEST_F(OnPtmallocBase, ACheckoutUses80BytesPerPageAnd656) {
   const RunMetrics run =
       replay_scenario("cvs-pagealign", {set("bytes", 20'000 * kPage), "drain=none"},
                       "model:pagealign-list:base=ptmalloc");
@@ -151,7 +152,7 @@ class OpenbsdCheckout : public testing::Test {
   }
 };
 
-TEST_F(OpenbsdCheckout, TakesBuffersBySixteens) {
+TEST_F(OpenbsdCheckout, AllocatesBuffersSixteenAtATime) {
   const RunMetrics metrics = run({set("bytes", 33 * kPage)});
   EXPECT_EQ(metrics.accounting.replayed, 6u);
   EXPECT_EQ(counters_of(metrics).at("pagesMapped"), 48u);

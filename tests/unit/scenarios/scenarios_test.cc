@@ -1,4 +1,4 @@
-// What every scenario owes its users, those to come included.
+// What holds for every scenario, future ones included.
 #include "cli/commands.h"
 #include "scenarios/scenario.h"
 
@@ -65,9 +65,9 @@ TEST_P(EachScenario, WritesTheSameTapeForTheSameValues) {
   for (const auto& sets : tests::quick_variants(GetParam())) EXPECT_EQ(events(sets), events(sets));
 }
 
-TEST_P(EachScenario, WritesAnotherTapeForAnotherSeedInSomeVariant) {
+TEST_P(EachScenario, WritesAnotherTapeForAnotherSeed) {
   const auto seed = std::ranges::find(GetParam().parameters, "seed", &Parameter::name);
-  // Nothing is random, or (openbsd-cvs) nothing of it reaches malloc.
+  // Nothing is random, or, in openbsd-cvs, malloc does not see it.
   if (seed == GetParam().parameters.end() || GetParam().name == std::string("openbsd-cvs")) return;
   bool differs = false;
   for (auto sets : tests::quick_variants(GetParam())) {
@@ -88,7 +88,7 @@ TEST_P(EachScenario, FreesOnlyWhatItAllocated) {
   }
 }
 
-TEST_P(EachScenario, HandsOutNoBlockTwice) {
+TEST_P(EachScenario, NeverOverlapsLiveBlocks) {
   for (const auto& sets : tests::quick_variants(GetParam())) {
     std::map<uint64_t, uint64_t> ends;  // of live blocks, by address
     for (const schema::Event& event : events(sets)) {
@@ -110,7 +110,7 @@ TEST_P(EachScenario, HasAPage) {
   }
 }
 
-TEST_P(EachScenario, IsListedOnALineOfItsOwn) {
+TEST_P(EachScenario, IsListedOnItsOwnLine) {
   EXPECT_NE(
       ("\n" + listing(cli::ScenarioDetail::kNames)).find(std::string("\n") + GetParam().name + " "),
       std::string::npos);
@@ -127,7 +127,7 @@ TEST_P(EachScenario, IsListedWithItsParameters) {
   }
 }
 
-TEST_P(EachScenario, NamesItsParametersWhereOneIsUnknown) {
+TEST_P(EachScenario, NamesItsParametersWhenOneIsUnknown) {
   const std::string error =
       refusal_of({.name = GetParam().name, .sets = {"colour=red"}, .output = "unused.tape"});
   EXPECT_NE(error.find("colour"), std::string::npos) << error;
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Scenarios, EachScenario, testing::ValuesIn(scenarios())
                            return name;
                          });
 
-TEST(ScenarioCommand, ListsTheNamesWhereOneIsUnknown) {
+TEST(ScenarioCommand, ListsTheNamesWhenOneIsUnknown) {
   const std::string error = refusal_of({.name = "fil", .output = "unused.tape"});
   for (const Scenario& scenario : scenarios()) {
     EXPECT_NE(error.find(scenario.name), std::string::npos) << error;
@@ -191,7 +191,7 @@ TEST_F(HugeScenario, EndsWhenTheDiskIsFull) {
   EXPECT_NE(refusal_of(options).find("No space left"), std::string::npos);
 }
 
-TEST_F(HugeScenario, OfObjectsThatFreeThemselvesEndsWhenTheDiskIsFull) {
+TEST_F(HugeScenario, EndsWhenTheDiskIsFullBeforeDestructorsFree) {
   const ScenarioOptions options{.name = "manifest-patching", .output = "/dev/full"};
   EXPECT_NE(refusal_of(options).find("No space left"), std::string::npos);
 }
