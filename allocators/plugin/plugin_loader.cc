@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "allocators/plugin/elf_file.h"
+#include "allocators/plugin/library_check.h"
 
 namespace heaptape::allocators {
 namespace {
