@@ -157,12 +157,12 @@ void set_growth(wire::Growth::Builder out, const std::vector<GrowthFit>& fits) {
 
 void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOptions& options) {
   const RunMetrics& run = result.metrics;
-  std::string backend = result.spec.backend;
+  std::string backend = result.spec.text;
   for (const std::string& variable : result.spec.environment) backend += " " + variable;
   out.setLabel(result.spec.label);
   out.setBackend(backend);
   out.setThreads("merged");
-  out.setTouch(allocators::runs_real_code(result.spec) ? touch_name(options.touch) : "none");
+  out.setTouch(result.spec.runs_real_code() ? touch_name(options.touch) : "none");
   set_counts(out, run);
   set_end(out.initEnd(), run.end);
   set_peak(out.initPeak(), run);
