@@ -16,8 +16,8 @@ using base::AddressRange;
 class OwnMapping {
  public:
   static constexpr size_t kBytes = 32 << 20;
-  OwnMapping()
-      : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+  explicit OwnMapping(int sharing = MAP_PRIVATE)
+      : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS, -1, 0)) {
     std::memset(base_, 1, kBytes);
   }
   ~OwnMapping() { munmap(base_, kBytes); }
@@ -44,6 +44,13 @@ TEST(ProcessSampler, SeesResidentMemory) {
   ASSERT_TRUE(sample);
   EXPECT_GE(sample->resident_bytes, OwnMapping::kBytes);
   EXPECT_EQ(sample->resident_bytes % static_cast<uint64_t>(getpagesize()), 0u);
+}
+
+TEST(ProcessSampler, LeavesSharedMemoryOutOfWhatIsResident) {
+  const uint64_t before = sample_process(own_pid(), LiveSet(), false)->resident_bytes;
+  const OwnMapping mapping(MAP_SHARED);
+  EXPECT_LT(sample_process(own_pid(), LiveSet(), false)->resident_bytes,
+            before + OwnMapping::kBytes / 2);
 }
 
 TEST(ProcessSampler, SeesTheMappingsThatHoldALiveBlock) {
