@@ -80,6 +80,11 @@ struct LatencySummary {
   uint64_t max_ns = 0;
 };
 
+// Further above the initial program break than this is no heap grown by brk, but a mapping.
+inline constexpr uint64_t kHeapSpanBytes = uint64_t{1} << 40;
+
+enum class MallocFamily : uint8_t { kGlibc, kOther };
+
 struct BackendTraits {
   // False (noop, model:ideal): placements say nothing. Memory that is committed counts all the
   // same, but has no holes.
@@ -87,8 +92,26 @@ struct BackendTraits {
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
+
+  // Of a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the
+  // smallest; others have size classes of 8 bytes.
+  static BackendTraits of_malloc(MallocFamily family, uint64_t initial_break) {
+    const bool is_glibc = family == MallocFamily::kGlibc;
+    return {.granule_log2 = is_glibc ? 4 : 3,
+            .min_hole_bytes = is_glibc ? uint64_t{32} : uint64_t{8},
+            .initial_break = initial_break};
+  }
 };
 
+// What every backend guarantees, and the engine relies on:
+// - one placement for each op, in the order of the ops; a kind that places nothing, and a request
+//   that was refused, has address 0. A realloc that was refused leaves the block where it was;
+// - region events, applied in order, are the committed memory after each op. A range may hold
+//   pages that are committed already, or are not: that changes nothing for these pages;
+// - placements, regions and counters depend on the ops and the spec alone, not on how the ops are
+//   cut into batches (times do);
+// - after an error it is good for nothing but its destruction, which ends whatever start() began.
+// What it may expect: start() first, then submit() and collect() in turn; one thread.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -25,11 +25,6 @@ inline constexpr int kReplayKinds = 11;
 
 const char* name_of(ReplayKind kind);
 
-// True for the kinds that bring a block into being: everything but realloc and the frees.
-constexpr bool is_allocation(ReplayKind kind) {
-  return kind >= ReplayKind::kMalloc && kind <= ReplayKind::kPvalloc;
-}
-
 struct ReplayOp {
   ReplayKind kind = ReplayKind::kNothing;
   uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment

@@ -4,7 +4,7 @@
 #include <ostream>
 #include <set>
 
-#include "allocators/catalog/catalog.h"
+#include "allocators/catalog/backend_spec.h"
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
@@ -26,7 +26,7 @@ Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::
     HEAPTAPE_ASSIGN_OR_RETURN(auto spec, allocators::parse_spec(text));
     if (!labels.insert(spec.label).second) {
       return Error::usage("two allocators are called '" + spec.label +
-                          "'; tell them apart by a label: -a 'mine=" + spec.backend + " ...'");
+                          "'; tell them apart by a label: -a 'mine=" + spec.text + " ...'");
     }
     specs.push_back(std::move(spec));
   }
@@ -84,7 +84,7 @@ Status replay_and_report(const ReplayCommandOptions& options, Console& console) 
   if (!options.csv_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
   }
-  console.out() << replayer::run_table(report.figures) << losses_line(tape);
+  console.out() << replayer::run_table(report.figures, runs) << losses_line(tape);
   return {};
 }
 

@@ -1,7 +1,6 @@
 #include "allocators/catalog/model_list.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "allocators/models/lmdb/lmdb_model.h"
 #include "allocators/models/macos_large/macos_large_model.h"
@@ -63,16 +62,9 @@ std::span<const ModelEntry> models() {
   return kModels;
 }
 
-const ModelEntry* find_model(std::string_view backend) {
-  const std::string_view name = backend.substr(0, backend.find(':', backend.find(':') + 1));
+const ModelEntry* find_model(std::string_view name) {
   const auto found = std::ranges::find(kModels, name, &ModelEntry::name);
   return found == std::end(kModels) ? nullptr : found;
-}
-
-Result<base::Values> model_options(const ModelEntry& model, const std::string& backend) {
-  const size_t options = std::min(std::strlen(model.name) + 1, backend.size());  // behind a colon
-  return base::parse_values(std::string("'") + model.name + "'", model.parameters(),
-                            base::split_sets(backend.substr(options)));
 }
 
 }  // namespace heaptape::allocators

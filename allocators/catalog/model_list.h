@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,10 +21,7 @@ struct ModelEntry {
 // In the order in which they are shown.
 std::span<const ModelEntry> models();
 
-// `backend` is "model:NAME[:name=value,...]"; null if there is no such model.
-const ModelEntry* find_model(std::string_view backend);
-
-// What `backend` says of the parameters of its model. Fails with kUsage.
-Result<base::Values> model_options(const ModelEntry& model, const std::string& backend);
+// `name` is "model:NAME"; null if there is no such model.
+const ModelEntry* find_model(std::string_view name);
 
 }  // namespace heaptape::allocators

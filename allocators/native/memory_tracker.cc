@@ -77,6 +77,8 @@ void MemoryTracker::on_mremap(const MemoryCall& call) {
   const bool was_committed = committed_.overlaps(before);
   if (was_committed) decommit(before);
   anonymous_.remove(before);
+  if (committed_.overlaps(after)) decommit(after);  // MREMAP_FIXED over what was there
+  anonymous_.remove(after);
   if (was_anonymous) anonymous_.add(after);
   if (was_committed) commit(after);
 }

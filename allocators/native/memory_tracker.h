@@ -12,7 +12,8 @@ namespace heaptape::allocators {
 
 // Committed memory, of a real allocator: the writable anonymous mappings made since the worker's
 // start, and the heap between the initial and the current program break. Thread stacks (MAP_STACK)
-// and mapped files are not counted. One thread.
+// and mapped files are not counted. A page counts once, however often it is mapped over or made
+// writable. A mapping that moves is committed whole where a part of it was. One thread.
 class MemoryTracker {
  public:
   explicit MemoryTracker(uint64_t initial_break) : break_(initial_break) {}

@@ -34,16 +34,16 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
     return Error::usage("cannot preload '" + options_.library +
                         "': the loader takes no path with a colon or a blank; make a link to it");
   }
-  const WorkerOptions worker{options_.library, options_.environment, options_.touch, options_.noop};
-  HEAPTAPE_ASSIGN_OR_RETURN(worker_, WorkerProcess::start(options_.name, worker));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      worker_, WorkerProcess::start(options_.name, {.preload = options_.library,
+                                                    .environment = options_.environment,
+                                                    .touch = options_.touch,
+                                                    .calls = options_.calls}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
   const WorkerShared& shared = worker_->shared();
-  traits_.places_blocks = !options_.noop;
-  traits_.initial_break = shared.initial_break;
-  // glibc places blocks on multiples of 16; others have classes of 8 bytes.
-  const bool is_glibc = shared.libc_serves_malloc != 0;
-  traits_.granule_log2 = is_glibc ? 4 : 3;
-  traits_.min_hole_bytes = is_glibc ? 32 : 8;
+  const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
+  traits_ = BackendTraits::of_malloc(family, shared.initial_break);
+  traits_.places_blocks = options_.calls == Calls::kMade;
   memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
   std::vector<RegionEvent> events;
   take_memory_calls(0, events);
@@ -57,12 +57,13 @@ Error NativeBackend::unusable(const std::string& why) const {
 // The loader only warns when it cannot preload a library, and libc's malloc would be measured under
 // another name.
 Status NativeBackend::check_provider() {
-  if (options_.noop) return {};
+  if (options_.calls == Calls::kLeftOut) return {};
   const WorkerShared& shared = worker_->shared();
   const std::string provider = shared.provider;
   if (options_.library.empty()) {
     if (shared.libc_serves_malloc != 0) return {};
-    return unusable("malloc comes from " + provider + ", which something preloads");
+    return unusable("malloc comes from " + provider +
+                    ", not from libc; to replay on that library, write lib:PATH");
   }
   const bool by_path = options_.library.find('/') != std::string::npos;
   const bool served = by_path ? base::same_file(provider, options_.library)
@@ -130,7 +131,7 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
 }
 
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
-  if (!options_.noop) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
+  if (options_.calls == Calls::kMade) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
   return read_residency(worker_->pid(), regions);
 }
 

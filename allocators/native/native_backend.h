@@ -12,13 +12,13 @@
 namespace heaptape::allocators {
 
 struct NativeOptions {
-  std::string name;     // for messages
-  std::string library;  // to preload: a path with a slash, or a name the loader searches; empty:
-                        // what the system's libc has
-  std::string advice;   // what to do when it cannot be loaded; ends a sentence
-  std::vector<std::string> environment;
+  std::string name;          // for messages
+  std::string library = {};  // to preload: a path with a slash, or a name the loader searches;
+                             // empty: what the system's libc has
+  std::string advice = {};   // what to do when it cannot be loaded; ends a sentence
+  std::vector<std::string> environment = {};  // NAME=VALUE
   Touch touch = Touch::kPage;
-  bool noop = false;  // replay the loop without the calls
+  Calls calls = Calls::kMade;
 };
 
 class NativeBackend : public Backend {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/address/pages.h"
+#include "base/descriptor.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -145,8 +146,8 @@ Residency whole_process(int pid) {
 Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
                                  PagemapAccess access) {
   const std::string path = "/proc/" + std::to_string(pid) + "/pagemap";
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return base::os_error("cannot open '" + path + "'", errno);
+  const base::Descriptor pagemap(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!pagemap) return base::os_error("cannot open '" + path + "'", errno);
   Residency residency;
   residency.absent.emplace();
   std::vector<uint64_t> entries;
@@ -157,17 +158,13 @@ Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
     const AddressRange pages{page_down(region.begin), page_up(region.end)};
     bytes += pages.bytes();
     if (can_scan) {
-      error = scan(fd, pages, residency);
+      error = scan(pagemap.get(), pages, residency);
       can_scan = error != ENOTTY && error != EINVAL;  // an older kernel: nothing is scanned yet
     }
-    if (!can_scan && bytes > kMaxReadBytes) {
-      close(fd);
-      return whole_process(pid);
-    }
-    if (!can_scan) error = read_entries(fd, pages, entries, residency);
+    if (!can_scan && bytes > kMaxReadBytes) return whole_process(pid);
+    if (!can_scan) error = read_entries(pagemap.get(), pages, entries, residency);
     if (error != 0) break;
   }
-  close(fd);
   if (error != 0) return base::os_error("cannot read '" + path + "'", error);
   return residency;
 }

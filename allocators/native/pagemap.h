@@ -1,16 +1,20 @@
 // Which pages of another process are resident. proc(5), /proc/PID/pagemap.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "allocators/backend.h"
 
 namespace heaptape::allocators {
 
-// `regions` are ascending ranges of process `pid`, which must be ours to look at. A page counts
-// whole when a part of it is in a region. Linux before 6.7 needs 8 bytes read for each page; there,
-// of regions beyond 1 TiB only the resident memory of the whole process is told.
-enum class PagemapAccess { kScan, kRead };  // kScan reads where the system cannot scan
+enum class PagemapAccess : uint8_t {
+  kScan,  // by stretches, PAGEMAP_SCAN; as kRead on Linux before 6.7, which cannot
+  kRead,  // page by page; for regions of more than 1 TiB, only what the whole process has resident
+};
+
+// `regions` are ascending ranges of process `pid` and have no page in common. A page of which only
+// a part is in a region counts whole. Fails when the process is gone, or not ours to look at.
 Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
                                  PagemapAccess access = PagemapAccess::kScan);
 

@@ -28,9 +28,7 @@ using base::Status;
 constexpr int kSpins = 2000;
 constexpr long kWaitSliceNs = 100'000'000;  // between two looks whether the worker lives
 
-Error no_memory(int errno_value) {
-  return base::os_error("no memory to share with the replay worker", errno_value);
-}
+constexpr char kNoMemory[] = "cannot get memory to share with the replay worker";
 
 // Only what a child may do between fork and exec in a process with threads.
 [[noreturn]] void run_worker(const char* program, char* const* argv, char* const* envp,
@@ -64,45 +62,39 @@ const char* advice_on_signal(int signal) {
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(std::string name, WorkerShared* shared, int stderr_fd)
-    : name_(std::move(name)), shared_(shared), stderr_fd_(stderr_fd) {}
+WorkerProcess::WorkerProcess(std::string name, base::Mapping memory, base::Descriptor messages)
+    : name_(std::move(name)), memory_(std::move(memory)), messages_(std::move(messages)) {}
 
 WorkerProcess::~WorkerProcess() {
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  munmap(shared_, sizeof(WorkerShared));
-  close(stderr_fd_);
 }
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& name,
                                                             const WorkerOptions& options) {
-  const int shared_fd = memfd_create("heaptape-worker", 0);  // goes on to the worker by its number
-  if (shared_fd < 0) return no_memory(errno);
-  void* base = MAP_FAILED;
-  if (ftruncate(shared_fd, sizeof(WorkerShared)) == 0) {
-    base = mmap(nullptr, sizeof(WorkerShared), PROT_READ | PROT_WRITE, MAP_SHARED, shared_fd, 0);
+  const base::Descriptor memory_fd(memfd_create("heaptape-worker", 0));  // the worker inherits it
+  if (!memory_fd || ftruncate(memory_fd.get(), sizeof(WorkerShared)) != 0) {
+    return base::os_error(kNoMemory, errno);
   }
-  const int stderr_fd = memfd_create("heaptape-worker-messages", MFD_CLOEXEC);
-  if (base == MAP_FAILED || stderr_fd < 0) {
-    const int saved = errno;
-    close(shared_fd);
-    return no_memory(saved);
-  }
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      base::Mapping memory,
+      base::Mapping::shared(memory_fd.get(), sizeof(WorkerShared), kNoMemory));
+  base::Descriptor messages(memfd_create("heaptape-worker-messages", MFD_CLOEXEC));
+  if (!messages) return base::os_error(kNoMemory, errno);
   std::unique_ptr<WorkerProcess> worker(
-      new WorkerProcess(name, static_cast<WorkerShared*>(base), stderr_fd));
-  worker->shared_->magic = kWorkerMagic;
-  worker->shared_->touch = options.touch;
-  worker->shared_->is_noop = options.noop ? 1 : 0;
-  const Status spawned = worker->spawn(options, shared_fd);
-  close(shared_fd);
-  if (!spawned.ok()) return spawned.error();
+      new WorkerProcess(name, std::move(memory), std::move(messages)));
+  WorkerShared& shared = worker->shared();
+  shared.magic = kWorkerMagic;
+  shared.touch = options.touch;
+  shared.allocator_calls = options.calls;
+  HEAPTAPE_RETURN_IF_ERROR(worker->spawn(options, memory_fd.get()));
   HEAPTAPE_RETURN_IF_ERROR(worker->await());
   return worker;
 }
 
-Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
+Status WorkerProcess::spawn(const WorkerOptions& options, int memory_fd) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, base::find_private_file("heaptape-worker"));
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
@@ -112,40 +104,41 @@ Status WorkerProcess::spawn(const WorkerOptions& options, int shared_fd) {
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
   envp.push_back(nullptr);
-  std::string number = std::to_string(shared_fd);
+  std::string number = std::to_string(memory_fd);
   std::string argv0 = "heaptape-worker";
   char* argv[] = {argv0.data(), number.data(), nullptr};
   const int parent = getpid();
   pid_ = fork();
   if (pid_ < 0) return base::os_error("cannot start the replay worker", errno);
-  if (pid_ == 0) run_worker(program.c_str(), argv, envp.data(), stderr_fd_, parent);
+  if (pid_ == 0) run_worker(program.c_str(), argv, envp.data(), messages_.get(), parent);
   return {};
 }
 
 void WorkerProcess::give(Turn turn) {
-  shared_->turn.store(turn, std::memory_order_release);
-  syscall(SYS_futex, &shared_->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  shared().turn.store(turn, std::memory_order_release);
+  syscall(SYS_futex, &shared().turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
 Status WorkerProcess::await() {
+  WorkerShared& shared = this->shared();
   for (int spin = 0;; ++spin) {
-    const Turn turn = shared_->turn.load(std::memory_order_acquire);
+    const Turn turn = shared.turn.load(std::memory_order_acquire);
     if (turn == Turn::kBackend) break;
     if (spin < kSpins) {
       _mm_pause();
       continue;
     }
     const timespec slice{0, kWaitSliceNs};
-    syscall(SYS_futex, &shared_->turn, FUTEX_WAIT, turn, &slice, nullptr, 0);
+    syscall(SYS_futex, &shared.turn, FUTEX_WAIT, turn, &slice, nullptr, 0);
     int status = 0;
     const int ended = waitpid(pid_, &status, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR)) continue;
     pid_ = -1;
     if (ended > 0) return describe_death(status);
-    return base::os_error("the replay on '" + name_ + "' ended in a way that cannot be told",
+    return base::os_error("the replay on '" + name_ + "' ended, and the system does not say how",
                           errno);
   }
-  switch (shared_->failure) {
+  switch (shared.failure) {
     case WorkerFailure::kNone:
       return {};
     case WorkerFailure::kNoSeccomp:
@@ -164,12 +157,12 @@ Status WorkerProcess::await() {
     case WorkerFailure::kNoSlotMemory:
       break;
   }
-  return no_memory(ENOMEM);
+  return base::os_error("the replay worker has no memory for its table of blocks", ENOMEM);
 }
 
 std::string WorkerProcess::messages() const {
   std::string text(4096, '\0');
-  const ssize_t got = pread(stderr_fd_, text.data(), text.size(), 0);
+  const ssize_t got = pread(messages_.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;

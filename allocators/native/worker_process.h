@@ -6,19 +6,23 @@
 #include <vector>
 
 #include "allocators/native/worker/worker_protocol.h"
+#include "base/descriptor.h"
+#include "base/mapping.h"
 #include "base/result.h"
 
 namespace heaptape::allocators {
 
 struct WorkerOptions {
-  std::string preload;                   // library for LD_PRELOAD; empty: none, libc serves malloc
-  std::vector<std::string> environment;  // NAME=VALUE, all that the worker gets besides LD_PRELOAD
+  std::string preload = {};  // library for LD_PRELOAD; empty: none, libc serves malloc
+  // NAME=VALUE: all that the worker gets besides LD_PRELOAD and LD_BIND_NOW.
+  std::vector<std::string> environment = {};
   Touch touch = Touch::kPage;
-  bool noop = false;
+  Calls calls = Calls::kMade;
 };
 
 // Address-space randomisation is off in the worker, where the system allows that, so that runs
-// repeat. It dies with this process. One thread.
+// repeat. The worker ends with this object, and with this process whatever ends that; a start that
+// fails leaves no process, descriptor or memory behind. One thread.
 class WorkerProcess {
  public:
   // Starts the worker and waits until it is ready for a batch. `name` is how messages call it.
@@ -29,7 +33,7 @@ class WorkerProcess {
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
   int pid() const { return pid_; }
-  WorkerShared& shared() { return *shared_; }
+  WorkerShared& shared() { return *static_cast<WorkerShared*>(memory_.data()); }
 
   // Lets the worker do something. Must be followed by await().
   void give(Turn turn);
@@ -40,13 +44,13 @@ class WorkerProcess {
   std::string messages() const;
 
  private:
-  WorkerProcess(std::string name, WorkerShared* shared, int stderr_fd);
-  base::Status spawn(const WorkerOptions& options, int shared_fd);
+  WorkerProcess(std::string name, base::Mapping memory, base::Descriptor messages);
+  base::Status spawn(const WorkerOptions& options, int memory_fd);
   base::Error describe_death(int status) const;
 
   std::string name_;
-  WorkerShared* shared_;
-  int stderr_fd_;
+  base::Mapping memory_;       // a WorkerShared
+  base::Descriptor messages_;  // the worker's standard error
   int pid_ = -1;
 };
 

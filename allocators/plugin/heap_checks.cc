@@ -45,9 +45,9 @@ bool HeapChecks::fail(std::string fault) {
 }
 
 const char* HeapChecks::flaw_of(AddressRange pages) const {
-  if (pages.begin >= pages.end) return "which is nothing";
+  if (pages.begin >= pages.end) return "which is empty";
   if (((pages.begin | pages.end) & (base::kPageBytes - 1)) != 0) {
-    return "which are no whole pages of 4096 bytes";
+    return "which are not whole pages of 4096 bytes";
   }
   return nullptr;
 }
@@ -116,7 +116,7 @@ bool HeapChecks::misplaced(const Placement& block, uint64_t size, uint64_t align
   }
   const uint64_t wanted = std::max(alignment, granule_bytes_);
   if ((block.address & (wanted - 1)) != 0) {
-    return fail("placed " + block_text(block) + ", which is no multiple of " +
+    return fail("placed " + block_text(block) + ", which is not a multiple of " +
                 std::to_string(wanted));
   }
   return fail("placed " + block_text(block) + ", not all of which is committed");

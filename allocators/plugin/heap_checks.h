@@ -18,11 +18,19 @@ using base::AddressRange;
 // Knows the live blocks and the committed memory. Each check returns whether all is well; if not,
 // the first fault is kept, and nothing that follows means anything. Faults complete the sentence
 // "at event 12 it ...". One thread.
+//
+// While there is no fault:
+// - committed memory is whole pages inside the window; no page was committed twice, nor given back
+//   while it was not committed or a live block was on it;
+// - live blocks lie in committed memory and have no granule in common (one of 0 bytes has one);
+// - each has at least the bytes and the alignment that were asked for.
+// Of blocks that are believed only the count is known: the last two, and what the first says of
+// live blocks, are then the model's word.
 class HeapChecks {
  public:
   enum class Blocks : uint8_t { kBelieved, kChecked };
 
-  // Where blocks are believed, they are only counted, and what depends on where they are holds.
+  // kBelieved: blocks are only counted. What would depend on where they are is taken to hold.
   HeapChecks(int granule_log2, AddressRange window, Blocks blocks);
 
   // Memory comes and goes.

@@ -133,7 +133,7 @@ typedef struct heaptape_plugin {
   void (*set_time)(void* model, uint64_t time_ns);
 } heaptape_plugin;
 
-/* What a plug-in exports. Called once for each model that is to be made. */
+/* What a plug-in exports. Called once for each -a that names the plug-in. */
 HEAPTAPE_PLUGIN_EXPORT const heaptape_plugin* heaptape_plugin_v1(void);
 
 #ifdef __cplusplus

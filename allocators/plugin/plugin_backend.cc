@@ -1,7 +1,6 @@
 #include "allocators/plugin/plugin_backend.h"
 
 #include <bit>
-#include <cstring>
 
 #include "allocators/models/model_backend.h"
 
@@ -10,6 +9,13 @@ namespace heaptape::allocators {
 using base::Error;
 
 namespace {
+
+constexpr uint64_t kCheckOn = 1;  // among the choices of kCheckParameter
+
+// How messages begin.
+std::string owner_of(const Plugin& plugin, const std::string& spec) {
+  return "'" + spec + "' (" + plugin.name + ")";
+}
 
 // Leaves a model as it is, in reach of leak checkers.
 void abandon(void* model) {
@@ -41,10 +47,9 @@ PluginModel::~PluginModel() {
 }
 
 BackendTraits PluginModel::traits() const {
-  BackendTraits traits;
-  traits.granule_log2 = std::countr_zero(table_.granule_bytes);
-  traits.min_hole_bytes = table_.min_hole_bytes != 0 ? table_.min_hole_bytes : table_.granule_bytes;
-  return traits;
+  const uint32_t granule = table_.granule_bytes;
+  return {.granule_log2 = std::countr_zero(granule),
+          .min_hole_bytes = table_.min_hole_bytes != 0 ? table_.min_hole_bytes : granule};
 }
 
 // The block is out of the way while the plug-in works, so that its memory may be given back; if it
@@ -142,23 +147,26 @@ void PluginModel::give_up(void* context, const char* sentence) {
                    (sentence == nullptr || *sentence == 0 ? "it did not say why" : sentence));
 }
 
-Result<std::unique_ptr<Backend>> make_plugin_backend(const std::string& spec) {
-  const PluginSpec parts = parse_plugin_spec(spec.substr(std::strlen(kPluginPrefix)));
-  HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin,
-                            load_plugin("cannot replay on '" + spec + "'", parts.path));
-  const std::string owner = "'" + spec + "' (" + plugin.name + ")";
+Result<base::Values> plugin_options(const Plugin& plugin, const std::string& spec,
+                                    const std::vector<std::string>& sets) {
   std::vector<base::Parameter> parameters = plugin.parameters;
-  parameters.push_back({kCheckParameter, 1, "0: believe where blocks are", {"0", "1"}});
-  HEAPTAPE_ASSIGN_OR_RETURN(const base::Values named,
-                            base::parse_values(owner, parameters, parts.sets));
+  parameters.push_back({.name = kCheckParameter,
+                        .value = kCheckOn,
+                        .description = "whether blocks are checked",
+                        .choices = {"off", "on"}});
+  return base::parse_values(owner_of(plugin, spec), parameters, sets);
+}
+
+std::unique_ptr<Backend> make_plugin_backend(const Plugin& plugin, const std::string& spec,
+                                             const base::Values& options) {
   std::vector<uint64_t> values;
   for (const base::Parameter& parameter : plugin.parameters) {
-    values.push_back(named[parameter.name]);
+    values.push_back(options[parameter.name]);
   }
-  const auto blocks =
-      named[kCheckParameter] != 0 ? HeapChecks::Blocks::kChecked : HeapChecks::Blocks::kBelieved;
-  return std::unique_ptr<Backend>(
-      std::make_unique<ModelBackend<PluginModel>>(std::move(plugin), values, blocks, owner));
+  const auto blocks = options[kCheckParameter] == kCheckOn ? HeapChecks::Blocks::kChecked
+                                                           : HeapChecks::Blocks::kBelieved;
+  return std::make_unique<ModelBackend<PluginModel>>(plugin, values, blocks,
+                                                     owner_of(plugin, spec));
 }
 
 }  // namespace heaptape::allocators

@@ -86,10 +86,13 @@ class PluginModel {
   void* model_ = nullptr;
 };
 
-// `spec` is "plugin:PATH[:name=value,...]". The option check=0 is ours and makes blocks believed.
-// Fails as load_plugin does, and with kUsage for options that the plug-in does not take.
-Result<std::unique_ptr<Backend>> make_plugin_backend(const std::string& spec);
+// What `sets` ("name=value" each) say of the plug-in's parameters and of our own, kCheckParameter.
+// `spec` is what the user wrote, for messages. Fails with kUsage.
+Result<base::Values> plugin_options(const Plugin& plugin, const std::string& spec,
+                                    const std::vector<std::string>& sets);
 
-inline constexpr char kPluginPrefix[] = "plugin:";
+// A model of the plug-in; `options` are from plugin_options().
+std::unique_ptr<Backend> make_plugin_backend(const Plugin& plugin, const std::string& spec,
+                                             const base::Values& options);
 
 }  // namespace heaptape::allocators

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "allocators/plugin/elf_file.h"
+#include "allocators/plugin/library_check.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -135,7 +135,7 @@ class TableReader {
   Status check_list(const char* what, size_t count, const void* list) {
     if (count > kMaxListed) {
       return broken("it lists " + std::to_string(count) + " " + what + "s: at most " +
-                    std::to_string(kMaxListed) + " make sense");
+                    std::to_string(kMaxListed) + " are allowed");
     }
     if (count != 0 && list == nullptr) {
       return broken("its list of " + std::string(what) + "s is NULL");
@@ -151,7 +151,7 @@ class TableReader {
       const heaptape_parameter& given = table.parameters[i];
       HEAPTAPE_RETURN_IF_ERROR(check_name("parameter", i, given.name, seen));
       if (given.name == std::string(kCheckParameter)) {
-        return broken("it has a parameter 'check', which is an option of heaptape's own");
+        return broken("it has a parameter 'check', a name that heaptape keeps for itself");
       }
       Parameter parameter{given.name, given.default_value, copy(given.description), {}};
       HEAPTAPE_RETURN_IF_ERROR(read_choices(given, parameter));
@@ -233,8 +233,7 @@ Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {
   if (symbol == nullptr) {
     return Error::target(
         owner + ": it exports no " + kEntryPoint +
-        "(), so it is no plug-in (a library that programs get their malloc from is "
-        "lib:PATH)");
+        "(), so it is not a plug-in (if programs get their malloc from it, write lib:PATH)");
   }
   const auto describe = reinterpret_cast<decltype(&heaptape_plugin_v1)>(symbol);
   HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin, TableReader(owner, describe()).read());

@@ -25,17 +25,15 @@ uint64_t heap_chunk_usable_bytes(uint64_t size) {
 }  // namespace
 
 RecordedBackend::RecordedBackend(const schema::TapeHeader& header)
-    : is_glibc_(schema::is_glibc(header.allocator)) {
-  traits_.granule_log2 = is_glibc_ ? 4 : 3;
-  traits_.min_hole_bytes = is_glibc_ ? 32 : 8;
-  traits_.initial_break = header.initial_break;
-}
+    : is_glibc_(schema::is_glibc(header.allocator)),
+      traits_(BackendTraits::of_malloc(is_glibc_ ? MallocFamily::kGlibc : MallocFamily::kOther,
+                                       header.initial_break)) {}
 
 // Large blocks begin like that in the heap and in arenas too, one in 256, once freed mappings have
 // raised glibc's threshold.
 bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
   if (!is_glibc_ || address % kPageBytes != 16 || size < kMinMapped) return false;
-  if (traits_.initial_break != 0 && address - traits_.initial_break < kHeapSpan) return false;
+  if (traits_.initial_break != 0 && address - traits_.initial_break < kHeapSpanBytes) return false;
   const uint64_t begin = address - 16;
   base::AddressRange around = committed_.find(begin);
   if (around.bytes() == 0) around = committed_.find(begin - 1);

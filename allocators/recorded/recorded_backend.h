@@ -26,9 +26,6 @@ class RecordedBackend : public Backend {
   std::vector<Counter> counters() override { return {{"processSamples", samples_}}; }
 
  private:
-  // No heap grown by brk reaches the mappings further up.
-  static constexpr uint64_t kHeapSpan = uint64_t{1} << 40;
-
   bool has_own_mapping(uint64_t address, uint64_t size) const;
   Placement place(uint32_t op, const ReplayOp& what, uint64_t address);
   void commit(uint32_t op, AddressRange range);
@@ -36,8 +33,8 @@ class RecordedBackend : public Backend {
   void give_up(uint32_t op, uint32_t slot);
   void take_sample(uint32_t op, const schema::ProcessSample& sample);
 
-  BackendTraits traits_;
   bool is_glibc_;
+  BackendTraits traits_;
   base::RegionSet committed_;
   std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot
   BatchResult result_;

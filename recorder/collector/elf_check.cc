@@ -1,8 +1,6 @@
 #include "recorder/collector/elf_check.h"
 
 #include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -10,8 +8,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/descriptor.h"
+#include "base/elf_file.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -25,65 +25,6 @@ constexpr int kMaxInterpreters = 4;  // as many levels of scripts as Linux follo
 Error unusable(const std::string& program, const std::string& why) {
   return Error::target("cannot record '" + program + "': " + why);
 }
-
-// libelf's handle on an open file.
-class ElfFile {
- public:
-  explicit ElfFile(base::Descriptor file) : file_(std::move(file)) {
-    elf_version(EV_CURRENT);
-    elf_ = elf_begin(file_.get(), ELF_C_READ, nullptr);
-  }
-  ~ElfFile() {
-    if (elf_ != nullptr) elf_end(elf_);
-  }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
-
-  bool is_elf() const { return elf_ != nullptr && elf_kind(elf_) == ELF_K_ELF; }
-
-  bool is_native() const {
-    GElf_Ehdr header;
-    return gelf_getehdr(elf_, &header) != nullptr && header.e_machine == EM_X86_64 &&
-           header.e_ident[EI_CLASS] == ELFCLASS64;
-  }
-
-  bool has_interpreter() const {
-    size_t count = 0;
-    if (elf_getphdrnum(elf_, &count) != 0) return false;
-    for (size_t i = 0; i < count; ++i) {
-      GElf_Phdr segment;
-      if (gelf_getphdr(elf_, static_cast<int>(i), &segment) != nullptr &&
-          segment.p_type == PT_INTERP) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  // Whether the dynamic symbol table defines the function.
-  bool exports_function(const char* name) const {
-    for (Elf_Scn* section = elf_nextscn(elf_, nullptr); section != nullptr;
-         section = elf_nextscn(elf_, section)) {
-      GElf_Shdr header;
-      if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
-      Elf_Data* data = elf_getdata(section, nullptr);
-      const size_t symbols =
-          data == nullptr || header.sh_entsize == 0 ? 0 : header.sh_size / header.sh_entsize;
-      for (size_t i = 0; i < symbols; ++i) {
-        GElf_Sym symbol;
-        if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) continue;
-        if (symbol.st_shndx == SHN_UNDEF) continue;
-        const char* found = elf_strptr(elf_, header.sh_link, symbol.st_name);
-        if (found != nullptr && std::strcmp(found, name) == 0) return true;
-      }
-    }
-    return false;
-  }
-
- private:
-  base::Descriptor file_;
-  Elf* elf_ = nullptr;
-};
 
 // The loader forgets LD_PRELOAD when a program runs with more rights than its caller.
 bool gains_privileges(const std::string& program, const struct stat& info) {
@@ -103,7 +44,7 @@ std::string interpreter_of(const std::string& program) {
   return std::string(begin, std::strcspn(begin, " \t\r\n"));
 }
 
-Status check_elf(const std::string& program, const ElfFile& elf) {
+Status check_elf(const std::string& program, const base::ElfFile& elf) {
   if (!elf.is_native()) {
     return unusable(program, "it is built for another machine type than x86-64");
   }
@@ -163,7 +104,7 @@ Status check_recordable(const std::string& program) {
     }
     base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) return {};  // executable but not readable: nothing can be said
-    const ElfFile elf(std::move(file));
+    const base::ElfFile elf(std::move(file));
     if (elf.is_elf()) return check_elf(path, elf);
     const std::string interpreter = interpreter_of(path);
     if (interpreter.empty()) return {};  // execvp gives it to the shell

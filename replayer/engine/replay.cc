@@ -25,7 +25,7 @@ class Run {
  public:
   static Result<std::unique_ptr<Run>> start(const allocators::BackendSpec& spec,
                                             const allocators::BackendContext& context) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto backend, allocators::make_backend(spec, context));
+    auto backend = spec.make(context);
     HEAPTAPE_ASSIGN_OR_RETURN(const auto regions, backend->start());
     std::unique_ptr<Run> run(new Run(spec, std::move(backend), context.header->initial_break));
     run->analysis_.start(regions);

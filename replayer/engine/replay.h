@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators/catalog/catalog.h"
+#include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"

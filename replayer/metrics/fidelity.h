@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "allocators/backend.h"
+
 namespace heaptape::replayer {
 
 // Compares offsets from the initial program break, because the heap begins somewhere else in every
@@ -17,7 +19,7 @@ class Fidelity {
   void compare(uint64_t event, uint64_t recorded_address, uint64_t replayed_address) {
     const uint64_t recorded = recorded_address - recorded_break_;
     const uint64_t replayed = replayed_address - replayed_break_;
-    if (recorded >= kHeapSpan && replayed >= kHeapSpan) return;
+    if (recorded >= allocators::kHeapSpanBytes && replayed >= allocators::kHeapSpanBytes) return;
     if (recorded_break_ == 0 || replayed_break_ == 0) return;
     ++compared_;
     if (recorded == replayed) {
@@ -34,9 +36,6 @@ class Fidelity {
   }
 
  private:
-  // No heap grown by brk reaches the mappings further up.
-  static constexpr uint64_t kHeapSpan = uint64_t{1} << 40;
-
   uint64_t recorded_break_;
   uint64_t replayed_break_;
   uint64_t compared_ = 0;

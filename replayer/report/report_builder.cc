@@ -43,12 +43,12 @@ const char* touch_name(allocators::Touch touch) {
 }
 
 void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOptions& options) {
-  std::string backend = result.spec.backend;
+  std::string backend = result.spec.text;
   for (const std::string& variable : result.spec.environment) backend += " " + variable;
   out.setLabel(result.spec.label);
   out.setBackend(backend);
   out.setThreads("merged");
-  out.setTouch(allocators::runs_real_code(result.spec) ? touch_name(options.touch) : "none");
+  out.setTouch(result.spec.runs_real_code() ? touch_name(options.touch) : "none");
   set_metrics(out, result.metrics);
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/catalog/backend_spec.h"
+#include "base/check.h"
 #include "base/number_text.h"
 #include "replayer/report/metric_text.h"
 #include "replayer/report/text_table.h"
@@ -11,6 +13,8 @@
 namespace heaptape::replayer {
 namespace {
 
+using allocators::BackendKind;
+using allocators::BackendSpec;
 using schema::MetricUnit;
 using schema::RunFigures;
 
@@ -27,20 +31,15 @@ constexpr Column kColumns[] = {
     {"reallocs|moved", "resizes.moved"},       {"ns per|event", "time.nsPerEvent"},
 };
 
-std::string cell(const RunFigures& run, const Column& column) {
+std::string cell(const RunFigures& run, BackendKind kind, const Column& column) {
   const std::string metric = column.metric;
   const auto value = run.metric(metric);
-  if (metric == "time.nsPerEvent" && run.backend == "recorded") return "-";
+  if (metric == "time.nsPerEvent" && kind == BackendKind::kRecorded) return "-";
   if (metric == "peak.distanceToIdeal" && value) {
     std::string text = base::ratio_text(static_cast<double>(schema::number_of(*value)));
     return text.substr(0, text.find('.') + 3);
   }
   return value_text(value, schema::metric_unit(metric));
-}
-
-// The numbers of a run without memory (noop) would all be 0: only its time says something.
-bool has_memory(const RunFigures& run) {
-  return run.backend != "noop";
 }
 
 enum class HeadingLine : uint8_t { kFirst, kSecond };
@@ -56,11 +55,13 @@ TableRow heading(HeadingLine line) {
   return row;
 }
 
-TableRow row_of(const RunFigures& run) {
+TableRow row_of(const RunFigures& run, BackendKind kind) {
   TableRow row{run.label};
   for (const Column& column : kColumns) {
     const bool is_time = std::string(column.metric) == "time.nsPerEvent";
-    row.push_back(is_time || has_memory(run) ? cell(run, column) : "-");
+    // All else would be 0.
+    const bool is_told = is_time || kind != BackendKind::kNoop;
+    row.push_back(is_told ? cell(run, kind, column) : "-");
   }
   return row;
 }
@@ -106,14 +107,15 @@ std::string accounting_lines(const std::vector<RunFigures>& runs) {
   return text;
 }
 
-std::string fidelity_line(const RunFigures& run) {
+std::string fidelity_line(const RunFigures& run, const BackendSpec& spec) {
   const auto compared = run.metric("fidelity.comparedBlocks");
   const auto share = run.metric("fidelity.sameOffsetShare");
-  if (run.backend == "recorded" || !compared || !share || schema::number_of(*compared) == 0) {
+  if (spec.kind == BackendKind::kRecorded || !compared || !share ||
+      schema::number_of(*compared) == 0) {
     return "";
   }
   // Another kind of allocator lays its blocks out in another way: no news.
-  if (schema::number_of(*share) == 0 && run.backend != "glibc") return "";
+  if (schema::number_of(*share) == 0 && !spec.is_plain_glibc()) return "";
   std::string text = "fidelity: " + run.label + " put " +
                      base::ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
                      "% of " + value_text(compared, MetricUnit::kCount) +
@@ -126,9 +128,9 @@ std::string fidelity_line(const RunFigures& run) {
 }
 
 // What a model counted, where it counted anything.
-std::string counter_lines(const RunFigures& run) {
+std::string counter_lines(const RunFigures& run, BackendKind kind) {
   constexpr size_t kMostColumns = 118;
-  if (!run.backend.starts_with("model:") && !run.backend.starts_with("plugin:")) return "";
+  if (kind != BackendKind::kModel && kind != BackendKind::kPlugin) return "";
   std::string text = "counters: " + run.label + ":";
   size_t columns = text.size();
   const char* separator = " ";
@@ -159,16 +161,21 @@ std::string growth_lines(const RunFigures& run) {
 
 }  // namespace
 
-std::string run_table(const schema::ReportFigures& report) {
+std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  HEAPTAPE_CHECK(report.runs.size() == runs.size());
   std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
   if (report.runs.empty()) return text;
   text += program_text(report.runs.front()) + "\n";
   std::vector<TableRow> rows{heading(HeadingLine::kFirst), heading(HeadingLine::kSecond)};
-  for (const RunFigures& run : report.runs) rows.push_back(row_of(run));
+  for (size_t i = 0; i < runs.size(); ++i) {
+    rows.push_back(row_of(report.runs[i], runs[i].spec.kind));
+  }
   text += aligned(rows) + "\n";
   text += accounting_lines(report.runs);
-  for (const RunFigures& run : report.runs) text += fidelity_line(run);
-  for (const RunFigures& run : report.runs) text += counter_lines(run) + growth_lines(run);
+  for (size_t i = 0; i < runs.size(); ++i) text += fidelity_line(report.runs[i], runs[i].spec);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
+  }
   return text;
 }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocators/plugin/plugin_backend.h"
+#include "allocators/catalog/backend_spec.h"
 #include "tests/bench/random_slots.h"
 
 namespace heaptape::allocators {
@@ -15,13 +15,14 @@ constexpr uint64_t kLargestBytes = 1024;
 
 void random_slots(benchmark::State& state, const char* option) {
   const auto slots = static_cast<uint32_t>(state.range(0));
-  auto backend = make_plugin_backend(std::string("plugin:" HEAPTAPE_EXAMPLE_PLUGIN) + option);
+  const auto spec = parse_spec(std::string("plugin:" HEAPTAPE_EXAMPLE_PLUGIN) + option);
+  auto backend = spec->make({});
   tests::RandomSlots source(slots, kLargestBytes, kBatchOps);
   BatchResult result;
   const auto run = [&] {
     const ReplayBatch batch{0, slots, source.next_batch(), {}, {}};
-    if (!(*backend)->submit(batch).ok()) state.SkipWithError("a fault");
-    static_cast<void>((*backend)->collect(result));
+    if (!backend->submit(batch).ok()) state.SkipWithError("a fault");
+    static_cast<void>(backend->collect(result));
   };
   for (size_t done = 0; done < 4 * slots; done += kBatchOps) run();
   for (auto _ : state) {
@@ -33,7 +34,7 @@ void random_slots(benchmark::State& state, const char* option) {
       Counter(kBatchOps, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-BENCHMARK_CAPTURE(random_slots, believed, ":check=0")
+BENCHMARK_CAPTURE(random_slots, believed, ":check=off")
     ->RangeMultiplier(16)
     ->Range(1 << 12, 1 << 20)
     ->UseManualTime();

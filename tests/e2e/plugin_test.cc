@@ -72,9 +72,20 @@ TEST_F(PluginCommand, RefusesWhatIsNoPlugin) {
   tests::expect_refusal(replay("plugin:" + dir_.file("t")), "is no shared library");
 }
 
+// A slip in the spec must not cost the wait for a large tape.
+TEST_F(PluginCommand, RefusesABadSpecBeforeItOpensTheTape) {
+  const auto replay_no_tape = [&](const std::string& spec) {
+    return tests::run({"heaptape", "replay", dir_.file("none"), "-a", spec});
+  };
+  tests::expect_refusal(replay_no_tape(example() + ":bogus=1"), "has no parameter 'bogus'");
+  tests::expect_refusal(replay_no_tape("plugin:/none.so"), "there is no file '/none.so'");
+  tests::expect_refusal(replay_no_tape(example()), "'" + dir_.file("none") + "'");
+}
+
 TEST_F(PluginCommand, RefusesAnEnvironment) {
-  tests::expect_refusal(replay(example() + " min_block=64"),
-                        "'min_block=64' can only be an option, plugin:PATH:min_block=64");
+  tests::expect_refusal(
+      replay(example() + " min_block=64"),
+      "takes no environment; write 'min_block=64' as an option: plugin:PATH:min_block=64");
 }
 
 TEST_F(PluginCommand, ShowsControlCharactersOfAPluginAsWhatTheyAre) {

@@ -36,7 +36,7 @@ TEST_F(RandomPluginReplay, HasNoFaults) {
 
 TEST_F(RandomPluginReplay, IsTheSameWithoutChecksAndTheSecondTime) {
   const auto events = tests::eventful_events(random_, 10000);
-  const auto runs = replay(events, {spec(""), "b=" + spec(":check=0"), "c=" + spec("")});
+  const auto runs = replay(events, {spec(""), "b=" + spec(":check=off"), "c=" + spec("")});
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(tests::lasting_text(runs[0]), tests::lasting_text(runs[1]));
   EXPECT_EQ(tests::lasting_text(runs[0]), tests::lasting_text(runs[2]));

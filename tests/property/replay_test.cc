@@ -23,19 +23,18 @@ class AnyReplay : public testing::Test {
     SCOPED_TRACE(spec_text);
     schema::TapeHeader header = tests::sample_header();
     header.allocator = "libmine.so";  // what the tapes here were not made by is glibc
-    auto backend = allocators::make_backend(*allocators::parse_spec(spec_text), {&header});
-    ASSERT_TRUE(backend.ok());
+    auto backend = allocators::parse_spec(spec_text)->make({&header});
     tests::PlacementChecker checker;
     SlotResolver resolver;
     ResolvedBatch batch;
     allocators::BatchResult result;
-    checker.start(*(*backend)->start());
+    checker.start(*backend->start());
     for (size_t at = 0; at < events.size() && !HasFatalFailure(); at += batch.ops.size()) {
       const size_t count = std::min<size_t>(events.size() - at, 1 + random_.below(2000));
       ASSERT_TRUE(resolver.resolve(std::span(events).subspan(at, count), at, batch).ok());
       ASSERT_TRUE(
-          (*backend)->submit({at, batch.slot_limit, batch.ops, batch.recorded_addresses, {}}).ok());
-      ASSERT_TRUE((*backend)->collect(result).ok());
+          backend->submit({at, batch.slot_limit, batch.ops, batch.recorded_addresses, {}}).ok());
+      ASSERT_TRUE(backend->collect(result).ok());
       checker.add(batch, result);
     }
     EXPECT_EQ(checker.blocks(), resolver.live().values().live_count);

@@ -47,7 +47,7 @@ class Reference {
   };
 
   void allocate(const Event& event, const ReplayOp& op) {
-    ASSERT_TRUE(allocators::is_allocation(op.kind));
+    ASSERT_TRUE(op.kind >= ReplayKind::kMalloc && op.kind <= ReplayKind::kPvalloc);
     ASSERT_TRUE(sizes_.emplace(op.slot, event.size).second) << "slot " << op.slot << " is in use";
     known_[event.address] = {op.slot, events_};
     live_bytes_ += event.size;

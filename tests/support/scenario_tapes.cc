@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "allocators/catalog/catalog.h"
+#include "allocators/catalog/backend_spec.h"
 #include "replayer/engine/slot_resolver.h"
 #include "tests/support/replays.h"
 #include "tests/support/tapes.h"
@@ -123,11 +123,8 @@ Placed place_scenario(const std::string& name, const std::vector<std::string>& s
   replayer::ResolvedBatch batch;
   EXPECT_TRUE(resolver.resolve(scenario_events(name, sets), 0, batch).ok());
   Placed placed;
-  auto backend = allocators::make_backend(replay_options({spec}).specs.at(0),
-                                          {&header, allocators::Touch::kNone});
-  EXPECT_TRUE(backend.ok()) << spec;
-  if (!backend.ok()) return placed;
-  const auto status = run_all(**backend, batch, placed);
+  auto backend = replay_options({spec}).specs.at(0).make({&header, allocators::Touch::kNone});
+  const auto status = run_all(*backend, batch, placed);
   EXPECT_TRUE(status.ok()) << status.error().message;
   return placed;
 }

@@ -144,13 +144,13 @@ void run_batch() {
     shared->failure = WorkerFailure::kNoSlotMemory;
     return;
   }
-  const bool noop = shared->is_noop != 0;
+  const bool calls = shared->allocator_calls == Calls::kMade;
   uint32_t op = shared->op_begin;
   const uint64_t begin_ns = base::monotonic_ns();
   const uint64_t begin_ticks = __rdtsc();
   for (; op < shared->op_end; ++op) {
     current_op = op;
-    if (noop) {
+    if (!calls) {
       run_noop(shared->ops[op], shared->placements[op]);
     } else if (--until_timed == 0) {
       run_timed(shared->ops[op], shared->placements[op]);

@@ -1,5 +1,13 @@
-// The shared memory between a native backend and its worker process. One batch at a time goes
-// through it; the two ends take turns by `turn`, a futex. Free of the C++ run-time library.
+// The shared memory between a native backend and its worker process, one batch at a time. Free of
+// the C++ run-time library.
+//
+// - The two take turns, and `turn`, a futex, says whose it is. It is handed over by a release store
+//   and taken by an acquire load, so all else is plain memory, written by whoever's turn it is.
+// - The worker may hand a batch back half done, at `op_done`, when the log of memory calls could
+//   not hold those of another op. The backend empties the log and lets it go on from there.
+// - Every memory call is in the log, under the op in which it was made; one that is made between
+//   two turns, under the op that comes next. A log that overflows all the same is a failure.
+// - A `failure`, once set, stays. What the worker wrote with it means nothing.
 #pragma once
 
 #include <atomic>
@@ -22,6 +30,9 @@ inline constexpr uint32_t kFunctionNameBytes = 32;
 enum class Turn : uint32_t { kStarting = 0, kBackend, kRun, kDescribe, kQuit };
 
 enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
+
+// kLeftOut: the loop runs without an allocator, to show what it costs by itself.
+enum class Calls : uint32_t { kMade = 0, kLeftOut = 1 };
 
 // A system call that changed the address space, as the worker made it.
 struct MemoryCall {
@@ -65,7 +76,7 @@ struct WorkerShared {
 
   // From the backend.
   Touch touch;
-  uint32_t is_noop;   // run the loop, call no allocator
+  Calls allocator_calls;
   uint32_t op_begin;  // run ops[op_begin, op_end)
   uint32_t op_end;
   uint32_t slot_limit;  // every slot in the batch is below

@@ -77,6 +77,24 @@ TEST_F(Tracker, TakesMemoryOutThatStopsBeingWritable) {
   EXPECT_EQ(committed(), 2 * kPage);
 }
 
+TEST_F(Tracker, CountsWhatAProtectionAddsToWhatIsPartlyWritable) {
+  map(kAt, 6 * kPage, PROT_NONE);
+  protect(kAt + 2 * kPage, 2 * kPage, kReadWrite);
+  protect(kAt + kPage, 2 * kPage, kReadWrite);  // the first of them is new
+  EXPECT_EQ(committed(), 3 * kPage);
+  protect(kAt, 6 * kPage, kReadWrite);
+  EXPECT_EQ(committed(), 6 * kPage);
+}
+
+TEST_F(Tracker, CountsWhatAProtectionTakesFromWhatIsPartlyWritable) {
+  map(kAt, 6 * kPage, PROT_NONE);
+  protect(kAt + 2 * kPage, 2 * kPage, kReadWrite);
+  protect(kAt + 3 * kPage, 3 * kPage, PROT_NONE);  // the first of them was writable
+  EXPECT_EQ(committed(), kPage);
+  ASSERT_EQ(changes_.size(), 1u);
+  EXPECT_EQ(changes_[0].kind, RegionEvent::Kind::kDecommit);
+}
+
 TEST_F(Tracker, SaysNothingOfAProtectionThatChangesNothing) {
   map(kAt, 4 * kPage);
   protect(kAt, 4 * kPage, kReadWrite);
@@ -115,6 +133,22 @@ TEST_F(Tracker, CountsMemoryMappedOverItselfOnce) {
   map(kAt, 4 * kPage);
   map(kAt, 4 * kPage, kReadWrite, kPrivate | MAP_FIXED);
   EXPECT_EQ(committed(), 4 * kPage);
+}
+
+TEST_F(Tracker, CountsMemoryMappedOverTheEndsOfTwoMappingsOnce) {
+  map(kAt, 4 * kPage);
+  map(kAt + 6 * kPage, 4 * kPage);
+  map(kAt + 3 * kPage, 5 * kPage, kReadWrite, kPrivate | MAP_FIXED);
+  EXPECT_EQ(committed(), 10 * kPage);
+  unmap(kAt + 2 * kPage, 6 * kPage);
+  EXPECT_EQ(committed(), 4 * kPage);
+}
+
+TEST_F(Tracker, ForgetsWhatWasThereWhenReserveMovesOverIt) {
+  map(kAt, 4 * kPage);
+  map(kAt + 16 * kPage, 2 * kPage, PROT_NONE);
+  remap(kAt + 16 * kPage, 2 * kPage, kAt + kPage, 2 * kPage);
+  EXPECT_EQ(committed(), 2 * kPage);
 }
 
 TEST_F(Tracker, CutsAHoleWhereTheMiddleIsUnmapped) {

@@ -260,12 +260,5 @@ TEST(NativeStart, MeasuresNoOtherMallocAsGlibc) {
   EXPECT_NE(start_error(options).find("malloc comes from"), std::string::npos);
 }
 
-TEST(Worker, IsTheFirstToGoWhenMemoryRunsOut) {
-  const auto worker = WorkerProcess::start("glibc", {});
-  ASSERT_TRUE(worker.ok());
-  const std::string score = "/proc/" + std::to_string((*worker)->pid()) + "/oom_score_adj";
-  EXPECT_EQ(tests::read_bytes(score), "1000\n");
-}
-
 }  // namespace
 }  // namespace heaptape::allocators

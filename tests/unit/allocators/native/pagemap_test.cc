@@ -87,6 +87,15 @@ INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
                            return access.param == PagemapAccess::kScan ? "Scan" : "Read";
                          });
 
+// Entry by entry that would take seconds.
+TEST(Residency, OfMoreThanATebibyteReadEntryByEntryIsThatOfTheProcess) {
+  const std::vector<AddressRange> huge = {{0, (uint64_t{1} << 40) + kPage}};
+  const auto whole = read_residency(getpid(), huge, PagemapAccess::kRead);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_GT(whole->resident_bytes, 0u);
+  EXPECT_FALSE(whole->absent.has_value());
+}
+
 TEST(Residency, OfNoRegionIsNothing) {
   EXPECT_EQ(read_residency(getpid(), {})->resident_bytes, 0u);
 }

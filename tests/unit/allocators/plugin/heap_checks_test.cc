@@ -33,6 +33,23 @@ TEST_F(HeapChecksTest, TakesBlocksThatTouch) {
   EXPECT_EQ(checks_.live_blocks(), 3u);
 }
 
+// 256 bytes fill their granules to the last byte.
+TEST_F(HeapChecksTest, TakesABlockThatEndsWhereOneBeginsAndBeginsWhereOneEnds) {
+  EXPECT_TRUE(place(3 * kPage, 256));
+  EXPECT_TRUE(place(3 * kPage - 256, 256));
+  EXPECT_TRUE(place(3 * kPage + 256, 256));
+}
+
+TEST_F(HeapChecksTest, FindsOneByteOfABlockInTheNext) {
+  EXPECT_TRUE(place(3 * kPage, 256));
+  EXPECT_FALSE(place(3 * kPage - 256, 257));
+}
+
+TEST_F(HeapChecksTest, FindsTheLastByteOfABlockInTheNext) {
+  EXPECT_TRUE(place(3 * kPage, 257));
+  EXPECT_FALSE(place(3 * kPage + 256, 256));
+}
+
 TEST_F(HeapChecksTest, FindsABlockWithinAnother) {
   EXPECT_FALSE(place(kPage + 16, 16));
   EXPECT_EQ(checks_.fault(),
@@ -115,7 +132,7 @@ TEST_F(HeapChecksTest, FindsABlockThatIsTooShort) {
 TEST_F(HeapChecksTest, FindsABlockOffItsGranule) {
   EXPECT_FALSE(place(8, 8));
   EXPECT_EQ(checks_.fault(),
-            "placed a block of 8 usable bytes at 0x100000000008, which is no multiple of 16");
+            "placed a block of 8 usable bytes at 0x100000000008, which is not a multiple of 16");
 }
 
 TEST_F(HeapChecksTest, FindsABlockOffItsAlignment) {
@@ -127,6 +144,17 @@ TEST_F(HeapChecksTest, FindsMemoryCommittedTwice) {
   EXPECT_FALSE(checks_.commit(pages(15, 2)));
   EXPECT_EQ(checks_.fault(),
             "committed 0x10000000f000 to 0x100000011000, some of which is committed already");
+}
+
+TEST_F(HeapChecksTest, TakesMemoryThatTouchesWhatIsCommitted) {
+  EXPECT_TRUE(checks_.commit(pages(16, 4)));
+  EXPECT_TRUE(checks_.commit(pages(24, 4)));
+  EXPECT_TRUE(checks_.commit(pages(20, 4)));
+}
+
+TEST_F(HeapChecksTest, FindsTheLastPageOfACommitInTheNext) {
+  EXPECT_TRUE(checks_.commit(pages(24, 4)));
+  EXPECT_FALSE(checks_.commit(pages(20, 5)));
 }
 
 TEST_F(HeapChecksTest, FindsMemoryOutsideOfTheWindow) {
@@ -143,12 +171,12 @@ TEST_F(HeapChecksTest, TakesMemoryUpToTheEndOfTheWindow) {
 TEST_F(HeapChecksTest, FindsPartsOfPages) {
   EXPECT_FALSE(checks_.commit({kBase + 20 * kPage, kBase + 20 * kPage + 8}));
   EXPECT_EQ(checks_.fault(),
-            "committed 0x100000014000 to 0x100000014008, which are no whole pages of 4096 bytes");
+            "committed 0x100000014000 to 0x100000014008, which are not whole pages of 4096 bytes");
 }
 
 TEST_F(HeapChecksTest, FindsEmptyRanges) {
   EXPECT_FALSE(checks_.decommit({kBase, kBase}));
-  EXPECT_EQ(checks_.fault(), "decommitted 0x100000000000 to 0x100000000000, which is nothing");
+  EXPECT_EQ(checks_.fault(), "decommitted 0x100000000000 to 0x100000000000, which is empty");
 }
 
 TEST_F(HeapChecksTest, FindsMemoryGivenBackThatWasNotTaken) {

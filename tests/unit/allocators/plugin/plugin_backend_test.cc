@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocators/catalog/backend_spec.h"
 #include "tests/support/programs.h"
 
 namespace heaptape::allocators {
@@ -24,9 +25,9 @@ class FaultyPlugin : public testing::Test {
   // Starts the plug-in with these options ("fault=overlap").
   void start(const std::string& options) {
     spec_ = "plugin:" + tests::target_path("libfaulty_plugin.so") + ":" + options;
-    auto made = make_plugin_backend(spec_);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    backend_ = std::move(*made);
+    const auto spec = parse_spec(spec_);
+    ASSERT_TRUE(spec.ok()) << spec.error().message;
+    backend_ = spec->make({});
     note(backend_->start());
   }
   void run(const std::vector<ReplayOp>& ops) {
@@ -90,7 +91,7 @@ TEST_F(FaultyPlugin, IsNamedWhenBlocksOverlap) {
 TEST_F(FaultyPlugin, IsNamedWhenABlockIsOffTheGranule) {
   run_with("misaligned");
   expect(
-      "at event 3 it placed a block of 4096 usable bytes at 0x100000002008, which is no "
+      "at event 3 it placed a block of 4096 usable bytes at 0x100000002008, which is not a "
       "multiple of 16");
 }
 
@@ -98,7 +99,7 @@ TEST_F(FaultyPlugin, IsNamedWhenABlockIsOffItsAlignment) {
   start("fault=unaligned");
   run({malloc_op(0), malloc_op(1), {ReplayKind::kMemalign, 14, 0, 2, 8192}});
   expect(
-      "at event 3 it placed a block of 12288 usable bytes at 0x100000005000, which is no "
+      "at event 3 it placed a block of 12288 usable bytes at 0x100000005000, which is not a "
       "multiple of 16384");
 }
 
@@ -131,7 +132,7 @@ TEST_F(FaultyPlugin, IsNamedWhenItCommitsWhatIsCommitted) {
 TEST_F(FaultyPlugin, IsNamedWhenItCommitsPartsOfPages) {
   run_with("commit_part");
   expect(
-      "at event 3 it committed 0x100000012000 to 0x100000012064, which are no whole pages of "
+      "at event 3 it committed 0x100000012000 to 0x100000012064, which are not whole pages of "
       "4096 bytes");
 }
 
@@ -144,12 +145,12 @@ TEST_F(FaultyPlugin, IsNamedWhenItLeavesTheWindow) {
 
 TEST_F(FaultyPlugin, IsNamedWhenItCommitsNothing) {
   run_with("commit_empty");
-  expect("at event 3 it committed 0x100000012000 to 0x100000012000, which is nothing");
+  expect("at event 3 it committed 0x100000012000 to 0x100000012000, which is empty");
 }
 
 TEST_F(FaultyPlugin, IsNamedWhenItCommitsBackwards) {
   run_with("commit_wild");
-  expect("at event 3 it committed 0xfffffffffffff000 to 0x0, which is nothing");
+  expect("at event 3 it committed 0xfffffffffffff000 to 0x0, which is empty");
 }
 
 TEST_F(FaultyPlugin, IsNamedWhenItTakesMemoryFromUnderABlock) {
@@ -169,7 +170,7 @@ TEST_F(FaultyPlugin, IsNamedWhenItGivesBackWhatItDoesNotHave) {
 TEST_F(FaultyPlugin, IsNamedWhenItGivesBackPartsOfPages) {
   run_with("decommit_part");
   expect(
-      "at event 3 it decommitted 0x100000001001 to 0x100000002000, which are no whole pages of "
+      "at event 3 it decommitted 0x100000001001 to 0x100000002000, which are not whole pages of "
       "4096 bytes");
 }
 
@@ -231,7 +232,7 @@ TEST_F(FaultyPlugin, IsNamedWhenWhatIsAbsentIsNotCommitted) {
 TEST_F(FaultyPlugin, IsNamedWhenPartOfAPageIsAbsent) {
   run_with("absent_part");
   expect(
-      "at event 3 it called 0x100000000000 to 0x100000000008 absent, which are no whole pages "
+      "at event 3 it called 0x100000000000 to 0x100000000008 absent, which are not whole pages "
       "of 4096 bytes");
 }
 
@@ -297,7 +298,7 @@ TEST_F(FaultyPlugin, IsBlamedForTheFirstOfTwoFaults) {
 }
 
 TEST_F(FaultyPlugin, IsBelievedWithoutChecks) {
-  run_with("overlap,check=0");
+  run_with("overlap,check=off");
   EXPECT_EQ(said_, "");
   EXPECT_EQ(result_.placements[0].address, 0x100000001010u);
 }
@@ -329,16 +330,15 @@ TEST_F(FaultyPlugin, HasItsWorkPlottedAgainstLiveBlocks) {
 TEST_F(FaultyPlugin, ExistsAsOftenAsItIsAskedFor) {
   start("fault=none");
   run({malloc_op(0)});
-  const auto second = make_plugin_backend(spec_);
-  ASSERT_TRUE(second.ok());
-  EXPECT_EQ((*second)->counters()[2].value, 0u);
+  const auto second = parse_spec(spec_)->make({});
+  EXPECT_EQ(second->counters()[2].value, 0u);
   EXPECT_EQ(counter("allocations"), 1u);
 }
 
 TEST(ExamplePlugin, HasNoCurvesBecauseItCountsNoWork) {
-  auto backend = make_plugin_backend("plugin:" + tests::target_path("libsize_classes.so"));
-  ASSERT_TRUE(backend.ok());
-  EXPECT_TRUE((*backend)->growth().empty());
+  const auto spec = parse_spec("plugin:" + tests::target_path("libsize_classes.so"));
+  ASSERT_TRUE(spec.ok()) << spec.error().message;
+  EXPECT_TRUE(spec->make({})->growth().empty());
 }
 
 }  // namespace

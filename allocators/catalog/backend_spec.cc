@@ -1,0 +1,202 @@
+#include "allocators/catalog/backend_spec.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "allocators/catalog/catalog.h"
+#include "allocators/native/native_backend.h"
+#include "allocators/plugin/plugin_backend.h"
+#include "allocators/recorded/recorded_backend.h"
+#include "base/name_list.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using base::Error;
+
+constexpr std::string_view kLibraryPrefix = "lib:";
+constexpr std::string_view kPluginPrefix = "plugin:";
+
+std::string known_names() {
+  return base::name_list(catalog(), &CatalogEntry::name);
+}
+
+// "name" of "name=value"; empty when there is none.
+std::string name_part(const std::string& word) {
+  const size_t equals = word.find('=');
+  return equals == std::string::npos ? "" : word.substr(0, equals);
+}
+
+// The label must not swallow a path or a model's options that have an '=' of their own.
+bool is_label(const std::string& name) {
+  return !name.empty() && name.find_first_of(":/") == std::string::npos;
+}
+
+// What follows `prefix` in `text`; empty when nothing does, or when `text` begins otherwise.
+std::string behind(std::string_view prefix, const std::string& text) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : "";
+}
+
+// Where the options of "model:NAME:options" begin, or the end.
+size_t options_at(const std::string& text) {
+  return std::min(text.find(':', text.find(':') + 1), text.size());
+}
+
+// Sets the kind and source that `spec.text` names, but loads nothing. False: it names none.
+bool identify(BackendSpec& spec) {
+  const std::string& text = spec.text;
+  if (text == "recorded" || text == "noop") {
+    spec.kind = text == "noop" ? BackendKind::kNoop : BackendKind::kRecorded;
+  } else if (text == "glibc") {
+    spec.kind = BackendKind::kNative;
+    spec.source = NativeLibrary();
+  } else if (const PackagedAllocator* const packaged = find_packaged(text)) {
+    spec.kind = BackendKind::kNative;
+    spec.source = NativeLibrary{
+        .preload = packaged->library,
+        .advice = std::string("install it (Debian: apt-get install ") + packaged->package + ")"};
+  } else if (const std::string path = behind(kLibraryPrefix, text); !path.empty()) {
+    spec.kind = BackendKind::kNative;
+    spec.source = NativeLibrary{.preload = path, .advice = ""};
+  } else if (const ModelEntry* const model = find_model(text.substr(0, options_at(text)))) {
+    spec.kind = BackendKind::kModel;
+    spec.source = model;
+  } else if (!behind(kPluginPrefix, text).empty()) {
+    spec.kind = BackendKind::kPlugin;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// What speaks against `word` of the spec `text` as environment of the backend; empty if nothing.
+std::string why_no_environment(const BackendSpec& spec, const std::string& word,
+                               const std::string& text) {
+  if (name_part(word).empty()) {
+    return "'" + word + "' in '" + text +
+           "' is not of the form NAME=VALUE; blanks separate the allocator and its environment";
+  }
+  const std::string quoted = "'" + spec.text + "'";
+  switch (spec.kind) {
+    case BackendKind::kNative:
+      return "";
+    case BackendKind::kPlugin:
+      return quoted + " takes no environment; write '" + word +
+             "' as an option: plugin:PATH:" + word;
+    case BackendKind::kModel:
+      return quoted + " runs no real code, so it takes no environment; write '" + word +
+             "' as an option: " + std::get<const ModelEntry*>(spec.source)->name + ":" + word;
+    case BackendKind::kRecorded:
+    case BackendKind::kNoop:
+      break;
+  }
+  return quoted + " runs no real code, so it takes no environment: leave '" + word + "' out";
+}
+
+// The loader would look for a name without '/' elsewhere.
+Status find_library(BackendSpec& spec) {
+  const std::string path = behind(kLibraryPrefix, spec.text);
+  std::error_code error;
+  if (path.empty()) return {};
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return Error::not_found("cannot replay on '" + spec.text + "': there is no file '" + path +
+                            "'");
+  }
+  std::get<NativeLibrary>(spec.source).preload = std::filesystem::absolute(path).lexically_normal();
+  return {};
+}
+
+Status read_model_options(BackendSpec& spec) {
+  const ModelEntry& model = *std::get<const ModelEntry*>(spec.source);
+  const size_t colon = options_at(spec.text);
+  const std::string sets = spec.text.substr(std::min(colon + 1, spec.text.size()));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      spec.options, base::parse_values(std::string("'") + model.name + "'", model.parameters(),
+                                       base::split_sets(sets)));
+  return {};
+}
+
+Status read_plugin(BackendSpec& spec) {
+  const PluginSpec parts = parse_plugin_spec(behind(kPluginPrefix, spec.text));
+  HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin,
+                            load_plugin("cannot replay on '" + spec.text + "'", parts.path));
+  HEAPTAPE_ASSIGN_OR_RETURN(spec.options, plugin_options(plugin, spec.text, parts.sets));
+  spec.source = std::move(plugin);
+  return {};
+}
+
+// Finds and loads what the spec names.
+Status resolve(BackendSpec& spec) {
+  switch (spec.kind) {
+    case BackendKind::kNative:
+      return find_library(spec);
+    case BackendKind::kModel:
+      return read_model_options(spec);
+    case BackendKind::kPlugin:
+      return read_plugin(spec);
+    case BackendKind::kRecorded:
+    case BackendKind::kNoop:
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<BackendSpec> parse_spec(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words(std::istream_iterator<std::string>(stream), {});
+  if (words.empty()) {
+    return Error::usage("an allocator is missing: give one of " + known_names());
+  }
+  BackendSpec spec;
+  spec.text = words[0];
+  if (const std::string label = name_part(words[0]); is_label(label)) {
+    spec.label = label;
+    spec.text = words[0].substr(label.size() + 1);
+  }
+  if (!identify(spec)) {
+    return Error::usage("unknown allocator '" + spec.text + "'; known are " + known_names());
+  }
+  if (spec.label.empty()) spec.label = spec.text;
+  for (auto word = words.begin() + 1; word != words.end(); ++word) {
+    if (const std::string why = why_no_environment(spec, *word, text); !why.empty()) {
+      return Error::usage(why);
+    }
+    spec.environment.push_back(*word);
+  }
+  HEAPTAPE_RETURN_IF_ERROR(resolve(spec));
+  return spec;
+}
+
+bool BackendSpec::is_plain_glibc() const {
+  const auto* const library = std::get_if<NativeLibrary>(&source);
+  return library != nullptr && library->preload.empty() && environment.empty();
+}
+
+std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const {
+  switch (kind) {
+    case BackendKind::kRecorded:
+      return std::make_unique<RecordedBackend>(*context.header);
+    case BackendKind::kNoop:
+      return std::make_unique<NativeBackend>(
+          NativeOptions{.name = text, .touch = Touch::kNone, .calls = Calls::kLeftOut});
+    case BackendKind::kNative: {
+      const auto& library = std::get<NativeLibrary>(source);
+      return std::make_unique<NativeBackend>(NativeOptions{.name = text,
+                                                           .library = library.preload,
+                                                           .advice = library.advice,
+                                                           .environment = environment,
+                                                           .touch = context.touch});
+    }
+    case BackendKind::kModel:
+      return std::get<const ModelEntry*>(source)->make(options);
+    case BackendKind::kPlugin:
+      return make_plugin_backend(std::get<Plugin>(source), text, options);
+  }
+  return nullptr;
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,65 @@
+// What a backend spec (`-a` of the command line) names. The text is parsed here, once; whoever
+// needs to know what it says asks the value.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allocators/backend.h"
+#include "allocators/catalog/model_list.h"
+#include "allocators/native/worker/worker_protocol.h"
+#include "allocators/plugin/plugin_loader.h"
+#include "base/parameters.h"
+#include "schema/tape/tape_info.h"
+
+namespace heaptape::allocators {
+
+enum class BackendKind : uint8_t {
+  kRecorded,  // the recorded run, played back
+  kNoop,      // the replay loop without an allocator
+  kNative,    // a real malloc: glibc, a packaged library by its name, lib:PATH
+  kModel,     // model:NAME
+  kPlugin,    // plugin:PATH
+};
+
+// What a backend may need to know of the replay.
+struct BackendContext {
+  const schema::TapeHeader* header;  // only `recorded` reads it
+  Touch touch = Touch::kPage;
+};
+
+// Where a native backend gets its malloc.
+struct NativeLibrary {
+  std::string preload;  // a path, or a name that the loader searches; empty: libc serves malloc
+  std::string advice;   // what to do when it cannot be loaded; may be empty
+};
+
+// A value: it can be copied, and made into any number of backends.
+struct BackendSpec {
+  BackendKind kind = BackendKind::kNoop;
+  std::string label;  // `text` where none is given
+  std::string
+      text;  // BACKEND as given: "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0"
+  base::Values options;                  // of a model or plug-in, with the defaults
+  std::vector<std::string> environment;  // NAME=VALUE, of a native backend
+  // By kind: native, model, plug-in.
+  std::variant<std::monostate, NativeLibrary, const ModelEntry*, Plugin> source;
+
+  // Whether blocks are memory that can be touched.
+  bool runs_real_code() const { return kind == BackendKind::kNative; }
+  // Whether it is glibc as programs find it, without settings of its own.
+  bool is_plain_glibc() const;
+
+  // A backend that has not been started. `context.header` must live as long as it.
+  std::unique_ptr<Backend> make(const BackendContext& context) const;
+};
+
+// SPEC of the command line: [label=]BACKEND [ENV=VALUE...], separated by blanks. What parses can be
+// made: a plug-in is loaded, which runs its constructors, and its options are checked. Fails with
+// kUsage for words that make no sense (an unknown allocator, option or variable; the message lists
+// what there is), with kNotFound for a library that is not there, and as load_plugin does.
+Result<BackendSpec> parse_spec(const std::string& text);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,152 @@
+#include "allocators/catalog/backend_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/programs.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::allocators {
+namespace {
+
+BackendSpec parsed(const std::string& text) {
+  const auto spec = parse_spec(text);
+  EXPECT_TRUE(spec.ok()) << text;
+  return spec.ok() ? *spec : BackendSpec();
+}
+
+// Each of `parts` is in the message that refuses `text`.
+void expect_refused(const std::string& text, const std::vector<std::string>& parts) {
+  const auto spec = parse_spec(text);
+  ASSERT_FALSE(spec.ok()) << text;
+  EXPECT_EQ(spec.error().code, base::ErrorCode::kUsage);
+  for (const std::string& part : parts) {
+    EXPECT_NE(spec.error().message.find(part), std::string::npos) << spec.error().message;
+  }
+}
+
+std::string plugin_path() {
+  return "plugin:" + tests::target_path("libsize_classes.so");
+}
+
+TEST(Spec, OfABackendAloneIsLabelledByIt) {
+  EXPECT_EQ(parsed("glibc").text, "glibc");
+  EXPECT_EQ(parsed("glibc").label, "glibc");
+  EXPECT_TRUE(parsed("glibc").environment.empty());
+}
+
+TEST(Spec, MayBeginWithALabel) {
+  EXPECT_EQ(parsed("mine=jemalloc").label, "mine");
+  EXPECT_EQ(parsed("mine=jemalloc").text, "jemalloc");
+  EXPECT_EQ(parsed("no-decay_2=model:runs").label, "no-decay_2");
+}
+
+TEST(Spec, TakesNoPartOfAPathForALabel) {
+  const tests::TempDir dir;
+  tests::write_bytes(dir.file("x=y.so"), "");
+  const std::string text = "lib:" + dir.file("x=y.so");
+  EXPECT_EQ(parsed(text).text, text);
+  EXPECT_EQ(parsed(text).label, text);
+}
+
+TEST(Spec, TakesNoOptionOfAPluginForALabel) {
+  const std::string text = plugin_path() + ":min_block=64";
+  EXPECT_EQ(parsed(text).label, text);
+  EXPECT_EQ(parsed("mine=" + text).label, "mine");
+  EXPECT_EQ(parsed("mine=" + text).text, text);
+}
+
+TEST(Spec, CarriesAnEnvironment) {
+  const BackendSpec spec = parsed("a=jemalloc MALLOC_CONF=narenas:1,decay=0 EMPTY=");
+  EXPECT_EQ(spec.environment,
+            (std::vector<std::string>{"MALLOC_CONF=narenas:1,decay=0", "EMPTY="}));
+}
+
+TEST(Spec, IsSeparatedByAnyBlanks) {
+  const BackendSpec spec = parsed("  \t a=glibc \n X=1\t Y=2 ");
+  EXPECT_EQ(spec.label, "a");
+  EXPECT_EQ(spec.environment, (std::vector<std::string>{"X=1", "Y=2"}));
+}
+
+TEST(Spec, OfAnUnknownAllocatorListsThoseKnown) {
+  expect_refused("dlmalloc", {"unknown allocator 'dlmalloc'", "recorded", "noop", "glibc",
+                              "jemalloc", "mimalloc", "tcmalloc", "lib:PATH", "model:runs"});
+}
+
+TEST(Spec, MustNameAnAllocator) {
+  for (const char* text : {"", "  \t "}) expect_refused(text, {"an allocator is missing", "noop"});
+  for (const char* text : {"lib:", "=glibc", "a=", "model:", "plugin:", "GLIBC"}) {
+    expect_refused(text, {"known are"});
+  }
+}
+
+TEST(Spec, RefusesWordsThatAreNoVariable) {
+  expect_refused("glibc verbose", {"'verbose'", "NAME=VALUE"});
+  expect_refused("glibc =1", {"'=1'", "NAME=VALUE"});
+}
+
+TEST(Spec, RefusesAnEnvironmentWhereNoCodeRuns) {
+  expect_refused("recorded X=1", {"'recorded' runs no real code", "leave 'X=1' out"});
+  expect_refused("noop X=1", {"'noop'"});
+  expect_refused("model:runs X=1",
+                 {"'model:runs' runs no real code", "as an option: model:runs:X=1"});
+  expect_refused("plugin:x.so X=1", {"'plugin:x.so' takes no environment", "plugin:PATH:X=1"});
+}
+
+TEST(Spec, SaysOfWhichKindItIs) {
+  EXPECT_EQ(parsed("recorded").kind, BackendKind::kRecorded);
+  EXPECT_EQ(parsed("noop").kind, BackendKind::kNoop);
+  EXPECT_EQ(parsed("a=model:runs").kind, BackendKind::kModel);
+  EXPECT_EQ(parsed(plugin_path()).kind, BackendKind::kPlugin);
+  for (const std::string& text : {std::string("glibc"), std::string("jemalloc X=1"),
+                                  "lib:" + tests::target_path("libreplay_bare_malloc.so")}) {
+    EXPECT_EQ(parsed(text).kind, BackendKind::kNative) << text;
+  }
+}
+
+TEST(Spec, CarriesTheOptionsOfAModel) {
+  EXPECT_EQ(parsed("model:ptmalloc:tcache_count=3").options["tcache_count"], 3u);
+  EXPECT_EQ(parsed("model:ptmalloc").options["tcache_count"], 7u);
+}
+
+TEST(Spec, CarriesTheOptionsOfAPlugin) {
+  EXPECT_EQ(parsed(plugin_path() + ":min_block=64").options["min_block"], 64u);
+  EXPECT_EQ(parsed(plugin_path()).options["min_block"], 16u);
+}
+
+TEST(Spec, RefusesOptionsThatDoNotExist) {
+  expect_refused("model:runs:bogus=1", {"'model:runs' has no parameter 'bogus'"});
+  expect_refused(plugin_path() + ":bogus=1", {"(size-classes) has no parameter 'bogus'"});
+}
+
+TEST(Spec, FindsNoLibraryThatIsNotThere) {
+  for (const std::string kind : {"lib", "plugin"}) {
+    const auto spec = parse_spec(kind + ":/none/libmine.so");
+    ASSERT_FALSE(spec.ok());
+    EXPECT_EQ(spec.error().code, base::ErrorCode::kNotFound);
+    EXPECT_NE(spec.error().message.find("there is no file '/none/libmine.so'"), std::string::npos);
+  }
+}
+
+TEST(Spec, TakesNoFolderForALibrary) {
+  const tests::TempDir dir;
+  EXPECT_FALSE(parse_spec("lib:" + dir.path().string()).ok());
+  EXPECT_FALSE(parse_spec("plugin:" + dir.path().string()).ok());
+}
+
+TEST(Spec, TellsRealCodeFromTheRest) {
+  for (const char* text : {"glibc", "jemalloc"}) EXPECT_TRUE(parsed(text).runs_real_code()) << text;
+  for (const std::string& text :
+       {std::string("noop"), std::string("recorded"), std::string("model:runs"), plugin_path()}) {
+    EXPECT_FALSE(parsed(text).runs_real_code()) << text;
+  }
+}
+
+TEST(Spec, TellsPlainGlibcFromTheRest) {
+  EXPECT_TRUE(parsed("a=glibc").is_plain_glibc());
+  for (const char* text : {"glibc X=1", "jemalloc", "noop", "model:ptmalloc"}) {
+    EXPECT_FALSE(parsed(text).is_plain_glibc()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::allocators
