@@ -15,6 +15,7 @@ namespace heaptape::allocators {
 using base::kPageBytes;
 using base::page_down;
 using base::page_up;
+using base::round_down;
 using base::round_up;
 
 inline constexpr int kPageLog2 = 12;

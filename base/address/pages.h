@@ -7,13 +7,17 @@ namespace heaptape::base {
 
 inline constexpr uint64_t kPageBytes = 4096;
 
-// `multiple` is a power of two; the caller rules out overflow.
+// `multiple` is a power of two in both; the caller rules out overflow.
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) & ~(multiple - 1);
 }
 
+constexpr uint64_t round_down(uint64_t value, uint64_t multiple) {
+  return value & ~(multiple - 1);
+}
+
 constexpr uint64_t page_down(uint64_t address) {
-  return address & ~(kPageBytes - 1);
+  return round_down(address, kPageBytes);
 }
 // Requires room for it: at most UINT64_MAX - kPageBytes + 1.
 constexpr uint64_t page_up(uint64_t address) {

@@ -1,13 +1,12 @@
 #include "allocators/models/any_model/any_model.h"
 
-#include <iterator>
+#include <utility>
 
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "allocators/models/runs/runs_model.h"
 #include "allocators/models/textbook/buddy_heap.h"
 #include "allocators/models/textbook/bump_heap.h"
 #include "allocators/models/textbook/fit_heap.h"
-#include "base/check.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -70,9 +69,12 @@ void append_base_counters(std::vector<Counter>& list, const AnyModel& base) {
   }
 }
 
-std::unique_ptr<AnyModel> make_base_model(uint64_t index, AddressSpace& space) {
-  HEAPTAPE_CHECK(index < std::size(kBaseModels));
-  return kBaseModels[index].make(space);
+base::Parameter base_model_parameter(std::string description) {
+  return {"base", 0, std::move(description), base_model_names()};
+}
+
+std::unique_ptr<AnyModel> make_base_model(const base::Values& options, AddressSpace& space) {
+  return kBaseModels[options["base"]].make(space);
 }
 
 }  // namespace heaptape::allocators

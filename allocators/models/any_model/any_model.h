@@ -27,14 +27,15 @@ class AnyModel {
   virtual BackendTraits traits() const = 0;
 };
 
-// Names of the models that others can stand on, the default first. Parameter "base" of a wrapper
-// takes them as its choices.
+// Names of the models that others can stand on, the default first.
 std::vector<std::string> base_model_names();
+
+// Parameter "base" of a model that stands on another one, and the model that it names: one with its
+// default parameters, which maps from kModelBase.
+base::Parameter base_model_parameter(std::string description);
+std::unique_ptr<AnyModel> make_base_model(const base::Values& options, AddressSpace& space);
 
 // The counters of a model's base, with "base." before their names.
 void append_base_counters(std::vector<Counter>& list, const AnyModel& base);
-
-// `index` into base_model_names(); the model has its default parameters. It maps from kModelBase.
-std::unique_ptr<AnyModel> make_base_model(uint64_t index, AddressSpace& space);
 
 }  // namespace heaptape::allocators

@@ -20,7 +20,7 @@ MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& option
       touched_percent_(options["touched"]),
       entry_limit_bytes_(kCacheLimitBytes / options["entries"]),
       reserve_limit_bytes_(options["ram"] >> 10),
-      base_(make_base_model(options["base"], space)),
+      base_(make_base_model(options, space)),
       row_(options["entries"]) {
   unmapped_.insert({kWrapperBase, kSpaceEnd});
 }
@@ -37,7 +37,7 @@ std::vector<base::Parameter> MacosLargeModel::parameters() {
            0,
            100},
           {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more", {}, 1, 4096},
-          {"base", 0, "the model that serves blocks of 127 KiB and less", base_model_names()}};
+          base_model_parameter("the model that serves blocks of 127 KiB and less")};
 }
 
 Placement MacosLargeModel::allocate(uint64_t bytes, uint64_t alignment) {

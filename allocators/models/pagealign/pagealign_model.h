@@ -24,9 +24,7 @@ class PagealignModel {
  public:
   explicit PagealignModel(AddressSpace& space,
                           const base::Values& options = base::Values(parameters()))
-      : base_(make_base_model(options["base"], space)),
-        pages_(space, *base_),
-        registry_(*base_, blocks_) {}
+      : base_(make_base_model(options, space)), pages_(space, *base_), registry_(*base_, blocks_) {}
   PagealignModel(const PagealignModel&) = delete;
   PagealignModel& operator=(const PagealignModel&) = delete;
 
@@ -132,7 +130,7 @@ std::vector<Counter> PagealignModel<Pages, Registry>::counters() const {
 
 template <typename Pages, typename Registry>
 std::vector<base::Parameter> PagealignModel<Pages, Registry>::parameters() {
-  return {{"base", 0, "the malloc underneath", base_model_names()}};
+  return {base_model_parameter("the model underneath, in place of malloc")};
 }
 
 using PagealignList = PagealignModel<pagealign::MappedPages, pagealign::ListRegistry>;

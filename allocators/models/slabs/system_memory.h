@@ -25,7 +25,7 @@ class SystemMemory {
  private:
   uint64_t map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment) {
     if (lowest_ < limit || bytes > lowest_ - limit || lowest_ - limit - bytes < alignment) return 0;
-    lowest_ = (lowest_ - bytes) & ~(alignment - 1);
+    lowest_ = round_down(lowest_ - bytes, alignment);
     mapped_bytes_ += bytes;
     space_.commit({lowest_, lowest_ + bytes});
     return lowest_;

@@ -27,9 +27,9 @@ class BlockShape {
         least_rest_bytes_(std::clamp(options["min_split"], least_block_bytes_, kHeapLimit)) {}
 
   static std::vector<base::Parameter> parameters() {
-    return {{"header_bytes", 2, "the allocator's own bytes in each block", {"0", "4", "8", "16"}},
-            {"alignment", 0, "of blocks and their sizes", {"16", "32", "64", "128"}},
-            {"min_split", kLeastBlockBytes, "smallest rest that is split off a block"}};
+    return {number_choice("header_bytes", 2, "the allocator's own bytes in each block", kHeaders),
+            number_choice("alignment", 0, "of blocks and their sizes", kAlignments),
+            {"min_split", kLeastBlockBytes, "least bytes left over that are split off a block"}};
   }
 
   uint64_t header_bytes() const { return header_bytes_; }
@@ -47,7 +47,7 @@ class BlockShape {
     return HeapSegment::begin() + round_up(header_bytes_, alignment_);
   }
   uint64_t blocks_end(uint64_t segment_end) const {
-    const uint64_t end = (segment_end + header_bytes_) & ~(alignment_ - 1);
+    const uint64_t end = round_down(segment_end + header_bytes_, alignment_);
     return std::max(first_block(), end);
   }
 

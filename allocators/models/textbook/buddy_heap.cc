@@ -41,7 +41,7 @@ BuddyHeap::BuddyHeap(AddressSpace& space, const base::Values& options)
 std::vector<base::Parameter> BuddyHeap::parameters() {
   return {{"min_order", 4, "log2 of the smallest block", {}, 4, 12},
           {"max_order", 20, "log2 of the largest block, by which the heap grows", {}, 12, 40},
-          {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"}};
+          trim_parameter()};
 }
 
 int BuddyHeap::order_for(uint64_t bytes) const {

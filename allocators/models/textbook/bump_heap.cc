@@ -8,12 +8,7 @@ BumpHeap::BumpHeap(AddressSpace& space, const base::Values& options)
     : segment_(space, options["grow_bytes"]) {}
 
 std::vector<base::Parameter> BumpHeap::parameters() {
-  return {{"grow_bytes",
-           64 << 10,
-           "steps by which the heap grows, in whole pages",
-           {},
-           1,
-           kMostGrowBytes}};
+  return {grow_parameter(64 << 10)};
 }
 
 Placement BumpHeap::allocate(uint64_t bytes, uint64_t alignment) {

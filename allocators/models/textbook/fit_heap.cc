@@ -5,14 +5,8 @@ namespace heaptape::allocators::textbook {
 template <FitPolicy Policy>
 std::vector<base::Parameter> FitHeap<Policy>::parameters() {
   std::vector<base::Parameter> list = BlockShape::parameters();
-  list.push_back({"grow_bytes",
-                  64 << 10,
-                  "steps by which the heap grows, in whole pages",
-                  {},
-                  1,
-                  kMostGrowBytes});
-  list.push_back(
-      {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"});
+  list.push_back(grow_parameter(64 << 10));
+  list.push_back(trim_parameter());
   return list;
 }
 

@@ -1,6 +1,26 @@
 #include "allocators/models/textbook/heap_segment.h"
 
+#include <utility>
+
 namespace heaptape::allocators::textbook {
+
+base::Parameter grow_parameter(uint64_t default_bytes) {
+  constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+  return {"grow_bytes", default_bytes, "steps by which the heap grows, in whole pages", {}, 1,
+          kMostBytes};
+}
+
+base::Parameter trim_parameter() {
+  return {"trim", 0,
+          "free bytes at the end of the heap from which on they are given back; 0: never"};
+}
+
+base::Parameter number_choice(std::string name, uint64_t value, std::string description,
+                              std::span<const uint64_t> numbers) {
+  base::Parameter parameter{std::move(name), value, std::move(description)};
+  for (const uint64_t number : numbers) parameter.choices.push_back(std::to_string(number));
+  return parameter;
+}
 
 HeapSegment::HeapSegment(AddressSpace& space, uint64_t grow_bytes)
     : space_(space), grow_bytes_(page_up(grow_bytes)) {}

@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "allocators/models/model.h"
 
@@ -12,8 +15,12 @@ namespace heaptape::allocators::textbook {
 
 // Beyond, other parts of the address space begin. No request of more bytes can be served.
 inline constexpr uint64_t kHeapLimit = kWrapperBase;
-// By which a heap can grow at a time.
-inline constexpr uint64_t kMostGrowBytes = uint64_t{1} << 40;
+// The parameters that textbook heaps have in common.
+base::Parameter grow_parameter(uint64_t default_bytes);
+base::Parameter trim_parameter();
+// A choice of numbers, the value the place of the default; options[name] is the place of a number.
+base::Parameter number_choice(std::string name, uint64_t value, std::string description,
+                              std::span<const uint64_t> numbers);
 
 class HeapSegment {
  public:

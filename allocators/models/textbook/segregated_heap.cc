@@ -29,17 +29,8 @@ SegregatedHeap::SegregatedHeap(AddressSpace& space, const base::Values& options)
       classes_(size_class_of(pages_.unit_bytes() / 2) + 1) {}
 
 std::vector<base::Parameter> SegregatedHeap::parameters() {
-  return {{"page_bytes",
-           2,
-           "what a class gets at a time",
-           {"4096", "16384", "65536", "262144", "1048576"}},
-          {"grow_bytes",
-           1 << 20,
-           "steps by which the heap grows, in whole pages",
-           {},
-           1,
-           kMostGrowBytes},
-          {"trim", 0, "give the end of the heap back once it has so many free bytes; 0: never"}};
+  return {number_choice("page_bytes", 2, "what a class gets at a time", kPageChoices),
+          grow_parameter(1 << 20), trim_parameter()};
 }
 
 // A size that is a multiple of the alignment has a class whose blocks are aligned: either the size

@@ -42,7 +42,7 @@ class SegregatedHeap {
   Placement allocate_small(uint32_t size_class);
   Placement allocate_large(uint64_t bytes, uint64_t alignment);
   bool is_small(uint64_t bytes) const { return bytes <= pages_.unit_bytes() / 2; }
-  uint64_t page_of(uint64_t address) const { return address & ~(pages_.unit_bytes() - 1); }
+  uint64_t page_of(uint64_t address) const { return round_down(address, pages_.unit_bytes()); }
 
   UnitRuns pages_;
   WordTable<kPageLog2> owners_;  // of each page in use, at its address

@@ -1,6 +1,8 @@
 // What model:ptmalloc takes from the system and gives back, and the parameters that govern it.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "tests/support/model_heap.h"
 
@@ -56,6 +58,29 @@ TEST(PtmallocMemory, ATopBelowTheTrimThresholdStays) {
   EXPECT_GT(heap.counter("arenaBytes"), 1000000u);
 }
 
+// What the arena has once a block of 200,000 bytes has joined top: 50 pages, of which top has all
+// but the first 688 bytes. Each page that a trim takes is one less.
+uint64_t arena_pages_with_top_of_204112_bytes(const std::string& top_pad,
+                                              const std::string& trim_threshold) {
+  Heap heap({"mmap_threshold=32MiB", "top_pad=" + top_pad, "trim_threshold=" + trim_threshold});
+  heap.allocate(1);
+  heap.release(heap.allocate(200000));
+  return heap.counter("arenaBytes") / kPageBytes;
+}
+
+TEST(PtmallocMemory, ATopOfJustTheTrimThresholdIsTrimmed) {
+  EXPECT_EQ(arena_pages_with_top_of_204112_bytes("0", "204112"), 1u);
+}
+
+TEST(PtmallocMemory, ATopOneUnitBelowTheTrimThresholdIsNot) {
+  EXPECT_EQ(arena_pages_with_top_of_204112_bytes("0", "204128"), 50u);
+}
+
+TEST(PtmallocMemory, ATrimTakesAPageIfThePadAnd33BytesAreLeft) {
+  EXPECT_EQ(arena_pages_with_top_of_204112_bytes("3375", "0"), 1u);
+  EXPECT_EQ(arena_pages_with_top_of_204112_bytes("3376", "0"), 2u);
+}
+
 TEST(PtmallocMemory, WithoutAPadTheHeapGrowsByPages) {
   Heap heap({"top_pad=0"});
   heap.allocate(1);
@@ -101,6 +126,33 @@ TEST(PtmallocMemory, AnAlignedBlockInAMappingLosesWhatIsBeforeIt) {
   heap.release(block);
   EXPECT_EQ(heap.counter("mappedBytes"), 0u);
   EXPECT_EQ(heap.committed_bytes(), 0u);
+}
+
+// An aligned block in a mapping of 1,069,056 bytes: its header is 65,520 bytes behind the
+// beginning.
+class PtmallocAlignedMapping : public testing::Test, protected Heap {
+ protected:
+  static constexpr uint64_t kOffset = 65520;
+  const uint64_t block_ = allocate(1000000, 65536);
+};
+
+TEST_F(PtmallocAlignedMapping, HasWhatIsBehindTheHeader) {
+  EXPECT_EQ(usable(block_), 1069056 - kOffset - 16);
+}
+
+TEST_F(PtmallocAlignedMapping, RaisesTheThresholdsByItsChunkAlone) {
+  release(block_);
+  EXPECT_EQ(counter("mmapThreshold"), 1069056 - kOffset);
+  EXPECT_EQ(counter("trimThreshold"), 2 * (1069056 - kOffset));
+}
+
+TEST_F(PtmallocAlignedMapping, KeepsItsOffsetWhenItGrows) {
+  const uint64_t moved = reallocate(block_, 2000000);
+  EXPECT_EQ(moved % kPageBytes, 0u);
+  EXPECT_EQ(counter("mappedBytes"), 2068480u);  // 65,520 + 2,000,016 + 8 in whole pages
+  EXPECT_EQ(usable(moved), 2068480 - kOffset - 16);
+  release(moved);
+  EXPECT_EQ(counter("mmapThreshold"), 2068480 - kOffset);
 }
 
 TEST(PtmallocMemory, ABlockBeyondTheAddressSpaceIsRefused) {

@@ -1,6 +1,8 @@
 // Threads in model:ptmalloc: a cache each, and arenas with heaps of their own.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "tests/support/model_heap.h"
 
@@ -118,6 +120,24 @@ TEST(PtmallocThreads, AThreadThatEndsGivesBackWhatItHadCached) {
   heap.model().end_thread(1);
   EXPECT_EQ(heap.counter("inUseBytes"), before - 112 - kThreadCacheBytes);
   EXPECT_EQ(heap.allocate_in(0, 100), block);
+}
+
+// What a further arena has once a block of 200,000 bytes has joined top: 50 pages, of which top has
+// all but the first 3,024 bytes.
+uint64_t heap_pages_with_top_of_201776_bytes(const std::string& trim_threshold) {
+  Threads heap({"mmap_threshold=32MiB", "top_pad=0", "trim_threshold=" + trim_threshold});
+  heap.allocate_in(1, 100);
+  const uint64_t main_bytes = kPageBytes;
+  heap.release(heap.allocate(200000));
+  return (heap.counter("arenaBytes") - main_bytes) / kPageBytes;
+}
+
+TEST(PtmallocThreads, ATopOfJustTheTrimThresholdIsTrimmed) {
+  EXPECT_EQ(heap_pages_with_top_of_201776_bytes("201776"), 1u);
+}
+
+TEST(PtmallocThreads, ATopOneUnitBelowTheTrimThresholdIsNot) {
+  EXPECT_EQ(heap_pages_with_top_of_201776_bytes("201792"), 50u);
 }
 
 class SecondArena : public testing::Test {

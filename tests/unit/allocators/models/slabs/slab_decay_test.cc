@@ -38,6 +38,23 @@ TEST(SmoothDecay, CountsPagesFromTheStepInWhichTheyCameUp) {
   EXPECT_EQ(decay.limit_pages(), 500u + 600u);
 }
 
+TEST(SmoothDecay, CountsNoPagesAnewThatOnlyReplaceWhatMayStay) {
+  SmoothDecay decay(10000);
+  decay.advance(kStepNs, 1'000'000);
+  decay.advance(kStepNs + kHalfNs, 0);  // all in use again; 500,000 may stay
+  const uint64_t before = decay.limit_pages();
+  decay.advance(2 * kStepNs + kHalfNs, before);
+  EXPECT_LT(decay.limit_pages(), before);
+}
+
+TEST(SmoothDecay, CountsPagesAnewBeyondWhatMayStay) {
+  SmoothDecay decay(10000);
+  decay.advance(kStepNs, 1'000'000);
+  decay.advance(kStepNs + kHalfNs, 0);
+  decay.advance(kStepNs + 2 * kHalfNs, 500'000 + 300);
+  EXPECT_EQ(decay.limit_pages(), 300u);
+}
+
 TEST(SmoothDecay, ForgetsAllAfterALongPause) {
   SmoothDecay decay(10000);
   decay.advance(kStepNs, 1000);
@@ -88,6 +105,14 @@ TEST_F(Decay, PurgesAllAfterTenSeconds) {
   at(kStepNs + 2 * kHalfNs);
   EXPECT_EQ(counter("dirtyPages"), 0u);
   EXPECT_EQ(counter("pagesPurged"), 100 * kExtentPages);
+}
+
+// Of the 17 pages 8 may stay, but an extent goes as a whole.
+TEST_F(Decay, PurgesAnExtentThatIsPartlyBeyondTheLimit) {
+  free_extents(1);
+  at(kStepNs);
+  at(kStepNs + kHalfNs);
+  EXPECT_EQ(counter("dirtyPages"), 0u);
 }
 
 TEST_F(Decay, LeavesPurgedPagesCommittedAndAbsent) {
