@@ -34,7 +34,7 @@ namespace heaptape::recorder {
 //   not live, unless unrepaired_inversions or unknown_frees of the summary count it.
 // - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
 //   one for each broken ring, whatever that held.
-// - drain() never blocks, and calls are held back for another's sake for at most 200 ms.
+// - drain() never blocks, and holds calls back for 200 ms at most.
 // - What a hostile producer writes decides what is on the tape of its own process, and how much
 //   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins).
 //
@@ -45,7 +45,6 @@ class RingMerge {
   RingMerge(SessionView session, uint32_t slot, std::unique_ptr<schema::TapeWriter> writer,
             uint64_t start_ns);
 
-  uint32_t slot() const { return slot_; }
   schema::TapeWriter& writer() { return *writer_; }
   const LiveSet& live_set() const { return live_; }
 
