@@ -33,7 +33,7 @@ Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::
   return specs;
 }
 
-// Where a file is to go: checked before the work, not after it.
+// Whether a file can go to `path`: asked before the work, not after it.
 Status check_writable(const std::string& path) {
   if (path.empty()) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const auto probe,
@@ -41,7 +41,7 @@ Status check_writable(const std::string& path) {
   return {};
 }
 
-// A slip of the pen must not cost a tape, nor one result the other.
+// A typing mistake must not overwrite the tape, nor one result the other.
 Status check_outputs(const ReplayCommandOptions& options) {
   const std::string& report = options.report_path;
   const std::string& csv = options.csv_path;

@@ -19,7 +19,8 @@ struct SlotBlock {
 };
 
 // Tapes with blocks on odd multiples of 8 need finer granules (see fits); the rare blocks with less
-// alignment than 8 go to a hash table. One thread. Addresses below base::kAddressLimit.
+// alignment than 8 go to a hash table. Addresses are below base::kAddressLimit, as TapeReader's
+// are. One thread.
 class AddressShadow {
  public:
   static constexpr uint32_t kNoSlot = UINT32_MAX;
@@ -32,7 +33,7 @@ class AddressShadow {
     return leaf == nullptr ? kNoSlot : leaf->slots[index(address)] - 1;
   }
 
-  // False: refine() first.
+  // Whether set() takes the address. If not: refine() first.
   bool fits(uint64_t address) const { return address % granule() == 0 || address % 8 != 0; }
   // Goes over to 8-byte granules. `blocks`, by slot, are the ones that are set now.
   void refine(std::span<const SlotBlock> blocks);
@@ -45,6 +46,7 @@ class AddressShadow {
       tree_->leaf(address).slots[index(address)] = slot + 1;
     }
   }
+  // Requires that `address` has a slot.
   void clear(uint64_t address) {
     if (address % 8 != 0) [[unlikely]] {
       odd_.erase(address);

@@ -77,17 +77,19 @@ class Run {
 // busy, and no two allocators ever run at the same time, which would spoil both their times.
 class Pipeline {
  public:
-  Status submit(Run& run, const ResolvedBatch& batch, bool is_sample) {
+  enum class AfterBatch : uint8_t { kNothing, kSample };
+
+  Status submit(Run& run, const ResolvedBatch& batch, AfterBatch after) {
     if (pending_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
     // Between two batches of one allocator there may be a sample to take of it.
-    const bool overlap = pending_ != &run || !pending_is_sample_;
+    const bool overlap = pending_ != &run || after_pending_ == AfterBatch::kNothing;
     if (!overlap) HEAPTAPE_RETURN_IF_ERROR(finish_pending());
     Run* const before = std::exchange(pending_, &run);
     const ResolvedBatch* const batch_before = std::exchange(pending_batch_, &batch);
-    const bool was_sample = std::exchange(pending_is_sample_, is_sample);
+    const AfterBatch after_before = std::exchange(after_pending_, after);
     HEAPTAPE_RETURN_IF_ERROR(run.submit(batch));
     if (!overlap || before == nullptr) return {};
-    return finish(*before, *batch_before, was_sample);
+    return finish(*before, *batch_before, after_before);
   }
 
   Status drain() {
@@ -97,18 +99,18 @@ class Pipeline {
   }
 
  private:
-  static Status finish(Run& run, const ResolvedBatch& batch, bool is_sample) {
+  static Status finish(Run& run, const ResolvedBatch& batch, AfterBatch after) {
     run.analyse(batch);
-    return is_sample ? run.sample() : Status();
+    return after == AfterBatch::kSample ? run.sample() : Status();
   }
   Status finish_pending() {
     Run* const run = std::exchange(pending_, nullptr);
-    return finish(*run, *pending_batch_, pending_is_sample_);
+    return finish(*run, *pending_batch_, after_pending_);
   }
 
   Run* pending_ = nullptr;  // submitted, not yet analysed
   const ResolvedBatch* pending_batch_ = nullptr;
-  bool pending_is_sample_ = false;
+  AfterBatch after_pending_ = AfterBatch::kNothing;
 };
 
 // Where on the tape the timeline has its points: as many as asked for, or one an event, as even as
@@ -177,9 +179,10 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
     done += read.events.size();
-    const bool is_sample = plan.reached(done);
+    const auto after =
+        plan.reached(done) ? Pipeline::AfterBatch::kSample : Pipeline::AfterBatch::kNothing;
     for (const auto& run : runs) {
-      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, is_sample));
+      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }
     if (progress && done != 0) progress(static_cast<double>(done) / static_cast<double>(events));
   }

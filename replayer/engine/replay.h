@@ -16,7 +16,7 @@ namespace heaptape::replayer {
 struct ReplayOptions {
   std::vector<allocators::BackendSpec> specs;
   allocators::Touch touch = allocators::Touch::kPage;
-  uint32_t samples = 256;       // points on the timeline, spread evenly over the events
+  uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
 };
 
@@ -25,9 +25,10 @@ struct RunResult {
   RunMetrics metrics;
 };
 
-// `progress` (may be empty) is called now and then with the share that is done, 0 to 1. Runs come
-// back in the order of the specs. Fails when the tape is damaged, or an allocator cannot be loaded
-// or dies.
+// Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then
+// with the share that is done, 0 to 1. Runs come back in the order of the specs. Fails when the
+// tape is damaged or has more live blocks than slots, and when an allocator cannot be loaded,
+// refuses its options or dies.
 base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                             const std::function<void(double)>& progress);
 

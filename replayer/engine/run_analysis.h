@@ -12,12 +12,20 @@
 
 namespace heaptape::replayer {
 
+// Guarantees:
+// - Peaks are exact, and placed at the first event that reached them; that of committed bytes has
+//   what the allocator held only in passing. The peak of resident bytes alone is one of samples.
+// - Holes and live bytes at the peak of committed bytes are those after that same event.
+// - Every op that is not kNothing is either replayed or refused.
+// - Memory grows with live blocks and samples, never with events.
+//
 // One thread. Batches in the order of the tape.
 class RunAnalysis {
  public:
+  // `recorded_break` is where the heap of the recorded run began; 0 = not known.
   RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break);
 
-  // What the allocator took before its first call.
+  // What the allocator took before its first call. At most once, before add().
   void start(const std::vector<allocators::RegionEvent>& regions);
   void add(const ResolvedBatch& batch, const allocators::BatchResult& result);
 
@@ -26,8 +34,8 @@ class RunAnalysis {
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency);
 
-  // Complete but for what the tape, the program and the backend know.
-  RunMetrics& metrics() { return metrics_; }
+  // Ends the analysis. What only the tape, the program or the backend knows is left empty: events
+  // recorded and skipped, live peaks, counters, latencies, growth.
   RunMetrics take_metrics();
 
  private:

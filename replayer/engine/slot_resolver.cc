@@ -90,8 +90,8 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   }
   if (blocks_.size() > slot_limit_) {
     return base::Error::target("the tape has more than " + std::to_string(slot_limit_) +
-                               " blocks alive at once, which no replay can tell apart; replay less "
-                               "of it (--until)");
+                               " blocks alive at once, more than a replay can tell apart; replay "
+                               "its beginning only (--until)");
   }
   batch.slot_limit = static_cast<uint32_t>(blocks_.size());
   batch.live = live_.values();
@@ -108,7 +108,7 @@ ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
       break;
   }
   if (event.freed_address != 0) return release(event.freed_address, number);
-  return {ReplayKind::kFreeNull, 0, 0, 0, 0};
+  return {.kind = ReplayKind::kFreeNull};
 }
 
 ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
@@ -137,7 +137,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
   bind(slot, event.address, event.size);
   live_.on_resize(number, old_size, event.size);
   // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
-  return {ReplayKind::kRealloc, 0, 0, slot, std::max<uint64_t>(event.size, 1)};
+  return {.kind = ReplayKind::kRealloc, .slot = slot, .size = std::max<uint64_t>(event.size, 1)};
 }
 
 ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
@@ -150,7 +150,7 @@ ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
   live_.on_release(number, slot, blocks_[slot].size);
   blocks_[slot] = {};
   free_slots_.push_back(slot);
-  return {ReplayKind::kFree, 0, 0, slot, 0};
+  return {.kind = ReplayKind::kFree, .slot = slot};
 }
 
 uint32_t SlotResolver::take_slot() {

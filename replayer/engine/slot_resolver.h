@@ -32,14 +32,22 @@ struct SkippedCounts {
   uint64_t unknown_frees = 0;  // of blocks that no event of the tape handed out
 };
 
-// A freed slot is the next one handed out, so there are no more slots than blocks at their peak. A
-// block that is handed out while it is alive (its free is missing on the tape) gets a new slot, and
-// the old one stays alive to the end. One thread; events in the order of the tape.
+// Guarantees:
+// - One op for each event, in order. What no backend is asked to repeat is kNothing, and counted.
+// - No two live blocks share a slot. A block keeps its slot through every resize.
+// - A freed slot is the next one handed out, so there are no more slots than blocks at their peak.
+// - A block that is handed out while it is alive (its free is missing on the tape) gets a new slot;
+//   the old one stays alive to the end, and counts as a live block.
+// - Memory grows with slots and with the address space in which blocks began, not with events.
+//
+// One thread; events in the order of the tape.
 class SlotResolver {
  public:
+  // `slot_limit`: less than there are only where a test wants to see the end of them.
   explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
 
-  // Replaces all of `batch` but its samples. Fails when more blocks are alive than there are slots.
+  // Replaces all of `batch` but its samples and times. Fails when more blocks are alive than there
+  // are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 

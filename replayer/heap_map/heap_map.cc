@@ -48,7 +48,7 @@ void HeapMap::place(uint64_t address, uint64_t usable_bytes) {
   const AddressRange region = regions_.find(edges_.address_of(block.start));
   if (edges_.address_of(block.end) <= region.end) [[likely]] {
     if (const auto around = edges_.insert_block(block.start, block.end)) [[likely]] {
-      account_block(region, block, *around, 1);
+      account_block(region, block, *around, Change::kCame);
       return;
     }
   }
@@ -64,7 +64,7 @@ void HeapMap::remove(uint64_t address, uint64_t usable_bytes) {
   const AddressRange region = regions_.find(edges_.address_of(block.start));
   if (edges_.address_of(block.end) <= region.end) [[likely]] {
     if (const auto around = edges_.erase_block(block.start, block.end)) [[likely]] {
-      account_block(region, block, *around, -1);
+      account_block(region, block, *around, Change::kGone);
       return;
     }
   }
@@ -82,8 +82,8 @@ void HeapMap::resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_u
   const AddressRange region = regions_.find(edges_.address_of(both.start));
   if (edges_.address_of(both.end) <= region.end) [[likely]] {
     if (const auto after = edges_.move_end(old_block.end, new_end)) [[likely]] {
-      account(region, gap_in(region, old_block.end, *after), -1);
-      account(region, gap_in(region, new_end, *after), 1);
+      account(region, gap_in(region, old_block.end, *after), Change::kGone);
+      account(region, gap_in(region, new_end, *after), Change::kCame);
       return;
     }
   }
@@ -154,13 +154,13 @@ bool HeapMap::is_hole(AddressRange region, AddressRange gap) const {
   return gap.bytes() >= min_hole_bytes_ && gap_kind(region, gap) == GapKind::kInner;
 }
 
-void HeapMap::account(AddressRange region, AddressRange gap, int sign) {
+void HeapMap::account(AddressRange region, AddressRange gap, Change change) {
   switch (gap_kind(region, gap)) {
     case GapKind::kTop:
-      top_bytes_ += sign > 0 ? gap.bytes() : -gap.bytes();
+      top_bytes_ += change == Change::kCame ? gap.bytes() : -gap.bytes();
       break;
     case GapKind::kInner:
-      ledger_.note(gap.bytes(), sign);
+      ledger_.note(gap.bytes(), change);
       break;
     case GapKind::kHeader:
       break;
@@ -168,17 +168,17 @@ void HeapMap::account(AddressRange region, AddressRange gap, int sign) {
 }
 
 inline void HeapMap::account_block(AddressRange region, Block block, EdgeBitmap::Gap around,
-                                   int sign) {
+                                   Change change) {
   const AddressRange whole = gap_in(region, around.before, around.after);
   const AddressRange left = {whole.begin, edges_.address_of(block.start)};
   const AddressRange right = {edges_.address_of(block.end), whole.end};
   if (whole.begin != region.begin && whole.end != region.end) [[likely]] {
-    ledger_.note_split(whole.bytes(), left.bytes(), right.bytes(), sign);
+    ledger_.note_split(whole.bytes(), left.bytes(), right.bytes(), change);
     return;
   }
-  account(region, whole, -sign);
-  account(region, left, sign);
-  account(region, right, sign);
+  account(region, whole, opposite(change));
+  account(region, left, change);
+  account(region, right, change);
 }
 
 template <typename Visit>
@@ -206,13 +206,13 @@ AddressRange HeapMap::window_around(Block block, bool overlaps) const {
 
 template <typename Edit>
 void HeapMap::rework(AddressRange window, Edit edit) {
-  const auto account_all = [&](int sign) {
+  const auto account_all = [&](Change change) {
     for_each_gap(window,
-                 [&](AddressRange region, AddressRange gap) { account(region, gap, sign); });
+                 [&](AddressRange region, AddressRange gap) { account(region, gap, change); });
   };
-  account_all(-1);
+  account_all(Change::kGone);
   edit();
-  account_all(1);
+  account_all(Change::kCame);
 }
 
 }  // namespace heaptape::replayer

@@ -21,22 +21,25 @@ namespace heaptape::replayer {
 using base::Edge;
 using base::EdgeBitmap;
 
-// A block occupies every granule it touches, at least one. Blocks may lie outside all regions, or
-// partly: gaps are only counted inside regions, and counted right when regions come to cover blocks
-// or cease to.
+// A block occupies every granule it touches, at least one. Guarantees:
+// - After every call, holes() is what a count of all gaps would give: nothing is estimated or late.
+// - Blocks may lie outside all regions, or partly. Gaps count only inside regions, and are right
+//   again when a region comes to cover blocks or ceases to.
+// - A block takes two bits, and an event the same handful of steps, whatever their sizes.
+// - No call fails. Blocks that overlap, and the removal or resizing of what was not placed just so,
+//   are bugs of the caller: the numbers around those blocks are wrong while any of them is there,
+//   and nothing else is. Blocks that share a granule overlap too: their allocator needs a smaller
+//   granule.
+// - What lies beyond user space (1 << 56) counts as its last granule.
 //
-// Caller's bugs, which make the numbers around the blocks concerned wrong and do no other harm:
-// blocks that overlap, and removing or resizing what was not placed just so. Blocks that share a
-// granule overlap too: their allocator needs a smaller granule.
-//
-// One thread. What lies beyond user space (1 << 56) counts as its last granule.
+// One thread.
 class HeapMap {
  public:
   // A granule has 1 << granule_log2 bytes (3 to 6). A gap of less than min_hole_bytes is no hole.
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
-  // Ranges are widened to whole granules. RegionSet says what becomes of overlaps. The time it
-  // takes grows with the number of gaps in the range.
+  // Ranges are widened to whole granules, and may overlap what is committed or is not. The time
+  // grows with the number of gaps in the range.
   void commit(AddressRange range);
   void decommit(AddressRange range);
 
@@ -46,18 +49,18 @@ class HeapMap {
   void resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
 
   uint64_t committed_bytes() const { return regions_.bytes(); }
-  // Whether some of the range is committed.
+  // Whether any of the range is committed.
   bool holds_any_of(AddressRange range) const { return regions_.overlaps(range); }
   // Ascending; no two touch.
   std::vector<AddressRange> regions() const { return regions_.ranges(); }
   HoleStats holes() const;
 
-  // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time it
-  // takes grows with the number of ranges, and of gaps in them.
+  // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time
+  // grows with the number of ranges, and of gaps in them.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
-  // Every hole, ascending, found by reading the whole map. Shares nothing with the accounts behind
-  // holes() but the definition of a hole.
+  // Every hole, ascending, found by reading the whole map: the second opinion that tests hold
+  // against holes(), with which it shares nothing but the definition of a hole.
   std::vector<AddressRange> scan_holes() const;
 
  private:
@@ -74,10 +77,10 @@ class HeapMap {
   AddressRange gap_in(AddressRange region, Edge before, Edge after) const;
   bool is_hole(AddressRange region, AddressRange gap) const;
 
-  // A gap came (sign 1) or went (-1).
-  void account(AddressRange region, AddressRange gap, int sign);
+  // A gap came or went.
+  void account(AddressRange region, AddressRange gap, Change change);
   // A block inside `region` came or went.
-  void account_block(AddressRange region, Block block, EdgeBitmap::Gap around, int sign);
+  void account_block(AddressRange region, Block block, EdgeBitmap::Gap around, Change change);
   // The general way: accounts for the going of all gaps that touch `window`, calls edit(), and
   // accounts for the gaps there are then. `edit` must change nothing outside.
   template <typename Edit>

@@ -26,10 +26,10 @@ HoleLedger::HoleLedger(int granule_log2, uint64_t min_hole_bytes)
       min_hole_bytes_(std::max(min_hole_bytes, uint64_t{1} << granule_log2)),
       small_counts_(kLargeBytes >> granule_log2) {}
 
-void HoleLedger::note_large(uint64_t gap_bytes, int sign) {
+void HoleLedger::note_large(uint64_t gap_bytes, Change gap) {
   if (gap_bytes < min_hole_bytes_) return;
   HoleBucket& bucket = large_histogram_[bucket_of(gap_bytes)];
-  if (sign > 0) {
+  if (gap == Change::kCame) {
     ++bucket.count;
     bucket.bytes += gap_bytes;
     add_large(gap_bytes);
@@ -42,11 +42,11 @@ void HoleLedger::note_large(uint64_t gap_bytes, int sign) {
 
 // What goes is noted first, so that newest_large_ is free for what comes.
 void HoleLedger::note_large_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes,
-                                  int sign) {
-  if (sign > 0) note(whole_bytes, -1);
-  note(left_bytes, sign);
-  note(right_bytes, sign);
-  if (sign < 0) note(whole_bytes, 1);
+                                  Change block) {
+  if (block == Change::kCame) note(whole_bytes, Change::kGone);
+  note(left_bytes, block);
+  note(right_bytes, block);
+  if (block == Change::kGone) note(whole_bytes, Change::kCame);
 }
 
 void HoleLedger::add_large(uint64_t gap_bytes) {

@@ -10,30 +10,36 @@
 
 namespace heaptape::replayer {
 
-// Takes note of several gaps per event: for those below 64 KiB that is one increment each, and all
-// sums are left to snapshot(). Gaps too small to be holes may be noted or not: they show nowhere.
-// Sizes are multiples of the granule. One thread.
+// Guarantees:
+// - snapshot() is the same for every order in which the same gaps came and went.
+// - A gap below 64 KiB costs one increment, a larger one at most a step in a map: all sums are left
+//   to snapshot().
+// - Gaps too small to be holes may be noted or not: they show nowhere.
+// - Memory: 32 KiB (64 KiB with 8-byte granules), and an entry for each size of large gap.
+//
+// The caller notes sizes that are multiples of the granule, and the end only of gaps whose
+// beginning it noted: for a large one that is checked. One thread.
 class HoleLedger {
  public:
   // A gap of less than min_hole_bytes is no hole.
   HoleLedger(int granule_log2, uint64_t min_hole_bytes);
 
-  // One gap of this size came into being (sign 1) or ceased to be (-1).
-  void note(uint64_t gap_bytes, int sign) {
+  // One gap of this size came or went.
+  void note(uint64_t gap_bytes, Change gap) {
     if (gap_bytes < kLargeBytes) [[likely]] {
-      small_count(gap_bytes) += static_cast<uint64_t>(sign);
+      small_count(gap_bytes) += static_cast<uint64_t>(gap);
     } else {
-      note_large(gap_bytes, sign);
+      note_large(gap_bytes, gap);
     }
   }
-  // A block came to lie in a gap and left two, which may be empty (sign 1), or went away (-1).
-  void note_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, int sign) {
+  // A block came to lie in a gap, and left two gaps, which may be empty; or such a block went.
+  void note_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, Change block) {
     if (whole_bytes < kLargeBytes) [[likely]] {
-      small_count(whole_bytes) -= static_cast<uint64_t>(sign);
-      small_count(left_bytes) += static_cast<uint64_t>(sign);
-      small_count(right_bytes) += static_cast<uint64_t>(sign);
+      small_count(whole_bytes) -= static_cast<uint64_t>(block);
+      small_count(left_bytes) += static_cast<uint64_t>(block);
+      small_count(right_bytes) += static_cast<uint64_t>(block);
     } else {
-      note_large_split(whole_bytes, left_bytes, right_bytes, sign);
+      note_large_split(whole_bytes, left_bytes, right_bytes, block);
     }
   }
 
@@ -44,8 +50,9 @@ class HoleLedger {
   static constexpr uint64_t kLargeBytes = 64 << 10;
 
   uint64_t& small_count(uint64_t gap_bytes) { return small_counts_[gap_bytes >> granule_log2_]; }
-  void note_large(uint64_t gap_bytes, int sign);
-  void note_large_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, int sign);
+  void note_large(uint64_t gap_bytes, Change gap);
+  void note_large_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes,
+                        Change block);
   void add_large(uint64_t gap_bytes);
   void remove_large(uint64_t gap_bytes);
 

@@ -38,6 +38,13 @@ enum class GapKind {
   kInner,   // a hole, unless it is too small for any block
 };
 
+// What happened to a gap, or to the block in one. The value is what it adds to a count.
+enum class Change : int { kGone = -1, kCame = 1 };
+
+constexpr Change opposite(Change change) {
+  return change == Change::kCame ? Change::kGone : Change::kCame;
+}
+
 inline constexpr uint64_t kMaxHeaderBytes = 4095;
 
 constexpr GapKind gap_kind(AddressRange region, AddressRange gap) {

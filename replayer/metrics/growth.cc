@@ -58,7 +58,7 @@ std::vector<LogPoint> points_to_fit(const std::vector<GrowthPoint>& bands) {
   return points;
 }
 
-// Student's t at 97.5 %, within 1 % for four degrees of freedom or more.
+// Student's t at 97.5 %, within 2 % for four degrees of freedom, 1 % for more.
 double t_quantile(double degrees) {
   return 1.960 + 2.37 / degrees + 2.8 / (degrees * degrees);
 }

@@ -16,15 +16,17 @@ struct GrowthFit {
   std::string scale;
   uint64_t operations = 0;
   uint64_t work_total = 0;
-  bool is_fitted = false;  // false: no work, or the scale varied too little to say anything
+  bool is_fitted = false;  // false: too few operations, scales or work to say anything
   double exponent = 0;     // with its 95 % confidence interval
   double exponent_low = 0;
   double exponent_high = 0;
   bool grows = false;  // linearly or worse, and far enough to be felt
 };
 
-// Weighted least squares on logarithms of scale and of mean work, band by band, over the five
+// Weighted least squares on the logarithms of scale and of mean work, band by band, over the five
 // octaves below the largest scale: there the constant part of a cost no longer hides what grows.
+// Bands without work are left out; the curve is not fitted if they have over a tenth of the
+// operations.
 GrowthFit fit_growth(const allocators::GrowthCurve& curve);
 
 // The largest exponent among those that grow; 0 if none does.

@@ -1,5 +1,5 @@
-// Everything a report says about one run. docs/metrics.md has the meaning of each number; the names
-// are those of schema/report.capnp.
+// Everything a report says about one run. docs/metrics.md defines each number; the names are those
+// of schema/report/report.capnp.
 #pragma once
 
 #include <cstdint>

@@ -17,14 +17,18 @@ using base::Result;
 using base::Status;
 using schema::RunFigures;
 
+// The metrics that a table shows, in its order.
+constexpr const char* kHeadlines[] = {
+    "peak.liveBytes",     "peak.usableBytes",     "peak.committedBytes", "end.committedBytes",
+    "peak.residentBytes", "peak.holes.count",     "peak.holes.bytes",    "peak.holes.largest",
+    "peak.fragmentation", "peak.distanceToIdeal", "end.fragmentation",   "accounting.refused",
+    "time.nsPerEvent",
+};
+
 using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
 
 std::string quoted(const std::string& text) {
   return "'" + base::display_text(text) + "'";
-}
-
-Error usage_error(std::string message) {
-  return Error::usage(std::move(message));
 }
 
 const RunFigures* find_run(const NamedReport& report, const std::string& label) {
@@ -44,8 +48,8 @@ Status check_labels(const NamedReport& report) {
   std::set<std::string> seen;
   for (const RunFigures& run : report.figures.runs) {
     if (seen.insert(run.label).second) continue;
-    return usage_error(quoted(report.path) + " has two runs labelled " + quoted(run.label) +
-                       ": replay with a label for each, -a LABEL=BACKEND");
+    return Error::usage(quoted(report.path) + " has two runs labelled " + quoted(run.label) +
+                        ": replay with a label for each, -a LABEL=BACKEND");
   }
   return {};
 }
@@ -54,8 +58,8 @@ Result<std::vector<RunPair>> only_pair(const NamedReport& base, const NamedRepor
                                        const std::string& label) {
   for (const NamedReport* side : {&base, &now}) {
     if (find_run(*side, label) != nullptr) continue;
-    return usage_error(quoted(side->path) + " has no run labelled " + quoted(label) + "; it has " +
-                       labels_of(*side));
+    return Error::usage(quoted(side->path) + " has no run labelled " + quoted(label) + "; it has " +
+                        labels_of(*side));
   }
   return std::vector<RunPair>{{find_run(base, label), find_run(now, label)}};
 }
@@ -66,9 +70,9 @@ Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedR
     if (const RunFigures* before = find_run(base, run.label)) pairs.emplace_back(before, &run);
   }
   if (!pairs.empty()) return pairs;
-  return usage_error("no run of " + quoted(base.path) + " has the label of a run of " +
-                     quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
-                     labels_of(now) + "; replay with labels that agree, -a LABEL=BACKEND");
+  return Error::usage("no run of " + quoted(base.path) + " has the label of a run of " +
+                      quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
+                      labels_of(now) + "; replay with labels that agree, -a LABEL=BACKEND");
 }
 
 void note_lone_runs(const NamedReport& side, const NamedReport& other,
@@ -104,16 +108,17 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   note_other_setting("threads", base->threads, now->threads, diff.notes);
   note_other_setting("touch", base->touch, now->touch, diff.notes);
   std::set<std::string> seen;
-  const auto add = [&](const std::string& name, bool in_table) {
+  const auto add = [&](const std::string& name) {
     const auto before = base->metric(name);
     const auto after = now->metric(name);
     if ((!before && !after) || !seen.insert(name).second) return;
-    diff.rows.push_back({name, schema::metric_unit(name), in_table, before, after});
+    diff.rows.push_back({name, schema::metric_unit(name), before, after});
   };
-  for (const std::string& name : headline_metrics()) add(name, true);
-  for (const Gate& gate : gates) add(gate.metric, true);
+  for (const char* name : kHeadlines) add(name);
+  for (const Gate& gate : gates) add(gate.metric);
+  diff.table_rows = diff.rows.size();
   for (const RunFigures* run : {now, base}) {
-    for (const schema::Metric& metric : run->metrics) add(metric.name, false);
+    for (const schema::Metric& metric : run->metrics) add(metric.name);
   }
   return diff;
 }
@@ -141,16 +146,6 @@ std::string plural(size_t count, const std::string& noun) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& headline_metrics() {
-  static const std::vector<std::string> names = {
-      "peak.liveBytes",     "peak.usableBytes",     "peak.committedBytes", "end.committedBytes",
-      "peak.residentBytes", "peak.holes.count",     "peak.holes.bytes",    "peak.holes.largest",
-      "peak.fragmentation", "peak.distanceToIdeal", "end.fragmentation",   "accounting.refused",
-      "time.nsPerEvent",
-  };
-  return names;
-}
 
 std::string ReportDiff::verdict() const {
   const std::string compared = plural(runs.size(), "run") + " compared";

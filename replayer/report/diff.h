@@ -19,15 +19,15 @@ struct NamedReport {
 struct MetricRow {
   std::string name;
   schema::MetricUnit unit = schema::MetricUnit::kCount;
-  bool in_table = false;  // worth a line in a table for people: a headline metric or a gated one
   std::optional<schema::MetricValue> base;  // at least one of the two is there
   std::optional<schema::MetricValue> now;
 };
 
 struct RunDiff {
   std::string label;
-  std::vector<std::string> notes;  // sentences: what makes the two runs hard to compare
-  std::vector<MetricRow> rows;     // every metric of either run; those of the table come first
+  std::vector<std::string> notes;  // sentences: what else differs between the two runs
+  std::vector<MetricRow> rows;     // every metric of either run
+  size_t table_rows = 0;           // how many of them, from the first, a table for people shows
 };
 
 struct ReportDiff {
@@ -48,12 +48,9 @@ struct ReportDiff {
   std::string verdict() const;
 };
 
-// The metrics that a table shows, in its order.
-const std::vector<std::string>& headline_metrics();
-
 // `only_run` restricts the comparison to that label; empty = every label that both reports have. A
-// gate whose metric no compared run has is a failed gate: a misspelt counter must not pass CI.
-// Fails with kUsage if there is nothing to compare, or two runs of one report share a label.
+// gate whose metric no compared run has fails on all of them: a misspelt counter must not pass CI.
+// Fails with kUsage if there is nothing to compare, or if two runs of one report share a label.
 base::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
                                       const std::vector<Gate>& gates, const std::string& only_run);
 

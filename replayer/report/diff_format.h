@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "replayer/report/diff.h"
 
@@ -22,11 +21,5 @@ base::Result<std::string> to_json(const ReportDiff& diff);
 std::string to_junit(const ReportDiff& diff);
 
 base::Result<std::string> format_diff(const ReportDiff& diff, DiffFormat format);
-
-// `text` as content or attribute value of XML and HTML. Expects what display_text gives.
-std::string xml_escaped(std::string_view text);
-
-// `text` as literal words of Markdown, also in a table cell. Expects what display_text gives.
-std::string markdown_escaped(std::string_view text);
 
 }  // namespace heaptape::replayer

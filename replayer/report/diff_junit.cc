@@ -1,11 +1,39 @@
 // JUnit XML, the common subset that CI servers show: one test suite, a test case for each gate and
 // run, <failure> and <skipped> with a message.
 #include <algorithm>
+#include <string_view>
 
 #include "replayer/report/diff_format.h"
 
 namespace heaptape::replayer {
 namespace {
+
+// `text` as content or attribute value of XML. Expects what display_text gives.
+std::string xml_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
 
 std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
@@ -35,32 +63,6 @@ std::string log_text(const ReportDiff& diff) {
 }
 
 }  // namespace
-
-std::string xml_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string to_junit(const ReportDiff& diff) {
   std::string text =

@@ -1,4 +1,5 @@
 // The formats for people: text and Markdown.
+#include <string_view>
 #include <vector>
 
 #include "base/number_text.h"
@@ -16,9 +17,7 @@ TableRow row_of(const MetricRow& row) {
 
 std::vector<TableRow> table_of(const RunDiff& run) {
   std::vector<TableRow> table = {{"metric", "base", "new", "change", "%"}};
-  for (const MetricRow& row : run.rows) {
-    if (row.in_table) table.push_back(row_of(row));
-  }
+  for (size_t i = 0; i < run.table_rows; ++i) table.push_back(row_of(run.rows[i]));
   return table;
 }
 
@@ -36,6 +35,20 @@ const char* state_text(GateState state) {
 
 std::string side_text(const ReportDiff::Side& side) {
   return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
+}
+
+// `text` as literal words of Markdown, also in a table cell. Expects what display_text gives.
+std::string markdown_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @: no mention of a user on a forge
+      escaped += "&#" + std::to_string(int{c}) + ";";
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]|#~!$").find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::string markdown_row(const TableRow& cells) {
@@ -61,19 +74,6 @@ std::string markdown_gates(const ReportDiff& diff) {
 }
 
 }  // namespace
-
-std::string markdown_escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @: no mention of a user on a forge
-      escaped += "&#" + std::to_string(int{c}) + ";";
-      continue;
-    }
-    if (std::string_view("\\`*_{}[]|#~!$").find(c) != std::string_view::npos) escaped += '\\';
-    escaped += c;
-  }
-  return escaped;
-}
 
 std::string to_text(const ReportDiff& diff) {
   std::string text = "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";

@@ -48,10 +48,13 @@ bool is_broken(const Gate& gate, const MetricValue& now, const std::optional<lon
   return holds(number, gate.op, exact ? *limit : static_cast<double>(*limit));
 }
 
+// Requires that there is a new figure.
 std::string describe(const GateOutcome& outcome) {
-  std::string text = "new " + exact_text(outcome.now, outcome.unit);
+  std::string text = "new " + exact_text(schema::number_of(*outcome.now), outcome.unit);
   if (outcome.limit) text += ", limit " + exact_text(*outcome.limit, outcome.unit);
-  if (outcome.base) text += ", base " + exact_text(outcome.base, outcome.unit);
+  if (outcome.base) {
+    text += ", base " + exact_text(schema::number_of(*outcome.base), outcome.unit);
+  }
   return text;
 }
 

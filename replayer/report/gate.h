@@ -5,8 +5,8 @@
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
 //
-// A sign makes VALUE a change against the base. A base of 0 has no percentages: no change from it
-// is 0 %, and any increase from it exceeds every percentage.
+// A sign makes VALUE a change against the base. From a base of 0 there are no percentages: no
+// change is 0 %, and any increase exceeds every percentage.
 #pragma once
 
 #include <optional>
@@ -41,9 +41,9 @@ struct Gate {
   long double value = 0;  // holds every 64-bit integer
 };
 
-// Blanks may stand around each part, so none in the name of a counter. Units: B KiB MiB GiB TiB, KB
-// MB GB TB and k M G (of 1000). Fails with kUsage and one sentence that quotes the expression and
-// names the column, from 1.
+// Blanks may stand around each part, so none in the name of a counter. Units are those of
+// base/quantity.h. Fails with kUsage and one sentence that quotes the expression and names the
+// column, from 1.
 base::Result<Gate> parse_gate(std::string_view expression);
 
 enum class GateState : uint8_t {
@@ -63,8 +63,9 @@ struct GateOutcome {
   std::string detail;                // for people: the values, or why there was no comparison
 };
 
-// A figure that only one side has and the gate needs from both fails: a gate that cannot tell does
-// not pass.
+// A gate that cannot tell does not pass: it fails where the base has the metric and the new run
+// does not, and where it asks for a change and the base has no such metric. It is skipped only
+// where neither run has the metric.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
 

@@ -111,7 +111,8 @@ class GateParser {
     if (!has_digit) return expected("a number, such as 64MiB, 0.25 or +5%");
     const char* end = text_.data() + text_.size();
     const auto [stop, error] = std::from_chars(text_.data() + at_, end, gate_.value);
-    if (error != std::errc()) return wrong(at_, "expected a number of a usual size");
+    if (error != std::errc())
+      return wrong(at_, "expected a number that is neither too large nor too small");
     at_ = static_cast<size_t>(stop - text_.data());
     if (sign == '-') gate_.value = -gate_.value;
     return {};

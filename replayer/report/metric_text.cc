@@ -48,10 +48,6 @@ std::string value_text(const std::optional<MetricValue>& value, MetricUnit unit)
   return (schema::number_of(*value) < 0 ? "-" : "") + size_text(absolute(*value), unit);
 }
 
-std::string exact_text(const std::optional<MetricValue>& value, MetricUnit unit) {
-  return value ? exact_text(schema::number_of(*value), unit) : "-";
-}
-
 std::string exact_text(long double number, MetricUnit unit) {
   const char* sign = number < 0 ? "-" : "";
   const long double size = std::fabs(number);

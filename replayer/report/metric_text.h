@@ -11,8 +11,7 @@ namespace heaptape::replayer {
 // A figure in a table, in its unit; "-" for one that is not there.
 std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
 
-// The same with nothing rounded away that a reader could miss: "12,897,484 B", "81.234 ns".
-std::string exact_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
+// With nothing rounded away that a reader could miss: "12,897,484 B", "81.234 ns".
 std::string exact_text(long double number, schema::MetricUnit unit);
 
 // From `base` to `now`: "+1.2 MiB", "-3", "0"; "-" if either is not there.

@@ -1,4 +1,4 @@
-// The command line as such: help, versions, words that make no sense, odd surroundings.
+// The command line itself: help, versions, wrong words, odd environments.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -45,7 +45,7 @@ class CommandLineTest : public testing::Test {
   std::string tape_ = dir_.file("t.tape");
 };
 
-TEST_F(CommandLineTest, WithoutWordsIsRefused) {
+TEST_F(CommandLineTest, RefusesToDoNothing) {
   expect_refusal(run({"heaptape"}), "a command is missing");
 }
 
@@ -66,7 +66,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
   }
 }
 
-TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
+TEST_F(CommandLineTest, RefusesUnknownCommandsAndOptions) {
   expect_refusal(run({"heaptape", "rewind"}), "rewind");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}), "--fast");
   expect_refusal(run({"heaptape", "stats", tape_, "--xml"}), "--xml");
@@ -81,7 +81,7 @@ TEST_F(CommandLineTest, RefusesCommandsWithoutATape) {
   expect_refusal(run({"heaptape", "recover", tape_}), "output");
 }
 
-TEST_F(CommandLineTest, RefusesNumbersThatAreNone) {
+TEST_F(CommandLineTest, RefusesWhatIsNotANumber) {
   for (const char* samples : {"0", "-1", "many", "1000001", "1e3", ""}) {
     expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", samples}),
                    "--samples");
@@ -92,7 +92,19 @@ TEST_F(CommandLineTest, RefusesNumbersThatAreNone) {
   expect_refusal(run({"heaptape", "dump", tape_, "--from", "-5"}), "--from");
 }
 
-TEST_F(CommandLineTest, RefusesChoicesThatThereAreNot) {
+TEST_F(CommandLineTest, SaysWhatToTypeInsteadOfASize) {
+  for (const char* option : {"--until", "--samples"}) {
+    expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", option, "1MiB"}),
+                   "type a number, such as 1000, 10k or 1.5M");
+  }
+}
+
+TEST_F(CommandLineTest, SaysBetweenWhichCountsTheSamplesMustBe) {
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", "2M"}),
+                 "'2M' is not a count from 1 to 1,000,000");
+}
+
+TEST_F(CommandLineTest, RefusesUnknownChoices) {
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--touch", "some"}), "--touch");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--threads", "magic"}),
                  "--threads");
@@ -114,11 +126,12 @@ TEST_F(CommandLineTest, ShowsNoProgressInAPipe) {
   EXPECT_EQ(run({"heaptape", "verify", tape_}).err, "");
 }
 
-TEST_F(CommandLineTest, SaysWhenItsOutputIsNotTaken) {
+TEST_F(CommandLineTest, SaysWhenItsOutputCannotBeWritten) {
   std::vector<std::vector<std::string>> commands = {
       {"heaptape", "info", tape_},  {"heaptape", "verify", tape_},
       {"heaptape", "stats", tape_}, {"heaptape", "stats", tape_, "--json"},
       {"heaptape", "dump", tape_},  {"heaptape", "recover", tape_, "-o", dir_.file("r")},
+      {"heaptape", "--help"},       {"heaptape", "--version"},
       {"heaptape", "allocators"},   {"heaptape", "replay", tape_, "-a", "noop"}};
   const auto write_to_full_disk = [] { dup2(open("/dev/full", O_WRONLY), STDOUT_FILENO); };
   for (const auto& words : commands) {

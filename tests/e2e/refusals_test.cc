@@ -1,5 +1,5 @@
 // What cannot be recorded is refused before it runs: exit code 2, one sentence that names the
-// culprit and what to do, and no file left behind.
+// culprit and what to do, and no file left behind. Over 300 lines, because one fixture serves all.
 #include <elf.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -82,26 +82,26 @@ TEST_F(Refusals, OfNoCommand) {
   expect_words_refused({"-o", "run.tape", "--"}, {"command", "--help"});
 }
 
-TEST_F(Refusals, OfOptionsThatThereAreNot) {
+TEST_F(Refusals, OfUnknownOptions) {
   expect_words_refused({"--loud", "--", "true"}, {"--loud", "--help"});
   expect_words_refused({"-o"}, {"--output", "--help"});
 }
 
-TEST_F(Refusals, OfChoicesThatThereAreNot) {
+TEST_F(Refusals, OfUnknownChoices) {
   for (const char* value : {"some", "", "1", "none,all"}) {
     expect_words_refused({"--follow", value, "--", "true"}, {"--follow", "all|fork|none", value});
     expect_words_refused({"--on-full", value, "--", "true"}, {"--on-full", "block|drop", value});
   }
 }
 
-TEST_F(Refusals, OfProgramsThatAreNotThere) {
+TEST_F(Refusals, OfMissingPrograms) {
   expect_refused({"no-such-program"}, {"'no-such-program'", "PATH"});
   expect_refused({"./no-such-program"}, {"'./no-such-program'", "No such file"});
   expect_refused({""}, {"''"});
   expect_refused({program()[0] + "/x"}, {program()[0] + "/x", "Not a directory"});
 }
 
-TEST_F(Refusals, OfWhatIsNoProgram) {
+TEST_F(Refusals, OfFilesThatCannotBeExecuted) {
   const std::string plain = executable("echo hello\n", 0600);
   expect_refused({plain}, {plain, "not an executable file"});
   expect_refused({dir_.path()}, {dir_.path(), "not an executable file"});
@@ -125,40 +125,37 @@ TEST_F(Refusals, OfScriptsOfAStaticInterpreter) {
   expect_refused({executable("#! " + interpreter + "\n")}, {interpreter, "statically linked"});
 }
 
-TEST_F(Refusals, OfProgramsWithAMallocOfTheirOwn) {
+TEST_F(Refusals, OfProgramsThatDefineMalloc) {
   const std::string path = target_path("own_malloc");
   expect_refused({path}, {path, "defines malloc itself", "shared library"});
 }
 
-TEST_F(Refusals, OfProgramsOfAnotherMachine) {
-  Elf64_Ehdr header{};
+// A program that is nothing but its ELF header.
+template <typename Header>
+std::string elf_program(unsigned char word_size, uint16_t type, uint16_t machine) {
+  Header header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_CLASS] = word_size;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
   header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_DYN;
-  header.e_machine = EM_AARCH64;
+  header.e_type = type;
+  header.e_machine = machine;
   header.e_version = EV_CURRENT;
   header.e_ehsize = sizeof header;
-  const std::string path = executable({reinterpret_cast<const char*>(&header), sizeof header});
+  return {reinterpret_cast<const char*>(&header), sizeof header};
+}
+
+TEST_F(Refusals, OfProgramsOfAnotherMachine) {
+  const std::string path = executable(elf_program<Elf64_Ehdr>(ELFCLASS64, ET_DYN, EM_AARCH64));
   expect_refused({path}, {path, "another machine type than x86-64"});
 }
 
 TEST_F(Refusals, OfProgramsOfAnotherWordSize) {
-  Elf32_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS32;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_EXEC;
-  header.e_machine = EM_386;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
-  const std::string path = executable({reinterpret_cast<const char*>(&header), sizeof header});
+  const std::string path = executable(elf_program<Elf32_Ehdr>(ELFCLASS32, ET_EXEC, EM_386));
   expect_refused({path}, {path, "another machine type than x86-64"});
 }
 
-TEST_F(Refusals, OfProgramsThatRunAsSomebodyElse) {
+TEST_F(Refusals, OfProgramsThatChangeTheUser) {
   if (!is_root()) GTEST_SKIP() << "needs the right to give files away";
   const std::string path = executable(read_bytes(program()[0]));
   for (const mode_t mode : {04755, 02755}) {
@@ -170,7 +167,7 @@ TEST_F(Refusals, OfProgramsThatRunAsSomebodyElse) {
   EXPECT_EQ(record({path, "return"}).status, 7);
 }
 
-TEST_F(Refusals, OfOutputsWithoutAFolder) {
+TEST_F(Refusals, OfOutputsInAMissingFolder) {
   expect_output_refused("missing/run.tape", {"'missing/run.tape'", "no folder 'missing'"});
   expect_output_refused("missing/", {"'missing/'", "no folder 'missing'"});
   executable("");
@@ -182,9 +179,9 @@ TEST_F(Refusals, OfOutputsThatAreFolders) {
   expect_output_refused(dir_.path(), {"'" + dir_.path().string() + "'", "it is a folder"});
 }
 
-// A device, a pipe (which nobody reads), a descriptor. By links of the test's own, so that what
-// goes wrong harms nobody: the manifest would stand beside them.
-TEST_F(Refusals, OfOutputsThatAreNoFiles) {
+// A device, a pipe (which nobody reads), a descriptor. Through links in the test's folder, because
+// a recording that is not refused writes its manifest beside them.
+TEST_F(Refusals, OfOutputsThatAreNotRegularFiles) {
   std::filesystem::create_symlink("/dev/null", dir_.file("device"));
   std::filesystem::create_symlink("/dev/stdout", dir_.file("descriptor"));
   EXPECT_EQ(mkfifo(dir_.file("pipe").c_str(), 0700), 0);
@@ -193,8 +190,8 @@ TEST_F(Refusals, OfOutputsThatAreNoFiles) {
   }
 }
 
-// Root may do without the bits of a file's mode, but not without that right.
-TEST_F(Refusals, OfOutputsInAFolderThatMayNotBeWritten) {
+// Without that capability, the mode of a folder binds root too.
+TEST_F(Refusals, OfOutputsInAReadOnlyFolder) {
   const std::string folder = dir_.file("read-only");
   EXPECT_EQ(mkdir(folder.c_str(), 0500), 0);
   Words words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--"};
@@ -204,15 +201,15 @@ TEST_F(Refusals, OfOutputsInAFolderThatMayNotBeWritten) {
   expect_refusal(ended, {"'" + folder + "/run.tape'", "Permission denied"});
 }
 
-TEST_F(Refusals, LeaveTheTapeOfEarlierAsItWas) {
-  write_bytes(tape_path(), "a tape of earlier");
+TEST_F(Refusals, LeaveAnEarlierTapeAsItWas) {
+  write_bytes(tape_path(), "an earlier tape");
   EXPECT_EQ(record({target_path("static_program")}).status, 2);
   EXPECT_EQ(record_after([] { set_limit(RLIMIT_FSIZE, 20'000); }).status, 2);
-  EXPECT_EQ(read_bytes(tape_path()), "a tape of earlier");
+  EXPECT_EQ(read_bytes(tape_path()), "an earlier tape");
   EXPECT_FALSE(std::filesystem::exists(tape_path() + ".partial"));
 }
 
-TEST_F(Refusals, OfTwoRecordingsOfOneName) {
+TEST_F(Refusals, OfASecondRecordingOfTheSameName) {
   Command first({.words = record_words({"sh", "-c", "echo begun; read wait"}), .before_exec = [] {
                    int ends[2];
                    if (pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) != 0) _exit(kNotPermitted);
@@ -274,7 +271,7 @@ TEST_F(Refusals, OfAFullDisk) {
   expect_refusal(ended, {folder + "/run.tape", "No space left on device"});
 }
 
-// What shows only once the program runs: it goes on as if nothing were, and ends as it does.
+// What shows only once the program runs: it goes on undisturbed, and ends as it always does.
 using RecordingsThatFail = Refusals;
 
 // The shell copies the tape out of the file system, which nobody else sees.
@@ -297,15 +294,15 @@ TEST_F(RecordingsThatFail, OnADiskThatFillsUpKeepTheirBeginning) {
   EXPECT_GT(tape.summary.losses.lost_events, 10'000u);
 }
 
-TEST_F(RecordingsThatFail, ForWantOfCallsSaySo) {
+TEST_F(RecordingsThatFail, BecauseNoCallWasSeenSaySo) {
   const Ended ended = record({target_path("no_call")});
   EXPECT_EQ(ended.status, 3);
-  EXPECT_EQ(ended.err, "heaptape: '" + target_path("no_call") +
-                           "' made no call to malloc that could be seen; no tape\n");
+  EXPECT_EQ(ended.err, "heaptape: no tape: heaptape saw no call to malloc by '" +
+                           target_path("no_call") + "'\n");
   expect_no_tape();
 }
 
-TEST_F(RecordingsThatFail, ForACrashBeforeTheFirstCallSaySo) {
+TEST_F(RecordingsThatFail, BecauseOfACrashBeforeTheFirstCallSaySo) {
   const Ended ended = record({target_path("no_call"), "crash"});
   EXPECT_EQ(ended.signal, SIGILL);
   EXPECT_NE(ended.err.find("no call to malloc"), std::string::npos) << ended.err;

@@ -50,7 +50,7 @@ class ReplayOutput : public testing::Test {
   std::string csv_ = dir_.file("r.csv");
 };
 
-TEST_F(ReplayOutput, HasTheKeysThatAreDocumented) {
+TEST_F(ReplayOutput, HasTheDocumentedKeys) {
   replay({"-a", "glibc", "-o", report_});
   const std::string json = tests::read_bytes(report_);
   for (const char* key : {"version",
@@ -148,6 +148,21 @@ TEST_F(ReplayOutput, StopsWhereItIsTold) {
   EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 100u);
 }
 
+TEST_F(ReplayOutput, StopsAfterACountWithAUnit) {
+  replay({"-a", "model:runs", "--until", "1.5k", "-o", report_});
+  EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 1500u);
+}
+
+TEST_F(ReplayOutput, EndsWithTheTapeWhereTheCountIsBeyondIt) {
+  replay({"-a", "model:runs", "--until", "1M", "-o", report_});
+  EXPECT_EQ(count_of(schema::read_figures(report_)->runs.at(0), "accounting.recorded"), 5000u);
+}
+
+TEST_F(ReplayOutput, HasAsManySamplesAsACountWithAUnitSays) {
+  replay({"-a", "model:runs", "--samples", "1k", "--csv", csv_});
+  EXPECT_EQ(lines_of(tests::read_bytes(csv_)).size(), 1001u);
+}
+
 TEST_F(ReplayOutput, OfATapeWithoutEventsIsWhole) {
   write({});
   const Ended outcome =
@@ -172,7 +187,7 @@ TEST_F(ReplayOutput, OfFreesOfUnknownBlocksIsWhole) {
   }
 }
 
-TEST_F(ReplayOutput, OfTwoReplaysOfOneTapeDoesNotDiffer) {
+TEST_F(ReplayOutput, IsTheSameEachTime) {
   replay({"-a", "glibc", "-a", "model:runs", "-o", report_});
   replay({"-a", "glibc", "-a", "model:runs", "-o", dir_.file("again.json")});
   std::vector<std::string> words = {"heaptape", "diff", report_, dir_.file("again.json")};
@@ -186,7 +201,7 @@ TEST_F(ReplayOutput, OfTwoReplaysOfOneTapeDoesNotDiffer) {
       << outcome.out;
 }
 
-TEST_F(ReplayOutput, IsNotThereWhenTheReplayFails) {
+TEST_F(ReplayOutput, IsNotWrittenWhenTheReplayFails) {
   const std::string aborting = "lib:" + tests::target_path("libreplay_aborting_malloc.so");
   expect_refusal(replay({"-a", aborting, "-o", report_, "--csv", csv_}), "signal 6");
   expect_nothing_written();
@@ -199,7 +214,7 @@ TEST_F(ReplayOutput, LeavesAnOlderReportAloneWhenTheReplayFails) {
   EXPECT_EQ(tests::read_bytes(report_), "older");
 }
 
-TEST_F(ReplayOutput, IsRefusedWhereNoFileCanBe) {
+TEST_F(ReplayOutput, IsRefusedWhereNoFileCanBeCreated) {
   expect_refusal(replay({"-a", "noop", "-o", dir_.file("none/r.json")}), "none/r.json");
   expect_refusal(replay({"-a", "noop", "--csv", dir_.path().string()}), "cannot create");
   expect_nothing_written();
@@ -213,17 +228,17 @@ TEST_F(ReplayOutput, IsRefusedInThePlaceOfTheTape) {
   EXPECT_EQ(tests::read_bytes(tape_), before);
 }
 
-TEST_F(ReplayOutput, IsRefusedTwiceInOnePlace) {
+TEST_F(ReplayOutput, IsRefusedWhereReportAndCsvAreOneFile) {
   expect_refusal(replay({"-a", "noop", "-o", report_, "--csv", report_}), "cannot both go");
   expect_nothing_written();
 }
 
-TEST_F(ReplayOutput, ThatADiskDoesNotTakeIsAnError) {
+TEST_F(ReplayOutput, FailsOnAFullDisk) {
   expect_refusal(replay({"-a", "noop", "-o", "/dev/full"}), "No space left");
   expect_refusal(replay({"-a", "noop", "--csv", "/dev/full"}), "No space left");
 }
 
-// As /dev/stdout is. The link must be one of the test's own: to replace that one would harm others.
+// As /dev/stdout does. A link of the test's own, because replacing that one would harm others.
 TEST_F(ReplayOutput, GoesToStandardOutputWhereAskedBeforeTheTable) {
   std::filesystem::create_symlink("/proc/self/fd/1", csv_);
   const Ended outcome = replay({"-a", "noop", "--csv", csv_});

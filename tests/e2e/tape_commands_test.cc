@@ -115,7 +115,7 @@ TEST_F(TapeCommands, DumpWritesTheEventsAskedFor) {
             "");
 }
 
-TEST_F(TapeCommands, DumpGoesOnBehindDamage) {
+TEST_F(TapeCommands, DumpContinuesAfterDamage) {
   write();
   damage(1);
   const Ended outcome = run({"heaptape", "dump", tape_, "--from", "1500"});
@@ -161,7 +161,7 @@ TEST_F(TapeCommands, RecoverFinishesWhatAKilledRecorderLeft) {
   EXPECT_EQ(run({"heaptape", "replay", dir_.file("out.tape"), "-a", "noop"}).status, 0);
 }
 
-TEST_F(TapeCommands, RecoverTakesThePlaceThatTheRecordingWasToHave) {
+TEST_F(TapeCommands, RecoverMayWriteWhereTheRecordingWouldHave) {
   write(false);
   EXPECT_EQ(run({"heaptape", "recover", tape_ + ".partial", "-o", tape_}).status, 0);
   auto reader = schema::TapeReader::open(tape_);
@@ -192,7 +192,7 @@ TEST_F(TapeCommands, RecoverDoesNotReplaceItsOwnSource) {
   EXPECT_EQ(tests::read_bytes(tape_), before);
 }
 
-TEST_F(TapeCommands, RecoverIsRefusedWhereNoFileCanBe) {
+TEST_F(TapeCommands, RecoverIsRefusedWhereNoFileCanBeCreated) {
   write();
   expect_refusal(run({"heaptape", "recover", tape_, "-o", dir_.file("none/out")}), "none/out");
 }

@@ -47,10 +47,13 @@ class Analysis : public testing::Test {
     batch_.live_bytes.clear();
     result_.clear();
   }
-  RunMetrics& metrics() {
+  // Ends the run.
+  const RunMetrics& metrics() {
+    if (ended_) return metrics_;
+    ended_ = true;
     end_batch();
     analysis_.sample({0, std::nullopt});
-    return analysis_.metrics();
+    return metrics_ = analysis_.take_metrics();
   }
 
   RunAnalysis analysis_{allocators::BackendTraits{}, 0};
@@ -63,6 +66,8 @@ class Analysis : public testing::Test {
   }
 
   uint64_t live_bytes_ = 0;
+  bool ended_ = false;
+  RunMetrics metrics_;
 };
 
 TEST_F(Analysis, StartsWithWhatTheAllocatorTookBeforeItsFirstCall) {
@@ -78,8 +83,9 @@ TEST_F(Analysis, KnowsNoHolesWhereNoBlocksArePlaced) {
   RunAnalysis analysis(traits, 0);
   analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
   analysis.sample({0, std::nullopt});
-  EXPECT_EQ(analysis.metrics().end.committed_bytes, 3 * kPage);
-  EXPECT_EQ(analysis.metrics().end.holes.top_bytes, 0u);
+  const Snapshot end = analysis.take_metrics().end;
+  EXPECT_EQ(end.committed_bytes, 3 * kPage);
+  EXPECT_EQ(end.holes.top_bytes, 0u);
 }
 
 TEST_F(Analysis, KeepsUsableBytesAndTheirPeak) {
@@ -115,6 +121,53 @@ TEST_F(Analysis, RemembersTheHolesAndLiveBytesAtThePeakOfCommittedBytes) {
   EXPECT_EQ(metrics().live_bytes_at_committed_peak, 30u);
   EXPECT_EQ(metrics().end.holes.count, 1u);
   EXPECT_EQ(metrics().end.holes.bytes, 160u);
+}
+
+TEST_F(Analysis, RemembersTheLiveBytesOfThePeakAndNotOfTheBatch) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 100, kHeap, 112);
+  allocate(1, 50, kHeap + 112, 64);
+  batch_.live.live_bytes = 150;
+  EXPECT_EQ(metrics().live_bytes_at_committed_peak, 100u);
+}
+
+// The block of the peak's event is in place, that of the next one is not.
+TEST_F(Analysis, CountsTheHolesOfAPeakBeforeTheNextEventPlacesItsBlock) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 16, kHeap + 512, 16);
+  allocate(1, 16, kHeap + 1024, 16);
+  EXPECT_EQ(metrics().holes_at_committed_peak.count, 0u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.top_bytes, kPage - 528);
+}
+
+// The next event takes memory too, and makes the next peak: its block is not yet there.
+TEST_F(Analysis, CountsTheHolesOfTheLastOfTwoPeaks) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 16, kHeap + 512, 16);
+  commit(kHeap + kPage, kHeap + 2 * kPage);
+  allocate(1, 16, kHeap + kPage, 16);
+  allocate(2, 16, kHeap + 2048, 16);
+  EXPECT_EQ(metrics().holes_at_committed_peak.count, 1u);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage - 528);
+}
+
+TEST_F(Analysis, CountsTheHolesOfAPeakAtTheEndOfABatchBeforeTheNextBatch) {
+  commit(kHeap, kHeap + 2 * kPage);
+  allocate(0, 16, kHeap + kPage, 16);
+  end_batch();
+  decommit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPage);
+  allocate(1, 16, kHeap + 512, 16);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+}
+
+// Memory may also come or go behind the last op of a batch.
+TEST_F(Analysis, CountsTheHolesOfAPeakBeforeMemoryGoesBehindTheBatch) {
+  commit(kHeap, kHeap + 2 * kPage);
+  allocate(0, 16, kHeap + kPage, 16);
+  decommit(kHeap, kHeap + kPage);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+  EXPECT_EQ(metrics().end.holes.bytes, 0u);
 }
 
 // Each event takes a page, so the peak is the last; between them nothing is summed up.
@@ -242,14 +295,14 @@ TEST_F(Analysis, NotesEachSampleOnTheTimeline) {
   free(0);
   end_batch();
   analysis_.sample({2 * kPage, std::nullopt});
-  const auto& timeline = analysis_.metrics().timeline;
-  ASSERT_EQ(timeline.size(), 2u);
-  EXPECT_EQ(timeline[0].at, 1u);
-  EXPECT_EQ(timeline[0].usable_bytes, 24u);
-  EXPECT_EQ(timeline[1].at, 2u);
-  EXPECT_EQ(analysis_.metrics().end.resident_bytes, 2 * kPage);
-  EXPECT_EQ(analysis_.metrics().resident_bytes_peak.value, 5 * kPage);
-  EXPECT_EQ(analysis_.metrics().resident_bytes_peak.at, 1u);
+  const RunMetrics run = analysis_.take_metrics();
+  ASSERT_EQ(run.timeline.size(), 2u);
+  EXPECT_EQ(run.timeline[0].at, 1u);
+  EXPECT_EQ(run.timeline[0].usable_bytes, 24u);
+  EXPECT_EQ(run.timeline[1].at, 2u);
+  EXPECT_EQ(run.end.resident_bytes, 2 * kPage);
+  EXPECT_EQ(run.resident_bytes_peak.value, 5 * kPage);
+  EXPECT_EQ(run.resident_bytes_peak.at, 1u);
 }
 
 TEST_F(Analysis, TellsHolesOnRealPagesFromOthers) {
@@ -259,8 +312,9 @@ TEST_F(Analysis, TellsHolesOnRealPagesFromOthers) {
   end_batch();
   const std::vector<AddressRange> absent = {{kHeap + kPage, kHeap + 3 * kPage}};
   analysis_.sample({6 * kPage, absent});
-  EXPECT_EQ(analysis_.metrics().end.holes.bytes, 4 * kPage - 16);
-  EXPECT_EQ(analysis_.metrics().end.resident_hole_bytes, 2 * kPage - 16);
+  const Snapshot end = analysis_.take_metrics().end;
+  EXPECT_EQ(end.holes.bytes, 4 * kPage - 16);
+  EXPECT_EQ(end.resident_hole_bytes, 2 * kPage - 16);
 }
 
 TEST_F(Analysis, AddsUpTheTimeOfItsBatches) {
@@ -284,9 +338,10 @@ TEST(AnalysisWithoutPlacements, OnlyCounts) {
   BatchResult result;
   result.placements.resize(3);
   analysis.add(batch, result);
-  EXPECT_EQ(analysis.metrics().accounting.replayed, 3u);
-  EXPECT_EQ(analysis.metrics().accounting.refused, 0u);
-  EXPECT_EQ(analysis.metrics().resizes.in_place, 0u);
+  const RunMetrics run = analysis.take_metrics();
+  EXPECT_EQ(run.accounting.replayed, 3u);
+  EXPECT_EQ(run.accounting.refused, 0u);
+  EXPECT_EQ(run.resizes.in_place, 0u);
 }
 
 }  // namespace

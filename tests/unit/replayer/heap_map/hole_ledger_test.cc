@@ -11,10 +11,10 @@ constexpr uint64_t kMiB = 1024 * kKiB;
 class HoleLedgerTest : public testing::Test {
  protected:
   void add(std::initializer_list<uint64_t> sizes) {
-    for (const uint64_t bytes : sizes) ledger_.note(bytes, 1);
+    for (const uint64_t bytes : sizes) ledger_.note(bytes, Change::kCame);
   }
   void remove(std::initializer_list<uint64_t> sizes) {
-    for (const uint64_t bytes : sizes) ledger_.note(bytes, -1);
+    for (const uint64_t bytes : sizes) ledger_.note(bytes, Change::kGone);
   }
   HoleLedger ledger_{4, 32};
 };
@@ -63,36 +63,38 @@ TEST_F(HoleLedgerTest, LeavesOutGapsThatNoBlockFitsInto) {
 
 TEST_F(HoleLedgerTest, LeavesOutLargeGapsToo) {
   HoleLedger ledger(4, kMiB);
-  ledger.note(kMiB - 16, 1);
+  ledger.note(kMiB - 16, Change::kCame);
   EXPECT_EQ(ledger.snapshot(), HoleStats{});
-  ledger.note(kMiB, 1);
+  ledger.note(kMiB, Change::kCame);
   EXPECT_EQ(ledger.snapshot().count, 1u);
 }
 
 TEST_F(HoleLedgerTest, SplitsAHoleInTwo) {
   add({160});
-  ledger_.note_split(160, 48, 80, 1);
+  ledger_.note_split(160, 48, 80, Change::kCame);
   EXPECT_EQ(ledger_.snapshot().count, 2u);
   EXPECT_EQ(ledger_.snapshot().bytes, 128u);
-  ledger_.note_split(160, 48, 80, -1);
+  ledger_.note_split(160, 48, 80, Change::kGone);
   EXPECT_EQ(ledger_.snapshot().count, 1u);
   EXPECT_EQ(ledger_.snapshot().bytes, 160u);
 }
 
 TEST_F(HoleLedgerTest, CutsALargeHoleDownAndBack) {
   add({kMiB, 2 * kMiB});
-  for (uint64_t left = kMiB; left > 16; left -= 16) ledger_.note_split(left, left - 16, 0, 1);
+  for (uint64_t left = kMiB; left > 16; left -= 16)
+    ledger_.note_split(left, left - 16, 0, Change::kCame);
   EXPECT_EQ(ledger_.snapshot().count, 1u);
   EXPECT_EQ(ledger_.snapshot().largest, 2 * kMiB);
-  for (uint64_t left = 32; left <= kMiB; left += 16) ledger_.note_split(left, left - 16, 0, -1);
+  for (uint64_t left = 32; left <= kMiB; left += 16)
+    ledger_.note_split(left, left - 16, 0, Change::kGone);
   EXPECT_EQ(ledger_.snapshot().count, 2u);
   EXPECT_EQ(ledger_.snapshot().bytes, 3 * kMiB);
 }
 
 TEST_F(HoleLedgerTest, CountsInEightByteGranules) {
   HoleLedger ledger(3, 16);
-  ledger.note(24, 1);
-  ledger.note(65528, 1);
+  ledger.note(24, Change::kCame);
+  ledger.note(65528, Change::kCame);
   EXPECT_EQ(ledger.snapshot().bytes, 65552u);
   EXPECT_EQ(ledger.snapshot().largest, 65528u);
 }

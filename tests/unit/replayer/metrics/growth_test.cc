@@ -116,6 +116,46 @@ TEST(Growth, FindsALineInNoise) {
   EXPECT_LT(fit.exponent_low, fit.exponent_high);
 }
 
+// A band of `operations` at one scale, as a GrowthLog would have it.
+allocators::GrowthPoint band(uint64_t operations, uint64_t scale, uint64_t work) {
+  return {.operations = operations, .scale_sum = operations * scale, .work_sum = operations * work};
+}
+
+GrowthFit fit_of(const std::vector<allocators::GrowthPoint>& bands) {
+  allocators::GrowthCurve curve;
+  curve.points = bands;
+  return fit_growth(curve);
+}
+
+// By hand, in octaves: work is off the line by +1, -1, +1 ... So the squares of what the fit leaves
+// add up to 6 - 3 * 3 / 17.5, four degrees of freedom share them, and Student's t is 2.776.
+TEST(Growth, HasTheIntervalOfTwoDegreesOfFreedomLessThanBands) {
+  std::vector<allocators::GrowthPoint> bands;
+  for (uint64_t i = 0; i < 6; ++i) {
+    const uint64_t scale = uint64_t{1024} << i;
+    bands.push_back(band(1000, scale, i % 2 == 0 ? 2 * scale : scale / 2));
+  }
+  const GrowthFit fit = fit_of(bands);
+  EXPECT_NEAR(fit.exponent, 1 - 3 / 17.5, 1e-6);
+  EXPECT_NEAR(fit.exponent_high - fit.exponent, 0.777, 0.777 * 0.02);
+  EXPECT_NEAR(fit.exponent - fit.exponent_low, 0.777, 0.777 * 0.02);
+}
+
+// Nine bands of 100 operations with work in them, and one without.
+GrowthFit fit_with_idle(uint64_t operations) {
+  std::vector<allocators::GrowthPoint> bands = {band(operations, 1000, 0)};
+  for (uint64_t i = 0; i < 9; ++i) bands.push_back(band(100, 1024 + 256 * i * i, 100));
+  return fit_of(bands);
+}
+
+TEST(Growth, FitsACurveOfWhichATenthIsIdle) {
+  EXPECT_TRUE(fit_with_idle(100).is_fitted);
+}
+
+TEST(Growth, HasNothingToSayWhereMoreThanATenthIsIdle) {
+  EXPECT_FALSE(fit_with_idle(101).is_fitted);
+}
+
 TEST(Growth, NamesTheWorstOfSeveral) {
   const GrowthFit linear = fit_of(1000, [](uint64_t n) { return n; });
   const GrowthFit square = fit_of(1000, [](uint64_t n) { return n * n; });

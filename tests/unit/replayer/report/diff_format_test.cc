@@ -65,12 +65,16 @@ TEST_F(DiffFormatTest, WritesATestCaseForEachGateAndRun) {
 }
 
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
-  EXPECT_EQ(xml_escaped("a<b>&\"c'"), "a&lt;b&gt;&amp;&quot;c&#39;");
+  ReportDiff diff;
+  diff.notes = {"a<b>&\"c'"};
+  EXPECT_NE(to_junit(diff).find("note: a&lt;b&gt;&amp;&quot;c&#39;\n"), std::string::npos);
 }
 
 TEST_F(DiffFormatTest, EscapesWhatMarkdownReserves) {
-  EXPECT_EQ(markdown_escaped("a|b_c`d\\"), "a\\|b\\_c\\`d\\\\");
-  EXPECT_EQ(markdown_escaped("<b>@all&"), "&#60;b&#62;&#64;all&#38;");
+  ReportDiff diff;
+  diff.notes = {"a|b_c`d\\", "<b>@all&"};
+  EXPECT_NE(to_markdown(diff).find("- note: a\\|b\\_c\\`d\\\\\n"), std::string::npos);
+  EXPECT_NE(to_markdown(diff).find("- note: &#60;b&#62;&#64;all&#38;\n"), std::string::npos);
 }
 
 }  // namespace

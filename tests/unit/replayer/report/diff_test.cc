@@ -106,11 +106,12 @@ TEST_F(DiffTest, PutsHeadlinesAndGatedMetricsInTheTable) {
       "a.json",
       {run_figures(
           "x", {{"end.temporaries", uint64_t{1}}, {"resizes.moved", uint64_t{2}}, committed(3)})});
-  const auto rows = diff(report, report, gates({"resizes.moved>5"})).runs[0].rows;
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_TRUE(rows[0].name == "peak.committedBytes" && rows[0].in_table);
-  EXPECT_TRUE(rows[1].name == "resizes.moved" && rows[1].in_table);
-  EXPECT_TRUE(rows[2].name == "end.temporaries" && !rows[2].in_table);
+  const RunDiff run = diff(report, report, gates({"resizes.moved>5"})).runs[0];
+  ASSERT_EQ(run.rows.size(), 3u);
+  EXPECT_EQ(run.rows[0].name, "peak.committedBytes");
+  EXPECT_EQ(run.rows[1].name, "resizes.moved");
+  EXPECT_EQ(run.rows[2].name, "end.temporaries");
+  EXPECT_EQ(run.table_rows, 2u);
 }
 
 TEST_F(DiffTest, KeepsMetricsThatOnlyTheBaseHas) {
@@ -120,10 +121,11 @@ TEST_F(DiffTest, KeepsMetricsThatOnlyTheBaseHas) {
   EXPECT_FALSE(rows[0].now.has_value());
 }
 
-TEST_F(DiffTest, HasOnlyHeadlinesThatAreMetrics) {
-  for (const std::string& name : headline_metrics()) {
-    EXPECT_TRUE(schema::is_metric_name(name)) << name;
-  }
+TEST_F(DiffTest, ShowsEveryHeadlineOfAReportThatHasAllMetrics) {
+  schema::RunFigures run = run_figures("x");
+  for (const std::string& name : schema::metric_names()) run.metrics.push_back({name, uint64_t{1}});
+  const auto report = named_report("a.json", {run});
+  EXPECT_EQ(diff(report, report).runs[0].table_rows, 13u);
 }
 
 TEST_F(DiffTest, JudgesEachGateOnEachMatchedRun) {
@@ -161,6 +163,31 @@ TEST_F(DiffTest, FailsAGateThatNoRunCanAnswer) {
   const ReportDiff result = diff(report, report, gates({"counters.mispelt>5"}));
   EXPECT_TRUE(result.failed);
   EXPECT_EQ(result.gates[0].detail, "no compared run has counters.mispelt");
+}
+
+TEST_F(DiffTest, FailsAGateThatNoneOfTwoRunsCanAnswer) {
+  const auto report = named_report("a.json", {run_figures("x"), run_figures("y")});
+  const ReportDiff result = diff(report, report, gates({"counters.mispelt>5"}));
+  ASSERT_EQ(result.gates.size(), 2u);
+  EXPECT_EQ(result.gates[0].state, GateState::kFailed);
+  EXPECT_EQ(result.gates[1].state, GateState::kFailed);
+}
+
+TEST_F(DiffTest, FailsAGateThatNoRunCanAnswerBesideOneThatPasses) {
+  const auto report =
+      named_report("a.json", {run_figures("x", {committed(1)}), run_figures("y", {committed(1)})});
+  EXPECT_TRUE(diff(report, report, gates({"peak.committedBytes>5", "counters.mispelt>5"})).failed);
+}
+
+TEST_F(DiffTest, FailsAGateOnTheRunThatLostItsMetricThoughAnotherPasses) {
+  const NamedMetric visited = {"counters.visited", uint64_t{1}};
+  const auto base =
+      named_report("a.json", {run_figures("x", {visited}), run_figures("y", {visited})});
+  const auto now = named_report("b.json", {run_figures("x"), run_figures("y", {visited})});
+  const ReportDiff result = diff(base, now, gates({"counters.visited>5"}));
+  EXPECT_EQ(result.gates[0].state, GateState::kFailed);
+  EXPECT_EQ(result.gates[1].state, GateState::kPassed);
+  EXPECT_TRUE(result.failed);
 }
 
 TEST_F(DiffTest, PassesWithoutGates) {

@@ -31,7 +31,8 @@ TEST(ValueText, ShowsNegativeRatios) {
 }
 
 TEST(ExactText, RoundsNoInteger) {
-  EXPECT_EQ(exact_text(integer(UINT64_MAX), MetricUnit::kBytes), "18,446,744,073,709,551,615 B");
+  EXPECT_EQ(exact_text(static_cast<long double>(UINT64_MAX), MetricUnit::kBytes),
+            "18,446,744,073,709,551,615 B");
 }
 
 TEST(ExactText, ShowsThePartsOfALimit) {
