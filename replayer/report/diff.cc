@@ -13,15 +13,12 @@ namespace heaptape::replayer {
 namespace {
 
 using base::Error;
+using base::quoted;
 using base::Result;
 using base::Status;
 using schema::RunFigures;
 
 using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
-
-std::string quoted(const std::string& text) {
-  return "'" + base::display_text(text) + "'";
-}
 
 Error usage_error(std::string message) {
   return Error::usage(std::move(message));

@@ -226,8 +226,8 @@ TEST_F(PluginOptions, OfUnknownNamesAreRefusedWithThoseKnown) {
 }
 
 TEST_F(PluginOptions, MustBeAmongTheChoices) {
-  expect_refused("fault=crash", "'fault=crash' is none of what fault can be: none, overlap");
-  expect_refused("check=2", "'check=2' is none of what check can be: 0, 1");
+  expect_refused("fault=crash", "'fault=crash' is not possible; fault can be: none, overlap");
+  expect_refused("check=2", "'check=2' is not possible; check can be: 0, 1");
 }
 
 TEST_F(PluginOptions, MustBeNumbersWithoutChoices) {
