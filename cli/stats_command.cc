@@ -51,7 +51,9 @@ int run_stats(const std::string& path, bool json, std::ostream& out, std::ostrea
       replayer::count_tape(*tape, counts, [&progress](double share) { progress.show(share); });
   if (!status.ok()) return complain(err, status.error());
   if (json) {
-    out << replayer::stats_json(*tape, counts) << "\n";
+    const auto text = replayer::stats_json(*tape, counts);
+    if (!text.ok()) return complain(err, text.error());
+    out << *text << "\n";
   } else {
     print(*tape, counts, out);
   }

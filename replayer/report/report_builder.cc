@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "replayer/report/growth_text.h"
+#include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
 #include "schema/report/report_json.h"
 
@@ -230,17 +231,20 @@ const char* touch_name(allocators::Touch touch) {
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
                                        const ReplayOptions& options) {
-  capnp::MallocMessageBuilder message(1 << 16);
-  auto report = message.initRoot<wire::Report>();
-  report.setVersion(wire::REPORT_VERSION);
-  set_tape(report.initTape(), tape);
-  auto list = report.initRuns(static_cast<unsigned>(runs.size()));
-  for (unsigned i = 0; i < list.size(); ++i) set_run(list[i], runs[i], options);
-  BuiltReport built;
-  HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
-  built.timeline_csv = timeline_csv(report.asReader());
-  built.figures = schema::figures_of(report.asReader());
-  return built;
+  return schema::guard_kj(
+      base::ErrorCode::kIo, "cannot build the report", [&]() -> base::Result<BuiltReport> {
+        capnp::MallocMessageBuilder message(1 << 16);
+        auto report = message.initRoot<wire::Report>();
+        report.setVersion(wire::REPORT_VERSION);
+        set_tape(report.initTape(), tape);
+        auto list = report.initRuns(static_cast<unsigned>(runs.size()));
+        for (unsigned i = 0; i < list.size(); ++i) set_run(list[i], runs[i], options);
+        BuiltReport built;
+        HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
+        built.timeline_csv = timeline_csv(report.asReader());
+        built.figures = schema::figures_of(report.asReader());
+        return built;
+      });
 }
 
 }  // namespace heaptape::replayer

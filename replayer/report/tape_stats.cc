@@ -4,6 +4,7 @@
 #include <capnp/message.h>
 
 #include "base/display_text.h"
+#include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
 
 namespace heaptape::replayer {
@@ -18,26 +19,7 @@ void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
   out.setAt(peak.at);
 }
 
-}  // namespace
-
-base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
-                        const std::function<void(double)>& progress) {
-  schema::EventBatch batch;
-  ResolvedBatch resolved;
-  for (uint64_t done = 0;; done += batch.events.size()) {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-    if (batch.events.empty()) return {};
-    for (const schema::Event& event : batch.events) {
-      ++counts.calls[static_cast<uint8_t>(event.op)];
-      const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
-      if (releases && event.freed_address == 0) ++counts.null_frees;
-    }
-    HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
-    progress(static_cast<double>(done) / static_cast<double>(tape.events()));
-  }
-}
-
-std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
+std::string build_json(const schema::TapeReader& tape, const TapeCounts& counts) {
   capnp::MallocMessageBuilder message;
   auto stats = message.initRoot<wire::TapeStats>();
   const LiveMetrics& live = counts.resolver.live();
@@ -69,6 +51,30 @@ std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts)
   capnp::JsonCodec codec;
   codec.setPrettyPrint(true);
   return codec.encode(stats.asReader()).cStr();
+}
+
+}  // namespace
+
+base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
+                        const std::function<void(double)>& progress) {
+  schema::EventBatch batch;
+  ResolvedBatch resolved;
+  for (uint64_t done = 0;; done += batch.events.size()) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    if (batch.events.empty()) return {};
+    for (const schema::Event& event : batch.events) {
+      ++counts.calls[static_cast<uint8_t>(event.op)];
+      const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
+      if (releases && event.freed_address == 0) ++counts.null_frees;
+    }
+    HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
+    progress(static_cast<double>(done) / static_cast<double>(tape.events()));
+  }
+}
+
+base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
+  return schema::guard_kj(base::ErrorCode::kIo, "cannot write the counts as JSON",
+                          [&] { return base::Result<std::string>(build_json(tape, counts)); });
 }
 
 }  // namespace heaptape::replayer

@@ -23,6 +23,6 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress);
 
 // TapeStats of report.capnp as JSON.
-std::string stats_json(const schema::TapeReader& tape, const TapeCounts& counts);
+base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts);
 
 }  // namespace heaptape::replayer
