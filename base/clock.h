@@ -1,4 +1,4 @@
-// Time, as the collector reads it.
+// The clocks of the system in nanoseconds. Free of the C++ run-time library.
 #pragma once
 
 #include <time.h>

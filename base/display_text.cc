@@ -44,6 +44,10 @@ std::string display_text(std::string text) {
   return replace_points(text, [](char32_t p) { return is_surrogate(p) || is_unprintable(p); });
 }
 
+std::string quoted(std::string text) {
+  return "'" + display_text(std::move(text)) + "'";
+}
+
 std::string command_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {

@@ -14,6 +14,9 @@ std::string valid_utf8(std::string text);
 // terminal and holds only characters that XML 1.0 allows.
 std::string display_text(std::string text);
 
+// `text` in single quotes and fit to print: a path or a name in a message.
+std::string quoted(std::string text);
+
 // The words of a command line as a shell would need them, for people.
 std::string command_text(const std::vector<std::string>& words);
 

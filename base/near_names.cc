@@ -8,6 +8,8 @@
 namespace heaptape::base {
 namespace {
 
+constexpr size_t kMostNames = 3;
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::ranges::transform(result, result.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -40,8 +42,7 @@ size_t distance(const std::string& typed, const std::string& name, size_t too_fa
 
 }  // namespace
 
-std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names,
-                                    size_t limit) {
+std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names) {
   const std::string wanted = lower(typed);
   const size_t too_far = std::max<size_t>(3, wanted.size() / 4 + 1);
   std::vector<std::pair<size_t, const std::string*>> found;
@@ -50,7 +51,7 @@ std::vector<std::string> near_names(std::string_view typed, const std::vector<st
     if (away < too_far) found.emplace_back(away, &name);
   }
   std::ranges::stable_sort(found, {}, &std::pair<size_t, const std::string*>::first);
-  if (found.size() > limit) found.resize(limit);
+  if (found.size() > kMostNames) found.resize(kMostNames);
   std::vector<std::string> result;
   for (const auto& [away, name] : found) result.push_back(*name);
   return result;

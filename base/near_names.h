@@ -7,9 +7,8 @@
 
 namespace heaptape::base {
 
-// The nearest of `names` to `typed`, best first, at most `limit`. Near is: the same but for case,
+// The nearest of `names` to `typed`, best first, at most three. Near is: the same but for case,
 // the end of a dotted name (`committedBytes` for `peak.committedBytes`), or a few letters off.
-std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names,
-                                    size_t limit = 3);
+std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace heaptape::base

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/display_text.h"
+
 namespace heaptape::base {
 namespace {
 
@@ -34,63 +36,50 @@ int standard_descriptor(const std::string& path) {
 }
 
 Error cannot_create(const std::string& path, int errno_value) {
-  const std::string what = "cannot create '" + path + "'";
+  const std::string what = "cannot create " + quoted(path);
   if (errno_value == EISDIR) {
     return Error::usage(what + ": it is a folder; name a file in it");
   }
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (errno_value == ENOENT && !folder.empty() && !std::filesystem::exists(folder, error)) {
-    return Error::not_found(what + ": there is no folder '" + folder.string() + "'; make it first");
+    return Error::not_found(what + ": there is no folder " + quoted(folder.string()) +
+                            "; make it first");
   }
   return os_error(what, errno_value);
 }
 
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.
-Result<int> open_partial(const std::string& path, const std::string& partial_path) {
+Result<Descriptor> open_partial(const std::string& path, const std::string& partial_path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const int fd = open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
-    if (fd >= 0) {
-      if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-      close(fd);
+    Descriptor file(open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+    if (file) {
+      if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
       break;
     }
     if (errno != EEXIST) return cannot_create(path, errno);
-    const int stale = open(partial_path.c_str(), O_WRONLY | O_CLOEXEC);
-    const bool in_use = stale >= 0 && flock(stale, LOCK_EX | LOCK_NB) != 0;
-    if (!in_use && rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
-      const int saved = errno;
-      if (stale >= 0) close(stale);
-      return cannot_create(path, saved);
+    const Descriptor stale(open(partial_path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (stale && flock(stale.get(), LOCK_EX | LOCK_NB) != 0) break;
+    if (rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
+      return cannot_create(path, errno);
     }
-    if (stale >= 0) close(stale);
-    if (in_use) break;
   }
-  return Error::usage("cannot create '" + path +
-                      "': another heaptape is writing it; choose another name");
+  return Error::usage("cannot create " + quoted(path) +
+                      ": another heaptape is writing it; choose another name");
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned)
+OutputFile::OutputFile(std::string path, std::string partial_path, Descriptor file,
+                       IfAbandoned if_abandoned)
     : path_(std::move(path)),
       partial_path_(std::move(partial_path)),
-      fd_(fd),
+      file_(std::move(file)),
       if_abandoned_(if_abandoned) {}
 
-OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      partial_path_(std::move(other.partial_path_)),
-      fd_(std::exchange(other.fd_, -1)),
-      size_(other.size_),
-      if_abandoned_(other.if_abandoned_) {}
-
 OutputFile::~OutputFile() {
-  if (fd_ < 0) return;
-  if (!partial_path_.empty() && if_abandoned_ == IfAbandoned::kRemove) {
-    unlink(partial_path_.c_str());
-  }
-  close(fd_);
+  const bool is_abandoned = static_cast<bool>(file_) && !partial_path_.empty();
+  if (is_abandoned && if_abandoned_ == IfAbandoned::kRemove) unlink(partial_path_.c_str());
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_abandoned) {
@@ -107,31 +96,31 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
     if (error) return cannot_create(path, error.value());
   }
   std::string partial_path = target + ".partial";
-  HEAPTAPE_ASSIGN_OR_RETURN(const int fd, open_partial(target, partial_path));
-  return OutputFile(std::move(target), std::move(partial_path), fd, if_abandoned);
+  HEAPTAPE_ASSIGN_OR_RETURN(Descriptor file, open_partial(target, partial_path));
+  return OutputFile(std::move(target), std::move(partial_path), std::move(file), if_abandoned);
 }
 
 // A descriptor is duplicated, not opened anew: what is written must go behind what was.
 Result<OutputFile> OutputFile::create_direct(const std::string& path) {
-  const int descriptor = standard_descriptor(path);
-  const int fd = descriptor >= 0 ? fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
-                                 : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (fd < 0) return cannot_create(path, errno);
-  return OutputFile(path, "", fd, IfAbandoned::kKeep);
+  const int standard = standard_descriptor(path);
+  Descriptor file(standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 3)
+                                : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file) return cannot_create(path, errno);
+  return OutputFile(path, "", std::move(file), IfAbandoned::kKeep);
 }
 
 Status OutputFile::append(std::span<const uint8_t> bytes) {
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t wrote = write(fd_, bytes.data() + done, bytes.size() - done);
+    const ssize_t wrote = write(file_.get(), bytes.data() + done, bytes.size() - done);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       const int saved = wrote < 0 ? errno : ENOSPC;
       // Only of a file of its own: another has content that came before.
-      if (!partial_path_.empty() && ftruncate(fd_, static_cast<off_t>(size_)) == 0) {
-        lseek(fd_, static_cast<off_t>(size_), SEEK_SET);
+      if (!partial_path_.empty() && ftruncate(file_.get(), static_cast<off_t>(size_)) == 0) {
+        lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET);
       }
-      return os_error("cannot write '" + path_ + "'", saved);
+      return os_error("cannot write " + quoted(path_), saved);
     }
     done += static_cast<size_t>(wrote);
   }
@@ -140,22 +129,22 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
 }
 
 Status OutputFile::reserve(uint64_t bytes) {
-  if (fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_), static_cast<off_t>(bytes)) ==
-      0) {
+  if (fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_),
+                static_cast<off_t>(bytes)) == 0) {
     return {};
   }
   if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};  // not offered here
-  return os_error("cannot write '" + path_ + "'", errno);
+  return os_error("cannot write " + quoted(path_), errno);
 }
 
 Status OutputFile::commit() {
   if (!partial_path_.empty()) {
-    if (ftruncate(fd_, static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
+    if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
         rename(partial_path_.c_str(), path_.c_str()) != 0) {
-      return os_error("cannot finish '" + path_ + "'", errno);
+      return os_error("cannot finish " + quoted(path_), errno);
     }
   }
-  if (close(std::exchange(fd_, -1)) != 0) return os_error("cannot write '" + path_ + "'", errno);
+  if (close(file_.release()) != 0) return os_error("cannot write " + quoted(path_), errno);
   return {};
 }
 
@@ -180,29 +169,22 @@ Status write_file(const std::string& path, std::string_view content) {
 }
 
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return os_error("cannot open '" + path + "'", errno);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return os_error("cannot open " + quoted(path), errno);
   std::string content;
   char buffer[1 << 16];
   for (;;) {
-    const ssize_t got = read(fd, buffer, sizeof buffer);
+    const ssize_t got = read(file.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int saved = errno;
-      close(fd);
-      return os_error("cannot read '" + path + "'", saved);
-    }
-    if (got == 0) break;
+    if (got < 0) return os_error("cannot read " + quoted(path), errno);
+    if (got == 0) return content;
     content.append(buffer, static_cast<size_t>(got));
     if (content.size() > max_bytes) {
-      close(fd);
-      return Error::foreign("'" + path + "' is larger than the " + std::to_string(max_bytes) +
-                            " bytes that such a file can have")
+      return Error::foreign(quoted(path) + " is larger than " + std::to_string(max_bytes) +
+                            " bytes, the most that such a file may have")
           .at(max_bytes);
     }
   }
-  close(fd);
-  return content;
 }
 
 }  // namespace heaptape::base

@@ -6,45 +6,52 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace heaptape::base {
 
-// Appends to "PATH.partial" and renames it to PATH on commit(). What stands in PATH stays until
-// then. A link at PATH stays a link, and the file it names is written. A device or pipe is written
-// to directly, and so is the file that standard output or standard error goes to, behind what is in
-// it. Mode 0600. Move-only; one thread.
+// Writes "PATH.partial", which commit() renames to PATH. Guarantees:
+// - PATH holds the old content or the whole of the new, never a part: the rename is one step.
+// - After append() fails, the file ends where it did before, so that more can be tried.
+// - A writer that is killed leaves what it appended as PATH.partial; the next one moves that to
+//   "PATH.partial.old" and does not mix with it.
+// - Two writers of one PATH cannot mix: a lock on the partial file refuses the second.
+// - A link at PATH stays a link, and the file that it names is written. Mode 0600.
+// None of them holds for what is_written_directly(): devices, pipes, and the files that standard
+// output and error go to, behind what is in them. Not synchronised to the disk: a crash of the
+// system may undo a commit. Move-only; one thread.
 class OutputFile {
  public:
   // What an uncommitted file becomes when the object goes: kept for recovery, or removed.
   enum class IfAbandoned : uint8_t { kKeep, kRemove };
 
-  // Takes a lock on the partial file, so that two writers of one PATH cannot mix. A partial file
-  // that a dead writer left is moved to "PATH.partial.old".
+  // Fails with kUsage where PATH is a folder or has a writer already, with kNotFound where its
+  // folder is missing.
   static Result<OutputFile> create(const std::string& path, IfAbandoned if_abandoned);
 
-  OutputFile(OutputFile&& other) noexcept;
+  OutputFile(OutputFile&& other) = default;
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
-  const std::string& path() const { return path_; }
+  // Bytes appended so far.
   uint64_t size() const { return size_; }
 
-  // All of `bytes`, or none: after a failure the file ends where it did before. (Not so one that is
-  // written to directly.)
+  // All of `bytes`, or none.
   Status append(std::span<const uint8_t> bytes);
   // Makes sure that the next `bytes` bytes find room on the disk, where the file system can promise
   // that. kNoSpace when it cannot.
   Status reserve(uint64_t bytes);
+  // Gives the file its name, and back what was reserved and not used. Nothing may follow.
   Status commit();
 
  private:
-  OutputFile(std::string path, std::string partial_path, int fd, IfAbandoned if_abandoned);
+  OutputFile(std::string path, std::string partial_path, Descriptor file, IfAbandoned if_abandoned);
   static Result<OutputFile> create_direct(const std::string& path);
 
   std::string path_;          // behind a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
-  int fd_ = -1;
+  Descriptor file_;
   uint64_t size_ = 0;
   IfAbandoned if_abandoned_;
 };

@@ -97,7 +97,8 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-// "what: strerror(errno_value)", with ENOSPC and EDQUOT mapped to kNoSpace, ENOENT to kNotFound.
+// "what: strerror(errno_value)": kNoSpace for ENOSPC, EDQUOT and EFBIG, kNotFound for ENOENT and
+// ENOTDIR, else kIo.
 Error os_error(const std::string& what, int errno_value);
 
 }  // namespace heaptape::base

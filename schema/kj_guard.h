@@ -1,5 +1,8 @@
-// The one place where exceptions of Cap'n Proto (kj) become a Result. Everything in this project
-// that builds, reads or prints a Cap'n Proto message does so inside guard_kj.
+// The one place where exceptions of Cap'n Proto (kj) become a Result. It throws when memory runs
+// out while it builds a message, when a text is too long for one, and on damage. So whatever
+// builds, reads or prints a message does it inside guard_kj, and no kj exception leaves a public
+// function but those whose contract says so. tests/unit/schema/kj_guard_test.cc holds the files to
+// it.
 #pragma once
 
 #include <kj/exception.h>

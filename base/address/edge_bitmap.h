@@ -42,8 +42,13 @@ constexpr bool is_free_between(Edge first, Edge second) {
   return is_end(first) && is_start(second);
 }
 
-// A set of edges, all of addresses below kAddressLimit; so must be those that searches
-// begin at. A search takes a handful of loads, however far away the answer is. One thread.
+// A set of edges, all of addresses below kAddressLimit; so must be those that searches begin at.
+// Guarantees:
+// - A search takes a handful of loads, however far away the answer is; where it leaves the 64 MiB
+//   that it began in, it also looks into a map of those in use.
+// - An edit of a block makes both its changes or none.
+// - Memory is two bits a granule, of the pages of bits that were ever written: these stay.
+// One thread. Throws std::bad_alloc.
 class EdgeBitmap {
  public:
   // A granule has 1 << granule_log2 bytes: 3 to 6.

@@ -30,8 +30,8 @@ class LeafBits {
     return word == 0 && unmark_word(bit >> 6);
   }
 
-  // The first number from `from` on, or kNone. Looks at the 64 that follow before it climbs,
-  // wherever in a word they begin.
+  // The first number from `from` (below kLimit) on, or kNone. Looks at the 64 that follow before it
+  // climbs, wherever in a word they begin.
   uint64_t find_from(uint64_t from) const {
     const uint64_t* word = level(0) + (from >> 6);
     const uint64_t bits = word[0] >> (from & 63) | word[1] << 1 << (~from & 63);
@@ -39,7 +39,7 @@ class LeafBits {
       return search_from(from);
     return from + static_cast<uint64_t>(std::countr_zero(bits));
   }
-  // The last number before `limit`, or kNone.
+  // The last number before `limit` (at most kLimit), or kNone.
   uint64_t find_before(uint64_t limit) const {
     const uint64_t* word = level(0) + (limit >> 6);
     const uint64_t bits = word[0] << 1 << (~limit & 63) | word[-1] >> (limit & 63);

@@ -1,4 +1,4 @@
-// A set of addresses as maximal ranges: the committed memory of an allocator, say. One thread.
+// A set of addresses as maximal ranges: the committed memory of an allocator, say.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,12 @@
 
 namespace heaptape::base {
 
-// Ranges that touch are one region. Adding what is there, or removing what is not, changes
-// nothing. Empty ranges are ignored.
+// Guarantees:
+// - Regions never touch or overlap: ranges that touch are one region.
+// - Adding what is there, or removing what is not, changes nothing. Empty ranges are ignored.
+// - bytes() is a load, and find() one comparison in the region that it found last. All else is
+//   logarithmic in the number of regions, with one more step for each region visited.
+// One thread, readers included: find() keeps what it found.
 class RegionSet {
  public:
   void add(AddressRange range);

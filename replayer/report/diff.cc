@@ -13,6 +13,7 @@ namespace heaptape::replayer {
 namespace {
 
 using base::Error;
+using base::quoted;
 using base::Result;
 using base::Status;
 using schema::RunFigures;
@@ -26,10 +27,6 @@ constexpr const char* kHeadlines[] = {
 };
 
 using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
-
-std::string quoted(const std::string& text) {
-  return "'" + base::display_text(text) + "'";
-}
 
 const RunFigures* find_run(const NamedReport& report, const std::string& label) {
   const auto& runs = report.figures.runs;

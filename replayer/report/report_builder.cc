@@ -72,7 +72,7 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
                                        const ReplayOptions& options) {
-  return schema::guard_kj(base::ErrorCode::kDamaged, "cannot build the report",
+  return schema::guard_kj(base::ErrorCode::kIo, "cannot build the report",
                           [&] { return build(tape, runs, options); });
 }
 

@@ -70,7 +70,7 @@ std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {
 }
 
 base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
-  return schema::guard_kj(base::ErrorCode::kDamaged, "cannot write the counts as JSON",
+  return schema::guard_kj(base::ErrorCode::kIo, "cannot write the counts as JSON",
                           [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
                             auto stats = message.initRoot<wire::TapeStats>();

@@ -6,7 +6,7 @@
 
 namespace heaptape::schema {
 
-// Throw kj::Exception only on a damaged message, which a report built or parsed here never is.
+// Call inside guard_kj: they throw kj::Exception where the message is damaged.
 RunFigures figures_of(wire::Run::Reader run);
 ReportFigures figures_of(wire::Report::Reader report);
 

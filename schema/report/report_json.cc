@@ -12,15 +12,13 @@
 namespace heaptape::schema {
 namespace {
 
+using base::quoted;
+
 // What bounds the memory of a parse and the time of a diff. The codec spends about 100 bytes on a
 // JSON value, which may be two bytes of text. 8 Mi values are 50 runs with 10,000 samples each.
 constexpr uint64_t kMaxValues = 8u << 20;
 constexpr uint32_t kMaxRuns = 1000;
 constexpr uint32_t kMaxCounters = 1000;  // in each run
-
-std::string quoted(const std::string& path) {
-  return "'" + base::display_text(path) + "'";
-}
 
 base::Error not_a_report(const std::string& path, const std::string& why) {
   return base::Error::foreign(quoted(path) + " is not a heaptape report: " + why +
@@ -96,17 +94,18 @@ base::Result<ParsedReport> parse_report(const std::string& path, std::string_vie
   if (most_values(text) > kMaxValues) return not_a_report(path, "it holds too many values");
   capnp::JsonCodec codec;  // refuses more than 64 levels of nesting by itself
   capnp::MallocMessageBuilder json_message;
-  const auto json = json_message.initRoot<capnp::JsonValue>();
   HEAPTAPE_RETURN_IF_ERROR(guard_kj(
       base::ErrorCode::kDamaged, quoted(path) + " is not well-formed JSON", [&]() -> base::Status {
+        const auto json = json_message.initRoot<capnp::JsonValue>();
         codec.decodeRaw(kj::arrayPtr(text.data(), text.size()), json);
         return {};
       }));
   return guard_kj(base::ErrorCode::kDamaged, quoted(path) + " is not a well-formed report",
                   [&]() -> base::Result<ParsedReport> {
-                    HEAPTAPE_RETURN_IF_ERROR(check_outline(path, json.asReader()));
+                    const auto json = json_message.getRoot<capnp::JsonValue>().asReader();
+                    HEAPTAPE_RETURN_IF_ERROR(check_outline(path, json));
                     auto message = std::make_unique<capnp::MallocMessageBuilder>();
-                    codec.decode(json.asReader(), message->initRoot<wire::Report>());
+                    codec.decode(json, message->initRoot<wire::Report>());
                     ParsedReport report(std::move(message));
                     HEAPTAPE_RETURN_IF_ERROR(check_counters(path, report.root()));
                     return report;

@@ -184,7 +184,7 @@ ReportFigures figures_of(wire::Report::Reader report) {
 
 base::Result<ReportFigures> read_figures(const std::string& path) {
   HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
-  return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of '" + path + "'",
+  return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of " + base::quoted(path),
                   [&]() -> base::Result<ReportFigures> { return figures_of(report.root()); });
 }
 

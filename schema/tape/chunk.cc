@@ -74,7 +74,7 @@ base::Status check_preamble(std::span<const uint8_t> bytes) {
     return base::Error::foreign("it is not a heaptape tape").at(0);
   }
   if (bytes.size() < kPreambleBytes) {
-    return base::Error::damaged("it ends inside its first 16 bytes").at(bytes.size());
+    return base::Error::damaged("it ends within its first 16 bytes").at(bytes.size());
   }
   if (load<uint32_t>(&bytes[12]) != crc32_of(bytes.first(12))) {
     return base::Error::damaged("the checksum of its first 16 bytes does not match").at(0);
@@ -166,7 +166,7 @@ base::Result<std::vector<uint64_t>> decompress_frame(std::span<const uint8_t> fr
                                 " bytes");
   }
   if (ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size()) {
-    return base::Error::damaged("its payload is more, or less, than one zstd frame");
+    return base::Error::damaged("its payload is not exactly one zstd frame");
   }
   std::vector<uint64_t> words(size / sizeof(uint64_t));
   const size_t got = ZSTD_decompress(words.data(), size, frame.data(), frame.size());

@@ -54,7 +54,8 @@ class FrameCompressor {
   bool step(size_t budget_bytes);
   std::span<const uint8_t> frame() const { return {frame_.data(), frame_bytes_}; }
 
-  // The size of `bytes` as a frame of its own: for choosing between two encodings.
+  // The size of `bytes` as a frame of its own: for choosing between two encodings. Requires
+  // !busy(), as begin() does.
   size_t measure(std::span<const uint8_t> bytes);
 
  private:

@@ -80,7 +80,7 @@ base::Status EventDecoder::load_times(ColumnReader column) {
     uint64_t events = 0;
     uint64_t nanoseconds = 0;
     if (!column.get(events) || !column.get(nanoseconds))
-      return base::Error::damaged("its time column is torn");
+      return base::Error::damaged("its time column ends inside a pair");
     event += events;
     time_ns += nanoseconds;
     times_.push_back({event, time_ns});

@@ -34,6 +34,7 @@ class EventDecoder {
   const std::vector<ProcessSample>& samples() const { return samples_; }
 
   // Fills the front of `out`; returns how many events that were, 0 at the end of the chunk.
+  // Fails with kDamaged.
   base::Result<size_t> read(std::span<Event> out);
 
  private:

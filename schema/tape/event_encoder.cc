@@ -8,6 +8,8 @@
 namespace heaptape::schema {
 namespace {
 
+constexpr unsigned kSegmentWords = 1 << 16;
+
 void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
   column.setEncoding(encoding);
@@ -47,26 +49,27 @@ void EventEncoder::add_time(uint64_t time_ns) {
   last_time_ns_ = chunk_time_ns_ = time_ns;
 }
 
-std::vector<uint64_t> EventEncoder::build(uint64_t first_event, FreedEncoding freed) {
+base::Result<std::vector<uint64_t>> EventEncoder::build(uint64_t first_event, FreedEncoding freed) {
   end_run();
-  capnp::MallocMessageBuilder message(1 << 16);
-  auto chunk = message.initRoot<wire::EventChunk>();
-  chunk.setFirstEvent(first_event);
-  chunk.setCount(count_);
-  chunk.setUnitLog2(static_cast<uint8_t>(unit_log2_));
-  set_column(chunk.initOps(), wire::Encoding::BYTES, ops_.bytes());
-  set_column(chunk.initSizes(), wire::Encoding::VARINT, sizes_.bytes());
-  set_column(chunk.initAddresses(), wire::Encoding::ADDRESS_SAME_CLASS, addresses_.bytes());
-  set_column(chunk.initFreed(),
-             freed == FreedEncoding::kLastFreed ? wire::Encoding::ADDRESS_LAST_FREED
-                                                : wire::Encoding::ADDRESS_LAST_USED,
-             freed_column(freed));
-  set_column(chunk.initAlignments(), wire::Encoding::VARINT, alignments_.bytes());
-  set_column(chunk.initThreads(), wire::Encoding::VARINT, threads_.bytes());
-  set_column(chunk.initTimes(), wire::Encoding::VARINT, times_.bytes());
-  auto samples = chunk.initSamples(static_cast<unsigned>(samples_.size()));
-  for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], samples_[i]);
-  return to_words(message);
+  const auto fill = [&](capnp::MessageBuilder& message) {
+    auto chunk = message.initRoot<wire::EventChunk>();
+    chunk.setFirstEvent(first_event);
+    chunk.setCount(count_);
+    chunk.setUnitLog2(static_cast<uint8_t>(unit_log2_));
+    set_column(chunk.initOps(), wire::Encoding::BYTES, ops_.bytes());
+    set_column(chunk.initSizes(), wire::Encoding::VARINT, sizes_.bytes());
+    set_column(chunk.initAddresses(), wire::Encoding::ADDRESS_SAME_CLASS, addresses_.bytes());
+    set_column(chunk.initFreed(),
+               freed == FreedEncoding::kLastFreed ? wire::Encoding::ADDRESS_LAST_FREED
+                                                  : wire::Encoding::ADDRESS_LAST_USED,
+               freed_column(freed));
+    set_column(chunk.initAlignments(), wire::Encoding::VARINT, alignments_.bytes());
+    set_column(chunk.initThreads(), wire::Encoding::VARINT, threads_.bytes());
+    set_column(chunk.initTimes(), wire::Encoding::VARINT, times_.bytes());
+    auto samples = chunk.initSamples(static_cast<unsigned>(samples_.size()));
+    for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], samples_[i]);
+  };
+  return build_message("a chunk of events", fill, kSegmentWords);
 }
 
 void EventEncoder::clear() {

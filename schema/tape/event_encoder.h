@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/result.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
 #include "schema/tape/tape_format.h"
@@ -48,14 +49,16 @@ class EventEncoder {
     ++count_;
   }
 
-  // Time since the recording began, at the calls appended so far. Never goes back.
+  // Time since the recording began, at the calls appended so far. Left out where there are none
+  // since the last time, and where it would go back.
   void add_time(uint64_t time_ns);
   // sample.event must be the number of calls written so far on the whole tape.
   void add_sample(ProcessSample sample) { samples_.push_back(std::move(sample)); }
 
   // The Cap'n Proto message of this chunk, as 8-byte words ready to compress. `first_event` is the
-  // number of calls before the chunk; `freed` must be among what the mode produced.
-  std::vector<uint64_t> build(uint64_t first_event, FreedEncoding freed);
+  // number of calls before the chunk; `freed` must be among what the mode produced. Fails with kIo
+  // where Cap'n Proto cannot build it, for want of memory, say.
+  base::Result<std::vector<uint64_t>> build(uint64_t first_event, FreedEncoding freed);
   std::span<const uint8_t> freed_column(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed_.bytes() : freed_by_used_.bytes();
   }

@@ -21,44 +21,21 @@ std::string as_string(capnp::Data::Reader data) {
 
 }  // namespace
 
-bool is_glibc(const std::string& library_path) {
-  const std::string name = library_path.substr(library_path.rfind('/') + 1);
-  return name == "libc.so.6" || name.starts_with("libc-2.");
-}
-
-const char* describe(EndReason reason) {
-  switch (reason) {
-    case EndReason::kExited:
-      return "exited";
-    case EndReason::kSignalled:
-      return "ended by a signal";
-    case EndReason::kReplaced:
-      return "replaced by exec";
-    case EndReason::kRecordingStopped:
-      return "still running when the recording ended";
-    case EndReason::kDiskFull:
-      return "cut short: the disk was full";
-    case EndReason::kRecovered:
-      return "recovered from a damaged tape";
-  }
-  return "ended in a way this version does not know";
-}
-
-std::vector<uint64_t> encode(const TapeHeader& header) {
-  capnp::MallocMessageBuilder message;
-  auto out = message.initRoot<wire::Header>();
-  out.setWriter(header.writer);
-  auto words = out.initCommandLine(static_cast<unsigned>(header.command_line.size()));
-  for (unsigned i = 0; i < words.size(); ++i) words.set(i, as_data(header.command_line[i]));
-  out.setExecutable(as_data(header.executable));
-  out.setAllocator(as_data(header.allocator));
-  out.setPid(header.pid);
-  out.setParentPid(header.parent_pid);
-  out.setPageBytes(header.page_bytes);
-  out.setStartUnixNs(header.start_unix_ns);
-  out.setInitialBreak(header.initial_break);
-  out.setClock(static_cast<uint8_t>(header.clock));
-  return to_words(message);
+base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
+  return build_message("the header of a tape", [&](capnp::MessageBuilder& message) {
+    auto out = message.initRoot<wire::Header>();
+    out.setWriter(header.writer);
+    auto words = out.initCommandLine(static_cast<unsigned>(header.command_line.size()));
+    for (unsigned i = 0; i < words.size(); ++i) words.set(i, as_data(header.command_line[i]));
+    out.setExecutable(as_data(header.executable));
+    out.setAllocator(as_data(header.allocator));
+    out.setPid(header.pid);
+    out.setParentPid(header.parent_pid);
+    out.setPageBytes(header.page_bytes);
+    out.setStartUnixNs(header.start_unix_ns);
+    out.setInitialBreak(header.initial_break);
+    out.setClock(static_cast<uint8_t>(header.clock));
+  });
 }
 
 base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
@@ -83,28 +60,28 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                   });
 }
 
-std::vector<uint64_t> encode(const TapeSummary& summary) {
-  capnp::MallocMessageBuilder message;
-  auto out = message.initRoot<wire::Summary>();
-  out.setEvents(summary.events);
-  out.setAllocations(summary.allocations);
-  out.setFrees(summary.frees);
-  out.setReallocations(summary.reallocations);
-  out.setFailed(summary.failed);
-  out.setThreads(summary.threads);
-  out.setLostEvents(summary.losses.lost_events);
-  out.setUnrepairedInversions(summary.losses.unrepaired_inversions);
-  out.setLostRanges(summary.losses.lost_ranges);
-  out.setRepairedInversions(summary.repaired_inversions);
-  out.setUnknownFrees(summary.unknown_frees);
-  out.setNestedCalls(summary.nested_calls);
-  out.setBootstrapCalls(summary.bootstrap_calls);
-  out.setStalls(summary.stalls);
-  out.setStallNs(summary.stall_ns);
-  out.setDurationNs(summary.duration_ns);
-  out.setEndReason(static_cast<uint8_t>(summary.end_reason));
-  out.setEndStatus(summary.end_status);
-  return to_words(message);
+base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary) {
+  return build_message("the summary of a tape", [&](capnp::MessageBuilder& message) {
+    auto out = message.initRoot<wire::Summary>();
+    out.setEvents(summary.events);
+    out.setAllocations(summary.allocations);
+    out.setFrees(summary.frees);
+    out.setReallocations(summary.reallocations);
+    out.setFailed(summary.failed);
+    out.setThreads(summary.threads);
+    out.setLostEvents(summary.losses.lost_events);
+    out.setUnrepairedInversions(summary.losses.unrepaired_inversions);
+    out.setLostRanges(summary.losses.lost_ranges);
+    out.setRepairedInversions(summary.repaired_inversions);
+    out.setUnknownFrees(summary.unknown_frees);
+    out.setNestedCalls(summary.nested_calls);
+    out.setBootstrapCalls(summary.bootstrap_calls);
+    out.setStalls(summary.stalls);
+    out.setStallNs(summary.stall_ns);
+    out.setDurationNs(summary.duration_ns);
+    out.setEndReason(static_cast<uint8_t>(summary.end_reason));
+    out.setEndStatus(summary.end_status);
+  });
 }
 
 base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
@@ -135,16 +112,16 @@ base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
                   });
 }
 
-std::vector<uint64_t> encode(const std::vector<ChunkRef>& index) {
-  capnp::MallocMessageBuilder message;
-  auto chunks = message.initRoot<wire::Index>().initChunks(static_cast<unsigned>(index.size()));
-  for (unsigned i = 0; i < chunks.size(); ++i) {
-    chunks[i].setOffset(index[i].offset);
-    chunks[i].setKind(static_cast<uint32_t>(index[i].kind));
-    chunks[i].setEventCount(index[i].event_count);
-    chunks[i].setFirstEvent(index[i].first_event);
-  }
-  return to_words(message);
+base::Result<std::vector<uint64_t>> encode(const std::vector<ChunkRef>& index) {
+  return build_message("the index of a tape", [&](capnp::MessageBuilder& message) {
+    auto chunks = message.initRoot<wire::Index>().initChunks(static_cast<unsigned>(index.size()));
+    for (unsigned i = 0; i < chunks.size(); ++i) {
+      chunks[i].setOffset(index[i].offset);
+      chunks[i].setKind(static_cast<uint32_t>(index[i].kind));
+      chunks[i].setEventCount(index[i].event_count);
+      chunks[i].setFirstEvent(index[i].first_event);
+    }
+  });
 }
 
 base::Result<std::vector<ChunkRef>> decode_index(std::span<const uint64_t> words) {

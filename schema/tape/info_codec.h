@@ -21,9 +21,10 @@ struct ChunkRef {
   bool operator==(const ChunkRef&) const = default;
 };
 
-std::vector<uint64_t> encode(const TapeHeader& header);
-std::vector<uint64_t> encode(const TapeSummary& summary);
-std::vector<uint64_t> encode(const std::vector<ChunkRef>& index);
+// Fail with kIo where Cap'n Proto cannot build the message: no memory, a text of 512 MiB.
+base::Result<std::vector<uint64_t>> encode(const TapeHeader& header);
+base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary);
+base::Result<std::vector<uint64_t>> encode(const std::vector<ChunkRef>& index);
 
 // Fail with kDamaged; the caller adds the place.
 base::Result<TapeHeader> decode_header(std::span<const uint64_t> words);

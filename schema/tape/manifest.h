@@ -1,5 +1,6 @@
 // The list of tapes that one recording made: written beside them as "TAPE.manifest.json", so that
-// scripts (and people) find the process they want. docs/tape-format.md, "Manifest".
+// scripts (and people) find the process they want. docs/tape-format.md, "Header, summary,
+// manifest".
 #pragma once
 
 #include <cstdint>

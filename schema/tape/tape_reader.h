@@ -2,25 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "schema/tape/damage.h"
 #include "schema/tape/event_decoder.h"
 #include "schema/tape/info_codec.h"
+#include "schema/tape/tape_file.h"
 #include "schema/tape/tape_info.h"
 
 namespace heaptape::schema {
-
-// A stretch of the file that could not be read.
-struct Damage {
-  uint64_t offset = 0;       // where it begins
-  uint64_t bytes = 0;        // how long it is
-  uint64_t lost_events = 0;  // as far as the chunks around it tell
-  std::string reason;
-};
 
 // Some consecutive events and what was seen of the process while they happened.
 struct EventBatch {
@@ -30,60 +23,57 @@ struct EventBatch {
   std::vector<ProcessSample> samples;
 };
 
-// Memory is bounded by one chunk, whatever the tape's length. One thread.
+// Reads the events of a tape in order. Treats the file as hostile, and guarantees:
+// - Events come in the order of the tape, each once, from chunks whose checksums match.
+// - What is missing is reported: under kStop by an error that names the byte, under kSkip in
+//   damages().
+// - Damage costs the events of the chunks it touches and no others.
+// - A pass over the tape reads each byte a bounded number of times: chunks do not overlap.
+// - Memory is bounded by one chunk and the list of chunks, whatever the length of the tape.
+// Move-only; one thread.
 class TapeReader {
  public:
-  enum class OnDamage : uint8_t {
-    kStop,  // the first damaged byte is an error that says where it is and what to do
-    kSkip,  // damage is listed in damages() and reading goes on behind it
-  };
+  using OnDamage = schema::OnDamage;
 
   static base::Result<TapeReader> open(const std::string& path,
                                        OnDamage on_damage = OnDamage::kStop);
 
-  TapeReader(TapeReader&&) noexcept;
-  TapeReader& operator=(TapeReader&&) noexcept;
-  ~TapeReader();
-
-  const std::string& path() const { return path_; }
-  uint64_t file_bytes() const { return file_bytes_; }
+  const std::string& path() const { return file_.path(); }
+  uint64_t file_bytes() const { return file_.bytes(); }
   const TapeHeader& header() const { return header_; }
   // Nothing for a tape whose writer did not come to its end.
   const std::optional<TapeSummary>& summary() const { return summary_; }
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
-  // Calls on the tape, by its chunks.
+  // Calls on the tape as its chunks number them: those lost in between count.
   uint64_t events() const { return event_count_; }
-  const std::vector<Damage>& damages() const { return damages_; }
+  // Under kSkip, what was met so far: by open() in the outline of the file, by read() inside
+  // chunks.
+  const std::vector<Damage>& damages() const { return damage_.list(); }
 
   // Continues at the given event (0-based; at most events()), or behind it where it is lost.
   base::Status seek(uint64_t event);
-  // Replaces `batch` with the next events, at most `max_events`. Empty at the end of the tape.
+  // Replaces `batch` with the next events, at most `max_events` (1 or more). No events: the end of
+  // the tape, where samples may still come.
   base::Status read(EventBatch& batch, size_t max_events);
 
  private:
-  class File;
-  TapeReader(std::string path, std::unique_ptr<File> file, OnDamage on_damage);
+  TapeReader(TapeFile file, OnDamage on_damage);
 
   base::Status open_contents();
+  base::Status check_beginning();
   base::Status load_header();
-  base::Status load_index();
-  base::Status scan_chunks(uint64_t end);
   base::Status load_summary();
-  base::Status check_sequence();
-  base::Status note_gap(uint64_t previous_offset, const ChunkRef& chunk, uint64_t events);
-  base::Status note_damage(Damage damage);
-  base::Result<std::vector<uint64_t>> load_message(const ChunkRef& chunk, uint64_t* chunk_bytes);
+  // False at the end of the tape.
   base::Result<bool> load_next_chunk();
-  base::Error describe_damage(const Damage& damage) const;
+  base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);
+  uint64_t position() const;
+  void take_samples(EventBatch& batch);
 
-  std::string path_;
-  std::unique_ptr<File> file_;
-  OnDamage on_damage_;
-  uint64_t file_bytes_ = 0;
+  TapeFile file_;
+  DamageLog damage_;
   TapeHeader header_;
   std::optional<TapeSummary> summary_;
   std::vector<ChunkRef> chunks_;
-  std::vector<Damage> damages_;
   uint64_t event_count_ = 0;
   size_t next_chunk_ = 0;    // in chunks_
   uint64_t chunks_end_ = 0;  // where the last chunk read ended

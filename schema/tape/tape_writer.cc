@@ -17,12 +17,13 @@ TapeWriter::TapeWriter(base::OutputFile file) : file_(std::move(file)), compress
 
 base::Result<std::unique_ptr<TapeWriter>> TapeWriter::create(const std::string& path,
                                                              const TapeHeader& header) {
+  HEAPTAPE_ASSIGN_OR_RETURN(auto words, encode(header));
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile file,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kKeep));
   std::unique_ptr<TapeWriter> writer(new TapeWriter(std::move(file)));
   HEAPTAPE_RETURN_IF_ERROR(writer->file_.append(pack_preamble()));
   HEAPTAPE_RETURN_IF_ERROR(
-      writer->write_message(ChunkKind::kHeader, encode(header), writer->footer_bytes()));
+      writer->write_message(ChunkKind::kHeader, std::move(words), writer->footer_bytes()));
   return writer;
 }
 
@@ -44,9 +45,14 @@ void TapeWriter::set_chunk_aside() {
   write_pending();
   if (encoder_.empty()) return;
   choose_freed_encoding();
-  pending_ = {ChunkKind::kEvents, 0, encoder_.count(), first_event_, 0};
-  pending_counts_ = counts_;
-  compressor_.begin(encoder_.build(first_event_, freed_encoding_));
+  auto words = encoder_.build(first_event_, freed_encoding_);
+  if (words.ok()) {
+    pending_ = {ChunkKind::kEvents, 0, encoder_.count(), first_event_, 0};
+    pending_counts_ = counts_;
+    compressor_.begin(std::move(*words));
+  } else {
+    lose(encoder_.count(), words.error());
+  }
   first_event_ += encoder_.count();
   encoder_.clear();
   encoder_.set_freed_mode(next_freed_mode());
@@ -78,10 +84,14 @@ bool TapeWriter::step() {
   if (written.ok()) {
     written_counts_ = pending_counts_;
   } else {
-    lost_events_ += pending_.event_count;
-    status_ = written;
+    lose(pending_.event_count, written.error());
   }
   return false;
+}
+
+void TapeWriter::lose(uint32_t events, const base::Error& error) {
+  lost_events_ += events;
+  if (status_.ok()) status_ = error;
 }
 
 void TapeWriter::write_pending() {
@@ -141,9 +151,11 @@ base::Result<TapeSummary> TapeWriter::finish(TapeSummary summary) {
   summary.events = first_event_ - lost_events_;
   summary.losses.lost_events += lost_events_;
   if (disk_full) summary.end_reason = EndReason::kDiskFull;
-  HEAPTAPE_RETURN_IF_ERROR(write_message(ChunkKind::kSummary, encode(summary), 0));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto summary_words, encode(summary));
+  HEAPTAPE_RETURN_IF_ERROR(write_message(ChunkKind::kSummary, std::move(summary_words), 0));
   const uint64_t index_offset = file_.size();
-  HEAPTAPE_RETURN_IF_ERROR(write_message(ChunkKind::kIndex, encode(index_), 0));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto index_words, encode(index_));
+  HEAPTAPE_RETURN_IF_ERROR(write_message(ChunkKind::kIndex, std::move(index_words), 0));
   HEAPTAPE_RETURN_IF_ERROR(file_.append(pack_trailer(index_offset)));
   HEAPTAPE_RETURN_IF_ERROR(file_.commit());
   return summary;

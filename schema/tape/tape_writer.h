@@ -16,11 +16,16 @@
 
 namespace heaptape::schema {
 
-// One thread. The file stands under its own name only after finish(); before, it grows as
-// "PATH.partial", of which every whole chunk can be read.
-//
-// A full disk does not stop the caller: events that no longer fit are counted as lost, and finish()
-// writes their number into room that was reserved while there still was some.
+// Writes a tape. Guarantees:
+// - The file stands under its own name only after finish(), and is whole then. Until then it grows
+//   as "PATH.partial".
+// - A killed writer leaves that, and every chunk in it can be read. At most two chunks of events
+//   are missing: the one that was being filled and the one that was being compressed.
+// - An event once appended is in the file or counted as lost; failures never stop the caller.
+// - A full disk leaves a whole tape that is cut short, if the file system grants reserves
+//   (fallocate): each chunk is written only where summary and index still find room behind it.
+// - The same header, events, samples and flushes give the same bytes, however step() is called.
+// Memory is bounded by two chunks and the index. One thread.
 class TapeWriter {
  public:
   static base::Result<std::unique_ptr<TapeWriter>> create(const std::string& path,
@@ -75,6 +80,7 @@ class TapeWriter {
   void choose_freed_encoding();
   FreedMode next_freed_mode() const;
   void write_pending();
+  void lose(uint32_t events, const base::Error& error);
   base::Status write_chunk(ChunkHeader header, std::span<const uint8_t> frame,
                            uint64_t reserve_bytes);
   base::Status write_message(ChunkKind kind, std::vector<uint64_t> words, uint64_t reserve_bytes);

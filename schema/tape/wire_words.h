@@ -8,16 +8,31 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "base/result.h"
+#include "schema/kj_guard.h"
 
 namespace heaptape::schema {
 
-inline std::vector<uint64_t> to_words(capnp::MessageBuilder& message) {
-  std::vector<uint64_t> words(capnp::computeSerializedSizeInWords(message));
-  kj::ArrayOutputStream out(
-      kj::arrayPtr(reinterpret_cast<kj::byte*>(words.data()), words.size() * sizeof(uint64_t)));
-  capnp::writeMessage(out, message);
-  return words;
+// The words of the message that fill(message) builds. `what` is for the error: "the header of a
+// tape". `segment_words`, the room of the first segment, decides where a large message is split,
+// and so its bytes.
+template <typename Fill>
+base::Result<std::vector<uint64_t>> build_message(
+    const char* what, Fill fill, unsigned segment_words = capnp::SUGGESTED_FIRST_SEGMENT_WORDS) {
+  using Words = std::vector<uint64_t>;
+  return guard_kj(base::ErrorCode::kIo, std::string("cannot build ") + what,
+                  [&]() -> base::Result<Words> {
+                    capnp::MallocMessageBuilder message(segment_words);
+                    fill(message);
+                    Words words(capnp::computeSerializedSizeInWords(message));
+                    auto* const bytes = reinterpret_cast<kj::byte*>(words.data());
+                    kj::ArrayOutputStream out(kj::arrayPtr(bytes, words.size() * sizeof(uint64_t)));
+                    capnp::writeMessage(out, message);
+                    return words;
+                  });
 }
 
 // Reads `words` in place; they must outlive the reader. Throws kj::Exception on damage: use inside

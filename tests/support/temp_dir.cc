@@ -7,8 +7,8 @@
 
 namespace heaptape::tests {
 
-TempDir::TempDir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "heaptape-test-XXXXXX").string();
+TempDir::TempDir(const std::filesystem::path& parent) {
+  std::string pattern = (parent / "heaptape-test-XXXXXX").string();
   HEAPTAPE_CHECK(mkdtemp(pattern.data()) != nullptr);
   path_ = pattern;
 }

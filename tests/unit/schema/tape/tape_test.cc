@@ -170,6 +170,38 @@ TEST_F(Tape, KeepsProcessSamples) {
   EXPECT_EQ(batch.samples, std::vector<ProcessSample>{sample});
 }
 
+TEST_F(Tape, GivesSamplesWithTheEventsTheyFollow) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  (*writer)->add_sample({0, 10, 4096, {}});
+  (*writer)->append(malloc_event(1, 0x5020));
+  (*writer)->append(malloc_event(1, 0x5040));
+  (*writer)->add_sample({0, 20, 8192, {}});
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 1).ok());
+  EXPECT_EQ(batch.samples, (std::vector<ProcessSample>{{1, 10, 4096, {}}}));
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.samples, (std::vector<ProcessSample>{{3, 20, 8192, {}}}));
+}
+
+TEST_F(Tape, HasTheSameBytesHoweverOftenItsWriterIsStepped) {
+  Random random(3);
+  const auto events = tests::plausible_events(random, kEventsPerChunk * 2 + 100);
+  write_tape(path_, events);
+  const std::string stepped = dir_.file("stepped.tape");
+  auto writer = TapeWriter::create(stepped, sample_header());
+  ASSERT_TRUE(writer.ok());
+  for (const Event& event : events) {
+    (*writer)->append(event);
+    (*writer)->step();
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  EXPECT_TRUE(tests::read_bytes(stepped) == tests::read_bytes(path_));
+}
+
 TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
   std::vector<Event> events;
   for (int i = 0; i < 100000; ++i) {

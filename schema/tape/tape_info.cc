@@ -1,0 +1,28 @@
+#include "schema/tape/tape_info.h"
+
+namespace heaptape::schema {
+
+bool is_glibc(const std::string& library_path) {
+  const std::string name = library_path.substr(library_path.rfind('/') + 1);
+  return name == "libc.so.6" || name.starts_with("libc-2.");
+}
+
+const char* describe(EndReason reason) {
+  switch (reason) {
+    case EndReason::kExited:
+      return "exited";
+    case EndReason::kSignalled:
+      return "ended by a signal";
+    case EndReason::kReplaced:
+      return "replaced by exec";
+    case EndReason::kRecordingStopped:
+      return "still running when the recording ended";
+    case EndReason::kDiskFull:
+      return "cut short: the disk was full";
+    case EndReason::kRecovered:
+      return "recovered from a damaged tape";
+  }
+  return "ended in a way this version does not know";
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/tape_reading.h"
+#include "schema/tape/tape_writer.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::cli {
+namespace {
+
+struct Samples {
+  std::vector<schema::TimeSample> times;
+  std::vector<schema::ProcessSample> samples;
+};
+
+Samples samples_of(const std::string& path) {
+  Samples all;
+  auto tape = schema::TapeReader::open(path);
+  EXPECT_TRUE(tape.ok()) << tape.error().message;
+  EXPECT_TRUE(for_each_batch(*tape, [&all](const schema::EventBatch& batch) {
+                all.times.insert(all.times.end(), batch.times.begin(), batch.times.end());
+                all.samples.insert(all.samples.end(), batch.samples.begin(), batch.samples.end());
+              }).ok());
+  return all;
+}
+
+class RecoverCommand : public testing::Test {
+ protected:
+  // After every third of the events a sample, after every second the time.
+  RecoverCommand() {
+    auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+    for (uint64_t i = 1; i <= 10; ++i) {
+      (*writer)->append(tests::malloc_event(1, i * 0x1000));
+      if (i % 2 == 0) (*writer)->add_time(i * 1000);
+      if (i % 3 == 0) (*writer)->add_sample({0, i * 1000, i * 4096, {{0x1000, i * 0x1000}}});
+      if (i == 6) (*writer)->flush();
+    }
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    EXPECT_EQ(run_recover(tape_, recovered_, out_, err_), 0) << err_.str();
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("t");
+  std::string recovered_ = dir_.file("recovered");
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(RecoverCommand, LeavesEachSampleAtItsEvent) {
+  const auto samples = samples_of(recovered_).samples;
+  ASSERT_EQ(samples.size(), 3u);
+  EXPECT_EQ(samples, samples_of(tape_).samples);
+}
+
+TEST_F(RecoverCommand, LeavesEachTimeAtItsEvent) {
+  const auto times = samples_of(recovered_).times;
+  ASSERT_EQ(times.size(), 5u);
+  EXPECT_EQ(times, samples_of(tape_).times);
+}
+
+}  // namespace
+}  // namespace heaptape::cli

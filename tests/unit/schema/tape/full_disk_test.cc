@@ -1,0 +1,79 @@
+// What a writer makes of a disk that is full.
+#include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+
+#include <csignal>
+
+#include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_writer.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::schema {
+namespace {
+
+// While it lives, no file of this process grows past `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(FullDisk, LeavesRoomForTheIndex) {
+  // tmpfs holds what is reserved to the file size limit, as a disk holds it to its size.
+  struct statfs system {};
+  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) GTEST_SKIP();
+  tests::TempDir dir("/dev/shm");
+  tests::Random random(5);
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  const FileSizeLimit limit(1 << 18);
+  for (const Event& event : tests::arbitrary_events(random, 8000)) {
+    (*writer)->append(event);
+    if ((*writer)->events() % 4 == 0) (*writer)->flush();  // small chunks, a large index
+  }
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  EXPECT_EQ(TapeReader::open(dir.file("t"))->events(), summary->events);
+}
+
+TEST(FullDisk, CutsTheTapeShortAndCountsTheLoss) {
+  // Most file systems do not hold a reserve to the limit, so it is lifted for the footer.
+  tests::TempDir dir;
+  tests::Random random(4);
+  const auto events = tests::arbitrary_events(random, 200000);
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  {
+    const FileSizeLimit limit(1 << 20);
+    for (const Event& event : events) (*writer)->append(event);
+    (*writer)->flush();
+  }
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  EXPECT_GT(summary->losses.lost_events, 0u);
+  EXPECT_EQ(summary->events + summary->losses.lost_events, events.size());
+  EXPECT_EQ(summary->allocations + summary->frees + summary->reallocations, summary->events);
+  auto reader = TapeReader::open(dir.file("t"));
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  EXPECT_EQ(
+      tests::read_events(*reader),
+      std::vector<Event>(events.begin(), events.begin() + static_cast<ptrdiff_t>(summary->events)));
+}
+
+}  // namespace
+}  // namespace heaptape::schema
