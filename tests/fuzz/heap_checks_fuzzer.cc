@@ -2,6 +2,7 @@
 // exactly when it is.
 #include "allocators/plugin/heap_checks.h"
 
+#include "base/address/pages.h"
 #include "base/check.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/plain_heap.h"
@@ -40,7 +41,7 @@ class Play {
       case 1:
         return commit();
       case 2:
-        return decommit();
+        return decommit(next_range());
       case 3:
         return take(false);
       case 4:
@@ -52,17 +53,21 @@ class Play {
     }
   }
 
+  // A wrong call ends the heap: most are left out, so that heaps come to hold something before.
+  bool may_do(bool is_right) { return is_right || input_.byte() >= 240; }
+
   bool commit() {
     const AddressRange range = next_range();
     const bool is_right = plain_.may_commit(range);
+    if (!may_do(is_right)) return true;
     HEAPTAPE_CHECK(checks_.commit(range) == is_right);
     if (is_right) plain_.committed.push_back(range);
     return is_right;
   }
 
-  bool decommit() {
-    const AddressRange range = next_range();
+  bool decommit(AddressRange range) {
     const bool is_right = plain_.may_decommit(range);
+    if (!may_do(is_right)) return true;
     HEAPTAPE_CHECK(checks_.decommit(range) == is_right);
     if (is_right) plain_.remove_committed(range);
     return is_right;
@@ -75,6 +80,7 @@ class Play {
     const uint8_t choice = input_.byte();
     const uint64_t alignment = choice % 2 == 0 ? 0 : uint64_t{1} << choice / 2 % 64;
     const bool is_right = plain_.may_place(address, usable_bytes, size, alignment);
+    if (!may_do(is_right)) return true;
     HEAPTAPE_CHECK(checks_.place({address, usable_bytes}, size, alignment) == is_right);
     if (is_right) plain_.blocks.push_back(plain_.granules(address, usable_bytes));
     return is_right;
@@ -89,7 +95,8 @@ class Play {
     const AddressRange told = checks_.take(block.begin);
     HEAPTAPE_CHECK(told.begin == block.begin && told.end == block.end);
     if (!refused) return true;
-    if (!decommit()) return false;
+    const bool under_it = input_.byte() % 2 == 0;
+    if (!decommit(under_it ? pages_of(block) : next_range())) return false;
     const bool is_right = plain_.is_committed(block);
     HEAPTAPE_CHECK(checks_.put_back(block) == is_right);
     if (is_right) plain_.blocks.push_back(block);
@@ -100,8 +107,13 @@ class Play {
     std::vector<AddressRange> ranges(input_.byte() % 4);
     for (AddressRange& range : ranges) range = next_range();
     const bool is_right = plain_.may_be_absent(ranges);
+    if (!may_do(is_right)) return true;
     HEAPTAPE_CHECK(checks_.absent(ranges) == is_right);
     return is_right;
+  }
+
+  static AddressRange pages_of(AddressRange block) {
+    return {base::page_down(block.begin), base::page_up(block.end)};
   }
 
   // Mostly places where things meet, now and then anything.

@@ -124,10 +124,11 @@ void add_reports(const SeedFolder& folder) {
 
 void add_gates(const SeedFolder& folder) {
   // The bytes before each choose the figures: 1 and 67,108,864.
-  folder.add_lines({"peak.committedBytes > 64MiB", "peak.committedBytes>+5%",
-                    "end.holes.bytes >= +64 MB", "fidelity.sameOffsetShare < -3%",
-                    "counters.tcache != 0.5k", "peak.fragmentation<=1e3", "end.liveCount==0"},
-                   "\x02\x03");
+  folder.add_lines(
+      {"peak.committedBytes > 64MiB", "peak.committedBytes >= 64MiB", "peak.committedBytes>+5%",
+       "end.holes.bytes >= +64 MB", "fidelity.sameOffsetShare < -3%", "counters.tcache != 0.5k",
+       "peak.fragmentation<=1e3", "end.liveCount==0"},
+      "\x02\x03");
 }
 
 void add_specs(const SeedFolder& folder) {

@@ -44,8 +44,8 @@ struct FuzzedModel {
     of(model).live += block.address != 0;
     return block;
   }
-  static heaptape_block reallocate(void* model, uint64_t, uint64_t size) {
-    return of(model).answer(size, 0);
+  static heaptape_block reallocate(void* model, uint64_t address, uint64_t size) {
+    return of(model).input.byte() > 230 ? of(model).refuse(address) : of(model).answer(size, 0);
   }
   static void release(void* model, uint64_t) {
     --of(model).live;
@@ -84,6 +84,13 @@ struct FuzzedModel {
     if (choice == 254) return {0, 0};
     if (choice > 240) return {place(), size};
     return honest_block(std::min<uint64_t>(size, 1 << 20), std::max<uint64_t>(alignment, 16));
+  }
+
+  // The block stays, but its memory may not.
+  heaptape_block refuse(uint64_t address) {
+    const uint64_t page = base::page_down(address);
+    if (input.byte() % 2 == 0) host->decommit(host->context, page, page + 4096);
+    return {0, 0};
   }
 
   heaptape_block honest_block(uint64_t size, uint64_t alignment) {

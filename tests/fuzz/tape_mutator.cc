@@ -59,10 +59,29 @@ void mutate_message(std::vector<uint64_t>& words) {
   if (static_cast<uint32_t>(words[0]) == 0) words[0] = (words.size() - 1) << 32;
 }
 
-void mutate_column(wire::Column::Builder column) {
+// Puts a number near a power of two in the place of a varint, or of a byte.
+void replace_number(std::vector<uint8_t>& bytes, Dice& dice) {
+  const auto is_last = [](uint8_t byte) { return byte < 0x80; };
+  auto begin = bytes.begin() + static_cast<ptrdiff_t>(dice() % bytes.size());
+  begin = std::find_if(begin, bytes.end(), is_last);
+  if (begin != bytes.end()) ++begin;
+  auto end = std::find_if(begin, bytes.end(), is_last);
+  if (end != bytes.end()) ++end;
+  uint64_t number = (uint64_t{1} << dice() % 64) + dice() % 3 - 1;
+  std::vector<uint8_t> varint;
+  for (; number >= 0x80; number >>= 7) varint.push_back(static_cast<uint8_t>(number | 0x80));
+  varint.push_back(static_cast<uint8_t>(number));
+  bytes.insert(bytes.erase(begin, end), varint.begin(), varint.end());
+}
+
+void mutate_column(wire::Column::Builder column, Dice& dice) {
   const auto data = column.getData();
   std::vector<uint8_t> bytes(data.begin(), data.end());
-  mutate_bytes(bytes, kMaxColumnBytes);
+  if (!bytes.empty() && chance(dice, 3)) {
+    replace_number(bytes, dice);
+  } else {
+    mutate_bytes(bytes, kMaxColumnBytes);
+  }
   column.setData(kj::arrayPtr(bytes.data(), bytes.size()));
 }
 
@@ -70,20 +89,20 @@ void mutate_column(wire::Column::Builder column) {
 void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
   switch (dice() % 10) {
     case 0:
-      mutate_column(chunk.getOps());
+      mutate_column(chunk.getOps(), dice);
       return chunk.setCount(chunk.getOps().getData().size());
     case 1:
-      return mutate_column(chunk.getSizes());
+      return mutate_column(chunk.getSizes(), dice);
     case 2:
-      return mutate_column(chunk.getAddresses());
+      return mutate_column(chunk.getAddresses(), dice);
     case 3:
-      return mutate_column(chunk.getFreed());
+      return mutate_column(chunk.getFreed(), dice);
     case 4:
-      return mutate_column(chunk.getAlignments());
+      return mutate_column(chunk.getAlignments(), dice);
     case 5:
-      return mutate_column(chunk.getThreads());
+      return mutate_column(chunk.getThreads(), dice);
     case 6:
-      return mutate_column(chunk.getTimes());
+      return mutate_column(chunk.getTimes(), dice);
     case 7:
       return chunk.setUnitLog2(static_cast<uint8_t>(dice() % 14));
     case 8:
