@@ -30,6 +30,18 @@ class RingMergeTest : public testing::Test {
     return std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
   }
   uint64_t drain(uint64_t cut, uint64_t now_ns = kStartNs) { return merge_.drain(cut, now_ns); }
+  // Each of `length` threads moves its block to where that of the next one was; then thread a gets
+  // the block of the first.
+  void write_chain_of_resizes(uint64_t length) {
+    const auto block = [](uint64_t i) { return (i + 1) * 0x1000; };
+    for (uint32_t i = 0; i < length; ++i) {
+      merge_.add_ring(2 + i);
+      RingPen(session_, 2 + i)
+          .write(malloc_record(block(i), 1 + i))
+          .write(realloc_record(block(i), block(i + 1), 20, 60 - i));
+    }
+    a_.write(malloc_record(block(0), 40));
+  }
   void finish() {
     const auto summary = merge_.collect_summary(kStartNs + 5);
     ASSERT_TRUE(merge_.writer().finish(summary).ok());
@@ -138,6 +150,19 @@ TEST_F(RingMergeTest, WaitsForAChainOfResizesUntilAllAreLogged) {
   EXPECT_EQ(drain(60), 3u);
   EXPECT_EQ(story(), "a+1 b+2 b-2+3 a-1+2 c+1 ");
   EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
+}
+
+// So that the merge does not run through rings upon rings for one call.
+TEST_F(RingMergeTest, FollowsChainsOfResizesEightDeep) {
+  write_chain_of_resizes(8);
+  drain(kEverything);
+  EXPECT_EQ(merge_.collect_summary(kStartNs).losses.unrepaired_inversions, 0u);
+}
+
+TEST_F(RingMergeTest, FollowsNoChainOfNineResizes) {
+  write_chain_of_resizes(9);
+  EXPECT_EQ(drain(kEverything), 2 * 9u + 1);
+  EXPECT_EQ(merge_.collect_summary(kStartNs).losses.unrepaired_inversions, 1u);
 }
 
 // No allocator does that; a broken program's rings may say so.
