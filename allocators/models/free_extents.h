@@ -1,4 +1,4 @@
-// Address ranges that nobody uses, coalesced, findable by address and by size.
+// Unused address ranges, coalesced, found by address and by size.
 #pragma once
 
 #include <cstdint>

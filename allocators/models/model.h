@@ -1,5 +1,5 @@
-// What every in-tree model is: an allocator over simulated addresses. It touches no memory of its
-// blocks, takes no time but its own, and gives the same answer every time.
+// What every model of this tree is: an allocator over simulated addresses. It touches no memory of
+// its blocks and gives the same answers every time.
 #pragma once
 
 #include <concepts>
@@ -47,7 +47,7 @@ class AddressSpace {
   std::vector<RegionEvent> events_;
 };
 
-// One thread. Sizes and alignments are as the program asked; alignment 0 = the model's own.
+// One thread. Sizes and alignments are as the program asked; alignment 0: the model's own.
 //
 // A model is made from its address space, which outlives it, and the values of its parameters.
 // Beyond the concept, a model may have

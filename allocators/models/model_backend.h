@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <utility>
 #include <vector>
 
 #include "allocators/models/model.h"
+#include "base/clock.h"
 
 namespace heaptape::allocators {
 
@@ -32,7 +33,7 @@ class ModelBackend : public Backend {
     }
     placements_.resize(batch.ops.size());
     next_time_ = 0;
-    const auto begin = std::chrono::steady_clock::now();
+    const uint64_t begin_ns = base::monotonic_ns();
     for (uint32_t i = 0; i < batch.ops.size(); ++i) {
       space_.begin_op(i);
       tell_circumstances(batch, i);
@@ -43,9 +44,7 @@ class ModelBackend : public Backend {
       }
     }
     events_ = batch.first_event + batch.ops.size();
-    const auto elapsed = std::chrono::steady_clock::now() - begin;
-    elapsed_ns_ = static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+    elapsed_ns_ = base::monotonic_ns() - begin_ns;
     return {};
   }
 

@@ -67,7 +67,7 @@ class ThreadedReplay {
   std::unordered_map<uint32_t, size_t> last_call_;
   std::unordered_map<uint64_t, uint64_t> blocks_;
   allocators::AddressSpace space_;
-  PtmallocModel model_{space_};
+  PtmallocModel model_{space_, base::Values(PtmallocModel::parameters())};
   uint64_t initial_break_ = 0;
   uint64_t compared_ = 0;
   uint64_t same_ = 0;

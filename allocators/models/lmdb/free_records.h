@@ -1,6 +1,6 @@
 // LMDB's free pages: the freeDB, whose records say which pages each transaction freed, and the list
-// of those that the running transaction has loaded ("mop" in mdb.c). mdb_freelist_save() and
-// mdb_midl_xmerge() of LMDB 0.9.31 in effect, not in time.
+// of those that the running transaction has loaded ("mop" in mdb.c). It does what
+// mdb_freelist_save() and mdb_midl_xmerge() of LMDB 0.9.31 do, in less time.
 //
 // A transaction loads records and writes what is left of them back when it commits, and so does the
 // next one. What has been loaded once is therefore kept in one sorted set, the pool:

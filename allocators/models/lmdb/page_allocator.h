@@ -1,7 +1,7 @@
 // mdb_page_alloc() of LMDB 0.9.31 and four published ways to make it faster. docs/models/lmdb.md.
 //
-// A search of the list is charged what LMDB pays for it, entry by entry, and done in logarithmic
-// time.
+// A search of the list is charged the comparisons that LMDB makes, entry by entry, and takes
+// logarithmic time.
 #pragma once
 
 #include <cstdint>

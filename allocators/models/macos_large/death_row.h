@@ -19,7 +19,7 @@ class DeathRow {
  public:
   explicit DeathRow(size_t most_entries) : most_entries_(most_entries) {}
 
-  // Takes the block for `bytes` out, if there is one: of the very size, the newest; else the
+  // Takes the block for `bytes` out, if there is one: of exactly the size, the newest; else the
   // smallest that is larger, the newest of equals, unless more than half of it would be wasted.
   std::optional<CachedBlock> take(uint64_t bytes, uint64_t alignment);
   // What the new block pushed out of a full ring: the oldest.

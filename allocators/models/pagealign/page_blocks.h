@@ -1,5 +1,5 @@
 // What the pagealign models know of each page-aligned block, found from its address by arithmetic.
-// It holds what the nodes of the real list or hash map hold, so that those need no memory of ours.
+// It holds what the nodes of the real list or hash map hold, which therefore need no memory here.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,7 @@ namespace heaptape::allocators {
 template <typename Pages, typename Registry>
 class PagealignModel {
  public:
-  explicit PagealignModel(AddressSpace& space,
-                          const base::Values& options = base::Values(parameters()))
+  PagealignModel(AddressSpace& space, const base::Values& options)
       : base_(make_base_model(options, space)), pages_(space, *base_), registry_(*base_, blocks_) {}
   PagealignModel(const PagealignModel&) = delete;
   PagealignModel& operator=(const PagealignModel&) = delete;

@@ -10,8 +10,8 @@
 
 namespace heaptape::allocators::pagealign {
 
-// Memory grows with the keys that are in, not with the pushes: now and then the places are dealt
-// out anew, without gaps.
+// Memory grows with the keys held, not with the pushes: now and then the places are numbered anew,
+// without gaps.
 class PushOrder {
  public:
   uint64_t size() const { return size_; }

@@ -17,7 +17,7 @@
 namespace heaptape::allocators::ptmalloc {
 
 // Sizes are units of chunks, header included. `cache` is that of the calling thread, null if it has
-// none; requests do not look there first, that is the caller's part.
+// none; requests do not look there first: the caller does.
 class Arena {
  public:
   // Arena 0 is the main one: it grows by brk. The others have no memory before begin_heaps().

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "allocators/models/model.h"
 #include "allocators/models/ptmalloc/chunk_memory.h"
@@ -19,7 +18,6 @@ class BreakMemory {
   bool grow(uint64_t bytes);
   void shrink(uint64_t bytes);
 
-  uint64_t bytes() const { return bytes_; }
   uint64_t most_bytes() const { return most_bytes_; }
 
  private:

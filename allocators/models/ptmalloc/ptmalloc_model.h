@@ -19,8 +19,7 @@ namespace heaptape::allocators {
 
 class PtmallocModel {
  public:
-  explicit PtmallocModel(AddressSpace& space,
-                         const base::Values& options = base::Values(parameters()));
+  PtmallocModel(AddressSpace& space, const base::Values& options);
   PtmallocModel(const PtmallocModel&) = delete;
   PtmallocModel& operator=(const PtmallocModel&) = delete;
 
@@ -37,7 +36,8 @@ class PtmallocModel {
     thread_ = &arenas_.thread(thread);
   }
 
-  // Beyond the concept: the thread ends. What comes under its number later is another thread.
+  // Beyond the concept, for those who know that a thread ends, which a tape does not say. Later
+  // calls under its number are another thread's.
   void end_thread(uint32_t thread) { arenas_.detach(arenas_.thread(thread)); }
 
   // A model does not see what the program touches. What nobody can have touched: pages of top that
@@ -61,7 +61,7 @@ class PtmallocModel {
     return {block, block == 0 ? 0 : process_.mapped.usable_bytes(block)};
   }
 
-  // Of the thread; both come into being when they are first asked for.
+  // Both are the current thread's, and made when they are first asked for.
   ptmalloc::Arena& arena(uint64_t bytes) {
     if (thread_->arena == nullptr) [[unlikely]]
       thread_->arena = &arenas_.attach(bytes);

@@ -20,7 +20,7 @@ struct SubHeap {
   Arena* arena = nullptr;       // null: the place is free
   uint32_t previous = 0;        // heap of the same arena, kNoHeap for the first
   uint64_t bytes = 0;           // in use
-  uint64_t writable_bytes = 0;  // once were; beyond `bytes` their contents are gone
+  uint64_t writable_bytes = 0;  // the most that were in use; beyond `bytes`, contents are gone
   Chunk fence = kNoChunk;
 };
 

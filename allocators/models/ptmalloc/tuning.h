@@ -1,4 +1,5 @@
-// What M_MMAP_THRESHOLD and its like set, and what the model counts: one of each per process.
+// What mallopt(3) sets (M_MMAP_THRESHOLD and the like), and what the model counts: one of each per
+// process.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct Tuning {
   uint64_t mmap_max = 65536;  // mappings alive
   bool dynamic = true;        // until the user sets one of the above
 
-  // A mapped chunk is freed: blocks of its size come and go, so the heap shall serve the next.
+  // A mapped chunk was freed: blocks of its size come and go, so the heap is to serve the next.
   // glibc compares the size as it stands in the header, with the bit for "mapped" set.
   void note_unmapped(uint64_t chunk_bytes) {
     if (!dynamic || (chunk_bytes | 2) <= mmap_threshold || (chunk_bytes | 2) > kDynamicMaxBytes) {

@@ -22,7 +22,7 @@ namespace heaptape::allocators {
 
 class RunsModel {
  public:
-  explicit RunsModel(AddressSpace& space, const base::Values& = base::Values())
+  RunsModel(AddressSpace& space, const base::Values&)
       : chunks_(space), pages_(chunks_, map_), small_(pages_, map_), huge_(chunks_) {}
   RunsModel(const RunsModel&) = delete;
   RunsModel& operator=(const RunsModel&) = delete;
@@ -34,7 +34,7 @@ class RunsModel {
   void release(uint64_t address);
 
   // Purged pages that were not used since, and pages that were never used: the end of a chunk that
-  // no run has reached, and of a huge block. The original takes both as one state, too.
+  // no run has reached, and of a huge block. The original treats both as one state.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
   uint64_t work() const { return pages_.purges().pages; }

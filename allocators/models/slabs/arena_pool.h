@@ -26,8 +26,8 @@ class ArenaPool {
   // are dealt out in turn.
   Arena& first() { return at(0); }
   Arena& of_thread(uint32_t thread) { return at(thread % count_); }
-  // For requests of oversize_bytes and more. It purges at once, unless nothing is ever purged: its
-  // calls are too few for decay to be on time.
+  // For requests of oversize_bytes and more. It purges at once, unless nothing is ever purged: it
+  // has too few calls for decay to be on time.
   Arena& huge();
 
   uint64_t made() const { return arenas_.size(); }

@@ -19,7 +19,7 @@ class MetadataBlocks {
   uint64_t allocate(uint64_t bytes, uint64_t alignment);
 
   uint64_t bytes() const { return bytes_; }
-  // What no allocation has reached.
+  // Pages that no allocation has reached.
   void append_absent(std::vector<AddressRange>& ranges) const;
 
  private:

@@ -23,8 +23,7 @@ namespace heaptape::allocators {
 
 class SlabsModel {
  public:
-  explicit SlabsModel(AddressSpace& space,
-                      const base::Values& options = base::Values(parameters()));
+  SlabsModel(AddressSpace& space, const base::Values& options);
   SlabsModel(const SlabsModel&) = delete;
   SlabsModel& operator=(const SlabsModel&) = delete;
   ~SlabsModel();

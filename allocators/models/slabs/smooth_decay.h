@@ -1,5 +1,6 @@
-// How many free pages may stay while time goes by: those that came up during one of 200 steps may
-// stay in full at first and not at all 200 steps later, along a curve that is flat at both ends.
+// How many free pages may stay as time goes by: all that were freed in one of 200 steps may stay at
+// first, and none of them 200 steps later, along a curve that is flat at both ends. Pages that only
+// replace what may stay are not counted as freed.
 // Follows decay.c of jemalloc 5.3.0, without the random part of its deadlines.
 #pragma once
 
@@ -13,17 +14,16 @@ class SmoothDecay {
   static constexpr uint32_t kSteps = 200;
   static constexpr uint64_t kNever = UINT64_MAX;
 
-  // From full to nothing in `milliseconds`; 0: at once; kNever.
-  explicit SmoothDecay(uint64_t milliseconds, uint64_t now_ns = 0)
+  // Pages go from all to none in `milliseconds`; 0: at once; kNever. The first step begins at 0 ns.
+  explicit SmoothDecay(uint64_t milliseconds)
       : milliseconds_(milliseconds),
-        step_ns_(milliseconds == kNever ? 0 : milliseconds * 1'000'000 / kSteps),
-        epoch_ns_(now_ns) {}
+        step_ns_(milliseconds == kNever ? 0 : milliseconds * 1'000'000 / kSteps) {}
 
   bool never() const { return milliseconds_ == kNever; }
   bool at_once() const { return milliseconds_ == 0; }
 
-  // Neither never() nor at_once(). True if a step has passed: then limit_pages() is new.
-  // `pages` are free now.
+  // Requires neither never() nor at_once(). `pages` are free now. True if a step has passed: then
+  // limit_pages() is new.
   bool advance(uint64_t now_ns, uint64_t pages);
   uint64_t limit_pages() const { return limit_pages_; }
 
@@ -33,10 +33,10 @@ class SmoothDecay {
 
   uint64_t milliseconds_;
   uint64_t step_ns_;
-  uint64_t epoch_ns_;
+  uint64_t epoch_ns_ = 0;  // when the last step ended
   uint64_t limit_pages_ = 0;
   uint64_t unpurged_pages_ = 0;             // at the last step
-  std::array<uint64_t, kSteps> backlog_{};  // pages that came up, oldest step first
+  std::array<uint64_t, kSteps> backlog_{};  // pages freed, oldest step first
 };
 
 }  // namespace heaptape::allocators::slabs

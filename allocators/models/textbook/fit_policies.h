@@ -86,7 +86,7 @@ class NextFit {
 };
 
 // The smallest hole that is large enough, the lowest of equals. The walk ends early only at a hole
-// of the very size.
+// of exactly the size.
 class BestFit {
  public:
   void insert(Hole hole) {

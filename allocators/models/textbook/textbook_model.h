@@ -33,9 +33,7 @@ concept TextbookHeap = std::constructible_from<H, AddressSpace&, const base::Val
 template <TextbookHeap Heap>
 class TextbookModel {
  public:
-  explicit TextbookModel(AddressSpace& space,
-                         const base::Values& options = base::Values(Heap::parameters()))
-      : heap_(space, options) {}
+  TextbookModel(AddressSpace& space, const base::Values& options) : heap_(space, options) {}
 
   // As AllocatorModel says.
   Placement allocate(uint64_t bytes, uint64_t alignment) {

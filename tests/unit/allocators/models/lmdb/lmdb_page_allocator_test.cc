@@ -1,3 +1,5 @@
+// The page allocator of model:lmdb: search, loading, commit and the variants. A little over 300
+// lines, because one fixture serves all of them.
 #include <gtest/gtest.h>
 
 #include "allocators/models/lmdb/page_allocator.h"
@@ -92,7 +94,7 @@ TEST_F(LmdbFile, DoesNotSearchAListShorterThanTheRequest) {
   EXPECT_EQ(counts().failed_searches, 0u);
 }
 
-TEST_F(LmdbFile, FindsASinglePageAtTheFirstLook) {
+TEST_F(LmdbFile, FindsASinglePageAtTheFirstComparison) {
   free_nine_pages();
   EXPECT_EQ(db_.allocate(1), 10u);
   EXPECT_EQ(counts().search_cmps, 1u);
@@ -220,7 +222,7 @@ TEST_F(LmdbFile, ShowsThatARequestGrowsWithTheSquareOfTheFreePages) {
 }
 
 struct LmdbF1File : LmdbFile {
-  LmdbF1File() : LmdbFile({LmdbVariant::kF1}) {}
+  LmdbF1File() : LmdbFile({.variant = LmdbVariant::kF1}) {}
 };
 
 TEST_F(LmdbF1File, SearchesWhenTheListHasDoubled) {
@@ -247,7 +249,7 @@ TEST_F(LmdbF1File, ShowsThatARequestGrowsWithTheFreePages) {
 }
 
 struct LmdbF1BugFile : LmdbFile {
-  LmdbF1BugFile() : LmdbFile({LmdbVariant::kF1Bug}) {}
+  LmdbF1BugFile() : LmdbFile({.variant = LmdbVariant::kF1Bug}) {}
 };
 
 TEST_F(LmdbF1BugFile, LosesARecordWheneverItLoads) {
@@ -274,7 +276,7 @@ TEST_F(LmdbF1BugFile, LosesRecordsThatWereWrittenBackToo) {
 }
 
 struct LmdbF2File : LmdbFile {
-  LmdbF2File() : LmdbFile({LmdbVariant::kF2, 10}) {}
+  LmdbF2File() : LmdbFile({.variant = LmdbVariant::kF2, .skip_pages = 10}) {}
 };
 
 TEST_F(LmdbF2File, ExtendsTheFileForALargeRequest) {
@@ -287,10 +289,10 @@ TEST_F(LmdbF2File, ExtendsTheFileForALargeRequest) {
 }
 
 struct LmdbF3File : LmdbFile {
-  LmdbF3File() : LmdbFile({LmdbVariant::kF3, 0, 20}) {}
+  LmdbF3File() : LmdbFile({.variant = LmdbVariant::kF3, .load_ids = 20}) {}
 };
 
-TEST_F(LmdbF3File, StopsToLoadWhenTheListIsLongEnough) {
+TEST_F(LmdbF3File, StopsLoadingWhenTheListIsLongEnough) {
   make_file(1000);
   for (uint32_t i = 0; i < 8; ++i) free_every_second(10 + 100 * i, 9);
   pass(1);

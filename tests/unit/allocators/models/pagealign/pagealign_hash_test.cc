@@ -82,7 +82,7 @@ TEST_F(PagealignHashMap, TakesItsTableFromTheBase) {
 
 TEST(PagealignHashFacts, For524288Blocks) {
   AddressSpace space;
-  PagealignHash model(space);
+  PagealignHash model(space, base::Values(PagealignHash::parameters()));
   for (int i = 0; i < 524'288; ++i) model.allocate(kPage, kPage);
   std::map<std::string, uint64_t> counters;
   for (const Counter& counter : model.counters()) counters[counter.name] = counter.value;

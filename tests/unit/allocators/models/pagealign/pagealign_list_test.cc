@@ -84,7 +84,7 @@ class PagealignGrowth : public testing::Test {
   template <typename Model>
   static GrowthCurve drained() {
     AddressSpace space;
-    Model model(space);
+    Model model(space, base::Values(Model::parameters()));
     std::vector<uint64_t> blocks(kPages);
     for (uint64_t& block : blocks) block = model.allocate(kPage, kPage).address;
     for (const uint64_t block : blocks) model.release(block);

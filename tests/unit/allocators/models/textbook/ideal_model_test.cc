@@ -63,7 +63,7 @@ TEST_F(IdealReplay, HasNoHolesAndNoTop) {
 
 TEST(IdealModel, FollowsWhatIsLiveByThePage) {
   AddressSpace space;
-  IdealModel model(space);
+  IdealModel model(space, base::Values());
   model.allocate(0, 0);
   EXPECT_TRUE(space.events().empty());
   const uint64_t block = model.allocate(4096, 1 << 20).address;
@@ -79,7 +79,7 @@ TEST(IdealModel, FollowsWhatIsLiveByThePage) {
 
 TEST(IdealModel, RefusesWhatIsBeyondTheAddressSpace) {
   AddressSpace space;
-  IdealModel model(space);
+  IdealModel model(space, base::Values());
   const uint64_t block = model.allocate(100, 0).address;
   EXPECT_EQ(model.allocate(kHeapLimit - kModelBase, 0).address, 0u);
   EXPECT_EQ(model.reallocate(block, UINT64_MAX).address, 0u);
