@@ -34,10 +34,8 @@ std::string end_text(const TapeSummary& summary) {
 
 std::string per_event_text(const TapeReader& tape) {
   if (tape.events() == 0) return "";
-  char text[64];
-  snprintf(text, sizeof text, ", %.3f bytes an event",
-           static_cast<double>(tape.file_bytes()) / static_cast<double>(tape.events()));
-  return text;
+  const auto bytes = static_cast<double>(tape.file_bytes());
+  return base::format_text(", %.3f bytes an event", bytes / static_cast<double>(tape.events()));
 }
 
 // A tape that no program left, a scenario's, has neither process nor date.

@@ -29,48 +29,51 @@ uint8_t alignment_log2(uint64_t alignment) {
       std::min<int>(alignment <= 1 ? 0 : std::bit_width(alignment - 1), 47));
 }
 
-ReplayOp allocation_op(const Event& event) {
-  ReplayOp op;
-  op.size = event.size;
-  op.alignment_log2 = alignment_log2(event.alignment);
-  switch (event.op) {
+ReplayKind allocation_kind(Op op) {
+  switch (op) {
     case Op::kCalloc:
-      op.kind = ReplayKind::kCalloc;
-      break;
-    case Op::kAlignedAlloc:
-      op.kind = ReplayKind::kAlignedAlloc;
-      break;
+      return ReplayKind::kCalloc;
     case Op::kPosixMemalign:
-      op.kind = ReplayKind::kPosixMemalign;
-      break;
+      return ReplayKind::kPosixMemalign;
     case Op::kMemalign:
-      op.kind = ReplayKind::kMemalign;
-      break;
+      return ReplayKind::kMemalign;
     case Op::kValloc:
-      op.kind = ReplayKind::kValloc;
-      break;
+      return ReplayKind::kValloc;
     case Op::kPvalloc:
-      op.kind = ReplayKind::kPvalloc;
-      break;
-    case Op::kNew:
-    case Op::kNewArray:
-    case Op::kNewNothrow:
-    case Op::kNewArrayNothrow:
-      op.kind = ReplayKind::kMalloc;
-      op.size = operator_new_size(event.size);
-      break;
+      return ReplayKind::kPvalloc;
+    case Op::kAlignedAlloc:
     case Op::kNewAligned:
     case Op::kNewArrayAligned:
     case Op::kNewAlignedNothrow:
     case Op::kNewArrayAlignedNothrow:
-      op.kind = ReplayKind::kAlignedAlloc;
-      op.size = aligned_new_size(event.size, uint64_t{1} << op.alignment_log2);
-      break;
+      return ReplayKind::kAlignedAlloc;
     default:
-      op.kind = ReplayKind::kMalloc;
-      break;
+      return ReplayKind::kMalloc;
   }
-  return op;
+}
+
+uint64_t allocation_size(const Event& event, uint8_t alignment_log2) {
+  switch (event.op) {
+    case Op::kNew:
+    case Op::kNewArray:
+    case Op::kNewNothrow:
+    case Op::kNewArrayNothrow:
+      return operator_new_size(event.size);
+    case Op::kNewAligned:
+    case Op::kNewArrayAligned:
+    case Op::kNewAlignedNothrow:
+    case Op::kNewArrayAlignedNothrow:
+      return aligned_new_size(event.size, uint64_t{1} << alignment_log2);
+    default:
+      return event.size;
+  }
+}
+
+ReplayOp allocation_op(const Event& event) {
+  const uint8_t log2 = alignment_log2(event.alignment);
+  return {.kind = allocation_kind(event.op),
+          .alignment_log2 = log2,
+          .size = allocation_size(event, log2)};
 }
 
 }  // namespace

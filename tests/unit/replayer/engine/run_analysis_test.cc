@@ -140,27 +140,6 @@ TEST_F(Analysis, CountsTheHolesOfAPeakBeforeTheNextEventPlacesItsBlock) {
   EXPECT_EQ(metrics().holes_at_committed_peak.top_bytes, kPage - 528);
 }
 
-// The next event takes memory too, and makes the next peak: its block is not yet there.
-TEST_F(Analysis, CountsTheHolesOfTheLastOfTwoPeaks) {
-  commit(kHeap, kHeap + kPage);
-  allocate(0, 16, kHeap + 512, 16);
-  commit(kHeap + kPage, kHeap + 2 * kPage);
-  allocate(1, 16, kHeap + kPage, 16);
-  allocate(2, 16, kHeap + 2048, 16);
-  EXPECT_EQ(metrics().holes_at_committed_peak.count, 1u);
-  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage - 528);
-}
-
-TEST_F(Analysis, CountsTheHolesOfAPeakAtTheEndOfABatchBeforeTheNextBatch) {
-  commit(kHeap, kHeap + 2 * kPage);
-  allocate(0, 16, kHeap + kPage, 16);
-  end_batch();
-  decommit(kHeap, kHeap + kPage);
-  commit(kHeap, kHeap + kPage);
-  allocate(1, 16, kHeap + 512, 16);
-  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
-}
-
 // Memory may also come or go behind the last op of a batch.
 TEST_F(Analysis, CountsTheHolesOfAPeakBeforeMemoryGoesBehindTheBatch) {
   commit(kHeap, kHeap + 2 * kPage);
