@@ -31,7 +31,8 @@ uint64_t readable_events(const std::string& path, TapeReader::OnDamage on_damage
 void fuzz(const std::string& tape, const std::string& output) {
   std::ostringstream out;
   std::ostringstream err;
-  if (cli::run_recover(tape, output, out, err) != cli::kExitDone) {
+  cli::Console console(out, err);
+  if (cli::run_recover({tape, output}, console) != cli::kExitDone) {
     HEAPTAPE_CHECK(!err.str().empty());
     return;
   }

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "recorder/collector/process_recorder.h"
+#include "recorder/collector/ring_merge.h"
 #include "schema/tape/tape_reader.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/fake_session.h"
@@ -15,7 +15,7 @@ namespace heaptape::fuzz {
 namespace {
 
 using namespace recorder;
-using Merge = ProcessRecorder;
+using Merge = RingMerge;
 
 constexpr uint32_t kThreads = 4;
 constexpr uint32_t kSlot = 0;

@@ -214,7 +214,7 @@ std::vector<uint8_t> join(LooseTape tape, Ending ending) {
   }
   if (ending == Ending::kRenew) {
     const uint64_t index_offset = out.size();
-    LooseTape::Chunk chunk{{}, schema::encode(index)};
+    LooseTape::Chunk chunk{{}, *schema::encode(index)};
     chunk.header.kind = ChunkKind::kIndex;
     put_chunk(std::move(chunk));
     append(out, schema::pack_trailer(index_offset));

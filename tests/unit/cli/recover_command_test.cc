@@ -39,7 +39,8 @@ class RecoverCommand : public testing::Test {
       if (i == 6) (*writer)->flush();
     }
     EXPECT_TRUE((*writer)->finish({}).ok());
-    EXPECT_EQ(run_recover(tape_, recovered_, out_, err_), 0) << err_.str();
+    Console console(out_, err_);
+    EXPECT_EQ(run_recover({tape_, recovered_}, console), 0) << err_.str();
   }
 
   tests::TempDir dir_;
