@@ -55,6 +55,14 @@ TEST(SmoothDecay, CountsPagesAnewBeyondWhatMayStay) {
   EXPECT_EQ(decay.limit_pages(), 300u);
 }
 
+TEST(SmoothDecay, CountsNoPagesAnewThatWereFreeAtTheLastStep) {
+  SmoothDecay decay(10000);
+  decay.advance(kStepNs, 1'000'000);
+  decay.advance(kStepNs + kHalfNs, 1'000'000);  // half of these may stay
+  decay.advance(2 * kStepNs + kHalfNs, 600'000);
+  EXPECT_LT(decay.limit_pages(), 500'000u);
+}
+
 TEST(SmoothDecay, ForgetsAllAfterALongPause) {
   SmoothDecay decay(10000);
   decay.advance(kStepNs, 1000);
