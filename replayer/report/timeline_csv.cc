@@ -17,6 +17,7 @@ std::string csv_field(std::string text) {
 
 }  // namespace
 
+// Its callers stand inside guard_kj.
 std::string timeline_csv(wire::Report::Reader report) {
   const auto fields = capnp::Schema::from<wire::Timeline>().getFields();
   std::string text = "run";
