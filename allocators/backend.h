@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators/growth.h"
+#include "allocators/growth_log.h"
 #include "allocators/replay_op.h"
 #include "base/address/address_range.h"
 #include "base/result.h"

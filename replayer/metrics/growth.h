@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocators/growth.h"
+#include "allocators/growth_log.h"
 
 namespace heaptape::replayer {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocators/growth.h"
+#include "allocators/growth_log.h"
 #include "allocators/models/lmdb/free_records.h"
 
 namespace heaptape::allocators::lmdb {

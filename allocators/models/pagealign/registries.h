@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/growth.h"
+#include "allocators/growth_log.h"
 #include "allocators/models/any_model/any_model.h"
 #include "allocators/models/pagealign/page_blocks.h"
 #include "allocators/models/pagealign/push_order.h"

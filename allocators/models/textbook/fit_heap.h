@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/growth.h"
+#include "allocators/growth_log.h"
 #include "allocators/models/textbook/block_shape.h"
 #include "allocators/models/textbook/boundary_tags.h"
 #include "allocators/models/textbook/fit_policies.h"
