@@ -34,19 +34,13 @@ std::string random_hex(size_t digits) {
 }
 
 bool send_welcome(int connection, const Welcome& welcome, int descriptor) {
-  iovec data{const_cast<Welcome*>(&welcome), sizeof welcome};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  DescriptorMessage message(const_cast<Welcome*>(&welcome), sizeof welcome);
+  cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  return sendmsg(connection, &message, MSG_NOSIGNAL) == sizeof welcome;
+  return sendmsg(connection, &message.header, MSG_NOSIGNAL) == sizeof welcome;
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ class HandshakeServer {
   // Accepts, answers and rejects clients. `waits` are those of the last add_waits(), polled.
   void serve(std::span<const pollfd> waits, int session_descriptor);
 
-  // Who a process was that was let in, as seen during its handshake. Of a pid that joined more than
-  // once (by exec), the first. Removes the entry.
+  // Who a process was, as seen during its handshake; for a pid that joined more than once (by
+  // exec), the first time. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pid);
 
  private:

@@ -75,15 +75,9 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
 
 // The descriptor that came with the welcome, or -1.
 int receive_welcome(long socket, Welcome* welcome) {
-  iovec data{welcome, sizeof *welcome};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const long got = raw_syscall(SYS_recvmsg, socket, as_long(&message), MSG_CMSG_CLOEXEC);
-  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+  DescriptorMessage message(welcome, sizeof *welcome);
+  const long got = raw_syscall(SYS_recvmsg, socket, as_long(&message.header), MSG_CMSG_CLOEXEC);
+  const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
   if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return -1;
   int fd = -1;
   std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);

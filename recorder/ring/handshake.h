@@ -6,6 +6,10 @@
 // is "\0heaptape-" NAME. Free of the C++ run-time library.
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstddef>
 #include <cstdint>
 
 namespace heaptape::recorder {
@@ -32,5 +36,21 @@ struct Welcome {
   uint32_t pid;  // as the collector sees the process
 };
 static_assert(sizeof(Welcome) == 16);
+
+// What sendmsg and recvmsg take for `bytes` bytes at `data` and one descriptor.
+struct DescriptorMessage {
+  DescriptorMessage(void* data, size_t bytes) : part{data, bytes} {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
+  iovec part;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header{};
+};
 
 }  // namespace heaptape::recorder
