@@ -49,17 +49,27 @@ Error cannot_create(const std::string& path, int errno_value) {
   return os_error(what, errno_value);
 }
 
+// Locks the open file. False when another writer has it, or took the name `path` from it before the
+// lock.
+bool lock_under_name(int fd, const std::string& path) {
+  struct stat file {};
+  struct stat named {};
+  return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 &&
+         stat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
+         file.st_ino == named.st_ino;
+}
+
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.
 Result<Descriptor> open_partial(const std::string& path, const std::string& partial_path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     Descriptor file(open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
     if (file) {
-      if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+      if (lock_under_name(file.get(), partial_path)) return file;
       break;
     }
     if (errno != EEXIST) return cannot_create(path, errno);
     const Descriptor stale(open(partial_path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (stale && flock(stale.get(), LOCK_EX | LOCK_NB) != 0) break;
+    if (stale && !lock_under_name(stale.get(), partial_path)) break;
     if (rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
       return cannot_create(path, errno);
     }
