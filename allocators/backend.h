@@ -80,7 +80,7 @@ struct LatencySummary {
   uint64_t max_ns = 0;
 };
 
-// Further above the initial program break than this is no heap grown by brk, but a mapping.
+// What lies further above the initial program break is a mapping, not the heap grown by brk.
 inline constexpr uint64_t kHeapSpanBytes = uint64_t{1} << 40;
 
 enum class MallocFamily : uint8_t { kGlibc, kOther };

@@ -11,7 +11,7 @@ struct Elf;  // of libelf
 namespace heaptape::base {
 
 // Reads, and trusts nothing: the file may be anything, cut short or made to mislead. Only is_elf()
-// means something of a file that is none. One thread.
+// means something of a file that is not ELF. One thread.
 class ElfFile {
  public:
   // `file` is open for reading.

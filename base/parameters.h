@@ -11,7 +11,7 @@
 namespace heaptape::base {
 
 struct Parameter {
-  // A default of a number that is no number: users see and write "unset".
+  // The default "unset" of a number: users see and write that word.
   static constexpr uint64_t kUnset = UINT64_MAX;
 
   std::string name;

@@ -24,7 +24,7 @@ const Unit* find_unit(std::string_view name);
 // number below 2^64.
 std::optional<uint64_t> parse_quantity(std::string_view text);
 
-// The same for what is no size: without units of bytes.
+// The same for what is not a size: without units of bytes.
 std::optional<uint64_t> parse_count(std::string_view text);
 
 }  // namespace heaptape::base

@@ -45,7 +45,7 @@ void add_choice(CLI::App* command, const std::string& name, Value& value,
   for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
   const auto pick = [choices, names](std::string& text) {
     const auto choice = choices.find(CLI::detail::to_lower(text));
-    if (choice == choices.end()) return "'" + text + "' is none of " + names;
+    if (choice == choices.end()) return "'" + text + "' is not one of " + names;
     text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
     return std::string();
   };
@@ -65,8 +65,8 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
     const auto count = base::parse_count(text);
     if (!count) return "'" + text + "' is not a count: type a number, such as 1000, 10k or 1.5M";
     if (*count < bounds.least || *count > bounds.most) {
-      return "'" + text + "' is not a count from " + base::grouped(bounds.least) + " to " +
-             base::grouped(bounds.most);
+      return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
+             " to " + base::grouped(bounds.most);
     }
     text = std::to_string(*count);
     return std::string();
@@ -89,10 +89,11 @@ void add_record(CLI::App& app, Request& request) {
   add_choice<Follow>(
       command, "--follow", options->session.follow,
       {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
-      "children to record: none, those made by fork, or also what they execute (default all)");
+      "children to record: all, those made by fork until they execute a program, or none "
+      "(default all)");
   add_choice<OnFull>(command, "--on-full", options->session.on_full,
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
-                     "when the recorder falls behind: let the program wait, or lose calls and "
+                     "when the recorder falls behind: let the program wait, or drop calls and "
                      "count them (default block)");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
@@ -108,7 +109,7 @@ void add_record(CLI::App& app, Request& request) {
 void add_info(CLI::App& app, Request& request) {
   auto path = std::make_shared<std::string>();
   CLI::App* command =
-      app.add_subcommand("info", "Show what a tape is of, and what its recorder noted");
+      app.add_subcommand("info", "Show which process a tape is of, and what the recorder noted");
   add_tape(command, *path);
   command->footer("Example: heaptape info run.tape");
   request.set_by(command, path, run_info);
@@ -140,20 +141,20 @@ void add_stats(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
   add_tape(command, options->path);
   command->add_flag_callback(
-      "--json", [options] { options->format = StatsFormat::kJson; }, "as JSON");
+      "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON");
   command->footer("Example: heaptape stats run.tape --json");
   request.set_by(command, options, run_stats);
 }
 
 void add_dump(CLI::App& app, Request& request) {
   auto options = std::make_shared<DumpOptions>();
-  CLI::App* command = app.add_subcommand("dump", "Write the events as text, one a line");
+  CLI::App* command = app.add_subcommand("dump", "Print the events as text, one per line");
   add_tape(command, options->path);
-  add_count(command, "--from", options->from, {}, "number of the first call, from 1");
-  add_count(command, "--to", options->to, {}, "number of the last call");
+  add_count(command, "--from", options->from, {}, "first call to print, counted from 1");
+  add_count(command, "--to", options->to, {}, "last call to print");
   add_choice<TextFormat>(command, "--format", options->format,
                          {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
-                         "default text");
+                         "output format (default text)");
   command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
   request.set_by(command, options, run_dump);
 }
@@ -179,8 +180,8 @@ void add_replay(CLI::App& app, Request& request) {
                                 {{"none", allocators::Touch::kNone},
                                  {"page", allocators::Touch::kPage},
                                  {"all", allocators::Touch::kAll}},
-                                "what to write into each block: every byte, nothing, or a byte a "
-                                "page (default page)");
+                                "what to write into each block: every byte, nothing, or one byte "
+                                "per page (default page)");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
@@ -203,16 +204,16 @@ void add_diff(CLI::App& app, Request& request) {
   command->add_option("new", options->new_path, "the report to judge")
       ->required()
       ->option_text("NEW.json");
-  command->add_option("--run", options->run, "compare only the run of this label")
+  command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
-  command->add_option("--fail-if", options->fail_if, "METRIC OP VALUE; may be repeated")
+  command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")
       ->option_text("EXPR...");
   add_choice<DiffFormat>(command, "--format", options->format,
                          {{"text", DiffFormat::kText},
                           {"markdown", DiffFormat::kMarkdown},
                           {"json", DiffFormat::kJson},
                           {"junit", DiffFormat::kJunit}},
-                         "default text");
+                         "output format (default text)");
   command->footer(
       "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
   request.set_by(command, options, run_diff);
@@ -229,12 +230,12 @@ void add_scenario(CLI::App& app, Request& request) {
   command->add_option("name", options->scenario.name, "the scenario, or `list`")
       ->required()
       ->option_text("NAME");
-  command->add_option("--set", options->scenario.sets, "a parameter; may be repeated")
+  command->add_option("--set", options->scenario.sets, "set a parameter; may be repeated")
       ->option_text("K=V...");
   command->add_option("-o,--output", options->scenario.output, "the tape")->option_text("TAPE");
   command->add_flag_callback(
       "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
-      "list the parameters of each, too");
+      "with `list`: show the parameters, too");
   command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
   request.set_by(command, options, [](const Options& given, Console& console) {
     return given.scenario.name == "list" ? run_scenario_list(given.detail, console)
@@ -265,7 +266,7 @@ Action refuse(const CLI::App& app, const CLI::ParseError& error) {
 Action parse_command_line(int argc, const char* const* argv) {
   CLI::App app("Record every malloc call of a real run; replay it on any allocator.", "heaptape");
   app.set_version_flag("--version", std::string("heaptape ") + base::kVersion);
-  app.require_subcommand(0, 1);  // none: told below, after words that are no command
+  app.require_subcommand(0, 1);  // none: Request says so, after unknown words
   app.footer("`heaptape COMMAND --help` has an example of each.");
   Request request;
   add_record(app, request);

@@ -40,8 +40,8 @@ struct NativeLibrary {
 struct BackendSpec {
   BackendKind kind = BackendKind::kNoop;
   std::string label;  // `text` where none is given
-  std::string
-      text;  // BACKEND as given: "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0"
+  // BACKEND as given: "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0".
+  std::string text;
   base::Values options;                  // of a model or plug-in, with the defaults
   std::vector<std::string> environment;  // NAME=VALUE, of a native backend
   // By kind: native, model, plug-in.

@@ -76,7 +76,7 @@ concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes
   { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
   { constant.counters() } -> std::same_as<std::vector<Counter>>;
   // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; "" =
-  // none are counted): what the growth check looks at. Constant-time bookkeeping is no work. The
+  // none are counted): what the growth check looks at. Constant-time bookkeeping is not work. The
   // unit and the traits are static members, except where they are those of a model underneath.
   { constant.work() } -> std::same_as<uint64_t>;
   { constant.work_unit() } -> std::same_as<const char*>;

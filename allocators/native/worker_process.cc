@@ -51,8 +51,8 @@ constexpr char kNoMemory[] = "cannot get memory to share with the replay worker"
 const char* advice_on_signal(int signal) {
   switch (signal) {
     case SIGSYS:
-      return "; a thread of its own, which blocks signals, changed the address space: let it start "
-             "no threads";
+      return "; one of its own threads, which blocks signals, changed the address space: make it "
+             "start none";
     case SIGKILL:
       return "; if memory ran out, --touch none needs less";
     default:
@@ -98,7 +98,7 @@ Status WorkerProcess::spawn(const WorkerOptions& options, int memory_fd) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, base::find_private_file("heaptape-worker"));
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
-  // No symbol is looked up within a call that is timed; and one that is nowhere is told before the
+  // No symbol is looked up within a call that is timed, and a missing one is reported before the
   // first call, not by a crash in it.
   environment.push_back("LD_BIND_NOW=1");
   std::vector<char*> envp;
@@ -170,7 +170,7 @@ std::string WorkerProcess::messages() const {
 
 Error WorkerProcess::describe_death(int status) const {
   std::string how = WIFSIGNALED(status)
-                        ? std::string("was ended by signal ") + std::to_string(WTERMSIG(status)) +
+                        ? std::string("was killed by signal ") + std::to_string(WTERMSIG(status)) +
                               " (" + strsignal(WTERMSIG(status)) + ")" +
                               advice_on_signal(WTERMSIG(status))
                         : "exited with status " + std::to_string(WEXITSTATUS(status));

@@ -57,7 +57,7 @@ typedef struct heaptape_host {
   /* Takes memory, or gives it back: [begin, end), multiples of HEAPTAPE_PAGE_BYTES. One call may
    * give back what several took. A model may call these in create(), allocate(), reallocate(),
    * release(), set_thread() and set_time(); in destroy() they do nothing, nor need they be called:
-   * what a model holds in the end is no leak. */
+   * what a model holds in the end is not a leak. */
   void (*commit)(void* context, uint64_t begin, uint64_t end);
   void (*decommit)(void* context, uint64_t begin, uint64_t end);
 

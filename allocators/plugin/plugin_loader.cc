@@ -174,7 +174,8 @@ class TableReader {
       }
     }
     if (parameter.value < parameter.choices.size()) return {};
-    return broken("the default of the parameter '" + parameter.name + "' is none of its choices");
+    return broken("the default of the parameter '" + parameter.name +
+                  "' is not one of its choices");
   }
 
   Status read_counters() {

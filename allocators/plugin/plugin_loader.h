@@ -33,7 +33,7 @@ struct Plugin {
 };
 
 // The error is one sentence that begins with `owner` ("cannot replay on 'x'"): kNotFound,
-// kNewerVersion, or kTarget for a library that is no plug-in or one that breaks the rules. An
+// kNewerVersion, or kTarget for a library that is not a plug-in or breaks the rules. An
 // accepted library is never unloaded. Runs the constructors of whatever library it is.
 base::Result<Plugin> load_plugin(const std::string& owner, const std::string& path);
 

@@ -12,7 +12,7 @@ namespace heaptape::recorder {
 // - Each published record is returned once, in the ring's order; order() never decreases.
 // - Every call returned has a valid op and addresses below base::kAddressLimit. All else (sizes,
 //   stamps, which block) is as the producer wrote it.
-// - A head that goes back or is more than a ring ahead, and words that are no record, break the
+// - A head that goes back or is more than a ring ahead, and words that are not a record, break the
 //   ring: broken() is true from then on and nothing more is read from it.
 // - Nothing outside the ring is read, and nothing waits for the producer.
 //

@@ -35,7 +35,8 @@ using base::EdgeBitmap;
 // One thread.
 class HeapMap {
  public:
-  // A granule has 1 << granule_log2 bytes (3 to 6). A gap of less than min_hole_bytes is no hole.
+  // A granule has 1 << granule_log2 bytes (3 to 6). A gap of less than min_hole_bytes is not a
+  // hole.
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
   // Ranges are widened to whole granules, and may overlap what is committed or is not. The time

@@ -21,7 +21,7 @@ namespace heaptape::replayer {
 // beginning it noted: for a large one that is checked. One thread.
 class HoleLedger {
  public:
-  // A gap of less than min_hole_bytes is no hole.
+  // A gap of less than min_hole_bytes is not a hole.
   HoleLedger(int granule_log2, uint64_t min_hole_bytes);
 
   // One gap of this size came or went.

@@ -15,7 +15,7 @@ constexpr double kMostIdleShare = 0.1;   // of the operations, in bands where no
 constexpr double kLinearExponent = 0.9;  // from here on we call it linear
 constexpr double kLinearLow = 0.75;      // the least that its interval must exclude
 constexpr double kLeastOperations = 32;  // in the bands that are looked at
-constexpr double kFeltAtTop = 128;       // mean work at the largest scale: fewer steps are no news
+constexpr double kFeltAtTop = 128;       // mean work at the largest scale: fewer steps are not news
 constexpr double kFeltOnAverage = 16;    // mean work of all operations
 
 // A band as the fit sees it.

@@ -46,7 +46,7 @@ Status check_labels(const NamedReport& report) {
   for (const RunFigures& run : report.figures.runs) {
     if (seen.insert(run.label).second) continue;
     return Error::usage(quoted(report.path) + " has two runs labelled " + quoted(run.label) +
-                        ": replay with a label for each, -a LABEL=BACKEND");
+                        ": replay with a label for each, -a LABEL=ALLOCATOR");
   }
   return {};
 }
@@ -69,7 +69,7 @@ Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedR
   if (!pairs.empty()) return pairs;
   return Error::usage("no run of " + quoted(base.path) + " has the label of a run of " +
                       quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
-                      labels_of(now) + "; replay with labels that agree, -a LABEL=BACKEND");
+                      labels_of(now) + "; replay with labels that agree, -a LABEL=ALLOCATOR");
 }
 
 void note_lone_runs(const NamedReport& side, const NamedReport& other,

@@ -27,7 +27,7 @@ struct ChunkHeader {
 using ChunkHeaderBytes = std::array<uint8_t, kChunkHeaderBytes>;
 
 ChunkHeaderBytes pack(const ChunkHeader& header);
-// Nothing when the marker, the checksum or a limit says that these bytes are no chunk header.
+// Nothing when the marker, the checksum or a limit says that these bytes are not a chunk header.
 std::optional<ChunkHeader> unpack_chunk_header(std::span<const uint8_t, kChunkHeaderBytes> bytes);
 
 std::array<uint8_t, kPreambleBytes> pack_preamble();
@@ -35,7 +35,7 @@ std::array<uint8_t, kPreambleBytes> pack_preamble();
 base::Status check_preamble(std::span<const uint8_t> bytes);
 
 std::array<uint8_t, kTrailerBytes> pack_trailer(uint64_t index_offset);
-// The offset of the index chunk, or nothing when these bytes are no trailer.
+// The offset of the index chunk, or nothing when these bytes are not a trailer.
 std::optional<uint64_t> unpack_trailer(std::span<const uint8_t, kTrailerBytes> bytes);
 
 // Compresses one message at a time into a zstd frame, in slices, so that the collector can go back

@@ -25,7 +25,7 @@ class EventEncoder {
   bool empty() const { return count_ == 0 && samples_.empty(); }
   uint32_t count() const { return count_; }
 
-  // False when an address is no multiple of the unit: end the chunk, lower the unit, go on.
+  // False when an address is not a multiple of the unit: end the chunk, lower the unit, go on.
   bool accepts(const Event& event) const {
     return ((event.address | event.freed_address) & ((uint64_t{1} << unit_log2_) - 1)) == 0;
   }

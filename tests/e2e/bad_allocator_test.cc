@@ -76,7 +76,7 @@ TEST_F(BadAllocator, LibraryThatTheLoaderRefusesIsRefused) {
 
 TEST_F(BadAllocator, LibraryWhoseMallocCrashesIsNamedWithItsLastWords) {
   expect_refused("lib:" + target_path("libreplay_aborting_malloc.so"),
-                 "was ended by signal 6 (Aborted); it said: no more of this");
+                 "was killed by signal 6 (Aborted); it said: no more of this");
 }
 
 TEST_F(BadAllocator, OneOfSeveralEndsTheReplay) {

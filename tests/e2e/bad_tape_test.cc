@@ -1,4 +1,4 @@
-// Files that are no tapes, or damaged ones: every command says in one sentence what is wrong and
+// Files that are not tapes, or are damaged: every command says in one sentence what is wrong and
 // where, and none crashes, hangs or leaves half a file.
 #include <gtest/gtest.h>
 

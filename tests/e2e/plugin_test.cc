@@ -69,7 +69,7 @@ TEST_F(PluginCommand, RefusesWhatIsNoPlugin) {
   tests::expect_refusal(replay("plugin:" + dir_.path().string()), "is a directory");
   tests::expect_refusal(replay("plugin:/none.so"), "there is no file '/none.so'");
   tests::expect_refusal(replay("plugin:"), "unknown allocator 'plugin:'");
-  tests::expect_refusal(replay("plugin:" + dir_.file("t")), "is no shared library");
+  tests::expect_refusal(replay("plugin:" + dir_.file("t")), "is not a shared library");
 }
 
 // A slip in the spec must not cost the wait for a large tape.

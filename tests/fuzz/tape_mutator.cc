@@ -112,7 +112,7 @@ void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
   }
 }
 
-// False when the message is no event chunk.
+// False when the message is not an event chunk.
 bool mutate_event_chunk(LooseTape::Chunk& chunk, Dice& dice) {
   try {
     schema::WordsReader reader(chunk.message);

@@ -9,7 +9,7 @@
 
 enum { kFuzzSlots = 1024, kFuzzPhaseCalls = 2048 };
 
-/* The last is no call: the thread ends, and another takes its number. */
+/* The last is not a call: the thread ends, and another takes its number. */
 enum fuzz_kind { kFuzzMalloc, kFuzzCalloc, kFuzzMemalign, kFuzzRealloc, kFuzzFree, kFuzzEndThread };
 
 struct fuzz_call {

@@ -42,7 +42,7 @@ bool Arena::begin_heaps(uint64_t bytes) {
   SubHeaps& heaps = process_.heaps;
   const uint64_t header = process_.layout.heap_info_bytes + process_.layout.arena_bytes;
   const uint64_t pad = process_.tuning.top_pad;
-  // The size of malloc_state is no multiple of 16; what rounding adds is asked for beside it.
+  // The size of malloc_state is not a multiple of 16; the rest is requested on top.
   uint32_t heap = SubHeaps::kNoHeap;
   if (bytes <= kHeapMaxBytes) {
     heap = heaps.create(*this, SubHeaps::kNoHeap, bytes + header + kUnitBytes, pad);

@@ -39,7 +39,7 @@ class ThreadArenas {
   // main arena; each further one takes the arena that became idle last, or a new one while there
   // may be more, or the next in a ring.
   Arena& attach(uint64_t bytes);
-  // The thread is no more: its cache goes back to the arenas, and its arena may be idle.
+  // The thread has ended: its cache goes back to the arenas, and its arena may be idle.
   void detach(ThreadState& thread);
 
  private:

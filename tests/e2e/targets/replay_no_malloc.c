@@ -1,4 +1,4 @@
-/* A library that is no allocator. */
+/* A library that is not an allocator. */
 int replay_answer(void) {
   return 42;
 }

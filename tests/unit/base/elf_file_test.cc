@@ -17,7 +17,7 @@ ElfFile open_elf(const std::string& path) {
   return ElfFile(std::move(file));
 }
 
-// A library that is no program: that of the mathematical functions.
+// A library that is not a program: that of the mathematical functions.
 std::string library() {
   Dl_info info = {};
   EXPECT_NE(dladdr(reinterpret_cast<void*>(static_cast<double (*)(double)>(std::lgamma)), &info),

@@ -65,19 +65,19 @@ TEST_F(PluginLoader, SeesThatAnOptionWasMeant) {
 
 TEST_F(PluginLoader, RefusesWhatIsNoFile) {
   expect_refused(dir_.path(), "is a directory, not a shared library");
-  expect_refused("/dev/zero", "is no regular file");
+  expect_refused("/dev/zero", "is not a regular file");
 }
 
 TEST_F(PluginLoader, RefusesFilesThatAreNoLibrary) {
-  expect_refused(file("text", std::string(2000, 'x')), "is no shared library (ELF)");
-  expect_refused(file("empty", ""), "is no shared library (ELF)");
-  expect_refused(file("script", "#!/bin/sh\n"), "is no shared library (ELF)");
+  expect_refused(file("text", std::string(2000, 'x')), "is not a shared library (ELF)");
+  expect_refused(file("empty", ""), "is not a shared library (ELF)");
+  expect_refused(file("script", "#!/bin/sh\n"), "is not a shared library (ELF)");
   EXPECT_EQ(code_, base::ErrorCode::kTarget);
 }
 
 TEST_F(PluginLoader, RefusesLibrariesThatWereCutShortAnywhere) {
   const std::string bytes = tests::read_bytes(tests::target_path("libsize_classes.so"));
-  expect_refused(file("magic", bytes.substr(0, 30)), "is no shared library (ELF)");
+  expect_refused(file("magic", bytes.substr(0, 30)), "is not a shared library (ELF)");
   for (const size_t kept : {size_t{64}, size_t{300}, size_t{5000}}) {
     expect_refused(file("cut", bytes.substr(0, kept)), "was cut short");
   }
@@ -206,8 +206,8 @@ TEST_F(MisfitPlugin, IsRefusedForParametersThatNobodyCouldSet) {
 TEST_F(MisfitPlugin, IsRefusedForChoicesThatNobodyCouldMake) {
   expect_misfit("choice_comma", "a choice of the parameter 'first' is 'a,b'");
   expect_misfit("choice_twice", "a choice of the parameter 'first' is 'one'");
-  expect_misfit("choice_default", "the default of the parameter 'first' is none of its choices");
-  expect_misfit("choice_none", "the default of the parameter 'first' is none of its choices");
+  expect_misfit("choice_default", "the default of the parameter 'first' is not one of its choices");
+  expect_misfit("choice_none", "the default of the parameter 'first' is not one of its choices");
 }
 
 class PluginOptions : public testing::Test {
