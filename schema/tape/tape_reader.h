@@ -52,8 +52,8 @@ class TapeReader {
 
   // Continues at the given event (0-based; at most events()), or behind it where it is lost.
   base::Status seek(uint64_t event);
-  // Replaces `batch` with the next events, at most `max_events` (1 or more). No events: the end of
-  // the tape, where samples may still come.
+  // Replaces `batch` with the next events, at most `max_events`. No events though some were asked
+  // for: the end of the tape, where samples may still come.
   base::Status read(EventBatch& batch, size_t max_events);
 
  private:
