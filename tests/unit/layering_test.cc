@@ -121,7 +121,7 @@ TEST(Layering, HoldsAtTheTopLevel) {
 }
 
 // No folder includes what its list lacks, and no list names what its folder does not include.
-TEST(Layering, OfEachFolderIsItsListOfLibraries) {
+TEST(Layering, MatchesTheListOfEachFolder) {
   Arrows listed = declared();
   for (const auto& [folder, used] : included()) EXPECT_EQ(listed[folder], used) << folder;
 }
@@ -130,7 +130,7 @@ TEST(Layering, HasNoCircles) {
   EXPECT_EQ(circle(declared()), "");
 }
 
-TEST(Layering, CircleIsFoundWhereThereIsOne) {
+TEST(Layering, TestFindsACircle) {
   EXPECT_EQ(circle({{"a", {"b"}}, {"b", {"c"}}, {"c", {"b"}}}), "b");
 }
 
