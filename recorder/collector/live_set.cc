@@ -9,7 +9,7 @@ namespace heaptape::recorder {
 
 using base::kPageBytes;
 
-bool LiveSet::any_in(base::AddressRange range, bool skip_mapped_chunks) const {
+bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const {
   for (uint64_t at = range.begin; at < range.end;) {
     const uint64_t leaf_end = (at / base::kLeafSpan + 1) * base::kLeafSpan;
     const Leaf* leaf = tree_.find(at);
@@ -23,7 +23,8 @@ bool LiveSet::any_in(base::AddressRange range, bool skip_mapped_chunks) const {
     if (range.end - word_begin < kWordSpan) {
       word &= (uint64_t{1} << ((range.end - word_begin) >> kGranuleLog2)) - 1;
     }
-    if (skip_mapped_chunks && word_begin % kPageBytes == 0) word &= ~bit_of(word_begin + 16);
+    if (mapped_chunks == MappedChunks::kSkip && word_begin % kPageBytes == 0)
+      word &= ~bit_of(word_begin + 16);
     if (word != 0) return true;
     at = std::min(word_begin + kWordSpan, leaf_end);
   }

@@ -8,6 +8,10 @@
 
 namespace heaptape::recorder {
 
+// Whether blocks count that begin 16 bytes into a page: that is where glibc puts a block with a
+// mapping of its own.
+enum class MappedChunks : uint8_t { kCount, kSkip };
+
 // Addresses must be below base::kAddressLimit. Two addresses in the same 8 bytes are one: real
 // blocks begin on multiples of 8. Memory grows with inserted addresses only, by a page (4 KiB) for
 // each 256 KiB of addresses. One thread.
@@ -24,10 +28,8 @@ class LiveSet {
     tree_.leaf(address).words[word_of(address)] &= ~bit_of(address);
     return true;
   }
-  // Whether a live block begins in the range, whose ends are multiples of 8. With
-  // `skip_mapped_chunks`, blocks that begin 16 bytes into a page do not count: that is where glibc
-  // puts a block with a mapping of its own.
-  bool any_in(base::AddressRange range, bool skip_mapped_chunks) const;
+  // Whether a live block begins in the range, whose ends are multiples of 8.
+  bool any_in(base::AddressRange range, MappedChunks mapped_chunks) const;
 
  private:
   static constexpr int kGranuleLog2 = 3;

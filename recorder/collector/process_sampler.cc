@@ -65,7 +65,7 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
 }
 
 std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
-                                                    bool is_glibc) {
+                                                    MappedChunks mapped_chunks) {
   const auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
   const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet&
         (resident_pages - shared_pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
   for (const auto& range : parse_writable_anonymous(*maps)) {
-    if (live.any_in(range, is_glibc)) sample.regions.push_back(range);
+    if (live.any_in(range, mapped_chunks)) sample.regions.push_back(range);
   }
   return sample;
 }

@@ -19,7 +19,7 @@ namespace heaptape::recorder {
 // not count: the kernel shows such mappings merged with their neighbours, and the tape itself has
 // their extent. time_ns and event stay 0.
 std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
-                                                    bool is_glibc);
+                                                    MappedChunks mapped_chunks);
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.

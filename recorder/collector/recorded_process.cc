@@ -54,7 +54,8 @@ void RecordedProcess::sample_if_due(uint64_t now_ns) {
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
   if (now_ns < next_sample_ns_) return;
   const uint64_t begin_ns = base::monotonic_ns();
-  auto sample = sample_process(traits_.identity.pid, merge_->live_set(), traits_.is_glibc);
+  auto sample = sample_process(traits_.identity.pid, merge_->live_set(),
+                               traits_.is_glibc ? MappedChunks::kSkip : MappedChunks::kCount);
   const uint64_t end_ns = base::monotonic_ns();
   if (sample) merge_->add_sample(std::move(*sample), begin_ns);
   sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),

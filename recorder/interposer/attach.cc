@@ -216,7 +216,7 @@ bool has_own_slot() {
   return fork_detector->attachment.load(std::memory_order_acquire) == Attachment::kDone;
 }
 
-ThreadState* attach_thread(bool may_wait) {
+ThreadState* attach_thread(IfNoRing if_no_ring) {
   if (!ensure_own_slot()) return nullptr;
   if (session_is_over()) {
     detach_process();
@@ -224,7 +224,7 @@ ThreadState* attach_thread(bool may_wait) {
   }
   uint32_t index = 0;
   RingHeader* ring = claim_ring(&index);
-  if (ring == nullptr && may_wait) ring = wait_for_ring(&index);
+  if (ring == nullptr && if_no_ring == IfNoRing::kWait) ring = wait_for_ring(&index);
   if (ring == nullptr) return nullptr;
   uint64_t* words = map_ring_words(process.session, index);
   if (words == nullptr) {

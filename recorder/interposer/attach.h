@@ -44,9 +44,10 @@ void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_fu
 bool has_own_slot();
 
 // A state, with a ring of its own, for a thread that has none; null when the session is over or has
-// no free ring. A forked child first joins the session as a process of its own. With `may_wait`,
-// gives the collector up to kNaps naps (attach.cc) to free the rings of threads that are gone.
-ThreadState* attach_thread(bool may_wait);
+// no free ring. A forked child first joins the session as a process of its own. kWait gives the
+// collector up to kNaps naps (attach.cc) to free the rings of threads that are gone.
+enum class IfNoRing : uint8_t { kGiveUp, kWait };
+ThreadState* attach_thread(IfNoRing if_no_ring);
 
 // Stops recording in this process, for good.
 void detach_process();

@@ -94,7 +94,7 @@ ThreadState* find_state() {
     --local.calls_until_look;
     return nullptr;
   }
-  ThreadState* state = attach_thread(!local.ringless);
+  ThreadState* state = attach_thread(local.ringless ? IfNoRing::kGiveUp : IfNoRing::kWait);
   local.ringless = state == nullptr;
   local.calls_until_look = local.ringless ? kCallsBetweenLooks : 0;
   if (state != nullptr) local.state = state;

@@ -60,27 +60,28 @@ TEST(LiveSet, ReachesFromEndToEndOfTheAddressSpace) {
 TEST(LiveSet, FindsABlockInARangeByItsStartOnly) {
   LiveSet live;
   live.insert(0x5040);
-  EXPECT_TRUE(live.any_in({0x5040, 0x5048}, false));
-  EXPECT_TRUE(live.any_in({0x4000, 0x6000}, false));
-  EXPECT_FALSE(live.any_in({0x4000, 0x5040}, false));
-  EXPECT_FALSE(live.any_in({0x5048, 0x6000}, false));
+  EXPECT_TRUE(live.any_in({0x5040, 0x5048}, MappedChunks::kCount));
+  EXPECT_TRUE(live.any_in({0x4000, 0x6000}, MappedChunks::kCount));
+  EXPECT_FALSE(live.any_in({0x4000, 0x5040}, MappedChunks::kCount));
+  EXPECT_FALSE(live.any_in({0x5048, 0x6000}, MappedChunks::kCount));
 }
 
 TEST(LiveSet, FindsABlockFarBehindTheBeginningOfARange) {
   LiveSet live;
   live.insert(3 * base::kLeafSpan + 0x5040);
-  EXPECT_TRUE(live.any_in({0x1000, 4 * base::kLeafSpan}, false));
-  EXPECT_FALSE(live.any_in({0x1000, 3 * base::kLeafSpan}, false));
-  EXPECT_FALSE(live.any_in({3 * base::kLeafSpan + 0x6000, 5 * base::kLeafSpan}, false));
+  EXPECT_TRUE(live.any_in({0x1000, 4 * base::kLeafSpan}, MappedChunks::kCount));
+  EXPECT_FALSE(live.any_in({0x1000, 3 * base::kLeafSpan}, MappedChunks::kCount));
+  EXPECT_FALSE(
+      live.any_in({3 * base::kLeafSpan + 0x6000, 5 * base::kLeafSpan}, MappedChunks::kCount));
 }
 
 TEST(LiveSet, LeavesOutBlocksThatLookLikeMappingsOfTheirOwn) {
   LiveSet live;
   live.insert(0x7000'0010);
-  EXPECT_FALSE(live.any_in({0x7000'0000, 0x7001'0000}, true));
-  EXPECT_TRUE(live.any_in({0x7000'0000, 0x7001'0000}, false));
+  EXPECT_FALSE(live.any_in({0x7000'0000, 0x7001'0000}, MappedChunks::kSkip));
+  EXPECT_TRUE(live.any_in({0x7000'0000, 0x7001'0000}, MappedChunks::kCount));
   live.insert(0x7000'0020);
-  EXPECT_TRUE(live.any_in({0x7000'0000, 0x7001'0000}, true));
+  EXPECT_TRUE(live.any_in({0x7000'0000, 0x7001'0000}, MappedChunks::kSkip));
 }
 
 }  // namespace

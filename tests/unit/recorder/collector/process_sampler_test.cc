@@ -40,25 +40,26 @@ bool covers(const schema::ProcessSample& sample, uint64_t address) {
 
 TEST(ProcessSampler, SeesResidentMemory) {
   const OwnMapping mapping;
-  const auto sample = sample_process(own_pid(), LiveSet(), false);
+  const auto sample = sample_process(own_pid(), LiveSet(), MappedChunks::kCount);
   ASSERT_TRUE(sample);
   EXPECT_GE(sample->resident_bytes, OwnMapping::kBytes);
   EXPECT_EQ(sample->resident_bytes % static_cast<uint64_t>(getpagesize()), 0u);
 }
 
 TEST(ProcessSampler, LeavesSharedPagesOutOfResidentMemory) {
-  const uint64_t before = sample_process(own_pid(), LiveSet(), false)->resident_bytes;
+  const uint64_t before =
+      sample_process(own_pid(), LiveSet(), MappedChunks::kCount)->resident_bytes;
   const OwnMapping mapping(MAP_SHARED);
-  const uint64_t after = sample_process(own_pid(), LiveSet(), false)->resident_bytes;
+  const uint64_t after = sample_process(own_pid(), LiveSet(), MappedChunks::kCount)->resident_bytes;
   EXPECT_LT(after, before + OwnMapping::kBytes / 2);
 }
 
 TEST(ProcessSampler, SeesTheMappingsThatHoldALiveBlock) {
   const OwnMapping mapping;
   LiveSet live;
-  EXPECT_TRUE(sample_process(own_pid(), live, false)->regions.empty());
+  EXPECT_TRUE(sample_process(own_pid(), live, MappedChunks::kCount)->regions.empty());
   live.insert(mapping.begin() + 4096);
-  const auto sample = sample_process(own_pid(), live, false);
+  const auto sample = sample_process(own_pid(), live, MappedChunks::kCount);
   ASSERT_EQ(sample->regions.size(), 1u);
   EXPECT_TRUE(covers(*sample, mapping.begin() + 4096));
   EXPECT_FALSE(covers(*sample, reinterpret_cast<uint64_t>(&live)));  // our stack
@@ -68,12 +69,12 @@ TEST(ProcessSampler, LeavesOutMappingsThatGlibcMadeForOneBlock) {
   const OwnMapping mapping;
   LiveSet live;
   live.insert(mapping.begin() + 16);
-  EXPECT_TRUE(sample_process(own_pid(), live, true)->regions.empty());
-  EXPECT_FALSE(sample_process(own_pid(), live, false)->regions.empty());
+  EXPECT_TRUE(sample_process(own_pid(), live, MappedChunks::kSkip)->regions.empty());
+  EXPECT_FALSE(sample_process(own_pid(), live, MappedChunks::kCount)->regions.empty());
 }
 
 TEST(ProcessSampler, HasNothingToSayOfAProcessThatIsNotThere) {
-  EXPECT_FALSE(sample_process(0x7fffffff, LiveSet(), false));
+  EXPECT_FALSE(sample_process(0x7fffffff, LiveSet(), MappedChunks::kCount));
 }
 
 TEST(ProcessSampler, TakesWritableAnonymousMappingsOnly) {
