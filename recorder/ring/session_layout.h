@@ -1,8 +1,7 @@
 // The memory that recorded processes share with the collector. docs/architecture.md, "Recording".
 // There is one for each session:
 //
-//   SessionHeader | ProcessSlot[kProcessSlots] | RingHeader[kRings] | ring
-//   words[kRings][kRingWords]
+//   SessionHeader | ProcessSlot[kProcessSlots] | RingHeader[kRings] | words[kRings][kRingWords]
 //
 // Both ends map it, at different addresses, so it holds no pointers. Each end treats what the other
 // wrote as hostile: it reads a value once, checks it, and uses what it checked. Free of the C++
@@ -106,14 +105,12 @@ enum class RingState : uint32_t {
 //
 // - The writer stores a record's words, then `head` (release). A reader that loads `head` (acquire)
 //   may read the words from `tail` up to there; no record is half there.
-// - The reader stores `tail` when it is done with the words before it. The writer overwrites no
-// word
-//   at or after `tail`: it enters a segment only once the whole segment is free.
+// - The reader stores `tail` when it is done with the words before it. The writer overwrites
+//   nothing at or after `tail`: it enters a segment only once the whole segment is free.
 // - What a thread has logged outlives it: the ring is free only when the collector says so.
-// - A hostile writer can put anything anywhere in here, at any time. At worst the collector gives
-// up
-//   on its ring, or writes calls on the tape of its process that were never made. It cannot make
-//   the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
+// - A hostile writer can put anything anywhere in here, at any time. At worst the collector
+//   gives up on its ring, or writes calls on the tape of its process that were never made. It
+//   cannot make the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
 struct alignas(64) RingHeader {
   // Written by the producer for every record, after the record.
   std::atomic<uint64_t> head;
