@@ -73,9 +73,9 @@ class Values {
 std::vector<std::string> split_sets(const std::string& text);
 
 // The defaults, changed by `sets`: "name=value" each, the value one of the parameter's choices (0
-// and 1 stand for off and on), or a number with or without one of the units KiB MiB GiB TiB k M G,
-// or "unset" where that is the default, and within its range. `owner` is for the message: "the
-// scenario 'fill'". Fails with kUsage.
+// and 1 stand for off and on), or a number with or without a unit (base/quantity.h) and
+// within its range, or "unset" where that is the default. `owner` is for the message: "the scenario
+// 'fill'". Fails with kUsage.
 Result<Values> parse_values(const std::string& owner, const std::vector<Parameter>& parameters,
                             const std::vector<std::string>& sets);
 

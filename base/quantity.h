@@ -1,5 +1,6 @@
 // Sizes and counts as people type them, with or without a unit: the one parser behind options of
-// the command line, parameters of models and scenarios, and gates.
+// the command line and parameters of models and scenarios. Gates, whose numbers may be fractions,
+// share its units.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ constexpr uint64_t kMinMapped = 128 << 10;
 constexpr uint64_t kArenaAlignment = 64 << 20;
 
 uint64_t heap_chunk_usable_bytes(uint64_t size) {
-  return std::max<uint64_t>(32, (size + 8 + 15) & ~uint64_t{15}) - 8;
+  return std::max<uint64_t>(32, base::round_up(size + 8, 16)) - 8;
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ void* allocate_aligned(const EntryPoints& entry_points, size_t alignment, size_t
 void* allocate_pages(const EntryPoints& entry_points, size_t size) {
   if (entry_points.pvalloc) return pvalloc(size);
   if (size > SIZE_MAX - kPageBytes) return nullptr;
-  const size_t pages = (size + kPageBytes - 1) / kPageBytes;
-  return allocate_aligned(entry_points, kPageBytes, pages * kPageBytes);
+  return allocate_aligned(entry_points, kPageBytes, base::page_up(size));
 }
 
 }  // namespace
