@@ -23,7 +23,7 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
     if (choice != parameter.choices.end()) {
       return static_cast<uint64_t>(choice - parameter.choices.begin());
     }
-    return Error::usage("'" + set + "' is not possible; " + parameter.name +
+    return Error::usage("'" + set + "' is not valid; " + parameter.name +
                         " can be: " + name_list(parameter.choices));
   }
   if (parameter.value == Parameter::kUnset && text == parameter.default_text()) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/number_text.h"
 #include "base/quantity.h"
@@ -253,11 +254,22 @@ Action print(const CLI::App& app, const CLI::Success& success) {
   };
 }
 
-// Says what was wrong, and where the right words are.
+// What was wrong with the words.
+std::string reason(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> extras = app.remaining(true);
+  const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (!is_extra || extras.empty()) return error.what();
+  const std::string& word = extras.front();
+  if (word.starts_with('-')) return "there is no option '" + word + "'";
+  return app.get_subcommands().empty() ? "there is no command '" + word + "'"
+                                       : "unexpected argument '" + word + "'";
+}
+
+// Says that, and where the right words are.
 Action refuse(const CLI::App& app, const CLI::ParseError& error) {
   std::string command = "heaptape";
   for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
-  const std::string sentence = std::string(error.what()) + "; see `" + command + " --help`";
+  const std::string sentence = reason(app, error) + "; see `" + command + " --help`";
   return [sentence](Console& console) { return console.fail(sentence); };
 }
 

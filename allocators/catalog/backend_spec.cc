@@ -158,7 +158,8 @@ Result<BackendSpec> parse_spec(const std::string& text) {
     spec.text = words[0].substr(label.size() + 1);
   }
   if (!identify(spec)) {
-    return Error::usage("unknown allocator '" + spec.text + "'; known are " + known_names());
+    return Error::usage("there is no allocator '" + spec.text + "'; choose one of " +
+                        known_names());
   }
   if (spec.label.empty()) spec.label = spec.text;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {

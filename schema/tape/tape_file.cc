@@ -30,7 +30,8 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
   if (fstat(file.get(), &info) != 0)
     return base::os_error("cannot open " + base::quoted(path), errno);
   if (!S_ISREG(info.st_mode)) {
-    return base::Error::foreign(base::quoted(path) + " is not a file; name the file of a tape");
+    return base::Error::foreign(base::quoted(path) +
+                                " is not a regular file; name the file of a tape");
   }
   return TapeFile(path, std::move(file), static_cast<uint64_t>(info.st_size));
 }

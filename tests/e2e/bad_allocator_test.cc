@@ -36,7 +36,7 @@ class BadAllocator : public testing::Test {
 
 TEST_F(BadAllocator, UnknownIsRefusedWithTheNamesOfThoseKnown) {
   expect_refused("dlmalloc",
-                 "unknown allocator 'dlmalloc'; known are recorded, noop, glibc, jemalloc");
+                 "there is no allocator 'dlmalloc'; choose one of recorded, noop, glibc, jemalloc");
 }
 
 TEST_F(BadAllocator, SpecThatMakesNoSenseIsRefused) {

@@ -67,10 +67,11 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
 }
 
 TEST_F(CommandLineTest, RefusesUnknownCommandsAndOptions) {
-  expect_refusal(run({"heaptape", "rewind"}), "rewind");
-  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}), "--fast");
-  expect_refusal(run({"heaptape", "stats", tape_, "--xml"}), "--xml");
-  expect_refusal(run({"heaptape", "info", tape_, "and more"}), "and more");
+  expect_refusal(run({"heaptape", "rewind"}), "there is no command 'rewind'");
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}),
+                 "there is no option '--fast'");
+  expect_refusal(run({"heaptape", "stats", tape_, "--xml"}), "there is no option '--xml'");
+  expect_refusal(run({"heaptape", "info", tape_, "and more"}), "unexpected argument 'and more'");
 }
 
 TEST_F(CommandLineTest, RefusesCommandsWithoutATape) {

@@ -68,7 +68,7 @@ TEST_F(PluginCommand, EndsAtAFaultInTheCountAtTheEnd) {
 TEST_F(PluginCommand, RefusesWhatIsNoPlugin) {
   tests::expect_refusal(replay("plugin:" + dir_.path().string()), "is a directory");
   tests::expect_refusal(replay("plugin:/none.so"), "there is no file '/none.so'");
-  tests::expect_refusal(replay("plugin:"), "unknown allocator 'plugin:'");
+  tests::expect_refusal(replay("plugin:"), "there is no allocator 'plugin:'");
   tests::expect_refusal(replay("plugin:" + dir_.file("t")), "is not a shared library");
 }
 

@@ -82,8 +82,8 @@ TEST(Parameters, RefuseNumbersThatAreOutOfRange) {
 }
 
 TEST(Parameters, RefuseWhatIsNoneOfTheChoices) {
-  expect_refused("order=1", "'order=1' is not possible; order can be: fifo, lifo");
-  expect_refused("order=", "'order=' is not possible; order can be: fifo, lifo");
+  expect_refused("order=1", "'order=1' is not valid; order can be: fifo, lifo");
+  expect_refused("order=", "'order=' is not valid; order can be: fifo, lifo");
 }
 
 TEST(Parameters, RefuseNamesThatAreNone) {

@@ -227,8 +227,8 @@ TEST_F(PluginOptions, OfUnknownNamesAreRefusedWithThoseKnown) {
 }
 
 TEST_F(PluginOptions, MustBeAmongTheChoices) {
-  expect_refused("fault=crash", "'fault=crash' is not possible; fault can be: none, overlap");
-  expect_refused("check=2", "'check=2' is not possible; check can be: off, on");
+  expect_refused("fault=crash", "'fault=crash' is not valid; fault can be: none, overlap");
+  expect_refused("check=2", "'check=2' is not valid; check can be: off, on");
 }
 
 TEST_F(PluginOptions, MustBeNumbersWithoutChoices) {
