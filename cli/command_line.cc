@@ -1,3 +1,4 @@
+// The one list of commands and options. Over 300 lines, because CLI11 stays in one file.
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,5 @@
 // Recording changes nothing that a program says, how it ends, or what it finds when it starts.
+// Over 300 lines, because one fixture serves all of them.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>

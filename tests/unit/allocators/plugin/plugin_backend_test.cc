@@ -1,5 +1,6 @@
 // What a plug-in does wrong ends the replay, with a sentence that says what and when. The plug-in
-// is tests/e2e/targets/faulty_plugin.c: every block has pages of its own.
+// is tests/e2e/targets/faulty_plugin.c: every block has pages of its own. Over
+// 300 lines, because one fixture serves all of them.
 #include "allocators/plugin/plugin_backend.h"
 
 #include <gtest/gtest.h>
