@@ -166,8 +166,12 @@ bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || is_special_file(a) || is_special_file(b)) return false;
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error)) return true;
-  const auto canonical_a = std::filesystem::weakly_canonical(a, error);
-  return !error && canonical_a == std::filesystem::weakly_canonical(b, error) && !error;
+  // Absolute: of a file that is not there, "x" would stay another path than "./x".
+  const auto full = [&error](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  const auto full_a = full(a);
+  return !error && full_a == full(b) && !error;
 }
 
 Status write_file(const std::string& path, std::string_view content) {

@@ -54,6 +54,16 @@ void add_choice(CLI::App* command, const std::string& name, Value& value,
   command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
 }
 
+// A file to write. An empty name, that of an unset variable in a script, would lose what was asked
+// for.
+CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
+                        const std::string& help) {
+  const auto refuse = [](std::string& text) {
+    return std::string(text.empty() ? "the name of the file is empty" : "");
+  };
+  return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
+}
+
 struct Bounds {
   uint64_t least = 0;
   uint64_t most = UINT64_MAX;
@@ -65,7 +75,9 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
                const std::string& help) {
   const auto pick = [bounds](std::string& text) {
     const auto count = base::parse_count(text);
-    if (!count) return "'" + text + "' is not a count: type a number, such as 1000, 10k or 1.5M";
+    if (!count)
+      return "'" + text +
+             "' is not a count: type a whole number below 2^64, such as 1000, 10k or 1.5M";
     if (*count < bounds.least || *count > bounds.most) {
       return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
              " to " + base::grouped(bounds.most);
@@ -84,9 +96,8 @@ void add_record(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::RecordOptions>();
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
-  command
-      ->add_option("-o,--output", options->tape_path,
-                   "the tape (default: NAME.tape for a program NAME)")
+  add_output(command, "-o,--output", options->tape_path,
+             "the tape (default: NAME.tape for a program NAME)")
       ->option_text("TAPE");
   add_choice<Follow>(
       command, "--follow", options->session.follow,
@@ -131,7 +142,7 @@ void add_recover(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
   add_tape(command, options->path);
-  command->add_option("-o,--output", options->output, "the new tape")
+  add_output(command, "-o,--output", options->output, "the new tape")
       ->required()
       ->option_text("OUT");
   command->footer("Example: heaptape recover run.tape.partial -o run.tape");
@@ -172,12 +183,13 @@ void add_replay(CLI::App& app, Request& request) {
                    "see `heaptape allocators`")
       ->required()
       ->option_text("SPEC...");
-  command->add_option("-o,--output", options->report_path, "write the report as JSON")
+  add_output(command, "-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");
-  command->add_option("--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
+  add_output(command, "--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
   add_count(command, "--samples", options->replay.samples, {.least = 1, .most = 1'000'000},
-            "points on the timeline (default 256)");
-  add_count(command, "--until", options->replay.until, {}, "stop after this many calls");
+            "points on the timeline, at most 1M (default 256)");
+  add_count(command, "--until", options->replay.until, {},
+            "stop after this many calls, such as 10k or 1.5M");
   add_choice<allocators::Touch>(command, "--touch", options->replay.touch,
                                 {{"none", allocators::Touch::kNone},
                                  {"page", allocators::Touch::kPage},
@@ -234,7 +246,7 @@ void add_scenario(CLI::App& app, Request& request) {
       ->option_text("NAME");
   command->add_option("--set", options->scenario.sets, "set a parameter; may be repeated")
       ->option_text("K=V...");
-  command->add_option("-o,--output", options->scenario.output, "the tape")->option_text("TAPE");
+  add_output(command, "-o,--output", options->scenario.output, "the tape")->option_text("TAPE");
   command->add_flag_callback(
       "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
       "with `list`: show the parameters, too");

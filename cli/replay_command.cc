@@ -41,13 +41,19 @@ Status check_writable(const std::string& path) {
   return {};
 }
 
-// A typing mistake must not overwrite the tape, nor one result the other.
-Status check_outputs(const ReplayCommandOptions& options) {
+// A typing mistake must not overwrite what is read, nor one result the other.
+Status check_outputs(const ReplayCommandOptions& options,
+                     const std::vector<allocators::BackendSpec>& specs) {
   const std::string& report = options.report_path;
   const std::string& csv = options.csv_path;
   for (const std::string& path : {report, csv}) {
     if (!path.empty() && base::same_file(path, options.tape_path)) {
       return Error::usage("'" + path + "' is the tape: write to another file");
+    }
+    for (const allocators::BackendSpec& spec : specs) {
+      if (!base::same_file(path, spec.file())) continue;
+      return Error::usage("'" + path + "' is the file of '" + spec.text +
+                          "': write to another file");
     }
   }
   if (!report.empty() && base::same_file(report, csv)) {
@@ -72,7 +78,7 @@ Status replay_and_report(const ReplayCommandOptions& options, Console& console) 
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(options.tape_path));
-  HEAPTAPE_RETURN_IF_ERROR(check_outputs(options));
+  HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto runs,

@@ -7,6 +7,7 @@
 
 #include "allocators/catalog/catalog.h"
 #include "allocators/native/native_backend.h"
+#include "allocators/plugin/library_check.h"
 #include "allocators/plugin/plugin_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 #include "base/name_list.h"
@@ -98,11 +99,9 @@ std::string why_no_environment(const BackendSpec& spec, const std::string& word,
 // The loader would look for a name without '/' elsewhere.
 Status find_library(BackendSpec& spec) {
   const std::string path = behind(kLibraryPrefix, spec.text);
-  std::error_code error;
   if (path.empty()) return {};
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return Error::not_found("cannot replay on '" + spec.text + "': there is no file '" + path +
-                            "'");
+  if (const std::string why = why_no_library(path); !why.empty()) {
+    return Error::not_found("cannot replay on '" + spec.text + "': " + why);
   }
   std::get<NativeLibrary>(spec.source).preload = std::filesystem::absolute(path).lexically_normal();
   return {};
@@ -170,6 +169,13 @@ Result<BackendSpec> parse_spec(const std::string& text) {
   }
   HEAPTAPE_RETURN_IF_ERROR(resolve(spec));
   return spec;
+}
+
+std::string BackendSpec::file() const {
+  const std::string library = behind(kLibraryPrefix, text);
+  if (!library.empty()) return library;
+  const std::string plugin = behind(kPluginPrefix, text);
+  return plugin.empty() ? "" : parse_plugin_spec(plugin).path;
 }
 
 bool BackendSpec::is_plain_glibc() const {

@@ -49,6 +49,8 @@ struct BackendSpec {
 
   // Whether blocks are memory that can be touched.
   bool runs_real_code() const { return kind == BackendKind::kNative; }
+  // The file that the spec names: a library or a plug-in. Empty for what is found by name.
+  std::string file() const;
   // Whether it is glibc as programs find it, without settings of its own.
   bool is_plain_glibc() const;
 

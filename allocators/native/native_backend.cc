@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "allocators/native/latency_quantile.h"
 #include "allocators/native/pagemap.h"
 #include "base/output_file.h"
 
@@ -9,17 +10,6 @@ namespace heaptape::allocators {
 namespace {
 
 using base::Error;
-
-// A quantile of a histogram of ticks, in ticks.
-uint64_t quantile(const uint64_t* buckets, uint64_t samples, double share) {
-  const auto rank = static_cast<uint64_t>(static_cast<double>(samples) * share);
-  uint64_t seen = 0;
-  for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) {
-    seen += buckets[bucket];
-    if (seen > rank || seen == samples) return latency_bucket_end(bucket);
-  }
-  return 0;
-}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -173,10 +163,11 @@ std::vector<LatencySummary> NativeBackend::latencies() const {
     uint64_t samples = 0;
     for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) samples += buckets[bucket];
     if (samples == 0 || kind == static_cast<int>(ReplayKind::kNothing)) continue;
-    summaries.push_back(
-        {static_cast<ReplayKind>(kind), samples, to_ns(quantile(buckets, samples, 0.5)),
-         to_ns(quantile(buckets, samples, 0.99)), to_ns(quantile(buckets, samples, 0.999)),
-         to_ns(quantile(buckets, samples, 1.0))});
+    summaries.push_back({static_cast<ReplayKind>(kind), samples,
+                         to_ns(latency_quantile(buckets, samples, 0.5)),
+                         to_ns(latency_quantile(buckets, samples, 0.99)),
+                         to_ns(latency_quantile(buckets, samples, 0.999)),
+                         to_ns(latency_quantile(buckets, samples, 1.0))});
   }
   return summaries;
 }

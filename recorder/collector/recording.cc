@@ -25,7 +25,10 @@ constexpr size_t kLeastDescriptors = 8;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
-base::Status check_output(const std::string& path) {
+base::Status check_output(const std::string& path, const std::string& program) {
+  if (base::same_file(path, program)) {
+    return Error::usage("'" + path + "' is the program to record: write the tape to another file");
+  }
   if (base::is_written_directly(path)) {
     return Error::usage("cannot record to '" + path +
                         "', which is not a regular file: a recording puts a manifest and the tapes "
@@ -68,7 +71,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
-  HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path));
+  HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open());
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());

@@ -235,6 +235,14 @@ TEST_F(Refusals, OfTooLittleAddressSpace) {
 
 // From the fewest with which the loader finds heaptape's libraries. Never a program that ran and
 // was not recorded.
+TEST_F(Refusals, OfTheProgramAsTheTape) {
+  const std::string program = dir_.file("endings");
+  std::filesystem::copy_file(target_path("endings"), program);
+  const std::string before = tests::read_bytes(program);
+  expect_words_refused({"-o", program, "--", program}, {"is the program to record"});
+  EXPECT_EQ(tests::read_bytes(program), before);
+}
+
 TEST_F(Refusals, OfTooFewDescriptors) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape takes some for itself";
   for (rlim_t limit = 4; limit <= 11; ++limit) {

@@ -229,6 +229,19 @@ TEST_F(ReplayOutput, IsRefusedInThePlaceOfTheTape) {
   EXPECT_EQ(tests::read_bytes(tape_), before);
 }
 
+TEST_F(ReplayOutput, IsRefusedInThePlaceOfALibrary) {
+  const std::string library = dir_.file("libmine.so");
+  std::filesystem::copy_file(tests::target_path("libreplay_bare_malloc.so"), library);
+  const std::string before = tests::read_bytes(library);
+  expect_refusal(replay({"-a", "lib:" + library, "-o", library}), "is the file of 'lib:");
+  EXPECT_EQ(tests::read_bytes(library), before);
+}
+
+TEST_F(ReplayOutput, IsRefusedWithoutAName) {
+  expect_refusal(replay({"-a", "noop", "-o", ""}), "the name of the file is empty");
+  expect_refusal(replay({"-a", "noop", "--csv", ""}), "the name of the file is empty");
+}
+
 TEST_F(ReplayOutput, IsRefusedWhereReportAndCsvAreOneFile) {
   expect_refusal(replay({"-a", "noop", "-o", report_, "--csv", report_}), "cannot both go");
   expect_nothing_written();

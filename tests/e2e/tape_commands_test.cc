@@ -145,6 +145,22 @@ TEST_F(TapeCommands, RecoverCountsWhatIsLost) {
   EXPECT_EQ(verified.out.find("damage "), std::string::npos) << verified.out;
 }
 
+TEST_F(TapeCommands, RecoverSumsUpWhatSeveralDamagesLost) {
+  write();
+  damage(1);
+  damage(3);
+  recover(tape_);
+  const auto summary = schema::TapeReader::open(dir_.file("out.tape"))->summary();
+  EXPECT_EQ(summary->losses.lost_events, 2 * kChunk);
+  EXPECT_EQ(summary->losses.lost_ranges, 2u);
+}
+
+TEST_F(TapeCommands, RecoverAsksForTheNameOfItsTape) {
+  write();
+  tests::expect_refusal(run({"heaptape", "recover", tape_, "-o", ""}),
+                        "the name of the file is empty");
+}
+
 TEST_F(TapeCommands, RecoverKeepsTheChunksBeforeATornEnd) {
   write();
   const auto chunks = schema::TapeReader::open(tape_)->chunks();

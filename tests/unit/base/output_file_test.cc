@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::base {
@@ -77,6 +79,12 @@ TEST_F(OutputFileTest, SaysThatAFullDiskIsFull) {
   const auto status = file->append(bytes("x"));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kNoSpace);
+}
+
+TEST(SameFile, IsOneByAnyPathThoughItIsNotThere) {
+  EXPECT_TRUE(same_file("not-there", "./not-there"));
+  EXPECT_TRUE(same_file("not-there", std::filesystem::absolute("not-there")));
+  EXPECT_FALSE(same_file("not-there", "not-here"));
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST(Quantity, RefusesAFractionOfOne) {
 TEST(Quantity, RefusesWhatDoesNotFit) {
   EXPECT_EQ(parse_quantity("18446744073709551616"), std::nullopt);
   EXPECT_EQ(parse_quantity("16777216TiB"), std::nullopt);
+  EXPECT_EQ(parse_quantity("18446744073.8G"), std::nullopt);
   EXPECT_EQ(parse_quantity("16777215TiB"), uint64_t{16777215} << 40);
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "allocators/native/latency_quantile.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "tests/support/tapes.h"
 
@@ -42,6 +43,18 @@ TEST(LatencyBucket, IsOffByLessThanASixteenth) {
     ASSERT_GE(end, ticks);
     ASSERT_LE(end - ticks, ticks / 16) << ticks;
   }
+}
+
+TEST(LatencyQuantile, IsTheBucketOfTheSampleAtThatRank) {
+  uint64_t buckets[kLatencyBuckets] = {};
+  buckets[3] = 50;
+  buckets[7] = 49;
+  buckets[9] = 1;
+  EXPECT_EQ(latency_quantile(buckets, 100, 0.49), 3u);
+  EXPECT_EQ(latency_quantile(buckets, 100, 0.5), 7u);
+  EXPECT_EQ(latency_quantile(buckets, 100, 0.98), 7u);
+  EXPECT_EQ(latency_quantile(buckets, 100, 0.99), 9u);
+  EXPECT_EQ(latency_quantile(buckets, 100, 1.0), 9u);
 }
 
 }  // namespace

@@ -113,5 +113,11 @@ TEST_F(GateTest, ReportsWhatItCompared) {
   EXPECT_EQ(outcome.detail, "new 1,234 B, limit 1,050 B, base 1,000 B");
 }
 
+TEST_F(GateTest, TakesAChangeFrom0ForAsLargeAsCanBeInItsDirection) {
+  EXPECT_TRUE(fails(">+5%", n(0), MetricValue(1.0)));
+  EXPECT_FALSE(fails(">+5%", n(0), MetricValue(-1.0)));
+  EXPECT_TRUE(fails("<-5%", n(0), MetricValue(-1.0)));
+}
+
 }  // namespace
 }  // namespace heaptape::replayer

@@ -1,0 +1,22 @@
+// Quantiles of the worker's latency histograms.
+#pragma once
+
+#include <cstdint>
+
+#include "allocators/native/worker/worker_protocol.h"
+
+namespace heaptape::allocators {
+
+// The end of the bucket below which `share` of the samples lie, in ticks; the greatest for 1. There
+// are kLatencyBuckets buckets, which hold `samples` samples together.
+inline uint64_t latency_quantile(const uint64_t* buckets, uint64_t samples, double share) {
+  const auto rank = static_cast<uint64_t>(static_cast<double>(samples) * share);
+  uint64_t seen = 0;
+  for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) {
+    seen += buckets[bucket];
+    if (seen > rank || seen == samples) return latency_bucket_end(bucket);
+  }
+  return 0;
+}
+
+}  // namespace heaptape::allocators
