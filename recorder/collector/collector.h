@@ -24,6 +24,9 @@ struct Recording {
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
 };
 
+// Guarantees:
+// - What a program logged before it ended, however it ended, is on its tape or counted as lost.
+// - The loop waits for no program: it sleeps only when every ring is empty.
 // One thread, which made the session's memory; only wake() is for others.
 class Collector {
  public:

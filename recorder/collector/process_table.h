@@ -27,6 +27,7 @@ struct Claim {
   std::string allocator;
 };
 
+// Guarantees: a slot has one process at a time, and a ring one owner.
 // One thread: the collector's.
 class ProcessTable {
  public:

@@ -79,7 +79,7 @@ TEST_F(RecordedPrograms, SqliteReadsItsInputAsEver) {
   EXPECT_GT(events_of_all(), 2'000u);
 }
 
-TEST_F(RecordedPrograms, FindNoMessageOfTheLoaderThatIsNotTheirs) {
+TEST_F(RecordedPrograms, PrintNoLoaderMessagesOfOurs) {
   EXPECT_RECORDING_CHANGES_NOTHING((CommandLine{.words = {target_path("dlerror_kept")}}));
 }
 

@@ -38,7 +38,7 @@ TEST_F(MacosBlocks, AreLargeWhenTheirAlignmentAsksForIt) {
   EXPECT_EQ(usable(block), 128 * kKiB);
 }
 
-TEST_F(MacosBlocks, ThatAreAlignedLeaveCachedOnesThatAreNot) {
+TEST_F(MacosBlocks, WithAnAlignmentTakeNoCachedBlockWithoutIt) {
   allocate(256 * kKiB);
   const uint64_t cached = allocate(kMiB);
   release(cached);

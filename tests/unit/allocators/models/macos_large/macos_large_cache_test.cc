@@ -77,7 +77,7 @@ TEST_F(MacosLarge, PrefersTheNewestBlockOfTheVerySize) {
   EXPECT_EQ(counter("ringEntriesScanned"), 0u + 1 + 2 + 1);
 }
 
-TEST_F(MacosLarge, ElseTakesTheSmallestThatIsLargeEnough) {
+TEST_F(MacosLarge, TakesTheSmallestCachedBlockThatIsLargeEnough) {
   const uint64_t seven = allocate(7 * kMiB);
   const uint64_t six = allocate(6 * kMiB);
   const uint64_t eight = allocate(8 * kMiB);
@@ -117,7 +117,7 @@ TEST_F(MacosLarge, LetsA1024thOfTheMemoryStayDirty) {
   EXPECT_EQ(counter("madviseReusable"), 1u);
 }
 
-TEST_F(MacosLarge, HasGivenUpThePagesOfWhatGoesBeyond) {
+TEST_F(MacosLarge, GivesUpThePagesOfBlocksBeyondTheReserve) {
   const uint64_t kept = allocate(10 * kMiB);
   const uint64_t given_up = allocate(7 * kMiB);
   release_all({kept, given_up});

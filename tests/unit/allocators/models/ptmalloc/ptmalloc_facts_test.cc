@@ -72,7 +72,7 @@ TEST_F(PtmallocFacts, ASmallBlockComesToStandRightBehindTheLargeOne) {
   EXPECT_EQ(allocate(232), large + 8880467 + 13);
 }
 
-TEST_F(PtmallocFacts, AndThenTheHoleOfTheLargeOneFitsNoLargerOne) {
+TEST_F(PtmallocFacts, TheHoleThatTheLargeBlockLeftIsTooSmallForALargerOne) {
   raise_threshold(8880467);
   const uint64_t large = allocate(8880467);
   allocate(232);
