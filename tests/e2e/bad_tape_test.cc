@@ -79,7 +79,7 @@ TEST_F(BadTape, OfAnotherKindIsNamed) {
 }
 
 TEST_F(BadTape, FolderIsNamed) {
-  expect_all_refuse(dir_.path().string(), "is not a file");
+  expect_all_refuse(dir_.path().string(), "is not a regular file");
 }
 
 TEST_F(BadTape, OfANewerMajorVersionIsNamed) {

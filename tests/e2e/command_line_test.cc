@@ -96,7 +96,7 @@ TEST_F(CommandLineTest, RefusesWhatIsNotANumber) {
 TEST_F(CommandLineTest, SaysWhatToTypeInsteadOfASize) {
   for (const char* option : {"--until", "--samples"}) {
     expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", option, "1MiB"}),
-                   "type a number, such as 1000, 10k or 1.5M");
+                   "type a whole number below 2^64, such as 1000, 10k or 1.5M");
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -42,7 +44,7 @@ TEST(Spec, MayBeginWithALabel) {
 
 TEST(Spec, TakesNoPartOfAPathForALabel) {
   const tests::TempDir dir;
-  tests::write_bytes(dir.file("x=y.so"), "");
+  std::filesystem::copy_file(tests::target_path("libreplay_bare_malloc.so"), dir.file("x=y.so"));
   const std::string text = "lib:" + dir.file("x=y.so");
   EXPECT_EQ(parsed(text).text, text);
   EXPECT_EQ(parsed(text).label, text);
