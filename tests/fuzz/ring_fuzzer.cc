@@ -164,7 +164,7 @@ class Play {
     const uint8_t back = input_.byte();
     now_ns_ += back % 8 * kTickNs;
     merge_.drain(back == 0 ? Merge::kEverything : clock_ - back, now_ns_);
-    if (merge_.waiting()) merge_.idle();
+    merge_.idle();
   }
 
   void free_rings() {

@@ -116,13 +116,16 @@ void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
 bool mutate_event_chunk(LooseTape::Chunk& chunk, Dice& dice) {
   try {
     schema::WordsReader reader(chunk.message);
-    capnp::MallocMessageBuilder message;
-    message.setRoot(reader.root<wire::EventChunk>());
-    auto events = message.getRoot<wire::EventChunk>();
-    mutate_events(events, dice);
-    chunk.header.event_count = events.getCount();
-    chunk.header.first_event = events.getFirstEvent();
-    chunk.message = schema::to_words(message);
+    const auto fill = [&](capnp::MessageBuilder& message) {
+      message.setRoot(reader.root<wire::EventChunk>());
+      auto events = message.getRoot<wire::EventChunk>();
+      mutate_events(events, dice);
+      chunk.header.event_count = events.getCount();
+      chunk.header.first_event = events.getFirstEvent();
+    };
+    auto words = schema::build_message("an event chunk", fill);
+    if (!words.ok()) return false;
+    chunk.message = std::move(*words);
     return true;
   } catch (const kj::Exception&) {
     return false;
