@@ -23,6 +23,7 @@ enum class ErrorCode : uint8_t {
   kTarget,        // the recorded or replayed program cannot be used
 };
 
+// Errors of the operating system come from os_error.
 struct Error {
   ErrorCode code = ErrorCode::kIo;
   std::string message;                       // one sentence: what, where, what to do next
@@ -30,8 +31,6 @@ struct Error {
 
   static Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
   static Error not_found(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
-  static Error io(std::string message) { return {ErrorCode::kIo, std::move(message)}; }
-  static Error no_space(std::string message) { return {ErrorCode::kNoSpace, std::move(message)}; }
   static Error foreign(std::string message) { return {ErrorCode::kForeign, std::move(message)}; }
   static Error newer_version(std::string message) {
     return {ErrorCode::kNewerVersion, std::move(message)};

@@ -34,7 +34,7 @@ class EntryPoints : public RecordTest, public testing::WithParamInterface<Alloca
  protected:
   void SetUp() override {
     if (kSanitized && *GetParam().library != 0) {
-      GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
+      GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
     }
   }
   Ended record_target(const Words& command) const {
