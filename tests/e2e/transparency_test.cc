@@ -267,7 +267,7 @@ TEST_F(RecordedPrograms, SeeTwoVariablesWhenWhatTheyExecuteIsFollowed) {
 }
 
 TEST_F(RecordedPrograms, AreRecordedWhileTheirRecorderIs) {
-  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
+  if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
   const std::string inner = dir_.file("inner.tape");
   const Ended ended =
       record({HEAPTAPE_BINARY, "record", "-o", inner, "--", target_path("endings"), "exit"});
@@ -285,7 +285,7 @@ struct Preloaded {
 class RecordedPreloads : public RecordTest, public testing::WithParamInterface<Preloaded> {
  protected:
   void SetUp() override {
-    if (kSanitized) GTEST_SKIP() << "a sanitized heaptape bears no LD_PRELOAD";
+    if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
   }
   CommandLine under_allocator(const Words& words) const {
     return {.words = words, .environment = {std::string("LD_PRELOAD=") + GetParam().library}};
