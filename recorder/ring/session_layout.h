@@ -1,11 +1,12 @@
 // The memory that recorded processes share with the collector. docs/architecture.md, "Recording".
 // There is one for each session:
 //
-//   SessionHeader | ProcessSlot[kProcessSlots] | RingHeader[kRings] | words[kRings][kRingWords]
+//   SessionHeader | Notice[kNotices] | block 0 | ... | block kBlocks-1 | words[rings][kRingWords]
+//   block: ProcessSlot[kBlockParts] | RingHeader[kBlockParts]
 //
-// Both ends map it, at different addresses, so it holds no pointers. Each end treats what the other
-// wrote as hostile: it reads a value once, checks it, and uses what it checked. Free of the C++
-// run-time library.
+// Both ends map it, at different addresses, so it holds no pointers that the other end follows.
+// Each end treats what the other wrote as hostile: it reads a value once, checks it, and uses what
+// it checked. Free of the C++ run-time library.
 #pragma once
 
 #include <atomic>
@@ -13,17 +14,29 @@
 #include <cstdint>
 
 #include "base/address/pages.h"
+#include "recorder/ring/owner_lock.h"
 
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 2;
+inline constexpr uint32_t kLayoutVersion = 3;
 
-inline constexpr uint32_t kProcessSlots = 1024;     // recorded processes alive at one time
-inline constexpr uint32_t kRings = 4096;            // recorded threads alive at one time
+// Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
+// by default. Of the rings a session has fewer where its caller's limits do not allow for all.
+inline constexpr uint32_t kBlockParts = 1u << 10;
+inline constexpr uint32_t kBlocks = 32;
+inline constexpr uint32_t kProcessSlots = kBlocks * kBlockParts;
+inline constexpr uint32_t kRings = kBlocks * kBlockParts;
 inline constexpr uint32_t kRingWords = 1u << 14;    // 128 KiB: see docs/benchmarks.md
 inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector
 inline constexpr uint32_t kAllocatorPathBytes = 256;
+inline constexpr uint32_t kProgramBytes = 64;
+inline constexpr uint32_t kNotices = 256;
+inline constexpr uint32_t kNoticePathBytes = 240;
+
+// Everything that waits for the recorder waits this long without a sign of progress from it, and
+// then goes on unrecorded. docs/decisions/0013-waits.md.
+inline constexpr uint32_t kPatienceMs = 100;
 
 enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
 enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
@@ -33,17 +46,32 @@ enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
 // Whether the collector sleeps, as it does while all rings are empty.
 enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
 
+// Where the search for a free slot or ring begins, and how far any was ever taken. Hints: who
+// writes them late makes others search longer.
+struct Occupancy {
+  std::atomic<uint32_t> lowest_free;
+  std::atomic<uint32_t> high_water;  // all from here on were never taken; grows
+};
+
 struct alignas(64) SessionHeader {
   uint64_t magic;
   uint32_t layout_version;
   Follow follow;
   OnFull on_full;
   Clock clock;
+  uint32_t rings;                 // of this session, at most kRings
+  uint32_t padding0;
+  uint64_t ticks_per_ms;          // of the TSC; 0: not known
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
-  uint32_t padding0[9];
+  uint32_t padding1[3];
 
   // A futex. A producer whose ring is half full wakes the collector if it sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;
+
+  // Grows while the collector works, at least every 10 ms: who waits for it sees that it lives.
+  alignas(64) std::atomic<uint32_t> progress;
+  // `progress` as it was when somebody last waited in vain: until it moves, nobody waits again.
+  std::atomic<uint32_t> waited_in_vain_at;
 
   // Grows with each claim of a process slot or ring: the collector then looks for it.
   alignas(64) std::atomic<uint32_t> claims;
@@ -51,8 +79,12 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> ring_wanted;
   // Processes that found no free slot and are not recorded.
   std::atomic<uint32_t> turned_away;
+  // Notices that found no place in the list.
+  std::atomic<uint32_t> notices_lost;
   // ProcessSlot::serial of the last process.
   std::atomic<uint64_t> serials;
+  Occupancy slots_taken;
+  Occupancy rings_taken;
 
   // Clock::kCounter: the next stamp.
   alignas(64) std::atomic<uint64_t> stamp_counter;
@@ -63,13 +95,41 @@ struct alignas(64) SessionHeader {
   alignas(64) std::atomic<uint32_t> collector_lock_word;
   uint32_t collector_lock_rest[15];
 };
-static_assert(sizeof(SessionHeader) == 320 && alignof(SessionHeader) == 64);
-static_assert(offsetof(SessionHeader, collector_lock_word) == 256);
+static_assert(sizeof(SessionHeader) == 384 && alignof(SessionHeader) == 64);
+static_assert(offsetof(SessionHeader, collector_lock_word) == 320);
+
+// Why a program, or a part of one, goes on unrecorded.
+enum class Unrecorded : uint32_t {
+  kNone = 0,
+  kStatic = 1,             // no loader that could preload anything
+  kOtherMachine = 2,       // not x86-64
+  kOwnMalloc = 3,          // the program itself defines malloc
+  kPrivileges = 4,         // setuid, setgid or capabilities: the loader drops LD_PRELOAD
+  kForeignLoader = 5,      // a C library that the preload library does not fit
+  kSanitizer = 6,          // its run-time library must come first
+  kLibraryOutOfReach = 7,  // the preload library cannot be opened in its root
+  kSystemCallFilter = 8,   // a seccomp filter might not let it join
+  kDeepBind = 9,           // a library opened with RTLD_DEEPBIND: its calls bypass the hooks
+  kEnvironment = 10,       // executed without the session in its environment
+};
+
+enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
+
+// What a process says about a program that is not recorded. The collector reads it and makes it
+// free.
+struct alignas(64) Notice {
+  std::atomic<NoticeState> state;
+  Unrecorded reason;
+  uint32_t pid;                 // of who says it, as it sees itself
+  char path[kNoticePathBytes];  // of the program or library; ends in 0
+};
+static_assert(sizeof(Notice) == 256);
 
 enum class SlotState : uint32_t {
-  kFree = 0,
-  kClaimed = 1,  // being filled in by its process
-  kRunning = 2,  // valid; the collector reads it
+  kFree = 0,     // also while its owner fills it in
+  kRunning = 1,  // valid; the collector reads it
+  kEnding = 2,   // the collector takes the process for dead; a thread that lives after all must
+                 // join anew
 };
 
 enum SlotFlags : uint32_t {
@@ -79,29 +139,34 @@ enum SlotFlags : uint32_t {
   kSlotForeignPids = 2,
 };
 
+// Owned by the thread that joined for its process. The process is dead when that thread and the
+// owners of all its rings are.
 struct alignas(64) ProcessSlot {
+  OwnerLock lock;
   std::atomic<SlotState> state;
   uint32_t flags;
   uint32_t pid;
-  uint32_t padding0;
-  uint64_t serial;                           // number of the process in its session, from 1
-  uint64_t parent_serial;                    // of a forked process; 0: none
-  uint64_t initial_break;                    // program break before the first allocation
+  // 1: its tape's file is behind, so the collector does not drain its rings for now.
+  std::atomic<uint32_t> behind;
+  uint64_t serial;         // number of the process in its session, from 1
+  uint64_t parent_serial;  // of a forked process; 0: none
+  uint64_t initial_break;  // program break before the first allocation
   std::atomic<uint64_t> nested;              // calls the allocator made itself while it served one
   std::atomic<uint64_t> bootstrap;           // calls served before the allocator was known
-  std::atomic<uint64_t> lost;                // calls that found no ring to be recorded in
+  std::atomic<uint64_t> lost_ringless;       // calls of threads that found no ring
+  std::atomic<uint64_t> lost_abandoned;      // nested calls in a hook that was left by a jump
+  char program[kProgramBytes];               // as it was executed; ends in 0
   char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
 };
-static_assert(sizeof(ProcessSlot) == 64 + kAllocatorPathBytes);
+static_assert(sizeof(ProcessSlot) == 448);
 
 enum class RingState : uint32_t {
-  kFree = 0,
-  kClaimed = 1,  // being filled in by its thread
-  kOwned = 2,    // valid until the collector finds its thread gone and frees it
+  kFree = 0,   // also while its owner fills it in
+  kOwned = 1,  // valid until the collector finds its thread dead and frees it
 };
 
-// One writer, the thread `tid`, and one reader, the collector. Positions count words since the ring
-// was claimed and never go back; word p is stored at p modulo kRingWords.
+// One writer, the owner of `lock`, and one reader, the collector. Positions count words since the
+// ring was claimed and never go back; word p is stored at p modulo kRingWords.
 //
 // - The writer stores a record's words, then `head` (release). A reader that loads `head` (acquire)
 //   may read the words from `tail` up to there; no record is half there.
@@ -114,7 +179,10 @@ enum class RingState : uint32_t {
 struct alignas(64) RingHeader {
   // Written by the producer for every record, after the record.
   std::atomic<uint64_t> head;
-  uint64_t padding0[7];
+  // The block that a resize under way may have given up already; 0: none. Stored before the call,
+  // cleared after its record is published.
+  std::atomic<uint64_t> resizing;
+  uint64_t padding0[6];
 
   // Written by the collector, a few times a drain. `space` is a futex that the collector increments
   // and wakes while `producer_waits` is set, which the producer does.
@@ -122,53 +190,73 @@ struct alignas(64) RingHeader {
   std::atomic<uint32_t> space;
   std::atomic<uint32_t> producer_waits;
 
-  // Written by the producer when it claims the ring, waits or loses a call; cleared by the
-  // collector when it frees the ring.
-  alignas(64) std::atomic<RingState> state;
+  // Written by the producer when it claims the ring.
+  alignas(64) OwnerLock lock;
+  std::atomic<RingState> state;
   uint32_t process_slot;
-  uint32_t tid;
-  uint32_t padding1;
-  std::atomic<uint64_t> lost;    // calls not recorded for lack of room
-  std::atomic<uint64_t> stalls;  // waits for room
+  uint64_t process_serial;
+  uint64_t padding1;
+
+  // Written by the producer when it waits or loses a call; cleared by the collector when it frees
+  // the ring.
+  alignas(64) std::atomic<uint64_t> lost_full;  // calls for which the ring had no room
+  std::atomic<uint64_t> lost_stopped;           // while the recorder made no progress
+  std::atomic<uint64_t> stalls;                 // waits for room
   std::atomic<uint64_t> stall_ns;
 };
-static_assert(sizeof(RingHeader) == 192);
+static_assert(sizeof(RingHeader) == 256);
 
 // Offsets of the parts in the mapping.
 using base::kPageBytes;
 using base::page_up;
 
-inline constexpr uint64_t kProcessSlotsOffset = page_up(sizeof(SessionHeader));
-inline constexpr uint64_t kRingHeadersOffset =
-    page_up(kProcessSlotsOffset + kProcessSlots * sizeof(ProcessSlot));
-inline constexpr uint64_t kRingWordsOffset =
-    page_up(kRingHeadersOffset + kRings * sizeof(RingHeader));
+inline constexpr uint64_t kNoticesOffset = sizeof(SessionHeader);
+inline constexpr uint64_t kBlocksOffset = page_up(kNoticesOffset + kNotices * sizeof(Notice));
+inline constexpr uint64_t kBlockRingsOffset = kBlockParts * sizeof(ProcessSlot);  // in its block
+inline constexpr uint64_t kBlockBytes =
+    page_up(kBlockRingsOffset + kBlockParts * sizeof(RingHeader));
+inline constexpr uint64_t kRingWordsOffset = kBlocksOffset + kBlocks * kBlockBytes;
 inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
-inline constexpr uint64_t kSessionHeadersBytes = kRingWordsOffset;
-inline constexpr uint64_t kSessionBytes = kRingWordsOffset + kRings * kRingBytes;
 
-// The parts of a mapped session. The collector maps all of it. A recorded process maps the headers,
-// and each ring when one of its threads claims it: all of it, half a gigabyte, would count against
-// the program's limit on address space, and mlockall(2) would fill it. Owns nothing.
+constexpr uint64_t session_bytes(uint32_t rings) {
+  return kRingWordsOffset + rings * kRingBytes;
+}
+// What a process maps when it joins: everything up to the end of block 0.
+inline constexpr uint64_t kJoinBytes = kBlocksOffset + kBlockBytes;
+
+// The parts of a session of which all is mapped, as the collector does. A recorded process maps the
+// beginning, and more when it needs it (recorder/interposer/session_map.h): all of it, gigabytes,
+// would count against the program's limit on address space, and mlockall(2) would fill it. Owns
+// nothing.
 class SessionView {
  public:
   constexpr SessionView() = default;
   SessionView(void* base, uint64_t mapped_bytes)
-      : base_(static_cast<char*>(base)), is_whole_(mapped_bytes == kSessionBytes) {}
+      : base_(static_cast<char*>(base)), is_whole_(mapped_bytes > kJoinBytes) {}
 
   bool valid() const { return base_ != nullptr; }
+  // Whether more than the beginning is mapped, which process(), ring() and words() require.
+  bool is_whole() const { return is_whole_; }
   char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
+  Notice& notice(uint32_t index) const {
+    return reinterpret_cast<Notice*>(base_ + kNoticesOffset)[index];
+  }
+  char* block(uint32_t index) const { return base_ + kBlocksOffset + index * kBlockBytes; }
   ProcessSlot& process(uint32_t index) const {
-    return reinterpret_cast<ProcessSlot*>(base_ + kProcessSlotsOffset)[index];
+    return process_in(block(index / kBlockParts), index);
   }
-  RingHeader& ring(uint32_t index) const {
-    return reinterpret_cast<RingHeader*>(base_ + kRingHeadersOffset)[index];
-  }
-  bool is_whole() const { return is_whole_; }
-  // Requires is_whole().
+  RingHeader& ring(uint32_t index) const { return ring_in(block(index / kBlockParts), index); }
   uint64_t* words(uint32_t index) const {
     return reinterpret_cast<uint64_t*>(base_ + kRingWordsOffset + index * kRingBytes);
+  }
+
+  // The same parts, of the block that holds them.
+  static ProcessSlot& process_in(char* block, uint32_t index) {
+    return reinterpret_cast<ProcessSlot*>(block)[index % kBlockParts];
+  }
+  static RingHeader& ring_in(char* block, uint32_t index) {
+    return reinterpret_cast<RingHeader*>(block + kBlockRingsOffset)[index % kBlockParts];
   }
 
  private:
