@@ -4,10 +4,28 @@
 
 namespace heaptape::cli {
 
+namespace {
+
+// " (2 ring full, 1 no ring)", or nothing.
+std::string causes_text(const schema::LossCauses& causes) {
+  std::string text;
+  const auto add = [&text](uint64_t calls, const char* cause) {
+    if (calls == 0) return;
+    text += (text.empty() ? " (" : ", ") + base::grouped(calls) + " " + cause;
+  };
+  add(causes.ring_full, "ring full");
+  add(causes.recorder_stopped, "recorder stopped");
+  add(causes.no_ring, "no ring");
+  add(causes.left_hooks, "jumped out of malloc");
+  return text.empty() ? text : text + ")";
+}
+
+}  // namespace
+
 std::string losses_text(const schema::TapeLosses& losses) {
   if (!losses.any()) return "none";
-  return base::grouped(losses.lost_events) + " calls not recorded, " +
-         base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive, " +
+  return base::grouped(losses.lost_events) + " calls not recorded" + causes_text(losses.causes) +
+         ", " + base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive, " +
          base::grouped(losses.lost_ranges) + " damaged stretches left out";
 }
 

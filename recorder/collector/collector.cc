@@ -33,7 +33,7 @@ Recording Collector::run(int target_pid) {
     const uint64_t events = drain_all();
     const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) {
-      process->sample_if_due(now_ns);
+      process->sample_if_due(now_ns, table_.processes().size());
       process->flush_if_due(now_ns);
     }
     if (now_ns >= next_check_ns_) {
@@ -41,7 +41,7 @@ Recording Collector::run(int target_pid) {
       end = poll_target(target_pid);
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
-    free_dead_rings(now_ns);
+    sweep_if_due(now_ns);
     if (events == 0 && !more_to_write && !end) sleep_until_needed();
   }
   finish_all(*end);
@@ -55,6 +55,7 @@ uint64_t Collector::drain_all() {
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
     events += process->merge().drain(cut, now_ns);
+    show_progress();
   }
   return events;
 }
@@ -69,19 +70,23 @@ bool Collector::step_writers() {
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
 void Collector::end_gone() {
-  std::vector<uint32_t> gone;
-  for (const auto& [slot, process] : table_.processes()) {
-    if (!process->is(target_pid_) && process->is_gone()) gone.push_back(slot);
+  for (const uint32_t slot : table_.find_gone()) {
+    if (table_.processes().at(slot)->is(target_pid_)) continue;
+    table_.end(slot, schema::EndReason::kExited, -1);
+    show_progress();
   }
-  for (const uint32_t slot : gone) table_.end(slot, schema::EndReason::kExited, -1);
 }
 
-void Collector::free_dead_rings(uint64_t now_ns) {
+void Collector::show_progress() {
+  session_.header().progress.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Collector::sweep_if_due(uint64_t now_ns) {
   const bool wanted = session_.header().ring_wanted.load(std::memory_order_relaxed) != 0 &&
                       session_.header().ring_wanted.exchange(0) != 0;
   if (now_ns < next_sweep_ns_ && !wanted) return;
   next_sweep_ns_ = now_ns + kSweepEveryNs;
-  table_.free_dead_rings();
+  table_.free_what_the_dead_left();
 }
 
 bool Collector::rings_are_empty() const {
@@ -115,11 +120,20 @@ void Collector::finish_all(const TargetEnd& end) {
       table_.leave(slot, cut);
     }
   }
-  if (const uint32_t turned_away = session_.header().turned_away; turned_away != 0) {
-    table_.failures().push_back(std::to_string(turned_away) +
-                                " processes were not recorded: a session holds at most " +
-                                std::to_string(kProcessSlots) + " at one time");
-  }
+  note_unrecorded_processes();
+}
+
+void Collector::note_unrecorded_processes() {
+  const auto note = [this](uint64_t processes, const std::string& reason) {
+    if (processes == 0) return;
+    table_.failures().push_back(
+        (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
+        " not recorded: " + reason);
+  };
+  note(session_.header().turned_away,
+       "forked under a system call filter, or one more than the " + std::to_string(kProcessSlots) +
+           " that a session holds at one time");
+  note(handshakes_.given_up(), "their start met a recorder that was stopped or overloaded");
 }
 
 }  // namespace heaptape::recorder

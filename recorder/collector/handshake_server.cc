@@ -20,6 +20,7 @@ namespace {
 
 constexpr size_t kMaxSilentClients = 64;
 constexpr uint64_t kPatienceNs = 1000 * base::kMillisecondNs;
+constexpr int kBacklog = 4096;
 
 std::string random_hex(size_t digits) {
   std::string text;
@@ -61,7 +62,7 @@ base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open() {
   std::memcpy(address.sun_path, path.data(), path.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      listen(listener.get(), 128) != 0) {
+      listen(listener.get(), kBacklog) != 0) {
     return base::os_error("cannot open the socket of the session", errno);
   }
   const std::string token = random_hex(kTokenDigits);
@@ -128,13 +129,25 @@ void HandshakeServer::answer(int connection, int session_descriptor) {
   socklen_t peer_length = sizeof peer;
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_length) != 0) return;
   const auto pid = static_cast<uint32_t>(peer.pid);
-  {
-    // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
-    const std::lock_guard lock(mutex_);
-    identities_[pid].push_back(identify_process(pid));
+  // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
+  ProcessIdentity identity = identify_process(pid);
+  const std::lock_guard lock(mutex_);
+  identities_[pid].push_back(std::move(identity));
+  if (!send_welcome(connection, {kHelloMagic, kLayoutVersion, pid}, session_descriptor)) {
+    forget_last(pid);
+    ++given_up_;
   }
-  // If this fails, the process is gone or has given up; nobody else waits for it.
-  (void)send_welcome(connection, {kHelloMagic, kLayoutVersion, pid}, session_descriptor);
+}
+
+void HandshakeServer::forget_last(uint32_t pid) {
+  const auto found = identities_.find(pid);
+  found->second.pop_back();
+  if (found->second.empty()) identities_.erase(found);
+}
+
+uint64_t HandshakeServer::given_up() const {
+  const std::lock_guard lock(mutex_);
+  return given_up_;
 }
 
 std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pid) {

@@ -46,6 +46,9 @@ class HandshakeServer {
   // Who a process was, as seen during its handshake; for a pid that joined more than once (by
   // exec), the first time. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pid);
+  // Processes that knew the token and were gone, or tired of waiting, when their answer was ready.
+  // They are not recorded. Any thread.
+  uint64_t given_up() const;
 
  private:
   // A connection whose hello is yet to come.
@@ -59,13 +62,15 @@ class HandshakeServer {
   void reject_silent_clients();
   bool knows_token(int connection) const;
   void answer(int connection, int session_descriptor);
+  void forget_last(uint32_t pid);
 
   base::Descriptor listener_;
   const std::string session_value_;
   const std::string token_;
   std::deque<Client> clients_;  // the oldest first
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
+  uint64_t given_up_ = 0;                                       // guarded by mutex_
 };
 
 }  // namespace heaptape::recorder

@@ -11,13 +11,30 @@
 namespace heaptape::recorder {
 namespace {
 
+// Text that a process wrote, and may go on writing.
+template <size_t kBytes>
+std::string read_text(const char (&shared)[kBytes]) {
+  char text[kBytes];
+  std::copy_n(shared, kBytes, text);
+  text[kBytes - 1] = 0;
+  return text;
+}
+
 // Reads each field once: the process can write there at any time.
 Claim read_claim(const ProcessSlot& slot, uint32_t index) {
-  char allocator[kAllocatorPathBytes];
-  std::copy_n(slot.allocator_path, kAllocatorPathBytes, allocator);
-  allocator[kAllocatorPathBytes - 1] = 0;
-  return {index,    slot.flags, slot.pid, slot.serial, slot.parent_serial, slot.initial_break,
-          allocator};
+  return {index,
+          slot.flags,
+          slot.pid,
+          slot.serial,
+          slot.parent_serial,
+          slot.initial_break,
+          read_text(slot.program),
+          read_text(slot.allocator_path)};
+}
+
+// How many slots or rings were ever taken.
+uint32_t used(const Occupancy& taken, uint32_t count) {
+  return std::min(taken.high_water.load(std::memory_order_acquire), count);
 }
 
 }  // namespace
@@ -27,7 +44,7 @@ void ProcessTable::adopt_claims() {
   if (claims == seen_claims_) return;
   seen_claims_ = claims;
   std::vector<Claim> found;
-  for (uint32_t slot = 0; slot < kProcessSlots; ++slot) {
+  for (uint32_t slot = 0; slot < used(session_.header().slots_taken, kProcessSlots); ++slot) {
     if (session_.process(slot).state.load(std::memory_order_acquire) == SlotState::kRunning &&
         !processes_.contains(slot)) {
       found.push_back(read_claim(session_.process(slot), slot));
@@ -41,23 +58,22 @@ void ProcessTable::adopt_claims() {
 }
 
 void ProcessTable::adopt_rings() {
-  for (uint32_t index = 0; index < kRings; ++index) {
+  for (uint32_t index = 0; index < used(session_.header().rings_taken, kRings); ++index) {
+    if (ring_owner_[index] != kNobody) continue;
     const RingHeader& ring = session_.ring(index);
-    if (ring_owner_[index] != kNobody ||
-        ring.state.load(std::memory_order_acquire) != RingState::kOwned) {
+    if (ring.state.load() != RingState::kOwned) continue;
+    const auto owner = processes_.find(ring.process_slot);
+    if (owner == processes_.end() || owner->second->traits().serial != ring.process_serial) {
       continue;
     }
-    const auto owner = processes_.find(ring.process_slot);
-    if (owner == processes_.end()) continue;
     owner->second->merge().add_ring(index);
     ring_owner_[index] = owner->first;
   }
 }
 
 RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
-  const auto found = std::ranges::find_if(
-      processes_, [serial](const auto& entry) { return entry.second->traits().serial == serial; });
-  return found == processes_.end() ? nullptr : found->second.get();
+  const auto found = slot_of_serial_.find(serial);
+  return found == slot_of_serial_.end() ? nullptr : processes_.at(found->second).get();
 }
 
 // A forked process is what its parent was. /proc may already show what it has executed since.
@@ -73,23 +89,19 @@ ProcessIdentity ProcessTable::identify(const Claim& claim) {
     identity = identify_process(claim.pid);
   }
   identity.pid = claim.pid;
+  if (identity.executable.empty()) identity.executable = claim.program;
   return identity;
 }
 
 void ProcessTable::adopt_process(const Claim& claim) {
   const bool forked = (claim.flags & kSlotForked) != 0;
   const bool foreign = (claim.flags & kSlotForeignPids) != 0;
-  if (!forked) {
-    const auto replaced = std::ranges::find_if(
-        processes_, [&claim](const auto& entry) { return entry.second->is(claim.pid); });
-    if (replaced != processes_.end()) end(replaced->first, schema::EndReason::kReplaced, 0);
-  }
+  if (!forked) end_replaced(claim.pid);
   RecordedProcess::Traits traits;
   traits.identity = identify(claim);
   traits.tape_path = names_.next(traits.identity);
   traits.serial = claim.serial;
   traits.pid_is_ours = !foreign || !forked;
-  traits.tids_are_ours = !foreign;
   traits.manifest_index = manifest_.size();
   traits.is_glibc = schema::is_glibc(claim.allocator);
   auto writer = create_tape(traits.tape_path, claim, traits.identity);
@@ -97,8 +109,17 @@ void ProcessTable::adopt_process(const Claim& claim) {
   auto merge =
       std::make_unique<RingMerge>(session_, claim.slot, std::move(writer), base::monotonic_ns());
   manifest_.emplace_back();
+  slot_of_serial_.emplace(traits.serial, claim.slot);
+  if (traits.pid_is_ours) slot_of_pid_.emplace(claim.pid, claim.slot);
   processes_.emplace(claim.slot,
-                     std::make_unique<RecordedProcess>(std::move(merge), std::move(traits)));
+                     std::make_unique<RecordedProcess>(
+                         std::move(merge), session_.process(claim.slot), std::move(traits)));
+}
+
+// By exec: another program joins under the pid.
+void ProcessTable::end_replaced(uint32_t pid) {
+  const auto found = slot_of_pid_.find(pid);
+  if (found != slot_of_pid_.end()) end(found->second, schema::EndReason::kReplaced, 0);
 }
 
 std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string& path,
@@ -125,20 +146,37 @@ std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string&
 }
 
 void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
+  session_.process(slot).state.store(SlotState::kEnding);
   adopt_rings();  // that it claimed in its last moments
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  process.merge().free_slot();
+  process.merge().free_rings();
   std::ranges::replace(ring_owner_, slot, kNobody);
-  processes_.erase(slot);
+  forget(slot);
+  free_slot(slot);
 }
 
 void ProcessTable::leave(uint32_t slot, uint64_t cut) {
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(cut, base::monotonic_ns());
   finish(process, schema::EndReason::kRecordingStopped, -1);
+  forget(slot);
+}
+
+void ProcessTable::forget(uint32_t slot) {
+  const RecordedProcess::Traits& traits = processes_.at(slot)->traits();
+  slot_of_serial_.erase(traits.serial);
+  const auto pid = slot_of_pid_.find(traits.identity.pid);
+  if (pid != slot_of_pid_.end() && pid->second == slot) slot_of_pid_.erase(pid);
   processes_.erase(slot);
+}
+
+void ProcessTable::free_slot(uint32_t slot) {
+  ProcessSlot& freed = session_.process(slot);
+  freed.state.store(SlotState::kFree);
+  freed.lock.word.store(0, std::memory_order_release);
+  lower(session_.header().slots_taken, slot);
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
@@ -166,10 +204,46 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.ended = schema::describe(written.ok() ? written->end_reason : reason);
 }
 
-void ProcessTable::free_dead_rings() {
+std::vector<uint32_t> ProcessTable::find_gone() {
+  std::vector<uint32_t> gone;
   for (const auto& [slot, process] : processes_) {
-    for (const uint32_t index : process->free_dead_rings()) ring_owner_[index] = kNobody;
+    if (process->is_gone()) gone.push_back(slot);
   }
+  if (gone.empty()) return gone;
+  // A thread that comes now sees the mark, or its ring is seen by the second look.
+  for (const uint32_t slot : gone) session_.process(slot).state.store(SlotState::kEnding);
+  adopt_rings();
+  std::erase_if(gone, [this](uint32_t slot) {
+    if (processes_.at(slot)->is_gone()) return false;
+    session_.process(slot).state.store(SlotState::kRunning);
+    return true;
+  });
+  return gone;
+}
+
+void ProcessTable::free_what_the_dead_left() {
+  for (const auto& [slot, process] : processes_) {
+    for (const uint32_t index : process->merge().free_dead_rings()) ring_owner_[index] = kNobody;
+  }
+  for (uint32_t slot = 0; slot < used(session_.header().slots_taken, kProcessSlots); ++slot) {
+    const ProcessSlot& claimed = session_.process(slot);
+    if (claimed.state.load() == SlotState::kFree &&
+        owner_state(claimed.lock) == OwnerState::kDead) {
+      free_slot(slot);
+    }
+  }
+  for (uint32_t index = 0; index < used(session_.header().rings_taken, kRings); ++index) {
+    if (ring_owner_[index] != kNobody || !is_nobodys(session_.ring(index))) continue;
+    RingCursor(session_, index, 0).free_ring();
+  }
+}
+
+// A ring whose owner died before it was ready, or whose process has no slot any more.
+bool ProcessTable::is_nobodys(const RingHeader& ring) const {
+  if (owner_state(ring.lock) != OwnerState::kDead) return false;
+  if (ring.state.load() == RingState::kFree) return true;
+  const auto owner = processes_.find(ring.process_slot);
+  return owner == processes_.end() || owner->second->traits().serial != ring.process_serial;
 }
 
 }  // namespace heaptape::recorder

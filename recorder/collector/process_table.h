@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "recorder/collector/handshake_server.h"
@@ -24,6 +25,7 @@ struct Claim {
   uint64_t serial;
   uint64_t parent_serial;
   uint64_t initial_break;
+  std::string program;  // its name, as it was executed
   std::string allocator;
 };
 
@@ -51,8 +53,13 @@ class ProcessTable {
   // slot and rings stay taken.
   void leave(uint32_t slot, uint64_t cut);
 
-  // Frees the rings of threads that are gone.
-  void free_dead_rings();
+  // The slots of processes that are dead. Those may yet show a thread that nobody knew of: they
+  // are told to join anew.
+  std::vector<uint32_t> find_gone();
+
+  // Frees the rings of threads that are dead, and the slots and rings whose owners died before the
+  // collector ever saw them.
+  void free_what_the_dead_left();
 
   // By slot. adopt_claims(), end() and leave() change it.
   using Processes = std::map<uint32_t, std::unique_ptr<RecordedProcess>>;
@@ -72,12 +79,18 @@ class ProcessTable {
   std::unique_ptr<schema::TapeWriter> create_tape(const std::string& path, const Claim& claim,
                                                   const ProcessIdentity& identity);
   RecordedProcess* find_serial(uint64_t serial);
+  void end_replaced(uint32_t pid);
+  void free_slot(uint32_t slot);
+  bool is_nobodys(const RingHeader& ring) const;
+  void forget(uint32_t slot);
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
 
   SessionView session_;
   HandshakeServer& handshakes_;
   TapeNames names_;
   Processes processes_;
+  std::unordered_map<uint64_t, uint32_t> slot_of_serial_;
+  std::unordered_map<uint32_t, uint32_t> slot_of_pid_;  // of processes whose pids are ours
   std::vector<uint32_t> ring_owner_;  // slot by ring, or kNobody
   uint32_t seen_claims_ = 0;
   std::vector<schema::ManifestProcess> manifest_;

@@ -22,8 +22,9 @@ constexpr uint64_t kFlushEveryNs = 5000 * base::kMillisecondNs;
 
 }  // namespace
 
-RecordedProcess::RecordedProcess(std::unique_ptr<RingMerge> merge, Traits traits)
+RecordedProcess::RecordedProcess(std::unique_ptr<RingMerge> merge, ProcessSlot& slot, Traits traits)
     : merge_(std::move(merge)),
+      slot_(slot),
       traits_(std::move(traits)),
       next_flush_ns_(base::monotonic_ns() + kFlushEveryNs),
       sample_every_ns_(kFirstSampleNs) {
@@ -33,9 +34,11 @@ RecordedProcess::RecordedProcess(std::unique_ptr<RingMerge> merge, Traits traits
 }
 
 bool RecordedProcess::is_gone() const {
-  if (!traits_.pid_is_ours) return false;
   if (was_gone_) return true;
-  if (!pidfd_) return kill(static_cast<int>(traits_.identity.pid), 0) != 0 && errno == ESRCH;
+  const uint32_t owner = slot_.lock.word.load(std::memory_order_acquire);
+  const bool dead = (owner & FUTEX_OWNER_DIED) != 0;
+  if (!dead && owner != kUnwatchedOwner) return false;  // by far the most frequent case
+  if (!pidfd_) return dead && merge_->all_owners_dead();
   pollfd wait{pidfd_.get(), POLLIN, 0};
   return poll(&wait, 1, 0) == 1;
 }
@@ -49,7 +52,7 @@ void RecordedProcess::flush_if_due(uint64_t now_ns) {
   flushed_events_ = events;
 }
 
-void RecordedProcess::sample_if_due(uint64_t now_ns) {
+void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes) {
   if (!traits_.pid_is_ours) return;
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
   if (now_ns < next_sample_ns_) return;
@@ -59,16 +62,8 @@ void RecordedProcess::sample_if_due(uint64_t now_ns) {
   const uint64_t end_ns = base::monotonic_ns();
   if (sample) merge_->add_sample(std::move(*sample), begin_ns);
   sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),
-                              (end_ns - begin_ns) * kSampleCostFactor);
+                              (end_ns - begin_ns) * kSampleCostFactor * processes);
   next_sample_ns_ = end_ns + sample_every_ns_;
-}
-
-std::vector<uint32_t> RecordedProcess::free_dead_rings() {
-  if (!traits_.tids_are_ours) return {};
-  const auto pid = static_cast<int>(traits_.identity.pid);
-  return merge_->free_dead_rings([pid](uint32_t tid) {
-    return syscall(SYS_tgkill, pid, static_cast<int>(tid), 0) != 0 && errno == ESRCH;
-  });
 }
 
 }  // namespace heaptape::recorder

@@ -1,6 +1,7 @@
 #include "recorder/collector/ring_cursor.h"
 
 #include <linux/futex.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,11 @@
 #include "base/address/address_range.h"
 
 namespace heaptape::recorder {
+namespace {
+
+constexpr uint32_t kRingsThatKeepTheirMemory = 64;
+
+}  // namespace
 
 void RingCursor::refresh() {
   if (broken_) return;
@@ -51,6 +57,7 @@ bool RingCursor::decode() {
 void RingCursor::release() {
   if (tail_ == released_) return;
   released_ = tail_;
+  header_->progress.fetch_add(1, std::memory_order_relaxed);
   ring_->tail.store(tail_);  // before the look at producer_waits, for every thread
   // A producer that waits is woken for half a ring, not for a few words that it fills at once.
   if (ring_->producer_waits.load() != 0 && end_ - tail_ <= kRingWords / 2) {
@@ -60,13 +67,19 @@ void RingCursor::release() {
 }
 
 void RingCursor::free_ring() {
+  // Of a storm of threads, give the memory back.
+  if (index_ >= kRingsThatKeepTheirMemory) madvise(words_, kRingBytes, MADV_REMOVE);
   ring_->head.store(0, std::memory_order_relaxed);
+  ring_->resizing.store(0, std::memory_order_relaxed);
   ring_->tail.store(0, std::memory_order_relaxed);
   ring_->producer_waits.store(0, std::memory_order_relaxed);
-  ring_->lost.store(0, std::memory_order_relaxed);
+  ring_->lost_full.store(0, std::memory_order_relaxed);
+  ring_->lost_stopped.store(0, std::memory_order_relaxed);
   ring_->stalls.store(0, std::memory_order_relaxed);
   ring_->stall_ns.store(0, std::memory_order_relaxed);
-  ring_->state.store(RingState::kFree, std::memory_order_release);
+  ring_->state.store(RingState::kFree, std::memory_order_relaxed);
+  ring_->lock.word.store(0, std::memory_order_release);
+  lower(header_->rings_taken, index_);
 }
 
 }  // namespace heaptape::recorder

@@ -20,11 +20,15 @@ namespace heaptape::recorder {
 class RingCursor {
  public:
   RingCursor(SessionView session, uint32_t index, uint32_t thread)
-      : ring_(&session.ring(index)), words_(session.words(index)), index_(index), thread_(thread) {}
+      : header_(&session.header()),
+        ring_(&session.ring(index)),
+        words_(session.words(index)),
+        index_(index),
+        thread_(thread) {}
 
   uint32_t index() const { return index_; }
   uint32_t thread() const { return thread_; }  // dense, in its process
-  uint32_t tid() const { return ring_->tid; }
+  OwnerState owner() const { return owner_state(ring_->lock); }
   RingHeader& header() const { return *ring_; }
   bool broken() const { return broken_; }
 
@@ -55,14 +59,28 @@ class RingCursor {
   bool drained() const { return !has_call_ && tail_ == end_; }
   // Nothing has been published since refresh(), or the ring is broken.
   bool idle() const { return broken_ || ring_->head.load(std::memory_order_relaxed) == end_; }
-  // Makes the ring free for another thread. Its own must be gone; the cursor is not used again.
+  // Its thread is in the middle of a resize that may have given `block` up already, and whose
+  // record is yet to come.
+  bool may_give_up(uint64_t block) const {
+    return ring_->resizing.load(std::memory_order_acquire) == block && !broken_ &&
+           (forsaken_ != block || forsaken_at_ != end_);
+  }
+  // What may_give_up(block) promised did not come in time: it promises that no more, until the
+  // thread has logged something.
+  void forsake(uint64_t block) {
+    forsaken_ = block;
+    forsaken_at_ = end_;
+  }
+
+  // Makes the ring free for another thread. Its own must be dead; the cursor is not used again.
   void free_ring();
 
  private:
   bool decode();
 
+  SessionHeader* header_;
   RingHeader* ring_;
-  const uint64_t* words_;
+  uint64_t* words_;
   uint32_t index_;
   uint32_t thread_;
   uint64_t tail_ = 0;      // where the call of peek() begins
@@ -71,6 +89,8 @@ class RingCursor {
   uint64_t order_ = 0;
   bool has_call_ = false;
   bool broken_ = false;
+  uint64_t forsaken_ = 0;
+  uint64_t forsaken_at_ = 0;  // end_ then
   uint32_t call_words_ = 0;
   LoggedCall call_;
 };

@@ -7,9 +7,8 @@
 namespace heaptape::recorder {
 namespace {
 
-// A block that is handed out while it is live is being moved by a realloc that is yet to be logged.
-// After this long, the thread that moves it must have been stopped or killed on the way.
-constexpr uint64_t kPatienceNs = 200 * base::kMillisecondNs;
+// A thread that resizes a block for longer than this has been stopped on the way.
+constexpr uint64_t kPatienceNs = kPatienceMs * base::kMillisecondNs;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 bool later(const RingCursor* a, const RingCursor* b) {
@@ -87,11 +86,14 @@ bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
 
 RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   if (call.handed_out != 0 && live_.contains(call.handed_out)) [[unlikely]] {
+    // In this order: whoever is no longer at it has logged it.
+    const bool to_come = may_be_given_up(call.handed_out);
     if (write_what_gave_up(call.handed_out, call.stamp, turn)) {
       ++repaired_inversions_;
-    } else if (turn.may_wait) {
+    } else if (to_come && turn.may_wait) {
       return Written::kMustWait;
     } else {
+      if (to_come) forsake(call.handed_out);
       ++unrepaired_inversions_;
     }
   }
@@ -119,6 +121,17 @@ bool RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& t
   return false;
 }
 
+bool RingMerge::may_be_given_up(uint64_t block) const {
+  return std::ranges::any_of(cursors_,
+                             [=](const auto& cursor) { return cursor->may_give_up(block); });
+}
+
+void RingMerge::forsake(uint64_t block) {
+  for (const auto& cursor : cursors_) {
+    if (cursor->may_give_up(block)) cursor->forsake(block);
+  }
+}
+
 bool RingMerge::idle() const {
   return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->idle(); });
 }
@@ -128,12 +141,32 @@ void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
   writer_->add_sample(std::move(sample));
 }
 
+std::vector<uint32_t> RingMerge::free_dead_rings() {
+  std::vector<uint32_t> freed;
+  std::erase_if(cursors_, [&](const std::unique_ptr<RingCursor>& cursor) {
+    if (!cursor->drained() || cursor->owner() != OwnerState::kDead) return false;
+    cursor->refresh();  // its last words, written between the drain and its end
+    if (!cursor->drained()) return false;
+    freed_counts_.add(*cursor);
+    cursor->free_ring();
+    freed.push_back(cursor->index());
+    return true;
+  });
+  return freed;
+}
+
+bool RingMerge::all_owners_dead() const {
+  return std::ranges::all_of(
+      cursors_, [](const auto& cursor) { return cursor->owner() == OwnerState::kDead; });
+}
+
 void RingMerge::RingCounts::add(const RingCursor& cursor) {
   const RingHeader& ring = cursor.header();
-  lost += ring.lost.load(std::memory_order_relaxed);
+  lost_full += ring.lost_full.load(std::memory_order_relaxed);
+  lost_stopped += ring.lost_stopped.load(std::memory_order_relaxed);
   stalls += ring.stalls.load(std::memory_order_relaxed);
   stall_ns += ring.stall_ns.load(std::memory_order_relaxed);
-  if (cursor.broken()) ++lost;  // at least; nobody knows how many
+  if (cursor.broken()) ++lost_broken;  // at least; nobody knows how many
 }
 
 schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
@@ -141,7 +174,13 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   RingCounts rings = freed_counts_;
   for (const auto& cursor : cursors_) rings.add(*cursor);
   schema::TapeSummary summary;
-  summary.losses.lost_events = rings.lost + slot.lost.load(std::memory_order_relaxed);
+  schema::LossCauses& causes = summary.losses.causes;
+  causes.ring_full = rings.lost_full;
+  causes.recorder_stopped = rings.lost_stopped;
+  causes.no_ring = slot.lost_ringless.load(std::memory_order_relaxed);
+  causes.left_hooks = slot.lost_abandoned.load(std::memory_order_relaxed);
+  summary.losses.lost_events = causes.ring_full + causes.recorder_stopped + causes.no_ring +
+                               causes.left_hooks + rings.lost_broken;
   summary.losses.unrepaired_inversions = unrepaired_inversions_;
   summary.repaired_inversions = repaired_inversions_;
   summary.unknown_frees = unknown_frees_;
@@ -153,10 +192,9 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   return summary;
 }
 
-void RingMerge::free_slot() {
+void RingMerge::free_rings() {
   for (const auto& cursor : cursors_) cursor->free_ring();
   cursors_.clear();
-  session_.process(slot_).state.store(SlotState::kFree, std::memory_order_release);
 }
 
 }  // namespace heaptape::recorder

@@ -13,8 +13,9 @@
 //
 // When b's malloc of X comes up, X is live, so the merge looks at the next call of every other ring
 // for one that gives X up and began before [30]. It finds a's realloc and writes that first. If a
-// has not logged it yet, the merge waits for it; if it never comes, it writes b's malloc all the
-// same and counts an unrepaired inversion.
+// has not logged it yet, its ring says that it is resizing X, and the merge waits for that record.
+// If it does not come in time, or if no ring says so (a free that was lost, or made where no hook
+// is), it writes b's malloc all the same and counts an unrepaired inversion.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ namespace heaptape::recorder {
 //   not live, unless unrepaired_inversions or unknown_frees of the summary count it.
 // - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
 //   one for each broken ring, whatever that held.
-// - drain() never blocks, and holds calls back for 200 ms at most.
+// - drain() never blocks. It holds calls back only for a resize that is under way, and for
+//   kPatienceMs at most.
 // - What a hostile producer writes decides what is on the tape of its own process, and how much
 //   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins).
 //
@@ -64,21 +66,23 @@ class RingMerge {
   // Fills in `sample.time_ns` and `sample.event`.
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
 
-  // Frees the rings of threads that are gone and returns their indices. Asks
-  // `thread_is_gone(tid)` only about rings that have been read to their end.
-  template <typename Predicate>
-  std::vector<uint32_t> free_dead_rings(Predicate thread_is_gone);
+  // Frees the rings of threads that are dead, once they have been read to their end, and returns
+  // their indices.
+  std::vector<uint32_t> free_dead_rings();
+  // The owners of all its rings are dead.
+  bool all_owners_dead() const;
 
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
-  // Makes all rings and the process slot free for others. The process must be gone: nothing may
-  // write into its rings any more.
-  void free_slot();
+  // Makes all rings free for others. The process must be gone: nothing may write into them any more.
+  void free_rings();
 
  private:
   struct RingCounts {
-    uint64_t lost = 0;
+    uint64_t lost_full = 0;
+    uint64_t lost_stopped = 0;
+    uint64_t lost_broken = 0;
     uint64_t stalls = 0;
     uint64_t stall_ns = 0;
 
@@ -103,6 +107,8 @@ class RingMerge {
   bool drain_merged(uint64_t cut, uint64_t now_ns);
   Written write(const LoggedCall& call, const Turn& turn);
   bool write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn);
+  bool may_be_given_up(uint64_t block) const;
+  void forsake(uint64_t block);
 
   SessionView session_;
   uint32_t slot_;
@@ -119,20 +125,5 @@ class RingMerge {
   uint64_t unknown_frees_ = 0;
   RingCounts freed_counts_;  // of rings that were freed already
 };
-
-template <typename Predicate>
-std::vector<uint32_t> RingMerge::free_dead_rings(Predicate thread_is_gone) {
-  std::vector<uint32_t> freed;
-  std::erase_if(cursors_, [&](const std::unique_ptr<RingCursor>& cursor) {
-    if (!cursor->drained() || !thread_is_gone(cursor->tid())) return false;
-    cursor->refresh();  // its last words, written between the drain and its end
-    if (!cursor->drained()) return false;
-    freed_counts_.add(*cursor);
-    cursor->free_ring();
-    freed.push_back(cursor->index());
-    return true;
-  });
-  return freed;
-}
 
 }  // namespace heaptape::recorder

@@ -5,19 +5,23 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <x86intrin.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "base/clock.h"
 #include "base/output_file.h"
 
 namespace heaptape::recorder {
 namespace {
 
-// The headers and the first rings get their memory at once, so that a lack of it shows here, as a
-// sentence, and not while the program runs. The other rings get theirs as they are used.
-constexpr uint64_t kClaimedBytes = kRingWordsOffset + 8 * kRingBytes;
+// The first block and the first rings get their memory at once, so that a lack of it shows here, as
+// a sentence, and not while the program runs. The others get theirs as they are used.
+constexpr uint32_t kFirstRings = 8;
+// A session has as many rings as our limits leave room for, but at least these.
+constexpr uint32_t kFewestRings = 1u << 10;
 
 std::string no_room_text(uint64_t bytes, const std::string& limit) {
   return "no room for the " + std::to_string(bytes >> 20) +
@@ -34,20 +38,48 @@ Error no_room(uint64_t bytes, const std::string& limit) {
   return as_no_space(base::os_error(no_room_text(bytes, limit), failure));
 }
 
-// The memory as a file of its final size, of which kClaimedBytes are there already.
-Result<base::Descriptor> create_file() {
+Status allocate(int file, uint64_t begin, uint64_t bytes) {
+  if (fallocate(file, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes)) == 0) return {};
+  return no_room(bytes, "memory");
+}
+
+// The memory as a file of its final size, of which the first parts are there already.
+Result<base::Descriptor> create_file(uint32_t rings) {
   base::Descriptor file(memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return base::os_error("cannot make the shared memory of a recording", errno);
-  if (ftruncate(file.get(), kSessionBytes) != 0) {
-    return no_room(kSessionBytes, "the size of files (ulimit -f)");
+  if (ftruncate(file.get(), static_cast<off_t>(session_bytes(rings))) != 0) {
+    return no_room(session_bytes(rings), "the size of files (ulimit -f)");
   }
-  if (fallocate(file.get(), 0, 0, kClaimedBytes) != 0) {
-    return no_room(kClaimedBytes, "memory");
-  }
+  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), 0, kJoinBytes));
+  HEAPTAPE_RETURN_IF_ERROR(allocate(file.get(), kRingWordsOffset, kFirstRings * kRingBytes));
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return base::os_error("cannot seal the shared memory of a recording", errno);
   }
   return file;
+}
+
+struct File {
+  base::Descriptor descriptor;
+  base::Mapping mapping;
+};
+
+Result<File> create_mapped(uint32_t rings) {
+  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(rings));
+  const uint64_t bytes = session_bytes(rings);
+  auto mapping = base::Mapping::shared(file.get(), bytes,
+                                       no_room_text(bytes, "address space (ulimit -v)"));
+  if (!mapping.ok()) return as_no_space(mapping.error());
+  return File{std::move(file), std::move(*mapping)};
+}
+
+// Ticks of the TSC in a millisecond, good enough to bound a wait by; 0: it does not tick evenly.
+uint64_t measure_ticks_per_ms(Clock clock) {
+  if (clock != Clock::kTsc) return 0;
+  const uint64_t begin_ns = base::monotonic_ns();
+  const uint64_t begin = __rdtsc();
+  while (base::monotonic_ns() - begin_ns < base::kMillisecondNs) {
+  }
+  return __rdtsc() - begin;
 }
 
 bool has_invariant_tsc() {
@@ -68,11 +100,16 @@ Clock choose_clock() {
 }
 
 Result<std::unique_ptr<SessionMemory>> SessionMemory::create(const SessionOptions& options) {
-  HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file());
-  auto mapping = base::Mapping::shared(file.get(), kSessionBytes,
-                                       no_room_text(kSessionBytes, "address space (ulimit -v)"));
-  if (!mapping.ok()) return as_no_space(mapping.error());
-  std::unique_ptr<SessionMemory> memory(new SessionMemory(std::move(file), std::move(*mapping)));
+  uint32_t rings = kRings;
+  auto file = create_mapped(rings);
+  while (!file.ok() && rings > kFewestRings) {
+    rings /= 2;
+    file = create_mapped(rings);
+  }
+  if (!file.ok()) return file.error();
+  std::unique_ptr<SessionMemory> memory(
+      new SessionMemory(std::move(file->descriptor), std::move(file->mapping)));
+  memory->view_.header().rings = rings;
   HEAPTAPE_RETURN_IF_ERROR(memory->initialise(options));
   return memory;
 }
@@ -84,6 +121,8 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   header.follow = options.follow;
   header.on_full = options.on_full;
   header.clock = choose_clock();
+  header.ticks_per_ms = measure_ticks_per_ms(header.clock);
+  header.progress = 1;
   header.stamp_counter = 1;  // 0 means unstamped
   static_assert(sizeof(pthread_mutex_t) <= 64, "the lock has its cache line");
   auto* lock = reinterpret_cast<pthread_mutex_t*>(&header.collector_lock_word);

@@ -23,8 +23,9 @@ struct SessionOptions {
 
 // Guarantees:
 // - Nobody who gets the descriptor can change the size, so it is never cut off under its users.
-// - The headers and the first 8 rings have their memory from the start; the others get theirs when
-//   they are first written.
+// - It has room for as many threads as the limits of the caller allow, 1,024 at least.
+// - The headers of the first thousand and the first 8 rings have their memory from the start; the
+//   others get theirs when they are first written.
 // - While it lives it holds the collector's lock. If its thread dies, however that happens, the
 //   kernel marks the lock, and producers stop.
 // - Its destructor tells producers that the session is over. What they have mapped stays theirs.

@@ -2,31 +2,23 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include <cstring>
 
+#include "recorder/interposer/claims.h"
 #include "recorder/interposer/handshake_client.h"
 #include "recorder/interposer/raw_syscall.h"
-#include "recorder/interposer/ring_mapping.h"
+#include "recorder/interposer/session_map.h"
 
 namespace heaptape::recorder {
 namespace {
 
 constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
+constexpr unsigned long kProgramInAuxv = 31;  // AT_EXECFN of getauxval(3)
 
-// How long a thread waits for a ring, and a process for a slot, while all are taken: the collector
-// needs some milliseconds to free those of the dead, and longer while it finishes hundreds of
-// tapes.
-constexpr int kNaps = 1000;
-constexpr long kNapNs = 2'000'000;
 constexpr int kYields = 1000;
-
-void nap() {
-  const timespec pause{0, kNapNs};
-  raw_syscall(SYS_nanosleep, as_long(&pause));
-}
 
 enum class Attachment : uint32_t {
   kNone = 0,  // what a fork leaves
@@ -44,6 +36,7 @@ struct alignas(64) ForkDetector {
 struct Description {
   uint32_t flags;
   uint64_t initial_break;
+  char program[kProgramBytes];
   char allocator_path[kAllocatorPathBytes];
 };
 
@@ -71,80 +64,64 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(raw_syscall(SYS_getpid));
 }
 
-bool is_over(const SessionHeader& header) {
-  return header.stopped.load(std::memory_order_relaxed) != 0 ||
-         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
-}
-
-// A free process slot, claimed; kProcessSlots when there is none.
-uint32_t try_process_slot(const SessionView& session) {
-  for (uint32_t index = 0; index < kProcessSlots; ++index) {
-    auto& state = session.process(index).state;
-    SlotState expected = SlotState::kFree;
-    if (state.load(std::memory_order_relaxed) == SlotState::kFree &&
-        state.compare_exchange_strong(expected, SlotState::kClaimed)) {
-      return index;
-    }
-  }
-  return kProcessSlots;
-}
-
-// The same, but waits for the slot of a dead process if need be: the collector frees those by
-// itself.
-uint32_t claim_process_slot(const SessionView& session) {
-  SessionHeader& header = session.header();
-  uint32_t index = try_process_slot(session);
-  const int naps = header.on_full == OnFull::kBlock ? kNaps : 0;
-  for (int i = 0; i < naps && index == kProcessSlots && !is_over(header); ++i) {
-    nap();
-    index = try_process_slot(session);
-  }
-  if (index == kProcessSlots) header.turned_away.fetch_add(1, std::memory_order_relaxed);
-  return index;
-}
-
-// Fills in the claimed slot `index`, and makes it and `session` this process's.
-void publish_process(SessionView session, uint32_t index, uint32_t pid, uint64_t parent_serial) {
-  ProcessSlot& slot = session.process(index);
+void publish_process(SessionView session, const ClaimedSlot& claimed, uint32_t pid,
+                     uint64_t parent_serial) {
+  ProcessSlot& slot = *claimed.slot;
   slot.flags = description.flags;
   slot.pid = pid;
+  slot.behind = 0;
   slot.serial = session.header().serials.fetch_add(1) + 1;
   slot.parent_serial = parent_serial;
   slot.initial_break = description.initial_break;
+  std::memcpy(slot.program, description.program, kProgramBytes);
   std::memcpy(slot.allocator_path, description.allocator_path, kAllocatorPathBytes);
   slot.nested = 0;
-  slot.lost = 0;
+  slot.lost_ringless = 0;
+  slot.lost_abandoned = 0;
   slot.bootstrap = early_bootstrap_calls.exchange(0);
   process.session = session;
-  process.slot = index;
+  process.slot = &slot;
+  process.slot_index = claimed.index;
   process.pid = own_pid();
   process.serial = slot.serial;
-  process.stamped = false;
-  rings_claimed = 0;
   slot.state.store(SlotState::kRunning, std::memory_order_release);
   session.header().claims.fetch_add(1);
   process.recording = true;
 }
 
-void copy_allocator_path(char* out, const void* real_malloc_function) {
-  Dl_info info{};
-  const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
-  const char* const path = found ? info.dli_fname : "";
-  const size_t length = strnlen(path, kAllocatorPathBytes - 1);
-  std::memcpy(out, path, length);
+void copy_text(char* out, size_t bytes, const char* text) {
+  const size_t length = strnlen(text, bytes - 1);
+  std::memcpy(out, text, length);
   out[length] = 0;
 }
 
-// In a child made by fork: a process of its own, on the heap of its parent.
-bool attach_forked_child() {
+void describe_process(uint32_t pid, const void* real_malloc_function) {
+  description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
+  description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
+  Dl_info info{};
+  const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
+  copy_text(description.allocator_path, kAllocatorPathBytes, found ? info.dli_fname : "");
+  const auto* path = reinterpret_cast<const char*>(getauxval(kProgramInAuxv));
+  if (path == nullptr) return;
+  const char* const slash = std::strrchr(path, '/');
+  copy_text(description.program, kProgramBytes, slash != nullptr ? slash + 1 : path);
+}
+
+// In a child made by fork: a process of its own, on the heap of its parent. Also in a process that
+// the collector took for dead, because all threads were gone that it knew of.
+bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
-  if (session.header().follow == Follow::kNone) return false;
-  const uint32_t index = claim_process_slot(session);
-  if (index == kProcessSlots) return false;
-  description.flags |= kSlotForked;
+  if (session.header().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
+  if (process.quiet) {
+    session.header().turned_away.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  const ClaimedSlot claimed = claim_process_slot(session);
+  if (claimed.slot == nullptr) return false;
+  description.flags |= flags;
   // A parent that cannot be named is in another pid namespace than we are.
   if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
-  publish_process(session, index, own_pid(), process.serial);
+  publish_process(session, claimed, own_pid(), process.serial);
   return true;
 }
 
@@ -153,48 +130,60 @@ bool attach_forked_child() {
 bool ensure_own_slot() {
   Attachment expected = Attachment::kNone;
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
-    if (!attach_forked_child()) detach_process();
+    process.stamped = false;
+    rings_claimed = 0;
+    if (!attach_anew(kSlotForked)) detach_process();
     fork_detector->attachment.store(Attachment::kDone);
   }
-  for (int i = 0; !has_own_slot(); ++i) {
+  for (uint32_t i = 0; !has_own_slot(); ++i) {
+    if (i >= kYields + 2 * kPatienceMs) return false;  // that thread was left by a jump
     if (i < kYields) {
       raw_syscall(SYS_sched_yield);
     } else {
-      nap();
+      nap_ms();
     }
   }
   return process.recording.load();
 }
 
-// A free ring, claimed; the lowest one, so that little of the mapping is ever touched.
-RingHeader* claim_ring(uint32_t* index_out) {
-  for (uint32_t index = 0; index < kRings; ++index) {
-    RingHeader& ring = process.session.ring(index);
-    RingState expected = RingState::kFree;
-    if (ring.state.load(std::memory_order_relaxed) == RingState::kFree &&
-        ring.state.compare_exchange_strong(expected, RingState::kClaimed)) {
-      *index_out = index;
-      return &ring;
+// The collector may have taken this process for dead: the threads that it knew of are, and the
+// pid means nothing to it. Whoever finds that out first joins anew.
+bool keep_slot() {
+  for (;;) {
+    ProcessSlot& slot = *process.slot;
+    if (slot.state.load() == SlotState::kRunning && slot.serial == process.serial) return true;
+    Attachment expected = Attachment::kDone;
+    if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
+      const bool joined = attach_anew(0);
+      if (!joined) detach_process();
+      fork_detector->attachment.store(Attachment::kDone);
+      return joined;
     }
+    if (!ensure_own_slot()) return false;
   }
-  return nullptr;
 }
 
-RingHeader* wait_for_ring(uint32_t* index_out) {
-  SessionHeader& header = process.session.header();
-  if (header.on_full != OnFull::kBlock) return nullptr;
-  for (int i = 0; i < kNaps && !session_is_over(); ++i) {
-    header.ring_wanted = 1;
-    wake_collector();
-    nap();
-    if (RingHeader* ring = claim_ring(index_out)) return ring;
+bool publish_ring(RingHeader& ring) {
+  for (;;) {
+    const uint64_t serial = process.serial;
+    ring.process_slot = process.slot_index;
+    ring.process_serial = serial;
+    ring.state.store(RingState::kOwned);
+    process.session.header().claims.fetch_add(1);
+    if (!keep_slot()) return false;
+    if (process.serial == serial) return true;
   }
-  return nullptr;
+}
+
+// Null before the process has a slot, and once it has ended its part in the recording.
+ProcessSlot* counting_slot() {
+  return process.recording && has_own_slot() ? process.slot.load() : nullptr;
 }
 
 }  // namespace
 
 Process process = {};
+ThreadState unusable_state = {};
 
 void attach_process(const void* real_malloc_function) {
   const Joined joined = join_session();
@@ -203,13 +192,13 @@ void attach_process(const void* real_malloc_function) {
 
 void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function) {
   if (!map_private_state()) return;
-  const uint32_t index = claim_process_slot(session);
-  if (index == kProcessSlots) return;
-  description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
-  description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
-  copy_allocator_path(description.allocator_path, real_malloc_function);
+  const ClaimedSlot claimed = claim_process_slot(session);
+  if (claimed.slot == nullptr) return;
+  describe_process(pid, real_malloc_function);
   fork_detector->attachment = Attachment::kDone;
-  publish_process(session, index, pid, 0);
+  process.stamped = false;
+  rings_claimed = 0;
+  publish_process(session, claimed, pid, 0);
 }
 
 bool has_own_slot() {
@@ -222,32 +211,30 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
     detach_process();
     return nullptr;
   }
-  uint32_t index = 0;
-  RingHeader* ring = claim_ring(&index);
-  if (ring == nullptr && if_no_ring == IfNoRing::kWait) ring = wait_for_ring(&index);
-  if (ring == nullptr) return nullptr;
-  uint64_t* words = map_ring_words(process.session, index);
-  if (words == nullptr) {
-    ring->state = RingState::kFree;
-    return nullptr;
-  }
+  if (process.quiet) return nullptr;
+  // A vfork child borrows its parent's thread.
+  const auto thread =
+      own_pid() == process.pid ? Claimant::Thread::kOwn : Claimant::Thread::kBorrowed;
+  const ClaimedRing claimed = claim_ring(process.session, thread, if_no_ring);
+  if (claimed.ring == nullptr) return nullptr;
+  uint64_t* words = map_ring_words(process.session, claimed.index);
+  if (words == nullptr) return &unusable_state;
   // Invariant: stamped is set before the second thread gives a block up, or hands one on, for the
   // first time, so any thread that gets a block from it sees the flag.
   // docs/decisions/0002-order.md.
   if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
-  ring->process_slot = process.slot;
-  // A vfork child borrows its parent's thread, and its tid ends before the ring's use does: 0 is a
-  // thread that nobody finds dead.
-  ring->tid = own_pid() == process.pid ? static_cast<uint32_t>(raw_syscall(SYS_gettid)) : 0;
-  ThreadState& state = thread_states[index];
-  state = {ring, words, 0, 0, 0, false};
-  ring->state.store(RingState::kOwned, std::memory_order_release);
-  process.session.header().claims.fetch_add(1);
-  return &state;
+  ThreadState& state = thread_states[claimed.index];
+  state = {claimed.ring, words, 0, 0, 0, false};
+  return publish_ring(*claimed.ring) ? &state : nullptr;
 }
 
 void detach_process() {
   process.recording = false;
+}
+
+bool is_over(const SessionHeader& header) {
+  return header.stopped.load(std::memory_order_relaxed) != 0 ||
+         (header.collector_lock_word.load(std::memory_order_relaxed) & FUTEX_OWNER_DIED) != 0;
 }
 
 bool session_is_over() {
@@ -255,6 +242,7 @@ bool session_is_over() {
 }
 
 void wake_collector() {
+  if (process.quiet.load(std::memory_order_relaxed)) return;
   auto& sleep = process.session.header().collector_sleep;
   if (sleep.load(std::memory_order_relaxed) == CollectorSleep::kAwake) return;
   sleep.store(CollectorSleep::kAwake);
@@ -262,21 +250,28 @@ void wake_collector() {
 }
 
 void count_bootstrap_call() {
-  if (process.recording && has_own_slot()) {
-    process.session.process(process.slot).bootstrap.fetch_add(1, std::memory_order_relaxed);
+  if (ProcessSlot* slot = counting_slot()) {
+    slot->bootstrap.fetch_add(1, std::memory_order_relaxed);
   } else {
     early_bootstrap_calls.fetch_add(1, std::memory_order_relaxed);
   }
 }
 
-void count_nested_call() {
-  if (!process.recording || !has_own_slot()) return;
-  process.session.process(process.slot).nested.fetch_add(1, std::memory_order_relaxed);
+void add_nested_call() {
+  if (ProcessSlot* slot = counting_slot()) slot->nested.fetch_add(1, std::memory_order_relaxed);
 }
 
-void count_lost_call() {
-  if (!process.recording || !has_own_slot()) return;
-  process.session.process(process.slot).lost.fetch_add(1, std::memory_order_relaxed);
+void count_ringless_call() {
+  if (ProcessSlot* slot = counting_slot()) {
+    slot->lost_ringless.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void move_nested_to_abandoned(uint64_t calls) {
+  if (ProcessSlot* slot = counting_slot()) {
+    slot->nested.fetch_sub(calls, std::memory_order_relaxed);
+    slot->lost_abandoned.fetch_add(calls + 1, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace heaptape::recorder

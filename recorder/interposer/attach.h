@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "recorder/interposer/claims.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
@@ -26,9 +27,13 @@ struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false: not yet, or no more
   std::atomic<bool> stamped;    // it has, or had, more than one thread
-  uint32_t slot;                // this process's, in the session
-  uint32_t pid;                 // as it sees itself; a vfork child that runs in it has another
-  uint64_t serial;              // ProcessSlot::serial
+  // A filter or a mode forbids system calls (seccomp(2)): we make none any more. Threads that have
+  // a ring go on without waking the collector; others are not recorded.
+  std::atomic<bool> quiet;
+  std::atomic<ProcessSlot*> slot;  // this process's, in the session
+  uint32_t slot_index;
+  uint32_t pid;     // as it sees itself; a vfork child that runs in it has another
+  uint64_t serial;  // ProcessSlot::serial
 };
 extern Process process;
 
@@ -37,22 +42,23 @@ extern Process process;
 void attach_process(const void* real_malloc_function);
 
 // The second half of attach_process, for a session that is mapped already. `pid` is this process as
-// the collector sees it.
+// the collector sees it. The calling thread owns the process's slot from then on.
 void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function);
 
 // Whether the process has a slot of its own. A forked child has none before its first record.
 bool has_own_slot();
 
 // A state, with a ring of its own, for a thread that has none; null when the session is over or has
-// no free ring. A forked child first joins the session as a process of its own. kWait gives the
-// collector up to kNaps naps (attach.cc) to free the rings of threads that are gone.
-enum class IfNoRing : uint8_t { kGiveUp, kWait };
+// no free ring, and &unusable_state when no ring can be mapped: asking again would take another. A
+// forked child first joins the session as a process of its own.
 ThreadState* attach_thread(IfNoRing if_no_ring);
+extern ThreadState unusable_state;
 
 // Stops recording in this process, for good.
 void detach_process();
 
 // The collector has ended, or was killed.
+bool is_over(const SessionHeader& header);
 bool session_is_over();
 // If it sleeps.
 void wake_collector();
@@ -60,7 +66,10 @@ void wake_collector();
 // Count one more call for the summary: served from the bootstrap arena (also before there is a
 // session), made by the allocator itself, made by a thread without a ring.
 void count_bootstrap_call();
-void count_nested_call();
-void count_lost_call();
+void add_nested_call();
+void count_ringless_call();
+// `calls` that add_nested_call() counted, and the one around them, were the program's and are lost:
+// it left a hook by a jump.
+void move_nested_to_abandoned(uint64_t calls);
 
 }  // namespace heaptape::recorder

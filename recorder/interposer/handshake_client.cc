@@ -1,11 +1,13 @@
 #include "recorder/interposer/handshake_client.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -73,10 +75,54 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
   return static_cast<socklen_t>(path - reinterpret_cast<char*>(address));
 }
 
+// Repeats what a signal interrupts, once more for each.
+template <typename Call>
+long uninterrupted(Call call) {
+  long result;
+  do {
+    result = call();
+  } while (result == -EINTR);
+  return result;
+}
+
+// Whether the process that listens at the other end is stopped or gone, as /proc shows it. Where
+// /proc does not, as in a container, it counts as stopped.
+bool recorder_is_stopped(long socket) {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&peer),
+                  as_long(&bytes)) != 0 ||
+      peer.pid <= 0) {
+    return true;
+  }
+  char path[32] = "/proc/";
+  char digits[12];
+  int count = 0;
+  for (int pid = peer.pid; pid != 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
+  char* end = path + std::strlen(path);
+  while (count > 0) *end++ = digits[--count];
+  std::memcpy(end, "/stat", sizeof "/stat");
+  const long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  char text[128] = {};
+  raw_syscall(SYS_read, fd, as_long(text), sizeof text - 1);
+  raw_syscall(SYS_close, fd);
+  const char* name_end = std::strrchr(text, ')');  // "pid (name) state ..."
+  return name_end == nullptr || std::strchr("TtZX", name_end[2]) != nullptr;
+}
+
+long wait_for_welcome(long socket, msghdr* header) {
+  for (int i = 1;; ++i) {
+    const long got = uninterrupted(
+        [=] { return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC); });
+    if (got != -EAGAIN || i == kHandshakeTries || recorder_is_stopped(socket)) return got;
+  }
+}
+
 // The descriptor that came with the welcome, or -1.
 int receive_welcome(long socket, Welcome* welcome) {
   DescriptorMessage message(welcome, sizeof *welcome);
-  const long got = raw_syscall(SYS_recvmsg, socket, as_long(&message.header), MSG_CMSG_CLOEXEC);
+  const long got = wait_for_welcome(socket, &message.header);
   const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
   if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return -1;
   int fd = -1;
@@ -91,25 +137,29 @@ int receive_welcome(long socket, Welcome* welcome) {
 
 int shake_hands(long socket, const sockaddr_un& address, socklen_t length, const Hello& hello,
                 Welcome* welcome) {
-  const timeval timeout{kHandshakeTimeoutSeconds, 0};
+  const timeval timeout{0, kPatienceMs * 1000};
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
-  if (raw_syscall(SYS_connect, socket, as_long(&address), length) != 0) return -1;
-  const long sent = raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
+  const long connected = uninterrupted(
+      [&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
+  if (connected != 0) return -1;
+  const long sent = uninterrupted([&] {
+    return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
+  });
   return sent == sizeof hello ? receive_welcome(socket, welcome) : -1;
 }
 
 SessionView map_session(int fd) {
-  const long base = raw_syscall(SYS_mmap, 0, kSessionHeadersBytes, PROT_READ | PROT_WRITE,
+  const long base = raw_syscall(SYS_mmap, 0, kJoinBytes, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base < 0) return {};
-  raw_syscall(SYS_madvise, base, kSessionHeadersBytes, MADV_DONTDUMP);
-  const SessionView session(reinterpret_cast<void*>(base), kSessionHeadersBytes);
+  raw_syscall(SYS_madvise, base, kJoinBytes, MADV_DONTDUMP);
+  const SessionView session(reinterpret_cast<void*>(base), kJoinBytes);
   if (session.header().magic == kSessionMagic &&
       session.header().layout_version == kLayoutVersion) {
     return session;
   }
-  raw_syscall(SYS_munmap, base, kSessionHeadersBytes);
+  raw_syscall(SYS_munmap, base, kJoinBytes);
   return {};
 }
 

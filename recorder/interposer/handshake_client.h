@@ -8,12 +8,12 @@
 namespace heaptape::recorder {
 
 struct Joined {
-  SessionView session;  // of the headers only; invalid: there is no session, or it cannot be joined
+  SessionView session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
   uint32_t pid = 0;     // of this process, as the collector sees it
 };
 
 // Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,
-// and waits for no system call longer than kHandshakeTimeoutSeconds. Unless the session follows
+// and waits kPatienceMs at most for a recorder that is stopped. Unless the session follows
 // exec, removes itself from the environment that the process hands on.
 Joined join_session();
 

@@ -8,14 +8,33 @@
 
 namespace heaptape::recorder {
 
+[[gnu::always_inline]] inline uintptr_t stack_pointer() {
+  uintptr_t pointer;
+  asm("mov %%rsp, %0" : "=r"(pointer));
+  return pointer;
+}
+
+// Whether a call at stack pointer `frame` comes from within the thread's hook under way, which
+// there must be: then the allocator itself makes it. False when that hook was left by a jump
+// (siglongjmp(3) out of a signal handler that interrupted it): the call is the program's, and what
+// the jump left behind has been put in order.
+[[gnu::cold, gnu::noinline]] bool is_nested(uintptr_t frame);
+// Counts one more such call, for the summary and for is_nested().
+[[gnu::cold, gnu::noinline]] void count_nested_call();
+
 // Around each call to the real allocator. Calls that the allocator makes inside it are forwarded
 // and counted, not recorded. Not for functions that may throw.
 class HookScope {
  public:
-  HookScope() : nested_(thread_local_state.depth != 0) { thread_local_state.depth = 1; }
-  ~HookScope() {
+  [[gnu::always_inline]] HookScope() {
+    const uintptr_t frame = stack_pointer();
+    nested_ = thread_local_state.hook != 0 && is_nested(frame);
     if (!nested_) [[likely]]
-      thread_local_state.depth = 0;
+      thread_local_state.hook = frame;
+  }
+  [[gnu::always_inline]] ~HookScope() {
+    if (!nested_) [[likely]]
+      thread_local_state.hook = 0;
   }
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
@@ -23,7 +42,7 @@ class HookScope {
   bool nested() const { return nested_; }
 
  private:
-  const bool nested_;
+  bool nested_;
 };
 
 // While it lives, allocations of the thread within a hook come from the bootstrap arena.

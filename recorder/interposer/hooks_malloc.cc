@@ -73,7 +73,7 @@ void* hooked_resize(Op op, void* old, uint64_t bytes, Call call) {
   if (scope.nested()) [[unlikely]] {
     return nested_uses_arena() ? arena_reallocate(old, bytes) : call();
   }
-  const uint64_t begin_stamp = resize_begin_stamp();
+  const uint64_t begin_stamp = resize_begin_stamp(old);
   void* block = call();
   record_resize(op, old, bytes, block, begin_stamp);
   return block;

@@ -37,7 +37,7 @@ template <Op op, typename Real, typename... Extra>
 [[gnu::always_inline]] inline void* hooked_new(Real& real, uintptr_t frame, size_t alignment,
                                                size_t size, Extra... extra) {
   ThreadLocal& local = thread_local_state;
-  if (local.depth != 0) [[unlikely]] {
+  if (local.hook != 0 && is_nested(stack_pointer())) [[unlikely]] {
     count_nested_call();
     return real(size, extra...);
   }

@@ -3,28 +3,20 @@
 #include <linux/futex.h>
 #include <time.h>
 
+#include "recorder/interposer/patience.h"
 #include "recorder/interposer/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
 
-constexpr uint64_t kWaitSliceNs = 20'000'000;
-// A collector that makes no room for this long is stopped or stuck. The thread goes on without it.
-constexpr uint64_t kPatienceNs = 2'000'000'000;
+constexpr uint64_t kWaitSliceNs = 10'000'000;
 
 // How many calls a thread without a ring lets pass before it looks for one again. A look goes
 // through all rings.
 constexpr uint32_t kCallsBetweenLooks = 4096;
+constexpr uint32_t kNoMoreLooks = UINT32_MAX;
 
 ThreadState unattached_state = {};
-
-// Not base/clock.h: libc's clock_gettime goes through the vDSO and a symbol that another library
-// may have interposed. A system call is cheap here, where the thread waits anyway.
-uint64_t monotonic_ns() {
-  timespec now{};
-  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 bool has_room(ThreadState& state) {
   if (state.head + kSegmentWords - state.tail <= kRingWords) return true;
@@ -34,25 +26,48 @@ bool has_room(ThreadState& state) {
   return state.head + kSegmentWords - state.tail <= kRingWords;
 }
 
-// Waits until the collector has drained a segment's worth. False: it did not within kPatienceNs, or
-// the session is over.
-bool wait_for_room(ThreadState& state) {
+// What moves while the recorder does. A tape whose file is behind is drained only when the file
+// catches up, however busy the recorder is with others.
+uint64_t sign_of_progress(const ThreadState& state) {
+  const ProcessSlot& slot = *process.slot.load(std::memory_order_relaxed);
+  return slot.behind.load(std::memory_order_relaxed) != 0
+             ? state.ring->tail.load(std::memory_order_relaxed)
+             : process.session.header().progress.load(std::memory_order_relaxed);
+}
+
+void sleep_until_woken(ThreadState& state) {
   RingHeader& ring = *state.ring;
-  const uint64_t begin_ns = monotonic_ns();
-  uint64_t waited_ns = 0;
-  while (!has_room(state) && !session_is_over() && waited_ns < kPatienceNs) {
-    ring.producer_waits.store(1);
-    const uint32_t space = ring.space.load();
-    wake_collector();
-    if (!has_room(state)) {
-      const timespec slice{0, kWaitSliceNs};
-      raw_syscall(SYS_futex, as_long(&ring.space), FUTEX_WAIT, space, as_long(&slice));
+  ring.producer_waits.store(1);
+  const uint32_t space = ring.space.load();
+  wake_collector();
+  if (!has_room(state)) {
+    const timespec slice{0, kWaitSliceNs};
+    raw_syscall(SYS_futex, as_long(&ring.space), FUTEX_WAIT, space, as_long(&slice));
+  }
+}
+
+// Waits until the collector has drained a segment's worth. False: it made no progress within
+// kPatienceMs, or the session is over.
+bool wait_for_room(ThreadState& state) {
+  SessionHeader& header = process.session.header();
+  if (header.waited_in_vain_at == header.progress) return false;
+  RingHeader& ring = *state.ring;
+  Patience patience(header, sign_of_progress(state));
+  bool lasts = true;
+  while (!has_room(state) && !session_is_over() && lasts) {
+    if (process.quiet) {
+      _mm_pause();
+    } else {
+      sleep_until_woken(state);
     }
-    waited_ns = monotonic_ns() - begin_ns;
+    lasts = patience.lasts(sign_of_progress(state));
+  }
+  if (!lasts && process.slot.load()->behind == 0) {
+    header.waited_in_vain_at = header.progress.load();
   }
   ring.producer_waits.store(0);
   ring.stalls.fetch_add(1, std::memory_order_relaxed);
-  ring.stall_ns.fetch_add(waited_ns, std::memory_order_relaxed);
+  ring.stall_ns.fetch_add(patience.waited_ns(), std::memory_order_relaxed);
   return has_room(state);
 }
 
@@ -79,6 +94,13 @@ bool enter_segment(ThreadState& state) {
   return true;
 }
 
+void count_lost_call(const ThreadState& state) {
+  RingHeader& ring = *state.ring;
+  const SessionHeader& header = process.session.header();
+  const bool stopped = header.on_full == OnFull::kBlock && process.slot.load()->behind == 0;
+  (stopped ? ring.lost_stopped : ring.lost_full).fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace
 
 constinit thread_local ThreadLocal thread_local_state = {.state = &unattached_state};
@@ -95,16 +117,19 @@ ThreadState* find_state() {
     return nullptr;
   }
   ThreadState* state = attach_thread(local.ringless ? IfNoRing::kGiveUp : IfNoRing::kWait);
-  local.ringless = state == nullptr;
-  local.calls_until_look = local.ringless ? kCallsBetweenLooks : 0;
-  if (state != nullptr) local.state = state;
-  return state;
+  local.ringless = state == nullptr || state == &unusable_state;
+  if (local.ringless) {
+    local.calls_until_look = state == nullptr ? kCallsBetweenLooks : kNoMoreLooks;
+    return nullptr;
+  }
+  local.calls_until_look = 0;
+  return local.state = state;
 }
 
 ThreadState* make_room() {
   ThreadState* state = find_state();
   if (state == nullptr) {
-    count_lost_call();
+    count_ringless_call();
     return nullptr;
   }
   if (session_is_over()) {
@@ -114,7 +139,7 @@ ThreadState* make_room() {
   }
   if (state->head + kMaxRecordWords <= state->limit) return state;
   if (enter_segment(*state)) return state;
-  state->ring->lost.fetch_add(1, std::memory_order_relaxed);
+  count_lost_call(*state);
   return nullptr;
 }
 

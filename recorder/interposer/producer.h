@@ -24,7 +24,9 @@ struct NewHint {
 // that reaching it never allocates.
 struct ThreadLocal {
   ThreadState* state = nullptr;
-  uint32_t depth = 0;             // > 0: inside a hook, so a call comes from the allocator itself
+  // The hook under way (hook_scope.h); 0: none is. The low 48 bits are its stack pointer, the high
+  // 16 the number of calls within it so far, so that one store begins a hook.
+  uint64_t hook = 0;
   uint32_t calls_until_look = 0;  // until it looks for a ring again, having found none
   bool ringless = false;          // the last look found no ring
   bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
@@ -94,29 +96,41 @@ template <bool kAligned>
 }
 
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
-// one here, before its first call can give a block up: from then on other threads stamp.
-inline uint64_t resize_begin_stamp() {
-  if (thread_local_state.state->ring == nullptr) [[unlikely]]
-    find_state();
+// one here, before its first call can give a block up: from then on other threads stamp. Leaves
+// word that `old_block` may be given up at any moment, so that the merge knows what to wait for.
+inline uint64_t resize_begin_stamp(const void* old_block) {
+  ThreadState* state = thread_local_state.state;
+  if (state->ring == nullptr) [[unlikely]]
+    state = find_state();
+  if (state == nullptr) [[unlikely]]
+    return 0;
+  state->ring->resizing.store(reinterpret_cast<uint64_t>(old_block), std::memory_order_relaxed);
   if (!process.stamped.load(std::memory_order_relaxed)) return 0;
   return take_stamp(process.session.header());
+}
+
+// The resize is over, and its record published or lost.
+inline void end_resize() {
+  RingHeader* const ring = thread_local_state.state->ring;
+  if (ring != nullptr) ring->resizing.store(0, std::memory_order_release);
 }
 
 // After the call.
 inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
                           uint64_t begin_stamp) {
   RecordWriter record;
-  if (!record.ok()) [[unlikely]]
-    return;
-  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
-  if (record.stamped()) {
-    // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
-    record.put(take_stamp(process.session.header()));
-    record.put(begin_stamp);
+  if (record.ok()) [[likely]] {
+    record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+    if (record.stamped()) {
+      // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
+      record.put(take_stamp(process.session.header()));
+      record.put(begin_stamp);
+    }
+    record.put(size);
+    record.put(reinterpret_cast<uint64_t>(old_block));
+    record.publish();
   }
-  record.put(size);
-  record.put(reinterpret_cast<uint64_t>(old_block));
-  record.publish();
+  end_resize();
 }
 
 }  // namespace heaptape::recorder

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <cstdint>
 
@@ -24,6 +25,12 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
 template <typename Pointer>
 long as_long(Pointer* pointer) {
   return reinterpret_cast<long>(pointer);
+}
+
+// Sleeps for a millisecond.
+inline void nap_ms() {
+  const timespec millisecond{0, 1'000'000};
+  raw_syscall(SYS_nanosleep, as_long(&millisecond));
 }
 
 }  // namespace heaptape::recorder

@@ -19,7 +19,9 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
-inline constexpr int kHandshakeTimeoutSeconds = 5;           // for each system call that may wait
+// A process waits kPatienceMs for each answer, or, where it sees that the recorder is not stopped
+// but short of processors, as often as this.
+inline constexpr int kHandshakeTries = 10;
 
 struct Hello {
   uint64_t magic;

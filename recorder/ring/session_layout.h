@@ -53,6 +53,13 @@ struct Occupancy {
   std::atomic<uint32_t> high_water;  // all from here on were never taken; grows
 };
 
+// `index` is free again.
+inline void lower(Occupancy& taken, uint32_t index) {
+  if (index < taken.lowest_free.load(std::memory_order_relaxed)) {
+    taken.lowest_free.store(index, std::memory_order_relaxed);
+  }
+}
+
 struct alignas(64) SessionHeader {
   uint64_t magic;
   uint32_t layout_version;

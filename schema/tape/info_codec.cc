@@ -70,6 +70,10 @@ base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary) {
     out.setFailed(summary.failed);
     out.setThreads(summary.threads);
     out.setLostEvents(summary.losses.lost_events);
+    out.setLostRingFull(summary.losses.causes.ring_full);
+    out.setLostRecorderStopped(summary.losses.causes.recorder_stopped);
+    out.setLostNoRing(summary.losses.causes.no_ring);
+    out.setLostLeftHooks(summary.losses.causes.left_hooks);
     out.setUnrepairedInversions(summary.losses.unrepaired_inversions);
     out.setLostRanges(summary.losses.lost_ranges);
     out.setRepairedInversions(summary.repaired_inversions);
@@ -97,6 +101,8 @@ base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
                     summary.failed = in.getFailed();
                     summary.threads = in.getThreads();
                     summary.losses.lost_events = in.getLostEvents();
+                    summary.losses.causes = {in.getLostRingFull(), in.getLostRecorderStopped(),
+                                             in.getLostNoRing(), in.getLostLeftHooks()};
                     summary.losses.unrepaired_inversions = in.getUnrepairedInversions();
                     summary.losses.lost_ranges = in.getLostRanges();
                     summary.repaired_inversions = in.getRepairedInversions();

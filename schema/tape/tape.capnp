@@ -77,6 +77,10 @@ struct Summary {
   durationNs @15 :UInt64;
   endReason @16 :UInt8;
   endStatus @17 :Int32;
+  lostRingFull @18 :UInt64;  # of lostEvents, by cause
+  lostRecorderStopped @19 :UInt64;
+  lostNoRing @20 :UInt64;
+  lostLeftHooks @21 :UInt64;
 }
 
 struct IndexEntry {

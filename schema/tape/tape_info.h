@@ -39,9 +39,21 @@ enum class EndReason : uint8_t {
 
 const char* describe(EndReason reason);
 
+// Why calls were lost, as far as the recorder knows. What a full disk, damage or a broken ring cost is
+// not among them.
+struct LossCauses {
+  uint64_t ring_full = 0;         // the program was faster than the encoder or the disk
+  uint64_t recorder_stopped = 0;  // the recorder made no progress for 100 ms
+  uint64_t no_ring = 0;           // the thread found no ring, or could not map it
+  uint64_t left_hooks = 0;        // a jump out of the allocator hid them from the recorder
+
+  bool operator==(const LossCauses&) const = default;
+};
+
 // Anything here that is not 0 was lost or doubtful: `verify` reports it. Counts of calls.
 struct TapeLosses {
   uint64_t lost_events = 0;            // calls made, seen, and not recorded
+  LossCauses causes;                   // of the lost events
   uint64_t unrepaired_inversions = 0;  // a block was handed out while still alive on the tape
   uint64_t lost_ranges = 0;            // damaged stretches left out by `recover`
 

@@ -1,4 +1,5 @@
-// Maps the words of rings into a recorded process, ring by ring, as its threads claim them.
+// Maps parts of the session into a recorded process as they are needed: its blocks of slots and
+// ring headers, and the words of its own rings.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,9 @@
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
+
+// The block at `index`; null when it cannot be mapped. It stays mapped. Any thread.
+char* map_block(SessionView session, uint32_t index);
 
 // The words of the ring at `index`, which the caller has claimed; null when they cannot be mapped.
 // They stay mapped, for the next thread that claims the ring.

@@ -1,0 +1,60 @@
+// How long something in a recorded process waits for the recorder: kPatienceMs without a sign of
+// progress from it. docs/decisions/0013-waits.md.
+#pragma once
+
+#include <time.h>
+
+#include <x86intrin.h>
+
+#include <cstdint>
+
+#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/session_layout.h"
+
+namespace heaptape::recorder {
+
+// Reads no clock of libc, which another library may have interposed, and makes a system call only
+// where the session has no use for the TSC.
+class WaitClock {
+ public:
+  explicit WaitClock(const SessionHeader& header) : ticks_per_ms_(header.ticks_per_ms) {}
+
+  uint64_t now() const {
+    if (ticks_per_ms_ != 0) return __rdtsc();
+    timespec now{};
+    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  }
+  uint64_t ticks_per_ms() const { return ticks_per_ms_ != 0 ? ticks_per_ms_ : 1'000'000; }
+
+ private:
+  const uint64_t ticks_per_ms_;
+};
+
+// One wait: for kPatienceMs, and again as long whenever the sign of progress moves.
+class Patience {
+ public:
+  Patience(const SessionHeader& header, uint64_t sign)
+      : clock_(header), sign_(sign), begin_(clock_.now()) {}
+
+  // Whether to go on waiting.
+  bool lasts(uint64_t sign) {
+    const uint64_t now = clock_.now();
+    if (sign != sign_) {
+      sign_ = sign;
+      since_ = now;
+    }
+    return now - since_ < kPatienceMs * clock_.ticks_per_ms();
+  }
+  uint64_t waited_ns() const {
+    return (clock_.now() - begin_) * 1'000 / (clock_.ticks_per_ms() / 1'000);
+  }
+
+ private:
+  const WaitClock clock_;
+  uint64_t sign_;
+  const uint64_t begin_;
+  uint64_t since_ = begin_;
+};
+
+}  // namespace heaptape::recorder
