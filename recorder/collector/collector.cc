@@ -130,9 +130,9 @@ void Collector::note_unrecorded_processes() {
         (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
         " not recorded: " + reason);
   };
-  note(session_.header().turned_away,
-       "forked under a system call filter, or one more than the " + std::to_string(kProcessSlots) +
-           " that a session holds at one time");
+  note(session_.header().turned_away, "forked under a system call filter, or one more than the " +
+                                          std::to_string(kProcessSlots) +
+                                          " that a session holds at one time");
   note(handshakes_.given_up(), "their start met a recorder that was stopped or overloaded");
 }
 

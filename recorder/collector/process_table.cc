@@ -111,9 +111,9 @@ void ProcessTable::adopt_process(const Claim& claim) {
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.emplace(claim.pid, claim.slot);
-  processes_.emplace(claim.slot,
-                     std::make_unique<RecordedProcess>(
-                         std::move(merge), session_.process(claim.slot), std::move(traits)));
+  processes_.emplace(
+      claim.slot, std::make_unique<RecordedProcess>(std::move(merge), session_.process(claim.slot),
+                                                    std::move(traits)));
 }
 
 // By exec: another program joins under the pid.

@@ -91,7 +91,7 @@ class ProcessTable {
   Processes processes_;
   std::unordered_map<uint64_t, uint32_t> slot_of_serial_;
   std::unordered_map<uint32_t, uint32_t> slot_of_pid_;  // of processes whose pids are ours
-  std::vector<uint32_t> ring_owner_;  // slot by ring, or kNobody
+  std::vector<uint32_t> ring_owner_;                    // slot by ring, or kNobody
   uint32_t seen_claims_ = 0;
   std::vector<schema::ManifestProcess> manifest_;
   std::vector<std::string> failures_;

@@ -17,9 +17,9 @@ class RecordedProcess {
   struct Traits {
     ProcessIdentity identity;
     std::string tape_path;
-    uint64_t serial = 0;        // ProcessSlot::serial
-    bool is_glibc = false;      // glibc serves its malloc
-    bool pid_is_ours = true;    // identity.pid names it in our pid namespace, too
+    uint64_t serial = 0;      // ProcessSlot::serial
+    bool is_glibc = false;    // glibc serves its malloc
+    bool pid_is_ours = true;  // identity.pid names it in our pid namespace, too
     size_t manifest_index = 0;
   };
 

@@ -88,14 +88,11 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   if (call.handed_out != 0 && live_.contains(call.handed_out)) [[unlikely]] {
     // In this order: whoever is no longer at it has logged it.
     const bool to_come = may_be_given_up(call.handed_out);
-    if (write_what_gave_up(call.handed_out, call.stamp, turn)) {
-      ++repaired_inversions_;
-    } else if (to_come && turn.may_wait) {
-      return Written::kMustWait;
-    } else {
-      if (to_come) forsake(call.handed_out);
-      ++unrepaired_inversions_;
-    }
+    Written other = write_what_gave_up(call.handed_out, call.stamp, turn);
+    if (other == Written::kNo && to_come && turn.may_wait) other = Written::kMustWait;
+    if (other == Written::kMustWait) return other;
+    if (other == Written::kNo && to_come) forsake(call.handed_out);
+    ++(other == Written::kYes ? repaired_inversions_ : unrepaired_inversions_);
   }
   if (call.given_up != 0 && !live_.erase(call.given_up)) ++unknown_frees_;
   if (call.handed_out != 0) live_.insert(call.handed_out);
@@ -104,21 +101,21 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
 }
 
 // Writes the call that gave `block` up and began by `stamp`, if it is the next one of another ring.
-// False, too, when that call must itself wait for another.
-bool RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn) {
-  if (turn.depth == kMaxDepth) return false;
+// kMustWait: it is, but needs one that is yet to be logged.
+RingMerge::Written RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn) {
+  if (turn.depth == kMaxDepth) return Written::kNo;
   for (const auto& cursor : cursors_) {
     if (turn.involves(cursor.get())) continue;
     cursor->refresh();
     const LoggedCall* next = cursor->peek();
     if (next == nullptr || next->given_up != block || next->begin_stamp > stamp) continue;
     const Turn inner{cursor.get(), turn.may_wait, &turn, turn.depth + 1};
-    if (write(*next, inner) == Written::kMustWait) return false;
+    if (write(*next, inner) == Written::kMustWait) return Written::kMustWait;
     cursor->pop();
     heap_stale_ = true;
-    return true;
+    return Written::kYes;
   }
-  return false;
+  return Written::kNo;
 }
 
 bool RingMerge::may_be_given_up(uint64_t block) const {

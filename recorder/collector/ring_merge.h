@@ -75,7 +75,8 @@ class RingMerge {
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
-  // Makes all rings free for others. The process must be gone: nothing may write into them any more.
+  // Makes all rings free for others. The process must be gone: nothing may write into them any
+  // more.
   void free_rings();
 
  private:
@@ -89,7 +90,7 @@ class RingMerge {
     void add(const RingCursor& cursor);
   };
 
-  enum class Written : uint8_t { kYes, kMustWait };
+  enum class Written : uint8_t { kYes, kNo, kMustWait };
 
   // The ring whose next call is being written, and why.
   struct Turn {
@@ -106,7 +107,7 @@ class RingMerge {
   void drain_unstamped(RingCursor& cursor);
   bool drain_merged(uint64_t cut, uint64_t now_ns);
   Written write(const LoggedCall& call, const Turn& turn);
-  bool write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn);
+  Written write_what_gave_up(uint64_t block, uint64_t stamp, const Turn& turn);
   bool may_be_given_up(uint64_t block) const;
   void forsake(uint64_t block);
 

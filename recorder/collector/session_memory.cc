@@ -66,8 +66,8 @@ struct File {
 Result<File> create_mapped(uint32_t rings) {
   HEAPTAPE_ASSIGN_OR_RETURN(base::Descriptor file, create_file(rings));
   const uint64_t bytes = session_bytes(rings);
-  auto mapping = base::Mapping::shared(file.get(), bytes,
-                                       no_room_text(bytes, "address space (ulimit -v)"));
+  auto mapping =
+      base::Mapping::shared(file.get(), bytes, no_room_text(bytes, "address space (ulimit -v)"));
   if (!mapping.ok()) return as_no_space(mapping.error());
   return File{std::move(file), std::move(*mapping)};
 }

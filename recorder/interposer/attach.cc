@@ -15,7 +15,7 @@
 namespace heaptape::recorder {
 namespace {
 
-constexpr int kMadvWipeOnFork = 18;  // linux/mman.h; missing from older libc headers
+constexpr int kMadvWipeOnFork = 18;           // linux/mman.h; missing from older libc headers
 constexpr unsigned long kProgramInAuxv = 31;  // AT_EXECFN of getauxval(3)
 
 constexpr int kYields = 1000;

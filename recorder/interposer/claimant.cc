@@ -12,8 +12,8 @@ struct OwnList {
   robust_list_head head;
 };
 
-// For threads whose libc has registered none: musl's, until they lock a robust mutex, and those made
-// by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
+// For threads whose libc has registered none: musl's, until they lock a robust mutex, and those
+// made by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
 constexpr uint32_t kOwnLists = 4096;
 OwnList own_lists[kOwnLists];
 std::atomic<uint32_t> own_lists_used{0};

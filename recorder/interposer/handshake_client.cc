@@ -140,12 +140,11 @@ int shake_hands(long socket, const sockaddr_un& address, socklen_t length, const
   const timeval timeout{0, kPatienceMs * 1000};
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
-  const long connected = uninterrupted(
-      [&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
+  const long connected =
+      uninterrupted([&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
   if (connected != 0) return -1;
-  const long sent = uninterrupted([&] {
-    return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
-  });
+  const long sent = uninterrupted(
+      [&] { return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL); });
   return sent == sizeof hello ? receive_welcome(socket, welcome) : -1;
 }
 

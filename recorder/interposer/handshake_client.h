@@ -8,8 +8,9 @@
 namespace heaptape::recorder {
 
 struct Joined {
-  SessionView session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
-  uint32_t pid = 0;     // of this process, as the collector sees it
+  SessionView
+      session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
+  uint32_t pid = 0;  // of this process, as the collector sees it
 };
 
 // Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,

@@ -18,7 +18,8 @@ constexpr uint64_t kPlausibleCalls = 1000;
 bool runs_on_signal_stack() {
   if (process.quiet) return true;
   stack_t stack{};
-  return raw_syscall(SYS_sigaltstack, 0, as_long(&stack)) != 0 || (stack.ss_flags & SS_ONSTACK) != 0;
+  return raw_syscall(SYS_sigaltstack, 0, as_long(&stack)) != 0 ||
+         (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
 // Stacks grow down: what a function calls is below it.

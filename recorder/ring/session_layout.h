@@ -66,7 +66,7 @@ struct alignas(64) SessionHeader {
   Follow follow;
   OnFull on_full;
   Clock clock;
-  uint32_t rings;                 // of this session, at most kRings
+  uint32_t rings;  // of this session, at most kRings
   uint32_t padding0;
   uint64_t ticks_per_ms;          // of the TSC; 0: not known
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
@@ -155,9 +155,9 @@ struct alignas(64) ProcessSlot {
   uint32_t pid;
   // 1: its tape's file is behind, so the collector does not drain its rings for now.
   std::atomic<uint32_t> behind;
-  uint64_t serial;         // number of the process in its session, from 1
-  uint64_t parent_serial;  // of a forked process; 0: none
-  uint64_t initial_break;  // program break before the first allocation
+  uint64_t serial;                           // number of the process in its session, from 1
+  uint64_t parent_serial;                    // of a forked process; 0: none
+  uint64_t initial_break;                    // program break before the first allocation
   std::atomic<uint64_t> nested;              // calls the allocator made itself while it served one
   std::atomic<uint64_t> bootstrap;           // calls served before the allocator was known
   std::atomic<uint64_t> lost_ringless;       // calls of threads that found no ring

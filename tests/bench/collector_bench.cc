@@ -16,13 +16,13 @@ namespace {
 class FakeSession {
  public:
   FakeSession()
-      : base_(mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
+      : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
     HEAPTAPE_CHECK(base_ != MAP_FAILED);
   }
-  ~FakeSession() { munmap(base_, kSessionBytes); }
+  ~FakeSession() { munmap(base_, kBytes); }
 
-  SessionView view() const { return SessionView(base_, kSessionBytes); }
+  SessionView view() const { return SessionView(base_, kBytes); }
 
   // Appends records for one malloc or free of a random slot, until the ring holds `words`.
   void fill(uint32_t ring_index, uint64_t words, bool stamped) {
@@ -55,6 +55,8 @@ class FakeSession {
     if (!is_free) put(ring, head++, 16 + random_.below(1024));
     address = is_free ? 0 : block;
   }
+
+  static constexpr uint64_t kBytes = session_bytes(kRings);
 
   void* base_;
   tests::Random random_{1};

@@ -66,7 +66,7 @@ class Play {
     merge_.drain(Merge::kEverything, now_ns_);
     const auto written = merge_.writer().finish(merge_.collect_summary(now_ns_));
     HEAPTAPE_CHECK(written.ok());
-    merge_.free_slot();
+    merge_.free_rings();
     check_tape(written->events);
     std::filesystem::remove(path_);
   }
@@ -105,7 +105,7 @@ class Play {
 
   void add_thread(uint32_t thread) {
     session().view().ring(ring_of(thread)).state = RingState::kFree;
-    pens_[thread].emplace(session(), ring_of(thread), kSlot, thread + 1);
+    pens_[thread].emplace(session(), ring_of(thread), kSlot);
     merge_.add_ring(ring_of(thread));
   }
 
@@ -138,7 +138,7 @@ class Play {
   void disturb(RingHeader& ring) {
     const uint8_t what = input_.byte();
     const uint64_t value = input_.word();
-    switch (what % 6) {
+    switch (what % 7) {
       case 0:
         ring.head = value;
         return;
@@ -152,11 +152,14 @@ class Play {
         ring.producer_waits = static_cast<uint32_t>(value);
         return;
       case 4:
-        ring.lost = ring.stalls = ring.stall_ns = value;
+        ring.lost_full = ring.lost_stopped = ring.stalls = ring.stall_ns = value;
+        return;
+      case 5:
+        ring.resizing = value % 2 == 0 ? value : 16 * (value / 2 % 8);
         return;
       default:
-        ring.tid = ring.process_slot = static_cast<uint32_t>(value);
-        session().view().process(kSlot).lost = value;
+        ring.process_slot = static_cast<uint32_t>(value);
+        session().view().process(kSlot).lost_ringless = value;
     }
   }
 
@@ -169,8 +172,12 @@ class Play {
 
   void free_rings() {
     const uint8_t gone = input_.byte();
-    for (const uint32_t ring :
-         merge_.free_dead_rings([gone](uint32_t tid) { return (gone >> tid % 8 & 1) != 0; })) {
+    for (uint32_t thread = 0; thread < std::size(pens_); ++thread) {
+      if (pens_[thread] && (gone >> thread & 1) != 0) {
+        pens_[thread]->header().lock.word = tests::kDeadOwner;
+      }
+    }
+    for (const uint32_t ring : merge_.free_dead_rings()) {
       pens_[ring / 2].reset();
     }
   }

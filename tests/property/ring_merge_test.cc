@@ -103,11 +103,13 @@ class SimulatedThread {
   void begin_resize() {
     record_ = tests::realloc_record(simulation_.take_live(), 0);
     record_.size = ++sizes_;
+    steps_.push_back([this] { pen_.header().resizing = record_.old_address; });
     steps_.push_back([this] { record_.begin_stamp = simulation_.stamp(); });
     steps_.push_back([this] { record_.address = simulation_.heap.take(); });
     steps_.push_back([this] { simulation_.heap.give_back(record_.old_address); });
     steps_.push_back([this] { record_.stamp = simulation_.stamp(); });
     steps_.push_back([this] { publish(); });
+    steps_.push_back([this] { pen_.header().resizing = 0; });
     steps_.push_back([this] { simulation_.live.push_back(record_.address); });
   }
   void publish() {

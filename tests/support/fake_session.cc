@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
@@ -10,20 +11,31 @@ namespace heaptape::tests {
 
 using namespace recorder;
 
+namespace {
+
+void raise(Occupancy& taken, uint32_t index) {
+  taken.high_water = std::max(taken.high_water.load(), index + 1);
+}
+
+}  // namespace
+
 FakeSession::FakeSession()
-    : base_(mmap(nullptr, kSessionBytes, PROT_READ | PROT_WRITE,
+    : base_(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
   HEAPTAPE_CHECK(base_ != MAP_FAILED);
   header().stamp_counter = 1;
   header().clock = Clock::kCounter;
+  header().rings = kRings;
+  header().progress = 1;
 }
 
 FakeSession::~FakeSession() {
-  munmap(base_, kSessionBytes);
+  munmap(base_, kBytes);
 }
 
 ProcessSlot& FakeSession::join(uint32_t slot, uint32_t pid, uint32_t flags) {
   ProcessSlot& process = view().process(slot);
+  process.lock.word = kLivingOwner;
   process.flags = flags;
   process.pid = pid;
   process.serial = slot + 1;
@@ -31,6 +43,7 @@ ProcessSlot& FakeSession::join(uint32_t slot, uint32_t pid, uint32_t flags) {
   process.initial_break = 0x555555559000;
   std::strcpy(process.allocator_path, "/lib/libfake.so");
   process.state = SlotState::kRunning;
+  raise(header().slots_taken, slot);
   ++header().claims;
   return process;
 }
@@ -78,12 +91,14 @@ Record realloc_record(uint64_t old_address, uint64_t address, uint64_t begin, ui
   return record;
 }
 
-RingPen::RingPen(const FakeSession& session, uint32_t ring, uint32_t slot, uint32_t tid)
+RingPen::RingPen(const FakeSession& session, uint32_t ring, uint32_t slot, uint32_t owner)
     : ring_(&session.view().ring(ring)), words_(session.view().words(ring)) {
   HEAPTAPE_CHECK(ring_->state == RingState::kFree);
   ring_->process_slot = slot;
-  ring_->tid = tid;
+  if (slot < kProcessSlots) ring_->process_serial = session.view().process(slot).serial;
+  ring_->lock.word = owner;
   ring_->state = RingState::kOwned;
+  raise(session.header().rings_taken, ring);
   ++session.header().claims;
 }
 

@@ -18,15 +18,21 @@ class FakeSession {
   FakeSession(const FakeSession&) = delete;
   FakeSession& operator=(const FakeSession&) = delete;
 
-  recorder::SessionView view() const { return {base_, recorder::kSessionBytes}; }
+  recorder::SessionView view() const { return {base_, kBytes}; }
   recorder::SessionHeader& header() const { return view().header(); }
 
   // What a process does when it joins. Its serial is slot + 1.
   recorder::ProcessSlot& join(uint32_t slot, uint32_t pid, uint32_t flags = 0);
 
  private:
+  static constexpr uint64_t kBytes = recorder::session_bytes(recorder::kRings);
+
   void* base_;
 };
+
+// What the lock of a slot or ring says of its owner.
+inline constexpr uint32_t kLivingOwner = 1;
+inline constexpr uint32_t kDeadOwner = FUTEX_OWNER_DIED;
 
 // The words of a record; stamped if record.stamp is not 0.
 std::vector<uint64_t> words_of(const recorder::Record& record);
@@ -40,7 +46,8 @@ recorder::Record realloc_record(uint64_t old_address, uint64_t address, uint64_t
 // One thread of a fake process: claims the ring at `ring` and writes into it.
 class RingPen {
  public:
-  RingPen(const FakeSession& session, uint32_t ring, uint32_t slot = 0, uint32_t tid = 1);
+  RingPen(const FakeSession& session, uint32_t ring, uint32_t slot = 0,
+          uint32_t owner = kLivingOwner);
 
   recorder::RingHeader& header() const { return *ring_; }
   uint64_t head() const { return head_; }

@@ -67,12 +67,19 @@ LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Cloc
     : memory_(std::move(*recorder::SessionMemory::create(options))),
       handshakes_(std::move(*recorder::HandshakeServer::open())) {
   memory_->view().header().clock = clock;
-  recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()),
-                          reinterpret_cast<const void*>(&std::malloc));
+  member_ = std::thread([this] {
+    recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()),
+                            reinterpret_cast<const void*>(&std::malloc));
+    joined_.count_down();
+    over_.wait();
+  });
+  joined_.wait();
 }
 
 LiveSession::~LiveSession() {
   recorder::detach_process();
+  over_.count_down();
+  member_.join();
 }
 
 Taped LiveSession::collect(const std::function<void()>& program) {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <latch>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "recorder/collector/handshake_server.h"
@@ -48,6 +50,10 @@ class LiveSession {
   TempDir dir_;
   std::unique_ptr<recorder::SessionMemory> memory_;
   std::unique_ptr<recorder::HandshakeServer> handshakes_;
+  // The thread that joins owns the process's slot, so it must end before the memory goes.
+  std::thread member_;
+  std::latch joined_{1};
+  std::latch over_{1};
 };
 
 // Runs `body(index)` in `count` threads at once and waits for them.

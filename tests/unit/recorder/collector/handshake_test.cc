@@ -285,7 +285,7 @@ TEST_F(JoiningTest, StaysOutWhenItsTokenIsWrong) {
 }
 
 TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
-  ASSERT_EQ(ftruncate(descriptor_.get(), kSessionHeadersBytes), 0);
+  ASSERT_EQ(ftruncate(descriptor_.get(), kJoinBytes), 0);
   serve();
   EXPECT_FALSE(join(server_->session_value()).session.valid());
 }

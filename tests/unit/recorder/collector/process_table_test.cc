@@ -17,6 +17,7 @@ namespace {
 
 using schema::EndReason;
 using tests::free_record;
+using tests::kDeadOwner;
 using tests::malloc_record;
 using tests::RingPen;
 
@@ -77,8 +78,9 @@ TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
 }
 
 TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
-  session_.join(0, own_pid()).state = SlotState::kClaimed;
-  session_.view().ring(0).state = RingState::kClaimed;
+  session_.join(0, own_pid()).state = SlotState::kFree;
+  const RingPen pen(session_, 0);
+  pen.header().state = RingState::kFree;
   table_.adopt_claims();
   EXPECT_TRUE(table_.processes().empty());
 }
@@ -140,8 +142,8 @@ TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {
   { const RingPen pen(session_, 4); }
   table_.adopt_claims();
   end(0);
-  EXPECT_EQ(session_.view().process(0).state, SlotState::kFree);
-  EXPECT_EQ(session_.view().ring(4).state, RingState::kFree);
+  EXPECT_EQ(owner_state(session_.view().process(0).lock), OwnerState::kNone);
+  EXPECT_EQ(owner_state(session_.view().ring(4).lock), OwnerState::kNone);
   session_.join(0, own_pid());
   RingPen(session_, 4).write(malloc_record(0x1000));
   table_.adopt_claims();
@@ -217,10 +219,10 @@ TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
 
 TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
   session_.join(0, own_pid());
-  const RingPen living(session_, 0, 0, static_cast<uint32_t>(gettid()));
-  const RingPen dead(session_, 1, 0, kNoPid);
+  const RingPen living(session_, 0);
+  const RingPen dead(session_, 1, 0, kDeadOwner);
   table_.adopt_claims();
-  table_.free_dead_rings();
+  table_.free_what_the_dead_left();
   EXPECT_EQ(living.header().state, RingState::kOwned);
   EXPECT_EQ(dead.header().state, RingState::kFree);
   RingPen(session_, 1).write(malloc_record(0x1000));
@@ -228,15 +230,49 @@ TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
   EXPECT_EQ(drain(0), 1u);
 }
 
-TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatItCannotSee) {
-  session_.join(0, own_pid(), kSlotForeignPids);
-  const RingPen foreign(session_, 0, 0, kNoPid);
-  session_.join(1, own_pid(), kSlotForked);
-  const RingPen borrowed(session_, 1, 1, 0);  // by a vfork child
+// Of a vfork child, which borrows its parent's thread.
+TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatNobodyWatches) {
+  session_.join(0, own_pid());
+  const RingPen borrowed(session_, 1, 0, kUnwatchedOwner);
   table_.adopt_claims();
-  table_.free_dead_rings();
-  EXPECT_EQ(foreign.header().state, RingState::kOwned);
+  table_.free_what_the_dead_left();
   EXPECT_EQ(borrowed.header().state, RingState::kOwned);
+}
+
+TEST_F(ProcessTableTest, FreesWhatWasClaimedByAThreadThatDiedInBetween) {
+  session_.join(0, own_pid()).state = SlotState::kFree;
+  session_.view().process(0).lock.word = kDeadOwner;
+  const RingPen dead(session_, 3, 0, kDeadOwner);
+  dead.header().state = RingState::kFree;
+  table_.adopt_claims();
+  table_.free_what_the_dead_left();
+  EXPECT_EQ(owner_state(session_.view().process(0).lock), OwnerState::kNone);
+  EXPECT_EQ(owner_state(dead.header().lock), OwnerState::kNone);
+  EXPECT_EQ(session_.header().slots_taken.lowest_free, 0u);
+}
+
+TEST_F(ProcessTableTest, LeavesAloneWhatALivingThreadIsAboutToTake) {
+  session_.join(0, own_pid()).state = SlotState::kFree;
+  const RingPen living(session_, 3);
+  living.header().state = RingState::kFree;
+  table_.free_what_the_dead_left();
+  EXPECT_EQ(owner_state(session_.view().process(0).lock), OwnerState::kLives);
+  EXPECT_EQ(owner_state(living.header().lock), OwnerState::kLives);
+}
+
+TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreadsWhoseProcessHasNoSlotAnyMore) {
+  const RingPen dead(session_, 3, 7, kDeadOwner);
+  table_.free_what_the_dead_left();
+  EXPECT_EQ(owner_state(dead.header().lock), OwnerState::kNone);
+}
+
+TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
+  session_.join(0, own_pid());
+  RingPen pen(session_, 0);
+  pen.header().process_serial = 77;
+  pen.write(malloc_record(0x1000));
+  table_.adopt_claims();
+  EXPECT_EQ(drain(0), 0u);
 }
 
 TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
@@ -254,9 +290,9 @@ TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
 TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   session_.join(0, own_pid());
   table_.adopt_claims();
-  process(0).sample_if_due(base::monotonic_ns());  // not at once: it has only begun
-  process(0).sample_if_due(kFarFuture);
-  process(0).sample_if_due(0);  // not due again
+  process(0).sample_if_due(base::monotonic_ns(), 1);  // not at once: it has only begun
+  process(0).sample_if_due(kFarFuture, 1);
+  process(0).sample_if_due(0, 1);  // not due again
   end(0);
   auto reader = read("run.tape");
   schema::EventBatch batch;
@@ -266,13 +302,14 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   EXPECT_LE(batch.samples[0].time_ns, reader.summary()->duration_ns);
 }
 
+// The kernel marks the lock before it tells of the end.
 TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
   const int child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     for (;;) pause();
   }
-  session_.join(0, static_cast<uint32_t>(child));
+  session_.join(0, static_cast<uint32_t>(child)).lock.word = kDeadOwner;  // its first thread's
   session_.join(1, kNoPid);
   table_.adopt_claims();
   EXPECT_FALSE(process(0).is_gone());
@@ -285,11 +322,33 @@ TEST_F(ProcessTableTest, NoticesThatAProcessIsGone) {
   EXPECT_TRUE(process(0).is_gone());
 }
 
-TEST_F(ProcessTableTest, NeverTakesAProcessForGoneThatItCannotSee) {
-  session_.join(0, kNoPid, kSlotForked | kSlotForeignPids);
+TEST_F(ProcessTableTest, TakesAProcessOfAnotherPidNamespaceForGoneWhenAllOwnersAreDead) {
+  ProcessSlot& slot = session_.join(0, kNoPid, kSlotForked | kSlotForeignPids);
+  const RingPen ring(session_, 0);
   table_.adopt_claims();
-  EXPECT_FALSE(process(0).is_gone());
   EXPECT_FALSE(process(0).is(kNoPid));
+  EXPECT_TRUE(table_.find_gone().empty());
+  slot.lock.word = kDeadOwner;
+  EXPECT_TRUE(table_.find_gone().empty());
+  ring.header().lock.word = kDeadOwner;
+  EXPECT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+  EXPECT_EQ(slot.state, SlotState::kEnding);
+}
+
+// Its first thread ended; another one, unknown so far, took a ring in the meantime.
+TEST_F(ProcessTableTest, TakesAProcessBackThatShowsALivingThread) {
+  ProcessSlot& slot = session_.join(0, kNoPid, kSlotForked | kSlotForeignPids);
+  table_.adopt_claims();
+  slot.lock.word = kDeadOwner;
+  const RingPen late(session_, 0);
+  EXPECT_TRUE(table_.find_gone().empty());
+  EXPECT_EQ(slot.state, SlotState::kRunning);
+}
+
+TEST_F(ProcessTableTest, NamesAProcessAsItNamesItselfWhereNothingElseDoes) {
+  std::strcpy(session_.join(0, kNoPid).program, "leaf");
+  table_.adopt_claims();
+  EXPECT_EQ(process(0).traits().identity.executable, "leaf");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ class RingCursorTest : public testing::Test {
 TEST_F(RingCursorTest, KnowsWhoseRingItReads) {
   EXPECT_EQ(cursor_.index(), 3u);
   EXPECT_EQ(cursor_.thread(), 5u);
-  EXPECT_EQ(cursor_.tid(), 17u);
+  EXPECT_EQ(cursor_.owner(), OwnerState::kLives);
 }
 
 TEST_F(RingCursorTest, SeesNothingInAnEmptyRing) {
@@ -239,12 +239,15 @@ TEST_F(RingCursorTest, LeavesAFreedRingAsIfItHadNeverBeenUsed) {
   write_frees(100);
   read_all();
   cursor_.release();
-  pen_.header().lost = pen_.header().stalls = pen_.header().stall_ns = 9;
+  pen_.header().lost_full = pen_.header().lost_stopped = pen_.header().stalls =
+      pen_.header().stall_ns = 9;
   cursor_.free_ring();
   tests::RingPen next(session_, 3);
   EXPECT_EQ(next.header().head, 0u);
   EXPECT_EQ(next.header().tail, 0u);
-  EXPECT_EQ(next.header().lost + next.header().stalls + next.header().stall_ns, 0u);
+  EXPECT_EQ(next.header().lost_full + next.header().lost_stopped + next.header().stalls +
+                next.header().stall_ns,
+            0u);
 }
 
 }  // namespace

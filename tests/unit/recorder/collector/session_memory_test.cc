@@ -36,14 +36,14 @@ TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
 TEST(SessionMemory, HasTheSizeOfTheLayout) {
   struct stat info {};
   ASSERT_EQ(fstat(create()->descriptor(), &info), 0);
-  EXPECT_EQ(static_cast<uint64_t>(info.st_size), kSessionBytes);
+  EXPECT_EQ(static_cast<uint64_t>(info.st_size), session_bytes(kRings));
 }
 
 TEST(SessionMemory, CannotBeResizedByWhoeverHasIt) {
   const auto memory = create();
   EXPECT_NE(ftruncate(memory->descriptor(), 0), 0);
   EXPECT_EQ(errno, EPERM);
-  EXPECT_NE(ftruncate(memory->descriptor(), kSessionBytes * 2), 0);
+  EXPECT_NE(ftruncate(memory->descriptor(), session_bytes(kRings) * 2), 0);
   EXPECT_NE(fcntl(memory->descriptor(), F_ADD_SEALS, F_SEAL_WRITE), 0);
 }
 
@@ -53,12 +53,12 @@ TEST(SessionMemory, IsNotHandedToProgramsThatAreExecuted) {
 
 TEST(SessionMemory, IsSharedWithWhoMapsItsDescriptor) {
   const auto memory = create();
-  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                    memory->descriptor(), 0);
+  void* base =
+      mmap(nullptr, kJoinBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory->descriptor(), 0);
   ASSERT_NE(base, MAP_FAILED);
-  SessionView(base, kSessionHeadersBytes).header().claims = 7;
+  SessionView(base, kJoinBytes).header().claims = 7;
   EXPECT_EQ(memory->view().header().claims, 7u);
-  munmap(base, kSessionHeadersBytes);
+  munmap(base, kJoinBytes);
 }
 
 TEST(SessionMemory, HoldsTheLockThatSaysThatTheCollectorLives) {
@@ -95,25 +95,25 @@ TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
       "/proc/" + std::to_string(child) + "/fd/" + std::to_string(*static_cast<int*>(shared));
   const int fd = open(path.c_str(), O_RDWR);
   ASSERT_GE(fd, 0) << path;
-  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ, MAP_SHARED, fd, 0);
+  void* base = mmap(nullptr, kJoinBytes, PROT_READ, MAP_SHARED, fd, 0);
   ASSERT_NE(base, MAP_FAILED);
-  const auto& word = SessionView(base, kSessionHeadersBytes).header().collector_lock_word;
+  const auto& word = SessionView(base, kJoinBytes).header().collector_lock_word;
   EXPECT_EQ(word & FUTEX_OWNER_DIED, 0u);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_NE(word & FUTEX_OWNER_DIED, 0u);
-  munmap(base, kSessionHeadersBytes);
+  munmap(base, kJoinBytes);
   munmap(shared, sizeof(int));
   for (const int open_fd : {fd, ready[0], die[0], die[1]}) close(open_fd);
 }
 
 TEST(SessionMemory, TellsProducersWhenItEnds) {
   auto memory = create();
-  void* base = mmap(nullptr, kSessionHeadersBytes, PROT_READ, MAP_SHARED, memory->descriptor(), 0);
+  void* base = mmap(nullptr, kJoinBytes, PROT_READ, MAP_SHARED, memory->descriptor(), 0);
   ASSERT_NE(base, MAP_FAILED);
   memory.reset();
-  EXPECT_EQ(SessionView(base, kSessionHeadersBytes).header().stopped, 1u);
-  munmap(base, kSessionHeadersBytes);
+  EXPECT_EQ(SessionView(base, kJoinBytes).header().stopped, 1u);
+  munmap(base, kJoinBytes);
 }
 
 }  // namespace

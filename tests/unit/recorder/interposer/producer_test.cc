@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "tests/support/fake_session.h"
 #include "tests/support/live_session.h"
 
 namespace heaptape::recorder {
@@ -27,13 +28,17 @@ void in_a_thread(const std::function<void()>& body) {
   std::thread(body).join();
 }
 
+void take_all_rings(const LiveSession& session) {
+  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).lock.word = tests::kLivingOwner;
+}
+
 TEST(Producer, FillsTheRingToItsLastSegmentAndCountsTheRest) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   in_a_thread([] {
     for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
   });
   const RingHeader& ring = session.view().ring(0);
-  EXPECT_EQ(ring.lost, 7u);
+  EXPECT_EQ(ring.lost_full, 7u);
   EXPECT_EQ(ring.stalls, 0u);
   EXPECT_EQ(ring.head, kRingWords);
 }
@@ -45,10 +50,10 @@ TEST(Producer, GoesOnWhereItLeftOffOnceThereIsRoom) {
     for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
     ring.tail = kSegmentWords;
     for (uint64_t i = 0; i < kFreesInSegment; ++i) record_free(i);
-    EXPECT_EQ(ring.lost, 7u);
+    EXPECT_EQ(ring.lost_full, 7u);
     record_free(1);
   });
-  EXPECT_EQ(ring.lost, 8u);
+  EXPECT_EQ(ring.lost_full, 8u);
 }
 
 TEST(Producer, PublishesEveryRecordAtOnce) {
@@ -78,15 +83,15 @@ TEST(Producer, StampsFromTheSecondThreadOn) {
 
 TEST(Producer, GivesEachThreadARingThatNamesIt) {
   const LiveSession session;
-  uint32_t tid = 0;
-  in_a_thread([&tid] {
-    record_free(16);
-    tid = static_cast<uint32_t>(gettid());
-  });
   const RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    record_free(16);
+    EXPECT_EQ(ring.lock.word, static_cast<uint32_t>(gettid()));
+  });
   EXPECT_EQ(ring.state, RingState::kOwned);
-  EXPECT_EQ(ring.tid, tid);
+  EXPECT_EQ(ring.lock.word, FUTEX_OWNER_DIED);  // the thread has ended
   EXPECT_EQ(ring.process_slot, 0u);
+  EXPECT_EQ(ring.process_serial, process.serial);
   EXPECT_EQ(session.view().ring(1).state, RingState::kFree);
 }
 
@@ -125,7 +130,7 @@ TEST(Producer, StopsWhenTheSessionIsOver) {
     EXPECT_FALSE(process.recording);
   });
   EXPECT_EQ(session.view().ring(0).state, RingState::kFree);
-  EXPECT_EQ(session.view().process(0).lost, 0u);
+  EXPECT_EQ(session.view().process(0).lost_ringless, 0u);
 }
 
 TEST(Producer, StopsWithinASegmentWhenTheSessionEnds) {
@@ -154,13 +159,13 @@ TEST(Producer, StopsWhenTheCollectorDied) {
 
 TEST(Producer, CountsCallsThatFindNoRing) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
-  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).state = RingState::kOwned;
+  take_all_rings(session);
   in_a_thread([&session] {
     for (int i = 0; i < 10; ++i) record_free(16);
-    session.view().ring(9).state = RingState::kFree;
+    session.view().ring(9).lock.word = 0;
     for (int i = 0; i < 5000; ++i) record_free(16);
   });
-  const uint64_t lost = session.view().process(0).lost;
+  const uint64_t lost = session.view().process(0).lost_ringless;
   EXPECT_GE(lost, 10u);
   EXPECT_LT(lost, 5010u);
   EXPECT_GT(session.view().ring(9).head, 0u);
@@ -168,22 +173,22 @@ TEST(Producer, CountsCallsThatFindNoRing) {
 
 TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
   const LiveSession session({Follow::kAll, OnFull::kBlock});
-  for (uint32_t i = 0; i < kRings; ++i) session.view().ring(i).state = RingState::kOwned;
+  take_all_rings(session);
   std::atomic<bool> over{false};
   std::thread thread([&over] {
     record_free(16);
     over = true;
   });
   while (session.view().header().ring_wanted == 0 && !over) std::this_thread::yield();
-  session.view().ring(9).state = RingState::kFree;
+  session.view().ring(9).lock.word = 0;
   thread.join();
   EXPECT_EQ(session.view().header().ring_wanted, 1u);
-  EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost, 1u);
+  EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost_ringless, 1u);
 }
 
 TEST(Producer, CountsNestedAndBootstrapCalls) {
   const LiveSession session;
-  count_nested_call();
+  add_nested_call();
   count_bootstrap_call();
   count_bootstrap_call();
   EXPECT_EQ(session.view().process(0).nested, 1u);
@@ -194,7 +199,7 @@ TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   const auto memory = SessionMemory::create({});
   ASSERT_TRUE(memory.ok());
   const SessionView view = (*memory)->view();
-  for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).state = SlotState::kRunning;
+  for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).lock.word = tests::kLivingOwner;
   adopt_session(view, 1, nullptr);
   EXPECT_EQ(view.header().turned_away, 1u);
   EXPECT_FALSE(process.recording);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "recorder/interposer/producer.h"
+#include "tests/support/fake_session.h"
 #include "tests/support/live_session.h"
 
 namespace heaptape::recorder {
@@ -87,7 +88,7 @@ TEST_P(RecordingThreadsTest, EveryWordOfARecordComesWhole) {
       for (uint64_t i = 1; i <= kCalls; ++i) {
         const void* block = block_at(i << 12 | thread << 4);
         record_allocation<true>(Op::kMemalign, block, i, i);
-        record_resize(Op::kRealloc, block, i, block, resize_begin_stamp());
+        record_resize(Op::kRealloc, block, i, block, resize_begin_stamp(block));
       }
     });
   });
@@ -155,7 +156,7 @@ class SharedHeap {
   void resize() {
     const uint64_t old_block = take_locked(live_);
     if (old_block == 0) return;
-    const uint64_t begin_stamp = resize_begin_stamp();
+    const uint64_t begin_stamp = resize_begin_stamp(block_at(old_block));
     const uint64_t block = exchange(old_block);
     record_resize(Op::kRealloc, block_at(old_block), 32, block_at(block), begin_stamp);
     ++calls_;
@@ -275,8 +276,7 @@ TEST(RecordingThreads, TakeTheRingsOfThoseThatEnded) {
   constexpr uint32_t kFreeRings = 3;
   constexpr uint32_t kThreads = 30;
   for (uint32_t ring = kFreeRings; ring < kRings; ++ring) {
-    session.view().ring(ring).process_slot = kProcessSlots;  // nobody's
-    session.view().ring(ring).state = RingState::kOwned;
+    session.view().ring(ring).lock.word = tests::kLivingOwner;
   }
   const Taped taped = session.collect([] {
     for (uint32_t i = 0; i < kThreads; ++i) {

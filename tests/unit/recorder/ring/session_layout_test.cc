@@ -17,12 +17,31 @@ TEST(SessionLayout, PartsFollowEachOtherWithoutOverlap) {
   const tests::FakeSession fake;
   const SessionView session = fake.view();
   EXPECT_EQ(offset_of(session, &session.header()), 0u);
-  EXPECT_GE(offset_of(session, &session.process(0)), sizeof(SessionHeader));
-  EXPECT_GE(offset_of(session, &session.ring(0)),
-            offset_of(session, &session.process(kProcessSlots - 1)) + sizeof(ProcessSlot));
+  EXPECT_GE(offset_of(session, &session.notice(0)), sizeof(SessionHeader));
+  EXPECT_GE(offset_of(session, &session.process(0)),
+            offset_of(session, &session.notice(kNotices - 1)) + sizeof(Notice));
   EXPECT_GE(offset_of(session, session.words(0)),
             offset_of(session, &session.ring(kRings - 1)) + sizeof(RingHeader));
-  EXPECT_EQ(offset_of(session, session.words(kRings - 1)) + kRingBytes, kSessionBytes);
+  EXPECT_EQ(offset_of(session, session.words(kRings - 1)) + kRingBytes, session_bytes(kRings));
+}
+
+TEST(SessionLayout, BlocksHoldTheirPartsWithoutOverlap) {
+  const tests::FakeSession fake;
+  const SessionView session = fake.view();
+  for (const uint32_t first : {0u, kBlockParts, kProcessSlots - kBlockParts}) {
+    const uint32_t last = first + kBlockParts - 1;
+    EXPECT_EQ(offset_of(session, &session.process(first)) % kPageBytes, 0u);
+    EXPECT_GE(offset_of(session, &session.ring(first)),
+              offset_of(session, &session.process(last)) + sizeof(ProcessSlot));
+    EXPECT_LE(offset_of(session, &session.ring(last)) + sizeof(RingHeader),
+              offset_of(session, session.block(first / kBlockParts)) + kBlockBytes);
+  }
+}
+
+TEST(SessionLayout, ProcessThatJoinsMapsTheFirstBlock) {
+  const tests::FakeSession fake;
+  EXPECT_LE(offset_of(fake.view(), &fake.view().ring(kBlockParts - 1)) + sizeof(RingHeader),
+            kJoinBytes);
 }
 
 TEST(SessionLayout, WordsOfEachRingBeginOnAPage) {
@@ -35,9 +54,9 @@ TEST(SessionLayout, WordsOfEachRingBeginOnAPage) {
 TEST(SessionLayout, WhatTwoSidesWriteLiesInDifferentCacheLines) {
   constexpr uint64_t kLine = 64;
   EXPECT_EQ(offsetof(RingHeader, tail) % kLine, 0u);
-  EXPECT_EQ(offsetof(RingHeader, state) % kLine, 0u);
+  EXPECT_EQ(offsetof(RingHeader, lock) % kLine, 0u);
   EXPECT_NE(offsetof(RingHeader, head) / kLine, offsetof(RingHeader, tail) / kLine);
-  EXPECT_NE(offsetof(RingHeader, tail) / kLine, offsetof(RingHeader, lost) / kLine);
+  EXPECT_NE(offsetof(RingHeader, tail) / kLine, offsetof(RingHeader, lost_full) / kLine);
   EXPECT_EQ(offsetof(SessionHeader, stamp_counter) % kLine, 0u);
 }
 
@@ -50,8 +69,8 @@ TEST(SessionLayout, RingHoldsWholeSegmentsAndSegmentsHoldRecords) {
 TEST(SessionLayout, ViewOfTheHeadersKnowsThatItIsNotWhole) {
   char base[1];
   EXPECT_FALSE(SessionView().valid());
-  EXPECT_TRUE(SessionView(base, kSessionBytes).is_whole());
-  EXPECT_FALSE(SessionView(base, kSessionHeadersBytes).is_whole());
+  EXPECT_TRUE(SessionView(base, session_bytes(1024)).is_whole());
+  EXPECT_FALSE(SessionView(base, kJoinBytes).is_whole());
 }
 
 // What the merge needs of either clock: later is never less, and nothing taken before a cut is
