@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "recorder/interposer/patience.h"
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
