@@ -33,7 +33,8 @@ const Names kImports = {"dlsym",
                         "__errno_location",
                         "environ",
                         "__environ",
-                        "__libc_stack_end",  // libc's data
+                        "__libc_stack_end",
+                        "getauxval",  // libc's data
                         "memcpy",
                         "memmove",
                         "memset",
@@ -41,6 +42,7 @@ const Names kImports = {"dlsym",
                         "strlen",
                         "strnlen",
                         "strchr",
+                        "strrchr",
                         "strcmp",
                         "strncmp",  // text
                         "__cxa_finalize",
