@@ -1,6 +1,7 @@
 #include "recorder/collector/collector.h"
 
 #include <linux/futex.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace {
 // A ring that fills wakes us earlier. This bounds how coarse the times of a slow program get.
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
+constexpr int kNiceness = -10;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 
 }  // namespace
@@ -26,6 +28,8 @@ void Collector::wake() {
 }
 
 Recording Collector::run(int target_pid) {
+  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
+  setpriority(PRIO_PROCESS, 0, kNiceness);
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {

@@ -238,12 +238,15 @@ void ProcessTable::free_what_the_dead_left() {
   }
 }
 
-// A ring whose owner died before it was ready, or whose process has no slot any more.
+// A ring whose owner died before it was ready, or whose process has its slot no more. A process
+// that is yet to be adopted has it.
 bool ProcessTable::is_nobodys(const RingHeader& ring) const {
   if (owner_state(ring.lock) != OwnerState::kDead) return false;
   if (ring.state.load() == RingState::kFree) return true;
-  const auto owner = processes_.find(ring.process_slot);
-  return owner == processes_.end() || owner->second->traits().serial != ring.process_serial;
+  const uint32_t slot = ring.process_slot;
+  if (slot >= kProcessSlots) return true;
+  const ProcessSlot& process = session_.process(slot);
+  return process.state.load() == SlotState::kFree || process.serial != ring.process_serial;
 }
 
 }  // namespace heaptape::recorder

@@ -79,6 +79,7 @@ void RingCursor::free_ring() {
   ring_->stall_ns.store(0, std::memory_order_relaxed);
   ring_->state.store(RingState::kFree, std::memory_order_relaxed);
   ring_->lock.word.store(0, std::memory_order_release);
+  header_->progress.fetch_add(1, std::memory_order_relaxed);
   lower(header_->rings_taken, index_);
 }
 

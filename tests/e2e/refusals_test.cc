@@ -230,7 +230,7 @@ TEST_F(Refusals, OfFileLimitsBelowWhatARecordingNeeds) {
 
 TEST_F(Refusals, OfTooLittleAddressSpace) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs terabytes of it";
-  expect_refusal(record_after([] { set_limit(RLIMIT_AS, 200 << 20); }), {"MiB", "ulimit -v"});
+  expect_refusal(record_after([] { set_limit(RLIMIT_AS, 140 << 20); }), {"MiB", "ulimit -v"});
 }
 
 // From the fewest with which the loader finds heaptape's libraries. Never a program that ran and

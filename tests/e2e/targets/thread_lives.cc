@@ -70,7 +70,7 @@ pthread_t start(void* (*function)(void*)) {
 }
 
 void run_together(void* (*function)(void*), int count) {
-  static pthread_t threads[8192];
+  static pthread_t threads[16384];
   for (int i = 0; i < count; ++i) threads[i] = start(function);
   for (int i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
 }

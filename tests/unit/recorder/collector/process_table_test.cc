@@ -266,6 +266,15 @@ TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreadsWhoseProcessHasNoSlotAnyMore)
   EXPECT_EQ(owner_state(dead.header().lock), OwnerState::kNone);
 }
 
+// It came and went since the last look.
+TEST_F(ProcessTableTest, KeepsWhatADeadProcessLoggedUntilItIsAdopted) {
+  session_.join(0, kNoPid).lock.word = kDeadOwner;
+  RingPen(session_, 0, 0, kDeadOwner).write(malloc_record(0x1000));
+  table_.free_what_the_dead_left();
+  table_.adopt_claims();
+  EXPECT_EQ(drain(0), 1u);
+}
+
 TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
   session_.join(0, own_pid());
   RingPen pen(session_, 0);
