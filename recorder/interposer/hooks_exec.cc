@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/interposer/descriptor_path.h"
 #include "recorder/interposer/environment.h"
 #include "recorder/interposer/exec_check.h"
 #include "recorder/interposer/hook_scope.h"
@@ -108,26 +109,9 @@ char** write_words(const char* first, va_list rest, void* memory) {
   return words;
 }
 
-// "/proc/self/fd/N", for looks only.
-class DescriptorPath {
- public:
-  explicit DescriptorPath(int descriptor) {
-    char digits[12];
-    int count = 0;
-    for (auto left = static_cast<unsigned>(descriptor); left != 0 || count == 0; left /= 10) {
-      digits[count++] = static_cast<char>('0' + left % 10);
-    }
-    char* end = path_ + sizeof kFolder - 1;
-    std::memcpy(path_, kFolder, sizeof kFolder - 1);
-    while (count > 0) *end++ = digits[--count];
-    *end = 0;
-  }
-  const char* get() const { return path_; }
-
- private:
-  static constexpr char kFolder[] = "/proc/self/fd/";
-  char path_[sizeof kFolder + 12];
-};
+DescriptorPath path_of(int descriptor) {
+  return {descriptor, process.quiet ? DescriptorPath::Look::kNo : DescriptorPath::Look::kYes};
+}
 
 // system() and popen() run /bin/sh in `environ`, by libc's own means.
 template <typename Call>
@@ -202,7 +186,7 @@ HEAPTAPE_EXPORT int execle(const char* path, const char* first, ...) {
 }
 
 HEAPTAPE_EXPORT int fexecve(int descriptor, Words argv, Words environment) {
-  const DescriptorPath path(descriptor);
+  const DescriptorPath path = path_of(descriptor);
   return exec_judged({path.get(), argv, environment},
                      [&](Words e) { return next_functions().fexecve(descriptor, argv, e); });
 }
@@ -210,7 +194,7 @@ HEAPTAPE_EXPORT int fexecve(int descriptor, Words argv, Words environment) {
 HEAPTAPE_EXPORT int execveat(int folder, const char* path, Words argv, Words environment,
                              int flags) {
   const bool by_descriptor = path != nullptr && *path == 0 && (flags & AT_EMPTY_PATH) != 0;
-  const DescriptorPath descriptor(folder);
+  const DescriptorPath descriptor = path_of(folder);
   const ExecRequest request{by_descriptor ? descriptor.get() : path, argv, environment,
                             by_descriptor ? AT_FDCWD : folder};
   return exec_judged(request, [&](Words e) {
