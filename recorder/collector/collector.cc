@@ -28,8 +28,9 @@ void Collector::wake() {
 }
 
 Recording Collector::run(int target_pid) {
-  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
-  setpriority(PRIO_PROCESS, 0, kNiceness);
+  // Among thousands of busy threads, which wait for us, our turn would come too seldom. Only some
+  // callers may do this.
+  if (session_.header().on_full == OnFull::kBlock) setpriority(PRIO_PROCESS, 0, kNiceness);
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
