@@ -4,6 +4,16 @@
 
 namespace heaptape::cli {
 
+base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
+                                           Console& console) {
+  auto tape = schema::TapeReader::open(path, on_damage);
+  if (tape.ok() && !tape->finished()) {
+    console.warn("'" + path + "' was not finished: it holds the first " +
+                 base::grouped(tape->events()) + " events");
+  }
+  return tape;
+}
+
 std::string losses_text(const schema::TapeLosses& losses) {
   if (!losses.any()) return "none";
   return base::grouped(losses.lost_events) + " calls not recorded, " +

@@ -31,10 +31,9 @@ Recording Collector::run(int target_pid) {
   while (!end) {
     const uint64_t now_ns = base::monotonic_ns();
     const uint64_t events = drain_all();
-    const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns);
-      process->flush_if_due(now_ns);
+      process->save_if_due(now_ns);
     }
     if (now_ns >= next_check_ns_) {
       end_gone();
@@ -42,7 +41,7 @@ Recording Collector::run(int target_pid) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     free_dead_rings(now_ns);
-    if (events == 0 && !more_to_write && !end) sleep_until_needed();
+    if (events == 0 && !end) sleep_until_needed();
   }
   finish_all(*end);
   return {*end, {options_.command, std::move(table_.manifest())}, std::move(table_.failures())};
@@ -54,17 +53,9 @@ uint64_t Collector::drain_all() {
   const uint64_t now_ns = base::monotonic_ns();  // after the tapes of new processes have begun
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
-    events += process->merge().drain(cut, now_ns);
+    if (!process->tape().is_behind()) events += process->merge().drain(cut, now_ns);
   }
   return events;
-}
-
-bool Collector::step_writers() {
-  bool more = false;
-  for (const auto& [slot, process] : table_.processes()) {
-    more |= process->merge().writer().step();
-  }
-  return more;
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
@@ -85,8 +76,9 @@ void Collector::free_dead_rings(uint64_t now_ns) {
 }
 
 bool Collector::rings_are_empty() const {
-  return std::ranges::all_of(table_.processes(),
-                             [](const auto& entry) { return entry.second->merge().idle(); });
+  return std::ranges::all_of(table_.processes(), [](const auto& entry) {
+    return entry.second->merge().idle() || entry.second->tape().is_behind();
+  });
 }
 
 // Sleeps until a ring is half full, a process comes or ends, or kMaxSleepNs have passed.
@@ -115,6 +107,7 @@ void Collector::finish_all(const TargetEnd& end) {
       table_.leave(slot, cut);
     }
   }
+  table_.wait_for_tapes();
   if (const uint32_t turned_away = session_.header().turned_away; turned_away != 0) {
     table_.failures().push_back(std::to_string(turned_away) +
                                 " processes were not recorded: a session holds at most " +

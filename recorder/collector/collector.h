@@ -43,7 +43,6 @@ class Collector {
 
  private:
   uint64_t drain_all();
-  bool step_writers();
   void end_gone();
   void free_dead_rings(uint64_t now_ns);
   void sleep_until_needed();
