@@ -36,10 +36,9 @@ Recording Collector::run(int target_pid) {
   while (!end) {
     const uint64_t now_ns = base::monotonic_ns();
     const uint64_t events = drain_all();
-    const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size());
-      process->flush_if_due(now_ns);
+      process->save_if_due(now_ns);
     }
     if (now_ns >= next_check_ns_) {
       end_gone();
@@ -47,7 +46,7 @@ Recording Collector::run(int target_pid) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     sweep_if_due(now_ns);
-    if (events == 0 && !more_to_write && !end) sleep_until_needed();
+    if (events == 0 && !end) sleep_until_needed();
   }
   finish_all(*end);
   return {*end, {options_.command, std::move(table_.manifest())}, std::move(table_.failures())};
@@ -59,18 +58,10 @@ uint64_t Collector::drain_all() {
   const uint64_t now_ns = base::monotonic_ns();  // after the tapes of new processes have begun
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
-    events += process->merge().drain(cut, now_ns);
+    events += process->drain(cut, now_ns);
     show_progress();
   }
   return events;
-}
-
-bool Collector::step_writers() {
-  bool more = false;
-  for (const auto& [slot, process] : table_.processes()) {
-    more |= process->merge().writer().step();
-  }
-  return more;
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
@@ -95,8 +86,9 @@ void Collector::sweep_if_due(uint64_t now_ns) {
 }
 
 bool Collector::rings_are_empty() const {
-  return std::ranges::all_of(table_.processes(),
-                             [](const auto& entry) { return entry.second->merge().idle(); });
+  return std::ranges::all_of(table_.processes(), [](const auto& entry) {
+    return entry.second->merge().idle() || entry.second->tape().is_behind();
+  });
 }
 
 // Sleeps until a ring is half full, a process comes or ends, or kMaxSleepNs have passed.
@@ -125,6 +117,7 @@ void Collector::finish_all(const TargetEnd& end) {
       table_.leave(slot, cut);
     }
   }
+  table_.wait_for_tapes();
   note_unrecorded_processes();
 }
 
