@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
+#include "base/check.h"
 #include "base/display_text.h"
 
 namespace heaptape::base {
@@ -78,6 +80,21 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
                       ": another heaptape is writing it; choose another name");
 }
 
+// Writes a file that is not there yet, or leaves nothing. The partial file needs no lock: a rival
+// that moves it away makes the rename fail.
+bool write_new(const std::string& path, std::span<const uint8_t> bytes) {
+  const std::string partial_path = path + ".partial";
+  const Descriptor file(open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  if (!file) return false;
+  const ssize_t wrote = write(file.get(), bytes.data(), bytes.size());
+  if (wrote == static_cast<ssize_t>(bytes.size()) &&
+      renameat2(AT_FDCWD, partial_path.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  if (lock_under_name(file.get(), partial_path)) unlink(partial_path.c_str());
+  return false;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path, std::string partial_path, Descriptor file,
@@ -138,6 +155,25 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
   return {};
 }
 
+Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes) {
+  HEAPTAPE_CHECK(offset >= size_);
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t wrote = pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
+                                 static_cast<off_t>(offset + done));
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return os_error("cannot write " + quoted(path_), wrote < 0 ? errno : ENOSPC);
+    done += static_cast<size_t>(wrote);
+  }
+  return {};
+}
+
+void OutputFile::drop_behind() {
+  if (partial_path_.empty()) return;
+  // Where this fails, so will what follows.
+  if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return;
+}
+
 Status OutputFile::reserve(uint64_t bytes) {
   if (fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_),
                 static_cast<off_t>(bytes)) == 0) {
@@ -174,12 +210,16 @@ bool same_file(const std::string& a, const std::string& b) {
   return !error && full_a == full(b) && !error;
 }
 
-Status write_file(const std::string& path, std::string_view content) {
+Status write_whole(const std::string& path, std::span<const uint8_t> bytes) {
+  if (write_new(path, bytes)) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(OutputFile file,
                             OutputFile::create(path, OutputFile::IfAbandoned::kRemove));
-  const auto* bytes = reinterpret_cast<const uint8_t*>(content.data());
-  HEAPTAPE_RETURN_IF_ERROR(file.append({bytes, content.size()}));
+  HEAPTAPE_RETURN_IF_ERROR(file.append(bytes));
   return file.commit();
+}
+
+Status write_file(const std::string& path, std::string_view content) {
+  return write_whole(path, {reinterpret_cast<const uint8_t*>(content.data()), content.size()});
 }
 
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {

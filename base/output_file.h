@@ -34,11 +34,19 @@ class OutputFile {
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
+  // From now on an uncommitted file is kept.
+  void keep_if_abandoned() { if_abandoned_ = IfAbandoned::kKeep; }
+
   // Bytes appended so far.
   uint64_t size() const { return size_; }
 
   // All of `bytes`, or none.
   Status append(std::span<const uint8_t> bytes);
+  // Writes at `offset`, which is not before size(): scrap that commit() takes away, for those who
+  // find the file when its writer was killed. May fail half-way, and not do for a direct file.
+  Status write_behind(uint64_t offset, std::span<const uint8_t> bytes);
+  // Takes everything behind size() away, with what was reserved there.
+  void drop_behind();
   // Makes sure that the next `bytes` bytes find room on the disk, where the file system can promise
   // that. kNoSpace when it cannot.
   Status reserve(uint64_t bytes);
@@ -63,7 +71,9 @@ bool is_written_directly(const std::string& path);
 // Whether both paths name one regular file, or would if it were there.
 bool same_file(const std::string& a, const std::string& b);
 
-// Writes a small file in one go, whole or not at all.
+// Writes a file in one go, whole or not at all; an uncommitted rest is removed. With few system
+// calls where there was no such file.
+Status write_whole(const std::string& path, std::span<const uint8_t> bytes);
 Status write_file(const std::string& path, std::string_view content);
 
 // The whole of a file of at most `max_bytes`.

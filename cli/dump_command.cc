@@ -40,7 +40,7 @@ Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
 }  // namespace
 
 int run_dump(const DumpOptions& options, Console& console) {
-  auto tape = TapeReader::open(options.path, TapeReader::OnDamage::kSkip);
+  auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
   const Status status = dump(*tape, options, console.out());
   if (!status.ok()) return console.fail(status.error());

@@ -80,14 +80,14 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
 }  // namespace
 
 int run_info(const std::string& path, Console& console) {
-  auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
+  auto tape = open_tape(path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
   print_header(*tape, console.out());
   if (tape->summary()) {
     print_summary(*tape->summary(), console.out());
   } else {
     console.out() << "events     " << base::grouped(tape->events())
-                  << " in whole chunks; the end is missing\n";
+                  << " so far; the end is missing\n";
   }
   if (tape->damages().empty()) return console.finish();
   return console.fail(first_damage_text(*tape) +

@@ -37,6 +37,11 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   return last_time_ns;
 }
 
+// Stretches that are missing: a tape that was not finished lacks its end.
+uint64_t lost_ranges(const TapeReader& tape) {
+  return tape.damages().size() + (tape.finished() ? 0 : 1);
+}
+
 // That of the damaged tape, with the damage among its losses. What the writer counts is left at 0.
 TapeSummary recovered_summary(const TapeReader& tape, uint64_t last_time_ns) {
   TapeSummary unfinished;
@@ -45,7 +50,7 @@ TapeSummary recovered_summary(const TapeReader& tape, uint64_t last_time_ns) {
   summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
   summary.failed = summary.threads = 0;
   summary.end_reason = schema::EndReason::kRecovered;
-  summary.losses.lost_ranges += tape.damages().size();
+  summary.losses.lost_ranges += lost_ranges(tape);
   for (const auto& damage : tape.damages()) summary.losses.lost_events += damage.lost_events;
   return summary;
 }
@@ -70,7 +75,7 @@ int run_recover(const RecoverOptions& options, Console& console) {
   const Result<TapeSummary> written = recover(*tape, options.output);
   if (!written.ok()) return console.fail(written.error());
   console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
-                << " events recovered, " << base::grouped(tape->damages().size())
+                << " events recovered, " << base::grouped(lost_ranges(*tape))
                 << " damaged stretches left out\n";
   return console.finish();
 }

@@ -8,6 +8,7 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
+#include "cli/tape_reading.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/tape/tape_reader.h"
@@ -77,7 +78,8 @@ std::string losses_line(const schema::TapeReader& tape) {
 Status replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
-  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(options.tape_path));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
+                            open_tape(options.tape_path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(

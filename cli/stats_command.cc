@@ -2,6 +2,7 @@
 
 #include "base/number_text.h"
 #include "cli/commands.h"
+#include "cli/tape_reading.h"
 #include "replayer/report/tape_stats.h"
 
 namespace heaptape::cli {
@@ -36,7 +37,7 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
 }  // namespace
 
 int run_stats(const StatsOptions& options, Console& console) {
-  auto tape = schema::TapeReader::open(options.path);
+  auto tape = open_tape(options.path, schema::OnDamage::kStop, console);
   if (!tape.ok()) return console.fail(tape.error());
   TapeCounts counts;
   Progress progress(console, "counting");

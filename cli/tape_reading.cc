@@ -22,6 +22,16 @@ std::string causes_text(const schema::LossCauses& causes) {
 
 }  // namespace
 
+base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
+                                           Console& console) {
+  auto tape = schema::TapeReader::open(path, on_damage);
+  if (tape.ok() && !tape->finished()) {
+    console.warn("'" + path + "' was not finished: it holds the first " +
+                 base::grouped(tape->events()) + " events");
+  }
+  return tape;
+}
+
 std::string losses_text(const schema::TapeLosses& losses) {
   if (!losses.any()) return "none";
   return base::grouped(losses.lost_events) + " calls not recorded" + causes_text(losses.causes) +

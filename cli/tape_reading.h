@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/console.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -21,6 +22,11 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
     if (batch.events.empty()) return {};
   }
 }
+
+// Opens a tape for a command that needs no more than what is there. Of one that was not finished,
+// says so on the console, with how much there is.
+base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
+                                           Console& console);
 
 // "none", or what the recorder lost.
 std::string losses_text(const schema::TapeLosses& losses);

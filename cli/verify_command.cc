@@ -38,7 +38,11 @@ int run_verify(const std::string& path, Console& console) {
   if (!status.ok()) return console.fail(status.error());
   std::ostream& out = console.out();
   for (const schema::Damage& damage : tape->damages()) print_damage(damage, out);
-  bool sound = tape->damages().empty();
+  if (!tape->finished()) {
+    print_damage({*tape->cut_at(), 0, 0, "its end is missing, so the recording was cut short"},
+                 out);
+  }
+  bool sound = tape->damages().empty() && tape->finished();
   if (tape->summary() && sound && tape->summary()->events != events) {
     out << "damage     its summary counts " << base::grouped(tape->summary()->events)
         << " events\n";

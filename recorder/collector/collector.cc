@@ -28,17 +28,17 @@ void Collector::wake() {
 }
 
 Recording Collector::run(int target_pid) {
-  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
-  setpriority(PRIO_PROCESS, 0, kNiceness);
+  // Among thousands of busy threads, which wait for us, our turn would come too seldom. Only some
+  // callers may do this.
+  if (session_.header().on_full == OnFull::kBlock) setpriority(PRIO_PROCESS, 0, kNiceness);
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
     const uint64_t now_ns = base::monotonic_ns();
     const uint64_t events = drain_all();
-    const bool more_to_write = step_writers();
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size());
-      process->flush_if_due(now_ns);
+      process->save_if_due(now_ns);
     }
     if (now_ns >= next_check_ns_) {
       end_gone();
@@ -47,7 +47,7 @@ Recording Collector::run(int target_pid) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     sweep_if_due(now_ns);
-    if (events == 0 && !more_to_write && !end) sleep_until_needed();
+    if (events == 0 && !end) sleep_until_needed();
   }
   finish_all(*end);
   return {*end,
@@ -61,18 +61,10 @@ uint64_t Collector::drain_all() {
   const uint64_t now_ns = base::monotonic_ns();  // after the tapes of new processes have begun
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
-    events += process->merge().drain(cut, now_ns);
+    events += process->drain(cut, now_ns);
     show_progress();
   }
   return events;
-}
-
-bool Collector::step_writers() {
-  bool more = false;
-  for (const auto& [slot, process] : table_.processes()) {
-    more |= process->merge().writer().step();
-  }
-  return more;
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
@@ -97,8 +89,9 @@ void Collector::sweep_if_due(uint64_t now_ns) {
 }
 
 bool Collector::rings_are_empty() const {
-  return std::ranges::all_of(table_.processes(),
-                             [](const auto& entry) { return entry.second->merge().idle(); });
+  return std::ranges::all_of(table_.processes(), [](const auto& entry) {
+    return entry.second->merge().idle() || entry.second->tape().is_behind();
+  });
 }
 
 // Sleeps until a ring is half full, a process comes or ends, or kMaxSleepNs have passed.
@@ -128,6 +121,7 @@ void Collector::finish_all(const TargetEnd& end) {
     }
   }
   unrecorded_.collect(session_);
+  table_.wait_for_tapes();
   note_unrecorded_processes();
 }
 

@@ -45,7 +45,6 @@ class Collector {
 
  private:
   uint64_t drain_all();
-  bool step_writers();
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();

@@ -104,16 +104,15 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.pid_is_ours = !foreign || !forked;
   traits.manifest_index = manifest_.size();
   traits.is_glibc = schema::is_glibc(claim.allocator);
-  auto writer = create_tape(traits.tape_path, claim, traits.identity);
-  if (writer == nullptr) return;
+  auto tape = create_tape(traits.tape_path, claim, traits.identity);
   auto merge =
-      std::make_unique<RingMerge>(session_, claim.slot, std::move(writer), base::monotonic_ns());
+      std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(), base::monotonic_ns());
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.emplace(claim.pid, claim.slot);
-  processes_.emplace(
-      claim.slot, std::make_unique<RecordedProcess>(std::move(merge), session_.process(claim.slot),
-                                                    std::move(traits)));
+  processes_.emplace(claim.slot, std::make_unique<RecordedProcess>(
+                                     std::move(tape), std::move(merge),
+                                     session_.process(claim.slot), std::move(traits)));
 }
 
 // By exec: another program joins under the pid.
@@ -122,9 +121,8 @@ void ProcessTable::end_replaced(uint32_t pid) {
   if (found != slot_of_pid_.end()) end(found->second, schema::EndReason::kReplaced, 0);
 }
 
-std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string& path,
-                                                              const Claim& claim,
-                                                              const ProcessIdentity& identity) {
+std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, const Claim& claim,
+                                                      const ProcessIdentity& identity) {
   schema::TapeHeader header;
   header.writer = std::string("heaptape ") + base::kVersion;
   header.command_line = identity.command_line;
@@ -137,12 +135,7 @@ std::unique_ptr<schema::TapeWriter> ProcessTable::create_tape(const std::string&
   header.initial_break = claim.initial_break;
   header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                         : schema::StampClock::kCounter;
-  auto writer = schema::TapeWriter::create(path, header);
-  if (!writer.ok()) {
-    failures_.push_back(writer.error().message);
-    writer = schema::TapeWriter::create("/dev/null", header);  // drain on, or the process stalls
-  }
-  return writer.ok() ? std::move(*writer) : nullptr;
+  return std::make_unique<TapeStream>(writers_, path, std::move(header));
 }
 
 void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {
@@ -184,24 +177,33 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   summary.end_reason = reason;
   summary.end_status = status;
   const RecordedProcess::Traits& traits = process.traits();
-  const auto written = process.merge().writer().finish(summary);
-  if (!written.ok()) {
-    failures_.push_back(written.error().message);
-  } else if (written->end_reason == schema::EndReason::kDiskFull) {
-    failures_.push_back("the disk is full: '" + traits.tape_path + "' holds the first " +
-                        std::to_string(written->events) + " events, " +
-                        std::to_string(written->losses.lost_events) + " are lost");
-  }
+  process.tape().finish(traits.manifest_index, summary);
   schema::ManifestProcess& entry = manifest_[traits.manifest_index];
   entry.tape = std::filesystem::path(traits.tape_path).filename();
   entry.pid = traits.identity.pid;
   entry.parent_pid = traits.identity.parent_pid;
   entry.executable = traits.identity.executable;
   entry.command_line = traits.identity.command_line;
-  entry.events = written.ok() ? written->events : 0;
-  entry.bytes = process.merge().writer().bytes();
-  entry.lost_events = written.ok() ? written->losses.lost_events : 0;
-  entry.ended = schema::describe(written.ok() ? written->end_reason : reason);
+  entry.ended = schema::describe(reason);
+}
+
+void ProcessTable::wait_for_tapes() {
+  for (const WrittenTape& tape : writers_.wait()) {
+    schema::ManifestProcess& entry = manifest_[tape.id];
+    if (!tape.summary.ok()) {
+      failures_.push_back(tape.summary.error().message);
+      entry.lost_events = tape.events;
+      continue;
+    }
+    entry.events = tape.summary->events;
+    entry.bytes = tape.bytes;
+    entry.lost_events = tape.summary->losses.lost_events;
+    entry.ended = schema::describe(tape.summary->end_reason);
+    if (tape.summary->end_reason != schema::EndReason::kDiskFull) continue;
+    failures_.push_back("the disk is full: '" + tape.path + "' holds the first " +
+                        std::to_string(entry.events) + " events, " +
+                        std::to_string(entry.lost_events) + " are lost");
+  }
 }
 
 std::vector<uint32_t> ProcessTable::find_gone() {

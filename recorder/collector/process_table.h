@@ -12,6 +12,7 @@
 #include "recorder/collector/handshake_server.h"
 #include "recorder/collector/recorded_process.h"
 #include "recorder/collector/tape_names.h"
+#include "recorder/collector/tape_writers.h"
 #include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
@@ -46,10 +47,10 @@ class ProcessTable {
   // Something was claimed since the last adopt_claims().
   bool has_news() const { return session_.header().claims.load() != seen_claims_; }
 
-  // Writes what is left in the rings of a process, finishes its tape and frees its slot and rings.
-  // The process must be gone, or have executed another program.
+  // Takes what is left in the rings of a process, finishes its tape and frees its slot and rings;
+  // waits for no file. The process must be gone, or have executed another program.
   void end(uint32_t slot, schema::EndReason reason, int32_t status);
-  // Writes what came up to `cut` and finishes the tape of a process that goes on without us. Its
+  // Takes what came up to `cut` and finishes the tape of a process that goes on without us. Its
   // slot and rings stay taken.
   void leave(uint32_t slot, uint64_t cut);
 
@@ -65,7 +66,10 @@ class ProcessTable {
   using Processes = std::map<uint32_t, std::unique_ptr<RecordedProcess>>;
   const Processes& processes() const { return processes_; }
 
-  // One entry for each process, the first process first; filled in when its tape is finished.
+  // Waits until every finished tape is in its file, and completes manifest() and failures().
+  void wait_for_tapes();
+
+  // One entry for each process, the first process first; whole after wait_for_tapes().
   std::vector<schema::ManifestProcess>& manifest() { return manifest_; }
   // One sentence for each thing that went wrong.
   std::vector<std::string>& failures() { return failures_; }
@@ -76,8 +80,8 @@ class ProcessTable {
   void adopt_process(const Claim& claim);
   void adopt_rings();
   ProcessIdentity identify(const Claim& claim);
-  std::unique_ptr<schema::TapeWriter> create_tape(const std::string& path, const Claim& claim,
-                                                  const ProcessIdentity& identity);
+  std::unique_ptr<TapeStream> create_tape(const std::string& path, const Claim& claim,
+                                          const ProcessIdentity& identity);
   RecordedProcess* find_serial(uint64_t serial);
   void end_replaced(uint32_t pid);
   void free_slot(uint32_t slot);
@@ -88,6 +92,7 @@ class ProcessTable {
   SessionView session_;
   HandshakeServer& handshakes_;
   TapeNames names_;
+  TapeWriters writers_;
   Processes processes_;
   std::unordered_map<uint64_t, uint32_t> slot_of_serial_;
   std::unordered_map<uint32_t, uint32_t> slot_of_pid_;  // of processes whose pids are ours

@@ -17,16 +17,18 @@ namespace {
 constexpr uint64_t kFirstSampleNs = 2 * base::kMillisecondNs;
 constexpr uint64_t kMaxSampleEveryNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kSampleCostFactor = 50;
-// A chunk with few events takes some 300 bytes.
-constexpr uint64_t kFlushEveryNs = 5000 * base::kMillisecondNs;
+// What a program did 100 ms ago is in the file. The rest is for the rings to be drained, for the
+// next look at the clock, and for the file.
+constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
 }  // namespace
 
-RecordedProcess::RecordedProcess(std::unique_ptr<RingMerge> merge, ProcessSlot& slot, Traits traits)
-    : merge_(std::move(merge)),
+RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
+                                 ProcessSlot& slot, Traits traits)
+    : tape_(std::move(tape)),
+      merge_(std::move(merge)),
       slot_(slot),
       traits_(std::move(traits)),
-      next_flush_ns_(base::monotonic_ns() + kFlushEveryNs),
       sample_every_ns_(kFirstSampleNs) {
   if (!traits_.pid_is_ours) return;
   pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0)));
@@ -43,13 +45,19 @@ bool RecordedProcess::is_gone() const {
   return poll(&wait, 1, 0) == 1;
 }
 
-void RecordedProcess::flush_if_due(uint64_t now_ns) {
-  if (now_ns < next_flush_ns_) return;
-  next_flush_ns_ = now_ns + kFlushEveryNs;
-  const uint64_t events = merge_->writer().events();
-  if (events == flushed_events_) return;
-  merge_->writer().flush();
-  flushed_events_ = events;
+uint64_t RecordedProcess::drain(uint64_t cut, uint64_t now_ns) {
+  const bool behind = tape_->is_behind();
+  if (behind != (slot_.behind.load(std::memory_order_relaxed) != 0)) slot_.behind = behind ? 1 : 0;
+  return behind ? 0 : merge_->drain(cut, now_ns);
+}
+
+void RecordedProcess::save_if_due(uint64_t now_ns) {
+  const uint64_t events = tape_->encoder().events();
+  if (events == saved_events_) return;
+  if (next_save_ns_ == 0) next_save_ns_ = now_ns + kSaveAfterNs;
+  if (now_ns < next_save_ns_ || !tape_->save()) return;
+  saved_events_ = events;
+  next_save_ns_ = 0;
 }
 
 void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes) {

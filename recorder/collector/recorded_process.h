@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "recorder/collector/process_sampler.h"
 #include "recorder/collector/ring_merge.h"
+#include "recorder/collector/tape_writers.h"
 
 namespace heaptape::recorder {
 
@@ -23,10 +24,14 @@ class RecordedProcess {
     size_t manifest_index = 0;
   };
 
-  RecordedProcess(std::unique_ptr<RingMerge> merge, ProcessSlot& slot, Traits traits);
+  // `merge` reads the rings of the process in `slot` and writes to `tape`.
+  RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
+                  ProcessSlot& slot, Traits traits);
 
   RingMerge& merge() { return *merge_; }
   const RingMerge& merge() const { return *merge_; }
+  TapeStream& tape() { return *tape_; }
+  const TapeStream& tape() const { return *tape_; }
   const Traits& traits() const { return traits_; }
 
   // Whether `pid` names this process in our pid namespace.
@@ -36,20 +41,23 @@ class RecordedProcess {
   // it do so later, it joins as a process of its own.
   bool is_gone() const;
 
-  // Puts what came since the last time into the file, when it is time: that much survives if we are
-  // killed.
-  void flush_if_due(uint64_t now_ns);
+  // Drains its rings as RingMerge does, unless the tape's file is behind: that holds up nobody
+  // else.
+  uint64_t drain(uint64_t cut, uint64_t now_ns);
+  // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
+  void save_if_due(uint64_t now_ns);
   // Takes a sample when it is time for one. `processes` share the time that we spend on samples.
   void sample_if_due(uint64_t now_ns, size_t processes);
 
  private:
+  std::unique_ptr<TapeStream> tape_;
   std::unique_ptr<RingMerge> merge_;
   ProcessSlot& slot_;
   const Traits traits_;
-  base::Descriptor pidfd_;  // none: the pid is not ours, or no descriptor was left
-  bool was_gone_ = false;   // before we could open it
-  uint64_t next_flush_ns_;
-  uint64_t flushed_events_ = 0;
+  base::Descriptor pidfd_;     // none: the pid is not ours, or no descriptor was left
+  bool was_gone_ = false;      // before we could open it
+  uint64_t next_save_ns_ = 0;  // 0: there was nothing to save
+  uint64_t saved_events_ = 0;
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
 };

@@ -17,23 +17,23 @@ bool later(const RingCursor* a, const RingCursor* b) {
 
 }  // namespace
 
-RingMerge::RingMerge(SessionView session, uint32_t slot, std::unique_ptr<schema::TapeWriter> writer,
+RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape,
                      uint64_t start_ns)
-    : session_(session), slot_(slot), writer_(std::move(writer)), start_ns_(start_ns) {}
+    : session_(session), slot_(slot), tape_(tape), start_ns_(start_ns) {}
 
 void RingMerge::add_ring(uint32_t index) {
   cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++));
 }
 
 uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
-  const uint64_t before = writer_->events();
+  const uint64_t before = tape_.events();
   for (const auto& cursor : cursors_) cursor->refresh();
   if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
   while (drain_merged(cut, now_ns)) {
   }
   for (const auto& cursor : cursors_) cursor->release();
-  const uint64_t events = writer_->events() - before;
-  if (events != 0) writer_->add_time(now_ns - start_ns_);
+  const uint64_t events = tape_.events() - before;
+  if (events != 0) tape_.add_time(now_ns - start_ns_);
   return events;
 }
 
@@ -96,7 +96,7 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   }
   if (call.given_up != 0 && !live_.erase(call.given_up)) ++unknown_frees_;
   if (call.handed_out != 0) live_.insert(call.handed_out);
-  writer_->append(call.event);
+  tape_.append(call.event);
   return Written::kYes;
 }
 
@@ -135,7 +135,7 @@ bool RingMerge::idle() const {
 
 void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
   sample.time_ns = now_ns - start_ns_;
-  writer_->add_sample(std::move(sample));
+  tape_.add_sample(std::move(sample));
 }
 
 std::vector<uint32_t> RingMerge::free_dead_rings() {

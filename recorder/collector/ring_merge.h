@@ -24,7 +24,8 @@
 
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/ring_cursor.h"
-#include "schema/tape/tape_writer.h"
+#include "schema/tape/tape_encoder.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::recorder {
 
@@ -43,11 +44,10 @@ namespace heaptape::recorder {
 // One thread: the collector's.
 class RingMerge {
  public:
-  // `start_ns` is the monotonic time that the tape counts from.
-  RingMerge(SessionView session, uint32_t slot, std::unique_ptr<schema::TapeWriter> writer,
-            uint64_t start_ns);
+  // `tape` takes the events and must outlive the merge. `start_ns` is the monotonic time that the
+  // tape counts from.
+  RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape, uint64_t start_ns);
 
-  schema::TapeWriter& writer() { return *writer_; }
   const LiveSet& live_set() const { return live_; }
 
   // The ring at `index` belongs to this process from now on.
@@ -113,7 +113,7 @@ class RingMerge {
 
   SessionView session_;
   uint32_t slot_;
-  std::unique_ptr<schema::TapeWriter> writer_;
+  schema::TapeEncoder& tape_;
   uint64_t start_ns_;
   LiveSet live_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;

@@ -1,5 +1,6 @@
 // dlopen and dlmopen, interposed for what they can do to a recording: a library that is opened with
 // RTLD_DEEPBIND, or in a namespace of its own, calls its own malloc past the hooks.
+#include "recorder/interposer/entry_points.h"
 #include "recorder/interposer/next_functions.h"
 #include "recorder/interposer/notices.h"
 #include "recorder/interposer/trampoline.h"
@@ -10,18 +11,23 @@ namespace {
 
 constexpr int kNoLoad = 4;  // RTLD_NOLOAD: the library is there already
 
+// Joins the session if need be: the library may be the first in its program to call malloc.
+void note(Unrecorded reason, const char* library, int flags) {
+  if (library == nullptr || (flags & kNoLoad) != 0) return;
+  prepare_allocator();
+  post_notice(reason, library, 1);
+}
+
 }  // namespace
 
 extern "C" __attribute__((visibility("hidden"), used)) void heaptape_note_deep_bind(
     const char* library, int flags) {
-  if (library == nullptr || (flags & kNoLoad) != 0 || !is_glibc()) return;
-  post_notice(Unrecorded::kDeepBind, library, 1);
+  if (is_glibc()) note(Unrecorded::kDeepBind, library, flags);
 }
 
 extern "C" __attribute__((visibility("hidden"), used)) void heaptape_note_namespace(
     long, const char* library, int flags) {
-  if (library == nullptr || (flags & kNoLoad) != 0) return;
-  post_notice(Unrecorded::kNamespace, library, 1);
+  note(Unrecorded::kNamespace, library, flags);
 }
 
 extern "C" __attribute__((visibility("hidden"), used)) void heaptape_find_openers();

@@ -126,6 +126,12 @@ ThreadState* find_state() {
   return local.state = state;
 }
 
+void leave_thread_unrecorded() {
+  thread_local_state.state = &unattached_state;
+  thread_local_state.ringless = true;
+  thread_local_state.calls_until_look = kNoMoreLooks;
+}
+
 ThreadState* make_room() {
   ThreadState* state = find_state();
   if (state == nullptr) {

@@ -116,44 +116,17 @@ FrameCompressor::FrameCompressor(int level) : context_(std::make_unique<Context>
 
 FrameCompressor::~FrameCompressor() = default;
 
-void FrameCompressor::begin(std::vector<uint64_t> words) {
-  HEAPTAPE_CHECK(!busy_);
-  words_ = std::move(words);
-  const size_t message_bytes = words_.size() * sizeof(uint64_t);
-  frame_.resize(std::max(frame_.size(), ZSTD_compressBound(message_bytes)));
-  ZSTD_CCtx_reset(context_->zstd, ZSTD_reset_session_only);
-  ZSTD_CCtx_setPledgedSrcSize(context_->zstd, message_bytes);
-  consumed_bytes_ = 0;
-  frame_bytes_ = 0;
-  busy_ = true;
+std::span<const uint8_t> FrameCompressor::compress(std::span<const uint64_t> words) {
+  return compress_bytes({reinterpret_cast<const uint8_t*>(words.data()), words.size_bytes()});
 }
 
-bool FrameCompressor::step(size_t budget_bytes) {
-  const size_t message_bytes = words_.size() * sizeof(uint64_t);
-  const size_t input_end = std::min(message_bytes, consumed_bytes_ + budget_bytes);
-  const bool last = input_end == message_bytes;
-  ZSTD_inBuffer input{words_.data(), input_end, consumed_bytes_};
-  ZSTD_outBuffer output{frame_.data(), frame_.size(), frame_bytes_};
-  // The output buffer is as large as any frame of this message can be, so one call takes all.
-  const size_t left =
-      ZSTD_compressStream2(context_->zstd, &output, &input, last ? ZSTD_e_end : ZSTD_e_continue);
-  HEAPTAPE_CHECK(!ZSTD_isError(left) && input.pos == input.size);
-  consumed_bytes_ = input_end;
-  frame_bytes_ = output.pos;
-  if (!last) return false;
-  HEAPTAPE_CHECK(left == 0);
-  busy_ = false;
-  return true;
-}
-
-size_t FrameCompressor::measure(std::span<const uint8_t> bytes) {
-  HEAPTAPE_CHECK(!busy_);
-  scratch_.resize(std::max(scratch_.size(), ZSTD_compressBound(bytes.size())));
+std::span<const uint8_t> FrameCompressor::compress_bytes(std::span<const uint8_t> bytes) {
+  frame_.resize(std::max(frame_.size(), ZSTD_compressBound(bytes.size())));
   ZSTD_CCtx_reset(context_->zstd, ZSTD_reset_session_only);
   const size_t size =
-      ZSTD_compress2(context_->zstd, scratch_.data(), scratch_.size(), bytes.data(), bytes.size());
+      ZSTD_compress2(context_->zstd, frame_.data(), frame_.size(), bytes.data(), bytes.size());
   HEAPTAPE_CHECK(!ZSTD_isError(size));
-  return size;
+  return {frame_.data(), size};
 }
 
 base::Result<std::vector<uint64_t>> decompress_frame(std::span<const uint8_t> frame) {

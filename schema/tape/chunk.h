@@ -38,35 +38,30 @@ std::array<uint8_t, kTrailerBytes> pack_trailer(uint64_t index_offset);
 // The offset of the index chunk, or nothing when these bytes are not a trailer.
 std::optional<uint64_t> unpack_trailer(std::span<const uint8_t, kTrailerBytes> bytes);
 
-// Compresses one message at a time into a zstd frame, in slices, so that the collector can go back
-// to draining in between. One thread.
+// The zstd level of tapes.
+inline constexpr int kTapeLevel = 1;
+
+// Compresses messages into zstd frames. Takes about 1 MiB once it is used; serves any number of
+// tapes. One thread.
 class FrameCompressor {
  public:
-  explicit FrameCompressor(int level);
+  explicit FrameCompressor(int level = kTapeLevel);
   ~FrameCompressor();
   FrameCompressor(const FrameCompressor&) = delete;
   FrameCompressor& operator=(const FrameCompressor&) = delete;
 
-  void begin(std::vector<uint64_t> words);
-  bool busy() const { return busy_; }
-  // Compresses up to `budget_bytes` more of the message. True when that finished the frame, which
-  // frame() then holds until the next begin().
-  bool step(size_t budget_bytes);
-  std::span<const uint8_t> frame() const { return {frame_.data(), frame_bytes_}; }
-
-  // The size of `bytes` as a frame of its own: for choosing between two encodings. Requires
-  // !busy(), as begin() does.
-  size_t measure(std::span<const uint8_t> bytes);
+  // The frame stays until the next call.
+  std::span<const uint8_t> compress(std::span<const uint64_t> words);
+  // The size of `bytes` as a frame of its own: for choosing between two encodings.
+  size_t measure(std::span<const uint8_t> bytes) { return compress_bytes(bytes).size(); }
 
  private:
   struct Context;
+
+  std::span<const uint8_t> compress_bytes(std::span<const uint8_t> bytes);
+
   std::unique_ptr<Context> context_;
-  std::vector<uint64_t> words_;
   std::vector<uint8_t> frame_;
-  std::vector<uint8_t> scratch_;
-  size_t consumed_bytes_ = 0;
-  size_t frame_bytes_ = 0;
-  bool busy_ = false;
 };
 
 // The message in a frame, refusing one that would not fit kMaxMessageBytes.

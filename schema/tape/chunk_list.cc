@@ -5,10 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "schema/tape/event_columns.h"
+
 namespace heaptape::schema {
 namespace {
 
 using Chunks = std::vector<ChunkRef>;
+
+constexpr int kMaxAttempts = 10;  // to see a tape that grows in one piece
 
 std::optional<uint64_t> find_index(const TapeFile& file) {
   std::array<uint8_t, kTrailerBytes> trailer{};
@@ -31,46 +35,143 @@ std::optional<Chunks> load_index(const TapeFile& file, uint64_t offset) {
   return std::move(*index);
 }
 
-// Walks from chunk to chunk up to the byte `end`.
-base::Result<Chunks> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
-  Chunks chunks;
-  uint64_t at = kPreambleBytes;
-  while (at < end) {
-    const auto header = file.chunk_header_at(at);
-    const bool has_room = end - at >= kChunkHeaderBytes;
-    if (header && has_room && header->payload_bytes <= end - at - kChunkHeaderBytes) {
-      chunks.push_back({at, header->kind, header->event_count, header->first_event});
-      at += kChunkHeaderBytes + header->payload_bytes;
-      continue;
-    }
-    const uint64_t next = file.find_chunk(at + 1, end);
-    const bool is_cut = header.has_value() && next == end;
-    HEAPTAPE_RETURN_IF_ERROR(
-        damage.note({at, next - at, is_cut ? header->event_count : 0,
-                     is_cut ? "the file ends inside this chunk" : "these bytes are not a chunk"}));
-    at = next;
-  }
-  return chunks;
+bool has_room(uint64_t at, const ChunkHeader& header, uint64_t end) {
+  return end - at >= kChunkHeaderBytes && header.payload_bytes <= end - at - kChunkHeaderBytes;
 }
 
-// A recording that was cut short: its damage may reach the end of the file, and is where the end is
-// missed.
-base::Result<Chunks> walk_unfinished(const TapeFile& file, DamageLog& damage) {
-  HEAPTAPE_ASSIGN_OR_RETURN(auto chunks, walk(file, file.bytes(), damage));
-  const uint64_t end = damage.list().empty() ? file.bytes() : damage.list().back().offset;
-  HEAPTAPE_RETURN_IF_ERROR(damage.note(
-      {std::min(end, file.bytes()), 0, 0, "its end is missing, so the recording was cut short"}));
-  return chunks;
+// The next chunk from `from` on that is no part; `end` if there is none.
+uint64_t find_whole_chunk(const TapeFile& file, uint64_t from, uint64_t end) {
+  for (uint64_t at = from; at < end; ++at) {
+    at = file.find_chunk(at, end);
+    if (at == end) break;
+    const auto header = file.chunk_header_at(at);
+    if (!header || header->kind != ChunkKind::kPart) return at;
+  }
+  return end;
+}
+
+struct Walk {
+  Chunks chunks;
+  uint64_t end;  // of the last chunk that may be whole
+};
+
+// Walks from chunk to chunk up to the byte `end`, over damage, and stops before bytes that no chunk
+// follows.
+base::Result<Walk> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
+  Walk walk{{}, kPreambleBytes};
+  while (walk.end < end) {
+    const auto header = file.chunk_header_at(walk.end);
+    if (header && header->kind != ChunkKind::kPart && has_room(walk.end, *header, end)) {
+      walk.chunks.push_back({walk.end, header->kind, header->event_count, header->first_event});
+      walk.end += kChunkHeaderBytes + header->payload_bytes;
+      continue;
+    }
+    const uint64_t next = find_whole_chunk(file, walk.end + 1, end);
+    if (next == end) break;
+    HEAPTAPE_RETURN_IF_ERROR(
+        damage.note({walk.end, next - walk.end, 0, "these bytes are not a chunk"}));
+    walk.end = next;
+  }
+  return walk;
+}
+
+// Joins the parts from `from` on that go on from `first_event`. Others stand for chunks that have
+// been written since.
+std::optional<TapeTail> load_tail(const TapeFile& file, uint64_t from, uint64_t first_event) {
+  PartJoiner joiner(first_event);
+  std::optional<TapeTail> tail;
+  uint64_t left_bytes = file.bytes();  // Invariant: the file's size bounds what is read
+  uint64_t at = from;
+  while ((at = file.find_chunk(at, file.bytes())) < file.bytes()) {
+    const uint64_t offset = at++;
+    const auto header = file.chunk_header_at(offset);
+    if (!header || header->kind != ChunkKind::kPart) continue;
+    if (header->first_event != first_event + joiner.events()) continue;
+    if (header->payload_bytes > left_bytes) break;
+    left_bytes -= header->payload_bytes;
+    const auto words =
+        file.load_message({offset, header->kind, header->event_count, header->first_event});
+    if (!words.ok() || !joiner.add(*words).ok()) continue;
+    at = offset + kChunkHeaderBytes + header->payload_bytes;
+    if (!tail) tail = TapeTail{{offset, ChunkKind::kPart, 0, first_event}, {}};
+  }
+  if (!tail) return tail;
+  auto words = joiner.chunk();
+  if (!words.ok()) return std::nullopt;
+  tail->chunk.event_count = joiner.events();
+  tail->words = std::move(*words);
+  return tail;
+}
+
+// A writer that is killed, or still at it, may leave the header of its last chunk without all of
+// the payload.
+void leave_torn_chunk_out(const TapeFile& file, Walk& walk) {
+  if (walk.chunks.empty() || walk.chunks.back().kind != ChunkKind::kEvents) return;
+  if (file.load_frame(walk.chunks.back()).ok()) return;
+  walk.end = walk.chunks.back().offset;
+  walk.chunks.pop_back();
+}
+
+uint64_t events_of(const Chunks& chunks) {
+  const auto last =
+      std::ranges::find(chunks.rbegin(), chunks.rend(), ChunkKind::kEvents, &ChunkRef::kind);
+  return last == chunks.rend() ? 0 : last->first_event + last->event_count;
+}
+
+// Whether the trailer of a finished tape stands at `at`, and behind it nothing but what its writer
+// had no time to take away.
+bool is_end(const TapeFile& file, uint64_t at) {
+  std::array<uint8_t, kTrailerBytes> trailer{};
+  std::array<uint8_t, kTrailerBytes> behind{};
+  return file.read_at(at, trailer) && unpack_trailer(trailer) &&
+         file.read_at(at + kTrailerBytes, behind) &&
+         std::ranges::all_of(behind, [](uint8_t byte) { return byte == 0; });
+}
+
+// Without a trailer at its end.
+base::Result<TapeOutline> outline_unfinished(TapeFile& file, DamageLog& damage) {
+  HEAPTAPE_ASSIGN_OR_RETURN(Walk found, walk(file, file.bytes(), damage));
+  const bool has_index = !found.chunks.empty() && found.chunks.back().kind == ChunkKind::kIndex;
+  if (has_index) {
+    if (!is_end(file, found.end)) {
+      HEAPTAPE_RETURN_IF_ERROR(damage.note(
+          {found.end, file.bytes() - found.end, 0, "a trailer should end the file here"}));
+    }
+    return TapeOutline{std::move(found.chunks), {}, {}};
+  }
+  leave_torn_chunk_out(file, found);
+  TapeOutline outline{std::move(found.chunks), found.end, {}};
+  outline.tail = load_tail(file, found.end, events_of(outline.chunks));
+  return outline;
+}
+
+// Its writer has written on: what was a tail may be a chunk by now.
+bool has_grown(const TapeFile& file, const TapeOutline& outline) {
+  const auto header = outline.cut_at ? file.chunk_header_at(*outline.cut_at) : std::nullopt;
+  if (!header || header->kind == ChunkKind::kPart) return false;
+  return file.load_frame({*outline.cut_at, header->kind, header->event_count, header->first_event})
+      .ok();
 }
 
 }  // namespace
 
-base::Result<Chunks> list_chunks(const TapeFile& file, DamageLog& damage) {
-  const std::optional<uint64_t> index_offset = find_index(file);
-  if (!index_offset) return walk_unfinished(file, damage);
-  if (auto index = load_index(file, *index_offset)) return std::move(*index);
-  HEAPTAPE_RETURN_IF_ERROR(damage.note({*index_offset, 0, 0, "its index is damaged"}));
-  return walk(file, file.bytes() - kTrailerBytes, damage);
+base::Result<TapeOutline> outline_of(TapeFile& file, DamageLog& damage) {
+  for (int attempt = 0;; ++attempt) {
+    const std::optional<uint64_t> index_offset = find_index(file);
+    if (index_offset) {
+      if (auto index = load_index(file, *index_offset)) {
+        return TapeOutline{std::move(*index), {}, {}};
+      }
+      HEAPTAPE_RETURN_IF_ERROR(damage.note({*index_offset, 0, 0, "its index is damaged"}));
+      HEAPTAPE_ASSIGN_OR_RETURN(Walk found, walk(file, file.bytes() - kTrailerBytes, damage));
+      return TapeOutline{std::move(found.chunks), {}, {}};
+    }
+    const DamageLog before = damage;
+    HEAPTAPE_ASSIGN_OR_RETURN(TapeOutline outline, outline_unfinished(file, damage));
+    if (attempt == kMaxAttempts || !has_grown(file, outline)) return outline;
+    damage = before;
+    file.refresh();
+  }
 }
 
 base::Result<uint64_t> check_sequence(Chunks& chunks, DamageLog& damage) {
@@ -78,7 +179,7 @@ base::Result<uint64_t> check_sequence(Chunks& chunks, DamageLog& damage) {
   uint64_t events = 0;
   uint64_t previous_offset = 0;
   for (const ChunkRef& chunk : chunks) {
-    if (chunk.kind == ChunkKind::kEvents) {
+    if (chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart) {
       if (chunk.first_event < events || chunk.first_event > UINT64_MAX - chunk.event_count) {
         HEAPTAPE_RETURN_IF_ERROR(
             damage.note({chunk.offset, 0, chunk.event_count, "its events are out of order"}));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -11,10 +12,24 @@
 
 namespace heaptape::schema {
 
-// The chunks of a tape behind its preamble, in the order of the file. Believes the trailer and the
-// index where both are whole, and otherwise walks from chunk to chunk, over damage too. So what it
-// returns may still be wrong or overlap: the reader checks each chunk against its own bytes.
-base::Result<std::vector<ChunkRef>> list_chunks(const TapeFile& file, DamageLog& damage);
+// What was saved of the chunk that an unfinished tape breaks off in.
+struct TapeTail {
+  ChunkRef chunk;               // where its parts begin, and the events that they hold
+  std::vector<uint64_t> words;  // of an EventChunk message
+};
+
+struct TapeOutline {
+  std::vector<ChunkRef> chunks;  // in the order of the file, without parts
+  // Of a tape that was not finished, where the bytes end that it would have had finished.
+  std::optional<uint64_t> cut_at;
+  std::optional<TapeTail> tail;  // only of a tape that was cut
+};
+
+// The chunks of a tape behind its preamble. Believes the trailer and the index where both are
+// whole, and otherwise walks from chunk to chunk, over damage too. So what it returns may still be
+// wrong or overlap: the reader checks each chunk against its own bytes. Of a tape without an end it
+// finds what was saved last, also while that grows: it updates file.bytes().
+base::Result<TapeOutline> outline_of(TapeFile& file, DamageLog& damage);
 
 // Leaves out event chunks that go back behind the events before them, and notes the events that are
 // missing between two. Returns how many events the tape counts, the missing ones included.

@@ -2,6 +2,7 @@
 // cannot drift apart. docs/tape-format.md describes each. Every chunk starts from a fresh state.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -38,10 +39,9 @@ inline constexpr uint64_t kContinuationBits = 0x8080808080808080;
 
 // A growing column of bytes. There is always room for one more varint and the bytes behind it that
 // put() writes and does not use.
+// Takes memory as it is used: a process that does little has many small columns.
 class ColumnWriter {
  public:
-  explicit ColumnWriter(size_t initial_bytes = 1 << 16) : bytes_(initial_bytes) {}
-
   void put_byte(uint8_t value) {
     reserve_value();
     bytes_[used_++] = value;
@@ -65,13 +65,18 @@ class ColumnWriter {
     used_ += length;
   }
 
+  void put_bytes(std::span<const uint8_t> bytes);
+
   std::span<const uint8_t> bytes() const { return {bytes_.data(), used_}; }
   void clear() { used_ = 0; }
 
  private:
   void reserve_value() {
     if (bytes_.size() - used_ < kMaxVarintBytes) [[unlikely]]
-      bytes_.resize(bytes_.size() * 2);
+      grow(kMaxVarintBytes);
+  }
+  [[gnu::noinline]] void grow(size_t more_bytes) {
+    bytes_.resize(std::max({kFirstBytes, bytes_.size() * 2, used_ + more_bytes}));
   }
   void put_long(uint64_t value) {
     while (value >= 0x80) {
@@ -81,9 +86,18 @@ class ColumnWriter {
     bytes_[used_++] = static_cast<uint8_t>(value);
   }
 
+  static constexpr size_t kFirstBytes = 128;
+
   std::vector<uint8_t> bytes_;
   size_t used_ = 0;
 };
+
+inline void ColumnWriter::put_bytes(std::span<const uint8_t> bytes) {
+  if (bytes.empty()) return;
+  if (bytes_.size() - used_ < bytes.size()) grow(bytes.size());
+  std::memcpy(bytes_.data() + used_, bytes.data(), bytes.size());
+  used_ += bytes.size();
+}
 
 // Reads a column that may be hostile: every read says whether there was a value.
 class ColumnReader {
@@ -166,22 +180,31 @@ class AddressCode {
 };
 
 // Predicts a new block where the last one of its size class and thread was; failing that, where
-// the last block of any kind was.
+// the last block of any kind was. Has 1 KiB for each context that occurred.
 class NewAddressPredictor {
  public:
   uint64_t predict(uint32_t thread, uint64_t size) const {
-    const uint64_t same_class = last_[thread_context(thread)][size_class(size)];
+    const size_t context = thread_context(thread);
+    const uint64_t same_class = context < last_.size() ? last_[context][size_class(size)] : 0;
     return same_class != 0 ? same_class : last_any_;
   }
   void update(uint32_t thread, uint64_t size, uint64_t address) {
     if (address == 0) return;
-    last_[thread_context(thread)][size_class(size)] = address;
+    const size_t context = thread_context(thread);
+    if (context >= last_.size()) [[unlikely]]
+      last_.resize(context + 1);
+    last_[context][size_class(size)] = address;
     last_any_ = address;
   }
-  void reset() { *this = {}; }
+  void reset() {
+    std::ranges::fill(last_, Classes{});
+    last_any_ = 0;
+  }
 
  private:
-  std::array<std::array<uint64_t, kSizeClasses>, kThreadContexts> last_{};
+  using Classes = std::array<uint64_t, kSizeClasses>;
+
+  std::vector<Classes> last_;  // by context
   uint64_t last_any_ = 0;
 };
 

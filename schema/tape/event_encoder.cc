@@ -1,33 +1,9 @@
 #include "schema/tape/event_encoder.h"
 
-#include <capnp/message.h>
-
-#include "schema/tape/tape.capnp.h"
-#include "schema/tape/wire_words.h"
+#include <algorithm>
+#include <utility>
 
 namespace heaptape::schema {
-namespace {
-
-constexpr unsigned kSegmentWords = 1 << 16;
-
-void set_column(wire::Column::Builder column, wire::Encoding encoding,
-                std::span<const uint8_t> bytes) {
-  column.setEncoding(encoding);
-  column.setData(capnp::Data::Reader(bytes.data(), bytes.size()));
-}
-
-void set_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
-  out.setEvent(sample.event);
-  out.setTimeNs(sample.time_ns);
-  out.setResidentBytes(sample.resident_bytes);
-  auto regions = out.initRegions(static_cast<unsigned>(sample.regions.size()));
-  for (unsigned i = 0; i < regions.size(); ++i) {
-    regions[i].setBegin(sample.regions[i].begin);
-    regions[i].setBytes(sample.regions[i].bytes());
-  }
-}
-
-}  // namespace
 
 void EventEncoder::start_run(uint32_t thread) {
   end_run();
@@ -36,55 +12,70 @@ void EventEncoder::start_run(uint32_t thread) {
 
 void EventEncoder::end_run() {
   if (run_length_ == 0) return;
-  threads_.put(run_thread_);
-  threads_.put(run_length_);
+  columns_.threads.put(run_thread_);
+  columns_.threads.put(run_length_);
+  columns_.thread_limit = std::max(columns_.thread_limit, run_thread_ + 1);
   run_length_ = 0;
 }
 
 void EventEncoder::add_time(uint64_t time_ns) {
-  if (count_ == time_count_ || time_ns < last_time_ns_) return;  // nothing new to place in time
-  times_.put(count_ - time_count_);
-  times_.put(time_ns - chunk_time_ns_);
-  time_count_ = count_;
+  // Nothing new to place in time, or time that goes back.
+  if (columns_.count == time_count_ || time_ns < last_time_ns_) return;
+  columns_.times.put(columns_.count - time_count_);
+  columns_.times.put(time_ns - chunk_time_ns_);
+  time_count_ = columns_.count;
   last_time_ns_ = chunk_time_ns_ = time_ns;
 }
 
-base::Result<std::vector<uint64_t>> EventEncoder::build(uint64_t first_event, FreedEncoding freed) {
-  end_run();
-  const auto fill = [&](capnp::MessageBuilder& message) {
-    auto chunk = message.initRoot<wire::EventChunk>();
-    chunk.setFirstEvent(first_event);
-    chunk.setCount(count_);
-    chunk.setUnitLog2(static_cast<uint8_t>(unit_log2_));
-    set_column(chunk.initOps(), wire::Encoding::BYTES, ops_.bytes());
-    set_column(chunk.initSizes(), wire::Encoding::VARINT, sizes_.bytes());
-    set_column(chunk.initAddresses(), wire::Encoding::ADDRESS_SAME_CLASS, addresses_.bytes());
-    set_column(chunk.initFreed(),
-               freed == FreedEncoding::kLastFreed ? wire::Encoding::ADDRESS_LAST_FREED
-                                                  : wire::Encoding::ADDRESS_LAST_USED,
-               freed_column(freed));
-    set_column(chunk.initAlignments(), wire::Encoding::VARINT, alignments_.bytes());
-    set_column(chunk.initThreads(), wire::Encoding::VARINT, threads_.bytes());
-    set_column(chunk.initTimes(), wire::Encoding::VARINT, times_.bytes());
-    auto samples = chunk.initSamples(static_cast<unsigned>(samples_.size()));
-    for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], samples_[i]);
-  };
-  return build_message("a chunk of events", fill, kSegmentWords);
+void EventEncoder::add_sample(ProcessSample sample) {
+  sample_bytes_ += sizeof sample + sample.regions.size() * sizeof sample.regions[0];
+  columns_.samples.push_back(std::move(sample));
 }
 
-void EventEncoder::clear() {
-  for (ColumnWriter* column : {&ops_, &sizes_, &addresses_, &freed_by_freed_, &freed_by_used_,
-                               &alignments_, &threads_, &times_}) {
-    column->clear();
-  }
+EventColumns EventEncoder::take() {
+  end_run();
+  EventColumns next;
+  next.first_event = columns_.first_event + columns_.count;
+  next.number = columns_.number + 1;
+  next.unit_log2 = columns_.unit_log2;
   new_address_.reset();
   last_freed_.reset();
   last_used_.reset();
-  samples_.clear();
-  count_ = 0;
-  run_length_ = 0;
+  part_mark_ = {};
+  sample_bytes_ = 0;
   time_count_ = 0;
   chunk_time_ns_ = 0;
+  return std::exchange(columns_, std::move(next));
+}
+
+void EventEncoder::recycle(EventColumns spare) {
+  spare.first_event = columns_.first_event;
+  spare.number = columns_.number;
+  spare.unit_log2 = columns_.unit_log2;
+  columns_ = std::move(spare);
+}
+
+EventPart EventEncoder::take_part() {
+  EventPart part;
+  part.events_before = part_mark_.count;
+  part.open_thread = run_thread_;
+  part.open_run = run_length_;
+  EventColumns& added = part.columns;
+  added.first_event = columns_.first_event + part_mark_.count;
+  added.count = columns_.count - part_mark_.count;
+  added.unit_log2 = columns_.unit_log2;
+  added.freed_mode = columns_.freed_mode;
+  const auto from = columns_.columns();
+  const auto to = added.columns();
+  for (size_t i = 0; i < from.size(); ++i) {
+    to[i]->put_bytes(from[i]->bytes().subspan(part_mark_.column_bytes[i]));
+    part_mark_.column_bytes[i] = from[i]->bytes().size();
+  }
+  const auto first_sample = columns_.samples.begin() + static_cast<ptrdiff_t>(part_mark_.samples);
+  added.samples.assign(first_sample, columns_.samples.end());
+  part_mark_.samples = columns_.samples.size();
+  part_mark_.count = columns_.count;
+  return part;
 }
 
 }  // namespace heaptape::schema

@@ -45,6 +45,15 @@ struct EventChunk {
   samples @10 :List(ProcessSample);
 }
 
+# What came to a chunk since the part before, while the chunk is being filled. Only in unfinished
+# tapes: docs/tape-format.md says how parts become a chunk.
+struct EventPart {
+  events @0 :EventChunk;    # each column has what was added to it; firstEvent and count are the part's
+  eventsBefore @1 :UInt32;  # in the chunk
+  openThread @2 :UInt32;    # the run that the threads column does not have yet
+  openRun @3 :UInt32;       # its length, from its first event on
+}
+
 struct Header {
   writer @0 :Text;
   commandLine @1 :List(Data);  # bytes: a command line need not be UTF-8

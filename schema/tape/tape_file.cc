@@ -36,6 +36,11 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
   return TapeFile(path, std::move(file), static_cast<uint64_t>(info.st_size));
 }
 
+void TapeFile::refresh() {
+  struct stat info {};
+  if (fstat(file_.get(), &info) == 0) bytes_ = static_cast<uint64_t>(info.st_size);
+}
+
 bool TapeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
   size_t done = 0;
   while (done < out.size()) {

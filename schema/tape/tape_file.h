@@ -23,8 +23,9 @@ class TapeFile {
   static base::Result<TapeFile> open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // As of open().
+  // As of open() or the last refresh().
   uint64_t bytes() const { return bytes_; }
+  void refresh();
 
   // Exactly out.size() bytes from `offset`, or false.
   bool read_at(uint64_t offset, std::span<uint8_t> out) const;

@@ -27,6 +27,7 @@ enum class ChunkKind : uint32_t {
   kEvents = 2,   // EventChunk
   kSummary = 3,  // TapeSummary, once, after the last events
   kIndex = 4,    // TapeIndex, once, last
+  kPart = 5,     // EventPart, only in an unfinished tape, behind its last whole chunk
 };
 
 // Limits that a reader holds a hostile tape to.
@@ -35,7 +36,15 @@ inline constexpr uint64_t kMaxMessageBytes = 64u << 20;  // of one decompressed 
 inline constexpr uint32_t kMaxEventsPerChunk = 1u << 20;
 
 // What the writer fills a chunk to. Larger gains little (65,536 -> 262,144 events: 1-7 % of the
-// bytes on the tapes of docs/benchmarks.md) and makes the collector pause longer.
+// bytes on the tapes of docs/benchmarks.md) and costs more memory.
 inline constexpr uint32_t kEventsPerChunk = 1u << 16;
+// A chunk also ends when its samples take this much: a program that hardly allocates is sampled
+// too.
+inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
+
+// How far behind the last whole chunk the parts of the next one are saved: a hole that takes no
+// room on the disk. Larger than a chunk gets (60 bytes an event, and its samples), so that a chunk
+// is not written over the parts that stand for it as long as it is not whole.
+inline constexpr uint64_t kPartGapBytes = 8u << 20;
 
 }  // namespace heaptape::schema

@@ -10,6 +10,14 @@
 
 namespace heaptape::schema {
 
+namespace {
+
+bool has_events(const ChunkRef& chunk) {
+  return chunk.kind == ChunkKind::kEvents || chunk.kind == ChunkKind::kPart;
+}
+
+}  // namespace
+
 TapeReader::TapeReader(TapeFile file, OnDamage on_damage)
     : file_(std::move(file)), damage_(file_.path(), on_damage) {}
 
@@ -22,7 +30,13 @@ base::Result<TapeReader> TapeReader::open(const std::string& path, OnDamage on_d
 
 base::Status TapeReader::open_contents() {
   HEAPTAPE_RETURN_IF_ERROR(check_beginning());
-  HEAPTAPE_ASSIGN_OR_RETURN(chunks_, list_chunks(file_, damage_));
+  HEAPTAPE_ASSIGN_OR_RETURN(TapeOutline outline, outline_of(file_, damage_));
+  chunks_ = std::move(outline.chunks);
+  cut_at_ = outline.cut_at;
+  if (outline.tail) {
+    chunks_.push_back(outline.tail->chunk);
+    tail_words_ = std::move(outline.tail->words);
+  }
   HEAPTAPE_RETURN_IF_ERROR(load_header());
   HEAPTAPE_RETURN_IF_ERROR(load_summary());
   HEAPTAPE_ASSIGN_OR_RETURN(event_count_, check_sequence(chunks_, damage_));
@@ -66,8 +80,8 @@ base::Status TapeReader::load_header() {
 base::Status TapeReader::load_summary() {
   const auto chunk = std::ranges::find(chunks_, ChunkKind::kSummary, &ChunkRef::kind);
   if (chunk == chunks_.end()) {
-    // A missing end was noted by list_chunks; a finished tape without a summary is not ours.
-    if (!damages().empty()) return {};
+    // A finished tape without a summary is not ours, but for damage that was noted.
+    if (!finished() || !damages().empty()) return {};
     return damage_.note({file_bytes(), 0, 0, "its summary is missing"});
   }
   const auto words = file_.load_message(*chunk);
@@ -80,7 +94,7 @@ base::Status TapeReader::load_summary() {
 base::Status TapeReader::seek(uint64_t event) {
   // The chunk with the event, or the first one behind it.
   const auto reaches = [event](const ChunkRef& chunk) {
-    return chunk.kind == ChunkKind::kEvents && event < chunk.first_event + chunk.event_count;
+    return has_events(chunk) && event < chunk.first_event + chunk.event_count;
   };
   const auto chunk = std::ranges::find_if(chunks_, reaches);
   next_chunk_ = static_cast<size_t>(chunk - chunks_.begin());
@@ -102,7 +116,7 @@ base::Status TapeReader::seek(uint64_t event) {
 base::Result<bool> TapeReader::load_next_chunk() {
   while (next_chunk_ < chunks_.size()) {
     const ChunkRef chunk = chunks_[next_chunk_++];
-    if (chunk.kind != ChunkKind::kEvents) continue;
+    if (!has_events(chunk)) continue;
     uint64_t chunk_bytes = 0;
     const base::Status loaded = load_chunk(chunk, chunk_bytes);
     chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
@@ -117,6 +131,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
 
 // Fills the decoder. `chunk_bytes` becomes the size of header and payload where both are whole.
 base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes) {
+  if (chunk.kind == ChunkKind::kPart) return decoder_.load(tail_words_);  // was checked by open()
   // Invariant: chunks never overlap, so reading a tape costs no more than its size.
   if (chunk.offset < chunks_end_) return base::Error::damaged("it overlaps the chunk before it");
   HEAPTAPE_ASSIGN_OR_RETURN(const auto frame, file_.load_frame(chunk));

@@ -29,7 +29,7 @@ struct EventBatch {
 //   damages().
 // - Damage costs the events of the chunks it touches and no others.
 // - A pass over the tape reads each byte a bounded number of times: chunks do not overlap.
-// - Memory is bounded by one chunk and the list of chunks, whatever the length of the tape.
+// - Memory is bounded by two chunks and the list of chunks, whatever the length of the tape.
 // Move-only; one thread.
 class TapeReader {
  public:
@@ -41,8 +41,14 @@ class TapeReader {
   const std::string& path() const { return file_.path(); }
   uint64_t file_bytes() const { return file_.bytes(); }
   const TapeHeader& header() const { return header_; }
-  // Nothing for a tape whose writer did not come to its end.
+  // False where the writer did not come to its end, or is still at it: then the tape holds what it
+  // had saved when the tape was opened. That alone is no damage.
+  bool finished() const { return !cut_at_; }
+  // Where the end of a tape that is not finished is missing.
+  const std::optional<uint64_t>& cut_at() const { return cut_at_; }
+  // Nothing for a tape that is not finished.
   const std::optional<TapeSummary>& summary() const { return summary_; }
+  // Of a tape that is not finished the parts of its last chunk count as one.
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
   // Calls on the tape as its chunks number them: those lost in between count.
   uint64_t events() const { return event_count_; }
@@ -74,6 +80,8 @@ class TapeReader {
   TapeHeader header_;
   std::optional<TapeSummary> summary_;
   std::vector<ChunkRef> chunks_;
+  std::optional<uint64_t> cut_at_;
+  std::vector<uint64_t> tail_words_;  // of the last chunk, if that is in parts
   uint64_t event_count_ = 0;
   size_t next_chunk_ = 0;    // in chunks_
   uint64_t chunks_end_ = 0;  // where the last chunk read ended

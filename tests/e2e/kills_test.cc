@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -133,6 +134,25 @@ TEST_F(RecordKills, AStoppedRecorderHoldsTheProgramUpForALimitedTime) {
   EXPECT_GE(tape.events.size() + tape.summary.losses.lost_events, calls());
   EXPECT_LE(tape.events.size() + tape.summary.losses.lost_events, calls() + 16);
   EXPECT_FALSE(verifies());
+}
+
+TEST_F(RecordKills, AStoppedRecorderLetsProgramsStartAndSaysHowManyItMissed) {
+  const std::string leaf = target_path("processes") + " leaf 3; ";
+  const std::string fifo = dir_.file("fifo");
+  const std::string done = dir_.file("done");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const std::string script =
+      "echo ready; read line <" + fifo + "; " + leaf + leaf + leaf + ": >" + done;
+  Command recorder({.words = record_words({"/bin/sh", "-c", script})});
+  ASSERT_TRUE(recorder.wait_for_output("ready"));
+  recorder.send(SIGSTOP);
+  write_bytes(fifo, "go\n");
+  EXPECT_TRUE(wait_until([&] { return access(done.c_str(), F_OK) == 0; }));
+  recorder.send(SIGCONT);
+  const Ended ended = recorder.wait();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_NE(ended.err.find("3 processes were not recorded"), std::string::npos) << ended.err;
+  EXPECT_EQ(manifest().processes.size(), 1u);
 }
 
 TEST_F(RecordKills, OfTheRecorderBySigtermReachTheProgram) {

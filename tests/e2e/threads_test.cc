@@ -87,6 +87,16 @@ TEST_F(RecordThreads, BeyondWhatASessionHoldsAreCountedAsLost) {
   EXPECT_FALSE(verifies());
 }
 
+// The merge must not wait for frees that nobody logs: it took 0.2 s for each.
+TEST_F(RecordThreads, AreNotHeldUpByFreesThatNoHookSees) {
+  const Ended ended = record({target_path("unseen_frees")});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.mallocs_of(101), 100u);
+  EXPECT_GE(tape.summary.losses.unrepaired_inversions, 90u);
+  EXPECT_LT(tape.summary.duration_ns, 5'000'000'000u);
+}
+
 TEST_F(RecordThreads, LeaveTheTapeWholeInDropMode) {
   const auto said =
       numbers(record({target_path("thread_exchange"), "4", "150000"}, {"--on-full", "drop"}));

@@ -7,6 +7,7 @@
 
 #include "recorder/collector/ring_merge.h"
 #include "schema/tape/tape_reader.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/temp_dir.h"
@@ -55,7 +56,10 @@ std::unique_ptr<schema::TapeWriter> new_tape(const std::string& path) {
 class Play {
  public:
   Play(Input input, const std::string& path)
-      : input_(input), path_(path), merge_(session().view(), kSlot, new_tape(path), now_ns_) {
+      : input_(input),
+        path_(path),
+        tape_(new_tape(path)),
+        merge_(session().view(), kSlot, tape_->encoder(), now_ns_) {
     clear(session().view());
     session().join(kSlot, 1);
     add_thread(0);
@@ -64,7 +68,7 @@ class Play {
   void run() {
     while (!input_.empty()) act();
     merge_.drain(Merge::kEverything, now_ns_);
-    const auto written = merge_.writer().finish(merge_.collect_summary(now_ns_));
+    const auto written = tape_->finish(merge_.collect_summary(now_ns_));
     HEAPTAPE_CHECK(written.ok());
     merge_.free_rings();
     check_tape(written->events);
@@ -96,7 +100,7 @@ class Play {
       case 6:
         return repeat(pen);
       case 7:
-        merge_.writer().step();
+        tape_->save();
         return;
       default:
         pen.write(next_record());
@@ -198,6 +202,7 @@ class Play {
   std::string path_;
   uint64_t clock_ = 1000;
   uint64_t now_ns_ = 1;
+  std::unique_ptr<schema::TapeWriter> tape_;
   Merge merge_;
   std::optional<tests::RingPen> pens_[kThreads];
 };

@@ -30,11 +30,9 @@ bool chance(Dice& dice, uint32_t one_in) {
 }
 
 std::vector<uint8_t> compressed(const std::vector<uint64_t>& words) {
-  static schema::FrameCompressor compressor(1);
-  compressor.begin(words);
-  while (!compressor.step(SIZE_MAX / 2)) {
-  }
-  return {compressor.frame().begin(), compressor.frame().end()};
+  static schema::FrameCompressor compressor;
+  const auto frame = compressor.compress(words);
+  return {frame.begin(), frame.end()};
 }
 
 void append(std::vector<uint8_t>& out, std::span<const uint8_t> bytes) {

@@ -12,6 +12,7 @@
 
 #include "recorder/collector/ring_merge.h"
 #include "recorder/ring/stamp.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -194,7 +195,7 @@ class Interleaving {
     EXPECT_EQ(summary.losses.unrepaired_inversions, 0u);
     EXPECT_EQ(summary.losses.lost_events, 0u);
     EXPECT_EQ(summary.unknown_frees, 0u);
-    ASSERT_TRUE(merge_.writer().finish(summary).ok());
+    ASSERT_TRUE(tape_->finish(summary).ok());
     std::vector<std::vector<Record>> logs;
     for (const auto& thread : threads_) logs.push_back(thread->log());
     TapeCheck check(std::move(logs));
@@ -227,9 +228,9 @@ class Interleaving {
   std::vector<std::unique_ptr<SimulatedThread>> threads_;
   size_t current_ = 0;
   uint64_t cut_ = 0;
-  RingMerge merge_{simulation_.session.view(), 0,
-                   std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header())),
-                   0};
+  std::unique_ptr<schema::TapeWriter> tape_ =
+      std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
+  RingMerge merge_{simulation_.session.view(), 0, tape_->encoder(), 0};
 };
 
 TEST(RingMerge, GivesOneValidOrderOfAllCalls) {

@@ -51,6 +51,31 @@ TEST_F(OutputFileTest, MovesADeadWritersPartialFileAside) {
   EXPECT_EQ(read_bytes(path_ + ".partial.old"), "from a crash");
 }
 
+TEST_F(OutputFileTest, WritesAWholeFileInPlaceOfAnother) {
+  for (const char* text : {"first", "second"}) {  // the second finds the first there
+    ASSERT_TRUE(write_file(path_, text).ok());
+    EXPECT_EQ(read_bytes(path_), text);
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
+  }
+}
+
+TEST_F(OutputFileTest, KeepsALinkWhenItWritesAWholeFile) {
+  tests::write_bytes(dir_.file("file"), "old");
+  std::filesystem::create_symlink(dir_.file("file"), path_);
+  ASSERT_TRUE(write_file(path_, "new").ok());
+  EXPECT_EQ(read_bytes(dir_.file("file")), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+}
+
+TEST_F(OutputFileTest, TakesAwayWhatWasWrittenBehindItsEnd) {
+  OutputFile file = create();
+  ASSERT_TRUE(file.append(bytes("whole")).ok());
+  ASSERT_TRUE(file.write_behind(1 << 20, bytes("scrap")).ok());
+  EXPECT_EQ(std::filesystem::file_size(path_ + ".partial"), (1u << 20) + 5);
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "whole");
+}
+
 TEST_F(OutputFileTest, RefusesASecondWriterOfOneName) {
   OutputFile first = create();
   const auto second = OutputFile::create(path_, OutputFile::IfAbandoned::kRemove);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -48,7 +49,7 @@ class RingMergeTest : public testing::Test {
   }
   void finish() {
     const auto summary = merge_.collect_summary(kStartNs + 5);
-    ASSERT_TRUE(merge_.writer().finish(summary).ok());
+    ASSERT_TRUE(tape_->finish(summary).ok());
     auto reader = schema::TapeReader::open(dir_.file("t"));
     ASSERT_TRUE(reader.ok()) << reader.error().message;
     summary_ = *reader->summary();
@@ -73,7 +74,8 @@ class RingMergeTest : public testing::Test {
   tests::FakeSession session_;
   ProcessSlot& slot_ = session_.join(0, 42);
   tests::TempDir dir_;
-  RingMerge merge_{session_.view(), 0, create_tape(), kStartNs};
+  std::unique_ptr<schema::TapeWriter> tape_ = create_tape();
+  RingMerge merge_{session_.view(), 0, tape_->encoder(), kStartNs};
   RingPen a_{session_, 0};
   RingPen b_{session_, 1};
   schema::TapeSummary summary_;
@@ -421,7 +423,7 @@ TEST(RingMergeOfOneThread, TakesTheRingsOrder) {
   RingPen pen(session, 0);
   tests::TempDir dir;
   auto writer = schema::TapeWriter::create(dir.file("t"), tests::sample_header());
-  RingMerge merge(session.view(), 0, std::move(*writer), 0);
+  RingMerge merge(session.view(), 0, (*writer)->encoder(), 0);
   merge.add_ring(0);
   pen.write(malloc_record(kX)).write(free_record(kX)).write(malloc_record(kX));
   EXPECT_EQ(merge.drain(0, 1), 3u);

@@ -20,7 +20,7 @@ TEST(Zigzag, IsUndoneAtTheLimits) {
 }
 
 TEST(ColumnReader, ReturnsWhatTheWriterPut) {
-  ColumnWriter writer(16);  // grows many times
+  ColumnWriter writer;  // grows many times
   std::vector<uint64_t> values;
   for (int shift = 0; shift < 64; ++shift) {
     values.push_back(uint64_t{1} << shift);

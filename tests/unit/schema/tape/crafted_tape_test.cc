@@ -27,7 +27,9 @@ Words message_of(std::span<const Event> events, uint64_t first_event,
   encoder.set_unit_log2(0);
   for (const Event& event : events) encoder.append(event);
   encoder.add_sample({first_event, 0, 0, std::move(regions)});
-  return *encoder.build(first_event, FreedEncoding::kLastFreed);
+  EventColumns chunk = encoder.take();
+  chunk.first_event = first_event;
+  return *encode(chunk, FreedEncoding::kLastFreed);
 }
 
 // Regions that stand in a message as the bytes of `text`.
@@ -47,12 +49,10 @@ class CraftedTape : public testing::Test {
     add(chunk(ChunkKind::kHeader, *encode(tests::sample_header()), 0, 0));
   }
 
-  static std::string chunk(ChunkKind kind, Words words, uint32_t count, uint64_t first_event) {
+  static std::string chunk(ChunkKind kind, const Words& words, uint32_t count,
+                           uint64_t first_event) {
     FrameCompressor compressor(kStoreAsItIs);
-    compressor.begin(std::move(words));
-    while (!compressor.step(SIZE_MAX / 2)) {
-    }
-    const auto frame = compressor.frame();
+    const auto frame = compressor.compress(words);
     const auto payload_bytes = static_cast<uint32_t>(frame.size());
     return text_of(pack({kind, payload_bytes, count, first_event, crc32_of(frame)})) +
            text_of(frame);

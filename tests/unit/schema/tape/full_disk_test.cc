@@ -50,6 +50,35 @@ TEST(FullDisk, LeavesRoomForTheIndex) {
   EXPECT_EQ(TapeReader::open(dir.file("t"))->events(), summary->events);
 }
 
+TEST(FullDisk, LeavesATapeThatSaysThatItsOneChunkFoundNoRoom) {
+  tests::TempDir dir;
+  tests::Random random(6);
+  EventEncoder encoder;
+  encoder.set_unit_log2(0);
+  for (const Event& event : tests::arbitrary_events(random, 1000)) encoder.append(event);
+  FrameCompressor compressor;
+  TapeOutput output(dir.file("t"), tests::sample_header());
+  const FileSizeLimit limit(2000);
+  const auto summary = output.finish(encoder.take(), {}, compressor);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->losses.lost_events, 1000u);
+  EXPECT_EQ(TapeReader::open(dir.file("t"))->summary()->end_reason, EndReason::kDiskFull);
+}
+
+TEST(FullDisk, CostsNothingButSavesAsLongAsOnlyTheyFindNoRoom) {
+  tests::TempDir dir;
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  const FileSizeLimit limit(1 << 20);  // saves lie behind that
+  for (uint64_t i = 0; i < 1000; ++i) {
+    (*writer)->append(tests::malloc_event(16, 0x1000 + i * 16));
+    (*writer)->save();
+  }
+  const auto summary = (*writer)->finish({});
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->events, 1000u);
+  EXPECT_EQ(summary->end_reason, EndReason::kExited);
+}
+
 TEST(FullDisk, CutsTheTapeShortAndCountsTheLoss) {
   // Most file systems do not hold a reserve to the limit, so it is lifted for the footer.
   tests::TempDir dir;

@@ -1,0 +1,130 @@
+#include "recorder/collector/tape_writers.h"
+
+#include <utility>
+
+namespace heaptape::recorder {
+namespace {
+
+constexpr size_t kThreads = 2;
+// Of one tape: some 4 MB of columns, and as long as it takes to write them for a disk to wake up.
+constexpr uint32_t kMaxChunksWaiting = 8;
+constexpr size_t kMaxSpares = 8;  // about 0.5 MB each
+
+}  // namespace
+
+TapeWriters::TapeWriters() {
+  for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+}
+
+TapeWriters::~TapeWriters() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_came_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TapeWriters::post(const std::shared_ptr<Tape>& tape, Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    tape->jobs.push_back(std::move(job));
+    ++jobs_left_;
+    if (tape->is_scheduled) return;
+    tape->is_scheduled = true;
+    ready_.push_back(tape);
+  }
+  work_came_.notify_one();
+}
+
+std::vector<WrittenTape> TapeWriters::wait() {
+  std::unique_lock lock(mutex_);
+  all_done_.wait(lock, [this] { return jobs_left_ == 0; });
+  return std::exchange(written_, {});
+}
+
+void TapeWriters::run() {
+  schema::FrameCompressor compressor;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    work_came_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    if (ready_.empty()) return;
+    std::shared_ptr<Tape> tape = std::move(ready_.front());
+    ready_.pop_front();
+    Job job = std::move(tape->jobs.front());
+    tape->jobs.pop_front();
+    lock.unlock();
+    work(*tape, job, compressor);
+    lock.lock();
+    if (--jobs_left_ == 0) all_done_.notify_all();
+    tape->is_scheduled = !tape->jobs.empty();
+    if (tape->is_scheduled) ready_.push_back(std::move(tape));  // behind the others
+  }
+}
+
+void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor) {
+  if (auto* chunk = std::get_if<schema::EventColumns>(&job)) {
+    tape.output.write(*chunk, compressor);
+    --tape.chunks_waiting;
+    keep_spare(std::move(*chunk));
+  } else if (const auto* part = std::get_if<schema::EventPart>(&job)) {
+    tape.output.save(*part, compressor);
+    --tape.parts_waiting;
+  } else if (const auto* end = std::get_if<Finish>(&job)) {
+    auto summary = tape.output.finish(end->last, end->summary, compressor);
+    const std::lock_guard lock(mutex_);
+    written_.push_back({end->id, tape.output.path(), std::move(summary), tape.output.bytes(),
+                        tape.output.events()});
+  }
+}
+
+void TapeWriters::keep_spare(schema::EventColumns columns) {
+  columns.clear();
+  const std::lock_guard lock(mutex_);
+  if (spares_.size() < kMaxSpares) spares_.push_back(std::move(columns));
+}
+
+schema::EventColumns TapeWriters::take_spare() {
+  const std::lock_guard lock(mutex_);
+  if (spares_.empty()) return {};
+  schema::EventColumns spare = std::move(spares_.back());
+  spares_.pop_back();
+  return spare;
+}
+
+TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header)
+    : writers_(writers),
+      tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))) {}
+
+bool TapeStream::is_behind() const {
+  return tape_->chunks_waiting.load(std::memory_order_relaxed) >= kMaxChunksWaiting;
+}
+
+bool TapeStream::save() {
+  if (tape_->parts_waiting.load(std::memory_order_relaxed) != 0) return false;
+  encoder_.save();
+  return true;
+}
+
+void TapeStream::finish(size_t id, const schema::TapeSummary& summary) {
+  writers_.post(tape_, TapeWriters::Finish{id, encoder_.take_rest(), summary});
+}
+
+schema::EventColumns TapeStream::write(schema::EventColumns chunk) {
+  const bool is_full = chunk.count == schema::kEventsPerChunk;
+  ++tape_->chunks_waiting;
+  writers_.post(tape_, std::move(chunk));
+  // A tape that filled a chunk is likely to fill another.
+  return is_full ? writers_.take_spare() : schema::EventColumns();
+}
+
+void TapeStream::save(schema::EventPart part) {
+  ++tape_->parts_waiting;
+  writers_.post(tape_, std::move(part));
+}
+
+schema::FreedMode TapeStream::freed_mode(uint64_t chunk_number) const {
+  return tape_->output.freed_mode(chunk_number);
+}
+
+}  // namespace heaptape::recorder

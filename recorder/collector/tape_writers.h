@@ -1,0 +1,112 @@
+// The threads that write the tapes, so that the one that drains the rings never waits for a file.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/tape/tape_encoder.h"
+#include "schema/tape/tape_output.h"
+
+namespace heaptape::recorder {
+
+// What became of a finished tape.
+struct WrittenTape {
+  size_t id;  // as given to TapeStream::finish()
+  std::string path;
+  base::Result<schema::TapeSummary> summary;  // as written
+  uint64_t bytes;                             // of the file
+  uint64_t events;                            // handed over, whether they were written or not
+};
+
+// Two threads serve all tapes, one chunk at a time and in turn, so that one slow file holds up no
+// other tape; two do. docs/decisions/0012-file-threads.md.
+//
+// The public functions are for one thread, the collector's.
+class TapeWriters {
+ public:
+  TapeWriters();
+  // Works off what was handed over.
+  ~TapeWriters();
+  TapeWriters(const TapeWriters&) = delete;
+  TapeWriters& operator=(const TapeWriters&) = delete;
+
+  // Waits until everything is written that was handed over, and returns the tapes finished since
+  // the last call, in no order.
+  std::vector<WrittenTape> wait();
+
+ private:
+  friend class TapeStream;
+
+  struct Finish {
+    size_t id;
+    schema::EventColumns last;
+    schema::TapeSummary summary;
+  };
+  using Job = std::variant<schema::EventColumns, schema::EventPart, Finish>;
+
+  struct Tape {
+    Tape(std::string path, schema::TapeHeader header)
+        : output(std::move(path), std::move(header)) {}
+
+    schema::TapeOutput output;  // of the thread that works on it, but for freed_mode()
+    std::list<Job> jobs;
+    bool is_scheduled = false;  // in ready_, or a thread works on it
+    std::atomic<uint32_t> chunks_waiting{0};
+    std::atomic<uint32_t> parts_waiting{0};
+  };
+
+  void post(const std::shared_ptr<Tape>& tape, Job job);
+  schema::EventColumns take_spare();
+  void run();
+  void work(Tape& tape, Job& job, schema::FrameCompressor& compressor);
+  void keep_spare(schema::EventColumns columns);
+
+  std::mutex mutex_;  // of everything below and of Tape::jobs, is_scheduled
+  std::condition_variable work_came_;
+  std::condition_variable all_done_;
+  std::list<std::shared_ptr<Tape>> ready_;  // tapes with jobs that no thread works on
+  size_t jobs_left_ = 0;
+  bool stopping_ = false;
+  std::vector<schema::EventColumns> spares_;
+  std::vector<WrittenTape> written_;
+  std::vector<std::thread> threads_;
+};
+
+// A tape on its way to its file: takes events in the collector's thread and hands chunks to the
+// writers. One thread.
+class TapeStream : private schema::ChunkSink {
+ public:
+  // `writers` must outlive it.
+  TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header);
+
+  schema::TapeEncoder& encoder() { return encoder_; }
+
+  // As many chunks wait to be written as may: give it no more for now, but what must not be lost.
+  bool is_behind() const;
+  // Hands over what came since the last chunk or save. False, and nothing done, while the last save
+  // still waits: the disk is slow.
+  bool save();
+  // Ends the tape and returns at once; TapeWriters::wait() tells what came of it. Nothing may
+  // follow.
+  void finish(size_t id, const schema::TapeSummary& summary);
+
+ private:
+  schema::EventColumns write(schema::EventColumns chunk) override;
+  void save(schema::EventPart part) override;
+  schema::FreedMode freed_mode(uint64_t chunk_number) const override;
+
+  TapeWriters& writers_;
+  std::shared_ptr<TapeWriters::Tape> tape_;
+  schema::TapeEncoder encoder_{*this};
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,174 @@
+#include "schema/tape/event_columns.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "schema/tape/tape.capnp.h"
+#include "schema/tape/tape_format.h"
+#include "schema/tape/wire_words.h"
+
+namespace heaptape::schema {
+namespace {
+
+constexpr unsigned kSegmentWords = 1 << 16;
+constexpr unsigned kPartSegmentWords = 1 << 10;
+
+void set_column(wire::Column::Builder column, wire::Encoding encoding,
+                std::span<const uint8_t> bytes) {
+  column.setEncoding(encoding);
+  column.setData(capnp::Data::Reader(bytes.data(), bytes.size()));
+}
+
+void set_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
+  out.setEvent(sample.event);
+  out.setTimeNs(sample.time_ns);
+  out.setResidentBytes(sample.resident_bytes);
+  auto regions = out.initRegions(static_cast<unsigned>(sample.regions.size()));
+  for (unsigned i = 0; i < regions.size(); ++i) {
+    regions[i].setBegin(sample.regions[i].begin);
+    regions[i].setBytes(sample.regions[i].bytes());
+  }
+}
+
+void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEncoding freed) {
+  out.setFirstEvent(in.first_event);
+  out.setCount(in.count);
+  out.setUnitLog2(static_cast<uint8_t>(in.unit_log2));
+  set_column(out.initOps(), wire::Encoding::BYTES, in.ops.bytes());
+  set_column(out.initSizes(), wire::Encoding::VARINT, in.sizes.bytes());
+  set_column(out.initAddresses(), wire::Encoding::ADDRESS_SAME_CLASS, in.addresses.bytes());
+  set_column(out.initFreed(),
+             freed == FreedEncoding::kLastFreed ? wire::Encoding::ADDRESS_LAST_FREED
+                                                : wire::Encoding::ADDRESS_LAST_USED,
+             in.freed(freed));
+  set_column(out.initAlignments(), wire::Encoding::VARINT, in.alignments.bytes());
+  set_column(out.initThreads(), wire::Encoding::VARINT, in.threads.bytes());
+  set_column(out.initTimes(), wire::Encoding::VARINT, in.times.bytes());
+  auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
+  for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], in.samples[i]);
+}
+
+base::Status take_column(wire::Column::Reader in, wire::Encoding expected, ColumnWriter& out) {
+  const capnp::Data::Reader data = in.getData();
+  if (data.size() != 0 && in.getEncoding() != expected) {
+    return base::Error::damaged("a column has an encoding unknown to this version");
+  }
+  out.put_bytes({data.begin(), data.size()});
+  return {};
+}
+
+base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
+  using wire::Encoding;
+  out.first_event = in.getFirstEvent();
+  out.count = in.getCount();
+  out.unit_log2 = in.getUnitLog2();
+  const bool by_freed = in.getFreed().getEncoding() == Encoding::ADDRESS_LAST_FREED;
+  out.freed_mode = by_freed ? FreedMode::kLastFreed : FreedMode::kLastUsed;
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getOps(), Encoding::BYTES, out.ops));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getSizes(), Encoding::VARINT, out.sizes));
+  HEAPTAPE_RETURN_IF_ERROR(
+      take_column(in.getAddresses(), Encoding::ADDRESS_SAME_CLASS, out.addresses));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(
+      in.getFreed(), by_freed ? Encoding::ADDRESS_LAST_FREED : Encoding::ADDRESS_LAST_USED,
+      by_freed ? out.freed_by_freed : out.freed_by_used));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getAlignments(), Encoding::VARINT, out.alignments));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getThreads(), Encoding::VARINT, out.threads));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getTimes(), Encoding::VARINT, out.times));
+  for (const auto sample : in.getSamples()) {
+    ProcessSample copy{sample.getEvent(), sample.getTimeNs(), sample.getResidentBytes(), {}};
+    for (const auto region : sample.getRegions()) {
+      const uint64_t begin = region.getBegin();
+      if (region.getBytes() <= UINT64_MAX - begin) {
+        copy.regions.push_back({begin, begin + region.getBytes()});
+      }
+    }
+    out.samples.push_back(std::move(copy));
+  }
+  return {};
+}
+
+FreedEncoding freed_of(FreedMode mode) {
+  return mode == FreedMode::kLastFreed ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
+}
+
+}  // namespace
+
+size_t EventColumns::bytes() {
+  size_t sum = 0;
+  for (const ColumnWriter* column : columns()) sum += column->bytes().size();
+  return sum;
+}
+
+void EventColumns::clear() {
+  for (ColumnWriter* column : columns()) column->clear();
+  samples.clear();
+  count = failed = thread_limit = 0;
+}
+
+base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncoding freed) {
+  const auto fill = [&](capnp::MessageBuilder& message) {
+    set_columns(message.initRoot<wire::EventChunk>(), chunk, freed);
+  };
+  return build_message("a chunk of events", fill, kSegmentWords);
+}
+
+base::Result<std::vector<uint64_t>> encode(const EventPart& part) {
+  const auto fill = [&](capnp::MessageBuilder& message) {
+    auto out = message.initRoot<wire::EventPart>();
+    set_columns(out.initEvents(), part.columns, freed_of(part.columns.freed_mode));
+    out.setEventsBefore(part.events_before);
+    out.setOpenThread(part.open_thread);
+    out.setOpenRun(part.open_run);
+  };
+  return build_message("a part of a chunk", fill, kPartSegmentWords);
+}
+
+base::Status PartJoiner::load(std::span<const uint64_t> words, EventPart& part) const {
+  return guard_kj(base::ErrorCode::kDamaged, "its message is not well-formed",
+                  [&]() -> base::Status {
+                    WordsReader reader(words);
+                    const auto in = reader.root<wire::EventPart>();
+                    part.events_before = in.getEventsBefore();
+                    part.open_thread = in.getOpenThread();
+                    part.open_run = in.getOpenRun();
+                    return take_columns(in.getEvents(), part.columns);
+                  });
+}
+
+base::Status PartJoiner::add(std::span<const uint64_t> words) {
+  EventPart part;
+  HEAPTAPE_RETURN_IF_ERROR(load(words, part));
+  EventColumns& added = part.columns;
+  const bool is_first = chunk_.count == 0 && chunk_.samples.empty();
+  const bool fits =
+      is_first || (added.unit_log2 == chunk_.unit_log2 && added.freed_mode == chunk_.freed_mode);
+  if (!fits || part.events_before != chunk_.count ||
+      added.first_event != chunk_.first_event + chunk_.count ||
+      added.count > kMaxEventsPerChunk - chunk_.count) {
+    return base::Error::damaged("it does not continue the part before it");
+  }
+  if (chunk_.bytes() + added.bytes() > kMaxMessageBytes / 2) {
+    return base::Error::damaged("its chunk is too large");
+  }
+  chunk_.unit_log2 = added.unit_log2;
+  chunk_.freed_mode = added.freed_mode;
+  chunk_.count += added.count;
+  const auto from = added.columns();
+  const auto to = chunk_.columns();
+  for (size_t i = 0; i < from.size(); ++i) to[i]->put_bytes(from[i]->bytes());
+  std::ranges::move(added.samples, std::back_inserter(chunk_.samples));
+  open_thread_ = part.open_thread;
+  open_run_ = part.open_run;
+  return {};
+}
+
+base::Result<std::vector<uint64_t>> PartJoiner::chunk() {
+  if (open_run_ != 0) {
+    chunk_.threads.put(open_thread_);
+    chunk_.threads.put(open_run_);
+    open_run_ = 0;
+  }
+  return encode(chunk_, freed_of(chunk_.freed_mode));
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,84 @@
+// The columns of a chunk, between the one who fills them (event_encoder.h) and the one who writes
+// them (tape_output.h). They are moved from one to the other, so the two can be different threads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "schema/tape/column_codec.h"
+#include "schema/tape/event.h"
+
+namespace heaptape::schema {
+
+// Which of two predictions the freed-address column of a chunk is written with.
+enum class FreedEncoding : uint8_t { kLastFreed, kLastUsed };
+
+// A trial chunk is encoded both ways, for its writer to choose.
+enum class FreedMode : uint8_t { kLastFreed, kLastUsed, kTrial };
+
+struct EventColumns {
+  ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times;
+  std::vector<ProcessSample> samples;
+  uint64_t first_event = 0;  // calls on the tape before these
+  uint64_t number = 0;       // chunks on the tape before this one
+  uint32_t count = 0;
+  uint32_t failed = 0;
+  uint32_t thread_limit = 0;  // above every thread that occurs
+  int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
+  FreedMode freed_mode = FreedMode::kTrial;
+
+  bool empty() const { return count == 0 && samples.empty(); }
+  // Of the encodings that the mode produces.
+  std::span<const uint8_t> freed(FreedEncoding encoding) const {
+    return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
+  }
+  static constexpr size_t kColumns = 8;
+  std::array<ColumnWriter*, kColumns> columns() {
+    return {&ops,           &sizes,      &addresses, &freed_by_freed,
+            &freed_by_used, &alignments, &threads,   &times};
+  }
+  // Of all columns, without the samples.
+  size_t bytes();
+  // Forgets the events and keeps the memory for others.
+  void clear();
+};
+
+// What was added to a chunk since the part before: a chunk that is being filled is saved in parts,
+// so that little is lost if its writer is killed. docs/tape-format.md, "Unfinished tapes".
+struct EventPart {
+  EventColumns columns;        // counts and first_event are those of the part
+  uint32_t events_before = 0;  // in the chunk
+  uint32_t open_thread = 0;    // the run of events that `threads` does not have yet,
+  uint32_t open_run = 0;       // and its length, from its first event on
+};
+
+// The Cap'n Proto messages, as 8-byte words ready to compress. Fail with kIo where Cap'n Proto
+// cannot build them, for want of memory, say. `freed` must be among what the mode produces.
+base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncoding freed);
+base::Result<std::vector<uint64_t>> encode(const EventPart& part);
+
+// Puts the parts of a chunk together again. Treats them as hostile.
+class PartJoiner {
+ public:
+  // `first_event` is the number of calls before the chunk.
+  explicit PartJoiner(uint64_t first_event) { chunk_.first_event = first_event; }
+
+  // Takes the words of the next part. Fails with kDamaged, and changes nothing, when they are not
+  // its.
+  base::Status add(std::span<const uint64_t> words);
+  uint32_t events() const { return chunk_.count; }
+  // The chunk up to the last part, as the words of an EventChunk message.
+  base::Result<std::vector<uint64_t>> chunk();
+
+ private:
+  base::Status load(std::span<const uint64_t> words, EventPart& part) const;
+
+  EventColumns chunk_;
+  uint32_t open_thread_ = 0;
+  uint32_t open_run_ = 0;
+};
+
+}  // namespace heaptape::schema

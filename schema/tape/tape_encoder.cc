@@ -1,0 +1,31 @@
+#include "schema/tape/tape_encoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace heaptape::schema {
+
+void TapeEncoder::add_sample(ProcessSample sample) {
+  sample.event = events();
+  encoder_.add_sample(std::move(sample));
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+}
+
+void TapeEncoder::make_room(const Event& next) {
+  const bool fits = encoder_.accepts(next);
+  flush();
+  if (!fits) encoder_.set_unit_log2(std::countr_zero(next.address | next.freed_address));
+}
+
+void TapeEncoder::save() {
+  if (!encoder_.empty()) sink_.save(encoder_.take_part());
+}
+
+void TapeEncoder::flush() {
+  if (encoder_.empty()) return;
+  encoder_.recycle(sink_.write(encoder_.take()));
+  encoder_.set_freed_mode(sink_.freed_mode(encoder_.number()));
+}
+
+}  // namespace heaptape::schema

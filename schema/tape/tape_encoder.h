@@ -1,0 +1,48 @@
+// The first half of writing a tape: cuts the events into chunks. docs/tape-format.md.
+#pragma once
+
+#include <cstdint>
+
+#include "schema/tape/chunk_sink.h"
+#include "schema/tape/event_encoder.h"
+
+namespace heaptape::schema {
+
+// Fills columns and hands each full set to a sink; does nothing else, so that it can serve a thread
+// that must not wait. Memory is that of the chunk so far: an encoder without events has next to
+// none. One thread.
+class TapeEncoder {
+ public:
+  // `sink` must outlive the encoder's use.
+  explicit TapeEncoder(ChunkSink& sink) : sink_(sink) {}
+
+  // Requires event addresses below kAddressLimit.
+  void append(const Event& event) {
+    if (encoder_.full() || !encoder_.accepts(event)) [[unlikely]]
+      make_room(event);
+    encoder_.append(event);
+  }
+  // Nanoseconds since the recording of this process began, at the events appended so far.
+  void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
+  // Sets sample.event to the number of events so far.
+  void add_sample(ProcessSample sample);
+
+  // Hands over what came since the last chunk or part, in case the sink's process is killed. Costs
+  // the finished tape nothing.
+  void save();
+  // Ends the chunk, though it is not full.
+  void flush();
+  // What no sink has yet: the last chunk, which may be empty. Nothing may be appended after it.
+  EventColumns take_rest() { return encoder_.take(); }
+
+  // Calls on the tape so far.
+  uint64_t events() const { return encoder_.first_event() + encoder_.count(); }
+
+ private:
+  void make_room(const Event& next);
+
+  ChunkSink& sink_;
+  EventEncoder encoder_;
+};
+
+}  // namespace heaptape::schema

@@ -1,0 +1,204 @@
+#include "schema/tape/tape_output.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heaptape::schema {
+namespace {
+
+constexpr uint64_t kFooterSlackBytes = 8192;  // summary, trailer, an index of no chunks
+constexpr uint64_t kPartAlignment = 4096;
+
+bool is_full_disk(const base::Status& status) {
+  return !status.ok() && status.error().code == base::ErrorCode::kNoSpace;
+}
+
+void append_chunk(std::vector<uint8_t>& bytes, ChunkHeader header, std::span<const uint8_t> frame) {
+  header.payload_bytes = static_cast<uint32_t>(frame.size());
+  header.payload_crc32 = crc32_of(frame);
+  const auto packed = pack(header);
+  bytes.insert(bytes.end(), packed.begin(), packed.end());
+  bytes.insert(bytes.end(), frame.begin(), frame.end());
+}
+
+}  // namespace
+
+TapeOutput::TapeOutput(std::string path, TapeHeader header)
+    : path_(std::move(path)), header_(std::move(header)) {}
+
+void TapeOutput::Counts::add(const EventColumns& chunk) {
+  for (const uint8_t op : chunk.ops.bytes()) ++ops[op];
+  threads = std::max(threads, uint64_t{chunk.thread_limit});
+  failed += chunk.failed;
+}
+
+// The first bytes of the tape, for now in memory.
+base::Status TapeOutput::begin(FrameCompressor& compressor) {
+  if (file_ || !image_.empty()) return {};
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(header_));
+  const auto preamble = pack_preamble();
+  image_.assign(preamble.begin(), preamble.end());
+  return put({ChunkKind::kHeader, 0, 0, 0, 0}, compressor.compress(words), 0);
+}
+
+base::Status TapeOutput::open(FrameCompressor& compressor) {
+  if (file_) return {};
+  HEAPTAPE_RETURN_IF_ERROR(begin(compressor));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      base::OutputFile file,
+      base::OutputFile::create(path_, base::OutputFile::IfAbandoned::kRemove));
+  HEAPTAPE_RETURN_IF_ERROR(file.reserve(image_.size() + footer_bytes()));
+  HEAPTAPE_RETURN_IF_ERROR(file.append(image_));
+  file.keep_if_abandoned();
+  file_.emplace(std::move(file));
+  image_ = {};
+  return {};
+}
+
+void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
+  events_ += chunk.count;
+  if (status_.ok() && !file_) status_ = open(compressor);
+  const base::Status written = status_.ok() ? write_chunk(chunk, compressor) : status_;
+  if (!written.ok()) lose(chunk.count, written.error());
+  parts_end_ = 0;
+  parts_count_ = 0;
+}
+
+base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor& compressor) {
+  const FreedEncoding freed = choose_freed_encoding(chunk, compressor);
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk, freed));
+  HEAPTAPE_RETURN_IF_ERROR(put({ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0},
+                               compressor.compress(words), footer_bytes()));
+  written_.add(chunk);
+  return {};
+}
+
+FreedEncoding TapeOutput::choose_freed_encoding(const EventColumns& chunk,
+                                                FrameCompressor& compressor) {
+  if (FreedChoice::is_trial(chunk.number)) {
+    const size_t by_freed = compressor.measure(chunk.freed_by_freed.bytes());
+    const size_t by_used = compressor.measure(chunk.freed_by_used.bytes());
+    freed_encoding_ = by_freed <= by_used ? FreedEncoding::kLastFreed : FreedEncoding::kLastUsed;
+    freed_choice_.decide(chunk.number, freed_encoding_);
+  }
+  return freed_encoding_;
+}
+
+void TapeOutput::save(const EventPart& part, FrameCompressor& compressor) {
+  // A part is of use only behind all those before it.
+  if (!status_.ok() || part.events_before != parts_count_) return;
+  if (save_part(part, compressor).ok()) parts_count_ += part.columns.count;
+}
+
+base::Status TapeOutput::save_part(const EventPart& part, FrameCompressor& compressor) {
+  HEAPTAPE_RETURN_IF_ERROR(open(compressor));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(part));
+  std::vector<uint8_t> bytes;
+  append_chunk(bytes, {ChunkKind::kPart, 0, part.columns.count, part.columns.first_event, 0},
+               compressor.compress(words));
+  if (parts_end_ == 0) {
+    parts_end_ = (file_->size() + kPartGapBytes) / kPartAlignment * kPartAlignment;
+  }
+  HEAPTAPE_RETURN_IF_ERROR(file_->write_behind(parts_end_, bytes));
+  parts_end_ += bytes.size();
+  return {};
+}
+
+// In the file, or in the image of a file that is not open.
+base::Status TapeOutput::append(std::span<const uint8_t> bytes) {
+  if (file_) return file_->append(bytes);
+  image_.insert(image_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+base::Status TapeOutput::reserve(uint64_t bytes) {
+  base::Status reserved = file_->reserve(bytes);
+  if (!is_full_disk(reserved) || parts_end_ == 0) return reserved;
+  file_->drop_behind();  // the parts of this very chunk may be what fills the disk
+  return file_->reserve(bytes);
+}
+
+base::Status TapeOutput::put(ChunkHeader header, std::span<const uint8_t> frame,
+                             uint64_t reserve_bytes) {
+  const uint64_t offset = bytes();
+  if (file_) HEAPTAPE_RETURN_IF_ERROR(reserve(kChunkHeaderBytes + frame.size() + reserve_bytes));
+  std::vector<uint8_t> packed;
+  packed.reserve(kChunkHeaderBytes + frame.size());
+  append_chunk(packed, header, frame);
+  HEAPTAPE_RETURN_IF_ERROR(append(packed));
+  index_.push_back({offset, header.kind, header.event_count, header.first_event});
+  return {};
+}
+
+void TapeOutput::lose(uint64_t events, const base::Error& error) {
+  lost_events_ += events;
+  if (status_.ok()) status_ = error;
+}
+
+uint64_t TapeOutput::footer_bytes() const {
+  return kFooterSlackBytes + (index_.size() + 8) * sizeof(ChunkRef) * 2;
+}
+
+void TapeOutput::fill_counts(TapeSummary& summary) const {
+  for (int stored = 0; stored < kOpLimit; ++stored) {
+    if (!is_valid_op(static_cast<uint8_t>(stored))) continue;
+    const OpKind kind = op_info(static_cast<Op>(stored)).kind;
+    const uint64_t calls = written_.ops[static_cast<size_t>(stored)];
+    if (kind == OpKind::kAllocate) summary.allocations += calls;
+    if (kind == OpKind::kRelease) summary.frees += calls;
+    if (kind == OpKind::kResize) summary.reallocations += calls;
+  }
+  summary.failed = written_.failed;
+  summary.threads = written_.threads;
+}
+
+base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, TapeSummary summary,
+                                             FrameCompressor& compressor) {
+  events_ += last.count;
+  if (status_.ok() && !file_) status_ = begin(compressor);
+  if (!last.empty()) {
+    const base::Status written = status_.ok() ? write_chunk(last, compressor) : status_;
+    if (!written.ok()) lose(last.count, written.error());
+  }
+  if (!status_.ok() && !is_full_disk(status_)) return status_.error();
+  base::Result<TapeSummary> written = put_footer(summary, compressor);
+  if (!written.ok()) return written;
+  status_ = name_file();
+  if (file_ || !is_full_disk(status_)) return status_.ok() ? written : status_.error();
+  // Not even one chunk found room. A tape that says so may.
+  forget_chunks();
+  HEAPTAPE_RETURN_IF_ERROR(begin(compressor));
+  written = put_footer(summary, compressor);
+  if (!written.ok()) return written;
+  HEAPTAPE_RETURN_IF_ERROR(base::write_whole(path_, image_));
+  return written;
+}
+
+void TapeOutput::forget_chunks() {
+  image_.clear();
+  index_.clear();
+  written_ = {};
+  lost_events_ = events_;
+}
+
+base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompressor& compressor) {
+  fill_counts(summary);
+  summary.events = events_ - lost_events_;
+  summary.losses.lost_events += lost_events_;
+  if (is_full_disk(status_)) summary.end_reason = EndReason::kDiskFull;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto summary_words, encode(summary));
+  HEAPTAPE_RETURN_IF_ERROR(
+      put({ChunkKind::kSummary, 0, 0, events_, 0}, compressor.compress(summary_words), 0));
+  const uint64_t index_offset = bytes();
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto index_words, encode(index_));
+  HEAPTAPE_RETURN_IF_ERROR(
+      put({ChunkKind::kIndex, 0, 0, events_, 0}, compressor.compress(index_words), 0));
+  HEAPTAPE_RETURN_IF_ERROR(append(pack_trailer(index_offset)));
+  return summary;
+}
+
+base::Status TapeOutput::name_file() {
+  return file_ ? file_->commit() : base::write_whole(path_, image_);
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,97 @@
+// The second half of writing a tape: compresses chunks and puts them into the file.
+// docs/tape-format.md.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/output_file.h"
+#include "base/result.h"
+#include "schema/tape/chunk.h"
+#include "schema/tape/chunk_sink.h"
+#include "schema/tape/info_codec.h"
+#include "schema/tape/tape_info.h"
+
+namespace heaptape::schema {
+
+// The file of one tape. Guarantees:
+// - The file stands under its own name only after finish(), and is whole then. Until then it grows
+//   as "PATH.partial", from the first chunk or part on. A tape of one chunk is written in one go.
+// - A killed writer leaves every chunk that was written, and behind them the parts that were saved
+//   since.
+// - An event once handed over is in the file or counted as lost; failures stop nobody.
+// - A full disk leaves a whole tape that is cut short, if the file system grants reserves
+//   (fallocate): each chunk is written only where summary and index still find room behind it.
+// - The same header and chunks give the same bytes, whatever was saved in between.
+// Memory is bounded by one chunk and the index. One thread, but for freed_mode().
+class TapeOutput {
+ public:
+  TapeOutput(std::string path, TapeHeader header);
+
+  // Opens the file now, to learn whether that works. Others need not: the first chunk does.
+  base::Status open(FrameCompressor& compressor);
+
+  // Neither fails: see status().
+  void write(const EventColumns& chunk, FrameCompressor& compressor);
+  void save(const EventPart& part, FrameCompressor& compressor);
+  // Any thread may ask.
+  FreedMode freed_mode(uint64_t chunk_number) const { return freed_choice_.mode(chunk_number); }
+
+  // Writes the last chunk, unless it is empty, then summary, index and trailer, and gives the file
+  // its name. `summary` needs everything but the counts of events and threads, which are known
+  // here; its lost_events are added to those of the writer. Returns the summary as written. The
+  // tape is whole, though cut short, after a full disk; the error of any other failure comes back
+  // here.
+  base::Result<TapeSummary> finish(const EventColumns& last, TapeSummary summary,
+                                   FrameCompressor& compressor);
+
+  const std::string& path() const { return path_; }
+  // Of the file so far, without parts.
+  uint64_t bytes() const { return file_ ? file_->size() : image_.size(); }
+  // Calls handed over so far.
+  uint64_t events() const { return events_; }
+  // The first failure to write, if there was one; the events since are lost and counted.
+  const base::Status& status() const { return status_; }
+
+ private:
+  struct Counts {
+    std::array<uint64_t, kOpLimit> ops{};
+    uint64_t threads = 0;
+    uint64_t failed = 0;
+
+    void add(const EventColumns& chunk);
+  };
+
+  base::Status begin(FrameCompressor& compressor);
+  base::Status write_chunk(const EventColumns& chunk, FrameCompressor& compressor);
+  FreedEncoding choose_freed_encoding(const EventColumns& chunk, FrameCompressor& compressor);
+  base::Status save_part(const EventPart& part, FrameCompressor& compressor);
+  base::Status put(ChunkHeader header, std::span<const uint8_t> frame, uint64_t reserve_bytes);
+  base::Status reserve(uint64_t bytes);
+  base::Status append(std::span<const uint8_t> bytes);
+  base::Result<TapeSummary> put_footer(TapeSummary summary, FrameCompressor& compressor);
+  base::Status name_file();
+  void lose(uint64_t events, const base::Error& error);
+  void forget_chunks();
+  uint64_t footer_bytes() const;
+  void fill_counts(TapeSummary& summary) const;
+
+  std::string path_;
+  TapeHeader header_;
+  std::vector<uint8_t> image_;            // of the file, as long as it is not open
+  std::optional<base::OutputFile> file_;  // open
+  std::vector<ChunkRef> index_;
+  base::Status status_;
+  FreedChoice freed_choice_;
+  FreedEncoding freed_encoding_ = FreedEncoding::kLastFreed;
+  uint64_t events_ = 0;
+  uint64_t lost_events_ = 0;
+  Counts written_;
+  uint64_t parts_end_ = 0;    // of the chunk that is being filled; 0: it has none in the file
+  uint32_t parts_count_ = 0;  // events in them
+};
+
+}  // namespace heaptape::schema
