@@ -34,8 +34,8 @@ robust_list_head* registered_list() {
   return head != nullptr ? head : register_own_list();
 }
 
-// The entry's address is that of its `next`, with bit 0 for another kind of mutex; `previous` lies
-// before it.
+// An entry's address is that of its `next`, or of the list's head, with bit 0 for another kind of
+// mutex. Before it lies the address of the entry before.
 void** previous_of(void* entry) {
   return reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(entry) & ~uintptr_t{1}) - 1;
 }
@@ -43,8 +43,8 @@ void** previous_of(void* entry) {
 void link(robust_list_head& head, OwnerLock& lock) {
   void* const first = head.list.next;
   lock.next = first;
-  lock.previous = previous_of(&head);
-  *previous_of(first) = &lock.previous;
+  lock.previous = &head;
+  *previous_of(first) = &lock.next;
   head.list.next = reinterpret_cast<robust_list*>(&lock.next);
 }
 

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
 
 #include "tests/support/fake_session.h"
@@ -184,6 +185,107 @@ TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
   thread.join();
   EXPECT_EQ(session.view().header().ring_wanted, 1u);
   EXPECT_EQ(session.view().ring(9).head + session.view().process(0).lost_ringless, 1u);
+}
+
+// Nobody drains in these.
+void fill_ring() {
+  for (uint64_t i = 1; i <= kFreesInRing; ++i) record_free(i);
+}
+
+TEST(WaitingProducer, GivesUpWhenTheRecorderMakesNoProgress) {
+  const LiveSession session;
+  const RingHeader& ring = session.view().ring(0);
+  in_a_thread([&ring] {
+    fill_ring();
+    for (int i = 0; i < 9; ++i) record_free(16);
+    EXPECT_EQ(ring.stalls, 1u);
+  });
+  EXPECT_EQ(ring.lost_stopped, 9u);
+  EXPECT_GE(ring.stall_ns, kPatienceMs * 1'000'000u);
+}
+
+TEST(WaitingProducer, SparesTheNextThreadAWaitInVain) {
+  const LiveSession session;
+  for (int i = 0; i < 2; ++i) {
+    in_a_thread([] {
+      fill_ring();
+      record_free(16);
+    });
+  }
+  EXPECT_EQ(session.view().ring(0).stalls, 1u);
+  EXPECT_EQ(session.view().ring(1).stalls, 0u);
+  EXPECT_GT(session.view().ring(1).lost_stopped, 0u);
+}
+
+TEST(WaitingProducer, WaitsAsLongAsTheRecorderIsBusy) {
+  const LiveSession session;
+  RingHeader& ring = session.view().ring(0);
+  std::thread producer([] {
+    fill_ring();
+    record_free(16);
+  });
+  while (ring.producer_waits == 0) std::this_thread::yield();
+  for (uint32_t ms = 0; ms < 3 * kPatienceMs; ms += 5) {
+    session.view().header().progress++;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ring.tail = kRingWords;
+  producer.join();
+  EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
+}
+
+TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
+  const LiveSession session;
+  std::atomic<bool> over{false};
+  std::thread collector([&] {
+    while (!over) {
+      session.view().header().progress++;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+  session.view().process(0).behind = 1;
+  in_a_thread([] {
+    fill_ring();
+    record_free(16);
+  });
+  over = true;
+  collector.join();
+  EXPECT_EQ(session.view().ring(0).lost_full, 1u);
+}
+
+TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
+  const LiveSession session;
+  const RingHeader& ring = session.view().ring(0);
+  in_a_thread([] {
+    record_free(16);
+    process.quiet = true;
+    fill_ring();
+    record_free(16);
+  });
+  process.quiet = false;
+  EXPECT_EQ(ring.producer_waits, 0u);
+  EXPECT_EQ(ring.stalls, 1u);
+  EXPECT_GT(ring.lost_stopped, 0u);
+}
+
+TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
+  const LiveSession session;
+  process.quiet = true;
+  in_a_thread([] { record_free(16); });
+  process.quiet = false;
+  EXPECT_EQ(session.view().ring(0).state, RingState::kFree);
+  EXPECT_EQ(session.view().process(0).lost_ringless, 1u);
+}
+
+// As it does where a pid means nothing to it, once all threads are gone that it knows of.
+TEST(Producer, JoinsAnewWhenTheCollectorTookItsProcessForDead) {
+  const LiveSession session;
+  session.view().process(0).state = SlotState::kEnding;
+  in_a_thread([] { record_free(16); });
+  EXPECT_EQ(session.view().process(1).state, SlotState::kRunning);
+  EXPECT_EQ(session.view().process(1).parent_serial, session.view().process(0).serial);
+  EXPECT_EQ(session.view().ring(0).process_slot, 1u);
+  EXPECT_EQ(session.view().ring(0).process_serial, session.view().process(1).serial);
 }
 
 TEST(Producer, CountsNestedAndBootstrapCalls) {
