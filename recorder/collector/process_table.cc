@@ -135,7 +135,10 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.initial_break = claim.initial_break;
   header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                         : schema::StampClock::kCounter;
-  return std::make_unique<TapeStream>(writers_, path, std::move(header));
+  auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
+  // The file of the whole recording keeps another recording off its name.
+  if (manifest_.empty()) tape->open();
+  return tape;
 }
 
 void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) {

@@ -70,6 +70,9 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
   } else if (const auto* part = std::get_if<schema::EventPart>(&job)) {
     tape.output.save(*part, compressor);
     --tape.parts_waiting;
+  } else if (std::holds_alternative<Open>(job)) {
+    // Whoever writes the first chunk meets the same error, and counts what it costs.
+    static_cast<void>(tape.output.open(compressor));
   } else if (const auto* end = std::get_if<Finish>(&job)) {
     auto summary = tape.output.finish(end->last, end->summary, compressor);
     const std::lock_guard lock(mutex_);
@@ -95,6 +98,10 @@ schema::EventColumns TapeWriters::take_spare() {
 TapeStream::TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header)
     : writers_(writers),
       tape_(std::make_shared<TapeWriters::Tape>(std::move(path), std::move(header))) {}
+
+void TapeStream::open() {
+  writers_.post(tape_, TapeWriters::Open{});
+}
 
 bool TapeStream::is_behind() const {
   return tape_->chunks_waiting.load(std::memory_order_relaxed) >= kMaxChunksWaiting;

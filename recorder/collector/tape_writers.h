@@ -46,12 +46,13 @@ class TapeWriters {
  private:
   friend class TapeStream;
 
+  struct Open {};
   struct Finish {
     size_t id;
     schema::EventColumns last;
     schema::TapeSummary summary;
   };
-  using Job = std::variant<schema::EventColumns, schema::EventPart, Finish>;
+  using Job = std::variant<Open, schema::EventColumns, schema::EventPart, Finish>;
 
   struct Tape {
     Tape(std::string path, schema::TapeHeader header)
@@ -90,6 +91,8 @@ class TapeStream : private schema::ChunkSink {
 
   schema::TapeEncoder& encoder() { return encoder_; }
 
+  // Makes the file now: the name is taken from then on.
+  void open();
   // As many chunks wait to be written as may: give it no more for now, but what must not be lost.
   bool is_behind() const;
   // Hands over what came since the last chunk or save. False, and nothing done, while the last save

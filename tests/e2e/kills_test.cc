@@ -8,8 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "schema/tape/tape_reader.h"
 #include "tests/e2e/record_fixture.h"
 #include "tests/e2e/targets/endless.h"
 
@@ -100,6 +102,52 @@ TEST_F(RecordKills, OfTheRecorderLeaveATapeThatCanBeRecovered) {
   const Tape tape = read_tape(dir_.file("recovered.tape"));
   EXPECT_GE(tape.events.size(), 500'000u);
   EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kRecovered);
+}
+
+class RecordKillsAtSomeTime : public RecordKills, public testing::WithParamInterface<int> {};
+
+// The promise is 100 ms. The clock of the test allows for a machine that has other work.
+TEST_P(RecordKillsAtSomeTime, OfTheRecorderLoseNothingOlderThanTheLastSave) {
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_calls(1000 + static_cast<uint64_t>(GetParam()) * 100'000));
+  const uint64_t calls_then = calls();
+  usleep(400'000 + static_cast<useconds_t>(GetParam()) * 7'000);
+  recorder.send(SIGKILL);
+  recorder.wait();
+  shared_->stop = 1;
+  const Tape tape = read_tape(tape_path() + ".partial");
+  EXPECT_FALSE(tape.finished);
+  EXPECT_GE(own_calls(tape), calls_then);
+}
+
+INSTANTIATE_TEST_SUITE_P(, RecordKillsAtSomeTime, testing::Range(0, 5));
+
+TEST_F(RecordKills, LeaveATapeThatOpensAsItIs) {
+  Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_calls(300'000));
+  recorder.send(SIGKILL);
+  recorder.wait();
+  shared_->stop = 1;
+  const Ended stats = run_command({HEAPTAPE_BINARY, "stats", tape_path() + ".partial"});
+  EXPECT_EQ(stats.status, 0) << stats.describe();
+  EXPECT_NE(stats.err.find("was not finished: it holds the first"), std::string::npos) << stats.err;
+}
+
+TEST_F(RecordKills, AreNotNeededToReadATape) {
+  Command recorder({.words = endless(1)});
+  uint64_t events = 0;
+  for (uint64_t i = 1; i <= 30; ++i) {
+    ASSERT_TRUE(wait_for_calls(i * 100'000));
+    auto tape = schema::TapeReader::open(tape_path() + ".partial");
+    ASSERT_TRUE(tape.ok()) << tape.error().message;
+    EXPECT_GE(tape->events(), events);
+    events = tape->events();
+    ASSERT_TRUE(tape->seek(events - std::min<uint64_t>(events, 100)).ok());
+    schema::EventBatch last;
+    ASSERT_TRUE(tape->read(last, 1000).ok());
+    EXPECT_EQ(last.first_event + last.events.size(), events);
+  }
+  EXPECT_GT(events, 1'000'000u);
 }
 
 TEST_F(RecordKills, LeaveNothingInSharedMemory) {

@@ -62,5 +62,20 @@ TEST_F(RecoverCommand, LeavesEachTimeAtItsEvent) {
   EXPECT_EQ(times, samples_of(tape_).times);
 }
 
+TEST_F(RecoverCommand, KeepsWhatAnUnfinishedTapeSavedLast) {
+  const std::string unfinished = dir_.file("unfinished");
+  auto writer = schema::TapeWriter::create(unfinished, tests::sample_header());
+  for (uint64_t i = 1; i <= 10; ++i) {
+    (*writer)->append(tests::malloc_event(1, i * 0x1000));
+    if (i % 4 == 0) (*writer)->save();
+  }
+  Console console(out_, err_);
+  EXPECT_EQ(run_recover({unfinished + ".partial", recovered_}, console), 0) << err_.str();
+  const auto tape = schema::TapeReader::open(recovered_);
+  ASSERT_TRUE(tape.ok());
+  EXPECT_EQ(tape->summary()->events, 8u);
+  EXPECT_EQ(tape->summary()->losses.lost_ranges, 1u);  // nobody knows what came behind
+}
+
 }  // namespace
 }  // namespace heaptape::cli

@@ -202,6 +202,18 @@ TEST_F(Tape, HasTheSameBytesHoweverOftenItIsSaved) {
   EXPECT_TRUE(tests::read_bytes(saved) == tests::read_bytes(path_));
 }
 
+TEST(FreedChoice, IsToEncodeBothWaysUntilTheTrialIsDecided) {
+  FreedChoice choice;
+  EXPECT_EQ(choice.mode(1), FreedMode::kTrial);
+  choice.decide(0, FreedEncoding::kLastFreed);
+  EXPECT_EQ(choice.mode(1), FreedMode::kLastFreed);
+  EXPECT_EQ(choice.mode(7), FreedMode::kLastFreed);
+  EXPECT_EQ(choice.mode(8), FreedMode::kTrial);
+  EXPECT_EQ(choice.mode(9), FreedMode::kTrial);
+  choice.decide(8, FreedEncoding::kLastUsed);
+  EXPECT_EQ(choice.mode(9), FreedMode::kLastUsed);
+}
+
 TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
   std::vector<Event> events;
   for (int i = 0; i < 100000; ++i) {
