@@ -8,8 +8,8 @@ import sys
 import xml.etree.ElementTree as xml
 from collections import defaultdict
 
-# What gtest prints: "file:line: Skipped", the reason, and an empty line.
-REASON = re.compile(r"^\S+:\d+: Skipped\n(.*?)\n\s*\n", re.M | re.S)
+# What gtest prints: "file:line: Skipped", the reason, and an empty line or the end of the test.
+REASON = re.compile(r"^\S+:\d+: Skipped\n(.*?)\n(?=\s*\n|\[  SKIPPED \])", re.M | re.S)
 
 
 def skipped(junit_file):
@@ -26,7 +26,8 @@ def skipped(junit_file):
 
 def main():
     by_reason = skipped(sys.argv[1])
-    print(f"{sum(map(len, by_reason.values()))} tests skipped")
+    count = sum(map(len, by_reason.values()))
+    print(f"{count} test{'' if count == 1 else 's'} skipped")
     for reason, tests in sorted(by_reason.items()):
         print(f"  {reason}: {', '.join(sorted(tests))}")
 

@@ -62,11 +62,10 @@ class Soak:
         self.print_run(number, loops, result)
 
     def print_run(self, number, loops, result):
-        outcome = "UNSTABLE" if result.unstable else "ok" if not result.findings else "FINDING"
         beside = f", {loops} loops" if loops else ""
         print(f"{number:5}  {result.subject.name:22}  {result.fault.describe() + beside:44}"
               f"{result.plain.seconds:7.2f} s {result.recorded.seconds:7.2f} s"
-              f"{result.calls:12,} calls {result.tapes:5} tapes  {outcome}", flush=True)
+              f"{result.calls:12,} calls {result.tapes:5} tapes  {result.outcome()}", flush=True)
         for finding in result.findings:
             print(f"       {finding[:PRINTED_PER_FINDING]}", flush=True)
         if result.findings:

@@ -77,11 +77,14 @@ class Tapes:
         return there[-5:] + self.random.sample(there[:-5], most - 5)
 
     def verify(self, named, may_lose):
+        unsound = []
         for tape in self.some(named, MOST_VERIFIED):
             status, text = heaptape(self.binary, "verify", f"{self.folder}/{tape}")
             only_lost = "losses " in text and "damage " not in text
             if status != 0 and not (may_lose and status == 1 and only_lost):
-                yield f"verify {tape}: {first_line(text)}"
+                unsound.append(f"verify {tape}: {first_line(text)}")
+        if unsound:
+            yield unsound[0] + (f" ({len(unsound)} such)" if len(unsound) > 1 else "")
 
     def replay(self, named):
         for tape in self.some(named, MOST_REPLAYED):

@@ -35,8 +35,7 @@ class Fault:
         if self.act:
             text += f" at {self.at:.2f} of its time"
         for limit, value in self.limits:
-            name = {resource.RLIMIT_NOFILE: "-n", resource.RLIMIT_AS: "-v"}.get(limit, "-f")
-            text += f" {name} {value if name == '-n' else value // 1024}"
+            text += f" -n {value}" if limit == resource.RLIMIT_NOFILE else f" -v {value // 1024}"
         if self.output_bytes:
             text += f" of {self.output_bytes // 1024} KiB"
         return text
@@ -57,8 +56,8 @@ def choose(random, excluded):
         Fault("on-full drop", 3, options=["--on-full", "drop"], may_lose=True),
         Fault("ulimit", 2, limits=[(resource.RLIMIT_NOFILE, open_files)], may_refuse=True),
         Fault("ulimit", 1, limits=[(resource.RLIMIT_AS, address_space)], may_refuse=True),
-        Fault("ulimit", 1, limits=[(resource.RLIMIT_FSIZE, file_size)], may_lose=True,
-              may_refuse=True),
+        # Of the program alone: the recorder's memory is a file, larger than most such limits.
+        Fault("ulimit -f", 1, around_target=["prlimit", f"--fsize={file_size}", "--"]),
         Fault("full disk", 2, output="full", output_bytes=full, may_lose=True, may_refuse=True),
         Fault("shm", 2, output="shm"),
         Fault("in a container", 2, around_both=NAMESPACES),
@@ -88,7 +87,7 @@ _possible = {}
 def is_possible(fault):
     if fault.output == "full":
         return os.geteuid() == 0
-    if fault.around_both or fault.around_target:
+    if NAMESPACES in (fault.around_both, fault.around_target):
         if "namespaces" not in _possible:
             tried = subprocess.run([*NAMESPACES, "true"], stderr=subprocess.DEVNULL, check=False)
             _possible["namespaces"] = tried.returncode == 0

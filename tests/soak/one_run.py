@@ -11,7 +11,7 @@ from .subjects import PRELUDE, Subject
 
 # A stopped recorder may hold each process up for 100 ms. What a run may take beside that, with the
 # load of the soak: several times the plain run, and a while.
-STOP_PATIENCE_SECONDS = 20
+STOP_PATIENCE_SECONDS = 8
 TIMES_SLOWER = 8
 SLACK_SECONDS = 15
 STOPPED_TIMES_SLOWER = 4
@@ -49,6 +49,12 @@ class Result:
     calls: int = 0
     tapes: int = 0
     unstable: bool = False  # two plain runs differ, too
+    refused: bool = False  # the recorder said that it cannot record under this limit
+
+    def outcome(self):
+        if self.findings:
+            return "FINDING"
+        return "refused" if self.refused else "unstable" if self.unstable else "ok"
 
 
 class Run:
@@ -97,6 +103,7 @@ class Run:
     def outlive(self, program, target, deadline, recorded):
         """The target of a recorder that was killed is a child of ours now: how does it end?"""
         recorded.timed_out = not processes.wait_for_pid(target, deadline - time.monotonic())
+        recorded.seconds = time.monotonic() - program.begin
         if recorded.timed_out:
             processes.end_all([target])
         try:
@@ -111,7 +118,8 @@ class Run:
         if recorded.timed_out:
             findings.append(f"did not end in {recorded.seconds:.0f} s (alone: {result.plain.seconds:.1f} s)")
         elif self.fault.may_refuse and recorded.status == 2 and result.notices and not recorded.out:
-            return  # the recorder said that it cannot record under this limit
+            result.refused = True
+            return
         elif done.killed_target:
             if recorded.status not in (-9, result.plain.status):
                 findings.append(f"ended with {recorded.status} when its target was killed")
@@ -140,9 +148,9 @@ class Run:
             yield from tapes.recover()
         else:
             yield from tapes.check(may_lose)
-            for notice in result.notices:
-                if checks.SAYS_LOST.search(notice) and not may_lose:
-                    yield f"it says: {notice}"
+            lost = [notice for notice in result.notices if checks.SAYS_LOST.search(notice)]
+            if lost and not may_lose:
+                yield f"it says: {lost[0]}" + (f" ({len(lost)} such)" if len(lost) > 1 else "")
         result.calls, result.tapes = tapes.calls, tapes.count
         if left := checks.in_shared_memory():
             yield f"left in /dev/shm: {sorted(left)}"
