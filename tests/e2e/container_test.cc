@@ -113,7 +113,7 @@ TEST_F(RecordFromOutside, RecordsAProgramThatSeesThePreloadLibraryAtTheSamePath)
 class RecordInMemoryGroup : public RecordTest {};
 
 TEST_F(RecordInMemoryGroup, NeedsFewMiBOfAMemoryLimit) {
-  const MemoryGroup group(32 << 20);
+  const MemoryGroup group(12 << 20);
   if (!group.missing().empty()) GTEST_SKIP() << group.missing();
   const Words words = record_words({target_path("thread_lives"), "crowd", "64"});
   const Ended ended = run_command({.words = words, .before_exec = [&group] { group.enter(); }});

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from . import processes
 
 MiB = 1 << 20
+PAUSES, PAUSE_SECONDS = 8, 0.25
 NAMESPACES = ["unshare", "-Urpfm", "--mount-proc", "--"]
 
 
@@ -25,7 +26,7 @@ class Fault:
     around_target: list = field(default_factory=list)  # words before the program, in both runs
     output: str = "disk"  # or "full", "shm"
     output_bytes: int = 0  # of a "full" one
-    act: str = ""  # "kill target", "kill recorder" or "stop recorder"
+    act: str = ""  # "kill target", "kill recorder", "stop recorder" or "pause recorder"
     at: float = 0.0  # when, as a part of the plain run's time
     may_lose: bool = False
     may_refuse: bool = False
@@ -53,6 +54,7 @@ def choose(random, excluded):
         Fault("kill target", 4, act="kill target", at=at),
         Fault("kill recorder", 4, act="kill recorder", at=at),
         Fault("stop recorder", 3, act="stop recorder", at=at, may_lose=True),
+        Fault("pause recorder", 2, act="pause recorder", at=at, may_lose=True),
         Fault("on-full drop", 3, options=["--on-full", "drop"], may_lose=True),
         Fault("ulimit", 2, limits=[(resource.RLIMIT_NOFILE, open_files)], may_refuse=True),
         Fault("ulimit", 1, limits=[(resource.RLIMIT_AS, address_space)], may_refuse=True),
@@ -127,6 +129,13 @@ def act(fault, program, plain_seconds, patience):
     elif fault.act == "kill recorder":
         os.kill(recorder, signal.SIGKILL)
         done.killed_recorder = True
+    elif fault.act == "pause recorder":
+        for _ in range(PAUSES):
+            os.kill(recorder, signal.SIGSTOP)
+            time.sleep(PAUSE_SECONDS)
+            os.kill(recorder, signal.SIGCONT)
+            if program.wait(PAUSE_SECONDS / 4):
+                break
     else:
         begin = time.monotonic()
         os.kill(recorder, signal.SIGSTOP)
