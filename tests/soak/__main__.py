@@ -22,6 +22,7 @@ def parse_arguments():
     parser.add_argument("--run", type=int, metavar="N", help="only run N of the seed")
     parser.add_argument("--only", metavar="SUBJECT", help="only subjects with this in their names")
     parser.add_argument("--fault", metavar="NAME", help="only this fault")
+    parser.add_argument("--times", type=int, default=1, metavar="N", help="repeat --run N times")
     parser.add_argument("--table", metavar="FILE", help="write the table there, as Markdown")
     parser.add_argument("--list", action="store_true", help="list the subjects")
     parser.add_argument("--build", default="build/release", help=argparse.SUPPRESS)
@@ -73,7 +74,8 @@ class Soak:
 
     def all_runs(self):
         if self.arguments.run is not None:
-            self.run(self.arguments.run)
+            for _ in range(self.arguments.times):
+                self.run(self.arguments.run)
             return
         until, number = time.monotonic() + self.arguments.minutes * 60, 0
         while time.monotonic() < until:
