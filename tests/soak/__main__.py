@@ -55,6 +55,8 @@ class Soak:
         choices = random.Random(f"{self.arguments.seed} run {number}")
         loops = choices.randrange(3)
         fault = faults.choose(choices, subject.no_faults)
+        if self.arguments.fault in subject.no_faults:
+            return
         if self.arguments.fault:
             fault = faults.named(self.arguments.fault, choices, subject.no_faults)
         with processes.load(loops) as loop_ids:

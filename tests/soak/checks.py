@@ -9,6 +9,7 @@ import subprocess
 MOST_VERIFIED = 150  # tapes of one recording; the largest and a random choice of the others
 MOST_REPLAYED = 25
 COMMAND_SECONDS = 120
+LEAST_TAPE_BYTES = 64  # what was only just begun has less, and holds no call
 
 SAYS_LOST = re.compile(r"lost|disk is full|session holds|no room|[Tt]oo many open files")
 ACCOUNT = re.compile(r"^events: ([\d,]+) recorded = ([\d,]+) replayed \+ ([\d,]+) failed when recorded"
@@ -101,6 +102,8 @@ class Tapes:
     def recover(self):
         """Of a recorder that was killed: what it left can be read."""
         for path in sorted(self.on_disk("*.partial"))[:10]:
+            if os.path.getsize(f"{self.folder}/{path}") < LEAST_TAPE_BYTES:
+                continue
             saved = f"{self.folder}/recovered"
             status, text = heaptape(self.binary, "recover", f"{self.folder}/{path}", "-o", saved)
             if status != 0:

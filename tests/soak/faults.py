@@ -36,7 +36,7 @@ class Fault:
         if self.act:
             text += f" at {self.at:.2f} of its time"
         for limit, value in self.limits:
-            text += f" -n {value}" if limit == resource.RLIMIT_NOFILE else f" -v {value // 1024}"
+            text += f" {value // 1024 if limit == resource.RLIMIT_AS else value}"
         if self.output_bytes:
             text += f" of {self.output_bytes // 1024} KiB"
         return text
@@ -56,8 +56,8 @@ def choose(random, excluded):
         Fault("stop recorder", 3, act="stop recorder", at=at, may_lose=True),
         Fault("pause recorder", 2, act="pause recorder", at=at, may_lose=True),
         Fault("on-full drop", 3, options=["--on-full", "drop"], may_lose=True),
-        Fault("ulimit", 2, limits=[(resource.RLIMIT_NOFILE, open_files)], may_refuse=True),
-        Fault("ulimit", 1, limits=[(resource.RLIMIT_AS, address_space)], may_refuse=True),
+        Fault("ulimit -n", 2, limits=[(resource.RLIMIT_NOFILE, open_files)], may_refuse=True),
+        Fault("ulimit -v", 1, limits=[(resource.RLIMIT_AS, address_space)], may_refuse=True),
         # Of the program alone: the recorder's memory is a file, larger than most such limits.
         Fault("ulimit -f", 1, around_target=["prlimit", f"--fsize={file_size}", "--"]),
         Fault("full disk", 2, output="full", output_bytes=full, may_lose=True, may_refuse=True),
