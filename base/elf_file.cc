@@ -4,8 +4,6 @@
 #include <libelf.h>
 #include <sys/stat.h>
 
-#include <cstring>
-
 namespace heaptape::base {
 namespace {
 
@@ -26,21 +24,6 @@ bool every_segment(Elf* elf, Visit visit) {
     }
   }
   return true;
-}
-
-// Whether the symbol table `section` defines the function.
-bool defines(Elf* elf, Elf_Scn* section, const GElf_Shdr& header, const char* name) {
-  Elf_Data* const data = elf_getdata(section, nullptr);
-  if (data == nullptr || header.sh_entsize == 0) return false;
-  const size_t symbols = header.sh_size / header.sh_entsize;
-  for (size_t i = 0; i < symbols; ++i) {
-    GElf_Sym symbol;
-    if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) continue;
-    if (symbol.st_shndx == SHN_UNDEF) continue;
-    const char* const found = elf_strptr(elf, header.sh_link, symbol.st_name);
-    if (found != nullptr && std::strcmp(found, name) == 0) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -68,26 +51,6 @@ bool ElfFile::is_shared_object() const {
   GElf_Ehdr header;
   return gelf_getehdr(elf_.get(), &header) != nullptr && header.e_type == ET_DYN &&
          header.e_phentsize == sizeof(Elf64_Phdr);
-}
-
-bool ElfFile::has_interpreter() const {
-  bool found = false;
-  every_segment(elf_.get(), [&](const GElf_Phdr& segment) {
-    found = found || segment.p_type == PT_INTERP;
-    return !found;
-  });
-  return found;
-}
-
-bool ElfFile::exports_function(const char* name) const {
-  Elf* const elf = elf_.get();
-  for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr;
-       section = elf_nextscn(elf, section)) {
-    GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_DYNSYM) continue;
-    if (defines(elf, section, header, name)) return true;
-  }
-  return false;
 }
 
 bool ElfFile::is_whole() const {

@@ -22,10 +22,6 @@ class ElfFile {
   bool is_native() const;
   // Of the type of shared libraries, which position-independent programs have, too.
   bool is_shared_object() const;
-  // Whether it asks for a dynamic loader, as dynamically linked programs do.
-  bool has_interpreter() const;
-  // Whether the dynamic symbol table defines the function.
-  bool exports_function(const char* name) const;
   // Whether all that is to be mapped is in the file. The loader does not look, and dies.
   bool is_whole() const;
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/commands.h"
@@ -9,6 +10,7 @@ namespace heaptape::cli {
 namespace {
 
 constexpr size_t kMaxListed = 12;
+constexpr size_t kMaxNamed = 3;  // unrecorded programs, in one line
 
 // The tapes of a recording, the one with the most events marked.
 std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
@@ -31,6 +33,30 @@ std::string summary_text(const recorder::Recording& recording, const std::string
   return text;
 }
 
+// "not recorded: 3 x /bin/busybox (statically linked), ...", in one line; empty if nothing was left
+// out.
+std::string unrecorded_text(const schema::Manifest& manifest) {
+  std::string text;
+  for (size_t i = 0; i < manifest.unrecorded.size() && i < kMaxNamed; ++i) {
+    const schema::ManifestUnrecorded& entry = manifest.unrecorded[i];
+    text += (i == 0 ? "not recorded: " : ", ") + base::grouped(entry.times) + " x " +
+            base::display_text(entry.program) + " (" + entry.reason + ")";
+  }
+  if (manifest.unrecorded.size() > kMaxNamed) {
+    text += " and " + base::grouped(manifest.unrecorded.size() - kMaxNamed) + " more programs";
+  }
+  return text;
+}
+
+// Writes the manifest, and says what is on no tape.
+void write_manifest(const schema::Manifest& manifest, const std::string& path, Console& console) {
+  const auto json = schema::to_json(manifest);
+  const auto status = json.ok() ? base::write_file(path, *json) : base::Status(json.error());
+  if (!status.ok()) console.print_error(status.error().message);
+  const std::string text = unrecorded_text(manifest);
+  if (!text.empty()) console.print_error(text + ", all listed in " + path);
+}
+
 void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
             Console& console) {
   for (const std::string& failure : recording.failures) console.print_error(failure);
@@ -41,14 +67,13 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
                         " calls were lost; `heaptape info TAPE` says how many each process lost");
   }
   if (recording.manifest.processes.empty()) {
+    const std::string text = unrecorded_text(recording.manifest);
+    if (!text.empty()) console.print_error(text);
     console.print_error("no tape: heaptape saw no call to malloc by '" + options.command[0] + "'");
     return;
   }
   const std::string manifest_path = options.tape_path + ".manifest.json";
-  const auto manifest = schema::to_json(recording.manifest);
-  const auto status =
-      manifest.ok() ? base::write_file(manifest_path, *manifest) : base::Status(manifest.error());
-  if (!status.ok()) console.print_error(status.error().message);
+  write_manifest(recording.manifest, manifest_path, console);
   console.note(summary_text(recording, manifest_path));
 }
 

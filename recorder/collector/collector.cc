@@ -42,6 +42,7 @@ Recording Collector::run(int target_pid) {
     }
     if (now_ns >= next_check_ns_) {
       end_gone();
+      unrecorded_.collect(session_);
       end = poll_target(target_pid);
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
@@ -49,7 +50,9 @@ Recording Collector::run(int target_pid) {
     if (events == 0 && !end) sleep_until_needed();
   }
   finish_all(*end);
-  return {*end, {options_.command, std::move(table_.manifest())}, std::move(table_.failures())};
+  return {*end,
+          {options_.command, std::move(table_.manifest()), unrecorded_.entries()},
+          std::move(table_.failures())};
 }
 
 uint64_t Collector::drain_all() {
@@ -117,6 +120,7 @@ void Collector::finish_all(const TargetEnd& end) {
       table_.leave(slot, cut);
     }
   }
+  unrecorded_.collect(session_);
   table_.wait_for_tapes();
   note_unrecorded_processes();
 }
@@ -131,6 +135,10 @@ void Collector::note_unrecorded_processes() {
   note(session_.header().turned_away, "forked under a system call filter, or one more than the " +
                                           std::to_string(kProcessSlots) +
                                           " that a session holds at one time");
+  if (const uint32_t lost = session_.header().notices_lost; lost != 0) {
+    table_.failures().push_back("programs were executed unrecorded so fast that " +
+                                std::to_string(lost) + " of them are not listed");
+  }
   note(handshakes_.given_up(), "their start met a recorder that was stopped or overloaded");
 }
 

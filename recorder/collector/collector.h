@@ -9,6 +9,7 @@
 #include "recorder/collector/process_table.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/collector/target.h"
+#include "recorder/collector/unrecorded_list.h"
 
 namespace heaptape::recorder {
 
@@ -56,6 +57,7 @@ class Collector {
   HandshakeServer& handshakes_;
   CollectorOptions options_;
   ProcessTable table_;
+  UnrecordedList unrecorded_;
   uint32_t target_pid_ = 0;
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

@@ -1,17 +1,13 @@
 #include "recorder/collector/elf_check.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <utility>
+#include <string_view>
 
-#include "base/descriptor.h"
-#include "base/elf_file.h"
+#include "recorder/program/program_check.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -20,45 +16,32 @@ using base::Error;
 using base::Result;
 using base::Status;
 
-constexpr int kMaxInterpreters = 4;  // as many levels of scripts as Linux follows
-
 Error unusable(const std::string& program, const std::string& why) {
   return Error::target("cannot record '" + program + "': " + why);
 }
 
-// The loader forgets LD_PRELOAD when a program runs with more rights than its caller.
-bool gains_privileges(const std::string& program, const struct stat& info) {
-  if ((info.st_mode & S_ISUID) != 0 && info.st_uid != geteuid()) return true;
-  if ((info.st_mode & S_ISGID) != 0 && info.st_gid != getegid()) return true;
-  return geteuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
-}
-
-// What follows "#!" in the first line; empty when the file is not a script.
-std::string interpreter_of(const std::string& program) {
-  const base::Descriptor file(open(program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return "";
-  char line[256] = {};
-  const ssize_t got = read(file.get(), line, sizeof line - 1);
-  if (got < 3 || line[0] != '#' || line[1] != '!') return "";
-  const char* begin = line + 2 + std::strspn(line + 2, " \t");
-  return std::string(begin, std::strcspn(begin, " \t\r\n"));
-}
-
-Status check_elf(const std::string& program, const base::ElfFile& elf) {
-  if (!elf.is_native()) {
-    return unusable(program, "it is built for another machine type than x86-64");
+// What is wrong with the program, and what to do.
+const char* advice(Unrecorded reason) {
+  switch (reason) {
+    case Unrecorded::kStatic:
+      return "it is statically linked, so its malloc cannot be interposed; link it dynamically "
+             "(without -static) and record that";
+    case Unrecorded::kOtherMachine:
+      return "it is built for another machine type than x86-64";
+    case Unrecorded::kOwnMalloc:
+      return "it defines malloc itself, so the preload library's malloc is never called; link its "
+             "allocator as a shared library, or preload that instead";
+    case Unrecorded::kPrivileges:
+      return "it runs with other privileges than yours, so the loader ignores the preload library; "
+             "record it as the user whose privileges it takes, or as root";
+    case Unrecorded::kForeignLoader:
+      return "its loader is neither glibc's nor musl's, which the preload library is made for";
+    case Unrecorded::kSanitizer:
+      return "a sanitizer (-fsanitize=...) serves its malloc and lets no library come first; build "
+             "it without";
+    default:
+      return "the preload library does not work in it";
   }
-  if (!elf.has_interpreter()) {
-    return unusable(program,
-                    "it is statically linked, so its malloc cannot be interposed; link it "
-                    "dynamically (without -static) and record that");
-  }
-  if (elf.exports_function("malloc")) {
-    return unusable(program,
-                    "it defines malloc itself, so the preload library's malloc is never called; "
-                    "link its allocator as a shared library, or preload that instead");
-  }
-  return {};
 }
 
 }  // namespace
@@ -89,28 +72,18 @@ Result<std::string> find_program(const std::string& command) {
   return Error::not_found("cannot run '" + command + "': there is no such program in PATH");
 }
 
-Status check_recordable(const std::string& program) {
-  std::string path = program;
-  for (int level = 0; level <= kMaxInterpreters; ++level) {
-    struct stat info {};
-    if (stat(path.c_str(), &info) != 0) {
-      const std::string role = level == 0 ? "" : ", the interpreter of '" + program + "'";
-      return base::os_error("cannot run '" + path + "'" + role, errno);
-    }
-    if (gains_privileges(path, info)) {
-      return unusable(path,
-                      "it runs with other privileges than yours, so the loader ignores the preload "
-                      "library; record it as the user whose privileges it takes, or as root");
-    }
-    base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file) return {};  // executable but not readable: nothing can be said
-    const base::ElfFile elf(std::move(file));
-    if (elf.is_elf()) return check_elf(path, elf);
-    const std::string interpreter = interpreter_of(path);
-    if (interpreter.empty()) return {};  // execvp gives it to the shell
-    path = interpreter;
-  }
-  return {};
+Status check_recordable(const std::string& program, const std::vector<std::string>& command) {
+  std::vector<const char*> argv;
+  for (const std::string& word : command) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  Verdict verdict;
+  check_program({.path = program.c_str(), .argv = argv.data(), .preload = getenv("LD_PRELOAD")},
+                &verdict);
+  if (verdict.reason != Unrecorded::kNone) return unusable(verdict.path, advice(verdict.reason));
+  struct stat info {};
+  if (stat(verdict.path, &info) == 0) return {};
+  const std::string role = verdict.path == program ? "" : ", the interpreter of '" + program + "'";
+  return base::os_error("cannot run '" + std::string(verdict.path) + "'" + role, errno);
 }
 
 }  // namespace heaptape::recorder

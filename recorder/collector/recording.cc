@@ -68,7 +68,7 @@ void raise_descriptor_limit() {
 
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, find_program(options.command[0]));
-  HEAPTAPE_RETURN_IF_ERROR(check_recordable(program));
+  HEAPTAPE_RETURN_IF_ERROR(check_recordable(program, options.command));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));

@@ -22,7 +22,13 @@ void SignalForwarder::forward_to(int target) {
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool from_terminal = info.ssi_code == SI_KERNEL;
-    if (signal != SIGCHLD && !from_terminal && target > 0) kill(target, signal);
+    if (target <= 0 || signal == SIGCHLD) continue;
+    if (!from_terminal) {
+      kill(target, signal);
+    } else if (signal == SIGHUP && getsid(0) == getpid()) {
+      kill(target, SIGHUP);
+      kill(target, SIGCONT);  // the kernel sends both, so that a stopped program notices
+    }
   }
 }
 

@@ -114,7 +114,7 @@ void end_like(const TargetEnd& end) {
 }
 
 Result<std::string> find_preload_library() {
-  HEAPTAPE_ASSIGN_OR_RETURN(std::string path, base::find_private_file("libheaptape-interposer.so"));
+  HEAPTAPE_ASSIGN_OR_RETURN(std::string path, base::find_private_file(kPreloadName));
   if (path.find_first_of(": ") != std::string::npos) {
     return Error::usage("cannot preload '" + path +
                         "': LD_PRELOAD takes no path with a colon or a space; install heaptape in "

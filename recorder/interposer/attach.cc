@@ -9,8 +9,8 @@
 
 #include "recorder/interposer/claims.h"
 #include "recorder/interposer/handshake_client.h"
-#include "recorder/interposer/raw_syscall.h"
 #include "recorder/interposer/session_map.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {

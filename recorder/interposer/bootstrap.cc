@@ -10,6 +10,8 @@
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/entry_points.h"
 #include "recorder/interposer/hook_scope.h"
+#include "recorder/interposer/next_functions.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -22,20 +24,38 @@ std::atomic<size_t> arena_used{0};
 enum class Stage : int { kUnresolved, kResolving, kResolved };
 std::atomic<Stage> stage{Stage::kUnresolved};
 
+// musl has no pvalloc, and a look-up in vain leaves the program a message in dlerror().
+bool may_exist(const char* name) {
+  return is_glibc() || std::strcmp(name, "pvalloc") != 0;
+}
+
 template <typename Function>
 void find_next(Function& function, const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) function = reinterpret_cast<Function>(found);
+  void* const found = may_exist(name) ? dlsym(RTLD_NEXT, name) : nullptr;
+  if (found != nullptr) function = reinterpret_cast<Function>(found);
 }
 
 void find_operators();
 
-// True once the real functions can be called. False while they are being looked up: the caller then
-// uses the arena.
+// The calling thread is looking them up.
+constinit thread_local bool resolves __attribute__((tls_model("initial-exec"))) = false;
+
+// For another thread to find them: with musl, a program may have two threads before the first call.
+// Not for ever: that thread may wait for the loader, and this one may be in it.
+bool wait_until_resolved() {
+  constexpr int kNaps = 10 * kPatienceMs;
+  for (int i = 0; i < kNaps && stage.load() != Stage::kResolved; ++i) nap_ms();
+  return stage.load() == Stage::kResolved;
+}
+
+// True once the real functions can be called. False while this thread looks them up: the caller
+// then uses the arena.
 bool resolve() {
   Stage expected = Stage::kUnresolved;
   if (!stage.compare_exchange_strong(expected, Stage::kResolving)) {
-    return expected == Stage::kResolved;
+    return expected == Stage::kResolved || (!resolves && wait_until_resolved());
   }
+  resolves = true;
   const HookScope scope;
   const int saved_errno = errno;
   RealMalloc found = real_malloc;
@@ -43,9 +63,11 @@ bool resolve() {
   HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIND)
 #undef HEAPTAPE_FIND
   find_operators();
+  next_functions();
   attach_process(reinterpret_cast<const void*>(found.malloc));
   real_malloc = found;
   stage.store(Stage::kResolved);
+  resolves = false;
   errno = saved_errno;
   return true;
 }
@@ -96,6 +118,7 @@ void* bootstrap_memalign(size_t alignment, size_t size) {
 void* bootstrap_valloc(size_t size) {
   return HEAPTAPE_REAL_OR(valloc, (size), arena_allocate(4096, size));
 }
+// Where libc has none, it is made of the others.
 void* bootstrap_pvalloc(size_t size) {
   return HEAPTAPE_REAL_OR(pvalloc, (size), arena_allocate(4096, size));
 }
@@ -184,6 +207,10 @@ void find_operators() {
 }
 
 }  // namespace
+
+void prepare_allocator() {
+  resolve();
+}
 
 alignas(4096) char arena[kArenaBytes];
 

@@ -1,6 +1,6 @@
 #include "recorder/interposer/claimant.h"
 
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {

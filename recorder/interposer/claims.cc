@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "recorder/interposer/attach.h"
-#include "recorder/interposer/raw_syscall.h"
 #include "recorder/interposer/session_map.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {

@@ -79,6 +79,8 @@ struct RealOperators {
 };
 
 extern RealMalloc real_malloc;
+// Finds the real functions and joins the session, if that has not been done yet.
+void prepare_allocator();
 extern RealOperators real_operators;
 
 // The bootstrap arena serves the calls made while the real functions are looked up: they are ours,

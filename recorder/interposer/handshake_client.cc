@@ -11,52 +11,12 @@
 #include <cstddef>
 #include <cstring>
 
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/interposer/environment.h"
 #include "recorder/ring/handshake.h"
-
-extern "C" void* __libc_stack_end;  // of the dynamic loader: where argc lies
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
-
-// The environment, also before libc has set `environ`: on the stack, after argc and argv.
-char** environment() {
-  if (environ != nullptr) return environ;
-  auto* argc = static_cast<long*>(__libc_stack_end);
-  return reinterpret_cast<char**>(argc + 1 + *argc + 1);
-}
-
-// The entry "NAME=..." and, by `value`, what follows the '='.
-char** find_variable(const char* name, char** value) {
-  const size_t length = std::strlen(name);
-  for (char** entry = environment(); *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, name, length) == 0 && (*entry)[length] == '=') {
-      *value = *entry + length + 1;
-      return entry;
-    }
-  }
-  return nullptr;
-}
-
-void remove_entry(char** entry) {
-  do {
-    entry[0] = entry[1];
-  } while (*entry++ != nullptr);
-}
-
-// `heaptape record` puts the preload library in front of what LD_PRELOAD held before.
-void leave_environment() {
-  char* value = nullptr;
-  if (char** entry = find_variable(kSessionVariable, &value)) remove_entry(entry);
-  char** entry = find_variable("LD_PRELOAD", &value);
-  if (entry == nullptr) return;
-  const char* rest = std::strchr(value, ':');
-  if (rest == nullptr) {
-    remove_entry(entry);
-  } else {
-    std::memmove(value, rest + 1, std::strlen(rest + 1) + 1);
-  }
-}
 
 // Fills in the socket's address and the token from NAME:TOKEN. The length of the address, or 0.
 socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
@@ -165,8 +125,8 @@ SessionView map_session(int fd) {
 }  // namespace
 
 Joined join_session() {
-  char* value = nullptr;
-  if (find_variable(kSessionVariable, &value) == nullptr) return {};
+  const char* const value = find_variable(environment(), kSessionVariable);
+  if (value == nullptr) return {};
   sockaddr_un address{};
   Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(raw_syscall(SYS_getpid)), {}};
   const socklen_t length = parse_session(value, &address, &hello);

@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/raw_syscall.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {

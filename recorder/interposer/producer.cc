@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "recorder/interposer/patience.h"
-#include "recorder/interposer/raw_syscall.h"
+#include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -124,6 +124,12 @@ ThreadState* find_state() {
   }
   local.calls_until_look = 0;
   return local.state = state;
+}
+
+void leave_thread_unrecorded() {
+  thread_local_state.state = &unattached_state;
+  thread_local_state.ringless = true;
+  thread_local_state.calls_until_look = kNoMoreLooks;
 }
 
 ThreadState* make_room() {

@@ -41,8 +41,11 @@ extern constinit thread_local ThreadLocal thread_local_state
 // The calling thread's state, with a ring of its own; null: the thread is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* find_state();
 
-// The same, with room for any record in the current segment; null: this call is not recorded, and
-// counted as lost unless the recording has ended.
+// The calling thread is not recorded any more; its calls are counted as lost.
+void leave_thread_unrecorded();
+
+// As find_state(), with room for any record in the current segment; null: this call is not
+// recorded, and counted as lost unless the recording has ended.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room();
 
 // One record: construct, check ok(), put() its words, publish().

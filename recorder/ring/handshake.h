@@ -15,6 +15,7 @@
 namespace heaptape::recorder {
 
 inline constexpr char kSessionVariable[] = "HEAPTAPE_SESSION";
+inline constexpr char kPreloadName[] = "libheaptape-interposer.so";  // in LD_PRELOAD, with its path
 inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;

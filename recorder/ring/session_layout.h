@@ -15,6 +15,7 @@
 
 #include "base/address/pages.h"
 #include "recorder/ring/owner_lock.h"
+#include "recorder/ring/unrecorded.h"
 
 namespace heaptape::recorder {
 
@@ -105,21 +106,6 @@ struct alignas(64) SessionHeader {
 static_assert(sizeof(SessionHeader) == 384 && alignof(SessionHeader) == 64);
 static_assert(offsetof(SessionHeader, collector_lock_word) == 320);
 
-// Why a program, or a part of one, goes on unrecorded.
-enum class Unrecorded : uint32_t {
-  kNone = 0,
-  kStatic = 1,             // no loader that could preload anything
-  kOtherMachine = 2,       // not x86-64
-  kOwnMalloc = 3,          // the program itself defines malloc
-  kPrivileges = 4,         // setuid, setgid or capabilities: the loader drops LD_PRELOAD
-  kForeignLoader = 5,      // a C library that the preload library does not fit
-  kSanitizer = 6,          // its run-time library must come first
-  kLibraryOutOfReach = 7,  // the preload library cannot be opened in its root
-  kSystemCallFilter = 8,   // a seccomp filter might not let it join
-  kDeepBind = 9,           // a library opened with RTLD_DEEPBIND: its calls bypass the hooks
-  kEnvironment = 10,       // executed without the session in its environment
-};
-
 enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
 
 // What a process says about a program that is not recorded. The collector reads it and makes it
@@ -127,6 +113,8 @@ enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
 struct alignas(64) Notice {
   std::atomic<NoticeState> state;
   Unrecorded reason;
+  // 1; or -1, which takes one back: it is said before an exec, which may fail.
+  int32_t times;
   uint32_t pid;                 // of who says it, as it sees itself
   char path[kNoticePathBytes];  // of the program or library; ends in 0
 };

@@ -32,6 +32,12 @@ std::string encode_manifest(const Manifest& manifest) {
     processes[i].setLostEvents(process.lost_events);
     processes[i].setEnded(process.ended);
   }
+  auto unrecorded = out.initUnrecorded(static_cast<unsigned>(manifest.unrecorded.size()));
+  for (unsigned i = 0; i < unrecorded.size(); ++i) {
+    unrecorded[i].setProgram(base::valid_utf8(manifest.unrecorded[i].program));
+    unrecorded[i].setReason(manifest.unrecorded[i].reason);
+    unrecorded[i].setTimes(manifest.unrecorded[i].times);
+  }
   capnp::JsonCodec codec;
   codec.setPrettyPrint(true);
   return std::string(codec.encode(out.asReader()).cStr()) + "\n";

@@ -25,9 +25,17 @@ struct ManifestProcess {
   std::string ended;
 };
 
+// A program, or a library in one, whose calls are on no tape.
+struct ManifestUnrecorded {
+  std::string program;  // path, as it was executed or opened
+  std::string reason;   // a few words
+  uint64_t times = 0;
+};
+
 struct Manifest {
   std::vector<std::string> command;
   std::vector<ManifestProcess> processes;
+  std::vector<ManifestUnrecorded> unrecorded;
 };
 
 // Text that is not UTF-8 (a command line may be) comes out with U+FFFD in its place.

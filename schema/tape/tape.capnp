@@ -108,6 +108,7 @@ struct Manifest {
   version @0 :UInt32;
   command @1 :List(Text);
   processes @2 :List(Process);
+  unrecorded @3 :List(Unrecorded);
 
   struct Process {
     tape @0 :Text;  # file name, in the folder of the manifest
@@ -119,5 +120,12 @@ struct Manifest {
     bytes @6 :UInt64;
     lostEvents @7 :UInt64;
     ended @8 :Text;
+  }
+
+  # A program, or a library in one, whose calls are on no tape.
+  struct Unrecorded {
+    program @0 :Text;  # path, as it was executed or opened
+    reason @1 :Text;
+    times @2 :UInt64;
   }
 }

@@ -108,6 +108,10 @@ schema::Manifest RecordTest::manifest() const {
                                   .lost_events = process.getLostEvents(),
                                   .ended = process.getEnded().cStr()});
   }
+  for (const auto entry : wire.asReader().getUnrecorded()) {
+    manifest.unrecorded.push_back(
+        {entry.getProgram().cStr(), entry.getReason().cStr(), entry.getTimes()});
+  }
   return manifest;
 }
 

@@ -130,6 +130,12 @@ TEST_F(Refusals, OfProgramsThatDefineMalloc) {
   expect_refused({path}, {path, "defines malloc itself", "shared library"});
 }
 
+TEST_F(Refusals, OfProgramsWithASanitizer) {
+  const std::string path = target_path("tell_environment_asan");
+  expect_refused({path}, {path, "a sanitizer", "build it without"});
+  expect_refused({"/lib64/ld-linux-x86-64.so.2", path}, {path, "a sanitizer"});
+}
+
 // A program that is nothing but its ELF header.
 template <typename Header>
 std::string elf_program(unsigned char word_size, uint16_t type, uint16_t machine) {

@@ -35,11 +35,6 @@ class ElfBytes : public testing::Test {
   std::string library_ = tests::read_bytes(library());
 };
 
-TEST(ElfFile, KnowsAProgramByItsInterpreter) {
-  EXPECT_TRUE(open_elf("/proc/self/exe").has_interpreter());
-  EXPECT_FALSE(open_elf(library()).has_interpreter());
-}
-
 TEST(ElfFile, HasWhatThisProcessRuns) {
   for (const std::string& path : {std::string("/proc/self/exe"), library()}) {
     const ElfFile elf = open_elf(path);
@@ -47,12 +42,6 @@ TEST(ElfFile, HasWhatThisProcessRuns) {
     EXPECT_TRUE(elf.is_native()) << path;
     EXPECT_TRUE(elf.is_whole()) << path;
   }
-}
-
-TEST(ElfFile, ExportsWhatItDefinesAndNotWhatItUses) {
-  EXPECT_TRUE(open_elf(library()).exports_function("lgamma"));
-  EXPECT_FALSE(open_elf(library()).exports_function("lgam"));
-  EXPECT_FALSE(open_elf("/proc/self/exe").exports_function("__libc_start_main"));
 }
 
 TEST_F(ElfBytes, OfAnotherFileAreNotElf) {

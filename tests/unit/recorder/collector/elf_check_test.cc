@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "tests/support/temp_dir.h"
 
@@ -25,7 +26,7 @@ class ElfCheckTest : public testing::Test {
   }
   // What is wrong with it; empty: nothing.
   static std::string complaint(const std::string& path) {
-    const base::Status status = check_recordable(path);
+    const base::Status status = check_recordable(path, {path});
     return status.ok() ? "" : status.error().message;
   }
   static bool mentions(const std::string& text, const char* words) {
@@ -36,8 +37,10 @@ class ElfCheckTest : public testing::Test {
   int programs_ = 0;
 };
 
-// A header and one program header of this type: as much as the check looks at.
-std::string elf_file(uint16_t machine = EM_X86_64, uint32_t segment = PT_INTERP) {
+// What the kernel and the loader look at: a header, and segments of these types at the file's
+// begin.
+std::string elf_file(uint16_t machine = EM_X86_64, uint32_t segment = PT_INTERP,
+                     const std::string& loader = "/lib64/ld-linux-x86-64.so.2") {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -49,40 +52,67 @@ std::string elf_file(uint16_t machine = EM_X86_64, uint32_t segment = PT_INTERP)
   header.e_phoff = sizeof header;
   header.e_ehsize = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = 1;
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  Elf64_Phdr interpreter{};
-  interpreter.p_type = segment;
-  return std::string(reinterpret_cast<const char*>(&header), sizeof header) +
-         std::string(reinterpret_cast<const char*>(&interpreter), sizeof interpreter);
+  header.e_phnum = 3;
+  Elf64_Phdr segments[3] = {};
+  segments[0].p_type = segment;
+  segments[0].p_offset = sizeof header + sizeof segments;
+  segments[0].p_filesz = loader.size() + 1;
+  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+  bytes.append(reinterpret_cast<const char*>(segments), sizeof segments);
+  return bytes.append(loader).append(1, '\0');
 }
 
-// The same with a dynamic symbol table that defines the function.
-std::string elf_file_exporting(const std::string& function) {
+// The same with a dynamic section: it needs the library, and its symbol table defines the
+// functions, which a hash table of one bucket leads to.
+std::string elf_file_with(const std::string& library, const std::vector<std::string>& functions,
+                          int64_t hash_tag = DT_HASH) {
   std::string bytes = elf_file();
-  const std::string names = std::string(1, '\0') + function + '\0';
-  Elf64_Sym symbols[2] = {};
-  symbols[1].st_name = 1;
-  symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-  symbols[1].st_shndx = 1;
-  Elf64_Shdr sections[3] = {};
-  sections[1].sh_type = SHT_DYNSYM;
-  sections[1].sh_offset = bytes.size();
-  sections[1].sh_size = sizeof symbols;
-  sections[1].sh_entsize = sizeof(Elf64_Sym);
-  sections[1].sh_addralign = 8;
-  sections[1].sh_link = 2;
-  sections[2].sh_type = SHT_STRTAB;
-  sections[2].sh_offset = bytes.size() + sizeof symbols;
-  sections[2].sh_size = names.size();
-  sections[2].sh_addralign = 1;
-  bytes.append(reinterpret_cast<const char*>(symbols), sizeof symbols).append(names);
   bytes.resize((bytes.size() + 7) / 8 * 8);
-  const uint64_t section_offset = bytes.size();
-  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_shoff), &section_offset, sizeof section_offset);
-  const uint16_t count = 3;
-  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_shnum), &count, sizeof count);
-  return bytes.append(reinterpret_cast<const char*>(sections), sizeof sections);
+  std::string names = std::string(1, '\0') + library + '\0';
+  std::vector<Elf64_Sym> symbols(1);
+  std::vector<uint32_t> hash = {1, static_cast<uint32_t>(functions.size() + 1), 0, 0};
+  for (const std::string& function : functions) {
+    Elf64_Sym symbol{};
+    symbol.st_name = static_cast<uint32_t>(names.size());
+    symbol.st_shndx = 1;
+    names += function + '\0';
+    hash[2] = static_cast<uint32_t>(symbols.size());            // the bucket: the last symbol
+    hash.push_back(static_cast<uint32_t>(symbols.size() - 1));  // its chain: the one before
+    symbols.push_back(symbol);
+  }
+  if (hash_tag == DT_GNU_HASH) {
+    hash = {1, 1, 1, 0, ~0u, ~0u, 1};  // one bucket, from symbol 1 on, a filter that lets all pass
+    for (const std::string& function : functions) {
+      uint32_t value = 5381;
+      for (const char c : function) value = value * 33 + static_cast<unsigned char>(c);
+      hash.push_back(value & ~1u);
+    }
+    if (!functions.empty()) hash.back() |= 1;
+  }
+  const uint64_t symbols_at = bytes.size();
+  const uint64_t hash_at = symbols_at + symbols.size() * sizeof(Elf64_Sym);
+  const uint64_t names_at = hash_at + (hash.size() + 1) / 2 * 8;
+  const uint64_t dynamic_at = names_at + (names.size() + 7) / 8 * 8;
+  const Elf64_Dyn dynamic[] = {{DT_NEEDED, {1}},
+                               {DT_STRTAB, {names_at}},
+                               {DT_SYMTAB, {symbols_at}},
+                               {hash_tag, {hash_at}},
+                               {DT_NULL, {0}}};
+  bytes.append(reinterpret_cast<const char*>(symbols.data()), hash_at - symbols_at);
+  bytes.append(reinterpret_cast<const char*>(hash.data()), hash.size() * 4).resize(names_at);
+  bytes.append(names).resize(dynamic_at);
+  bytes.append(reinterpret_cast<const char*>(dynamic), sizeof dynamic);
+  auto* segments = reinterpret_cast<Elf64_Phdr*>(bytes.data() + sizeof(Elf64_Ehdr));
+  segments[1].p_type = PT_LOAD;
+  segments[1].p_filesz = bytes.size();
+  segments[2].p_type = PT_DYNAMIC;
+  segments[2].p_offset = dynamic_at;
+  segments[2].p_filesz = sizeof dynamic;
+  return bytes;
+}
+
+std::string elf_file_exporting(const std::string& function, int64_t hash_tag = DT_HASH) {
+  return elf_file_with("libc.so.6", {"first", function, "last"}, hash_tag);
 }
 
 TEST_F(ElfCheckTest, AcceptsDynamicPrograms) {
@@ -103,13 +133,48 @@ TEST_F(ElfCheckTest, RefusesOtherMachines) {
 }
 
 TEST_F(ElfCheckTest, RefusesProgramsThatBringTheirMalloc) {
-  EXPECT_TRUE(mentions(complaint(program(elf_file_exporting("malloc"))), "defines malloc itself"));
-  EXPECT_EQ(complaint(program(elf_file_exporting("malloc2"))), "");
+  for (const int64_t hash : {int64_t{DT_HASH}, int64_t{DT_GNU_HASH}}) {
+    const std::string path = program(elf_file_exporting("malloc", hash));
+    EXPECT_TRUE(mentions(complaint(path), "defines malloc itself")) << hash;
+    EXPECT_EQ(complaint(program(elf_file_exporting("malloc2", hash))), "") << hash;
+  }
+}
+
+TEST_F(ElfCheckTest, RefusesProgramsThatNeedASanitizer) {
+  for (const char* library : {"libasan.so.8", "libtsan.so.2", "/opt/libclang_rt.asan-x86_64.so"}) {
+    EXPECT_TRUE(mentions(complaint(program(elf_file_with(library, {}))), "sanitizer")) << library;
+  }
+  EXPECT_EQ(complaint(program(elf_file_with("libubsan.so.1", {}))), "");
+}
+
+TEST_F(ElfCheckTest, RefusesProgramsWithASanitizerInside) {
+  const std::string path = program(elf_file_with("libc.so.6", {"malloc", "__asan_init"}));
+  EXPECT_TRUE(mentions(complaint(path), "sanitizer"));
+}
+
+TEST_F(ElfCheckTest, AcceptsTheLoadersOfGlibcAndMuslOnly) {
+  EXPECT_EQ(complaint(program(elf_file(EM_X86_64, PT_INTERP, "/lib/ld-musl-x86_64.so.1"))), "");
+  const std::string other = program(elf_file(EM_X86_64, PT_INTERP, "/system/bin/linker64"));
+  EXPECT_TRUE(mentions(complaint(other), "neither glibc's nor musl's"));
+}
+
+TEST_F(ElfCheckTest, JudgesALoaderByTheProgramThatItIsToldToRun) {
+  const std::string loader = "/lib64/ld-linux-x86-64.so.2";
+  const std::string bad = program(elf_file_exporting("malloc"));
+  const auto judge = [&](std::vector<std::string> command) {
+    command.insert(command.begin(), loader);
+    const base::Status status = check_recordable(loader, command);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(judge({"/bin/sh"}), "");
+  EXPECT_EQ(judge({"--help"}), "");
+  EXPECT_TRUE(mentions(judge({bad}), bad.c_str()));
+  EXPECT_TRUE(mentions(judge({"--library-path", "/lib", "--inhibit-cache", bad}), bad.c_str()));
 }
 
 TEST_F(ElfCheckTest, RefusesAProgramThatEndsBehindItsHeader) {
   const std::string whole = elf_file();
-  for (size_t length = sizeof(Elf64_Ehdr); length < whole.size(); ++length) {
+  for (size_t length = sizeof(Elf64_Ehdr); length < sizeof(Elf64_Ehdr) + 56; ++length) {
     EXPECT_NE(complaint(program(whole.substr(0, length))), "") << length;
   }
 }

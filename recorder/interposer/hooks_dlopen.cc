@@ -1,0 +1,48 @@
+// dlopen and dlmopen, interposed for what they can do to a recording: a library that is opened with
+// RTLD_DEEPBIND, or in a namespace of its own, calls its own malloc past the hooks.
+#include "recorder/interposer/entry_points.h"
+#include "recorder/interposer/next_functions.h"
+#include "recorder/interposer/notices.h"
+#include "recorder/interposer/trampoline.h"
+
+using namespace heaptape::recorder;  // NOLINT: the trampolines know the names of C only
+
+namespace {
+
+constexpr int kNoLoad = 4;  // RTLD_NOLOAD: the library is there already
+
+// Joins the session if need be: the library may be the first in its program to call malloc.
+void note(Unrecorded reason, const char* library, int flags) {
+  if (library == nullptr || (flags & kNoLoad) != 0) return;
+  prepare_allocator();
+  post_notice(reason, library, 1);
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("hidden"), used)) void heaptape_note_deep_bind(
+    const char* library, int flags) {
+  if (is_glibc()) note(Unrecorded::kDeepBind, library, flags);
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) void heaptape_note_namespace(
+    long, const char* library, int flags) {
+  note(Unrecorded::kNamespace, library, flags);
+}
+
+extern "C" __attribute__((visibility("hidden"), used)) void heaptape_find_openers();
+
+// $8: RTLD_DEEPBIND.
+HEAPTAPE_TRAMPOLINE(dlopen, heaptape_find_openers,
+                    "  testl $8, %esi\n"
+                    "  jz 1f\n" HEAPTAPE_KEEPING_ARGUMENTS("heaptape_note_deep_bind"));
+
+// 0: LM_ID_BASE, the namespace of the program.
+HEAPTAPE_TRAMPOLINE(dlmopen, heaptape_find_openers,
+                    "  test %rdi, %rdi\n"
+                    "  jz 1f\n" HEAPTAPE_KEEPING_ARGUMENTS("heaptape_note_namespace"));
+
+extern "C" void heaptape_find_openers() {
+  heaptape_next_dlopen = reinterpret_cast<void (*)()>(next_functions().dlopen);
+  heaptape_next_dlmopen = reinterpret_cast<void (*)()>(next_functions().dlmopen);
+}

@@ -1,0 +1,36 @@
+// The functions beside the allocator's that the preload library defines, and what they forward to:
+// the next definitions in lookup order.
+#pragma once
+
+#include <cstdio>
+
+namespace heaptape::recorder {
+
+// X(symbol, result, parameters). Types that only pass through are void.
+#define HEAPTAPE_FORWARDED_FUNCTIONS(X)                                                           \
+  X(execve, int, (const char*, char* const*, char* const*))                                       \
+  X(execvpe, int, (const char*, char* const*, char* const*))                                      \
+  X(fexecve, int, (int, char* const*, char* const*))                                              \
+  X(posix_spawn, int, (int*, const char*, const void*, const void*, char* const*, char* const*))  \
+  X(posix_spawnp, int, (int*, const char*, const void*, const void*, char* const*, char* const*)) \
+  X(system, int, (const char*))                                                                   \
+  X(popen, FILE*, (const char*, const char*))                                                     \
+  X(prctl, int, (int, unsigned long, unsigned long, unsigned long, unsigned long))                \
+  X(syscall, long, (long, long, long, long, long, long, long))                                    \
+  X(dlopen, void*, (const char*, int))
+
+struct NextFunctions {
+#define HEAPTAPE_FIELD(symbol, result, parameters) result(*symbol) parameters;
+  HEAPTAPE_FORWARDED_FUNCTIONS(HEAPTAPE_FIELD)
+#undef HEAPTAPE_FIELD
+  void* (*dlmopen)(long, const char*, int);  // glibc's alone; null: there is none
+};
+
+// Looks them up, once. It is called with the first call to the allocator, so that children of fork,
+// where the loader's lock may be held for ever, find them known.
+const NextFunctions& next_functions();
+
+// Whether libc is glibc. Else it is musl.
+bool is_glibc();
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,5 @@
+#include <stdlib.h>
+
+void release(void* block) {
+  free(block);
+}
