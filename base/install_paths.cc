@@ -1,18 +1,31 @@
 #include "base/install_paths.h"
 
+#include <sys/auxv.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <cstdlib>
 
 namespace heaptape::base {
 
-Result<std::string> find_private_file(const std::string& name) {
+namespace {
+
+// Of this program's file. Where there is no /proc, as in some containers, the name that it was
+// executed by: right as long as nobody has changed the current folder.
+std::string own_path() {
   char self[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
-  if (length <= 0) return os_error("cannot read /proc/self/exe", errno);
-  std::string path(self, static_cast<size_t>(length));
+  if (length > 0) return std::string(self, static_cast<size_t>(length));
+  const auto* executed = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (executed == nullptr || realpath(executed, self) == nullptr) return "";
+  return self;
+}
+
+}  // namespace
+
+Result<std::string> find_private_file(const std::string& name) {
+  std::string path = own_path();
+  if (path.empty()) return Error::not_found("cannot find out where heaptape is: mount /proc");
   path.resize(path.rfind('/'));
   path += "/../lib/heaptape/" + name;
   char resolved[PATH_MAX];

@@ -145,7 +145,7 @@ ThreadState* make_room() {
   }
   if (state->head + kMaxRecordWords <= state->limit) return state;
   if (enter_segment(*state)) return state;
-  count_lost_call(*state);
+  if (!session_is_over()) count_lost_call(*state);
   return nullptr;
 }
 

@@ -77,9 +77,9 @@ base::Result<Walk> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
 
 // Joins the parts from `from` on that go on from `first_event`. Others stand for chunks that have
 // been written since.
-std::optional<TapeTail> load_tail(const TapeFile& file, uint64_t from, uint64_t first_event) {
+void load_tail(const TapeFile& file, uint64_t from, uint64_t first_event, TapeOutline& outline) {
   PartJoiner joiner(first_event);
-  std::optional<TapeTail> tail;
+  std::optional<uint64_t> first_part;
   uint64_t left_bytes = file.bytes();  // Invariant: the file's size bounds what is read
   uint64_t at = from;
   while ((at = file.find_chunk(at, file.bytes())) < file.bytes()) {
@@ -93,14 +93,13 @@ std::optional<TapeTail> load_tail(const TapeFile& file, uint64_t from, uint64_t 
         file.load_message({offset, header->kind, header->event_count, header->first_event});
     if (!words.ok() || !joiner.add(*words).ok()) continue;
     at = offset + kChunkHeaderBytes + header->payload_bytes;
-    if (!tail) tail = TapeTail{{offset, ChunkKind::kPart, 0, first_event}, {}};
+    if (!first_part) first_part = offset;
   }
-  if (!tail) return tail;
+  if (!first_part) return;
   auto words = joiner.chunk();
-  if (!words.ok()) return std::nullopt;
-  tail->chunk.event_count = joiner.events();
-  tail->words = std::move(*words);
-  return tail;
+  if (!words.ok()) return;
+  outline.chunks.push_back({*first_part, ChunkKind::kPart, joiner.events(), first_event});
+  outline.tail_words = std::move(*words);
 }
 
 // A writer that is killed, or still at it, may leave the header of its last chunk without all of
@@ -141,7 +140,7 @@ base::Result<TapeOutline> outline_unfinished(TapeFile& file, DamageLog& damage) 
   }
   leave_torn_chunk_out(file, found);
   TapeOutline outline{std::move(found.chunks), found.end, {}};
-  outline.tail = load_tail(file, found.end, events_of(outline.chunks));
+  load_tail(file, found.end, events_of(outline.chunks), outline);
   return outline;
 }
 

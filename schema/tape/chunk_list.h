@@ -12,17 +12,13 @@
 
 namespace heaptape::schema {
 
-// What was saved of the chunk that an unfinished tape breaks off in.
-struct TapeTail {
-  ChunkRef chunk;               // where its parts begin, and the events that they hold
-  std::vector<uint64_t> words;  // of an EventChunk message
-};
-
 struct TapeOutline {
-  std::vector<ChunkRef> chunks;  // in the order of the file, without parts
+  // In the order of the file. What was saved of the chunk that an unfinished tape breaks off in
+  // comes last, as one chunk of kind kPart where its parts begin.
+  std::vector<ChunkRef> chunks;
   // Of a tape that was not finished, where the bytes end that it would have had finished.
   std::optional<uint64_t> cut_at;
-  std::optional<TapeTail> tail;  // only of a tape that was cut
+  std::vector<uint64_t> tail_words;  // the EventChunk message of those parts
 };
 
 // The chunks of a tape behind its preamble. Believes the trailer and the index where both are

@@ -33,10 +33,7 @@ base::Status TapeReader::open_contents() {
   HEAPTAPE_ASSIGN_OR_RETURN(TapeOutline outline, outline_of(file_, damage_));
   chunks_ = std::move(outline.chunks);
   cut_at_ = outline.cut_at;
-  if (outline.tail) {
-    chunks_.push_back(outline.tail->chunk);
-    tail_words_ = std::move(outline.tail->words);
-  }
+  tail_words_ = std::move(outline.tail_words);
   HEAPTAPE_RETURN_IF_ERROR(load_header());
   HEAPTAPE_RETURN_IF_ERROR(load_summary());
   HEAPTAPE_ASSIGN_OR_RETURN(event_count_, check_sequence(chunks_, damage_));

@@ -24,6 +24,7 @@ class RecordProcesses : public RecordTest {
   void must_record(const Words& mode_and_arguments, int status = 0, const Words& options = {}) {
     const Ended ended = record_mode(mode_and_arguments, options);
     ASSERT_EQ(ended.status, status) << ended.describe();
+    EXPECT_EQ(ended.err, "");
   }
   static void expect_pairs(const Tape& tape, uint64_t size, uint64_t pairs) {
     EXPECT_EQ(tape.mallocs_of(size), pairs) << "of " << size << " bytes";

@@ -53,6 +53,14 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   return environment;
 }
 
+// What whoever runs the tests ignores or blocks (nohup, a build server) is none of the programs'.
+void take_signals_as_they_come() {
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 std::vector<char*> as_pointers(std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   for (std::string& string : strings) pointers.push_back(string.data());
@@ -83,6 +91,7 @@ Command::Command(const CommandLine& line)
   HEAPTAPE_CHECK(pid_ >= 0);
   if (pid_ == 0) {
     setpgid(0, 0);
+    take_signals_as_they_come();
     dup2(input, STDIN_FILENO);
     dup2(out_, STDOUT_FILENO);
     dup2(err_, STDERR_FILENO);

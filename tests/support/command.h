@@ -32,7 +32,8 @@ struct CommandLine {
 };
 
 // One program. It gets a process group of its own, which goes with the object when the program did
-// not end in time. One thread.
+// not end in time, and takes every signal by default, whatever the test ignores or blocks. One
+// thread.
 class Command {
  public:
   explicit Command(const CommandLine& line);

@@ -23,7 +23,8 @@ class Random {
   uint64_t state_;
 };
 
-// The seed of a randomised test: HEAPTAPE_TEST_SEED, or a new one; printed with a failure.
+// The seed of a randomised test: HEAPTAPE_TEST_SEED, or always the same; printed with a failure.
+// `./dev soak` gives a new one.
 uint64_t test_seed();
 
 schema::Event malloc_event(uint64_t size, uint64_t address, uint32_t thread = 0);

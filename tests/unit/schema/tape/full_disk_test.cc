@@ -34,7 +34,9 @@ class FileSizeLimit {
 TEST(FullDisk, LeavesRoomForTheIndex) {
   // tmpfs holds what is reserved to the file size limit, as a disk holds it to its size.
   struct statfs system {};
-  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) GTEST_SKIP();
+  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    GTEST_SKIP() << "needs a tmpfs in /dev/shm";
+  }
   tests::TempDir dir("/dev/shm");
   tests::Random random(5);
   auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
