@@ -43,7 +43,7 @@ std::string unrecorded_text(const schema::Manifest& manifest) {
             base::display_text(entry.program) + " (" + entry.reason + ")";
   }
   if (manifest.unrecorded.size() > kMaxNamed) {
-    text += " and " + base::grouped(manifest.unrecorded.size() - kMaxNamed) + " more programs";
+    text += " and " + base::grouped(manifest.unrecorded.size() - kMaxNamed) + " more";
   }
   return text;
 }
