@@ -94,8 +94,16 @@ TEST_F(RecordFromOutside, RecordsAShellOf300ForksInAPidNamespace) {
 
 TEST_F(RecordFromOutside, LeavesAProgramAsItIsThatCannotSeeThePreloadLibrary) {
   const MinimalRoot root(MinimalRoot::Heaptape::kNo, {"/bin/sh", target_path("processes")});
-  EXPECT_RECORDING_CHANGES_NOTHING(limited(
-      in_namespaces("exec chroot " + root.path() + " /bin/sh -c '/bin/processes fork; echo $?'")));
+  const CommandLine line = limited(
+      in_namespaces("exec chroot " + root.path() + " /bin/sh -c '/bin/processes fork; echo $?'"));
+  const Ended alone = run_command(line);
+  const Ended recorded = record(line);
+  EXPECT_EQ(recorded.out, alone.out);
+  EXPECT_EQ(recorded.status, alone.status);
+  EXPECT_EQ(recorded.err, alone.err +
+                              "heaptape: not recorded: 1 x /bin/sh (cannot open the preload "
+                              "library), all listed in " +
+                              tape_path() + ".manifest.json\n");
 }
 
 TEST_F(RecordFromOutside, RecordsAProgramThatSeesThePreloadLibraryAtTheSamePath) {
