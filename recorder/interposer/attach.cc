@@ -241,9 +241,9 @@ bool session_is_over() {
   return is_over(process.session.header());
 }
 
-void wake_collector() {
+void wake_collector(SessionHeader& header) {
   if (process.quiet.load(std::memory_order_relaxed)) return;
-  auto& sleep = process.session.header().collector_sleep;
+  auto& sleep = header.collector_sleep;
   if (sleep.load(std::memory_order_relaxed) == CollectorSleep::kAwake) return;
   sleep.store(CollectorSleep::kAwake);
   raw_syscall(SYS_futex, as_long(&sleep), FUTEX_WAKE, 1);

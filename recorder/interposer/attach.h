@@ -61,7 +61,7 @@ void detach_process();
 bool is_over(const SessionHeader& header);
 bool session_is_over();
 // If it sleeps.
-void wake_collector();
+void wake_collector(SessionHeader& header);
 
 // Count one more call for the summary: served from the bootstrap arena (also before there is a
 // session), made by the allocator itself, made by a thread without a ring.

@@ -17,7 +17,7 @@ bool claim_patiently(SessionHeader& header, TryClaim try_claim) {
   if (header.on_full != OnFull::kBlock) return false;
   for (uint32_t waited_ms = 0; waited_ms < kPatienceMs && !is_over(header); ++waited_ms) {
     header.ring_wanted = 1;
-    wake_collector();
+    wake_collector(header);
     nap_ms();
     if (try_claim()) return true;
   }

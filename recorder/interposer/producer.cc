@@ -39,7 +39,7 @@ void sleep_until_woken(ThreadState& state) {
   RingHeader& ring = *state.ring;
   ring.producer_waits.store(1);
   const uint32_t space = ring.space.load();
-  wake_collector();
+  wake_collector(process.session.header());
   if (!has_room(state)) {
     const timespec slice{0, kWaitSliceNs};
     raw_syscall(SYS_futex, as_long(&ring.space), FUTEX_WAIT, space, as_long(&slice));
@@ -89,7 +89,9 @@ bool enter_segment(ThreadState& state) {
   state.limit = state.head + kSegmentWords;
   if (state.limit - state.tail >= kRingWords / 2) {
     state.tail = state.ring->tail.load(std::memory_order_acquire);
-    if (state.limit - state.tail >= kRingWords / 2) wake_collector();
+    if (state.limit - state.tail >= kRingWords / 2) {
+      wake_collector(process.session.header());
+    }
   }
   return true;
 }
