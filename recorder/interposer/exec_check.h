@@ -15,13 +15,14 @@ struct ExecRequest {
   bool searches = false;  // as execvp does: in PATH, and what is no program goes to the shell
 };
 
-// Decides. A verdict of kEnvironment: without our variables, by the caller's will; nothing is to be
-// done. Any other reason: the program must not get our variables. Leaves no notice. Between vfork
-// and exec, too. Takes less than 8 KiB of stack.
+// Decides, and leaves no notice. Between vfork and exec, too. Takes less than 8 KiB of stack.
 void judge_exec(const ExecRequest& request, Verdict* verdict);
 
+// Whether the program must not get our variables. One that defines malloc runs with them as it does
+// alone, and its children can be recorded: our exec hooks are in it. One without them has none.
 inline bool must_strip(const Verdict& verdict) {
-  return verdict.reason != Unrecorded::kNone && verdict.reason != Unrecorded::kEnvironment;
+  return verdict.reason != Unrecorded::kNone && verdict.reason != Unrecorded::kOwnMalloc &&
+         verdict.reason != Unrecorded::kEnvironment;
 }
 
 }  // namespace heaptape::recorder

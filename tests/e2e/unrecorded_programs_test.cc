@@ -90,7 +90,16 @@ TEST_F(UnrecordedPrograms, AreThoseOfASanitizer) {
 
 TEST_F(UnrecordedPrograms, AreThoseThatDefineMalloc) {
   const std::string program = target_path("tell_environment_own_malloc");
-  expect_left_alone(executing({program}), program, "defines malloc itself");
+  EXPECT_EQ(record(executing({program})).status, 0);
+  EXPECT_TRUE(lists(program, "defines malloc itself"));
+}
+
+// As rustc, which runs linkers.
+TEST_F(UnrecordedPrograms, ThatDefineMallocHaveTheirChildrenRecorded) {
+  const Ended ended = record(
+      executing({target_path("tell_environment_own_malloc"), target_path("tell_environment")}));
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(tape_that_asks_for(301).mallocs_of(301), 1u);
 }
 
 // Executing it, with status 7, is all that the kernel needs: mov eax, 1; mov ebx, 7; int 0x80.
