@@ -59,15 +59,20 @@ struct Walk {
 // follows.
 base::Result<Walk> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
   Walk walk{{}, kPreambleBytes};
-  while (walk.end < end) {
+  const auto take_chunk = [&] {
     const auto header = file.chunk_header_at(walk.end);
-    if (header && header->kind != ChunkKind::kPart && has_room(walk.end, *header, end)) {
-      walk.chunks.push_back({walk.end, header->kind, header->event_count, header->first_event});
-      walk.end += kChunkHeaderBytes + header->payload_bytes;
-      continue;
+    if (!header || header->kind == ChunkKind::kPart || !has_room(walk.end, *header, end)) {
+      return false;
     }
+    walk.chunks.push_back({walk.end, header->kind, header->event_count, header->first_event});
+    walk.end += kChunkHeaderBytes + header->payload_bytes;
+    return true;
+  };
+  while (walk.end < end) {
+    if (take_chunk()) continue;
     const uint64_t next = find_whole_chunk(file, walk.end + 1, end);
     if (next == end) break;
+    if (take_chunk()) continue;  // its writer came to it while we looked further on
     HEAPTAPE_RETURN_IF_ERROR(
         damage.note({walk.end, next - walk.end, 0, "these bytes are not a chunk"}));
     walk.end = next;
