@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <new>
 #include <type_traits>
+#include <vector>
 
 #include "base/address/address_range.h"
 
@@ -28,14 +29,7 @@ class AddressTree {
  public:
   AddressTree() : root_(map<Middle*>(kRootSize)) {}
   ~AddressTree() {
-    for (size_t i = 0; i < kRootSize; ++i) {
-      if (root_[i] == nullptr) continue;
-      for (Leaf* leaf : root_[i]->leaves) {
-        if (leaf != nullptr) munmap(leaf, sizeof(Leaf));
-      }
-      munmap(root_[i], sizeof(Middle));
-    }
-    munmap(root_, kRootSize * sizeof(Middle*));
+    for (const Pages& pages : mapped_) munmap(pages.begin, pages.bytes);
   }
   AddressTree(const AddressTree&) = delete;
   AddressTree& operator=(const AddressTree&) = delete;
@@ -70,14 +64,25 @@ class AddressTree {
     Leaf* leaves[kMiddleSize];
   };
 
+  struct Pages {
+    void* begin;
+    size_t bytes;
+  };
+
   template <typename T>
-  static T* map(size_t count) {
+  T* map(size_t count) {
+    mapped_.push_back({nullptr, 0});
     void* pages = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
+    if (pages == MAP_FAILED) {
+      mapped_.pop_back();
+      throw std::bad_alloc();
+    }
+    mapped_.back() = {pages, count * sizeof(T)};
     return static_cast<T*>(pages);
   }
 
+  std::vector<Pages> mapped_;  // so that nobody has to look for them: that would touch them all
   Middle** root_;
   uint64_t cached_key_ = UINT64_MAX;
   Leaf* cached_ = nullptr;

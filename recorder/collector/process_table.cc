@@ -147,8 +147,7 @@ void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) 
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  process.merge().free_rings();
-  std::ranges::replace(ring_owner_, slot, kNobody);
+  for (const uint32_t index : process.merge().free_rings()) ring_owner_[index] = kNobody;
   forget(slot);
   free_slot(slot);
 }

@@ -67,8 +67,9 @@ void RingCursor::release() {
 }
 
 void RingCursor::free_ring() {
-  // Of a storm of threads, give the memory back.
-  if (index_ >= kRingsThatKeepTheirMemory) madvise(words_, kRingBytes, MADV_REMOVE);
+  // Of a storm of busy threads, give the memory back.
+  const bool used_much = ring_->head.load(std::memory_order_relaxed) > kRingWords / 4;
+  if (index_ >= kRingsThatKeepTheirMemory && used_much) madvise(words_, kRingBytes, MADV_REMOVE);
   ring_->head.store(0, std::memory_order_relaxed);
   ring_->resizing.store(0, std::memory_order_relaxed);
   ring_->tail.store(0, std::memory_order_relaxed);

@@ -189,9 +189,14 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   return summary;
 }
 
-void RingMerge::free_rings() {
-  for (const auto& cursor : cursors_) cursor->free_ring();
+std::vector<uint32_t> RingMerge::free_rings() {
+  std::vector<uint32_t> freed;
+  for (const auto& cursor : cursors_) {
+    freed.push_back(cursor->index());
+    cursor->free_ring();
+  }
   cursors_.clear();
+  return freed;
 }
 
 }  // namespace heaptape::recorder

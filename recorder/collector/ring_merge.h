@@ -75,9 +75,9 @@ class RingMerge {
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
-  // Makes all rings free for others. The process must be gone: nothing may write into them any
-  // more.
-  void free_rings();
+  // Makes all rings free for others and returns their indices. The process must be gone: nothing
+  // may write into them any more.
+  std::vector<uint32_t> free_rings();
 
  private:
   struct RingCounts {

@@ -7,9 +7,13 @@
 namespace heaptape::recorder {
 namespace {
 
+// The words of rings are mapped by the group, so that a forked child finds those of the next rings
+// mapped already.
+constexpr uint32_t kGroupRings = 32;
+
 // A forked child inherits these together with the mappings.
 std::atomic<char*> mapped_blocks[kBlocks] = {};
-uint64_t* mapped_words[kRings] = {};  // each written by whoever owns the ring
+std::atomic<uint64_t*> mapped_groups[kRings / kGroupRings] = {};
 
 // The session's descriptor was closed long ago. But mremap(2) with a length of 0 makes a second
 // mapping of the same shared memory, which may be longer. We unmap what precedes the part.
@@ -21,27 +25,31 @@ char* map_part(SessionView session, uint64_t begin, uint64_t bytes) {
   return reinterpret_cast<char*>(base + static_cast<long>(begin));
 }
 
+// The part that `mapped` stands for, mapped by whoever comes first.
+template <typename T>
+T* map_once(std::atomic<T*>& mapped, SessionView session, uint64_t begin, uint64_t bytes) {
+  T* part = mapped.load(std::memory_order_acquire);
+  if (part != nullptr) return part;
+  auto* const ours = reinterpret_cast<T*>(map_part(session, begin, bytes));
+  if (ours == nullptr || mapped.compare_exchange_strong(part, ours)) return ours;
+  raw_syscall(SYS_munmap, as_long(ours), static_cast<long>(bytes));  // another thread was faster
+  return part;
+}
+
 }  // namespace
 
 char* map_block(SessionView session, uint32_t index) {
   if (index == 0 || session.is_whole()) return session.block(index);
-  char* block = mapped_blocks[index].load(std::memory_order_acquire);
-  if (block != nullptr) return block;
-  char* const mapped = map_part(session, kBlocksOffset + index * kBlockBytes, kBlockBytes);
-  if (mapped == nullptr || mapped_blocks[index].compare_exchange_strong(block, mapped)) {
-    return mapped;
-  }
-  raw_syscall(SYS_munmap, as_long(mapped), kBlockBytes);  // another thread was faster
-  return block;
+  return map_once(mapped_blocks[index], session, kBlocksOffset + index * kBlockBytes, kBlockBytes);
 }
 
 uint64_t* map_ring_words(SessionView session, uint32_t index) {
   if (session.is_whole()) return session.words(index);
-  if (mapped_words[index] == nullptr) {
-    mapped_words[index] = reinterpret_cast<uint64_t*>(
-        map_part(session, kRingWordsOffset + index * kRingBytes, kRingBytes));
-  }
-  return mapped_words[index];
+  const uint32_t group = index / kGroupRings;
+  uint64_t* const words =
+      map_once(mapped_groups[group], session, kRingWordsOffset + group * kGroupRings * kRingBytes,
+               kGroupRings * kRingBytes);
+  return words != nullptr ? words + uint64_t{index % kGroupRings} * kRingWords : nullptr;
 }
 
 }  // namespace heaptape::recorder
