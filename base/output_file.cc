@@ -18,6 +18,17 @@ namespace {
 
 constexpr mode_t kMode = 0600;
 
+// As open(2), but waits a second for a descriptor where none is left: others of this process may be
+// about to be closed.
+int open_patiently(const std::string& path, int flags) {
+  constexpr int kTries = 1000;
+  for (int i = 0;; ++i) {
+    const int fd = open(path.c_str(), flags | O_CLOEXEC, kMode);
+    if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || i == kTries) return fd;
+    usleep(1000);
+  }
+}
+
 bool is_special_file(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
@@ -64,7 +75,7 @@ bool lock_under_name(int fd, const std::string& path) {
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.
 Result<Descriptor> open_partial(const std::string& path, const std::string& partial_path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    Descriptor file(open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+    Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
     if (file) {
       if (lock_under_name(file.get(), partial_path)) return file;
       break;
@@ -84,7 +95,7 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
 // that moves it away makes the rename fail.
 bool write_new(const std::string& path, std::span<const uint8_t> bytes) {
   const std::string partial_path = path + ".partial";
-  const Descriptor file(open(partial_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  const Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
   if (!file) return false;
   const ssize_t wrote = write(file.get(), bytes.data(), bytes.size());
   if (wrote == static_cast<ssize_t>(bytes.size()) &&
@@ -136,7 +147,33 @@ Result<OutputFile> OutputFile::create_direct(const std::string& path) {
   return OutputFile(path, "", std::move(file), IfAbandoned::kKeep);
 }
 
+void OutputFile::rest() {
+  struct stat info {};
+  if (partial_path_.empty() || !file_ || fstat(file_.get(), &info) != 0) return;
+  resting_inode_ = info.st_ino;
+  file_.reset();
+}
+
+Status OutputFile::wake() {
+  if (file_) return {};
+  Descriptor file(open_patiently(partial_path_, O_WRONLY));
+  struct stat info {};
+  if (!file || fstat(file.get(), &info) != 0) {
+    return os_error("cannot go on writing " + quoted(path_), errno);
+  }
+  if (info.st_ino != resting_inode_ || !lock_under_name(file.get(), partial_path_)) {
+    return Error::usage("cannot go on writing " + quoted(path_) +
+                        ": another heaptape took it over");
+  }
+  file_ = std::move(file);
+  if (lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET) < 0) {
+    return os_error("cannot go on writing " + quoted(path_), errno);
+  }
+  return {};
+}
+
 Status OutputFile::append(std::span<const uint8_t> bytes) {
+  HEAPTAPE_RETURN_IF_ERROR(wake());
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t wrote = write(file_.get(), bytes.data() + done, bytes.size() - done);
@@ -157,6 +194,7 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
 
 Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes) {
   HEAPTAPE_CHECK(offset >= size_);
+  HEAPTAPE_RETURN_IF_ERROR(wake());
   size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t wrote = pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
@@ -169,12 +207,13 @@ Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes)
 }
 
 void OutputFile::drop_behind() {
-  if (partial_path_.empty()) return;
+  if (partial_path_.empty() || !wake().ok()) return;
   // Where this fails, so will what follows.
   if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return;
 }
 
 Status OutputFile::reserve(uint64_t bytes) {
+  HEAPTAPE_RETURN_IF_ERROR(wake());
   if (fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_),
                 static_cast<off_t>(bytes)) == 0) {
     return {};
@@ -184,6 +223,7 @@ Status OutputFile::reserve(uint64_t bytes) {
 }
 
 Status OutputFile::commit() {
+  HEAPTAPE_RETURN_IF_ERROR(wake());
   if (!partial_path_.empty()) {
     if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
         rename(partial_path_.c_str(), path_.c_str()) != 0) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/descriptor.h"
+#include "base/descriptor_limit.h"
 #include "base/result.h"
 
 namespace heaptape::base {
@@ -50,17 +51,27 @@ class OutputFile {
   // Makes sure that the next `bytes` bytes find room on the disk, where the file system can promise
   // that. kNoSpace when it cannot.
   Status reserve(uint64_t bytes);
+  // Closes the file until the next call that writes, which opens it again: for who has many files
+  // and few descriptors. Meanwhile it is not locked; should another writer take it over, that call
+  // fails with kUsage.
+  void rest();
+  // Whether its descriptor is one of the last `count` that this process may have.
+  bool is_among_last_descriptors(uint32_t count) const {
+    return file_ && is_among_last(file_.get(), count);
+  }
   // Gives the file its name, and back what was reserved and not used. Nothing may follow.
   Status commit();
 
  private:
   OutputFile(std::string path, std::string partial_path, Descriptor file, IfAbandoned if_abandoned);
   static Result<OutputFile> create_direct(const std::string& path);
+  Status wake();
 
   std::string path_;          // behind a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
   Descriptor file_;
   uint64_t size_ = 0;
+  uint64_t resting_inode_ = 0;
   IfAbandoned if_abandoned_;
 };
 

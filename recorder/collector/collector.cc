@@ -132,13 +132,9 @@ void Collector::note_unrecorded_processes() {
         (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
         " not recorded: " + reason);
   };
-  note(session_.header().turned_away, "forked under a system call filter, or one more than the " +
-                                          std::to_string(kProcessSlots) +
-                                          " that a session holds at one time");
-  if (const uint32_t lost = session_.header().notices_lost; lost != 0) {
-    table_.failures().push_back("programs were executed unrecorded so fast that " +
-                                std::to_string(lost) + " of them are not listed");
-  }
+  note(session_.header().filtered, "forked under a system call filter");
+  note(session_.header().turned_away,
+       "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
   note(handshakes_.given_up(), "their start met a recorder that was stopped or overloaded");
 }
 

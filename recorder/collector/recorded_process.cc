@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/descriptor_limit.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -20,6 +21,8 @@ constexpr uint64_t kSampleCostFactor = 50;
 // What a program did 100 ms ago is in the file. The rest is for the rings to be drained, for the
 // next look at the clock, and for the file.
 constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
+
+constexpr rlim_t kDescriptorsForFiles = 24;
 
 }  // namespace
 
@@ -33,6 +36,8 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
   if (!traits_.pid_is_ours) return;
   pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0)));
   was_gone_ = !pidfd_ && errno == ESRCH;
+  // Locks tell almost as much. The last descriptors are for tapes, and processes that join.
+  if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForFiles)) pidfd_.reset();
 }
 
 bool RecordedProcess::is_gone() const {

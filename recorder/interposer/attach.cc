@@ -113,7 +113,7 @@ bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
   if (session.header().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
   if (process.quiet) {
-    session.header().turned_away.fetch_add(1, std::memory_order_relaxed);
+    session.header().filtered.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
   const ClaimedSlot claimed = claim_process_slot(session);

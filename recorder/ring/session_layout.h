@@ -87,6 +87,8 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> ring_wanted;
   // Processes that found no free slot and are not recorded.
   std::atomic<uint32_t> turned_away;
+  // Processes forked under a system call filter, which are not recorded.
+  std::atomic<uint32_t> filtered;
   // Notices that found no place in the list.
   std::atomic<uint32_t> notices_lost;
   // ProcessSlot::serial of the last process.

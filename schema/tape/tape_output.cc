@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t kFooterSlackBytes = 8192;  // summary, trailer, an index of no chunks
 constexpr uint64_t kPartAlignment = 4096;
+constexpr uint32_t kDescriptorsForOthers = 16;
 
 bool is_full_disk(const base::Status& status) {
   return !status.ok() && status.error().code == base::ErrorCode::kNoSpace;
@@ -62,6 +63,12 @@ void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
   if (!written.ok()) lose(chunk.count, written.error());
   parts_end_ = 0;
   parts_count_ = 0;
+  rest_if_short();
+}
+
+// Where descriptors are short, hundreds of tapes may share a few.
+void TapeOutput::rest_if_short() {
+  if (file_ && file_->is_among_last_descriptors(kDescriptorsForOthers)) file_->rest();
 }
 
 base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor& compressor) {
@@ -88,6 +95,7 @@ void TapeOutput::save(const EventPart& part, FrameCompressor& compressor) {
   // A part is of use only behind all those before it.
   if (!status_.ok() || part.events_before != parts_count_) return;
   if (save_part(part, compressor).ok()) parts_count_ += part.columns.count;
+  rest_if_short();
 }
 
 base::Status TapeOutput::save_part(const EventPart& part, FrameCompressor& compressor) {

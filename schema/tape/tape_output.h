@@ -74,6 +74,7 @@ class TapeOutput {
   base::Status append(std::span<const uint8_t> bytes);
   base::Result<TapeSummary> put_footer(TapeSummary summary, FrameCompressor& compressor);
   base::Status name_file();
+  void rest_if_short();
   void lose(uint64_t events, const base::Error& error);
   void forget_chunks();
   uint64_t footer_bytes() const;

@@ -137,6 +137,19 @@ TEST_F(RecordProcesses, RecordsMoreChildrenThanItMayHaveFilesOpen) {
             100);
 }
 
+TEST_F(RecordProcesses, RecordsMoreProcessesThanItCanEverHaveFilesOpen) {
+  const Words words = record_words({target_path("processes"), "crowd", "100"});
+  const Ended ended = run_command(CommandLine{.words = words, .before_exec = [] {
+                                                const rlimit limit{32, 32};
+                                                setrlimit(RLIMIT_NOFILE, &limit);
+                                              }});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(ended.err, "");
+  const auto tapes = read_tapes();
+  EXPECT_EQ(std::ranges::count_if(tapes, [](const Tape& t) { return t.mallocs_of(201) == 3; }),
+            100);
+}
+
 TEST_F(RecordProcesses, RecordsThousandsThatLiveAtOnce) {
   const Ended ended = record_mode({"crowd", "2500"}, {"--on-full", "drop"});
   EXPECT_EQ(ended.status, 0) << ended.describe();

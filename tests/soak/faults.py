@@ -11,7 +11,8 @@ from . import processes
 
 MiB = 1 << 20
 PAUSES, PAUSE_SECONDS = 8, 0.25
-NAMESPACES = ["unshare", "-Urpfm", "--mount-proc", "--"]
+# The shell is the init process, for which signals mean something else, of both runs.
+NAMESPACES = ["unshare", "-Urpfm", "--mount-proc", "--", "sh", "-c", '"$@"; exit $?', "sh"]
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """One run: a subject by itself, then recorded under a fault; what differs is a finding."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -148,7 +149,8 @@ class Run:
             yield from tapes.recover()
         else:
             yield from tapes.check(may_lose)
-            lost = [notice for notice in result.notices if checks.SAYS_LOST.search(notice)]
+            lost = [notice for notice in result.notices if checks.SAYS_LOST.search(notice)
+                    and not re.search(self.subject.may_say, notice)]
             if lost and not may_lose:
                 yield f"it says: {lost[0]}" + (f" ({len(lost)} such)" if len(lost) > 1 else "")
         result.calls, result.tapes = tapes.calls, tapes.count

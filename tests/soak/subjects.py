@@ -19,6 +19,8 @@ class Subject:
     differs: tuple = ()
     # Faults that say nothing about the recorder here.
     no_faults: tuple = ()
+    # What heaptape may rightly say of it: a regular expression.
+    may_say: str = "(?!)"
     seconds: int = 60  # the most that a plain run may take
 
     def normalise(self, text):
@@ -233,7 +235,8 @@ convert -size 300x300 gradient:red-blue -swirl 90 -blur 0x2 a.png; identify -for
 echo '/Helvetica findfont 24 scalefont setfont 72 500 moveto (text) show 0 1 200 { 2 mul 0 moveto 300 700 lineto stroke } for showpage' >p.ps
 gs -q -dNOPAUSE -dBATCH -sDEVICE=pgmraw -r40 -sOutputFile=p.pgm p.ps; sha256sum p.pgm"""),
     Subject("man", "man-db groff-base", r"""
-printf '.TH P 1\n.SH NAME\np \\- a page\n.SH TEXT\nwords\n' >p.1; MANWIDTH=70 man -l p.1 | cat; man nothing_of_this_name"""),
+printf '.TH P 1\n.SH NAME\np \\- a page\n.SH TEXT\nwords\n' >p.1; MANWIDTH=70 man -l p.1 | cat; man nothing_of_this_name""",
+            may_say="forked under a system call filter"),
     Subject("file", "file", r"""file -b /bin/sh "$DATA"/* /dev/null | LC_ALL=C sort | uniq -c"""),
     Subject("vim", "vim-tiny", r"""
 seq 5000 >t; vim.tiny -es -u NONE -c '%s/\(\d\)\(\d\)/\2\1/ge' -c 'g/7$/d' -c 'wq' t; echo $?; sha256sum t""", no_faults=("full disk",)),

@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -49,6 +50,37 @@ TEST_F(OutputFileTest, MovesADeadWritersPartialFileAside) {
   tests::write_bytes(path_ + ".partial", "from a crash");
   ASSERT_TRUE(create().commit().ok());
   EXPECT_EQ(read_bytes(path_ + ".partial.old"), "from a crash");
+}
+
+TEST_F(OutputFileTest, GoesOnWhereItWasAfterARest) {
+  OutputFile file = create(OutputFile::IfAbandoned::kKeep);
+  ASSERT_TRUE(file.append(bytes("one ")).ok());
+  file.rest();
+  ASSERT_TRUE(file.write_behind(8, bytes("behind")).ok());
+  file.rest();
+  ASSERT_TRUE(file.append(bytes("two")).ok());
+  file.rest();
+  ASSERT_TRUE(file.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "one two");
+}
+
+TEST_F(OutputFileTest, HasNoDescriptorWhileItRests) {
+  const int next = dup(0);
+  close(next);
+  OutputFile file = create(OutputFile::IfAbandoned::kKeep);
+  file.rest();
+  const int free_again = dup(0);
+  close(free_again);
+  EXPECT_EQ(free_again, next);
+}
+
+TEST_F(OutputFileTest, DoesNotWriteIntoTheFileOfWhoeverTookItOverWhileItRested) {
+  OutputFile file = create(OutputFile::IfAbandoned::kKeep);
+  file.rest();
+  OutputFile other = create();
+  EXPECT_FALSE(file.append(bytes("mine")).ok());
+  ASSERT_TRUE(other.append(bytes("theirs")).ok() && other.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "theirs");
 }
 
 TEST_F(OutputFileTest, WritesAWholeFileInPlaceOfAnother) {
