@@ -184,13 +184,14 @@ struct alignas(64) RingHeader {
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint32_t> space;
   std::atomic<uint32_t> producer_waits;
+  uint64_t padding1[6];
 
   // Written by the producer when it claims the ring.
   alignas(64) OwnerLock lock;
   std::atomic<RingState> state;
   std::atomic<uint32_t> process_slot;  // written again while owned, if its process joins anew
   std::atomic<uint64_t> process_serial;
-  uint64_t padding1;
+  uint64_t padding2;
 
   // Written by the producer when it waits or loses a call; cleared by the collector when it frees
   // the ring.
@@ -198,6 +199,7 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> lost_stopped;           // while the recorder made no progress
   std::atomic<uint64_t> stalls;                 // waits for room
   std::atomic<uint64_t> stall_ns;
+  uint64_t padding3[4];
 };
 static_assert(sizeof(RingHeader) == 256);
 
