@@ -30,8 +30,6 @@ class Console {
 
   // Writes "heaptape: SENTENCE", fit to print, to `err`.
   void print_error(const std::string& sentence);
-  // The same for what is no error but must be known.
-  void warn(const std::string& sentence) { print_error(sentence); }
   // The same for the error that ends a command: returns kExitUnusable.
   int fail(const base::Error& error) { return fail(error.message); }
   int fail(const std::string& sentence);

@@ -26,8 +26,8 @@ base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDa
                                            Console& console) {
   auto tape = schema::TapeReader::open(path, on_damage);
   if (tape.ok() && !tape->finished()) {
-    console.warn("'" + path + "' was not finished: it holds the first " +
-                 base::grouped(tape->events()) + " events");
+    console.print_error("'" + path + "' was not finished: it holds the first " +
+                        base::grouped(tape->events()) + " events");
   }
   return tape;
 }

@@ -58,7 +58,7 @@ void ProcessTable::adopt_claims() {
 }
 
 void ProcessTable::adopt_rings() {
-  for (uint32_t index = 0; index < used(session_.header().rings_taken, kRings); ++index) {
+  for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
     if (ring_owner_[index] != kNobody) continue;
     const RingHeader& ring = session_.ring(index);
     if (ring.state.load() != RingState::kOwned) continue;
@@ -109,7 +109,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
       std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(), base::monotonic_ns());
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
-  if (traits.pid_is_ours) slot_of_pid_.emplace(claim.pid, claim.slot);
+  if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
   processes_.emplace(claim.slot, std::make_unique<RecordedProcess>(
                                      std::move(tape), std::move(merge),
                                      session_.process(claim.slot), std::move(traits)));
@@ -147,7 +147,7 @@ void ProcessTable::end(uint32_t slot, schema::EndReason reason, int32_t status) 
   RecordedProcess& process = *processes_.at(slot);
   process.merge().drain(RingMerge::kEverything, base::monotonic_ns());
   finish(process, reason, status);
-  for (const uint32_t index : process.merge().free_rings()) ring_owner_[index] = kNobody;
+  for (const uint32_t index : process.free_rings()) ring_owner_[index] = kNobody;
   forget(slot);
   free_slot(slot);
 }
@@ -236,7 +236,7 @@ void ProcessTable::free_what_the_dead_left() {
       free_slot(slot);
     }
   }
-  for (uint32_t index = 0; index < used(session_.header().rings_taken, kRings); ++index) {
+  for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
     if (ring_owner_[index] != kNobody || !is_nobodys(session_.ring(index))) continue;
     RingCursor(session_, index, 0).free_ring();
   }

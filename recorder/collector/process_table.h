@@ -38,7 +38,7 @@ class ProcessTable {
       : session_(session),
         handshakes_(handshakes),
         names_(tape_path),
-        ring_owner_(kRings, kNobody) {}
+        ring_owner_(session.rings(), kNobody) {}
 
   // Adopts the processes and rings that were claimed since the last call. Call it after taking the
   // cut of a drain and before reading rings, so that all that happened before the cut is in a ring

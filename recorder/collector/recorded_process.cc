@@ -40,14 +40,21 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
   if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForFiles)) pidfd_.reset();
 }
 
+bool RecordedProcess::pid_is_gone() const {
+  pollfd wait{pidfd_.get(), POLLIN, 0};
+  return was_gone_ || (pidfd_ && poll(&wait, 1, 0) == 1);
+}
+
 bool RecordedProcess::is_gone() const {
   if (was_gone_) return true;
   const uint32_t owner = slot_.lock.word.load(std::memory_order_acquire);
   const bool dead = (owner & FUTEX_OWNER_DIED) != 0;
   if (!dead && owner != kUnwatchedOwner) return false;  // by far the most frequent case
-  if (!pidfd_) return dead && merge_->all_owners_dead();
-  pollfd wait{pidfd_.get(), POLLIN, 0};
-  return poll(&wait, 1, 0) == 1;
+  return pidfd_ ? pid_is_gone() : dead && merge_->all_owners_dead();
+}
+
+std::vector<uint32_t> RecordedProcess::free_rings() {
+  return merge_->free_rings(pid_is_gone() ? RingMerge::Free::kAll : RingMerge::Free::kOfTheDead);
 }
 
 uint64_t RecordedProcess::drain(uint64_t cut, uint64_t now_ns) {

@@ -40,6 +40,9 @@ class RecordedProcess {
   // descriptor left, as its threads' locks say. A thread that never called malloc has none; should
   // it do so later, it joins as a process of its own.
   bool is_gone() const;
+  // Frees its rings and returns their indices. A thread that we did not know of when is_gone() took
+  // the process for dead keeps its ring, and publishes it anew for the process that it joins.
+  std::vector<uint32_t> free_rings();
 
   // Drains its rings as RingMerge does, unless the tape's file is behind: that holds up nobody
   // else.
@@ -50,6 +53,9 @@ class RecordedProcess {
   void sample_if_due(uint64_t now_ns, size_t processes);
 
  private:
+  // So the kernel says: no thread is left.
+  bool pid_is_gone() const;
+
   std::unique_ptr<TapeStream> tape_;
   std::unique_ptr<RingMerge> merge_;
   ProcessSlot& slot_;

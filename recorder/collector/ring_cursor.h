@@ -29,6 +29,11 @@ class RingCursor {
   uint32_t index() const { return index_; }
   uint32_t thread() const { return thread_; }  // dense, in its process
   OwnerState owner() const { return owner_state(ring_->lock); }
+  // Its owner lives, and is not one of which nothing is known.
+  bool owner_is_seen_alive() const {
+    return owner() == OwnerState::kLives &&
+           ring_->lock.word.load(std::memory_order_relaxed) != kUnwatchedOwner;
+  }
   RingHeader& header() const { return *ring_; }
   bool broken() const { return broken_; }
 

@@ -189,14 +189,14 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   return summary;
 }
 
-std::vector<uint32_t> RingMerge::free_rings() {
-  std::vector<uint32_t> freed;
+std::vector<uint32_t> RingMerge::free_rings(Free which) {
+  std::vector<uint32_t> indices;
   for (const auto& cursor : cursors_) {
-    freed.push_back(cursor->index());
-    cursor->free_ring();
+    indices.push_back(cursor->index());
+    if (which == Free::kAll || !cursor->owner_is_seen_alive()) cursor->free_ring();
   }
   cursors_.clear();
-  return freed;
+  return indices;
 }
 
 }  // namespace heaptape::recorder

@@ -75,9 +75,10 @@ class RingMerge {
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
-  // Makes all rings free for others and returns their indices. The process must be gone: nothing
-  // may write into them any more.
-  std::vector<uint32_t> free_rings();
+  // Forgets all rings and returns their indices. kAll makes them free for others: the process must
+  // be gone. kOfTheDead leaves its ring to a thread that lives and will publish it anew.
+  enum class Free : uint8_t { kAll, kOfTheDead };
+  std::vector<uint32_t> free_rings(Free which);
 
  private:
   struct RingCounts {

@@ -2,8 +2,10 @@
 
 #include <cpuid.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -77,9 +79,9 @@ uint64_t measure_ticks_per_ms(Clock clock) {
   if (clock != Clock::kTsc) return 0;
   const uint64_t begin_ns = base::monotonic_ns();
   const uint64_t begin = __rdtsc();
-  while (base::monotonic_ns() - begin_ns < base::kMillisecondNs) {
-  }
-  return __rdtsc() - begin;
+  uint64_t passed_ns = 0;
+  while (passed_ns < base::kMillisecondNs) passed_ns = base::monotonic_ns() - begin_ns;
+  return (__rdtsc() - begin) * base::kMillisecondNs / passed_ns;
 }
 
 bool has_invariant_tsc() {
@@ -139,8 +141,11 @@ Status SessionMemory::initialise(const SessionOptions& options) {
 
 SessionMemory::~SessionMemory() {
   view_.header().stopped = 1;
-  auto* lock = reinterpret_cast<pthread_mutex_t*>(&view_.header().collector_lock_word);
-  pthread_mutex_unlock(lock);
+  // Takes the lock off the thread's list, in which there is no other. pthread_mutex_unlock would
+  // follow pointers that every recorded process can overwrite.
+  robust_list_head* list = nullptr;
+  size_t bytes = 0;
+  if (syscall(SYS_get_robust_list, 0, &list, &bytes) == 0) list->list.next = &list->list;
 }
 
 }  // namespace heaptape::recorder

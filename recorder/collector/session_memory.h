@@ -30,7 +30,7 @@ struct SessionOptions {
 //   kernel marks the lock, and producers stop.
 // - Its destructor tells producers that the session is over. What they have mapped stays theirs.
 //
-// The thread that creates it must drain the rings and outlive it.
+// The thread that creates it must drain the rings, outlive it, and lock no robust mutex meanwhile.
 class SessionMemory {
  public:
   static Result<std::unique_ptr<SessionMemory>> create(const SessionOptions& options);

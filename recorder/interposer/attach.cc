@@ -35,6 +35,7 @@ struct alignas(64) ForkDetector {
 // they need it, another process may have the slot.
 struct Description {
   uint32_t flags;
+  uint32_t pid;  // as the collector sees it; of a forked process, as it sees itself
   uint64_t initial_break;
   char program[kProgramBytes];
   char allocator_path[kAllocatorPathBytes];
@@ -64,11 +65,10 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(raw_syscall(SYS_getpid));
 }
 
-void publish_process(SessionView session, const ClaimedSlot& claimed, uint32_t pid,
-                     uint64_t parent_serial) {
+void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t parent_serial) {
   ProcessSlot& slot = *claimed.slot;
   slot.flags = description.flags;
-  slot.pid = pid;
+  slot.pid = description.pid;
   slot.behind = 0;
   slot.serial = session.header().serials.fetch_add(1) + 1;
   slot.parent_serial = parent_serial;
@@ -97,6 +97,7 @@ void copy_text(char* out, size_t bytes, const char* text) {
 
 void describe_process(uint32_t pid, const void* real_malloc_function) {
   description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
+  description.pid = pid;
   description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
   Dl_info info{};
   const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
@@ -119,9 +120,10 @@ bool attach_anew(uint32_t flags) {
   const ClaimedSlot claimed = claim_process_slot(session);
   if (claimed.slot == nullptr) return false;
   description.flags |= flags;
+  if ((flags & kSlotForked) != 0) description.pid = own_pid();
   // A parent that cannot be named is in another pid namespace than we are.
   if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
-  publish_process(session, claimed, own_pid(), process.serial);
+  publish_process(session, claimed, process.serial);
   return true;
 }
 
@@ -166,7 +168,7 @@ bool keep_slot() {
 bool publish_ring(RingHeader& ring) {
   for (;;) {
     const uint64_t serial = process.serial;
-    ring.process_slot = process.slot_index;
+    ring.process_slot = process.slot_index.load();
     ring.process_serial = serial;
     ring.state.store(RingState::kOwned);
     process.session.header().claims.fetch_add(1);
@@ -198,7 +200,7 @@ void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_fu
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;
-  publish_process(session, claimed, pid, 0);
+  publish_process(session, claimed, 0);
 }
 
 bool has_own_slot() {

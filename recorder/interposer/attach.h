@@ -31,9 +31,10 @@ struct Process {
   // a ring go on without waking the collector; others are not recorded.
   std::atomic<bool> quiet;
   std::atomic<ProcessSlot*> slot;  // this process's, in the session
-  uint32_t slot_index;
-  uint32_t pid;     // as it sees itself; a vfork child that runs in it has another
-  uint64_t serial;  // ProcessSlot::serial
+  // These change when the process joins anew: `serial` last, so whoever sees it sees the others.
+  std::atomic<uint32_t> slot_index;
+  std::atomic<uint32_t> pid;     // as it sees itself; a vfork child that runs in it has another
+  std::atomic<uint64_t> serial;  // ProcessSlot::serial
 };
 extern Process process;
 

@@ -5,35 +5,6 @@
 namespace heaptape::recorder {
 namespace {
 
-// A list head as glibc has it: behind a pointer to the last entry, so that a head looks like an
-// entry from behind.
-struct OwnList {
-  void* previous;
-  robust_list_head head;
-};
-
-// For threads whose libc has registered none: musl's, until they lock a robust mutex, and those
-// made by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
-constexpr uint32_t kOwnLists = 4096;
-OwnList own_lists[kOwnLists];
-std::atomic<uint32_t> own_lists_used{0};
-
-robust_list_head* register_own_list() {
-  const uint32_t index = own_lists_used.fetch_add(1);
-  if (index >= kOwnLists) return nullptr;
-  robust_list_head& head = own_lists[index].head;
-  head = {{&head.list}, kFutexOffset, nullptr};
-  const long failed = raw_syscall(SYS_set_robust_list, as_long(&head), sizeof head);
-  return failed == 0 ? &head : nullptr;
-}
-
-robust_list_head* registered_list() {
-  robust_list_head* head = nullptr;
-  size_t bytes = 0;
-  if (raw_syscall(SYS_get_robust_list, 0, as_long(&head), as_long(&bytes)) != 0) return nullptr;
-  return head != nullptr ? head : register_own_list();
-}
-
 // An entry's address is that of its `next`, or of the list's head, with bit 0 for another kind of
 // mutex. Before it lies the address of the entry before.
 void** previous_of(void* entry) {
@@ -46,6 +17,49 @@ void link(robust_list_head& head, OwnerLock& lock) {
   lock.previous = &head;
   *previous_of(first) = &lock.next;
   head.list.next = reinterpret_cast<robust_list*>(&lock.next);
+}
+
+// A list for a thread whose libc has registered none: musl's, until it locks a robust mutex, and
+// those made by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
+// Its own lock is linked first, so that the kernel comes to it last: when that is marked, nobody
+// needs the list any more, and another thread may take it.
+struct OwnList {
+  OwnerLock lock;
+  void* last;  // in front of the head, so that a head looks like an entry from behind
+  robust_list_head head;
+};
+static_assert(offsetof(OwnList, head) - offsetof(OwnList, last) == sizeof(void*));
+
+// As many such threads can be watched over at one time.
+constexpr uint32_t kOwnLists = 4096;
+constinit OwnList own_lists[kOwnLists] = {};
+
+bool take(OwnerLock& lock, uint32_t owner) {
+  uint32_t word = lock.word.load(std::memory_order_relaxed);
+  return (word == 0 || (word & FUTEX_OWNER_DIED) != 0) &&
+         lock.word.compare_exchange_strong(word, owner);
+}
+
+robust_list_head* register_own_list() {
+  const auto owner = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  for (OwnList& list : own_lists) {
+    if (!take(list.lock, owner)) continue;
+    list.head = {{&list.head.list}, kFutexOffset, nullptr};
+    link(list.head, list.lock);
+    if (raw_syscall(SYS_set_robust_list, as_long(&list.head), sizeof list.head) == 0) {
+      return &list.head;
+    }
+    list.lock.word = 0;
+    break;
+  }
+  return nullptr;
+}
+
+robust_list_head* registered_list() {
+  robust_list_head* head = nullptr;
+  size_t bytes = 0;
+  if (raw_syscall(SYS_get_robust_list, 0, as_long(&head), as_long(&bytes)) != 0) return nullptr;
+  return head != nullptr ? head : register_own_list();
 }
 
 }  // namespace
@@ -65,11 +79,12 @@ bool Claimant::try_claim(OwnerLock& lock) const {
   if (list_ == nullptr) return lock.word.compare_exchange_strong(expected, owner_);
   if (lock.word.load(std::memory_order_relaxed) != 0) return false;
   auto& pending = *const_cast<robust_list* volatile*>(&list_->list_op_pending);
+  robust_list* const before = pending;  // of a mutex, if we are in a signal handler
   pending = reinterpret_cast<robust_list*>(&lock.next);
   const bool claimed = lock.word.compare_exchange_strong(expected, owner_);
   if (claimed) link(*list_, lock);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  pending = nullptr;
+  pending = before;
   return claimed;
 }
 

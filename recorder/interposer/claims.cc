@@ -1,7 +1,5 @@
 #include "recorder/interposer/claims.h"
 
-#include <time.h>
-
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/session_map.h"
 #include "recorder/ring/raw_syscall.h"
@@ -64,6 +62,9 @@ ClaimedSlot claim_process_slot(SessionView session) {
 
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring) {
   SessionHeader& header = session.header();
+  // Once, as others can write there.
+  const uint32_t said = std::atomic_ref(header.rings).load(std::memory_order_relaxed);
+  const uint32_t rings = said < kRings ? said : kRings;
   const Claimant claimant(thread);
   ClaimedRing ring;
   const auto lock_of = [&](uint32_t i) {
@@ -72,8 +73,8 @@ ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if
     return ring.ring != nullptr ? &ring.ring->lock : nullptr;
   };
   const auto try_claim = [&] {
-    ring.index = claim_part(claimant, header.rings_taken, header.rings, lock_of);
-    return ring.index != header.rings;
+    ring.index = claim_part(claimant, header.rings_taken, rings, lock_of);
+    return ring.index != rings;
   };
   const bool found =
       if_no_ring == IfNoRing::kWait ? claim_patiently(header, try_claim) : try_claim();

@@ -46,9 +46,7 @@ class Patience {
     }
     return now - since_ < kPatienceMs * clock_.ticks_per_ms();
   }
-  uint64_t waited_ns() const {
-    return (clock_.now() - begin_) * 1'000 / (clock_.ticks_per_ms() / 1'000);
-  }
+  uint64_t waited_ns() const { return (clock_.now() - begin_) * 1'000'000 / clock_.ticks_per_ms(); }
 
  private:
   const WaitClock clock_;

@@ -186,13 +186,14 @@ struct alignas(64) RingHeader {
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint32_t> space;
   std::atomic<uint32_t> producer_waits;
+  uint64_t padding1[6];
 
   // Written by the producer when it claims the ring.
   alignas(64) OwnerLock lock;
   std::atomic<RingState> state;
-  uint32_t process_slot;
-  uint64_t process_serial;
-  uint64_t padding1;
+  std::atomic<uint32_t> process_slot;  // written again while owned, if its process joins anew
+  std::atomic<uint64_t> process_serial;
+  uint64_t padding2;
 
   // Written by the producer when it waits or loses a call; cleared by the collector when it frees
   // the ring.
@@ -200,6 +201,7 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> lost_stopped;           // while the recorder made no progress
   std::atomic<uint64_t> stalls;                 // waits for room
   std::atomic<uint64_t> stall_ns;
+  uint64_t padding3[4];
 };
 static_assert(sizeof(RingHeader) == 256);
 
@@ -229,11 +231,16 @@ class SessionView {
  public:
   constexpr SessionView() = default;
   SessionView(void* base, uint64_t mapped_bytes)
-      : base_(static_cast<char*>(base)), is_whole_(mapped_bytes > kJoinBytes) {}
+      : base_(static_cast<char*>(base)),
+        rings_(mapped_bytes > kJoinBytes
+                   ? static_cast<uint32_t>((mapped_bytes - kRingWordsOffset) / kRingBytes)
+                   : 0) {}
 
   bool valid() const { return base_ != nullptr; }
   // Whether more than the beginning is mapped, which process(), ring() and words() require.
-  bool is_whole() const { return is_whole_; }
+  bool is_whole() const { return rings_ != 0; }
+  // Rings of a whole session: what SessionHeader::rings said before others could write there.
+  uint32_t rings() const { return rings_; }
   char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
   Notice& notice(uint32_t index) const {
@@ -258,7 +265,7 @@ class SessionView {
 
  private:
   char* base_ = nullptr;
-  bool is_whole_ = false;
+  uint32_t rings_ = 0;
 };
 
 }  // namespace heaptape::recorder

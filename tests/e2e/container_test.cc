@@ -73,7 +73,7 @@ class RecordFromOutside : public ContainerTest {
   }
 };
 
-// More of them than a session has places for.
+// More of them than a block of the session has slots: those of the dead are used again.
 TEST_F(RecordFromOutside, RecordsEveryForkInAPidNamespace) {
   const Ended ended = record_of("exec " + target_path("processes") + " many 1030");
   ASSERT_EQ(ended.status, 0) << ended.describe();

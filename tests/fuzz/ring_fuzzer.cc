@@ -27,7 +27,7 @@ constexpr uint32_t ring_of(uint32_t thread) {
   return 2 * thread;
 }
 
-// One session for all inputs: to map half a gigabyte takes long.
+// One session for all inputs: to map gigabytes takes long.
 tests::FakeSession& session() {
   static tests::FakeSession* const shared = [] {
     auto* const made = new tests::FakeSession;
@@ -70,7 +70,7 @@ class Play {
     merge_.drain(Merge::kEverything, now_ns_);
     const auto written = tape_->finish(merge_.collect_summary(now_ns_));
     HEAPTAPE_CHECK(written.ok());
-    merge_.free_rings();
+    merge_.free_rings(RingMerge::Free::kAll);
     check_tape(written->events);
     std::filesystem::remove(path_);
   }

@@ -358,6 +358,45 @@ TEST_F(ProcessTableTest, TakesAProcessBackThatShowsALivingThread) {
   EXPECT_EQ(slot.state, SlotState::kRunning);
 }
 
+// It finds its slot marked, joins anew and writes into its ring from then on.
+TEST_F(ProcessTableTest, LeavesItsRingToAThreadThatCameToAProcessTakenForDead) {
+  session_.join(0, kNoPid, kSlotForked | kSlotForeignPids).lock.word = kDeadOwner;
+  table_.adopt_claims();
+  ASSERT_EQ(table_.find_gone(), std::vector<uint32_t>{0});
+  RingPen late(session_, 0);
+  end(0);
+  EXPECT_EQ(owner_state(late.header().lock), OwnerState::kLives);
+  session_.join(1, kNoPid, kSlotForked | kSlotForeignPids);
+  late.header().process_slot = 1;
+  late.header().process_serial = 2;
+  late.write(malloc_record(0x1000));
+  table_.adopt_claims();
+  EXPECT_EQ(drain(1), 1u);
+}
+
+// Any process of the session can say that there are more.
+TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
+  constexpr uint32_t kFew = 8;
+  const SessionView view(session_.view().base(), session_bytes(kFew));
+  ProcessTable table(view, *handshakes_, dir_.file("few.tape"));
+  session_.join(0, own_pid());
+  RingPen(session_, kFew - 1).write(malloc_record(0x1000));
+  RingPen(session_, kFew).write(malloc_record(0x2000));
+  table.adopt_claims();
+  EXPECT_EQ(table.processes().at(0)->merge().drain(RingMerge::kEverything, kFarFuture), 1u);
+}
+
+// The pid of a process that has ended, which the table is yet to notice.
+TEST_F(ProcessTableTest, EndsTheLaterOfTwoProcessesOfAPidWhenItExecutesAnotherProgram) {
+  session_.join(0, own_pid());
+  session_.join(1, own_pid(), kSlotForked);
+  table_.adopt_claims();
+  session_.join(2, own_pid());
+  table_.adopt_claims();
+  EXPECT_TRUE(table_.processes().contains(0));
+  EXPECT_FALSE(table_.processes().contains(1));
+}
+
 TEST_F(ProcessTableTest, NamesAProcessAsItNamesItselfWhereNothingElseDoes) {
   std::strcpy(session_.join(0, kNoPid).program, "leaf");
   table_.adopt_claims();

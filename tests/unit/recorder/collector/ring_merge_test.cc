@@ -412,7 +412,7 @@ TEST_F(RingMergeTest, PlacesEventsInTime) {
 }
 
 TEST_F(RingMergeTest, GivesItsRingsBackAtTheEnd) {
-  merge_.free_rings();
+  merge_.free_rings(RingMerge::Free::kAll);
   EXPECT_EQ(a_.header().state, RingState::kFree);
   EXPECT_EQ(owner_state(a_.header().lock), OwnerState::kNone);
 }

@@ -107,6 +107,15 @@ TEST(SessionMemory, IsMarkedWhenItsOwnerIsKilled) {
   for (const int open_fd : {fd, ready[0], die[0], die[1]}) close(open_fd);
 }
 
+TEST(SessionMemory, EndsWhateverRecordedProcessesWroteIntoItsLock) {
+  auto memory = create();
+  auto* const nowhere = reinterpret_cast<__pthread_internal_list*>(uint64_t{0x4141414141414141});
+  void* const lock = &memory->view().header().collector_lock_word;
+  static_cast<pthread_mutex_t*>(lock)->__data.__list = {nowhere, nowhere};
+  memory.reset();
+  EXPECT_NE(create()->view().header().collector_lock_word, 0u);
+}
+
 TEST(SessionMemory, TellsProducersWhenItEnds) {
   auto memory = create();
   void* base = mmap(nullptr, kJoinBytes, PROT_READ, MAP_SHARED, memory->descriptor(), 0);

@@ -105,6 +105,19 @@ TEST_F(ClaimantTest, IsKnownToBeDeadWhenItWasForkedBehindLibcsBack) {
   EXPECT_EQ(owner_state(lock), OwnerState::kDead);
 }
 
+// As musl's threads: more of them, one after the other, than there are lists at one time.
+TEST_F(ClaimantTest, IsKnownToBeDeadHoweverManyThreadsWithoutAListCameBefore) {
+  OwnerLock& lock = new_lock();
+  for (int thread = 0; thread < 5000; ++thread) {
+    lock.word = 0;
+    std::thread([&lock] {
+      syscall(SYS_set_robust_list, nullptr, sizeof(robust_list_head));
+      claim(lock);
+    }).join();
+    ASSERT_EQ(owner_state(lock), OwnerState::kDead) << thread;
+  }
+}
+
 TEST_F(ClaimantTest, OwnsManyAtOnce) {
   OwnerLock& a = new_lock();
   OwnerLock& b = new_lock();
@@ -158,6 +171,21 @@ TEST_F(ClaimantAmongMutexesTest, LeavesThoseToLibcThatWereLockedBeforeAndAfter) 
   EXPECT_TRUE(is_marked(0));
   EXPECT_FALSE(is_marked(1));
   EXPECT_TRUE(is_marked(2));
+}
+
+// In a signal handler, say, that interrupts a lock of the program's.
+TEST_F(ClaimantAmongMutexesTest, LeavesAMutexPendingThatIsBeingLocked) {
+  OwnerLock& lock = new_lock();
+  std::thread([&] {
+    robust_list_head* list = nullptr;
+    size_t bytes = 0;
+    ASSERT_EQ(syscall(SYS_get_robust_list, 0, &list, &bytes), 0);
+    auto* const mutex = reinterpret_cast<robust_list*>(&mutexes_[0].__data.__list.__next);
+    list->list_op_pending = mutex;
+    claim(lock);
+    EXPECT_EQ(list->list_op_pending, mutex);
+    list->list_op_pending = nullptr;
+  }).join();
 }
 
 TEST_F(ClaimantAmongMutexesTest, StaysInTheListWhenAllOthersLeaveIt) {

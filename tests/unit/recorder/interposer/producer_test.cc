@@ -253,6 +253,17 @@ TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
   EXPECT_EQ(session.view().ring(0).lost_full, 1u);
 }
 
+// Any other process of the session can write there.
+TEST(WaitingProducer, GivesUpWhateverTheSessionSaysOfTheClock) {
+  const LiveSession session;
+  session.view().header().ticks_per_ms = 1;
+  in_a_thread([] {
+    fill_ring();
+    record_free(16);
+  });
+  EXPECT_EQ(session.view().ring(0).lost_stopped, 1u);
+}
+
 TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
   const LiveSession session;
   const RingHeader& ring = session.view().ring(0);
@@ -286,6 +297,28 @@ TEST(Producer, JoinsAnewWhenTheCollectorTookItsProcessForDead) {
   EXPECT_EQ(session.view().process(1).parent_serial, session.view().process(0).serial);
   EXPECT_EQ(session.view().ring(0).process_slot, 1u);
   EXPECT_EQ(session.view().ring(0).process_serial, session.view().process(1).serial);
+}
+
+// In another pid namespace than the collector, it cannot find that out by itself.
+TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
+  const LiveSession session;
+  constexpr uint32_t kForeignPid = 77;
+  in_a_thread([&session] {
+    adopt_session(session.view(), kForeignPid, nullptr);
+    session.view().process(1).state = SlotState::kEnding;
+    record_free(16);
+  });
+  EXPECT_EQ(session.view().process(2).state, SlotState::kRunning);
+  EXPECT_EQ(session.view().process(2).pid, kForeignPid);
+}
+
+// Any other process of the session can write there.
+TEST(Producer, TakesNoRingBeyondThoseOfTheLayout) {
+  const LiveSession session;
+  session.view().header().rings = UINT32_MAX;
+  session.view().header().rings_taken.lowest_free = UINT32_MAX - 1;
+  in_a_thread([] { record_free(16); });
+  EXPECT_LE(session.view().header().rings_taken.high_water, kRings);
 }
 
 TEST(Producer, CountsNestedAndBootstrapCalls) {

@@ -201,9 +201,12 @@ TEST_P(RecordingThreadsTest, BlocksAreHandedOverInOrder) {
       [&heap] { in_threads(4, [&heap](uint32_t thread) { heap.use(thread, false); }); });
   expect_complete(taped, heap.calls());
   const Contradictions found = contradictions_of(taped.events);
-  EXPECT_EQ(found.handed_out_alive, 0u);
-  EXPECT_EQ(found.given_up_unknown, 0u);
-  EXPECT_EQ(taped.summary.unknown_frees, 0u);
+  EXPECT_EQ(found.handed_out_alive, taped.summary.losses.unrepaired_inversions);
+  EXPECT_EQ(found.given_up_unknown, taped.summary.unknown_frees);
+  // On a machine so busy that the collector stood still, calls may be lost.
+  if (taped.summary.losses.lost_events == 0) {
+    EXPECT_EQ(found.handed_out_alive + found.given_up_unknown, 0u);
+  }
 }
 
 // A thread that stands still in the middle of a resize for longer than the merge has patience is
