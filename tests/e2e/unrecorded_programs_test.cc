@@ -96,8 +96,8 @@ TEST_F(UnrecordedPrograms, AreThoseThatDefineMalloc) {
 
 // As rustc, which runs linkers.
 TEST_F(UnrecordedPrograms, ThatDefineMallocHaveTheirChildrenRecorded) {
-  const Ended ended = record(
-      executing({target_path("tell_environment_own_malloc"), target_path("tell_environment")}));
+  const Ended ended = record(executing(
+      {target_path("tell_environment_own_malloc"), "-e", target_path("tell_environment")}));
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_EQ(tape_that_asks_for(301).mallocs_of(301), 1u);
 }
