@@ -405,5 +405,13 @@ TEST_F(ProcessTableTest, NoticesTheEndOfAProcessWhoseOwnerNobodyWatches) {
   EXPECT_TRUE(process(0).is_gone());
 }
 
+// So that no other recording takes it meanwhile.
+TEST_F(ProcessTableTest, HasTheNameOfTheRecordingBeforeThereIsAnythingToWrite) {
+  session_.join(0, own_pid());
+  table_.adopt_claims();
+  table_.wait_for_tapes();
+  EXPECT_TRUE(std::filesystem::exists(dir_.file("run.tape.partial")));
+}
+
 }  // namespace
 }  // namespace heaptape::recorder
