@@ -28,6 +28,12 @@ TEST_F(UnrecordedParts, AreLibrariesInANamespaceOfTheirOwn) {
   EXPECT_EQ(listed[0].reason, "opened in a namespace of its own");
 }
 
+TEST_F(UnrecordedParts, AreNoLibrariesThatWereThereBefore) {
+  const Ended ended = record({target_path("deep_bind_host"), "libc.so.6", "noload"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_TRUE(manifest().unrecorded.empty());
+}
+
 class RestrictedPrograms : public RecordTest, public testing::WithParamInterface<const char*> {};
 
 // The recorder may say that it lost calls: a filter keeps it from being woken.

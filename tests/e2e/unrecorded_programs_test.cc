@@ -96,8 +96,8 @@ TEST_F(UnrecordedPrograms, AreThoseThatDefineMalloc) {
 
 // As rustc, which runs linkers.
 TEST_F(UnrecordedPrograms, ThatDefineMallocHaveTheirChildrenRecorded) {
-  const Ended ended = record(
-      executing({target_path("tell_environment_own_malloc"), target_path("tell_environment")}));
+  const Ended ended = record(executing(
+      {target_path("tell_environment_own_malloc"), "-e", target_path("tell_environment")}));
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_EQ(tape_that_asks_for(301).mallocs_of(301), 1u);
 }
@@ -241,6 +241,30 @@ TEST_F(UnrecordedPrograms, AreNotListedIfProgramsAreNotFollowed) {
   const Ended ended = record(words, {"--follow", "fork"});
   EXPECT_EQ(ended.out, "preload: none, session: none\n");
   EXPECT_TRUE(manifest().unrecorded.empty());
+}
+
+// More of it than fits on the stack.
+TEST_F(UnrecordedPrograms, AreLeftAloneInALargeEnvironment) {
+  CommandLine line{.words = executing({target_path("tell_environment_static")})};
+  for (int i = 0; i < 5000; ++i) line.environment.push_back("VARIABLE_" + std::to_string(i) + "=");
+  EXPECT_EQ(record(line).out, "preload: none, session: none\n");
+}
+
+TEST_F(UnrecordedPrograms, AreNoneIfTheFilterIsRefused) {
+  const Ended ended = record(executing("execv", {target_path("tell_environment")}, {"-e"}));
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(tape_that_asks_for(301).mallocs_of(301), 1u);
+  EXPECT_TRUE(manifest().unrecorded.empty());
+}
+
+TEST_F(UnrecordedPrograms, AreNamedUpToThree) {
+  std::string script;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    script += executable(name, read_bytes(target_path("tell_environment_static"))) + "; ";
+  }
+  const Ended ended = record({"/bin/sh", "-c", script + "true"});
+  EXPECT_EQ(manifest().unrecorded.size(), 5u);
+  EXPECT_NE(ended.err.find(" and 2 more, all listed in "), std::string::npos) << ended.err;
 }
 
 }  // namespace

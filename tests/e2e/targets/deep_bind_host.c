@@ -1,6 +1,6 @@
 // Opens the library argv[1], which only this program's RUNPATH leads to, with RTLD_DEEPBIND, and
 // has it free a hundred blocks while another thread allocates. "dlmopen" as argv[2] opens it in a
-// namespace of its own.
+// namespace of its own; "noload" opens it with RTLD_DEEPBIND only if it is there already.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -22,6 +22,10 @@ int main(int argc, char** argv) {
     library = dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW);
     if (library == NULL) puts(dlerror());
     return library == NULL;
+  }
+  if (argc == 3) {
+    free(malloc(101));
+    return dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND | RTLD_NOLOAD) == NULL;
   }
   library = dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND);
   if (library == NULL) {

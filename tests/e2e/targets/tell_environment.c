@@ -1,7 +1,9 @@
 // Says what of the recorder is in its environment. Built in several ways, most of which cannot be
-// recorded. Asks for 301 bytes once, then executes its arguments, if it has any.
+// recorded. Asks for 301 bytes once, then executes PROGRAM, if there is one:
+//   tell_environment [-e PROGRAM [ARGUMENT...]]
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef OWN_MALLOC
@@ -23,6 +25,6 @@ int main(int argc, char** argv) {
   printf("preload: %s, session: %s\n", preload != NULL ? preload : "none",
          getenv("HEAPTAPE_SESSION") != NULL ? "set" : "none");
   fflush(stdout);
-  if (argc > 1) execv(argv[1], argv + 1);
+  if (argc > 2 && strcmp(argv[1], "-e") == 0) execv(argv[2], argv + 2);
   return 0;
 }

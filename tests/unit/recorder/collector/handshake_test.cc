@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <list>
+#include <thread>
 
 #include "recorder/collector/service_thread.h"
 #include "recorder/collector/session_memory.h"
@@ -225,6 +227,17 @@ TEST_F(HandshakeServerTest, ClosesTheConnectionOfASilentClientWhenItEnds) {
   EXPECT_FALSE(silent.is_accepted());
 }
 
+TEST_F(HandshakeServerTest, ForgetsWhoGaveUpBeforeTheAnswer) {
+  {
+    Client client(server_->session_value());
+    client.say(hello());
+  }
+  serve_once();
+  serve_once();
+  EXPECT_EQ(server_->given_up(), 1u);
+  EXPECT_FALSE(take_own_identity());
+}
+
 // The interposer's end.
 class JoiningTest : public HandshakeServerTest {
  protected:
@@ -288,6 +301,15 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
   ASSERT_EQ(ftruncate(descriptor_.get(), kJoinBytes), 0);
   serve();
   EXPECT_FALSE(join(server_->session_value()).session.valid());
+}
+
+TEST_F(JoiningTest, WaitsForARecorderThatIsLateButLives) {
+  std::thread late([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 * kPatienceMs));
+    offer({});
+  });
+  EXPECT_TRUE(join(server_->session_value()).session.valid());
+  late.join();
 }
 
 }  // namespace

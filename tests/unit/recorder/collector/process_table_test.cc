@@ -403,5 +403,54 @@ TEST_F(ProcessTableTest, NamesAProcessAsItNamesItselfWhereNothingElseDoes) {
   EXPECT_EQ(process(0).traits().identity.executable, "leaf");
 }
 
+TEST_F(ProcessTableTest, OffersASlotAgainBeforeHigherOnes) {
+  session_.join(2, kNoPid);
+  session_.header().slots_taken.lowest_free = 3;
+  table_.adopt_claims();
+  end(2);
+  EXPECT_EQ(session_.header().slots_taken.lowest_free, 2u);
+}
+
+TEST_F(ProcessTableTest, AdoptsAForkedProcessWhoseParentHasEnded) {
+  session_.join(0, kNoPid);
+  table_.adopt_claims();
+  end(0);
+  session_.join(1, own_pid(), kSlotForked).parent_serial = 1;
+  table_.adopt_claims();
+  EXPECT_TRUE(table_.processes().contains(1));
+}
+
+TEST_F(ProcessTableTest, NoticesAnExecAfterAnotherNamespacesProcessOfThatPidEnded) {
+  session_.join(0, own_pid());
+  session_.join(1, own_pid(), kSlotForked | kSlotForeignPids);
+  table_.adopt_claims();
+  end(1);
+  session_.join(2, own_pid());
+  table_.adopt_claims();
+  EXPECT_FALSE(table_.processes().contains(0));
+}
+
+TEST_F(ProcessTableTest, NoticesTheEndOfAProcessWhoseOwnerNobodyWatches) {
+  const int child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (;;) pause();
+  }
+  session_.join(0, static_cast<uint32_t>(child)).lock.word = kUnwatchedOwner;
+  table_.adopt_claims();
+  EXPECT_FALSE(process(0).is_gone());
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(process(0).is_gone());
+}
+
+// So that no other recording takes it meanwhile.
+TEST_F(ProcessTableTest, HasTheNameOfTheRecordingBeforeThereIsAnythingToWrite) {
+  session_.join(0, own_pid());
+  table_.adopt_claims();
+  table_.wait_for_tapes();
+  EXPECT_TRUE(std::filesystem::exists(dir_.file("run.tape.partial")));
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

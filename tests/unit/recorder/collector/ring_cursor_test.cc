@@ -250,5 +250,11 @@ TEST_F(RingCursorTest, LeavesAFreedRingAsIfItHadNeverBeenUsed) {
             0u);
 }
 
+TEST_F(RingCursorTest, OffersAFreedRingAgainBeforeHigherOnes) {
+  session_.header().rings_taken.lowest_free = 9;
+  cursor_.free_ring();
+  EXPECT_EQ(session_.header().rings_taken.lowest_free, 3u);
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

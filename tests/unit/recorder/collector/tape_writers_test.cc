@@ -121,5 +121,14 @@ TEST_F(TapeWritersTest, KeepNoSecondSaveWaiting) {
   EXPECT_FALSE(slow.save());
 }
 
+TEST_F(TapeWritersTest, SaveAgainOnceTheLastSaveIsWritten) {
+  TapeStream tape = stream("t");
+  for (int i = 0; i < 3; ++i) {
+    tape.encoder().append(tests::malloc_event(16, 0x1000));
+    EXPECT_TRUE(tape.save()) << i;
+    writers_->wait();
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

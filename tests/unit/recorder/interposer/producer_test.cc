@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <thread>
 
+#include "recorder/interposer/hook_scope.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/live_session.h"
 
@@ -27,6 +29,16 @@ constexpr uint64_t kFreesInRing = kRingWords / kSegmentWords * kFreesInSegment;
 
 void in_a_thread(const std::function<void()>& body) {
   std::thread(body).join();
+}
+
+// What `body` returns in a forked child.
+int in_a_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  EXPECT_GE(child, 0);
+  if (child == 0) _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void take_all_rings(const LiveSession& session) {
@@ -172,6 +184,15 @@ TEST(Producer, CountsCallsThatFindNoRing) {
   EXPECT_GT(session.view().ring(9).head, 0u);
 }
 
+TEST(Producer, FindsAFreeRingBelowWhereTheSearchBegins) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop});
+  take_all_rings(session);
+  session.view().ring(3).lock.word = 0;
+  session.view().header().rings_taken.lowest_free = 9;
+  in_a_thread([] { record_free(16); });
+  EXPECT_EQ(session.view().ring(3).head, 1u);
+}
+
 TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
   const LiveSession session({Follow::kAll, OnFull::kBlock});
   take_all_rings(session);
@@ -234,6 +255,32 @@ TEST(WaitingProducer, WaitsAsLongAsTheRecorderIsBusy) {
   EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
 }
 
+TEST(WaitingProducer, WaitsAgainWhenTheRecorderMadeProgress) {
+  const LiveSession session;
+  for (int i = 0; i < 2; ++i) {
+    in_a_thread([] {
+      fill_ring();
+      record_free(16);
+    });
+    session.view().header().progress++;
+  }
+  EXPECT_EQ(session.view().ring(1).stalls, 1u);
+}
+
+TEST(WaitingProducer, WaitsAgainWhenThereWasRoom) {
+  const LiveSession session;
+  RingHeader& ring = session.view().ring(0);
+  in_a_thread([&] {
+    fill_ring();
+    record_free(16);
+    ring.tail = kRingWords;
+    session.view().header().progress++;
+    fill_ring();
+    record_free(16);
+  });
+  EXPECT_EQ(ring.stalls, 2u);
+}
+
 TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
   const LiveSession session;
   std::atomic<bool> over{false};
@@ -288,6 +335,43 @@ TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
   EXPECT_EQ(session.view().process(0).lost_ringless, 1u);
 }
 
+TEST(Producer, WakesNobodyWhereNoSystemCallIsAllowed) {
+  const LiveSession session;
+  auto& sleep = session.view().header().collector_sleep;
+  sleep = CollectorSleep::kAsleep;
+  in_a_thread([] {
+    record_free(16);
+    process.quiet = true;
+    for (uint64_t i = 0; i < kFreesInRing - kFreesInSegment; ++i) record_free(16);
+  });
+  process.quiet = false;
+  EXPECT_EQ(sleep, CollectorSleep::kAsleep);
+}
+
+TEST(Producer, CountsAChildThatIsForkedWhereNoSystemCallIsAllowed) {
+  const LiveSession session;
+  process.quiet = true;
+  in_a_child([] {
+    record_free(16);
+    return 0;
+  });
+  process.quiet = false;
+  EXPECT_EQ(session.view().header().turned_away, 1u);
+}
+
+// However many threads its parent had.
+TEST(Producer, StampsInAForkedChildFromItsOwnSecondThreadOn) {
+  const LiveSession session;
+  for (int i = 0; i < 2; ++i) in_a_thread([] { record_free(16); });
+  const int status = in_a_child([] {
+    attach_thread(IfNoRing::kGiveUp);
+    if (process.stamped) return 1;
+    attach_thread(IfNoRing::kGiveUp);
+    return process.stamped ? 0 : 2;
+  });
+  EXPECT_EQ(status, 0);
+}
+
 // As it does where a pid means nothing to it, once all threads are gone that it knows of.
 TEST(Producer, JoinsAnewWhenTheCollectorTookItsProcessForDead) {
   const LiveSession session;
@@ -338,6 +422,17 @@ TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   adopt_session(view, 1, nullptr);
   EXPECT_EQ(view.header().turned_away, 1u);
   EXPECT_FALSE(process.recording);
+}
+
+// As a jump out of realloc, by a signal handler, leaves a thread.
+TEST(Producer, EndsTheResizeThatAJumpLeft) {
+  const LiveSession session;
+  in_a_thread([] {
+    resize_begin_stamp(reinterpret_cast<const void*>(0x1000));
+    thread_local_state.hook = 1;  // deeper than any stack
+    EXPECT_FALSE(is_nested(stack_pointer()));
+  });
+  EXPECT_EQ(session.view().ring(0).resizing, 0u);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "recorder/interposer/producer.h"
+#include "tests/support/command.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/live_session.h"
 
@@ -305,6 +306,15 @@ TEST(RecordingThreads, ArePlacedInTime) {
   for (const schema::TimeSample& time : taped.times) {
     EXPECT_LE(time.time_ns, taped.summary.duration_ns);
   }
+}
+
+TEST(RecordingThreads, SeeThatARecorderWithNothingToDoLives) {
+  LiveSession session;
+  const auto& progress = session.view().header().progress;
+  session.collect([&] {
+    const uint32_t before = progress;
+    EXPECT_TRUE(tests::wait_until([&] { return progress - before > 3; }));
+  });
 }
 
 }  // namespace

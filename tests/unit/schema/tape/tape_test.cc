@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "schema/tape/event_columns.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
@@ -222,6 +223,17 @@ TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
   }
   write_tape(path_, events);
   EXPECT_LT(open().file_bytes(), events.size() / 50);
+}
+
+// Its memory serves another chunk, perhaps of another tape.
+TEST(EventColumns, KeepNoCountsWhenTheyAreCleared) {
+  EventColumns columns;
+  columns.count = columns.failed = columns.thread_limit = 3;
+  columns.samples.emplace_back();
+  columns.clear();
+  EXPECT_TRUE(columns.empty());
+  EXPECT_EQ(columns.failed, 0u);
+  EXPECT_EQ(columns.thread_limit, 0u);
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+// One process of a recording whose file takes for ever: a FIFO that nobody reads.
+#include "recorder/collector/recorded_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "recorder/collector/process_table.h"
+#include "tests/support/command.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::recorder {
+namespace {
+
+class RecordedProcessTest : public testing::Test {
+ protected:
+  RecordedProcessTest() {
+    EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    session_.join(0, static_cast<uint32_t>(getpid()));
+  }
+  ~RecordedProcessTest() override {
+    read_file();
+    table_.reset();
+    done_ = true;
+    reader_.join();
+  }
+
+  RecordedProcess& process() { return *table_->processes().at(0); }
+  uint64_t drain() { return process().drain(RingMerge::kEverything, base::monotonic_ns()); }
+  uint32_t behind() const { return session_.view().process(0).behind; }
+  void fall_behind() {
+    while (!process().tape().is_behind()) {
+      process().tape().encoder().append(tests::malloc_event(16, 0x1000));
+    }
+  }
+  // From now on somebody reads the FIFO.
+  void read_file() {
+    if (reader_.joinable()) return;
+    fifo_.reset(open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    reader_ = std::thread([this] {
+      char bytes[1 << 16];
+      while (!done_) {
+        if (read(fifo_.get(), bytes, sizeof bytes) <= 0) usleep(100);
+      }
+    });
+  }
+
+  tests::FakeSession session_;
+  tests::TempDir dir_;
+  std::string path_ = dir_.file("slow");
+  base::Descriptor fifo_;
+  std::atomic<bool> done_ = false;
+  std::thread reader_;
+  std::unique_ptr<HandshakeServer> handshakes_ = std::move(*HandshakeServer::open());
+  std::unique_ptr<ProcessTable> table_ =
+      std::make_unique<ProcessTable>(session_.view(), *handshakes_, path_);
+};
+
+TEST_F(RecordedProcessTest, IsNotDrainedWhileItsFileIsBehindAndKnowsIt) {
+  tests::RingPen pen(session_, 0);
+  pen.write(tests::malloc_record(0x1000));
+  table_->adopt_claims();
+  fall_behind();
+  EXPECT_EQ(drain(), 0u);
+  EXPECT_EQ(pen.header().tail, 0u);
+  EXPECT_EQ(behind(), 1u);
+}
+
+TEST_F(RecordedProcessTest, IsDrainedAgainOnceItsFileHasCaughtUp) {
+  tests::RingPen(session_, 0).write(tests::malloc_record(0x1000));
+  table_->adopt_claims();
+  fall_behind();
+  drain();
+  read_file();
+  EXPECT_TRUE(tests::wait_until([this] { return drain() == 1; }));
+  EXPECT_EQ(behind(), 0u);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
