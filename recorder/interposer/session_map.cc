@@ -9,7 +9,7 @@ namespace {
 
 // The words of rings are mapped by the group, so that a forked child finds those of the next rings
 // mapped already.
-constexpr uint32_t kGroupRings = 32;
+constexpr uint32_t kGroupRings = 4;
 
 // A forked child inherits these together with the mappings.
 std::atomic<char*> mapped_blocks[kBlocks] = {};

@@ -115,6 +115,9 @@ const char* program_of_loader(const char* const* argv) {
 Unrecorded check_dynamic(const ElfImage& image) {
   if (needs_sanitizer(image)) return Unrecorded::kSanitizer;
   if (!image.defines("malloc")) return Unrecorded::kNone;
+  // A C library run as a program, for its version: it cannot resolve the preload library's imports.
+  ElfImage::Name name;
+  if (image.read_soname(name)) return Unrecorded::kForeignLoader;
   return has_sanitizer_inside(image) ? Unrecorded::kSanitizer : Unrecorded::kOwnMalloc;
 }
 

@@ -94,6 +94,16 @@ TEST_F(UnrecordedPrograms, AreThoseThatDefineMalloc) {
   EXPECT_TRUE(lists(program, "defines malloc itself"));
 }
 
+// It prints its version, and has no loader that could resolve anything for it.
+TEST_F(UnrecordedPrograms, AreCLibrariesThatAreRun) {
+  const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
+  if (!fs::exists(libc)) GTEST_SKIP() << "glibc is elsewhere";
+  const Ended alone = run_command({libc});
+  const Ended recorded = record(executing({libc}));
+  EXPECT_EQ(recorded.out, alone.out);
+  EXPECT_EQ(recorded.status, alone.status);
+}
+
 // As rustc, which runs linkers.
 TEST_F(UnrecordedPrograms, ThatDefineMallocHaveTheirChildrenRecorded) {
   const Ended ended = record(executing(

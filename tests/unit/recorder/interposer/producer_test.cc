@@ -356,7 +356,7 @@ TEST(Producer, CountsAChildThatIsForkedWhereNoSystemCallIsAllowed) {
     return 0;
   });
   process.quiet = false;
-  EXPECT_EQ(session.view().header().turned_away, 1u);
+  EXPECT_EQ(session.view().header().filtered, 1u);
 }
 
 // However many threads its parent had.
