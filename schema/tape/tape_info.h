@@ -39,8 +39,8 @@ enum class EndReason : uint8_t {
 
 const char* describe(EndReason reason);
 
-// Why calls were lost, as far as the recorder knows. What a full disk, damage or a broken ring cost is
-// not among them.
+// Why calls were lost, as far as the recorder knows. What a full disk, damage or a broken ring cost
+// is not among them.
 struct LossCauses {
   uint64_t ring_full = 0;         // the program was faster than the encoder or the disk
   uint64_t recorder_stopped = 0;  // the recorder made no progress for 100 ms
