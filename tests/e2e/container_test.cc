@@ -121,6 +121,7 @@ TEST_F(RecordFromOutside, RecordsAProgramThatSeesThePreloadLibraryAtTheSamePath)
 class RecordInMemoryGroup : public RecordTest {};
 
 TEST_F(RecordInMemoryGroup, NeedsFewMiBOfAMemoryLimit) {
+  if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs far more memory";
   const MemoryGroup group(12 << 20);
   if (!group.missing().empty()) GTEST_SKIP() << group.missing();
   const Words words = record_words({target_path("thread_lives"), "crowd", "64"});
