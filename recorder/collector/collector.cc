@@ -16,7 +16,9 @@ namespace {
 // A ring that fills wakes us earlier. This bounds how coarse the times of a slow program get.
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
-constexpr int kNiceness = -10;
+// With --on-full drop the program comes first, but half of two busy threads' calls are to be kept.
+constexpr int kNicenessWhenWaitedFor = -10;
+constexpr int kNicenessWhenNot = -4;
 constexpr uint64_t kSweepEveryNs = 100 * base::kMillisecondNs;
 
 }  // namespace
@@ -28,9 +30,9 @@ void Collector::wake() {
 }
 
 Recording Collector::run(int target_pid) {
-  // Among thousands of busy threads, which wait for us, our turn would come too seldom. Only some
-  // callers may do this.
-  if (session_.header().on_full == OnFull::kBlock) setpriority(PRIO_PROCESS, 0, kNiceness);
+  // Among thousands of busy threads our turn would come too seldom. Only some callers may do this.
+  const bool is_waited_for = session_.header().on_full == OnFull::kBlock;
+  setpriority(PRIO_PROCESS, 0, is_waited_for ? kNicenessWhenWaitedFor : kNicenessWhenNot);
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
@@ -135,7 +137,8 @@ void Collector::note_unrecorded_processes() {
   note(session_.header().filtered, "forked under a system call filter");
   note(session_.header().turned_away,
        "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
-  note(handshakes_.given_up(), "their start met a recorder that was stopped or overloaded");
+  note(handshakes_.given_up(),
+       "gone before the recorder answered, which may have been stopped or overloaded");
 }
 
 }  // namespace heaptape::recorder

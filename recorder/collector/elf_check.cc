@@ -39,6 +39,8 @@ const char* advice(Unrecorded reason) {
     case Unrecorded::kSanitizer:
       return "a sanitizer (-fsanitize=...) serves its malloc and lets no library come first; build "
              "it without";
+    case Unrecorded::kLibrary:
+      return "it is a C library, which has no other to call malloc of";
     default:
       return "the preload library does not work in it";
   }

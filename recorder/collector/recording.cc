@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <latch>
+#include <system_error>
+#include <thread>
 
 #include "base/descriptor.h"
 #include "base/output_file.h"
@@ -22,6 +25,9 @@ constexpr uint64_t kLeastTapeBytes = 64 << 10;
 // The socket, the shared memory, the service thread's two, a client, a tape and its process, and a
 // file in /proc.
 constexpr size_t kLeastDescriptors = 8;
+
+// Those of the tapes, that of the services, and the program itself.
+constexpr size_t kLeastThreads = 4;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
@@ -56,6 +62,25 @@ base::Status check_descriptors() {
   return {};
 }
 
+// Starts as many threads as a recording needs, and as many processes: one that lacked them later
+// would leave the program unrecorded.
+base::Status check_threads() {
+  std::latch over(1);
+  std::vector<std::jthread> spare;
+  const auto end = [&over] { over.wait(); };
+  try {
+    while (spare.size() < kLeastThreads) spare.emplace_back(end);
+  } catch (const std::system_error& error) {
+    over.count_down();
+    return base::os_error("a recording needs " + std::to_string(kLeastThreads) +
+                              " threads; raise the limit on processes or on address space "
+                              "(ulimit -u, -v)",
+                          error.code().value());
+  }
+  over.count_down();
+  return {};
+}
+
 // Each recorded process takes two descriptors of ours. The program has started with its own limit.
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -73,6 +98,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
+  HEAPTAPE_RETURN_IF_ERROR(check_threads());
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open());
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,

@@ -43,6 +43,8 @@ const char* reason_text(Unrecorded reason) {
       return "executed without HEAPTAPE_SESSION and LD_PRELOAD";
     case Unrecorded::kNamespace:
       return "opened in a namespace of its own";
+    case Unrecorded::kLibrary:
+      return "a C library, run as a program";
   }
   return "";
 }

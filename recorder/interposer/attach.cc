@@ -10,6 +10,7 @@
 #include "recorder/interposer/claims.h"
 #include "recorder/interposer/handshake_client.h"
 #include "recorder/interposer/session_map.h"
+#include "recorder/ring/bounded_text.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -89,23 +90,17 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.recording = true;
 }
 
-void copy_text(char* out, size_t bytes, const char* text) {
-  const size_t length = strnlen(text, bytes - 1);
-  std::memcpy(out, text, length);
-  out[length] = 0;
-}
-
 void describe_process(uint32_t pid, const void* real_malloc_function) {
   description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
   description.pid = pid;
   description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
   Dl_info info{};
   const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
-  copy_text(description.allocator_path, kAllocatorPathBytes, found ? info.dli_fname : "");
+  copy_text(description.allocator_path, found ? info.dli_fname : "");
   const auto* path = reinterpret_cast<const char*>(getauxval(kProgramInAuxv));
   if (path == nullptr) return;
   const char* const slash = std::strrchr(path, '/');
-  copy_text(description.program, kProgramBytes, slash != nullptr ? slash + 1 : path);
+  copy_text(description.program, slash != nullptr ? slash + 1 : path);
 }
 
 // In a child made by fork: a process of its own, on the heap of its parent. Also in a process that

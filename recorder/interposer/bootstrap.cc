@@ -1,6 +1,7 @@
 // Finds the program's own allocator, and serves the calls that are made on the way: dlsym may
 // allocate, and some allocators allocate while they initialise.
 #include <dlfcn.h>
+#include <signal.h>
 
 #include <atomic>
 #include <cerrno>
@@ -48,6 +49,23 @@ bool wait_until_resolved() {
   return stage.load() == Stage::kResolved;
 }
 
+// While it lives, no handler runs in this thread: one that leaves by a jump would leave the look-up
+// half done for good.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() { set(~uint64_t{0}, &before_); }
+  ~SignalsHeldBack() { set(before_, nullptr); }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+ private:
+  // As the kernel has it: one bit a signal.
+  static void set(uint64_t mask, uint64_t* before) {
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&mask), as_long(before), sizeof mask);
+  }
+  uint64_t before_ = 0;
+};
+
 // True once the real functions can be called. False while this thread looks them up: the caller
 // then uses the arena.
 bool resolve() {
@@ -56,6 +74,7 @@ bool resolve() {
     return expected == Stage::kResolved || (!resolves && wait_until_resolved());
   }
   resolves = true;
+  const SignalsHeldBack no_jump;
   const HookScope scope;
   const int saved_errno = errno;
   RealMalloc found = real_malloc;

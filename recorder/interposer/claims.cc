@@ -32,7 +32,7 @@ uint32_t claim_part(const Claimant& claimant, Occupancy& taken, uint32_t count, 
     const uint32_t index = (begin + i) % count;
     OwnerLock* const lock = lock_of(index);
     if (lock == nullptr || !claimant.try_claim(*lock)) continue;
-    if (i < count - begin % count) taken.lowest_free.store(index + 1, std::memory_order_relaxed);
+    if (index >= begin) taken.lowest_free.store(index + 1, std::memory_order_relaxed);
     uint32_t high = taken.high_water.load();
     while (high <= index && !taken.high_water.compare_exchange_weak(high, index + 1)) {
     }

@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "recorder/ring/bounded_text.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -28,14 +29,7 @@ class DescriptorPath {
 
   void write_number(int descriptor) {
     std::memcpy(path_, kFolder, sizeof kFolder);
-    char* end = path_ + sizeof kFolder - 1;
-    char digits[12];
-    int count = 0;
-    for (auto left = static_cast<unsigned>(descriptor); left != 0 || count == 0; left /= 10) {
-      digits[count++] = static_cast<char>('0' + left % 10);
-    }
-    while (count > 0) *end++ = digits[--count];
-    *end = 0;
+    *write_decimal(path_ + sizeof kFolder - 1, static_cast<unsigned>(descriptor)) = 0;
   }
 
   void read_own_path(int descriptor) {

@@ -74,27 +74,43 @@ void leave_environment() {
   *kept = nullptr;
 }
 
-StrippedEnvironment::StrippedEnvironment(char* const* entries)
-    : entries_(entries), bytes_(sizeof(char*)) {
+RewrittenEnvironment::RewrittenEnvironment(char* const* entries, Ours ours)
+    : entries_(entries), ours_(ours), bytes_(sizeof(char*)) {
   for (; *entries != nullptr; ++entries) {
     bytes_ += sizeof(char*);
-    if (value_of(*entries, kPreload) != nullptr) bytes_ += std::strlen(*entries) + 1;
+    // And one more separator.
+    if (value_of(*entries, kPreload) != nullptr) bytes_ += std::strlen(*entries) + 2;
   }
 }
 
-char** StrippedEnvironment::write(void* memory) const {
+// As write_others.
+char* RewrittenEnvironment::write_preload(const char* preload, char* out) const {
+  PreloadList list(preload);
+  while (ours_ == Ours::kFirst && list.next() && !list.is_ours()) {
+  }
+  if (ours_ == Ours::kOut || list.length() == 0) return write_others(preload, out);
+  std::memcpy(out, list.name(), list.length());
+  char* end = out + list.length();
+  *end++ = ':';
+  char* const others_end = write_others(preload, end);
+  if (others_end != nullptr) return others_end;
+  end[-1] = 0;
+  return end;
+}
+
+char** RewrittenEnvironment::write(void* memory) const {
   auto* const first = static_cast<char**>(memory);
   char** next = first;
   size_t count = 1;
   for (char* const* entry = entries_; *entry != nullptr; ++entry) ++count;
   char* text = reinterpret_cast<char*>(first + count);
   for (char* const* entry = entries_; *entry != nullptr; ++entry) {
-    if (value_of(*entry, kSessionVariable) != nullptr) continue;
+    if (ours_ == Ours::kOut && value_of(*entry, kSessionVariable) != nullptr) continue;
     const char* const preload = value_of(*entry, kPreload);
     *next = *entry;
     if (preload != nullptr) {
       std::memcpy(text, "LD_PRELOAD=", sizeof kPreload);
-      char* const end = write_others(preload, text + sizeof kPreload);
+      char* const end = write_preload(preload, text + sizeof kPreload);
       if (end == nullptr) continue;
       *next = text;
       text = end;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace heaptape::recorder {
 
@@ -15,18 +16,25 @@ char* find_variable(char* const* entries, const char* name);
 // thread runs.
 void leave_environment();
 
-// The entries without our two: HEAPTAPE_SESSION, and our library in LD_PRELOAD, where what others
-// preloaded stays. The caller provides the memory:
-//   StrippedEnvironment stripped(entries);
-//   char** copy = stripped.write(__builtin_alloca(stripped.bytes()));
-class StrippedEnvironment {
+// The entries with another place for our two, HEAPTAPE_SESSION and our library in LD_PRELOAD, where
+// what others preloaded stays. The caller provides the memory:
+//   RewrittenEnvironment rewritten(entries, Ours::kOut);
+//   char** copy = rewritten.write(__builtin_alloca(rewritten.bytes()));
+enum class Ours : uint8_t {
+  kOut,    // neither is there
+  kFirst,  // our library comes before all others: an allocator in front of it would pass us by
+};
+class RewrittenEnvironment {
  public:
-  explicit StrippedEnvironment(char* const* entries);
+  RewrittenEnvironment(char* const* entries, Ours ours);
   size_t bytes() const { return bytes_; }
   char** write(void* memory) const;
 
  private:
+  char* write_preload(const char* preload, char* out) const;
+
   char* const* entries_;
+  const Ours ours_;
   size_t bytes_;
 };
 

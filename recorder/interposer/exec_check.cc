@@ -7,6 +7,7 @@
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/environment.h"
 #include "recorder/program/preload_list.h"
+#include "recorder/ring/bounded_text.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -30,20 +31,22 @@ bool is_runnable(const char* path) {
          raw_syscall(SYS_faccessat, AT_FDCWD, as_long(path), kExecutable) == 0;
 }
 
-// The file of that name that PATH leads to. False: there is none, or its path is too long for us.
+// The file of that name that PATH leads to, but for paths that are too long for us. False: there is
+// none.
 bool search_path(const char* name, char (&candidate)[kMaxCandidate]) {
   const char* path = find_variable(environment(), "PATH");
   if (path == nullptr) path = "/bin:/usr/bin";  // as glibc
   const size_t name_length = std::strlen(name);
   for (;;) {
     const size_t folder_length = std::strcspn(path, ":");
-    if (folder_length + 1 + name_length >= kMaxCandidate) return false;
-    char* end = candidate;
-    std::memcpy(end, path, folder_length);
-    end += folder_length;
-    if (folder_length != 0) *end++ = '/';
-    std::memcpy(end, name, name_length + 1);
-    if (is_runnable(candidate)) return true;
+    if (folder_length + 1 + name_length < kMaxCandidate) {
+      char* end = candidate;
+      std::memcpy(end, path, folder_length);
+      end += folder_length;
+      if (folder_length != 0) *end++ = '/';
+      std::memcpy(end, name, name_length + 1);
+      if (is_runnable(candidate)) return true;
+    }
     if (path[folder_length] == 0) return false;
     path += folder_length + 1;
   }
@@ -51,9 +54,7 @@ bool search_path(const char* name, char (&candidate)[kMaxCandidate]) {
 
 void set_verdict(Unrecorded reason, const char* path, Verdict* verdict) {
   verdict->reason = reason;
-  const size_t length = strnlen(path, Verdict::kPathBytes - 1);
-  std::memcpy(verdict->path, path, length);
-  verdict->path[length] = 0;
+  copy_text(verdict->path, path);
 }
 
 void check_request(const ExecRequest& request, const char* preload, Verdict* verdict) {
@@ -91,6 +92,23 @@ void judge_exec(const ExecRequest& request, Verdict* verdict) {
   if (!has_library || find_variable(request.environment, kSessionVariable) == nullptr) {
     set_verdict(Unrecorded::kEnvironment, request.path, verdict);
   }
+}
+
+std::optional<Ours> must_rewrite(const ExecRequest& request, const Verdict& verdict) {
+  switch (verdict.reason) {
+    case Unrecorded::kOwnMalloc:
+    case Unrecorded::kEnvironment:
+      return std::nullopt;
+    case Unrecorded::kNone:
+      break;
+    default:
+      return Ours::kOut;
+  }
+  const char* const preload = find_variable(request.environment, "LD_PRELOAD");
+  if (!names_our_library(preload)) return std::nullopt;
+  PreloadList list(preload);
+  list.next();
+  return list.is_ours() ? std::nullopt : std::optional(Ours::kFirst);
 }
 
 }  // namespace heaptape::recorder

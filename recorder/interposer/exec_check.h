@@ -2,6 +2,9 @@
 // not there.
 #pragma once
 
+#include <optional>
+
+#include "recorder/interposer/environment.h"
 #include "recorder/program/program_check.h"
 
 namespace heaptape::recorder {
@@ -18,11 +21,10 @@ struct ExecRequest {
 // Decides, and leaves no notice. Between vfork and exec, too. Takes less than 8 KiB of stack.
 void judge_exec(const ExecRequest& request, Verdict* verdict);
 
-// Whether the program must not get our variables. One that defines malloc runs with them as it does
-// alone, and its children can be recorded: our exec hooks are in it. One without them has none.
-inline bool must_strip(const Verdict& verdict) {
-  return verdict.reason != Unrecorded::kNone && verdict.reason != Unrecorded::kOwnMalloc &&
-         verdict.reason != Unrecorded::kEnvironment;
-}
+// Whether the program gets another environment than its caller asks for, and which. One that must
+// not have our variables gets none; one that can be recorded has our library first. One that
+// defines malloc runs with them as it does alone, and its children can be recorded: our exec hooks
+// are in it.
+std::optional<Ours> must_rewrite(const ExecRequest& request, const Verdict& verdict);
 
 }  // namespace heaptape::recorder

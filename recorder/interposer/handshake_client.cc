@@ -12,6 +12,8 @@
 #include <cstring>
 
 #include "recorder/interposer/environment.h"
+#include "recorder/program/raw_file.h"
+#include "recorder/ring/bounded_text.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/raw_syscall.h"
 
@@ -56,17 +58,12 @@ bool recorder_is_stopped(long socket) {
     return true;
   }
   char path[32] = "/proc/";
-  char digits[12];
-  int count = 0;
-  for (int pid = peer.pid; pid != 0; pid /= 10) digits[count++] = static_cast<char>('0' + pid % 10);
-  char* end = path + std::strlen(path);
-  while (count > 0) *end++ = digits[--count];
+  char* const end = write_decimal(path + std::strlen(path), static_cast<unsigned>(peer.pid));
   std::memcpy(end, "/stat", sizeof "/stat");
-  const long fd = raw_syscall(SYS_openat, AT_FDCWD, as_long(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return true;
+  const RawFile file(AT_FDCWD, path);
+  if (!file.valid()) return true;
   char text[128] = {};
-  raw_syscall(SYS_read, fd, as_long(text), sizeof text - 1);
-  raw_syscall(SYS_close, fd);
+  file.read(0, text, sizeof text - 1);
   const char* name_end = std::strrchr(text, ')');  // "pid (name) state ..."
   return name_end == nullptr || std::strchr("TtZX", name_end[2]) != nullptr;
 }

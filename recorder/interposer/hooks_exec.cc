@@ -40,19 +40,21 @@ void unmap_memory(void* memory, size_t bytes) {
   raw_syscall(SYS_munmap, as_long(memory), static_cast<long>(bytes));
 }
 
-// call(environment) with the request's environment less our variables; as it is, if there is no
-// memory for another.
+// call(environment) with the environment that the program is to have; with its caller's, if there
+// is no memory for another.
 template <typename Call>
-auto call_stripped(const ExecRequest& request, Call call) {
-  const StrippedEnvironment stripped(request.environment);
-  if (stripped.bytes() <= kMaxOnStack) {
-    return call(stripped.write(__builtin_alloca(stripped.bytes())));
+auto call_rewritten(const ExecRequest& request, const Verdict& verdict, Call call) {
+  const auto ours = must_rewrite(request, verdict);
+  if (!ours) return call(request.environment);
+  const RewrittenEnvironment rewritten(request.environment, *ours);
+  if (rewritten.bytes() <= kMaxOnStack) {
+    return call(rewritten.write(__builtin_alloca(rewritten.bytes())));
   }
-  void* const memory = process.quiet ? nullptr : map_memory(stripped.bytes());
+  void* const memory = process.quiet ? nullptr : map_memory(rewritten.bytes());
   if (memory == nullptr) return call(request.environment);
-  const auto result = call(stripped.write(memory));
+  const auto result = call(rewritten.write(memory));
   const int saved_errno = errno;
-  unmap_memory(memory, stripped.bytes());
+  unmap_memory(memory, rewritten.bytes());
   errno = saved_errno;
   return result;
 }
@@ -62,9 +64,9 @@ template <typename Call>
 int exec_judged(const ExecRequest& request, Call call) {
   Verdict verdict;
   judge_exec(request, &verdict);
-  if (verdict.reason == Unrecorded::kNone) return call(request.environment);
+  if (verdict.reason == Unrecorded::kNone) return call_rewritten(request, verdict, call);
   post_notice(verdict.reason, verdict.path, 1);
-  const int result = must_strip(verdict) ? call_stripped(request, call) : call(request.environment);
+  const int result = call_rewritten(request, verdict, call);
   post_notice(verdict.reason, verdict.path, -1);
   return result;
 }
@@ -74,7 +76,7 @@ template <typename Call>
 int spawn_judged(const ExecRequest& request, Call call) {
   Verdict verdict;
   judge_exec(request, &verdict);
-  const int result = must_strip(verdict) ? call_stripped(request, call) : call(request.environment);
+  const int result = call_rewritten(request, verdict, call);
   if (result == 0 && verdict.reason != Unrecorded::kNone) {
     post_notice(verdict.reason, verdict.path, 1);
   }
@@ -116,25 +118,23 @@ DescriptorPath path_of(int descriptor) {
 // system() and popen() run /bin/sh in `environ`, by libc's own means.
 template <typename Call>
 auto with_shell(Call call) {
-  Verdict verdict;
-  judge_exec({"/bin/sh", nullptr, environ}, &verdict);
   char** const before = environ;
-  if (!must_strip(verdict)) {
-    const auto result = call();
-    if (verdict.reason != Unrecorded::kNone) post_notice(verdict.reason, verdict.path, 1);
-    return result;
-  }
-  post_notice(verdict.reason, verdict.path, 1);
-  const StrippedEnvironment stripped(before);
-  void* const memory = process.quiet ? nullptr : map_memory(stripped.bytes());
+  const ExecRequest request{"/bin/sh", nullptr, before};
+  Verdict verdict;
+  judge_exec(request, &verdict);
+  if (verdict.reason != Unrecorded::kNone) post_notice(verdict.reason, verdict.path, 1);
+  const auto ours = must_rewrite(request, verdict);
+  if (!ours) return call();
+  const RewrittenEnvironment rewritten(before, *ours);
+  void* const memory = process.quiet ? nullptr : map_memory(rewritten.bytes());
   if (memory == nullptr) return call();
-  char** const copy = environ = stripped.write(memory);
+  char** const copy = environ = rewritten.write(memory);
   const auto result = call();
   // If the program has changed its environment meanwhile, that is its environment from now on.
   if (environ != copy) return result;
   environ = before;
   const int saved_errno = errno;
-  unmap_memory(memory, stripped.bytes());
+  unmap_memory(memory, rewritten.bytes());
   errno = saved_errno;
   return result;
 }

@@ -14,6 +14,8 @@ using namespace heaptape::recorder;  // NOLINT: exported functions live outside 
 
 namespace {
 
+std::atomic<bool> is_restricted{false};
+
 // call() restricts the process, if it does not fail with -1. What takes system calls is done now:
 // joining the session, and this thread's ring.
 template <typename Call>
@@ -23,9 +25,13 @@ auto call_quietly(Call call) {
     const HookScope scope;
     if (!scope.nested()) find_state();
   }
-  const bool was_quiet = process.quiet.exchange(true);
+  process.quiet = true;
   const auto result = call();
-  if (result == -1) process.quiet = was_quiet;
+  if (result != -1) {
+    is_restricted = true;
+  } else if (!is_restricted) {  // by another thread, meanwhile
+    process.quiet = false;
+  }
   return result;
 }
 
@@ -41,6 +47,7 @@ auto call_strictly(Call call) {
 HEAPTAPE_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                           unsigned long d) {
   const auto call = [=] { return next_functions().prctl(option, a, b, c, d); };
+  if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) return call_strictly(call);
   if (option != PR_SET_SECCOMP) return call();
   return a == SECCOMP_MODE_STRICT ? call_strictly(call) : call_quietly(call);
 }

@@ -1,8 +1,7 @@
 #include "recorder/interposer/notices.h"
 
-#include <cstring>
-
 #include "recorder/interposer/attach.h"
+#include "recorder/ring/bounded_text.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -31,9 +30,7 @@ void post_notice(Unrecorded reason, const char* path, int32_t times) {
   notice->reason = reason;
   notice->times = times;
   notice->pid = process.pid;
-  const size_t length = strnlen(path, kNoticePathBytes - 1);
-  std::memcpy(notice->path, path, length);
-  notice->path[length] = 0;
+  copy_text(notice->path, path);
   notice->state.store(NoticeState::kReady, std::memory_order_release);
   process.session.header().claims.fetch_add(1);
 }

@@ -51,6 +51,7 @@ void sleep_until_woken(ThreadState& state) {
 bool wait_for_room(ThreadState& state) {
   SessionHeader& header = process.session.header();
   if (header.waited_in_vain_at == header.progress) return false;
+  if (process.quiet && header.ticks_per_ms == 0) return false;  // it could not tell the time
   RingHeader& ring = *state.ring;
   Patience patience(header, sign_of_progress(state));
   bool lasts = true;

@@ -10,6 +10,7 @@
 #include "recorder/program/elf_image.h"
 #include "recorder/program/preload_list.h"
 #include "recorder/program/raw_file.h"
+#include "recorder/ring/bounded_text.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -115,9 +116,8 @@ const char* program_of_loader(const char* const* argv) {
 Unrecorded check_dynamic(const ElfImage& image) {
   if (needs_sanitizer(image)) return Unrecorded::kSanitizer;
   if (!image.defines("malloc")) return Unrecorded::kNone;
-  // A C library run as a program, for its version: it cannot resolve the preload library's imports.
   ElfImage::Name name;
-  if (image.read_soname(name)) return Unrecorded::kForeignLoader;
+  if (image.read_soname(name)) return Unrecorded::kLibrary;
   return has_sanitizer_inside(image) ? Unrecorded::kSanitizer : Unrecorded::kOwnMalloc;
 }
 
@@ -197,9 +197,7 @@ void check_program(const ProgramStart& start, Verdict* verdict) {
     step.reason = check_preload(start.preload);
   }
   verdict->reason = step.reason;
-  const size_t length = strnlen(step.path, Verdict::kPathBytes - 1);
-  std::memcpy(verdict->path, step.path, length);
-  verdict->path[length] = 0;
+  copy_text(verdict->path, step.path);
 }
 
 }  // namespace heaptape::recorder

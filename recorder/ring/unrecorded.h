@@ -19,7 +19,8 @@ enum class Unrecorded : uint32_t {
   kDeepBind = 9,           // a library opened with RTLD_DEEPBIND: its calls bypass the hooks
   kEnvironment = 10,       // executed without the session in its environment
   kNamespace = 11,         // a library opened by dlmopen, with a libc of its own
+  kLibrary = 12,           // a C library, run for its version: it cannot resolve our imports
 };
-inline constexpr uint32_t kLastUnrecorded = 11;
+inline constexpr uint32_t kLastUnrecorded = 12;
 
 }  // namespace heaptape::recorder

@@ -35,5 +35,16 @@ TEST_F(RecordJumps, AreNoticedFromFurtherDownByTheNumberOfCalls) {
   EXPECT_EQ(tape.summary.nested_calls, 0u);
 }
 
+// The look-up must not be left half done: malloc would fail from then on.
+TEST_F(RecordJumps, WaitForTheFirstCallToFindItsAllocator) {
+  if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
+  const std::string library = target_path("interrupting_malloc.so");
+  const Ended ended =
+      record({"/bin/sh", "-c",
+              "LD_PRELOAD=" + library + ":$LD_PRELOAD exec " + target_path("first_jump")});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(tape_that_asks_for(101).mallocs_of(101), 1000u);
+}
+
 }  // namespace
 }  // namespace heaptape::tests

@@ -15,6 +15,7 @@
 #include <filesystem>
 
 #include "tests/e2e/record_fixture.h"
+#include "tests/support/elf_header.h"
 
 namespace heaptape::tests {
 namespace {
@@ -126,7 +127,7 @@ TEST_F(Refusals, OfScriptsOfAStaticInterpreter) {
 }
 
 TEST_F(Refusals, OfProgramsThatDefineMalloc) {
-  const std::string path = target_path("own_malloc");
+  const std::string path = target_path("tell_environment_own_malloc");
   expect_refused({path}, {path, "defines malloc itself", "shared library"});
 }
 
@@ -138,26 +139,18 @@ TEST_F(Refusals, OfProgramsWithASanitizer) {
 
 // A program that is nothing but its ELF header.
 template <typename Header>
-std::string elf_program(unsigned char word_size, uint16_t type, uint16_t machine) {
-  Header header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = word_size;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = type;
-  header.e_machine = machine;
-  header.e_version = EV_CURRENT;
-  header.e_ehsize = sizeof header;
+std::string elf_program(uint16_t type, uint16_t machine) {
+  const auto header = elf_header<Header>(type, machine);
   return {reinterpret_cast<const char*>(&header), sizeof header};
 }
 
 TEST_F(Refusals, OfProgramsOfAnotherMachine) {
-  const std::string path = executable(elf_program<Elf64_Ehdr>(ELFCLASS64, ET_DYN, EM_AARCH64));
+  const std::string path = executable(elf_program<Elf64_Ehdr>(ET_DYN, EM_AARCH64));
   expect_refused({path}, {path, "another machine type than x86-64"});
 }
 
 TEST_F(Refusals, OfProgramsOfAnotherWordSize) {
-  const std::string path = executable(elf_program<Elf32_Ehdr>(ELFCLASS32, ET_EXEC, EM_386));
+  const std::string path = executable(elf_program<Elf32_Ehdr>(ET_EXEC, EM_386));
   expect_refused({path}, {path, "another machine type than x86-64"});
 }
 
@@ -237,6 +230,18 @@ TEST_F(Refusals, OfFileLimitsBelowWhatARecordingNeeds) {
 TEST_F(Refusals, OfTooLittleAddressSpace) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs terabytes of it";
   expect_refusal(record_after([] { set_limit(RLIMIT_AS, 140 << 20); }), {"MiB", "ulimit -v"});
+}
+
+TEST_F(Refusals, OfTooFewThreads) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer starts threads of its own";
+  constexpr uid_t kNobodyElses = 54321;  // the limit counts what a user runs already
+  if (is_root()) std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
+  const Ended ended = record_after([] {
+    set_limit(RLIMIT_NPROC, is_root() ? 3 : 1);
+    if (is_root() && setuid(kNobodyElses) != 0) _exit(kNotPermitted);
+  });
+  if (ended.status == kNotPermitted) GTEST_SKIP() << "may not change the user";
+  expect_refusal(ended, {"threads", "ulimit -u"});
 }
 
 // From the fewest with which the loader finds heaptape's libraries. Never a program that ran and

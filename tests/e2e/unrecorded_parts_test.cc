@@ -58,6 +58,14 @@ TEST_P(RestrictedPrograms, AreRecordedOrTheirCallsCountedAsLost) {
 INSTANTIATE_TEST_SUITE_P(Modes, RestrictedPrograms,
                          testing::Values("filter", "filter-call", "strict"));
 
+// Stamps read it.
+TEST_F(UnrecordedParts, AreThreadsThatMayNotReadTheTsc) {
+  const Ended ended = record({target_path("restricted"), "tsc"});
+  EXPECT_EQ(ended.out, "done\n") << ended.describe();
+  EXPECT_EQ(ended.status, 7);
+  EXPECT_GE(read_tape().summary.losses.causes.no_ring, 600'000u);
+}
+
 class OtherStarts : public RecordTest {};
 
 TEST_F(OtherStarts, RecordTheProgramOfALoader) {

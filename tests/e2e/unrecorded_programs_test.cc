@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "tests/e2e/record_fixture.h"
+#include "tests/support/elf_header.h"
 
 namespace heaptape::tests {
 namespace {
@@ -94,6 +95,17 @@ TEST_F(UnrecordedPrograms, AreThoseThatDefineMalloc) {
   EXPECT_TRUE(lists(program, "defines malloc itself"));
 }
 
+// The usual line of a service's start script puts its allocator in front of us.
+TEST_F(UnrecordedPrograms, AreNoneForAnAllocatorThatIsPreloadedBeforeUs) {
+  if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
+  const std::string line = "LD_PRELOAD=libjemalloc.so.2:$LD_PRELOAD exec ";
+  const Ended ended = record({"/bin/sh", "-c", line + target_path("tell_environment")});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  const Tape tape = tape_that_asks_for(301);
+  EXPECT_NE(tape.header.allocator.find("jemalloc"), std::string::npos) << tape.header.allocator;
+  EXPECT_NE(ended.out.find(":libjemalloc.so.2"), std::string::npos) << ended.out;
+}
+
 // It prints its version, and has no loader that could resolve anything for it.
 TEST_F(UnrecordedPrograms, AreCLibrariesThatAreRun) {
   const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
@@ -102,6 +114,7 @@ TEST_F(UnrecordedPrograms, AreCLibrariesThatAreRun) {
   const Ended recorded = record(executing({libc}));
   EXPECT_EQ(recorded.out, alone.out);
   EXPECT_EQ(recorded.status, alone.status);
+  EXPECT_TRUE(lists(libc, "a C library, run as a program"));
 }
 
 // As rustc, which runs linkers.
@@ -115,15 +128,8 @@ TEST_F(UnrecordedPrograms, ThatDefineMallocHaveTheirChildrenRecorded) {
 // Executing it, with status 7, is all that the kernel needs: mov eax, 1; mov ebx, 7; int 0x80.
 std::string narrow_program() {
   const std::string code("\xb8\1\0\0\0\xbb\7\0\0\0\xcd\x80", 12);
-  Elf32_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS32;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_EXEC;
-  header.e_machine = EM_386;
-  header.e_version = EV_CURRENT;
-  header.e_phoff = header.e_ehsize = sizeof header;
+  auto header = elf_header<Elf32_Ehdr>(ET_EXEC, EM_386);
+  header.e_phoff = sizeof header;
   header.e_phentsize = sizeof(Elf32_Phdr);
   header.e_phnum = 1;
   Elf32_Phdr segment{};
@@ -166,6 +172,17 @@ TEST_F(UnrecordedPrograms, AreNamedBehindALoader) {
   const std::string program = target_path("tell_environment_asan");
   expect_left_alone(executing({"/lib64/ld-linux-x86-64.so.2", program}), program,
                     "its malloc is a sanitizer's");
+}
+
+TEST_F(UnrecordedPrograms, AreFoundInPathBehindAVeryLongFolder) {
+  const std::string program = target_path("tell_environment_static");
+  std::string path = "/nowhere";
+  while (path.size() < 2000) path += "/further";
+  path += ":" + fs::path(program).parent_path().string();
+  const Ended ended = record(CommandLine{.words = executing("execvp", {"tell_environment_static"}),
+                                         .environment = {"PATH=" + path}});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_TRUE(lists(program, "statically linked"));
 }
 
 TEST_F(UnrecordedPrograms, AreFoundInPath) {
@@ -226,7 +243,8 @@ TEST_F(UnrecordedPrograms, AreThoseOutOfReachOfThePreloadLibrary) {
 }
 
 TEST_F(UnrecordedPrograms, AreNoneIfTheExecFails) {
-  const std::string program = executable("program", read_bytes(target_path("own_malloc")));
+  const std::string program =
+      executable("program", read_bytes(target_path("tell_environment_own_malloc")));
   EXPECT_EQ(chmod(program.c_str(), 0644), 0);
   for (const std::string& function : kExecFunctions) {
     for (const std::string& path : {program, dir_.file("missing"), std::string("missing")}) {

@@ -283,7 +283,7 @@ musl-gcc p.c -o p && ./p; echo $?"""),
     Subject("AddressSanitizer", "gcc libasan8", r"""
 printf '#include <stdio.h>\n#include <stdlib.h>\nint main(void) { for (int i = 0; i < 999; i++) free(malloc(i)); puts("asan"); return 5; }' >p.c
 gcc -fsanitize=address p.c -o p && ./p; echo $?""", no_faults=WIDE),
-    Subject("own malloc", "", r"""env >/dev/null; "$TARGETS/own_malloc"; echo $?"""),
+    Subject("own malloc", "", r"""env >/dev/null; "$TARGETS/tell_environment_own_malloc" | wc -l; echo $?"""),
     Subject("loader as program", "", r"""/lib64/ld-linux-x86-64.so.2 /bin/echo by the loader; exec /lib64/ld-linux-x86-64.so.2 /usr/bin/sort /etc/passwd"""),
     Subject("setuid", "passwd", r"""as_nobody passwd -S root; echo $?; as_nobody chage -l root; echo $?""", no_faults=USERS),
     Subject("empty environment", "", r"""env -i /bin/ls / | wc -l; env -i /bin/sh -c 'seq 300 | sort | tail -n 1'"""),

@@ -1,9 +1,11 @@
 // Restricts its own system calls, then allocates on:
 //   restricted MODE: "filter" or "filter-call" allow what an allocator needs, by prctl or by
-//   syscall(); "strict" allows read, write and _exit
+//   syscall(); "strict" allows read, write and _exit; "tsc" forbids only to read the TSC, after a
+//   second thread has ended
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,15 +34,29 @@ static struct sock_filter allocator_only[] = {
 
 static int restrict_calls(const char* mode) {
   struct sock_fprog program = {sizeof allocator_only / sizeof allocator_only[0], allocator_only};
+  if (strcmp(mode, "tsc") == 0) return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
   if (strcmp(mode, "strict") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   if (strcmp(mode, "filter") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
   return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
+static void* allocate(void* unused) {
+  (void)unused;
+  free(malloc(101));
+  return NULL;
+}
+
+static void have_company(void) {
+  pthread_t thread;
+  free(malloc(101));
+  if (pthread_create(&thread, NULL, allocate, NULL) == 0) pthread_join(thread, NULL);
+}
+
 int main(int argc, char** argv) {
   void* blocks[16] = {NULL};
   if (argc != 2) return 99;
+  if (strcmp(argv[1], "tsc") == 0) have_company();
   if (strcmp(argv[1], "strict") == 0) free(malloc(101));  // it could not get memory later
   if (restrict_calls(argv[1]) != 0) return 99;
   for (int i = 0; i < 300000; ++i) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/support/elf_header.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -42,16 +43,8 @@ class ElfCheckTest : public testing::Test {
 // begin.
 std::string elf_file(uint16_t machine = EM_X86_64, uint32_t segment = PT_INTERP,
                      const std::string& loader = "/lib64/ld-linux-x86-64.so.2") {
-  Elf64_Ehdr header{};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_type = ET_DYN;
-  header.e_machine = machine;
-  header.e_version = EV_CURRENT;
+  auto header = tests::elf_header<Elf64_Ehdr>(ET_DYN, machine);
   header.e_phoff = sizeof header;
-  header.e_ehsize = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 3;
   Elf64_Phdr segments[3] = {};

@@ -326,6 +326,21 @@ TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
   EXPECT_GT(ring.lost_stopped, 0u);
 }
 
+// Only a system call would tell it the time.
+TEST(WaitingProducer, WaitsForNothingWhereNeitherSystemCallsNorTheTscServe) {
+  const LiveSession session({}, Clock::kCounter);
+  session.view().header().ticks_per_ms = 0;
+  in_a_thread([] {
+    record_free(16);
+    process.quiet = true;
+    fill_ring();
+    record_free(16);
+  });
+  process.quiet = false;
+  EXPECT_EQ(session.view().ring(0).stalls, 0u);
+  EXPECT_GT(session.view().ring(0).lost_stopped, 0u);
+}
+
 TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
   const LiveSession session;
   process.quiet = true;
