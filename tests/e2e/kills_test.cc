@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -209,6 +210,25 @@ TEST_F(RecordKills, AStoppedRecorderLetsProgramsStartAndSaysHowManyItMissed) {
   EXPECT_EQ(ended.status, 0);
   EXPECT_NE(ended.err.find("3 processes were not recorded"), std::string::npos) << ended.err;
   EXPECT_EQ(manifest().processes.size(), 1u);
+}
+
+class RecorderPriority : public RecordKills {
+ protected:
+  int priority_with(const std::string& on_full) {
+    Command recorder({.words = endless(1, {"--on-full", on_full})});
+    EXPECT_TRUE(wait_for_calls(calls() + 1000));
+    const int priority = getpriority(PRIO_PROCESS, static_cast<id_t>(recorder.pid()));
+    kill(child_of(recorder.pid()), SIGKILL);
+    recorder.wait();
+    return priority;
+  }
+};
+
+// Where nobody waits for it, the program comes first.
+TEST_F(RecorderPriority, IsHigherWhereTheProgramWaitsForIt) {
+  if (!is_root()) GTEST_SKIP() << "needs the right to raise a priority";
+  EXPECT_LT(priority_with("block"), priority_with("drop"));
+  EXPECT_LT(priority_with("drop"), getpriority(PRIO_PROCESS, 0));
 }
 
 TEST_F(RecordKills, OfTheRecorderBySigtermReachTheProgram) {

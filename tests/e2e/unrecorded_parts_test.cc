@@ -56,7 +56,7 @@ TEST_P(RestrictedPrograms, AreRecordedOrTheirCallsCountedAsLost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, RestrictedPrograms,
-                         testing::Values("filter", "filter-call", "strict"));
+                         testing::Values("filter", "filter-call", "filter-again", "strict"));
 
 // Stamps read it.
 TEST_F(UnrecordedParts, AreThreadsThatMayNotReadTheTsc) {

@@ -1,7 +1,7 @@
 // Restricts its own system calls, then allocates on:
 //   restricted MODE: "filter" or "filter-call" allow what an allocator needs, by prctl or by
-//   syscall(); "strict" allows read, write and _exit; "tsc" forbids only to read the TSC, after a
-//   second thread has ended
+//   syscall(), "filter-again" tries one more and is refused; "strict" allows read, write and _exit;
+//   "tsc" forbids only to read the TSC, after a second thread has ended
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -21,6 +21,7 @@
 static struct sock_filter allocator_only[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     ALLOW(getrandom),
+    ALLOW(prctl),
     ALLOW(brk),
     ALLOW(mmap),
     ALLOW(munmap),
@@ -37,7 +38,11 @@ static int restrict_calls(const char* mode) {
   if (strcmp(mode, "tsc") == 0) return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
   if (strcmp(mode, "strict") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
-  if (strcmp(mode, "filter") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+  if (strcmp(mode, "filter-call") != 0) {
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return -1;
+    const int again = strcmp(mode, "filter") != 0;
+    return again && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0;
+  }
   return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
