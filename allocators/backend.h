@@ -31,6 +31,8 @@ struct ReplayBatch {
   std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
   std::span<const schema::ProcessSample> samples;  // taken during these events
   std::span<const schema::TimeSample> times = {};  // of the recorded run, ascending
+  // Ascending; one of event first_event + i comes before ops[i], one behind all ops after the last.
+  std::span<const schema::ThreadEnd> thread_ends = {};
 };
 
 // A change of the writable memory an allocator holds ("committed"), in the course of op number `op`

@@ -34,7 +34,8 @@ class Run {
 
   Status submit(const ResolvedBatch& batch) {
     return backend_->submit({batch.first_event, batch.slot_limit, batch.ops,
-                             batch.recorded_addresses, batch.samples, batch.times});
+                             batch.recorded_addresses, batch.samples, batch.times,
+                             batch.thread_ends});
   }
   Status collect() { return backend_->collect(result_); }
   void analyse(const ResolvedBatch& batch) { analysis_.add(batch, result_); }
@@ -178,6 +179,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
+    batch.thread_ends = std::move(read.thread_ends);
     done += read.events.size();
     const auto after =
         plan.reached(done) ? Pipeline::AfterBatch::kSample : Pipeline::AfterBatch::kNothing;

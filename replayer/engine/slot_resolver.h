@@ -23,6 +23,7 @@ struct ResolvedBatch {
   std::vector<uint64_t> live_bytes;          // after each op
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::TimeSample> times;
+  std::vector<schema::ThreadEnd> thread_ends;
   LiveValues live;  // after the last op
 };
 
@@ -46,7 +47,8 @@ class SlotResolver {
   // `slot_limit`: less than there are only where a test wants to see the end of them.
   explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
 
-  // Replaces all of `batch` but its samples and times. Fails when more blocks are alive than there
+  // Replaces all of `batch` but its samples, times and
+  // thread ends. Fails when more blocks are alive than there
   // are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);

@@ -43,6 +43,14 @@ struct TimeSample {
   bool operator==(const TimeSample&) const = default;
 };
 
+// "When `event` calls had been made, this thread was at its end": it makes no more of them.
+struct ThreadEnd {
+  uint64_t event = 0;   // number of calls so far
+  uint32_t thread = 0;  // dense index, as in Event
+
+  bool operator==(const ThreadEnd&) const = default;
+};
+
 // What the collector saw of the process from outside, after `event` calls.
 struct ProcessSample {
   uint64_t event = 0;
