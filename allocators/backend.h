@@ -14,6 +14,7 @@
 #include "allocators/growth_log.h"
 #include "allocators/replay_op.h"
 #include "base/address/address_range.h"
+#include "base/address/pages.h"
 #include "base/result.h"
 #include "schema/tape/event.h"
 
@@ -84,6 +85,10 @@ struct LatencySummary {
 
 // What lies further above the initial program break is a mapping, not the heap grown by brk.
 inline constexpr uint64_t kHeapSpanBytes = uint64_t{1} << 40;
+
+constexpr uint64_t break_phase(uint64_t recorded_break) {
+  return base::page_down(recorded_break % kBreakPeriodBytes);
+}
 
 enum class MallocFamily : uint8_t { kGlibc, kOther };
 

@@ -23,6 +23,11 @@ enum class ReplayKind : uint8_t {
 };
 inline constexpr int kReplayKinds = 11;
 
+// Where an aligned block lies in its chunk depends on the address of the heap. So a heap that is
+// replayed begins where the recorded one did, modulo this: more than any alignment that is served
+// from a heap.
+inline constexpr uint64_t kBreakPeriodBytes = uint64_t{64} << 20;
+
 const char* name_of(ReplayKind kind);
 
 struct ReplayOp {

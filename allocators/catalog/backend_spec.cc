@@ -184,6 +184,7 @@ bool BackendSpec::is_plain_glibc() const {
 }
 
 std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const {
+  const uint64_t recorded_break = context.header == nullptr ? 0 : context.header->initial_break;
   switch (kind) {
     case BackendKind::kRecorded:
       return std::make_unique<RecordedBackend>(*context.header);
@@ -196,10 +197,11 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .library = library.preload,
                                                            .advice = library.advice,
                                                            .environment = environment,
+                                                           .recorded_break = recorded_break,
                                                            .touch = context.touch});
     }
     case BackendKind::kModel:
-      return std::get<const ModelEntry*>(source)->make(options);
+      return std::get<const ModelEntry*>(source)->make(options, recorded_break);
     case BackendKind::kPlugin:
       return make_plugin_backend(std::get<Plugin>(source), text, options);
   }

@@ -26,7 +26,7 @@ enum class BackendKind : uint8_t {
 
 // What a backend may need to know of the replay.
 struct BackendContext {
-  const schema::TapeHeader* header;  // only `recorded` reads it
+  const schema::TapeHeader* header = nullptr;  // of the tape; `recorded` needs it
   Touch touch = Touch::kPage;
 };
 

@@ -21,8 +21,8 @@ namespace {
 template <AllocatorModel Model>
 constexpr ModelEntry model(const char* name, const char* description) {
   return {name, description,
-          [](const base::Values& options) -> std::unique_ptr<Backend> {
-            return std::make_unique<ModelBackend<Model>>(options);
+          [](const base::Values& options, uint64_t recorded_break) -> std::unique_ptr<Backend> {
+            return std::make_unique<ModelBackend<Model>>(RecordedBreak{recorded_break}, options);
           },
           Model::parameters};
 }

@@ -14,7 +14,7 @@ namespace heaptape::allocators {
 struct ModelEntry {
   const char* name;         // "model:runs"
   const char* description;  // one line
-  std::unique_ptr<Backend> (*make)(const base::Values& options);
+  std::unique_ptr<Backend> (*make)(const base::Values& options, uint64_t recorded_break);
   std::vector<base::Parameter> (*parameters)();
 };
 

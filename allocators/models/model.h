@@ -35,6 +35,14 @@ inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 // is placed on them again.
 class AddressSpace {
  public:
+  // `recorded_break`: where the program break of the recorded run was at first; 0: not known.
+  explicit AddressSpace(uint64_t recorded_break = 0)
+      : break_phase_(allocators::break_phase(recorded_break)) {}
+
+  // What to add to a simulated address of a heap that grows from the break to know how it would be
+  // aligned: models begin at multiples of kBreakPeriodBytes.
+  uint64_t break_phase() const { return break_phase_; }
+
   void commit(AddressRange range);
   void decommit(AddressRange range);
 
@@ -43,6 +51,7 @@ class AddressSpace {
   std::vector<RegionEvent>& events() { return events_; }
 
  private:
+  const uint64_t break_phase_;
   uint32_t op_ = 0;
   std::vector<RegionEvent> events_;
 };

@@ -12,13 +12,23 @@
 
 namespace heaptape::allocators {
 
+// Where the program break of the recorded run was at first.
+struct RecordedBreak {
+  uint64_t address = 0;  // 0: not known
+};
+
 template <SimulatedAllocator Model>
 class ModelBackend : public Backend {
  public:
   // Of the values of its parameters, for most models.
   template <typename... Arguments>
   explicit ModelBackend(Arguments&&... arguments)
-      : model_(space_, std::forward<Arguments>(arguments)...), traits_(model_.traits()) {}
+      : ModelBackend(RecordedBreak(), std::forward<Arguments>(arguments)...) {}
+  template <typename... Arguments>
+  explicit ModelBackend(RecordedBreak recorded_break, Arguments&&... arguments)
+      : space_(recorded_break.address),
+        model_(space_, std::forward<Arguments>(arguments)...),
+        traits_(model_.traits()) {}
 
   const BackendTraits& traits() const override { return traits_; }
 

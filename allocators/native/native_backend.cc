@@ -25,10 +25,12 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                         "': the loader takes no path with a colon or a blank; make a link to it");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(
-      worker_, WorkerProcess::start(options_.name, {.preload = options_.library,
-                                                    .environment = options_.environment,
-                                                    .touch = options_.touch,
-                                                    .calls = options_.calls}));
+      worker_,
+      WorkerProcess::start(options_.name, {.preload = options_.library,
+                                           .environment = options_.environment,
+                                           .break_phase = break_phase(options_.recorded_break),
+                                           .touch = options_.touch,
+                                           .calls = options_.calls}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
   const WorkerShared& shared = worker_->shared();
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;

@@ -17,6 +17,7 @@ struct NativeOptions {
                              // empty: what the system's libc has
   std::string advice = {};   // what to do when it cannot be loaded; ends a sentence
   std::vector<std::string> environment = {};  // NAME=VALUE
+  uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0: not known
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
 };

@@ -87,6 +87,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
       new WorkerProcess(name, std::move(memory), std::move(messages)));
   WorkerShared& shared = worker->shared();
   shared.magic = kWorkerMagic;
+  shared.break_phase = options.break_phase;
   shared.touch = options.touch;
   shared.allocator_calls = options.calls;
   HEAPTAPE_RETURN_IF_ERROR(worker->spawn(options, memory_fd.get()));

@@ -16,6 +16,7 @@ struct WorkerOptions {
   std::string preload = {};  // library for LD_PRELOAD; empty: none, libc serves malloc
   // NAME=VALUE: all that the worker gets besides LD_PRELOAD and LD_BIND_NOW.
   std::vector<std::string> environment = {};
+  uint64_t break_phase = 0;  // where its heap begins, modulo kBreakPeriodBytes
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
 };

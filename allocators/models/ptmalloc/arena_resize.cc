@@ -68,7 +68,7 @@ Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* c
     return kMappedChunk;
   }
   uint32_t has_units = chunks_.units(chunk);
-  const uint64_t block = block_of(chunk);
+  const uint64_t block = block_of(chunk) + (is_main() ? process_.break_phase : 0);
   if (block % alignment != 0) {
     uint64_t lead_bytes = alignment - block % alignment;
     if (lead_bytes < kMinBytes) lead_bytes += alignment;

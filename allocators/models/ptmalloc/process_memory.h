@@ -22,6 +22,7 @@ struct ProcessMemory {
   ProcessMemory(AddressSpace& space, const Tuning& set, const HeapLayout& headers)
       : tuning(set),
         layout(headers),
+        break_phase(space.break_phase()),
         brk(space, chunks, counts),
         heaps(space, chunks),
         mapped(space, tuning, counts) {}
@@ -29,6 +30,7 @@ struct ProcessMemory {
   Tuning tuning;
   Counts counts;
   const HeapLayout layout;
+  const uint64_t break_phase;  // of an address in the main heap, see AddressSpace
   ChunkMemory chunks;
   BreakMemory brk;
   SubHeaps heaps;

@@ -218,6 +218,14 @@ Turn await_turn() {
   }
 }
 
+// Moves the program break up to the next address of that phase; the memory before it is never
+// used. Where it then is.
+uint64_t move_break(uint64_t phase) {
+  const auto at = static_cast<uint64_t>(syscall(SYS_brk, 0));
+  const uint64_t step = (phase - at) % kBreakPeriodBytes;
+  return static_cast<uint64_t>(syscall(SYS_brk, at + step));
+}
+
 // Runs before the constructors of any library, the allocator's included, so that memory taken there
 // is seen. (Only an executable's preinit functions come that early.)
 void before_constructors(int argc, char** argv, char**) {
@@ -228,7 +236,7 @@ void before_constructors(int argc, char** argv, char**) {
   close(fd);
   shared = static_cast<WorkerShared*>(base);
   if (shared->magic != kWorkerMagic) quit(2);
-  shared->initial_break = static_cast<uint64_t>(syscall(SYS_brk, 0));
+  shared->initial_break = move_break(shared->break_phase);
   if (!grow_slots(1)) quit(2);
   if (!watch_memory_calls(shared, &current_op)) shared->failure = WorkerFailure::kNoSeccomp;
 }

@@ -75,6 +75,7 @@ struct WorkerShared {
   WorkerFailure failure;
 
   // From the backend.
+  uint64_t break_phase;  // the program break at first, modulo kBreakPeriodBytes
   Touch touch;
   Calls allocator_calls;
   uint32_t op_begin;  // run ops[op_begin, op_end)

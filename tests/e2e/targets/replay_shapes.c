@@ -37,7 +37,7 @@ static void* any_block(void) {
     case 0:
       return calloc(1 + below(20), 1 + size / 20);
     case 1:
-      return memalign((size_t)16 << below(9), size);
+      return memalign((size_t)16 << below(12), size);
     case 2:
       return posix_memalign(&block, (size_t)8 << below(10), size) == 0 ? block : NULL;
     case 3:
