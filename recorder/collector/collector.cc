@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "recorder/ring/handshake.h"
 #include "recorder/ring/stamp.h"
 
 namespace heaptape::recorder {
@@ -139,6 +140,8 @@ void Collector::note_unrecorded_processes() {
        "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
   note(handshakes_.given_up(),
        "gone before the recorder answered, which may have been stopped or overloaded");
+  note(handshakes_.of_other_builds(),
+       std::string("their ") + kPreloadName + " is not of the same build as this heaptape");
 }
 
 }  // namespace heaptape::recorder

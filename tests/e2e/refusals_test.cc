@@ -313,6 +313,19 @@ TEST_F(RecordingsThatFail, OnADiskThatFillsUpKeepTheirBeginning) {
   EXPECT_GT(tape.summary.losses.lost_events, 10'000u);
 }
 
+TEST_F(RecordingsThatFail, OnAFullDiskSaySoOnceForAllProcesses) {
+  const std::string folder = dir_.file("disk");
+  EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
+  const Ended ended = run_command(
+      CommandLine{.words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--",
+                            target_path("processes"), "many", "60"},
+                  .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=64k"); }});
+  if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.err.find("; so with "), std::string::npos) << ended.err;
+  EXPECT_LE(std::ranges::count(ended.err, '\n'), 3) << ended.err;
+}
+
 TEST_F(RecordingsThatFail, BecauseNoCallWasSeenSaySo) {
   const Ended ended = record({target_path("no_call")});
   EXPECT_EQ(ended.status, 3);

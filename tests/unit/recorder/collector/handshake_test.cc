@@ -112,6 +112,17 @@ class HandshakeServerTest : public testing::Test {
   std::unique_ptr<ServiceThread> services_;
 };
 
+TEST_F(HandshakeServerTest, CountsLibrariesOfOtherBuilds) {
+  serve();
+  Hello other = hello();
+  other.layout_version = kLayoutVersion + 1;
+  EXPECT_FALSE(accepts(other));
+  EXPECT_EQ(server_->of_other_builds(), 1u);
+  other.token[0] ^= 1;
+  EXPECT_FALSE(accepts(other));
+  EXPECT_EQ(server_->of_other_builds(), 1u) << "of one without the token";
+}
+
 TEST_F(HandshakeServerTest, NamesASocketAndAToken) {
   const std::string& value = server_->session_value();
   const size_t colon = value.find(':');
