@@ -15,6 +15,7 @@
 #include "recorder/collector/handshake_server.h"
 #include "recorder/collector/service_thread.h"
 #include "recorder/collector/target.h"
+#include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -89,6 +90,24 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// A sentence for each reason for which processes are on no tape and not in the manifest either.
+void note_unrecorded_processes(SessionView session, const HandshakeServer& server,
+                               std::vector<std::string>& failures) {
+  const auto note = [&failures](uint64_t processes, const std::string& reason) {
+    if (processes == 0) return;
+    failures.push_back(
+        (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
+        " not recorded: " + reason);
+  };
+  note(session.header().filtered, "forked under a system call filter");
+  note(session.header().turned_away,
+       "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
+  note(server.given_up(),
+       "gone before the recorder answered, which may have been stopped or overloaded");
+  note(server.of_other_builds(),
+       std::string("their ") + kPreloadName + " is not of the same build as this heaptape");
+}
+
 }  // namespace
 
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
@@ -106,7 +125,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   raise_descriptor_limit();
   Collector collector(*memory, *server, {options.tape_path, options.command});
   services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
-  return collector.run(target);
+  Recording recording = collector.run(target);
+  services->finish();
+  note_unrecorded_processes(memory->view(), *server, recording.failures);
+  return recording;
 }
 
 }  // namespace heaptape::recorder

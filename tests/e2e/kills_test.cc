@@ -58,6 +58,13 @@ class RecordKills : public RecordTest {
         "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
     return std::atoi(read_bytes(path).c_str());
   }
+  // All threads, which the signal reaches one by one.
+  static void stop_wholly(const Command& recorder) {
+    recorder.send(SIGSTOP);
+    int status = 0;
+    EXPECT_EQ(waitpid(recorder.pid(), &status, WUNTRACED), recorder.pid());
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
   // Of the program's own blocks.
   static uint64_t own_calls(const Tape& tape) { return tape.mallocs_of(101) + tape.frees_of(101); }
 
@@ -182,7 +189,7 @@ TEST_F(RecordKills, LeaveNothingOfOursInSharedMemory) {
 TEST_F(RecordKills, AStoppedRecorderHoldsTheProgramUpForALimitedTime) {
   Command recorder({.words = endless(2)});
   ASSERT_TRUE(wait_for_calls(1 + some_calls()));
-  recorder.send(SIGSTOP);
+  stop_wholly(recorder);
   const uint64_t calls_then = calls();
   // Far more than what fits into two rings.
   EXPECT_TRUE(wait_for_calls(calls_then + 1'000'000));
@@ -208,7 +215,7 @@ TEST_F(RecordKills, AStoppedRecorderLetsProgramsStartAndSaysHowManyItMissed) {
       "echo ready; read line <" + fifo + "; " + leaf + leaf + leaf + ": >" + done;
   Command recorder({.words = record_words({"/bin/sh", "-c", script})});
   ASSERT_TRUE(recorder.wait_for_output("ready"));
-  recorder.send(SIGSTOP);
+  stop_wholly(recorder);
   write_bytes(fifo, "go\n");
   EXPECT_TRUE(wait_until([&] { return access(done.c_str(), F_OK) == 0; }));
   recorder.send(SIGCONT);

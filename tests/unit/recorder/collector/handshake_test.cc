@@ -112,6 +112,14 @@ class HandshakeServerTest : public testing::Test {
   std::unique_ptr<ServiceThread> services_;
 };
 
+// As after a recorder that was stopped.
+TEST_F(HandshakeServerTest, CountsInTheEndWhoWaitedForItInVain) {
+  for (int i = 0; i < 3; ++i) Client(server_->session_value()).say(hello());
+  serve();
+  services_->finish();
+  EXPECT_EQ(server_->given_up(), 3u);
+}
+
 TEST_F(HandshakeServerTest, CountsLibrariesOfOtherBuilds) {
   serve();
   Hello other = hello();
