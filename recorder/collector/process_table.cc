@@ -189,13 +189,14 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.ended = schema::describe(reason);
 }
 
-// Of many tapes that failed alike the first speaks for all.
+// One line for all tapes that failed alike: a full disk would fill the screen.
 void ProcessTable::note_failures(const std::vector<std::string>& failures) {
   if (failures.empty()) return;
   const size_t others = failures.size() - 1;
   failures_.push_back(failures.front());
   if (others == 0) return;
-  failures_.back() += "; so with " + std::to_string(others) + (others == 1 ? " other" : " others");
+  failures_.back() +=
+      "; the same with " + std::to_string(others) + (others == 1 ? " other tape" : " other tapes");
 }
 
 void ProcessTable::wait_for_tapes() {

@@ -63,8 +63,8 @@ base::Status check_descriptors() {
   return {};
 }
 
-// Starts as many threads as a recording needs, and as many processes: one that lacked them later
-// would leave the program unrecorded.
+// Starts as many threads as a recording needs, its program counted as one: if they were missing
+// later, the program would run unrecorded.
 base::Status check_threads() {
   std::latch over(1);
   std::vector<std::jthread> spare;
@@ -90,7 +90,7 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// A sentence for each reason for which processes are on no tape and not in the manifest either.
+// A sentence for each reason why processes are neither on a tape nor in the manifest.
 void note_unrecorded_processes(SessionView session, const HandshakeServer& server,
                                std::vector<std::string>& failures) {
   const auto note = [&failures](uint64_t processes, const std::string& reason) {
@@ -103,9 +103,9 @@ void note_unrecorded_processes(SessionView session, const HandshakeServer& serve
   note(session.header().turned_away,
        "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
   note(server.given_up(),
-       "gone before the recorder answered, which may have been stopped or overloaded");
+       "gone before the recorder answered (it may have been stopped or overloaded)");
   note(server.of_other_builds(),
-       std::string("their ") + kPreloadName + " is not of the same build as this heaptape");
+       std::string("the ") + kPreloadName + " there is of another build than this heaptape");
 }
 
 }  // namespace

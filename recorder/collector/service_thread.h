@@ -31,8 +31,8 @@ class ServiceThread {
 
   // Once.
   void start(Session session);
-  // Ends the thread, once it has served every client that has said hello: who connected while the
-  // recorder was stopped is counted, too.
+  // Ends the thread, once it has served every client that has said hello: those who connected while
+  // the recorder was stopped are counted, too.
   void finish();
 
  private:

@@ -71,14 +71,14 @@ void check_request(const ExecRequest& request, const char* preload, Verdict* ver
   check_program(start, verdict);
 }
 
-// Abstract sockets belong to a network namespace: a program executed outside of the recorder's
-// could not join. Where /proc does not tell, it may try.
+// Abstract sockets belong to a network namespace, and so does a thread: a program executed outside
+// of the recorder's could not join. Where /proc does not tell, it may try.
 bool left_the_network() {
   const uint64_t network = process.recording ? process.session.header().network : 0;
   struct stat info {};
   return network != 0 &&
-         raw_syscall(SYS_newfstatat, AT_FDCWD, as_long("/proc/self/ns/net"), as_long(&info), 0) ==
-             0 &&
+         raw_syscall(SYS_newfstatat, AT_FDCWD, as_long("/proc/thread-self/ns/net"), as_long(&info),
+                     0) == 0 &&
          info.st_ino != network;
 }
 

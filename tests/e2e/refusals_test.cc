@@ -322,7 +322,7 @@ TEST_F(RecordingsThatFail, OnAFullDiskSaySoOnceForAllProcesses) {
                   .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=64k"); }});
   if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
   EXPECT_EQ(ended.status, 0) << ended.describe();
-  EXPECT_NE(ended.err.find("; so with "), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("; the same with "), std::string::npos) << ended.err;
   EXPECT_LE(std::ranges::count(ended.err, '\n'), 3) << ended.err;
 }
 
