@@ -68,6 +68,21 @@ TEST_F(UnrecordedParts, AreThreadsThatMayNotReadTheTsc) {
   }
 }
 
+TEST_F(UnrecordedParts, AreProcessesWithALibraryOfAnotherBuild) {
+  const std::string python = "/usr/bin/python3";
+  if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no python3";
+  const Ended ended = record(
+      {python, "-c",
+       "import os, socket, struct\n"
+       "name, token = os.environ['HEAPTAPE_SESSION'].split(':')\n"
+       "recorder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+       "recorder.connect('\\0heaptape-' + name)\n"
+       "recorder.send(b'hthello1' + struct.pack('<II', 0, os.getpid()) + token.encode())\n"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.err.find("1 process was not recorded"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("of another build"), std::string::npos) << ended.err;
+}
+
 class OtherStarts : public RecordTest {};
 
 TEST_F(OtherStarts, RecordTheProgramOfALoader) {
