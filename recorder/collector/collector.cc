@@ -124,21 +124,6 @@ void Collector::finish_all(const TargetEnd& end) {
   }
   unrecorded_.collect(session_);
   table_.wait_for_tapes();
-  note_unrecorded_processes();
-}
-
-void Collector::note_unrecorded_processes() {
-  const auto note = [this](uint64_t processes, const std::string& reason) {
-    if (processes == 0) return;
-    table_.failures().push_back(
-        (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
-        " not recorded: " + reason);
-  };
-  note(session_.header().filtered, "forked under a system call filter");
-  note(session_.header().turned_away,
-       "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
-  note(handshakes_.given_up(),
-       "gone before the recorder answered, which may have been stopped or overloaded");
 }
 
 }  // namespace heaptape::recorder

@@ -33,7 +33,6 @@ class Collector {
  public:
   Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
       : session_(memory.view()),
-        handshakes_(handshakes),
         options_(std::move(options)),
         table_(session_, handshakes, options_.tape_path) {}
 
@@ -48,13 +47,11 @@ class Collector {
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
-  void note_unrecorded_processes();
   void sleep_until_needed();
   bool rings_are_empty() const;
   void finish_all(const TargetEnd& end);
 
   SessionView session_;
-  HandshakeServer& handshakes_;
   CollectorOptions options_;
   ProcessTable table_;
   UnrecordedList unrecorded_;

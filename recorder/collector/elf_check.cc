@@ -40,7 +40,7 @@ const char* advice(Unrecorded reason) {
       return "a sanitizer (-fsanitize=...) serves its malloc and lets no library come first; build "
              "it without";
     case Unrecorded::kLibrary:
-      return "it is a C library, which has no other to call malloc of";
+      return "it is a C library, into which no other library can be preloaded";
     default:
       return "the preload library does not work in it";
   }

@@ -117,11 +117,16 @@ void HandshakeServer::reject_silent_clients() {
   }
 }
 
-bool HandshakeServer::knows_token(int connection) const {
+bool HandshakeServer::knows_token(int connection) {
   Hello hello{};
-  return recv(connection, &hello, sizeof hello, 0) == sizeof hello && hello.magic == kHelloMagic &&
-         hello.layout_version == kLayoutVersion &&
-         std::memcmp(hello.token, token_.data(), kTokenDigits) == 0;
+  if (recv(connection, &hello, sizeof hello, 0) != sizeof hello || hello.magic != kHelloMagic ||
+      std::memcmp(hello.token, token_.data(), kTokenDigits) != 0) {
+    return false;
+  }
+  if (hello.layout_version == kLayoutVersion) return true;
+  const std::lock_guard lock(mutex_);
+  ++of_other_builds_;
+  return false;
 }
 
 void HandshakeServer::answer(int connection, int session_descriptor) {
@@ -148,6 +153,11 @@ void HandshakeServer::forget_last(uint32_t pid) {
 uint64_t HandshakeServer::given_up() const {
   const std::lock_guard lock(mutex_);
   return given_up_;
+}
+
+uint64_t HandshakeServer::of_other_builds() const {
+  const std::lock_guard lock(mutex_);
+  return of_other_builds_;
 }
 
 std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pid) {

@@ -49,6 +49,8 @@ class HandshakeServer {
   // Processes that knew the token and were gone, or tired of waiting, when their answer was ready.
   // They are not recorded. Any thread.
   uint64_t given_up() const;
+  // Processes whose preload library is of another build. They are not recorded. Any thread.
+  uint64_t of_other_builds() const;
 
  private:
   // A connection whose hello is yet to come.
@@ -60,7 +62,7 @@ class HandshakeServer {
   HandshakeServer(base::Descriptor listener, std::string session_value, std::string token);
   void accept_client();
   void reject_silent_clients();
-  bool knows_token(int connection) const;
+  bool knows_token(int connection);
   void answer(int connection, int session_descriptor);
   void forget_last(uint32_t pid);
 
@@ -71,6 +73,7 @@ class HandshakeServer {
   mutable std::mutex mutex_;
   std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
   uint64_t given_up_ = 0;                                       // guarded by mutex_
+  uint64_t of_other_builds_ = 0;                                // guarded by mutex_
 };
 
 }  // namespace heaptape::recorder

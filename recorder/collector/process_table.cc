@@ -189,11 +189,23 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.ended = schema::describe(reason);
 }
 
+// One line for all tapes that failed alike: a full disk would fill the screen.
+void ProcessTable::note_failures(const std::vector<std::string>& failures) {
+  if (failures.empty()) return;
+  const size_t others = failures.size() - 1;
+  failures_.push_back(failures.front());
+  if (others == 0) return;
+  failures_.back() +=
+      "; the same with " + std::to_string(others) + (others == 1 ? " other tape" : " other tapes");
+}
+
 void ProcessTable::wait_for_tapes() {
+  std::vector<std::string> unwritten;
+  std::vector<std::string> cut_short;
   for (const WrittenTape& tape : writers_.wait()) {
     schema::ManifestProcess& entry = manifest_[tape.id];
     if (!tape.summary.ok()) {
-      failures_.push_back(tape.summary.error().message);
+      unwritten.push_back(tape.summary.error().message);
       entry.lost_events = tape.events;
       continue;
     }
@@ -202,10 +214,12 @@ void ProcessTable::wait_for_tapes() {
     entry.lost_events = tape.summary->losses.lost_events;
     entry.ended = schema::describe(tape.summary->end_reason);
     if (tape.summary->end_reason != schema::EndReason::kDiskFull) continue;
-    failures_.push_back("the disk is full: '" + tape.path + "' holds the first " +
+    cut_short.push_back("the disk is full: '" + tape.path + "' holds the first " +
                         std::to_string(entry.events) + " events, " +
                         std::to_string(entry.lost_events) + " are lost");
   }
+  note_failures(unwritten);
+  note_failures(cut_short);
 }
 
 std::vector<uint32_t> ProcessTable::find_gone() {

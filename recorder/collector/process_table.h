@@ -88,6 +88,7 @@ class ProcessTable {
   bool is_nobodys(const RingHeader& ring) const;
   void forget(uint32_t slot);
   void finish(RecordedProcess& process, schema::EndReason reason, int32_t status);
+  void note_failures(const std::vector<std::string>& failures);
 
   SessionView session_;
   HandshakeServer& handshakes_;

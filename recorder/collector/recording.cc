@@ -15,6 +15,7 @@
 #include "recorder/collector/handshake_server.h"
 #include "recorder/collector/service_thread.h"
 #include "recorder/collector/target.h"
+#include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -62,8 +63,8 @@ base::Status check_descriptors() {
   return {};
 }
 
-// Starts as many threads as a recording needs, and as many processes: one that lacked them later
-// would leave the program unrecorded.
+// Starts as many threads as a recording needs, its program counted as one: if they were missing
+// later, the program would run unrecorded.
 base::Status check_threads() {
   std::latch over(1);
   std::vector<std::jthread> spare;
@@ -89,6 +90,24 @@ void raise_descriptor_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// A sentence for each reason why processes are neither on a tape nor in the manifest.
+void note_unrecorded_processes(SessionView session, const HandshakeServer& server,
+                               std::vector<std::string>& failures) {
+  const auto note = [&failures](uint64_t processes, const std::string& reason) {
+    if (processes == 0) return;
+    failures.push_back(
+        (processes == 1 ? "1 process was" : std::to_string(processes) + " processes were") +
+        " not recorded: " + reason);
+  };
+  note(session.header().filtered, "forked under a system call filter");
+  note(session.header().turned_away,
+       "a session holds at most " + std::to_string(kProcessSlots) + " at one time");
+  note(server.given_up(),
+       "gone before the recorder answered (it may have been stopped or overloaded)");
+  note(server.of_other_builds(),
+       std::string("the ") + kPreloadName + " there is of another build than this heaptape");
+}
+
 }  // namespace
 
 Result<Recording> record(const RecordOptions& options, const RecorderSignals& signals) {
@@ -106,7 +125,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   raise_descriptor_limit();
   Collector collector(*memory, *server, {options.tape_path, options.command});
   services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
-  return collector.run(target);
+  Recording recording = collector.run(target);
+  services->finish();
+  note_unrecorded_processes(memory->view(), *server, recording.failures);
+  return recording;
 }
 
 }  // namespace heaptape::recorder

@@ -25,18 +25,21 @@ class ServiceThread {
 
   // Opens all it needs, so that a lack of descriptors shows before the program runs.
   static base::Result<std::unique_ptr<ServiceThread>> open();
-  // Ends the thread. The sockets of clients that it has not answered stay with the server.
-  ~ServiceThread();
+  ~ServiceThread() { finish(); }
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
 
   // Once.
   void start(Session session);
+  // Ends the thread, once it has served every client that has said hello: those who connected while
+  // the recorder was stopped are counted, too.
+  void finish();
 
  private:
   ServiceThread(SignalForwarder signals, base::Descriptor stop_event)
       : signals_(std::move(signals)), stop_event_(std::move(stop_event)) {}
   void run(const Session& session);
+  static void serve_backlog(const Session& session);
 
   SignalForwarder signals_;
   base::Descriptor stop_event_;

@@ -45,6 +45,8 @@ const char* reason_text(Unrecorded reason) {
       return "opened in a namespace of its own";
     case Unrecorded::kLibrary:
       return "a C library, run as a program";
+    case Unrecorded::kNetwork:
+      return "executed in another network namespace";
   }
   return "";
 }

@@ -27,9 +27,10 @@ struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false: not yet, or no more
   std::atomic<bool> stamped;    // it has, or had, more than one thread
-  // A filter or a mode forbids system calls (seccomp(2)): we make none any more. Threads that have
-  // a ring go on without waking the collector; others are not recorded.
-  std::atomic<bool> quiet;
+  // How many filters and modes that forbid system calls (seccomp(2)) are in force, or asked for
+  // just now. If any is, we make none. Threads that have a ring go on without waking the collector;
+  // others are not recorded.
+  std::atomic<uint32_t> quiet;
   std::atomic<ProcessSlot*> slot;  // this process's, in the session
   // These change when the process joins anew: `serial` last, so whoever sees it sees the others.
   std::atomic<uint32_t> slot_index;

@@ -69,12 +69,13 @@ class SignalsHeldBack {
 // True once the real functions can be called. False while this thread looks them up: the caller
 // then uses the arena.
 bool resolve() {
+  if (stage.load() == Stage::kResolved) return true;
+  const SignalsHeldBack no_jump;
   Stage expected = Stage::kUnresolved;
   if (!stage.compare_exchange_strong(expected, Stage::kResolving)) {
     return expected == Stage::kResolved || (!resolves && wait_until_resolved());
   }
   resolves = true;
-  const SignalsHeldBack no_jump;
   const HookScope scope;
   const int saved_errno = errno;
   RealMalloc found = real_malloc;

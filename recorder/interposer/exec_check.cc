@@ -71,6 +71,17 @@ void check_request(const ExecRequest& request, const char* preload, Verdict* ver
   check_program(start, verdict);
 }
 
+// Abstract sockets belong to a network namespace, and so does a thread: a program executed outside
+// of the recorder's could not join. Where /proc does not tell, it may try.
+bool left_the_network() {
+  const uint64_t network = process.recording ? process.session.header().network : 0;
+  struct stat info {};
+  return network != 0 &&
+         raw_syscall(SYS_newfstatat, AT_FDCWD, as_long("/proc/thread-self/ns/net"), as_long(&info),
+                     0) == 0 &&
+         info.st_ino != network;
+}
+
 // Whether the session wants the programs that this process executes.
 bool session_follows() {
   return process.recording && process.session.header().follow == Follow::kAll;
@@ -87,6 +98,9 @@ void judge_exec(const ExecRequest& request, Verdict* verdict) {
     set_verdict(Unrecorded::kSystemCallFilter, request.path, verdict);
   } else if (has_library) {
     check_request(request, preload, verdict);
+    if (verdict->reason == Unrecorded::kNone && left_the_network()) {
+      set_verdict(Unrecorded::kNetwork, request.path, verdict);
+    }
   }
   if (verdict->reason != Unrecorded::kNone || !session_follows()) return;
   if (!has_library || find_variable(request.environment, kSessionVariable) == nullptr) {

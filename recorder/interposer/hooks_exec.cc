@@ -28,7 +28,7 @@ namespace {
 using Words = char* const*;
 
 // More entries than this have their copy mapped: in a vfork child that stays with the parent.
-constexpr size_t kMaxOnStack = 32 << 10;
+constexpr size_t kMaxOnStack = 8 << 10;
 
 void* map_memory(size_t bytes) {
   const long base = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,

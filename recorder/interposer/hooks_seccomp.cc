@@ -14,8 +14,6 @@ using namespace heaptape::recorder;  // NOLINT: exported functions live outside 
 
 namespace {
 
-std::atomic<bool> is_restricted{false};
-
 // call() restricts the process, if it does not fail with -1. What takes system calls is done now:
 // joining the session, and this thread's ring.
 template <typename Call>
@@ -25,13 +23,9 @@ auto call_quietly(Call call) {
     const HookScope scope;
     if (!scope.nested()) find_state();
   }
-  process.quiet = true;
+  ++process.quiet;
   const auto result = call();
-  if (result != -1) {
-    is_restricted = true;
-  } else if (!is_restricted) {  // by another thread, meanwhile
-    process.quiet = false;
-  }
+  if (result == -1) --process.quiet;
   return result;
 }
 
@@ -42,12 +36,16 @@ auto call_strictly(Call call) {
   return result;
 }
 
+bool takes_the_tsc(long option, long mode) {
+  return option == PR_SET_TSC && mode == PR_TSC_SIGSEGV;
+}
+
 }  // namespace
 
 HEAPTAPE_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c,
                           unsigned long d) {
   const auto call = [=] { return next_functions().prctl(option, a, b, c, d); };
-  if (option == PR_SET_TSC && a == PR_TSC_SIGSEGV) return call_strictly(call);
+  if (takes_the_tsc(option, static_cast<long>(a))) return call_strictly(call);
   if (option != PR_SET_SECCOMP) return call();
   return a == SECCOMP_MODE_STRICT ? call_strictly(call) : call_quietly(call);
 }
@@ -56,6 +54,7 @@ HEAPTAPE_EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned
 extern "C" __attribute__((visibility("hidden"), used)) long heaptape_restricting_syscall(
     long number, long a, long b, long c, long d, long e) {
   const auto call = [=] { return next_functions().syscall(number, a, b, c, d, e, 0); };
+  if (number == SYS_prctl && takes_the_tsc(a, b)) return call_strictly(call);
   const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
   const bool is_seccomp = number == SYS_seccomp;
   if (is_prctl ? b == SECCOMP_MODE_STRICT : is_seccomp && a == SECCOMP_SET_MODE_STRICT) {

@@ -20,7 +20,7 @@
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 3;
+inline constexpr uint32_t kLayoutVersion = 4;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. Of the rings a session has fewer where its caller's limits do not allow for all.
@@ -71,7 +71,8 @@ struct alignas(64) SessionHeader {
   uint32_t padding0;
   uint64_t ticks_per_ms;          // of the TSC; 0: not known
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
-  uint32_t padding1[3];
+  uint32_t padding1;
+  uint64_t network;  // inode of the recorder's network namespace; 0: not known
 
   // A futex. A producer whose ring is half full wakes the collector if it sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;

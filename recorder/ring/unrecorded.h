@@ -20,7 +20,8 @@ enum class Unrecorded : uint32_t {
   kEnvironment = 10,       // executed without the session in its environment
   kNamespace = 11,         // a library opened by dlmopen, with a libc of its own
   kLibrary = 12,           // a C library, run for its version: it cannot resolve our imports
+  kNetwork = 13,           // in another network namespace: the recorder's socket is out of reach
 };
-inline constexpr uint32_t kLastUnrecorded = 12;
+inline constexpr uint32_t kLastUnrecorded = 13;
 
 }  // namespace heaptape::recorder

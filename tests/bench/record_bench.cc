@@ -63,27 +63,38 @@ Command recorded(const std::string& tape, const Command& command) {
   return all;
 }
 
+Command dropping(const std::string& tape, const Command& command) {
+  Command all = recorded(tape, command);
+  all.insert(all.begin() + 2, {"--on-full", "drop"});
+  return all;
+}
+
 Command heaptracked(const std::string& output, const Command& command) {
   Command all = {"/usr/bin/heaptrack", "-o", output};
   all.insert(all.end(), command.begin(), command.end());
   return all;
 }
 
-// Times `command` bare and under `recorder` in turn; reports medians and the median ratio.
-void compare(benchmark::State& state, const Command& command, const Command& with_recorder) {
+// Times `command` bare and under `with_recorder`, which is asked for the number of each pair, in
+// turn; reports medians and the median ratio.
+template <typename WithRecorder>
+void compare(benchmark::State& state, const Command& command, WithRecorder with_recorder) {
   std::vector<double> bare;
   std::vector<double> under;
   std::vector<double> ratios;
   run(command);  // warm-up
   for (auto _ : state) {
     bare.push_back(run(command));
-    under.push_back(run(with_recorder));
+    under.push_back(run(with_recorder(bare.size())));
     ratios.push_back(under.back() / bare.back());
     state.SetIterationTime(under.back());
   }
   state.counters["bare_s"] = median(bare);
   state.counters["recorded_s"] = median(under);
   state.counters["ratio"] = median(ratios);
+}
+void compare(benchmark::State& state, const Command& command, const Command& with_recorder) {
+  compare(state, command, [&](size_t) { return with_recorder; });
 }
 
 void note_tape(benchmark::State& state, const std::string& path) {
@@ -96,6 +107,8 @@ void note_tape(benchmark::State& state, const std::string& path) {
   state.counters["bytes_per_event"] = static_cast<double>(tape->file_bytes()) / events;
   state.counters["stalled_share"] = static_cast<double>(tape->summary()->stall_ns) /
                                     static_cast<double>(tape->summary()->duration_ns);
+  const auto lost = static_cast<double>(tape->summary()->losses.lost_events);
+  state.counters["kept_share"] = events / (events + lost);
 }
 
 // A Python program that writes and reads 60,000 records of JSON, every object through malloc.
@@ -131,9 +144,41 @@ void BM_RecordPythonJson(benchmark::State& state) {
   compare(state, python_json(dir), recorded(dir.file("t"), python_json(dir)));
   note_tape(state, dir.file("t"));
 }
+// `--on-full drop`: which share of the calls is kept.
+void BM_DropRandomLoop(benchmark::State& state) {
+  tests::TempDir dir;
+  compare(state, random_loop(), dropping(dir.file("t"), random_loop()));
+  note_tape(state, dir.file("t"));
+}
+void BM_DropTwoThreads(benchmark::State& state) {
+  tests::TempDir dir;
+  const Command longer = {kTargets + "/thread_loop", "2", "20000000"};
+  compare(state, longer, dropping(dir.file("t"), longer));
+  note_tape(state, dir.file("t"));
+}
+// 20,001 processes, each with a tape of its own. 0: in the folder for temporary files, 1: in
+// memory.
+void BM_RecordForks(benchmark::State& state) {
+  const tests::TempDir temporary;
+  const tests::TempDir in_memory("/dev/shm");
+  const tests::TempDir& dir = state.range(0) == 0 ? temporary : in_memory;
+  const Command forks = {HEAPTAPE_FORKS, "many", "20000"};
+  compare(state, forks, [&](size_t pair) {
+    const std::string folder = dir.file(std::to_string(pair));
+    std::filesystem::create_directory(folder);
+    return recorded(folder + "/t", forks);
+  });
+}
 BENCHMARK(BM_RecordRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordPythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DropRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DropTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_RecordForks)
+    ->DenseRange(0, 1)
+    ->Iterations(kPairs)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 // What heaptrack costs the same programs, for those who have it.
 void heaptrack(benchmark::State& state, const Command& command) {

@@ -236,16 +236,20 @@ TEST_F(Refusals, OfTooFewThreads) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer starts threads of its own";
   constexpr uid_t kNobodyElses = 54321;  // the limit counts what a user runs already
   if (is_root()) std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
-  const Ended ended = record_after([] {
-    set_limit(RLIMIT_NPROC, is_root() ? 3 : 1);
-    if (is_root() && setuid(kNobodyElses) != 0) _exit(kNotPermitted);
-  });
-  if (ended.status == kNotPermitted) GTEST_SKIP() << "may not change the user";
-  expect_refusal(ended, {"threads", "ulimit -u"});
+  const auto record_with = [this](rlim_t threads) {
+    return record_after([threads] {
+      set_limit(RLIMIT_NPROC, is_root() ? threads : 1);
+      if (is_root() && setuid(kNobodyElses) != 0) _exit(kNotPermitted);
+    });
+  };
+  // With 4 the recorder would run, but not the program.
+  for (rlim_t threads = 1; threads <= 4; ++threads) {
+    const Ended ended = record_with(threads);
+    if (ended.status == kNotPermitted) GTEST_SKIP() << "may not change the user";
+    expect_refusal(ended, {"threads", "ulimit -u"});
+  }
 }
 
-// From the fewest with which the loader finds heaptape's libraries. Never a program that ran and
-// was not recorded.
 TEST_F(Refusals, OfTheProgramAsTheTape) {
   const std::string program = dir_.file("endings");
   std::filesystem::copy_file(target_path("endings"), program);
@@ -254,6 +258,8 @@ TEST_F(Refusals, OfTheProgramAsTheTape) {
   EXPECT_EQ(tests::read_bytes(program), before);
 }
 
+// From the fewest with which the loader finds heaptape's libraries. Never a program that ran and
+// was not recorded.
 TEST_F(Refusals, OfTooFewDescriptors) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape takes some for itself";
   for (rlim_t limit = 4; limit <= 11; ++limit) {
@@ -311,6 +317,19 @@ TEST_F(RecordingsThatFail, OnADiskThatFillsUpKeepTheirBeginning) {
   EXPECT_EQ(tape.summary.end_reason, schema::EndReason::kDiskFull);
   EXPECT_GT(tape.events.size(), 10'000u);
   EXPECT_GT(tape.summary.losses.lost_events, 10'000u);
+}
+
+TEST_F(RecordingsThatFail, OnAFullDiskSaySoOnceForAllProcesses) {
+  const std::string folder = dir_.file("disk");
+  EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
+  const Ended ended = run_command(
+      CommandLine{.words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--",
+                            target_path("processes"), "many", "60"},
+                  .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=64k"); }});
+  if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.err.find("; the same with "), std::string::npos) << ended.err;
+  EXPECT_LE(std::ranges::count(ended.err, '\n'), 3) << ended.err;
 }
 
 TEST_F(RecordingsThatFail, BecauseNoCallWasSeenSaySo) {

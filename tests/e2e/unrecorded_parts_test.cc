@@ -60,10 +60,27 @@ INSTANTIATE_TEST_SUITE_P(Modes, RestrictedPrograms,
 
 // Stamps read it.
 TEST_F(UnrecordedParts, AreThreadsThatMayNotReadTheTsc) {
-  const Ended ended = record({target_path("restricted"), "tsc"});
-  EXPECT_EQ(ended.out, "done\n") << ended.describe();
-  EXPECT_EQ(ended.status, 7);
-  EXPECT_GE(read_tape().summary.losses.causes.no_ring, 600'000u);
+  for (const char* mode : {"tsc", "tsc-call"}) {
+    const Ended ended = record({target_path("restricted"), mode});
+    EXPECT_EQ(ended.out, "done\n") << ended.describe();
+    EXPECT_EQ(ended.status, 7);
+    EXPECT_GE(read_tape().summary.losses.causes.no_ring, 600'000u);
+  }
+}
+
+TEST_F(UnrecordedParts, AreProcessesWithALibraryOfAnotherBuild) {
+  const std::string python = "/usr/bin/python3";
+  if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no python3";
+  const Ended ended = record(
+      {python, "-c",
+       "import os, socket, struct\n"
+       "name, token = os.environ['HEAPTAPE_SESSION'].split(':')\n"
+       "recorder = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n"
+       "recorder.connect('\\0heaptape-' + name)\n"
+       "recorder.send(b'hthello1' + struct.pack('<II', 0, os.getpid()) + token.encode())\n"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.err.find("1 process was not recorded"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("of another build"), std::string::npos) << ended.err;
 }
 
 class OtherStarts : public RecordTest {};

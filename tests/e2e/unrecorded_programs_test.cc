@@ -74,6 +74,14 @@ TEST_F(UnrecordedPrograms, AreLeftAloneByEveryFunctionThatExecutes) {
   }
 }
 
+// Where the recorder's socket does not exist.
+TEST_F(UnrecordedPrograms, AreLeftAloneInAnotherNetworkNamespace) {
+  const Words isolated = {"unshare", "-r", "-n", target_path("tell_environment")};
+  if (run_command(isolated).status != 0) GTEST_SKIP() << "needs user namespaces";
+  expect_left_alone(isolated, target_path("tell_environment"),
+                    "executed in another network namespace");
+}
+
 TEST_F(UnrecordedPrograms, AreNoneThatCanBeRecorded) {
   for (const std::string& function : kExecFunctions) {
     SCOPED_TRACE(function);

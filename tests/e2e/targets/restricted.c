@@ -1,7 +1,7 @@
 // Restricts its own system calls, then allocates on:
 //   restricted MODE: "filter" or "filter-call" allow what an allocator needs, by prctl or by
 //   syscall(), "filter-again" tries one more and is refused; "strict" allows read, write and _exit;
-//   "tsc" forbids only to read the TSC, after a second thread has ended
+//   "tsc" and "tsc-call" forbid only to read the TSC, after a second thread has ended
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -36,6 +36,7 @@ static struct sock_filter allocator_only[] = {
 static int restrict_calls(const char* mode) {
   struct sock_fprog program = {sizeof allocator_only / sizeof allocator_only[0], allocator_only};
   if (strcmp(mode, "tsc") == 0) return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+  if (strcmp(mode, "tsc-call") == 0) return (int)syscall(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV);
   if (strcmp(mode, "strict") == 0) return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   if (strcmp(mode, "filter-call") != 0) {
@@ -61,7 +62,7 @@ static void have_company(void) {
 int main(int argc, char** argv) {
   void* blocks[16] = {NULL};
   if (argc != 2) return 99;
-  if (strcmp(argv[1], "tsc") == 0) have_company();
+  if (strncmp(argv[1], "tsc", 3) == 0) have_company();
   if (strcmp(argv[1], "strict") == 0) free(malloc(101));  // it could not get memory later
   if (restrict_calls(argv[1]) != 0) return 99;
   for (int i = 0; i < 300000; ++i) {

@@ -112,6 +112,25 @@ class HandshakeServerTest : public testing::Test {
   std::unique_ptr<ServiceThread> services_;
 };
 
+// As after a recorder that was stopped.
+TEST_F(HandshakeServerTest, CountsInTheEndWhoWaitedForItInVain) {
+  for (int i = 0; i < 3; ++i) Client(server_->session_value()).say(hello());
+  serve();
+  services_->finish();
+  EXPECT_EQ(server_->given_up(), 3u);
+}
+
+TEST_F(HandshakeServerTest, CountsLibrariesOfOtherBuilds) {
+  serve();
+  Hello other = hello();
+  other.layout_version = kLayoutVersion + 1;
+  EXPECT_FALSE(accepts(other));
+  EXPECT_EQ(server_->of_other_builds(), 1u);
+  other.token[0] ^= 1;
+  EXPECT_FALSE(accepts(other));
+  EXPECT_EQ(server_->of_other_builds(), 1u) << "of one without the token";
+}
+
 TEST_F(HandshakeServerTest, NamesASocketAndAToken) {
   const std::string& value = server_->session_value();
   const size_t colon = value.find(':');

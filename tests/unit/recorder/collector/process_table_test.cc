@@ -297,7 +297,22 @@ TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
   table.wait_for_tapes();
   ASSERT_EQ(table.failures().size(), 1u);
   EXPECT_NE(table.failures()[0].find("no/such/folder"), std::string::npos);
+  EXPECT_EQ(table.failures()[0].find("the same"), std::string::npos) << table.failures()[0];
   EXPECT_EQ(table.manifest()[0].lost_events, 1u);
+}
+
+TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers) {
+  ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
+  for (uint32_t slot = 0; slot < 3; ++slot) {
+    session_.join(slot, own_pid() + slot);
+    RingPen(session_, slot, slot).write(malloc_record(0x1000));
+  }
+  table.adopt_claims();
+  for (uint32_t slot = 0; slot < 3; ++slot) table.end(slot, EndReason::kExited, 0);
+  table.wait_for_tapes();
+  ASSERT_EQ(table.failures().size(), 1u);
+  EXPECT_TRUE(table.failures()[0].ends_with("; the same with 2 other tapes"))
+      << table.failures()[0];
 }
 
 TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
