@@ -196,7 +196,8 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .library = library.preload,
                                                            .advice = library.advice,
                                                            .environment = environment,
-                                                           .touch = context.touch});
+                                                           .touch = context.touch,
+                                                           .threads = context.threads});
     }
     case BackendKind::kModel:
       return std::get<const ModelEntry*>(source)->make(options);

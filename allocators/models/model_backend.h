@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,10 @@ class ModelBackend : public Backend {
   }
 
   std::vector<Counter> counters() override { return model_.counters(); }
+
+  std::string threads() const override {
+    return requires { model_.set_thread(0u); } ? "ordered" : "merged";
+  }
 
   std::vector<GrowthCurve> growth() const override {
     if constexpr (requires { model_.growth(); }) {

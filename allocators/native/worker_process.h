@@ -18,6 +18,7 @@ struct WorkerOptions {
   std::vector<std::string> environment = {};
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
+  Threads threads = Threads::kMerged;
 };
 
 // Address-space randomisation is off in the worker, where the system allows that, so that runs
