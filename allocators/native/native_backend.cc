@@ -1,6 +1,8 @@
 #include "allocators/native/native_backend.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "allocators/native/latency_quantile.h"
 #include "allocators/native/pagemap.h"
@@ -13,6 +15,15 @@ using base::Error;
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+// Whether the library has an area of its own in which the kernel tells each thread its processor
+// (rseq, as Google's tcmalloc). The kernel tells the thread that runs, not the one it pretends to
+// be.
+bool caches_by_processor(const std::string& library) {
+  std::ifstream file(library, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return bytes.find("__rseq_abi") != std::string::npos;
 }
 
 }  // namespace
@@ -31,7 +42,11 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                                     .calls = options_.calls,
                                                     .threads = options_.threads}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
-  const WorkerShared& shared = worker_->shared();
+  WorkerShared& shared = worker_->shared();
+  if (shared.threads == Threads::kOrdered &&
+      (shared.can_borrow == 0 || caches_by_processor(shared.provider))) {
+    shared.threads = Threads::kLockStep;
+  }
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
   traits_.places_blocks = options_.calls == Calls::kMade;
@@ -133,7 +148,8 @@ Status NativeBackend::collect(BatchResult& result) {
 
 std::string NativeBackend::threads() const {
   if (options_.threads == Threads::kMerged || options_.calls == Calls::kLeftOut) return "merged";
-  return worker_->shared().in_lock_step != 0 ? "ordered (lock step)" : "ordered";
+  const bool is_lock_step = worker_->shared().threads == Threads::kLockStep;
+  return is_lock_step ? "ordered (lock step)" : "ordered";
 }
 
 void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events) {

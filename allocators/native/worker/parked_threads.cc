@@ -26,6 +26,7 @@ struct Parked {
   std::atomic<Task> task;  // a futex
   bool exists;
   uint64_t thread_pointer;
+  pid_t tid;
   pthread_t id;
   void* stack;
   void (*work)(uint32_t);
@@ -62,6 +63,7 @@ Task wait_while(Parked& thread, Task task) {
 void* live(void* argument) {
   Parked& self = *static_cast<Parked*>(argument);
   self.thread_pointer = own_thread_pointer();
+  self.tid = gettid();
   set_task(self, Task::kPark);
   while (wait_while(self, Task::kPark) == Task::kWork) {
     self.work(self.argument);
@@ -71,9 +73,9 @@ void* live(void* argument) {
 }
 
 bool make_table() {
-  const long base = unwatched_syscall(SYS_mmap, kTable, kThreads * sizeof(Parked),
-                                      PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  const long base =
+      unwatched_syscall(SYS_mmap, kTable, kThreads * sizeof(Parked), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
   if (base < 0 && base > -4096) return false;
   threads = reinterpret_cast<Parked*>(base);
   threads[0].exists = true;
@@ -101,6 +103,7 @@ bool start(Parked& thread) {
 void take_thread_pointer(uint16_t number) {
   if (current == number) return;
   set_thread_pointer(threads[number].thread_pointer);
+  pretend_tid(threads[number].tid);
   current = number;
 }
 

@@ -1,7 +1,7 @@
-// The tape's threads, as real threads of the worker that are parked. Only one thread of this process
-// runs at any time: the driver, which is thread 0 of the tape, or one to which it has given the
-// floor and for which it waits. docs/decisions/0017-ordered-threads.md. Free of the C++ run-time
-// library; all functions are for the driver.
+// The tape's threads, as real threads of the worker that are parked. Only one thread of this
+// process runs at any time: the driver, which is thread 0 of the tape, or one to which it has given
+// the floor and for which it waits. docs/decisions/0017-ordered-threads.md. Free of the C++
+// run-time library; all functions are for the driver.
 #pragma once
 
 #include <stdint.h>
@@ -30,8 +30,8 @@ inline bool become_driver() {
 bool run_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument);
 
 // Lets the thread come to its end, with all that its allocator does then, and waits for it; the
-// driver is itself afterwards. The number is free for a new one. Nothing if there is no such thread:
-// for thread 0 there is not.
+// driver is itself afterwards. The number is free for a new one. Nothing if there is no such
+// thread: for thread 0 there is not.
 void end_thread(uint16_t number);
 
 }  // namespace heaptape::allocators

@@ -1,6 +1,6 @@
 // glibc gives each thread a vector of where its thread-local variables are (the dtv, two words a
-// library), by calloc, that is by the allocator under test: the tape has these calls already, as the
-// recorded program made them. So this program defines the two functions by which libc asks its
+// library), by calloc, that is by the allocator under test: the tape has these calls already, as
+// the recorded program made them. So this program defines the two functions by which libc asks its
 // loader for the vector and gives it back; the loader finds the executable's definitions first. For
 // all threads but ours they are the loader's own.
 // The layout: glibc's sysdeps/generic/dl-dtv.h and sysdeps/x86_64/nptl/tls.h, the same since 2.25.
@@ -80,8 +80,8 @@ void* next_slot() {
   if (region == 0 && !reserve()) return nullptr;
   if (used_slots == kStacks) return nullptr;
   const uint64_t slot = region + used_slots * slot_bytes;
-  if (failed(unwatched_syscall(SYS_mprotect, static_cast<long>(slot),
-                               static_cast<long>(slot_bytes), PROT_READ | PROT_WRITE))) {
+  if (failed(unwatched_syscall(SYS_mprotect, static_cast<long>(slot), static_cast<long>(slot_bytes),
+                               PROT_READ | PROT_WRITE))) {
     return nullptr;
   }
   ++used_slots;

@@ -1,5 +1,5 @@
-// Stacks for the worker's own threads, apart from the memory that the allocator under test maps, and
-// thread-local storage that takes nothing from its heap. Free of the C++ run-time library.
+// Stacks for the worker's own threads, apart from the memory that the allocator under test maps,
+// and thread-local storage that takes nothing from its heap. Free of the C++ run-time library.
 #pragma once
 
 #include <stddef.h>

@@ -162,14 +162,14 @@ bool end_threads(uint32_t op) {
   return true;
 }
 
-// One op without an allocator, on the one thread, or on its own. False: there is none.
+// False: there is no thread for it.
 bool run_on_its_thread(uint32_t op) {
   const ReplayOp& replay_op = shared->ops[op];
   if (shared->allocator_calls == Calls::kLeftOut) {
     run_noop(replay_op, shared->placements[op]);
     return true;
   }
-  if (shared->in_lock_step != 0) return run_on_thread(replay_op.thread, run_op_at, op);
+  if (shared->threads == Threads::kLockStep) return run_on_thread(replay_op.thread, run_op_at, op);
   if (shared->threads == Threads::kOrdered && !become_thread(replay_op.thread)) return false;
   run_op_at(op);
   return true;
@@ -283,8 +283,7 @@ int main() {
   using namespace heaptape::allocators;
   name_provider();
   shared->stamp_cost_ticks = measure_stamp_cost();
-  shared->in_lock_step = shared->threads == Threads::kLockStep ||
-                         (shared->threads == Threads::kOrdered && !can_borrow());
+  shared->can_borrow = can_borrow();
   give_turn();
   for (;;) {
     switch (await_turn()) {

@@ -39,7 +39,7 @@ enum class Calls : uint32_t { kMade = 0, kLeftOut = 1 };
 // On which threads the calls are made.
 enum class Threads : uint32_t {
   kMerged = 0,  // all on one
-  kOrdered,     // each as on a thread of its own; in lock step where that cannot be pretended
+  kOrdered,     // each as on a thread of its own; needs can_borrow
   kLockStep,    // each by a thread of its own, one after the other
 };
 
@@ -103,7 +103,6 @@ struct WorkerShared {
   // From the worker.
   uint32_t op_done;   // ops before this one are done
   uint32_t end_done;  // the same of thread ends
-  uint32_t in_lock_step;  // 1: each call is made by a thread of its own
   uint32_t memory_calls;
   uint64_t elapsed_ns;  // for these ops
   uint64_t elapsed_ticks;
@@ -111,6 +110,7 @@ struct WorkerShared {
   uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc
   uint64_t mallinfo_hblkhd;
   uint32_t libc_serves_malloc;
+  uint32_t can_borrow;                // 1: the driver can have another thread's pointer
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
   char provider[kProviderPathBytes];  // the library that serves malloc
   char missing[kFunctionNameBytes];   // calloc, realloc or free, if that library lacks it
