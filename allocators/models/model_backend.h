@@ -70,7 +70,10 @@ class ModelBackend : public Backend {
   std::vector<Counter> counters() override { return model_.counters(); }
 
   std::string threads() const override {
-    return requires { model_.set_thread(0u); } ? "ordered" : "merged";
+    constexpr bool kKnowsThreads = requires(Model & model) {
+      model.set_thread(0u);
+    };
+    return kKnowsThreads ? "ordered" : "merged";
   }
 
   std::vector<GrowthCurve> growth() const override {

@@ -98,8 +98,9 @@ void NativeBackend::give_next() {
   WorkerShared& shared = worker_->shared();
   size_t count = std::min<size_t>(batch_.ops.size() - given_, kMaxBatchOps);
   const auto op_of = [this](size_t end) {
-    const uint64_t event = std::max(batch_.thread_ends[end].event, batch_.first_event + given_);
-    return static_cast<size_t>(event - batch_.first_event) - given_;
+    const uint64_t first = batch_.first_event + given_;
+    const uint64_t event = std::max(batch_.thread_ends[end].event, first);
+    return std::min<size_t>(event - first, batch_.ops.size() - given_);
   };
   uint32_t ends = 0;
   for (; ends_given_ < batch_.thread_ends.size() && op_of(ends_given_) <= count; ++ends_given_) {

@@ -165,7 +165,8 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   const uint64_t events = std::min(tape.events(), options.until);
   std::vector<std::unique_ptr<Run>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch, options.threads}));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run,
+                              Run::start(spec, {&tape.header(), options.touch, options.threads}));
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;

@@ -45,7 +45,7 @@ static void* work(void* number) {
   return NULL;
 }
 
-/* Of /proc/self/maps. A mapping right behind a file's is that file's .bss. */
+/* Of /proc/self/maps. A mapping right behind the data of a program or library is its .bss. */
 static uint64_t committed_bytes(void) {
   static char text[4 << 20];
   const int fd = open("/proc/self/maps", O_RDONLY);
@@ -61,7 +61,7 @@ static uint64_t committed_bytes(void) {
     uint64_t begin, end, inode;
     char mode[5], name[64] = "";
     sscanf(line, "%lx-%lx %4s %*s %*s %lu%*[ ]%63[^\n]", &begin, &end, mode, &inode, name);
-    if (inode != 0) file_end = end;
+    if (inode != 0 && mode[3] == 'p') file_end = end;
     const int is_heap = name[0] == 0 ? begin != file_end : strcmp(name, "[heap]") == 0;
     if (is_heap && inode == 0 && strcmp(mode, "rw-p") == 0) total += end - begin;
   }

@@ -230,6 +230,13 @@ TEST_P(EveryWay, AnEndOfAThreadThatMadeNoCallIsNothing) {
   EXPECT_EQ(placed(options_of(GetParam()), tape).size(), 3u);
 }
 
+TEST_P(EveryWay, AnEndBeyondTheBatchComesAfterIt) {
+  Tape tape = one_block_each({0, 1, 0});
+  tape.ends = {{99, 1}};
+  const Replayed replayed(leaving(GetParam()), tape);
+  EXPECT_EQ(replayed.result().regions.back().op, 3u);
+}
+
 TEST_P(EveryWay, TheKernelsNumberOfAThreadIsItsOwn) {
   const auto blocks = placed(leaving(GetParam()), one_block_each({0, 1, 2, 1, 0}));
   EXPECT_EQ(blocks[3].address, blocks[1].address + 32);
