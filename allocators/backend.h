@@ -136,6 +136,9 @@ class Backend {
   // Between batches only. `regions` is the committed memory, ascending.
   virtual Result<Residency> residency(std::span<const AddressRange> regions) = 0;
   virtual std::vector<Counter> counters() = 0;
+  // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order
+  // of the tape), with a remark on how.
+  virtual std::string threads() const { return "merged"; }
   // Empty where time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
   // How the work of each kind of operation went with scale; empty where no work is counted.

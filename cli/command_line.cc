@@ -196,6 +196,13 @@ void add_replay(CLI::App& app, Request& request) {
                                  {"all", allocators::Touch::kAll}},
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
+  add_choice<allocators::Threads>(command, "--threads", options->replay.threads,
+                                  {{"ordered", allocators::Threads::kOrdered},
+                                   {"lockstep", allocators::Threads::kLockStep},
+                                   {"merged", allocators::Threads::kMerged}},
+                                  "threads of a real allocator: each call on its own, the same "
+                                  "handed from thread to thread (slow), or all on one (default "
+                                  "ordered)");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");

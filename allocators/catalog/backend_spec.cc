@@ -198,7 +198,8 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .advice = library.advice,
                                                            .environment = environment,
                                                            .recorded_break = recorded_break,
-                                                           .touch = context.touch});
+                                                           .touch = context.touch,
+                                                           .threads = context.threads});
     }
     case BackendKind::kModel:
       return std::get<const ModelEntry*>(source)->make(options, recorded_break);

@@ -28,6 +28,7 @@ enum class BackendKind : uint8_t {
 struct BackendContext {
   const schema::TapeHeader* header = nullptr;  // of the tape; `recorded` needs it
   Touch touch = Touch::kPage;
+  Threads threads = Threads::kOrdered;
 };
 
 // Where a native backend gets its malloc.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,13 @@ class ModelBackend : public Backend {
   }
 
   std::vector<Counter> counters() override { return model_.counters(); }
+
+  std::string threads() const override {
+    constexpr bool kKnowsThreads = requires(Model & model) {
+      model.set_thread(0u);
+    };
+    return kKnowsThreads ? "ordered" : "merged";
+  }
 
   std::vector<GrowthCurve> growth() const override {
     if constexpr (requires { model_.growth(); }) {

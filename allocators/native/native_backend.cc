@@ -1,6 +1,8 @@
 #include "allocators/native/native_backend.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include "allocators/native/latency_quantile.h"
 #include "allocators/native/pagemap.h"
@@ -13,6 +15,15 @@ using base::Error;
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+// Whether the library has an area of its own in which the kernel tells each thread its processor
+// (rseq, as Google's tcmalloc). The kernel tells the thread that runs, not the one it pretends to
+// be.
+bool caches_by_processor(const std::string& library) {
+  std::ifstream file(library, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return bytes.find("__rseq_abi") != std::string::npos;
 }
 
 }  // namespace
@@ -30,9 +41,14 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                            .environment = options_.environment,
                                            .break_phase = break_phase(options_.recorded_break),
                                            .touch = options_.touch,
-                                           .calls = options_.calls}));
+                                           .calls = options_.calls,
+                                           .threads = options_.threads}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
-  const WorkerShared& shared = worker_->shared();
+  WorkerShared& shared = worker_->shared();
+  if (shared.threads == Threads::kOrdered &&
+      (shared.can_borrow == 0 || caches_by_processor(shared.provider))) {
+    shared.threads = Threads::kLockStep;
+  }
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
   traits_.places_blocks = options_.calls == Calls::kMade;
@@ -72,24 +88,46 @@ Status NativeBackend::check_provider() {
 }
 
 Status NativeBackend::submit(const ReplayBatch& batch) {
-  ops_ = batch.ops;
-  slot_limit_ = batch.slot_limit;
+  batch_ = batch;
   given_ = 0;
+  ends_given_ = 0;
+  give_next();
+  return {};
+}
+
+// As many of the ops that are left, and of the threads that end meanwhile, as the memory holds.
+void NativeBackend::give_next() {
   WorkerShared& shared = worker_->shared();
-  const size_t count = std::min<size_t>(ops_.size(), kMaxBatchOps);
-  std::copy_n(ops_.begin(), count, shared.ops);
+  size_t count = std::min<size_t>(batch_.ops.size() - given_, kMaxBatchOps);
+  const auto op_of = [this](size_t end) {
+    const uint64_t first = batch_.first_event + given_;
+    const uint64_t event = std::max(batch_.thread_ends[end].event, first);
+    return std::min<size_t>(event - first, batch_.ops.size() - given_);
+  };
+  uint32_t ends = 0;
+  for (; ends_given_ < batch_.thread_ends.size() && op_of(ends_given_) <= count; ++ends_given_) {
+    const size_t op = op_of(ends_given_);
+    if (ends == kMaxThreadEnds) {
+      count = op;  // the rest comes with the next turn
+      break;
+    }
+    shared.ends[ends++] = {static_cast<uint32_t>(op),
+                           static_cast<uint16_t>(batch_.thread_ends[ends_given_].thread)};
+  }
+  std::copy_n(batch_.ops.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
   shared.op_begin = 0;
   shared.op_end = static_cast<uint32_t>(count);
-  shared.slot_limit = slot_limit_;
+  shared.end_begin = 0;
+  shared.end_end = ends;
+  shared.slot_limit = batch_.slot_limit;
   worker_->give(Turn::kRun);
-  return {};
 }
 
 // A batch takes several turns when it is longer than the shared memory holds, or when its memory
 // calls fill their log.
 Status NativeBackend::collect(BatchResult& result) {
   result.clear();
-  result.placements.reserve(ops_.size());
+  result.placements.reserve(batch_.ops.size());
   WorkerShared& shared = worker_->shared();
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(worker_->await());
@@ -99,18 +137,22 @@ Status NativeBackend::collect(BatchResult& result) {
     elapsed_ticks_ += shared.elapsed_ticks;
     result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
                              shared.placements + shared.op_done);
-    if (shared.op_done < shared.op_end) {
+    if (shared.op_done < shared.op_end || shared.end_done < shared.end_end) {
       shared.op_begin = shared.op_done;
-    } else {
-      given_ += shared.op_end;
-      const size_t count = std::min<size_t>(ops_.size() - given_, kMaxBatchOps);
-      if (count == 0) return {};
-      std::copy_n(ops_.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
-      shared.op_begin = 0;
-      shared.op_end = static_cast<uint32_t>(count);
+      shared.end_begin = shared.end_done;
+      worker_->give(Turn::kRun);
+      continue;
     }
-    worker_->give(Turn::kRun);
+    given_ += shared.op_end;
+    if (given_ == batch_.ops.size() && ends_given_ == batch_.thread_ends.size()) return {};
+    give_next();
   }
+}
+
+std::string NativeBackend::threads() const {
+  if (options_.threads == Threads::kMerged || options_.calls == Calls::kLeftOut) return "merged";
+  const bool is_lock_step = worker_->shared().threads == Threads::kLockStep;
+  return is_lock_step ? "ordered (lock step)" : "ordered";
 }
 
 void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events) {

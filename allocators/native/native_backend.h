@@ -20,6 +20,7 @@ struct NativeOptions {
   uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0: not known
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
+  Threads threads = Threads::kMerged;
 };
 
 class NativeBackend : public Backend {
@@ -32,11 +33,13 @@ class NativeBackend : public Backend {
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
   std::vector<Counter> counters() override;
+  std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
 
  private:
   base::Error unusable(const std::string& why) const;
   Status check_provider();
+  void give_next();
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
   Status compare_with_mallinfo();
 
@@ -44,9 +47,9 @@ class NativeBackend : public Backend {
   BackendTraits traits_;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<MemoryTracker> memory_;
-  std::span<const ReplayOp> ops_;  // of the batch under way
-  size_t given_ = 0;               // ops of it that the worker has, or has done
-  uint32_t slot_limit_ = 0;
+  ReplayBatch batch_;      // the one under way
+  size_t given_ = 0;       // ops of it that the worker has done
+  size_t ends_given_ = 0;  // thread ends of it that the worker has, or has done
   uint64_t elapsed_ns_ = 0;
   uint64_t elapsed_ticks_ = 0;
   uint64_t memory_calls_ = 0;

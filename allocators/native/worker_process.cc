@@ -90,6 +90,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
   shared.break_phase = options.break_phase;
   shared.touch = options.touch;
   shared.allocator_calls = options.calls;
+  shared.threads = options.threads;
   HEAPTAPE_RETURN_IF_ERROR(worker->spawn(options, memory_fd.get()));
   HEAPTAPE_RETURN_IF_ERROR(worker->await());
   return worker;
@@ -155,6 +156,11 @@ Status WorkerProcess::await() {
           "the replay on '" + name_ +
           "' would touch a block larger than the memory that is left; with --touch "
           "none it needs no memory for it");
+    case WorkerFailure::kNoThreads:
+      return Error::target(
+          "cannot replay on '" + name_ +
+          "': the tape has more threads at one time than this system grants; --threads merged "
+          "needs none");
     case WorkerFailure::kNoSlotMemory:
       break;
   }

@@ -19,6 +19,7 @@ struct WorkerOptions {
   uint64_t break_phase = 0;  // where its heap begins, modulo kBreakPeriodBytes
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
+  Threads threads = Threads::kMerged;
 };
 
 // Address-space randomisation is off in the worker, where the system allows that, so that runs

@@ -53,6 +53,7 @@ class Run {
     result.metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
     result.metrics.live_count_peak = resolver.live().live_count_peak();
     result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
+    result.metrics.threads = backend_->threads();
     result.metrics.counters = backend_->counters();
     result.metrics.latencies = backend_->latencies();
     for (const auto& curve : backend_->growth()) {
@@ -153,6 +154,7 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   schema::EventBatch rest;
   HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
   std::ranges::move(rest.samples, std::back_inserter(batch.samples));
+  std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
   return {};
 }
 
@@ -163,7 +165,8 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   const uint64_t events = std::min(tape.events(), options.until);
   std::vector<std::unique_ptr<Run>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch}));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run,
+                              Run::start(spec, {&tape.header(), options.touch, options.threads}));
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;

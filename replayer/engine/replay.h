@@ -16,6 +16,7 @@ namespace heaptape::replayer {
 struct ReplayOptions {
   std::vector<allocators::BackendSpec> specs;
   allocators::Touch touch = allocators::Touch::kPage;
+  allocators::Threads threads = allocators::Threads::kOrdered;  // of real allocators
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
 };

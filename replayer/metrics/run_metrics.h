@@ -40,6 +40,7 @@ struct Snapshot {
 };
 
 struct RunMetrics {
+  std::string threads;  // Backend::threads()
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;

@@ -47,7 +47,7 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
   for (const std::string& variable : result.spec.environment) backend += " " + variable;
   out.setLabel(result.spec.label);
   out.setBackend(backend);
-  out.setThreads("merged");
+  out.setThreads(result.metrics.threads);
   out.setTouch(result.spec.runs_real_code() ? touch_name(options.touch) : "none");
   set_metrics(out, result.metrics);
 }

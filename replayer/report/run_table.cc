@@ -87,23 +87,40 @@ std::string accounting_text(const RunFigures& run) {
          number(run, "accounting.refused") + " refused";
 }
 
+// What several runs have in common, with their labels, in the order of the runs.
+using Shared = std::vector<std::pair<std::string, std::string>>;
+
+void add_to(Shared& list, const std::string& text, const std::string& label) {
+  const auto same = std::ranges::find(list, text, &Shared::value_type::first);
+  if (same == list.end()) {
+    list.emplace_back(text, label);
+  } else {
+    same->second += ", " + label;
+  }
+}
+
 // One line for all runs that have the same account, which mostly is all of them.
 std::string accounting_lines(const std::vector<RunFigures>& runs) {
-  std::vector<std::pair<std::string, std::string>> lines;  // account, labels
-  for (const RunFigures& run : runs) {
-    const std::string account = accounting_text(run);
-    const auto same =
-        std::ranges::find(lines, account, &std::pair<std::string, std::string>::first);
-    if (same == lines.end()) {
-      lines.emplace_back(account, run.label);
-    } else {
-      same->second += ", " + run.label;
-    }
-  }
+  Shared lines;
+  for (const RunFigures& run : runs) add_to(lines, accounting_text(run), run.label);
   std::string text;
   for (const auto& [account, labels] : lines) {
     text += "events: " + account + (lines.size() > 1 ? " (" + labels + ")" : "") + "\n";
   }
+  return text;
+}
+
+// On which threads the calls were made; nothing to tell of a tape of one thread.
+std::string threads_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  if (report.tape_threads == 1) return "";
+  Shared lines;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const BackendKind kind = runs[i].spec.kind;
+    if (kind == BackendKind::kRecorded || kind == BackendKind::kNoop) continue;
+    add_to(lines, report.runs[i].threads, report.runs[i].label);
+  }
+  std::string text;
+  for (const auto& [threads, labels] : lines) text += "threads: " + threads + ": " + labels + "\n";
   return text;
 }
 
@@ -171,7 +188,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
     rows.push_back(row_of(report.runs[i], runs[i].spec.kind));
   }
   text += aligned(rows) + "\n";
-  text += accounting_lines(report.runs);
+  text += accounting_lines(report.runs) + threads_lines(report, runs);
   for (size_t i = 0; i < runs.size(); ++i) text += fidelity_line(report.runs[i], runs[i].spec);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);

@@ -64,6 +64,7 @@ struct ReportFigures {
   std::string tape_path;
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
+  uint64_t tape_threads = 0;  // 0: the tape was not finished
 };
 
 // The figures of the report in the file `path`.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "tests/support/programs.h"
@@ -111,6 +112,29 @@ TEST_F(ReplayOutput, AccountsForEveryEventInReportAndTable) {
   }
   EXPECT_NE(outcome.out.find("recorded = "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("losses: 0 calls lost while recording"), std::string::npos);
+}
+
+TEST_F(ReplayOutput, SaysOnWhichThreadsTheCallsWereMade) {
+  tests::Random random(4);
+  write(tests::plausible_events(random, 2000, 16, 5));
+  EXPECT_NE(replay({"-a", "glibc"}).out.find("\nthreads: ordered: glibc\n"), std::string::npos);
+  const Ended merged = replay({"-a", "glibc", "--threads", "merged"});
+  EXPECT_NE(merged.out.find("\nthreads: merged: glibc\n"), std::string::npos) << merged.out;
+  replay({"-a", "glibc", "--threads", "lockstep", "-o", report_});
+  EXPECT_EQ(schema::read_figures(report_)->runs.at(0).threads, "ordered (lock step)");
+}
+
+TEST_F(ReplayOutput, SaysTheSameOfTheProgramWhateverTheThreads) {
+  tests::Random random(4);
+  write(tests::plausible_events(random, 20000, 16, 70));
+  std::set<uint64_t> peaks;
+  for (const char* threads : {"merged", "ordered", "lockstep"}) {
+    replay({"-a", "glibc", "--threads", threads, "-o", report_});
+    const auto run = schema::read_figures(report_)->runs.at(0);
+    peaks.insert(count_of(run, "peak.liveBytes"));
+    EXPECT_EQ(count_of(run, "accounting.replayed"), 20000u) << threads;
+  }
+  EXPECT_EQ(peaks.size(), 1u);
 }
 
 TEST_F(ReplayOutput, SaysWhatAModelCounted) {

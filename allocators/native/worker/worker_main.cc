@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "allocators/native/worker/parked_threads.h"
 #include "allocators/native/worker/worker_entry_points.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "allocators/native/worker/worker_traps.h"
@@ -139,34 +140,73 @@ void run_noop(const ReplayOp& op, Placement& placement) {
   placement = {0, 0};
 }
 
+void run_op_at(uint32_t op) {
+  if (--until_timed == 0) {
+    run_timed(shared->ops[op], shared->placements[op]);
+  } else {
+    run_op(shared->ops[op], shared->placements[op]);
+  }
+}
+
+bool log_is_full() {
+  return shared->memory_calls > kMaxMemoryCalls - kMemoryCallsPerOp;
+}
+
+// Ends the threads that end before ops[op]. False: no room is left for the memory calls of more.
+bool end_threads(uint32_t op) {
+  uint32_t& done = shared->end_done;
+  for (; done < shared->end_end && shared->ends[done].op <= op; ++done) {
+    if (log_is_full()) return false;
+    end_thread(shared->ends[done].thread);
+  }
+  return true;
+}
+
+// False: there is no thread for it.
+bool run_on_its_thread(uint32_t op) {
+  const ReplayOp& replay_op = shared->ops[op];
+  if (shared->allocator_calls == Calls::kLeftOut) {
+    run_noop(replay_op, shared->placements[op]);
+    return true;
+  }
+  if (shared->threads == Threads::kLockStep) return run_on_thread(replay_op.thread, run_op_at, op);
+  if (shared->threads == Threads::kOrdered && !become_thread(replay_op.thread)) return false;
+  run_op_at(op);
+  return true;
+}
+
+uint32_t run_ops() {
+  uint32_t op = shared->op_begin;
+  shared->end_done = shared->end_begin;
+  for (; op < shared->op_end; ++op) {
+    current_op = op;
+    if (log_is_full() || !end_threads(op)) [[unlikely]]
+      return op;
+    if (!run_on_its_thread(op)) [[unlikely]] {
+      shared->failure = WorkerFailure::kNoThreads;
+      return op;
+    }
+  }
+  current_op = op;
+  end_threads(op);
+  return op;
+}
+
 void run_batch() {
   if (!grow_slots(shared->slot_limit)) {
     shared->failure = WorkerFailure::kNoSlotMemory;
     return;
   }
-  const bool calls = shared->allocator_calls == Calls::kMade;
-  uint32_t op = shared->op_begin;
   const uint64_t begin_ns = base::monotonic_ns();
   const uint64_t begin_ticks = __rdtsc();
-  for (; op < shared->op_end; ++op) {
-    current_op = op;
-    if (!calls) {
-      run_noop(shared->ops[op], shared->placements[op]);
-    } else if (--until_timed == 0) {
-      run_timed(shared->ops[op], shared->placements[op]);
-    } else {
-      run_op(shared->ops[op], shared->placements[op]);
-    }
-    if (shared->memory_calls > kMaxMemoryCalls - kMemoryCallsPerOp) [[unlikely]] {
-      ++op;
-      break;
-    }
-  }
+  const uint32_t op = run_ops();
   shared->elapsed_ticks = __rdtsc() - begin_ticks;
   shared->elapsed_ns = base::monotonic_ns() - begin_ns;
+  become_driver();
   shared->op_done = op;
   // Calls made between two turns belong to the op that comes next.
-  current_op = op < shared->op_end ? op : 0;
+  const bool is_done = op == shared->op_end && shared->end_done == shared->end_end;
+  current_op = is_done ? 0 : op;
 }
 
 void describe() {
@@ -251,6 +291,7 @@ int main() {
   using namespace heaptape::allocators;
   name_provider();
   shared->stamp_cost_ticks = measure_stamp_cost();
+  shared->can_borrow = can_borrow();
   give_turn();
   for (;;) {
     switch (await_turn()) {

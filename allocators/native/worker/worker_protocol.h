@@ -7,6 +7,7 @@
 //   not hold those of another op. The backend empties the log and lets it go on from there.
 // - Every memory call is in the log, under the op in which it was made; one that is made between
 //   two turns, under the op that comes next. A log that overflows all the same is a failure.
+// - Threads end between ops; a batch handed back half done may have all ops done and ends left.
 // - A `failure`, once set, stays. What the worker wrote with it means nothing.
 #pragma once
 
@@ -23,6 +24,7 @@ inline constexpr uint32_t kMaxMemoryCalls = 1u << 12;
 // With less room in the log than this the worker does not begin another op, but hands the batch
 // back: every op may make this many memory calls.
 inline constexpr uint32_t kMemoryCallsPerOp = 1u << 10;
+inline constexpr uint32_t kMaxThreadEnds = 1u << 10;  // in one turn
 inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
 inline constexpr uint32_t kFunctionNameBytes = 32;
 
@@ -33,6 +35,19 @@ enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
 
 // kLeftOut: the loop runs without an allocator, to show what it costs by itself.
 enum class Calls : uint32_t { kMade = 0, kLeftOut = 1 };
+
+// On which threads the calls are made.
+enum class Threads : uint32_t {
+  kMerged = 0,  // all on one
+  kOrdered,     // each as on a thread of its own; needs can_borrow
+  kLockStep,    // each by a thread of its own, one after the other
+};
+
+// A thread that ends before ops[op], or after the last op of the turn.
+struct EndingThread {
+  uint32_t op;
+  uint16_t thread;
+};
 
 // A system call that changed the address space, as the worker made it.
 struct MemoryCall {
@@ -49,6 +64,7 @@ enum class WorkerFailure : uint32_t {
   kLogOverflow,  // one op made more memory calls than the log holds
   kNoSlotMemory,
   kNoTouchMemory,  // a block is larger than the memory that is left
+  kNoThreads,      // the system has no more threads, or no memory for them
 };
 
 // Latencies of single ops, one in kLatencyPeriod, in processor ticks: HDR-style buckets, 16 to each
@@ -78,12 +94,16 @@ struct WorkerShared {
   uint64_t break_phase;  // the program break at first, modulo kBreakPeriodBytes
   Touch touch;
   Calls allocator_calls;
+  Threads threads;
   uint32_t op_begin;  // run ops[op_begin, op_end)
   uint32_t op_end;
   uint32_t slot_limit;  // every slot in the batch is below
+  uint32_t end_begin;   // end the threads of ends[end_begin, end_end)
+  uint32_t end_end;
 
   // From the worker.
-  uint32_t op_done;  // ops before this one are done
+  uint32_t op_done;   // ops before this one are done
+  uint32_t end_done;  // the same of thread ends
   uint32_t memory_calls;
   uint64_t elapsed_ns;  // for these ops
   uint64_t elapsed_ticks;
@@ -91,12 +111,14 @@ struct WorkerShared {
   uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc
   uint64_t mallinfo_hblkhd;
   uint32_t libc_serves_malloc;
+  uint32_t can_borrow;                // 1: the driver can have another thread's pointer
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
   char provider[kProviderPathBytes];  // the library that serves malloc
   char missing[kFunctionNameBytes];   // calloc, realloc or free, if that library lacks it
   uint64_t latency[kReplayKinds][kLatencyBuckets];
 
   alignas(64) MemoryCall calls[kMaxMemoryCalls];
+  alignas(64) EndingThread ends[kMaxThreadEnds];  // by op
   alignas(64) ReplayOp ops[kMaxBatchOps];
   alignas(64) Placement placements[kMaxBatchOps];
 };

@@ -41,12 +41,18 @@ extern "C" const char heaptape_unwatched_return[];
 namespace heaptape::allocators {
 namespace {
 
+pid_t pretended_tid = 0;
 WorkerShared* log_target = nullptr;
 const uint32_t* current_op_index = nullptr;
 
 void on_memory_call(int, siginfo_t*, void* context) {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const long number = registers[REG_RAX];
+  if (number == SYS_gettid) {
+    registers[REG_RAX] =
+        pretended_tid != 0 ? pretended_tid : heaptape_unwatched(number, 0, 0, 0, 0, 0, 0);
+    return;
+  }
   const long result =
       heaptape_unwatched(number, registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                          registers[REG_R10], registers[REG_R8], registers[REG_R9]);
@@ -72,13 +78,14 @@ bool install_filter() {
   // Jumps count instructions: (if equal, otherwise).
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, arch))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 10),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 11),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, nr))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 4, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 0, 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 4),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(pass), 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4),
@@ -100,6 +107,10 @@ bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op) {
   action.sa_sigaction = on_memory_call;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   return sigaction(SIGSYS, &action, nullptr) == 0 && install_filter();
+}
+
+void pretend_tid(pid_t tid) {
+  pretended_tid = tid;
 }
 
 long unwatched_syscall(long number, long a, long b, long c, long d, long e, long f) {

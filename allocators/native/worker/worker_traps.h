@@ -2,6 +2,8 @@
 // space, whoever issues it: libc internally, the library through libc, or by itself.
 #pragma once
 
+#include <sys/types.h>
+
 #include "allocators/native/worker/worker_protocol.h"
 
 namespace heaptape::allocators {
@@ -10,6 +12,10 @@ namespace heaptape::allocators {
 // by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
 // call. False when the kernel refuses. Not for more than one thread that allocates.
 bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
+
+// What gettid() is to say from now on, whoever asks: the thread that the driver pretends to be. 0:
+// the truth.
+void pretend_tid(pid_t tid);
 
 // A system call that is not watched: for the worker's own memory.
 long unwatched_syscall(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,

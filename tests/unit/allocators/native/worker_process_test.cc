@@ -1,7 +1,6 @@
 #include "allocators/native/worker_process.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,26 +9,14 @@
 #include <fstream>
 
 #include "base/descriptor.h"
+#include "tests/support/limit.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::allocators {
 namespace {
 
-// Lowers the soft limit while it lives.
-class Limit {
- public:
-  Limit(__rlimit_resource resource, rlim_t value) : resource_(resource) {
-    getrlimit(resource_, &before_);
-    const rlimit lowered = {value, before_.rlim_max};
-    setrlimit(resource_, &lowered);
-  }
-  ~Limit() { setrlimit(resource_, &before_); }
-
- private:
-  __rlimit_resource resource_;
-  rlimit before_;
-};
+using tests::Limit;
 
 // A start that fails, after which nothing may be left of it.
 class FailingStart : public testing::Test {

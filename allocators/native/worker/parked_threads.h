@@ -1,0 +1,37 @@
+// The tape's threads, as real threads of the worker that are parked. Only one thread of this
+// process runs at any time: the driver, which is thread 0 of the tape, or one to which it has given
+// the floor and for which it waits. docs/decisions/0017-ordered-threads.md. Free of the C++
+// run-time library; all functions are for the driver.
+#pragma once
+
+#include <stdint.h>
+
+namespace heaptape::allocators {
+
+// Whether processor and kernel let a program set its own thread pointer (FSGSBASE, Linux 5.9).
+bool can_borrow();
+
+// Each false where no more threads can be had; the driver is then itself.
+
+// From here on the driver runs with the thread pointer of thread `number`, so that whatever an
+// allocator keeps for each thread is that thread's. The thread is made if there is none. Only if
+// can_borrow().
+bool borrow_thread(uint16_t number);
+extern uint16_t borrowed_thread;  // whose thread pointer the driver has
+inline bool become_thread(uint16_t number) {
+  return number == borrowed_thread || borrow_thread(number);
+}
+inline bool become_driver() {
+  return become_thread(0);
+}
+
+// Lets thread `number` itself call work(argument), and waits for it. Made if there is none. The
+// driver must be itself.
+bool run_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument);
+
+// Lets the thread come to its end, with all that its allocator does then, and waits for it; the
+// driver is itself afterwards. The number is free for a new one. Nothing if there is no such
+// thread: for thread 0 there is not.
+void end_thread(uint16_t number);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,139 @@
+// glibc gives each thread a vector of where its thread-local variables are (the dtv, two words a
+// library), by calloc, that is by the allocator under test: the tape has these calls already, as
+// the recorded program made them. So this program defines the two functions by which libc asks its
+// loader for the vector and gives it back; the loader finds the executable's definitions first. For
+// all threads but ours they are the loader's own.
+// The layout: glibc's sysdeps/generic/dl-dtv.h and sysdeps/x86_64/nptl/tls.h, the same since 2.25.
+#include "allocators/native/worker/thread_stacks.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "allocators/native/worker/worker_traps.h"
+#include "base/address/pages.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using base::kPageBytes;
+
+struct TlsEntry {
+  uint64_t value;   // of the entry before the first: the number of entries
+  void* allocated;  // to be freed with the thread
+};
+constexpr size_t kTlsEntries = kPageBytes / sizeof(TlsEntry);
+
+struct ThreadHead {  // what the thread pointer points at
+  void* self;
+  TlsEntry* entries;  // its second one
+};
+
+// As many as ReplayOp::thread tells apart.
+constexpr uint64_t kStacks = 1 << 16;
+// For the destructors of an allocator, besides what the system needs.
+constexpr uint64_t kWorkBytes = 64 << 10;
+// Where neither the heap nor mappings without a wish lie, nor those that mimalloc asks for.
+constexpr uint64_t kRegion = uint64_t{48} << 40;
+
+// Each slot is a page for the vector and the stack above it. Free slots are a list through their
+// first words.
+uint64_t region = 0;
+uint64_t slot_bytes = 0;
+uint64_t used_slots = 0;
+void* free_slot = nullptr;
+
+bool is_ours(const void* pointer) {
+  const uint64_t at = reinterpret_cast<uint64_t>(pointer);
+  return region != 0 && at - region < kStacks * slot_bytes;
+}
+
+bool failed(long result) {
+  return result < 0 && result > -4096;
+}
+
+bool reserve() {
+  using MinStack = size_t (*)(const pthread_attr_t*);
+  const auto min_stack = reinterpret_cast<MinStack>(dlsym(RTLD_DEFAULT, "__pthread_get_minstack"));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  const size_t least = min_stack != nullptr ? min_stack(&attributes) : size_t{PTHREAD_STACK_MIN};
+  slot_bytes = kPageBytes + base::page_up(least + kWorkBytes);
+  const long base = unwatched_syscall(SYS_mmap, kRegion, static_cast<long>(kStacks * slot_bytes),
+                                      PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  if (failed(base)) return false;
+  region = static_cast<uint64_t>(base);
+  return true;
+}
+
+void* next_slot() {
+  if (free_slot != nullptr) {
+    void* const slot = free_slot;
+    memcpy(&free_slot, slot, sizeof free_slot);
+    return slot;
+  }
+  if (region == 0 && !reserve()) return nullptr;
+  if (used_slots == kStacks) return nullptr;
+  const uint64_t slot = region + used_slots * slot_bytes;
+  if (failed(unwatched_syscall(SYS_mprotect, static_cast<long>(slot), static_cast<long>(slot_bytes),
+                               PROT_READ | PROT_WRITE))) {
+    return nullptr;
+  }
+  ++used_slots;
+  return reinterpret_cast<void*>(slot);
+}
+
+template <typename Function>
+Function* loaders(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+ThreadStack take_stack() {
+  void* const slot = next_slot();
+  if (slot == nullptr) return {};
+  return {static_cast<char*>(slot) + kPageBytes, slot_bytes - kPageBytes};
+}
+
+void give_back_stack(void* base) {
+  void* const slot = static_cast<char*>(base) - kPageBytes;
+  memcpy(slot, &free_slot, sizeof free_slot);
+  free_slot = slot;
+}
+
+}  // namespace heaptape::allocators
+
+extern "C" {
+
+__attribute__((visibility("default"))) void* _dl_allocate_tls(void* thread) {
+  using namespace heaptape::allocators;
+  if (!is_ours(thread)) return loaders<void*(void*)>("_dl_allocate_tls")(thread);
+  const uint64_t at = reinterpret_cast<uint64_t>(thread);
+  void* const slot = reinterpret_cast<void*>(at - (at - region) % slot_bytes);
+  memset(slot, 0, kPageBytes);
+  auto* const entries = static_cast<TlsEntry*>(slot);
+  entries[0].value = kTlsEntries - 2;
+  static_cast<ThreadHead*>(thread)->entries = entries + 1;
+  static const auto fill = loaders<void*(void*, bool)>("_dl_allocate_tls_init");
+  return fill(thread, true);
+}
+
+__attribute__((visibility("default"))) void _dl_deallocate_tls(void* thread, bool with_block) {
+  using namespace heaptape::allocators;
+  if (!is_ours(thread)) {
+    loaders<void(void*, bool)>("_dl_deallocate_tls")(thread, with_block);
+    return;
+  }
+  const TlsEntry* const entries = static_cast<ThreadHead*>(thread)->entries;
+  for (uint64_t i = 1; i <= entries[-1].value; ++i) {
+    if (entries[i].allocated != nullptr) free(entries[i].allocated);
+  }
+}
+
+}  // extern "C"
