@@ -140,8 +140,8 @@ class SamplePlan {
   uint64_t next_ = 1;
 };
 
-// Replaces `batch` with at most `max_events` that follow the `done` first ones. The process samples
-// behind the last event of the tape come with it.
+// Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
+// the process behind the last event of the tape comes with it.
 Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
                  schema::EventBatch& batch) {
   HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
@@ -153,6 +153,8 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   schema::EventBatch rest;
   HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
   std::ranges::move(rest.samples, std::back_inserter(batch.samples));
+  std::ranges::move(rest.times, std::back_inserter(batch.times));
+  std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
   return {};
 }
 

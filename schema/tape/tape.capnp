@@ -43,6 +43,7 @@ struct EventChunk {
   threads @8 :Column;     # pairs: thread, run length
   times @9 :Column;       # pairs: calls since the last sample, nanoseconds since it
   samples @10 :List(ProcessSample);
+  ends @11 :Column;       # pairs: calls since the last thread end, thread
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished
