@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "replayer/engine/run_analysis.h"
@@ -158,6 +159,21 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   return {};
 }
 
+// Leaves out the ends of threads that share their number in ReplayOp with an older one that lives:
+// its cache is not to go.
+class SharedNumbers {
+ public:
+  void filter(std::vector<schema::ThreadEnd>& ends) {
+    std::erase_if(ends, [this](const schema::ThreadEnd& end) {
+      constexpr uint32_t kNumbers = uint32_t{UINT16_MAX} + 1;
+      return ++ended_[end.thread % kNumbers] <= end.thread / kNumbers;
+    });
+  }
+
+ private:
+  std::unordered_map<uint32_t, uint32_t> ended_;  // by number, how many of those that share it
+};
+
 }  // namespace
 
 Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
@@ -170,6 +186,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   }
   SlotResolver resolver;
   SamplePlan plan(events, options.samples);
+  SharedNumbers shared_numbers;
   Pipeline pipeline;
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
@@ -182,6 +199,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
     batch.thread_ends = std::move(read.thread_ends);
+    shared_numbers.filter(batch.thread_ends);
     done += read.events.size();
     const auto after =
         plan.reached(done) ? Pipeline::AfterBatch::kSample : Pipeline::AfterBatch::kNothing;
