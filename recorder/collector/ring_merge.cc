@@ -30,6 +30,7 @@ RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& ta
 
 void RingMerge::add_ring(uint32_t index) {
   cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++));
+  names_.add(cursors_.back()->header(), base::monotonic_ns());
 }
 
 uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
@@ -240,6 +241,7 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
   summary.stalls = rings.stalls;
   summary.stall_ns = rings.stall_ns;
+  summary.thread_list = names_.list();
   summary.duration_ns = now_ns - std::min(now_ns, start_ns_);
   return summary;
 }

@@ -25,6 +25,7 @@
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/ring_cursor.h"
 #include "recorder/collector/tape_clock.h"
+#include "recorder/collector/thread_names.h"
 #include "schema/tape/tape_encoder.h"
 #include "schema/tape/tape_info.h"
 
@@ -77,6 +78,9 @@ class RingMerge {
   // The owners of all its rings are dead.
   bool all_owners_dead() const;
 
+  // Its threads' names, as far as they are due, from /proc.
+  void refresh_names(uint32_t pid, uint64_t now_ns) { names_.refresh_if_due(pid, now_ns); }
+
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
@@ -128,6 +132,7 @@ class RingMerge {
   schema::TapeEncoder& tape_;
   uint64_t start_ns_;
   TapeClock clock_;
+  ThreadNames names_;
   LiveSet live_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls

@@ -93,6 +93,16 @@ struct Summary {
   lostLeftHooks @21 :UInt64;
 }
 
+# In the order of their numbers, the first ones of all.
+struct ThreadList {
+  threads @0 :List(Thread);
+
+  struct Thread {
+    id @0 :UInt32;  # as the process sees it
+    name @1 :Data;  # bytes: as Linux has it, without the 0
+  }
+}
+
 struct IndexEntry {
   offset @0 :UInt64;
   kind @1 :UInt32;

@@ -84,7 +84,18 @@ base::Status TapeReader::load_summary() {
   const auto words = file_.load_message(*chunk);
   auto summary = words.ok() ? decode_summary(*words) : base::Result<TapeSummary>(words.error());
   if (!summary.ok()) return damage_.note({chunk->offset, 0, 0, summary.error().message});
-  summary_ = *summary;
+  summary_ = std::move(*summary);
+  return load_threads();
+}
+
+base::Status TapeReader::load_threads() {
+  const auto chunk = std::ranges::find(chunks_, ChunkKind::kThreads, &ChunkRef::kind);
+  if (chunk == chunks_.end()) return {};
+  const auto words = file_.load_message(*chunk);
+  auto threads = words.ok() ? decode_threads(*words)
+                            : base::Result<std::vector<ThreadIdentity>>(words.error());
+  if (!threads.ok()) return damage_.note({chunk->offset, 0, 0, threads.error().message});
+  summary_->thread_list = std::move(*threads);
   return {};
 }
 

@@ -74,6 +74,7 @@ class TapeReader {
   base::Status check_beginning();
   base::Status load_header();
   base::Status load_summary();
+  base::Status load_threads();
   // False at the end of the tape.
   base::Result<bool> load_next_chunk();
   base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);

@@ -84,6 +84,16 @@ TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
   EXPECT_NE(outcome.out.find("losses     none"), std::string::npos);
 }
 
+TEST_F(TapeCommands, InfoAndStatsNameTheThreads) {
+  schema::TapeSummary summary;
+  summary.thread_list = {{42, "main"}, {43, "worker"}};
+  tests::write_tape(tape_, events_, summary);
+  const std::string info = run({"heaptape", "info", tape_}).out;
+  EXPECT_NE(info.find("  t1 worker, id 43\n"), std::string::npos) << info;
+  const std::string stats = run({"heaptape", "stats", tape_, "--json"}).out;
+  EXPECT_NE(stats.find("{\"id\": 43, \"name\": \"worker\"}"), std::string::npos) << stats;
+}
+
 TEST_F(TapeCommands, VerifyPassesAWholeTape) {
   write();
   const Ended outcome = run({"heaptape", "verify", tape_});

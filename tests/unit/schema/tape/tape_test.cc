@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "schema/tape/event_columns.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
@@ -91,6 +93,19 @@ TEST_F(Tape, KeepsWhatTheRecorderSaysOfTheRun) {
   summary.end_status = 9;
   write_tape(path_, {}, summary);
   EXPECT_EQ(*open().summary(), summary);
+}
+
+TEST_F(Tape, KeepsTheNamesOfItsThreads) {
+  TapeSummary summary;
+  summary.thread_list = {{42, "main"}, {43, "w\xffrker"}, {0, ""}};
+  tests::write_tape(path_, {malloc_event(1, 0x5000)}, summary);
+  EXPECT_EQ(open().summary()->thread_list, summary.thread_list);
+}
+
+TEST_F(Tape, HasNoChunkForNamesItDoesNotHave) {
+  tests::write_tape(path_, {malloc_event(1, 0x5000)});
+  const TapeReader reader = open();
+  EXPECT_EQ(std::ranges::count(reader.chunks(), ChunkKind::kThreads, &ChunkRef::kind), 0);
 }
 
 TEST_F(Tape, StandsUnderItsNameOnlyWhenFinished) {
