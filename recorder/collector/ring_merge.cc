@@ -36,9 +36,12 @@ void RingMerge::add_ring(uint32_t index) {
 uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   const uint64_t before = tape_.events();
   drain_ns_ = now_ns;
-  process_is_gone_ = cut == kEverything;
   clock_.begin_drain(cut, now_ns);
   for (const auto& cursor : cursors_) cursor->refresh();
+  // If nobody is left, an exit killed them, and calls from before it may still be in the rings.
+  process_is_gone_ =
+      cut == kEverything ||
+      (owner_state(session_.process(slot_).lock) != OwnerState::kLives && all_owners_dead());
   if (!is_drained()) clock_.end_pause();
   note_ends();
   if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
@@ -47,7 +50,7 @@ uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   for (const auto& cursor : cursors_) cursor->release();
   const uint64_t events = tape_.events() - before;
   clock_.end_drain(events);
-  if (process_is_gone_) clock_.finish();
+  if (cut == kEverything) clock_.finish();
   if (end_is_sure(now_ns)) write_ends();
   return events;
 }

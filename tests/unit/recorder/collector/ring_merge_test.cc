@@ -466,6 +466,19 @@ TEST_F(RingMergeTest, EndsNoThreadThatDiesWithItsProcess) {
   EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
 }
 
+TEST_F(RingMergeTest, EndsNoThreadOfADeadProcessThatLeftCalls) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  b_.write(malloc_record(kY, 30));
+  kill_both();
+  slot_.lock.word = tests::kDeadOwner;
+  drain(40);
+  drain(kEverything);
+  finish();
+  EXPECT_EQ(events_.size(), 2u);
+  EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
+}
+
 TEST_F(RingMergeTest, EndsAThreadThatItsIdleProcessOutlives) {
   a_.write(malloc_record(kX, 10));
   drain(20);
