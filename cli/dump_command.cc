@@ -13,12 +13,22 @@ using schema::TapeReader;
 
 // Appends those of the batch that were asked for. Returns false once the last of them is past.
 bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options) {
+  auto end = batch.thread_ends.begin();
+  const auto append_ends = [&](uint64_t event) {
+    for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
+      if (end->event >= options.from && end->event <= options.to) {
+        schema::append_end(text, options.format, *end);
+      }
+    }
+  };
   for (size_t i = 0; i < batch.events.size(); ++i) {
     const uint64_t number = batch.first_event + i + 1;
+    append_ends(number - 1);
     if (number > options.to) return false;
     if (number < options.from) continue;
     schema::append_event(text, options.format, number, batch.events[i]);
   }
+  append_ends(UINT64_MAX);
   return !batch.events.empty();
 }
 

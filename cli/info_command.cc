@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <ctime>
 #include <ostream>
 
@@ -60,13 +61,28 @@ void print_header(const TapeReader& tape, std::ostream& out) {
   print_origin(header, out);
 }
 
+constexpr size_t kMostThreadsPrinted = 16;
+
+// Those that the tape knows by more than their number.
+void print_threads(const TapeSummary& summary, std::ostream& out) {
+  out << "threads    " << base::grouped(summary.threads) << "\n";
+  const auto& list = summary.thread_list;
+  const size_t printed = std::min(list.size(), kMostThreadsPrinted);
+  for (size_t i = 0; i < printed; ++i) {
+    out << "  t" << i << " " << base::display_text(list[i].name) << ", id " << list[i].id << "\n";
+  }
+  if (list.size() > printed) {
+    out << "  ... (`heaptape stats --json` has all)\n";
+  }
+}
+
 void print_summary(const TapeSummary& summary, std::ostream& out) {
   out << "events     " << base::grouped(summary.events) << " = "
       << base::grouped(summary.allocations) << " allocations + " << base::grouped(summary.frees)
       << " frees + " << base::grouped(summary.reallocations) << " reallocations; "
-      << base::grouped(summary.failed) << " failed\n"
-      << "threads    " << base::grouped(summary.threads) << "\n"
-      << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
+      << base::grouped(summary.failed) << " failed\n";
+  print_threads(summary, out);
+  out << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
       << end_text(summary) << "\n"
       << "losses     " << losses_text(summary.losses) << "\n"
       << "recorder   " << base::grouped(summary.stalls) << " stalls ("

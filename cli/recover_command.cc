@@ -21,12 +21,16 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   uint64_t last_time_ns = 0;
   auto sample = batch.samples.begin();
   auto time = batch.times.begin();
+  auto end = batch.thread_ends.begin();
   const auto copy_up_to = [&](uint64_t event) {
     for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
       writer.add_sample(*sample);
     }
     for (; time != batch.times.end() && time->event <= event; ++time) {
       writer.add_time(last_time_ns = time->time_ns);
+    }
+    for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
+      writer.add_end(end->thread);
     }
   };
   for (size_t i = 0; i < batch.events.size(); ++i) {

@@ -11,13 +11,13 @@ namespace heaptape::cli {
 inline constexpr size_t kBatchEvents = 4096;
 
 // Calls visit(batch) for everything that can be read from the reader's position on. The last batch
-// may have samples only.
+// may have no events.
 template <typename Visit>
 base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
   schema::EventBatch batch;
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-    if (batch.events.empty() && batch.samples.empty()) return {};
+    if (batch.empty()) return {};
     visit(batch);
     if (batch.events.empty()) return {};
   }

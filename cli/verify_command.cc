@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <ostream>
+#include <unordered_set>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -21,6 +22,47 @@ void print_damage(const schema::Damage& damage, std::ostream& out) {
   out << "\n";
 }
 
+// The calls of threads that had ended.
+class CallsAfterEnd {
+ public:
+  void add(const EventBatch& batch) {
+    auto end = batch.thread_ends.begin();
+    for (size_t i = 0; i < batch.events.size(); ++i) {
+      const uint64_t event = batch.first_event + i;
+      for (; end != batch.thread_ends.end() && end->event <= event; ++end) note_end(end->thread);
+      const uint32_t thread = batch.events[i].thread;
+      if (thread == lives_) [[likely]]
+        continue;
+      if (!ended_.contains(thread)) {
+        lives_ = thread;
+      } else if (count_++ == 0) {
+        first_ = event + 1;
+      }
+    }
+    for (; end != batch.thread_ends.end(); ++end) note_end(end->thread);
+  }
+  // True if there are none.
+  bool print(std::ostream& out) const {
+    if (count_ == 0) return true;
+    out << "damage     " << base::grouped(count_) << " calls of threads that had ended, the first #"
+        << base::grouped(first_) << "\n";
+    return false;
+  }
+
+ private:
+  static constexpr uint64_t kNobody = UINT64_MAX;
+
+  void note_end(uint32_t thread) {
+    ended_.insert(thread);
+    if (lives_ == thread) lives_ = kNobody;
+  }
+
+  std::unordered_set<uint32_t> ended_;
+  uint64_t lives_ = kNobody;  // the thread of the last call, unless it has ended since
+  uint64_t count_ = 0;
+  uint64_t first_ = 0;
+};
+
 }  // namespace
 
 int run_verify(const std::string& path, Console& console) {
@@ -30,9 +72,11 @@ int run_verify(const std::string& path, Console& console) {
     return tape.error().code == base::ErrorCode::kDamaged ? kExitFailed : kExitUnusable;
   }
   uint64_t events = 0;
+  CallsAfterEnd calls_after_end;
   Progress progress(console, "verifying");
   const auto status = for_each_batch(*tape, [&](const EventBatch& batch) {
     events += batch.events.size();
+    calls_after_end.add(batch);
     progress.show(static_cast<double>(events) / static_cast<double>(tape->events()));
   });
   if (!status.ok()) return console.fail(status.error());
@@ -48,6 +92,7 @@ int run_verify(const std::string& path, Console& console) {
         << " events\n";
     sound = false;
   }
+  sound = calls_after_end.print(out) && sound;
   if (tape->summary() && tape->summary()->losses.any()) {
     out << "losses     " << losses_text(tape->summary()->losses) << "\n";
     sound = false;

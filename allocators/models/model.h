@@ -62,6 +62,9 @@ class AddressSpace {
 // Beyond the concept, a model may have
 //   void set_thread(uint32_t thread)         the recorded thread (dense, 0 = the first) that makes
 //                                            the calls that follow
+//   void end_thread(uint32_t thread)         it has ended; later calls under its number are those
+//   of a
+//                                            new thread
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
 //   void release_null()                      free(NULL), for models with something to commit
 //   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of

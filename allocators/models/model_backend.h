@@ -43,7 +43,7 @@ class ModelBackend : public Backend {
       addresses_.resize(std::max<size_t>(batch.slot_limit, addresses_.size() * 2));
     }
     placements_.resize(batch.ops.size());
-    next_time_ = 0;
+    next_time_ = next_end_ = 0;
     const uint64_t begin_ns = base::monotonic_ns();
     for (uint32_t i = 0; i < batch.ops.size(); ++i) {
       space_.begin_op(i);
@@ -54,6 +54,7 @@ class ModelBackend : public Backend {
         HEAPTAPE_RETURN_IF_ERROR(state(batch.first_event + i + 1));
       }
     }
+    if (!batch.ops.empty()) tell_thread_ends(batch, UINT64_MAX);
     events_ = batch.first_event + batch.ops.size();
     elapsed_ns_ = base::monotonic_ns() - begin_ns;
     return {};
@@ -112,12 +113,22 @@ class ModelBackend : public Backend {
 
   // What a model may want to know of the calls beyond their arguments.
   void tell_circumstances(const ReplayBatch& batch, uint32_t i) {
+    tell_thread_ends(batch, batch.first_event + i);
     if constexpr (requires { model_.set_thread(0u); }) model_.set_thread(batch.ops[i].thread);
     if constexpr (requires { model_.set_time(uint64_t{}); }) {
       // A time sample says what had passed when so many calls had been made.
       while (next_time_ < batch.times.size() &&
              batch.times[next_time_].event <= batch.first_event + i) {
         model_.set_time(batch.times[next_time_++].time_ns);
+      }
+    }
+  }
+
+  // Those that come before call number `event`, counted from 0.
+  void tell_thread_ends(const ReplayBatch& batch, uint64_t event) {
+    if constexpr (requires { model_.end_thread(0u); }) {
+      while (next_end_ < batch.thread_ends.size() && batch.thread_ends[next_end_].event <= event) {
+        model_.end_thread(static_cast<uint16_t>(batch.thread_ends[next_end_++].thread));
       }
     }
   }
@@ -197,6 +208,7 @@ class ModelBackend : public Backend {
   uint64_t elapsed_ns_ = 0;
   uint64_t events_ = 0;   // so far
   size_t next_time_ = 0;  // in the times of the batch
+  size_t next_end_ = 0;   // in its thread ends
   uint64_t live_blocks_ = 0;
   uint64_t work_seen_ = 0;
   std::array<GrowthLog, 3> growth_;  // allocation, realloc, free

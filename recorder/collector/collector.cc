@@ -13,7 +13,9 @@
 namespace heaptape::recorder {
 namespace {
 
-// A ring that fills wakes us earlier. This bounds how coarse the times of a slow program get.
+// A ring that fills wakes us earlier. These bound how coarse the times of a slow program get: we
+// look for the beginning of a pause, and ever less often for its end.
+constexpr uint64_t kMinSleepNs = base::kMillisecondNs;
 constexpr uint64_t kMaxSleepNs = 10 * base::kMillisecondNs;
 constexpr uint64_t kCheckEveryNs = 5 * base::kMillisecondNs;
 // With --on-full drop the program comes first, but half of two busy threads' calls are to be kept.
@@ -49,6 +51,7 @@ Recording Collector::run(int target_pid) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     sweep_if_due(now_ns);
+    if (events != 0) sleep_ns_ = kMinSleepNs;
     if (events == 0 && !end) sleep_until_needed();
   }
   finish_all(*end);
@@ -59,8 +62,8 @@ Recording Collector::run(int target_pid) {
 
 uint64_t Collector::drain_all() {
   const uint64_t cut = stamp_now(session_.header());
+  const uint64_t now_ns = base::monotonic_ns();  // of the cut: stamps tell the time by it
   table_.adopt_claims();
-  const uint64_t now_ns = base::monotonic_ns();  // after the tapes of new processes have begun
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
     events += process->drain(cut, now_ns);
@@ -96,15 +99,16 @@ bool Collector::rings_are_empty() const {
   });
 }
 
-// Sleeps until a ring is half full, a process comes or ends, or kMaxSleepNs have passed.
+// Sleeps until a ring is half full, a process comes or ends, or sleep_ns_ have passed.
 void Collector::sleep_until_needed() {
   auto& sleep = session_.header().collector_sleep;
   sleep.store(CollectorSleep::kAsleep);
   if (!table_.has_news() && rings_are_empty()) {
-    const timespec limit{0, static_cast<long>(kMaxSleepNs)};
+    const timespec limit{0, static_cast<long>(sleep_ns_)};
     syscall(SYS_futex, &sleep, FUTEX_WAIT, CollectorSleep::kAsleep, &limit, nullptr, 0);
   }
   sleep.store(CollectorSleep::kAwake);
+  sleep_ns_ = std::min(2 * sleep_ns_, kMaxSleepNs);
 }
 
 void Collector::finish_all(const TargetEnd& end) {

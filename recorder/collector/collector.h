@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "recorder/collector/process_table.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/collector/target.h"
@@ -58,6 +59,7 @@ class Collector {
   uint32_t target_pid_ = 0;
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;
+  uint64_t sleep_ns_ = base::kMillisecondNs;  // at most, the next time
 };
 
 }  // namespace heaptape::recorder

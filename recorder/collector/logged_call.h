@@ -14,6 +14,7 @@ struct LoggedCall {
   uint64_t handed_out = 0;   // the block that is live after the call and was not before; 0: none
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: it has no stamp
   uint64_t begin_stamp = 0;  // from here on `given_up` may belong to another thread
+  uint64_t ticks = 0;        // of the stamp, or of the time mark right before it; 0: neither
 };
 
 // A failed call changes no block, and neither does a resize in place.
@@ -21,6 +22,7 @@ inline LoggedCall to_logged_call(const Record& record, uint32_t thread) {
   LoggedCall call;
   call.stamp = record.stamp;
   call.begin_stamp = record.begin_stamp;
+  call.ticks = record.stamp;
   schema::Event& event = call.event;
   event.op = record.op;
   event.thread = thread;

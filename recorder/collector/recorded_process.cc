@@ -74,6 +74,7 @@ void RecordedProcess::save_if_due(uint64_t now_ns) {
 
 void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes) {
   if (!traits_.pid_is_ours) return;
+  merge_->refresh_names(traits_.identity.pid, now_ns);
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
   if (now_ns < next_sample_ns_) return;
   const uint64_t begin_ns = base::monotonic_ns();

@@ -17,6 +17,8 @@ constexpr uint32_t kRingsThatKeepTheirMemory = 64;
 }  // namespace
 
 void RingCursor::refresh() {
+  // Before the look at the head: a dead producer publishes nothing more.
+  if (!dead_) dead_ = owner() == OwnerState::kDead;
   if (broken_) return;
   const uint64_t head = ring_->head.load(std::memory_order_acquire);
   if (head < end_ || head - released_ > kRingWords) {
@@ -35,6 +37,10 @@ bool RingCursor::decode() {
       case ReadRecord::kSegmentEnd:
         tail_ = std::min(segment_end, end_);
         continue;
+      case ReadRecord::kTimeMark:
+        mark_ = record.stamp;
+        tail_ += record.words;
+        continue;
       case ReadRecord::kCorrupt:
         broken_ = true;
         continue;
@@ -46,6 +52,8 @@ bool RingCursor::decode() {
         // Records from before the process had a second thread carry no stamp and come first.
         order_ = std::max(order_, record.stamp);
         call_ = to_logged_call(record, thread_);
+        if (call_.stamp == 0) call_.ticks = mark_;
+        mark_ = 0;
         call_words_ = record.words;
         has_call_ = true;
         return true;

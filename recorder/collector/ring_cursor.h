@@ -37,8 +37,15 @@ class RingCursor {
   RingHeader& header() const { return *ring_; }
   bool broken() const { return broken_; }
 
-  // Shows peek() what the producer has published up to now.
+  // Shows peek() what the producer has published up to now, and sees whether it is dead: then that
+  // is all.
   void refresh();
+  // Once, when its owner was dead at a refresh() and all that it published is popped.
+  bool comes_to_its_end() {
+    if (!dead_ || end_noted_ || !(broken_ || drained())) return false;
+    end_noted_ = true;
+    return true;
+  }
 
   // The next call, or null when none is visible. Stays valid until pop().
   const LoggedCall* peek() {
@@ -94,6 +101,9 @@ class RingCursor {
   uint64_t order_ = 0;
   bool has_call_ = false;
   bool broken_ = false;
+  bool dead_ = false;
+  bool end_noted_ = false;
+  uint64_t mark_ = 0;  // the time mark before the next call; 0: none
   uint64_t forsaken_ = 0;
   uint64_t forsaken_at_ = 0;  // end_ then
   uint32_t call_words_ = 0;

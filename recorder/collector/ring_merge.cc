@@ -9,6 +9,9 @@ namespace {
 
 // A thread that resizes a block for longer than this has been stopped on the way.
 constexpr uint64_t kPatienceNs = kPatienceMs * base::kMillisecondNs;
+// A process that ends kills its threads, each of which then looks as if it had ended by itself. One
+// that lives so long after its thread goes on.
+constexpr uint64_t kSureAfterNs = 20 * base::kMillisecondNs;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 bool later(const RingCursor* a, const RingCursor* b) {
@@ -19,22 +22,71 @@ bool later(const RingCursor* a, const RingCursor* b) {
 
 RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape,
                      uint64_t start_ns)
-    : session_(session), slot_(slot), tape_(tape), start_ns_(start_ns) {}
+    : session_(session),
+      slot_(slot),
+      tape_(tape),
+      start_ns_(start_ns),
+      clock_(session.header(), tape, start_ns) {}
 
 void RingMerge::add_ring(uint32_t index) {
   cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++));
+  names_.add(cursors_.back()->header(), base::monotonic_ns());
 }
 
 uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   const uint64_t before = tape_.events();
+  drain_ns_ = now_ns;
+  clock_.begin_drain(cut, now_ns);
   for (const auto& cursor : cursors_) cursor->refresh();
+  // If nobody is left, an exit killed them, and calls from before it may still be in the rings.
+  process_is_gone_ =
+      cut == kEverything ||
+      (owner_state(session_.process(slot_).lock) != OwnerState::kLives && all_owners_dead());
+  if (!is_drained()) clock_.end_pause();
+  note_ends();
   if (next_thread_ == 1 && !cursors_.empty()) drain_unstamped(*cursors_.front());
   while (drain_merged(cut, now_ns)) {
   }
   for (const auto& cursor : cursors_) cursor->release();
   const uint64_t events = tape_.events() - before;
-  if (events != 0) tape_.add_time(now_ns - start_ns_);
+  clock_.end_drain(events);
+  if (cut == kEverything) clock_.finish();
+  if (end_is_sure(now_ns)) write_ends();
   return events;
+}
+
+// Of several that ended since the last drain, those go first whose last call was first.
+void RingMerge::note_ends() {
+  if (process_is_gone_) return;
+  std::vector<const RingCursor*> ended;
+  for (const auto& cursor : cursors_) {
+    if (cursor->comes_to_its_end()) ended.push_back(cursor.get());
+  }
+  std::ranges::stable_sort(ended, {}, &RingCursor::order);
+  for (const RingCursor* cursor : ended) add_end(cursor->thread());
+}
+
+void RingMerge::note_end(RingCursor& cursor) {
+  if (!process_is_gone_ && cursor.comes_to_its_end()) add_end(cursor.thread());
+}
+
+void RingMerge::add_end(uint32_t thread) {
+  if (ending_.empty()) ending_since_ns_ = drain_ns_;
+  ending_.push_back(thread);
+}
+
+void RingMerge::write_ends() {
+  for (const uint32_t thread : ending_) tape_.add_end(thread);
+  ending_.clear();
+}
+
+bool RingMerge::end_is_sure(uint64_t now_ns) const {
+  return !ending_.empty() && !process_is_gone_ && now_ns - ending_since_ns_ >= kSureAfterNs &&
+         owner_state(session_.process(slot_).lock) == OwnerState::kLives;
+}
+
+bool RingMerge::is_drained() const {
+  return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->drained(); });
 }
 
 // While there is one thread, the ring's order is the order.
@@ -46,6 +98,7 @@ void RingMerge::drain_unstamped(RingCursor& cursor) {
     cursor.pop();
     cursor.release_if_due();
   }
+  note_end(cursor);
 }
 
 // Takes the ring with the oldest call, writes its calls while they are the oldest, and goes on with
@@ -79,6 +132,7 @@ bool RingMerge::drain_merged(uint64_t cut, uint64_t now_ns) {
       std::ranges::push_heap(heap_, later);
     } else {
       heap_.pop_back();
+      note_end(*cursor);
     }
   }
   return heap_stale_;
@@ -96,6 +150,9 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   }
   if (call.given_up != 0 && !live_.erase(call.given_up)) ++unknown_frees_;
   if (call.handed_out != 0) live_.insert(call.handed_out);
+  if (!ending_.empty()) [[unlikely]]
+    write_ends();
+  clock_.note_call(call.ticks, call.stamp != 0);
   tape_.append(call.event);
   return Written::kYes;
 }
@@ -112,6 +169,7 @@ RingMerge::Written RingMerge::write_what_gave_up(uint64_t block, uint64_t stamp,
     const Turn inner{cursor.get(), turn.may_wait, &turn, turn.depth + 1};
     if (write(*next, inner) == Written::kMustWait) return Written::kMustWait;
     cursor->pop();
+    note_end(*cursor);
     heap_stale_ = true;
     return Written::kYes;
   }
@@ -134,7 +192,7 @@ bool RingMerge::idle() const {
 }
 
 void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
-  sample.time_ns = now_ns - start_ns_;
+  sample.time_ns = now_ns - std::min(now_ns, start_ns_);
   tape_.add_sample(std::move(sample));
 }
 
@@ -144,6 +202,7 @@ std::vector<uint32_t> RingMerge::free_dead_rings() {
     if (!cursor->drained() || cursor->owner() != OwnerState::kDead) return false;
     cursor->refresh();  // its last words, written between the drain and its end
     if (!cursor->drained()) return false;
+    note_end(*cursor);
     freed_counts_.add(*cursor);
     cursor->free_ring();
     freed.push_back(cursor->index());
@@ -185,7 +244,8 @@ schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
   summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
   summary.stalls = rings.stalls;
   summary.stall_ns = rings.stall_ns;
-  summary.duration_ns = now_ns - start_ns_;
+  summary.thread_list = names_.list();
+  summary.duration_ns = now_ns - std::min(now_ns, start_ns_);
   return summary;
 }
 

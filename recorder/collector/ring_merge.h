@@ -24,6 +24,8 @@
 
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/ring_cursor.h"
+#include "recorder/collector/tape_clock.h"
+#include "recorder/collector/thread_names.h"
 #include "schema/tape/tape_encoder.h"
 #include "schema/tape/tape_info.h"
 
@@ -34,6 +36,10 @@ namespace heaptape::recorder {
 // - No call is written before an older one of another thread, but for the realloc above.
 // - No block is handed out twice without being given up in between, and none is given up that is
 //   not live, unless unrepaired_inversions or unknown_frees of the summary count it.
+// - The end of a thread stands behind its last call, and before each call that happened after it
+//   (by whoever joined the thread, say) and the first call of a thread that began after it. It is
+//   never later than the first drain() that begins after it. The threads that die with their
+//   process have none.
 // - Each loss is counted: the summary's lost_events has the calls that producers could not log, and
 //   one for each broken ring, whatever that held.
 // - drain() never blocks. It holds calls back only for a resize that is under way, and for
@@ -56,7 +62,7 @@ class RingMerge {
   // Moves calls stamped up to `cut` from the rings to the tape, and returns how many. `cut` must
   // have been taken with stamp_now(), and every ring claimed up to then must have been added;
   // kEverything takes all there is and waits for nothing: for a process that is gone. `now_ns` is
-  // monotonic time and not before `start_ns`.
+  // monotonic time, when the cut was taken.
   static constexpr uint64_t kEverything = UINT64_MAX;
   uint64_t drain(uint64_t cut, uint64_t now_ns);
 
@@ -71,6 +77,9 @@ class RingMerge {
   std::vector<uint32_t> free_dead_rings();
   // The owners of all its rings are dead.
   bool all_owners_dead() const;
+
+  // Its threads' names, as far as they are due, from /proc.
+  void refresh_names(uint32_t pid, uint64_t now_ns) { names_.refresh_if_due(pid, now_ns); }
 
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
@@ -105,6 +114,12 @@ class RingMerge {
     }
   };
 
+  bool is_drained() const;
+  void note_ends();
+  void note_end(RingCursor& cursor);
+  void add_end(uint32_t thread);
+  void write_ends();
+  bool end_is_sure(uint64_t now_ns) const;
   void drain_unstamped(RingCursor& cursor);
   bool drain_merged(uint64_t cut, uint64_t now_ns);
   Written write(const LoggedCall& call, const Turn& turn);
@@ -116,10 +131,16 @@ class RingMerge {
   uint32_t slot_;
   schema::TapeEncoder& tape_;
   uint64_t start_ns_;
+  TapeClock clock_;
+  ThreadNames names_;
   LiveSet live_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls
   uint32_t next_thread_ = 0;
+  std::vector<uint32_t> ending_;  // threads that ended after the last call written
+  uint64_t ending_since_ns_ = 0;  // when the first of them was seen
+  uint64_t drain_ns_ = 0;
+  bool process_is_gone_ = false;
   bool heap_stale_ = false;        // write() took calls from other rings
   uint64_t waiting_since_ns_ = 0;  // 0: not waiting
   uint64_t repaired_inversions_ = 0;

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <linux/futex.h>
+#include <linux/prctl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
@@ -160,6 +161,11 @@ bool keep_slot() {
   }
 }
 
+void describe_thread(RingHeader& ring) {
+  ring.thread_id = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  if (raw_syscall(SYS_prctl, PR_GET_NAME, as_long(ring.thread_name)) != 0) ring.thread_name[0] = 0;
+}
+
 bool publish_ring(RingHeader& ring) {
   for (;;) {
     const uint64_t serial = process.serial;
@@ -222,7 +228,11 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
   ThreadState& state = thread_states[claimed.index];
   state = {claimed.ring, words, 0, 0, 0, false};
-  return publish_ring(*claimed.ring) ? &state : nullptr;
+  describe_thread(*claimed.ring);
+  if (!publish_ring(*claimed.ring)) return nullptr;
+  // It shall see which threads live when this one begins.
+  if (process.stamped.load(std::memory_order_relaxed)) wake_collector(process.session.header());
+  return &state;
 }
 
 void detach_process() {

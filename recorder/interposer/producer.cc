@@ -72,6 +72,13 @@ bool wait_for_room(ThreadState& state) {
   return has_room(state);
 }
 
+// Stamps tell the time by themselves. Published with the record that comes next.
+void mark_time(ThreadState& state) {
+  if (process.stamped.load(std::memory_order_relaxed)) return;
+  if (process.session.header().clock != Clock::kTsc) return;
+  state.words[state.head++ % kRingWords] = time_mark(__rdtsc());
+}
+
 // Leaves the rest of the segment empty and enters the next one.
 bool enter_segment(ThreadState& state) {
   if (state.head < state.limit) {
@@ -88,6 +95,7 @@ bool enter_segment(ThreadState& state) {
   }
   state.dropping = false;
   state.limit = state.head + kSegmentWords;
+  mark_time(state);
   if (state.limit - state.tail >= kRingWords / 2) {
     state.tail = state.ring->tail.load(std::memory_order_acquire);
     if (state.limit - state.tail >= kRingWords / 2) {

@@ -6,7 +6,11 @@
 //     resize     [end stamp, begin stamp] size old       address = the block after the call
 //     release    [stamp]                                 address = the block given up
 //
-// Records carry stamps once the process has had a second thread. Example, malloc(24) = 0x5581c0
+// In between stands, at the beginning of a segment, how late it was: one word, the TSC << 8 |
+// kTimeMarkOp.
+//
+// Records carry stamps once the process has had a second thread; from then on there are no more
+// marks. Example, malloc(24) = 0x5581c0
 // with one thread: 0x00000000'5581c001 0x18. Free of the C++ run-time library.
 #pragma once
 
@@ -22,11 +26,16 @@ using schema::OpKind;
 
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
+inline constexpr uint64_t kTimeMarkOp = 62;  // no op
 inline constexpr int kAddressShift = 8;
 inline constexpr uint32_t kMaxRecordWords = 5;
 
 constexpr uint64_t first_word(Op op, uint64_t address, bool stamped) {
   return address << kAddressShift | (stamped ? kStampedFlag : 0) | static_cast<uint64_t>(op);
+}
+
+constexpr uint64_t time_mark(uint64_t ticks) {
+  return ticks << kAddressShift | kTimeMarkOp;
 }
 
 // A record as it was read. What `address` means depends on the op (see above).
@@ -41,7 +50,8 @@ struct Record {
   uint32_t words = 0;        // its length in the ring
 };
 
-enum class ReadRecord : uint8_t { kRecord, kSegmentEnd, kCorrupt };
+// Of a time mark, `stamp` has the low 56 bits of the TSC.
+enum class ReadRecord : uint8_t { kRecord, kTimeMark, kSegmentEnd, kCorrupt };
 
 // A word that the producer may change at any time: read once, so that what was checked is what is
 // used.
@@ -56,6 +66,11 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
   const uint64_t first = load_word(words);
   if (first == 0) return ReadRecord::kSegmentEnd;
   const auto stored = static_cast<uint8_t>(first & kOpMask);
+  if (stored == kTimeMarkOp) [[unlikely]] {
+    record.stamp = first >> kAddressShift;
+    record.words = 1;
+    return ReadRecord::kTimeMark;
+  }
   if (!schema::is_valid_op(stored)) return ReadRecord::kCorrupt;
   record.op = static_cast<Op>(stored);
   record.address = first >> kAddressShift;

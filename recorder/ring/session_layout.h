@@ -32,6 +32,7 @@ inline constexpr uint32_t kRingWords = 1u << 14;    // 128 KiB: see docs/benchma
 inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector
 inline constexpr uint32_t kAllocatorPathBytes = 256;
 inline constexpr uint32_t kProgramBytes = 64;
+inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kNotices = 256;
 inline constexpr uint32_t kNoticePathBytes = 240;
 
@@ -194,7 +195,8 @@ struct alignas(64) RingHeader {
   std::atomic<RingState> state;
   std::atomic<uint32_t> process_slot;  // written again while owned, if its process joins anew
   std::atomic<uint64_t> process_serial;
-  uint64_t padding2;
+  std::atomic<uint32_t> thread_id;  // as the thread sees itself
+  uint32_t padding2;
 
   // Written by the producer when it waits or loses a call; cleared by the collector when it frees
   // the ring.
@@ -202,7 +204,9 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> lost_stopped;           // while the recorder made no progress
   std::atomic<uint64_t> stalls;                 // waits for room
   std::atomic<uint64_t> stall_ns;
-  uint64_t padding3[4];
+  // Written by the producer when it claims the ring.
+  char thread_name[kThreadNameBytes];  // as it was then; ends in 0
+  uint64_t padding3[2];
 };
 static_assert(sizeof(RingHeader) == 256);
 

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "replayer/engine/run_analysis.h"
@@ -141,8 +142,8 @@ class SamplePlan {
   uint64_t next_ = 1;
 };
 
-// Replaces `batch` with at most `max_events` that follow the `done` first ones. The process samples
-// behind the last event of the tape come with it.
+// Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
+// the process behind the last event of the tape comes with it.
 Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
                  schema::EventBatch& batch) {
   HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
@@ -154,9 +155,25 @@ Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
   schema::EventBatch rest;
   HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
   std::ranges::move(rest.samples, std::back_inserter(batch.samples));
+  std::ranges::move(rest.times, std::back_inserter(batch.times));
   std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
   return {};
 }
+
+// Leaves out the ends of threads that share their number in ReplayOp with an older one that lives:
+// its cache is not to go.
+class SharedNumbers {
+ public:
+  void filter(std::vector<schema::ThreadEnd>& ends) {
+    std::erase_if(ends, [this](const schema::ThreadEnd& end) {
+      constexpr uint32_t kNumbers = uint32_t{UINT16_MAX} + 1;
+      return ++ended_[end.thread % kNumbers] <= end.thread / kNumbers;
+    });
+  }
+
+ private:
+  std::unordered_map<uint32_t, uint32_t> ended_;  // by number, how many of those that share it
+};
 
 }  // namespace
 
@@ -171,6 +188,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   }
   SlotResolver resolver;
   SamplePlan plan(events, options.samples);
+  SharedNumbers shared_numbers;
   Pipeline pipeline;
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
@@ -183,6 +201,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
     batch.thread_ends = std::move(read.thread_ends);
+    shared_numbers.filter(batch.thread_ends);
     done += read.events.size();
     const auto after =
         plan.reached(done) ? Pipeline::AfterBatch::kSample : Pipeline::AfterBatch::kNothing;

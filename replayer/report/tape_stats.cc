@@ -23,6 +23,14 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   stats.setEvents(tape.events());
   stats.setThreads(tape.summary() ? tape.summary()->threads : 0);
   stats.setDurationNs(tape.summary() ? tape.summary()->duration_ns : 0);
+  if (tape.summary() && !tape.summary()->thread_list.empty()) {
+    const auto& threads = tape.summary()->thread_list;
+    auto names = stats.initThreadList(static_cast<unsigned>(threads.size()));
+    for (unsigned i = 0; i < names.size(); ++i) {
+      names[i].setId(threads[i].id);
+      names[i].setName(base::valid_utf8(threads[i].name));
+    }
+  }
   const std::vector<NamedCalls> calls = calls_by_name(counts);
   auto list = stats.initCalls(static_cast<unsigned>(calls.size()));
   for (unsigned i = 0; i < list.size(); ++i) {

@@ -204,6 +204,12 @@ struct TapeStats {
   peakLiveBytes @13 :PeakValue;
   cumulativeBytesUpper @14 :UInt64;
   cumulativeBytesLower @15 :UInt64;
+  threadList @16 :List(Thread);  # by number, from 0; empty where the tape has no names
+
+  struct Thread {
+    id @0 :UInt32;  # as the process sees it
+    name @1 :Text;
+  }
 
   struct Calls {
     op @0 :Text;

@@ -68,6 +68,7 @@ class ColumnWriter {
   void put_bytes(std::span<const uint8_t> bytes);
 
   std::span<const uint8_t> bytes() const { return {bytes_.data(), used_}; }
+  bool empty() const { return used_ == 0; }
   void clear() { used_ = 0; }
 
  private:

@@ -34,8 +34,7 @@ constexpr bool is_failed(const Event& event) {
          !frees_by_resize(event);
 }
 
-// "When `event` calls had been made, this much time had passed." Coarse: one per drain of the
-// rings.
+// "When `event` calls had been made, this much time had passed." Two at the same event: a pause.
 struct TimeSample {
   uint64_t event = 0;    // number of calls so far
   uint64_t time_ns = 0;  // since the recording of this process began

@@ -1,5 +1,7 @@
 #include "schema/tape/event_columns.h"
 
+#include <capnp/any.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -12,6 +14,10 @@ namespace {
 
 constexpr unsigned kSegmentWords = 1 << 16;
 constexpr unsigned kPartSegmentWords = 1 << 10;
+
+// Of an EventChunk before it had thread ends.
+constexpr uint16_t kFirstDataWords = 2;
+constexpr uint16_t kFirstPointers = 8;
 
 void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
@@ -44,8 +50,18 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEnc
   set_column(out.initAlignments(), wire::Encoding::VARINT, in.alignments.bytes());
   set_column(out.initThreads(), wire::Encoding::VARINT, in.threads.bytes());
   set_column(out.initTimes(), wire::Encoding::VARINT, in.times.bytes());
+  if (!in.ends.empty()) set_column(out.initEnds(), wire::Encoding::VARINT, in.ends.bytes());
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
   for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], in.samples[i]);
+}
+
+// A chunk without thread ends is written as it was before there were any: the same events give the
+// same bytes.
+wire::EventChunk::Builder init_chunk(capnp::MessageBuilder& message, const EventColumns& in) {
+  if (!in.ends.empty()) return message.initRoot<wire::EventChunk>();
+  return message.getRoot<capnp::AnyPointer>()
+      .initAsAnyStruct(kFirstDataWords, kFirstPointers)
+      .as<wire::EventChunk>();
 }
 
 base::Status take_column(wire::Column::Reader in, wire::Encoding expected, ColumnWriter& out) {
@@ -74,6 +90,7 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getAlignments(), Encoding::VARINT, out.alignments));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getThreads(), Encoding::VARINT, out.threads));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getTimes(), Encoding::VARINT, out.times));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getEnds(), Encoding::VARINT, out.ends));
   for (const auto sample : in.getSamples()) {
     ProcessSample copy{sample.getEvent(), sample.getTimeNs(), sample.getResidentBytes(), {}};
     for (const auto region : sample.getRegions()) {
@@ -107,7 +124,7 @@ void EventColumns::clear() {
 
 base::Result<std::vector<uint64_t>> encode(const EventColumns& chunk, FreedEncoding freed) {
   const auto fill = [&](capnp::MessageBuilder& message) {
-    set_columns(message.initRoot<wire::EventChunk>(), chunk, freed);
+    set_columns(init_chunk(message, chunk), chunk, freed);
   };
   return build_message("a chunk of events", fill, kSegmentWords);
 }
@@ -139,7 +156,7 @@ base::Status PartJoiner::add(std::span<const uint64_t> words) {
   EventPart part;
   HEAPTAPE_RETURN_IF_ERROR(load(words, part));
   EventColumns& added = part.columns;
-  const bool is_first = chunk_.count == 0 && chunk_.samples.empty();
+  const bool is_first = chunk_.empty();
   const bool fits =
       is_first || (added.unit_log2 == chunk_.unit_log2 && added.freed_mode == chunk_.freed_mode);
   if (!fits || part.events_before != chunk_.count ||

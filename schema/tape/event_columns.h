@@ -20,7 +20,8 @@ enum class FreedEncoding : uint8_t { kLastFreed, kLastUsed };
 enum class FreedMode : uint8_t { kLastFreed, kLastUsed, kTrial };
 
 struct EventColumns {
-  ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times;
+  ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times,
+      ends;
   std::vector<ProcessSample> samples;
   uint64_t first_event = 0;  // calls on the tape before these
   uint64_t number = 0;       // chunks on the tape before this one
@@ -30,15 +31,15 @@ struct EventColumns {
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
   FreedMode freed_mode = FreedMode::kTrial;
 
-  bool empty() const { return count == 0 && samples.empty(); }
+  bool empty() const { return count == 0 && samples.empty() && times.empty() && ends.empty(); }
   // Of the encodings that the mode produces.
   std::span<const uint8_t> freed(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
   }
-  static constexpr size_t kColumns = 8;
+  static constexpr size_t kColumns = 9;
   std::array<ColumnWriter*, kColumns> columns() {
-    return {&ops,           &sizes,      &addresses, &freed_by_freed,
-            &freed_by_used, &alignments, &threads,   &times};
+    return {&ops,     &sizes, &addresses, &freed_by_freed, &freed_by_used, &alignments,
+            &threads, &times, &ends};
   }
   // Of all columns, without the samples.
   size_t bytes();

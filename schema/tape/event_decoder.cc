@@ -69,8 +69,11 @@ base::Status EventDecoder::load_columns() {
   HEAPTAPE_ASSIGN_OR_RETURN(threads_, open_column(chunk.getThreads(), Encoding::VARINT, "thread"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader times,
                             open_column(chunk.getTimes(), Encoding::VARINT, "time"));
+  HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader ends,
+                            open_column(chunk.getEnds(), Encoding::VARINT, "thread-end"));
   for (const auto sample : chunk.getSamples()) samples_.push_back(read_sample(sample));
-  return load_times(times);
+  HEAPTAPE_RETURN_IF_ERROR(load_times(times));
+  return load_ends(ends);
 }
 
 base::Status EventDecoder::load_times(ColumnReader column) {
@@ -84,6 +87,21 @@ base::Status EventDecoder::load_times(ColumnReader column) {
     event += events;
     time_ns += nanoseconds;
     times_.push_back({event, time_ns});
+  }
+  return {};
+}
+
+base::Status EventDecoder::load_ends(ColumnReader column) {
+  uint64_t events = 0;  // of the chunk, before the end
+  while (!column.at_end()) {
+    uint64_t more_events = 0;
+    uint64_t thread = 0;
+    if (!column.get(more_events) || !column.get(thread) || more_events > count_ - events ||
+        thread > UINT32_MAX || ends_.size() == kMaxEventsPerChunk) {
+      return base::Error::damaged("its thread-end column is wrong");
+    }
+    events += more_events;
+    ends_.push_back({first_event_ + events, static_cast<uint32_t>(thread)});
   }
   return {};
 }

@@ -31,6 +31,7 @@ class EventDecoder {
   uint32_t remaining() const { return count_ - position_; }
   // Positions are calls on the whole tape, like the samples' own.
   const std::vector<TimeSample>& times() const { return times_; }
+  const std::vector<ThreadEnd>& ends() const { return ends_; }
   const std::vector<ProcessSample>& samples() const { return samples_; }
 
   // Fills the front of `out`; returns how many events that were, 0 at the end of the chunk.
@@ -40,6 +41,7 @@ class EventDecoder {
  private:
   base::Status load_columns();
   base::Status load_times(ColumnReader column);
+  base::Status load_ends(ColumnReader column);
   bool next_thread();
   bool next_block(Event& event);
   bool next_freed(Event& event);
@@ -51,6 +53,7 @@ class EventDecoder {
   NewAddressPredictor new_address_;
   LastAddress last_freed_;  // or last used: see freed_by_use_
   std::vector<TimeSample> times_;
+  std::vector<ThreadEnd> ends_;
   std::vector<ProcessSample> samples_;
   uint64_t first_event_ = 0;
   uint32_t count_ = 0;

@@ -19,12 +19,18 @@ void EventEncoder::end_run() {
 }
 
 void EventEncoder::add_time(uint64_t time_ns) {
-  // Nothing new to place in time, or time that goes back.
-  if (columns_.count == time_count_ || time_ns < last_time_ns_) return;
+  const bool is_known = columns_.count == time_count_ && time_ns == last_time_ns_;
+  if (is_known || time_ns < last_time_ns_) return;
   columns_.times.put(columns_.count - time_count_);
   columns_.times.put(time_ns - chunk_time_ns_);
   time_count_ = columns_.count;
   last_time_ns_ = chunk_time_ns_ = time_ns;
+}
+
+void EventEncoder::add_end(uint32_t thread) {
+  columns_.ends.put(columns_.count - end_count_);
+  columns_.ends.put(thread);
+  end_count_ = columns_.count;
 }
 
 void EventEncoder::add_sample(ProcessSample sample) {
@@ -44,6 +50,7 @@ EventColumns EventEncoder::take() {
   part_mark_ = {};
   sample_bytes_ = 0;
   time_count_ = 0;
+  end_count_ = 0;
   chunk_time_ns_ = 0;
   return std::exchange(columns_, std::move(next));
 }

@@ -47,9 +47,11 @@ class EventEncoder {
     ++columns_.count;
   }
 
-  // Time since the recording began, at the calls appended so far. Left out where there are none
-  // since the last time, and where it would go back.
+  // Time since the recording began, at the calls appended so far. Twice at the same calls: a pause.
+  // Left out where it would go back, or says nothing new.
   void add_time(uint64_t time_ns);
+  // The thread made its last call.
+  void add_end(uint32_t thread);
   // sample.event must be the number of calls written so far on the whole tape.
   void add_sample(ProcessSample sample);
 
@@ -100,6 +102,7 @@ class EventEncoder {
   uint32_t run_thread_ = 0;
   uint32_t run_length_ = 0;
   uint32_t time_count_ = 0;     // columns_.count at the last time sample
+  uint32_t end_count_ = 0;      // columns_.count at the last thread end
   uint64_t last_time_ns_ = 0;   // of the tape so far
   uint64_t chunk_time_ns_ = 0;  // of this chunk; a chunk's first sample counts from 0
 };

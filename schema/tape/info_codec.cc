@@ -143,4 +143,28 @@ base::Result<std::vector<ChunkRef>> decode_index(std::span<const uint64_t> words
                   });
 }
 
+base::Result<std::vector<uint64_t>> encode(const std::vector<ThreadIdentity>& threads) {
+  return build_message("the list of threads", [&](capnp::MessageBuilder& message) {
+    auto list =
+        message.initRoot<wire::ThreadList>().initThreads(static_cast<unsigned>(threads.size()));
+    for (unsigned i = 0; i < list.size(); ++i) {
+      list[i].setId(threads[i].id);
+      list[i].setName(as_data(threads[i].name));
+    }
+  });
+}
+
+base::Result<std::vector<ThreadIdentity>> decode_threads(std::span<const uint64_t> words) {
+  return guard_kj(base::ErrorCode::kDamaged, "its list of threads is not well-formed",
+                  [&]() -> base::Result<std::vector<ThreadIdentity>> {
+                    WordsReader reader(words);
+                    std::vector<ThreadIdentity> threads;
+                    for (const auto thread : reader.root<wire::ThreadList>().getThreads()) {
+                      if (threads.size() == kMostThreadsListed) break;
+                      threads.push_back({thread.getId(), as_string(thread.getName())});
+                    }
+                    return threads;
+                  });
+}
+
 }  // namespace heaptape::schema

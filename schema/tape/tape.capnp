@@ -43,6 +43,7 @@ struct EventChunk {
   threads @8 :Column;     # pairs: thread, run length
   times @9 :Column;       # pairs: calls since the last sample, nanoseconds since it
   samples @10 :List(ProcessSample);
+  ends @11 :Column;       # pairs: calls since the last thread end, thread
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished
@@ -90,6 +91,16 @@ struct Summary {
   lostRecorderStopped @19 :UInt64;
   lostNoRing @20 :UInt64;
   lostLeftHooks @21 :UInt64;
+}
+
+# In the order of their numbers, the first ones of all.
+struct ThreadList {
+  threads @0 :List(Thread);
+
+  struct Thread {
+    id @0 :UInt32;  # as the process sees it
+    name @1 :Data;  # bytes: as Linux has it, without the 0
+  }
 }
 
 struct IndexEntry {

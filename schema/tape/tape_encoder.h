@@ -24,6 +24,8 @@ class TapeEncoder {
   }
   // Nanoseconds since the recording of this process began, at the events appended so far.
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
+  // As EventEncoder has it, of a thread that made a call.
+  void add_end(uint32_t thread) { encoder_.add_end(thread); }
   // Sets sample.event to the number of events so far.
   void add_sample(ProcessSample sample);
 

@@ -61,6 +61,17 @@ struct TapeLosses {
   bool operator==(const TapeLosses&) const = default;
 };
 
+// A thread of the recorded process, as Linux knows it.
+struct ThreadIdentity {
+  uint32_t id = 0;   // gettid(2), as the process sees it; 0: unknown
+  std::string name;  // as it was last seen; bytes, at most 15
+
+  bool operator==(const ThreadIdentity&) const = default;
+};
+
+// A tape lists no more than its first so many threads.
+inline constexpr size_t kMostThreadsListed = size_t{1} << 16;
+
 struct TapeSummary {
   uint64_t events = 0;
   uint64_t allocations = 0;    // calls that return a new block, failed ones included
@@ -78,6 +89,8 @@ struct TapeSummary {
   uint64_t duration_ns = 0;
   EndReason end_reason = EndReason::kExited;
   int32_t end_status = 0;
+  // By number; in a chunk of its own. May be shorter than `threads` says.
+  std::vector<ThreadIdentity> thread_list;
 
   bool operator==(const TapeSummary&) const = default;
 };

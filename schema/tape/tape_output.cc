@@ -194,6 +194,10 @@ base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompr
   summary.events = events_ - lost_events_;
   summary.losses.lost_events += lost_events_;
   if (is_full_disk(status_)) summary.end_reason = EndReason::kDiskFull;
+  // The list is not worth a tape: on a full disk it is left out.
+  const base::Status listed = put_threads(summary, compressor);
+  if (!listed.ok() && !is_full_disk(listed)) return listed.error();
+  if (!listed.ok()) summary.thread_list.clear();
   HEAPTAPE_ASSIGN_OR_RETURN(const auto summary_words, encode(summary));
   HEAPTAPE_RETURN_IF_ERROR(
       put({ChunkKind::kSummary, 0, 0, events_, 0}, compressor.compress(summary_words), 0));
@@ -203,6 +207,13 @@ base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompr
       put({ChunkKind::kIndex, 0, 0, events_, 0}, compressor.compress(index_words), 0));
   HEAPTAPE_RETURN_IF_ERROR(append(pack_trailer(index_offset)));
   return summary;
+}
+
+base::Status TapeOutput::put_threads(const TapeSummary& summary, FrameCompressor& compressor) {
+  if (!status_.ok()) return status_;
+  if (summary.thread_list.empty()) return {};
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(summary.thread_list));
+  return put({ChunkKind::kThreads, 0, 0, events_, 0}, compressor.compress(words), footer_bytes());
 }
 
 base::Status TapeOutput::name_file() {

@@ -73,6 +73,7 @@ class TapeOutput {
   base::Status reserve(uint64_t bytes);
   base::Status append(std::span<const uint8_t> bytes);
   base::Result<TapeSummary> put_footer(TapeSummary summary, FrameCompressor& compressor);
+  base::Status put_threads(const TapeSummary& summary, FrameCompressor& compressor);
   base::Status name_file();
   void rest_if_short();
   void lose(uint64_t events, const base::Error& error);

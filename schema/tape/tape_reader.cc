@@ -84,7 +84,18 @@ base::Status TapeReader::load_summary() {
   const auto words = file_.load_message(*chunk);
   auto summary = words.ok() ? decode_summary(*words) : base::Result<TapeSummary>(words.error());
   if (!summary.ok()) return damage_.note({chunk->offset, 0, 0, summary.error().message});
-  summary_ = *summary;
+  summary_ = std::move(*summary);
+  return load_threads();
+}
+
+base::Status TapeReader::load_threads() {
+  const auto chunk = std::ranges::find(chunks_, ChunkKind::kThreads, &ChunkRef::kind);
+  if (chunk == chunks_.end()) return {};
+  const auto words = file_.load_message(*chunk);
+  auto threads = words.ok() ? decode_threads(*words)
+                            : base::Result<std::vector<ThreadIdentity>>(words.error());
+  if (!threads.ok()) return damage_.note({chunk->offset, 0, 0, threads.error().message});
+  summary_->thread_list = std::move(*threads);
   return {};
 }
 
@@ -117,7 +128,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
     uint64_t chunk_bytes = 0;
     const base::Status loaded = load_chunk(chunk, chunk_bytes);
     chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
-    next_time_ = next_sample_ = 0;
+    next_time_ = next_end_ = next_sample_ = 0;
     if (loaded.ok()) return true;
     decoder_ = EventDecoder();
     HEAPTAPE_RETURN_IF_ERROR(
@@ -144,15 +155,14 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.events.clear();
   batch.times.clear();
+  batch.thread_ends.clear();
   batch.samples.clear();
   for (;;) {
     while (decoder_.remaining() == 0) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
       if (!loaded) return {};
       // Samples without events (a process that never allocates) still come through.
-      if (decoder_.count() == 0) {
-        std::ranges::copy(decoder_.samples(), std::back_inserter(batch.samples));
-      }
+      if (decoder_.count() == 0) take_all_samples(batch);
     }
     batch.first_event = position();
     const uint32_t left = decoder_.remaining();
@@ -180,10 +190,20 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_time_ < times.size() && times[next_time_].event <= end) {
     batch.times.push_back(times[next_time_++]);
   }
+  const auto& ends = decoder_.ends();
+  while (next_end_ < ends.size() && ends[next_end_].event <= end) {
+    batch.thread_ends.push_back(ends[next_end_++]);
+  }
   const auto& samples = decoder_.samples();
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
     batch.samples.push_back(samples[next_sample_++]);
   }
+}
+
+void TapeReader::take_all_samples(EventBatch& batch) {
+  std::ranges::copy(decoder_.times(), std::back_inserter(batch.times));
+  std::ranges::copy(decoder_.ends(), std::back_inserter(batch.thread_ends));
+  std::ranges::copy(decoder_.samples(), std::back_inserter(batch.samples));
 }
 
 }  // namespace heaptape::schema

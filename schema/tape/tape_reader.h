@@ -22,6 +22,10 @@ struct EventBatch {
   std::vector<TimeSample> times;
   std::vector<ThreadEnd> thread_ends;
   std::vector<ProcessSample> samples;
+
+  bool empty() const {
+    return events.empty() && times.empty() && thread_ends.empty() && samples.empty();
+  }
 };
 
 // Reads the events of a tape in order. Treats the file as hostile, and guarantees:
@@ -60,7 +64,7 @@ class TapeReader {
   // Continues at the given event (0-based; at most events()), or behind it where it is lost.
   base::Status seek(uint64_t event);
   // Replaces `batch` with the next events, at most `max_events`. No events though some were asked
-  // for: the end of the tape, where samples may still come.
+  // for: the end of the tape, where samples and thread ends may still come.
   base::Status read(EventBatch& batch, size_t max_events);
 
  private:
@@ -70,11 +74,13 @@ class TapeReader {
   base::Status check_beginning();
   base::Status load_header();
   base::Status load_summary();
+  base::Status load_threads();
   // False at the end of the tape.
   base::Result<bool> load_next_chunk();
   base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);
   uint64_t position() const;
   void take_samples(EventBatch& batch);
+  void take_all_samples(EventBatch& batch);
 
   TapeFile file_;
   DamageLog damage_;
@@ -88,6 +94,7 @@ class TapeReader {
   uint64_t chunks_end_ = 0;  // where the last chunk read ended
   EventDecoder decoder_;
   size_t next_time_ = 0;    // in decoder_.times()
+  size_t next_end_ = 0;     // in decoder_.ends()
   size_t next_sample_ = 0;  // in decoder_.samples()
 };
 

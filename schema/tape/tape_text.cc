@@ -92,4 +92,13 @@ void append_event(std::string& out, TextFormat format, uint64_t number, const Ev
   }
 }
 
+void append_end(std::string& out, TextFormat format, const ThreadEnd& end) {
+  const bool is_text = format == TextFormat::kText;
+  out += is_text ? "" : "{\"n\":";
+  append_number(out, end.event);
+  out += is_text ? " t" : ",\"thread\":";
+  append_number(out, end.thread);
+  out += is_text ? " ends\n" : ",\"end\":true}\n";
+}
+
 }  // namespace heaptape::schema

@@ -15,4 +15,9 @@ enum class TextFormat : uint8_t { kText, kNdjson };
 //   {"n":7,"thread":0,"op":"realloc","freed":"0x5581c0","size":100,"address":"0x5581f0"}
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event);
 
+// Appends the line of a thread that ended after so many calls:
+//   7 t3 ends
+//   {"n":7,"thread":3,"end":true}
+void append_end(std::string& out, TextFormat format, const ThreadEnd& end);
+
 }  // namespace heaptape::schema

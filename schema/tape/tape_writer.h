@@ -24,6 +24,7 @@ class TapeWriter : private ChunkSink {
   // As TapeEncoder has them.
   void append(const Event& event) { encoder_.append(event); }
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
+  void add_end(uint32_t thread) { encoder_.add_end(thread); }
   void add_sample(ProcessSample sample) { encoder_.add_sample(std::move(sample)); }
   void save() { encoder_.save(); }
   void flush() { encoder_.flush(); }

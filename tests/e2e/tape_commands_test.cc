@@ -84,6 +84,16 @@ TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
   EXPECT_NE(outcome.out.find("losses     none"), std::string::npos);
 }
 
+TEST_F(TapeCommands, InfoAndStatsNameTheThreads) {
+  schema::TapeSummary summary;
+  summary.thread_list = {{42, "main"}, {43, "worker"}};
+  tests::write_tape(tape_, events_, summary);
+  const std::string info = run({"heaptape", "info", tape_}).out;
+  EXPECT_NE(info.find("  t1 worker, id 43\n"), std::string::npos) << info;
+  const std::string stats = run({"heaptape", "stats", tape_, "--json"}).out;
+  EXPECT_NE(stats.find("{\"id\": 43, \"name\": \"worker\"}"), std::string::npos) << stats;
+}
+
 TEST_F(TapeCommands, VerifyPassesAWholeTape) {
   write();
   const Ended outcome = run({"heaptape", "verify", tape_});
@@ -98,6 +108,33 @@ TEST_F(TapeCommands, VerifyReportsWhatTheRecorderLost) {
   const Ended outcome = run({"heaptape", "verify", tape_});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.out.find("7 calls not recorded"), std::string::npos) << outcome.out;
+}
+
+TEST_F(TapeCommands, VerifyReportsCallsOfAThreadThatHadEnded) {
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  (*writer)->append(tests::malloc_event(1, 0x1000, 0));
+  (*writer)->append(tests::malloc_event(1, 0x2000, 1));
+  (*writer)->add_end(1);
+  (*writer)->append(tests::malloc_event(1, 0x3000, 0));
+  (*writer)->append(tests::malloc_event(1, 0x4000, 1));
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  const Ended outcome = run({"heaptape", "verify", tape_});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("1 calls of threads that had ended, the first #4"), std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(TapeCommands, DumpShowsThreadEndsBetweenTheirEvents) {
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  for (const uint32_t thread : {1, 2}) {
+    (*writer)->append(tests::malloc_event(1, 0x1000 * thread, thread));
+    (*writer)->add_end(thread);
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  EXPECT_EQ(run({"heaptape", "dump", tape_}).out,
+            "1 t1 malloc(1) = 0x1000\n1 t1 ends\n2 t2 malloc(1) = 0x2000\n2 t2 ends\n");
+  EXPECT_EQ(run({"heaptape", "dump", tape_, "--from", "2"}).out,
+            "2 t2 malloc(1) = 0x2000\n2 t2 ends\n");
 }
 
 TEST_F(TapeCommands, DumpWritesTheEventsAskedFor) {

@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "schema/tape/tape_reader.h"
 #include "tests/e2e/record_fixture.h"
 
 namespace heaptape::tests {
@@ -50,6 +51,24 @@ TEST_F(RecordThreads, ThatComeAndGoByTheThousandLoseNothing) {
   const Tape tape = read_tape();
   EXPECT_EQ(tape.mallocs_of(17) + tape.frees_of(17), said.at(0));
   EXPECT_TRUE(verifies());
+}
+
+// A thread that was joined has ended before the next one begins.
+TEST_F(RecordThreads, EndBeforeThoseThatComeAfterThem) {
+  record({target_path("thread_lives"), "churn", "200"});
+  auto reader = schema::TapeReader::open(tape_path());
+  ASSERT_TRUE(reader.ok()) << reader.error().message;
+  schema::EventBatch batch;
+  ASSERT_TRUE(reader->read(batch, 1'000'000).ok());
+  size_t ended = 0;
+  uint32_t begun = 0;
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    while (ended < batch.thread_ends.size() && batch.thread_ends[ended].event <= i) ++ended;
+    if (batch.events[i].thread <= begun) continue;
+    begun = batch.events[i].thread;
+    EXPECT_EQ(ended + 1, begun) << "at call " << i;
+  }
+  EXPECT_EQ(begun, 200u);
 }
 
 TEST_F(RecordThreads, MayAllocateWhileTheyEnd) {

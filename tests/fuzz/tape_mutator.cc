@@ -85,7 +85,7 @@ void mutate_column(wire::Column::Builder column, Dice& dice) {
 
 // One column of an event chunk, or a number beside the columns.
 void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
-  switch (dice() % 10) {
+  switch (dice() % 11) {
     case 0:
       mutate_column(chunk.getOps(), dice);
       return chunk.setCount(chunk.getOps().getData().size());
@@ -105,6 +105,8 @@ void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
       return chunk.setUnitLog2(static_cast<uint8_t>(dice() % 14));
     case 8:
       return chunk.setFirstEvent(chunk.getFirstEvent() + dice() % 5 - 2);
+    case 9:
+      return mutate_column(chunk.getEnds(), dice);
     default:
       return chunk.getFreed().setEncoding(static_cast<wire::Encoding>(dice() % 6));
   }

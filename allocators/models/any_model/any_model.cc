@@ -27,6 +27,9 @@ class Adapter final : public AnyModel {
   void set_thread(uint32_t thread) override {
     if constexpr (requires { model_.set_thread(thread); }) model_.set_thread(thread);
   }
+  void end_thread(uint32_t thread) override {
+    if constexpr (requires { model_.end_thread(thread); }) model_.end_thread(thread);
+  }
   void set_time(uint64_t time_ns) override {
     if constexpr (requires { model_.set_time(time_ns); }) model_.set_time(time_ns);
   }

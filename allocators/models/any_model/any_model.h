@@ -19,6 +19,7 @@ class AnyModel {
   virtual Placement reallocate(uint64_t address, uint64_t bytes) = 0;
   virtual void release(uint64_t address) = 0;
   virtual void set_thread(uint32_t thread) = 0;
+  virtual void end_thread(uint32_t thread) = 0;
   virtual void set_time(uint64_t time_ns) = 0;
   virtual std::vector<AddressRange> absent() const = 0;
   virtual std::vector<Counter> counters() const = 0;

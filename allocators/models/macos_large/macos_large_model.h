@@ -31,6 +31,7 @@ class MacosLargeModel {
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   void set_thread(uint32_t thread) { base_->set_thread(thread); }
+  void end_thread(uint32_t thread) { base_->end_thread(thread); }
   void set_time(uint64_t time_ns) { base_->set_time(time_ns); }
 
   // Cached blocks whose pages were given up, and what the base has absent.

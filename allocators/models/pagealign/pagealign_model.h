@@ -39,6 +39,7 @@ class PagealignModel {
   void release(uint64_t address);
 
   void set_thread(uint32_t thread) { base_->set_thread(thread); }
+  void end_thread(uint32_t thread) { base_->end_thread(thread); }
   void set_time(uint64_t time_ns) { base_->set_time(time_ns); }
 
   std::vector<AddressRange> absent() const { return base_->absent(); }

@@ -36,8 +36,6 @@ class PtmallocModel {
     thread_ = &arenas_.thread(thread);
   }
 
-  // Beyond the concept, for those who know that a thread ends, which a tape does not say. Later
-  // calls under its number are another thread's.
   void end_thread(uint32_t thread) { arenas_.detach(arenas_.thread(thread)); }
 
   // A model does not see what the program touches. What nobody can have touched: pages of top that

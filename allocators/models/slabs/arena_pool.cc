@@ -1,13 +1,36 @@
 #include "allocators/models/slabs/arena_pool.h"
 
+#include <algorithm>
+
 namespace heaptape::allocators::slabs {
 
 ArenaPool::ArenaPool(SharedState& shared, uint64_t count, const PageAllocator::Options& options)
-    : shared_(shared), count_(count), options_(options), by_index_(count) {}
+    : shared_(shared), count_(count), options_(options), by_index_(count), attached_(count) {}
 
 Arena& ArenaPool::at(uint64_t index) {
   if (by_index_[index] == nullptr) by_index_[index] = &make(options_);
   return *by_index_[index];
+}
+
+Arena& ArenaPool::attach() {
+  uint64_t chosen = count_;
+  uint64_t not_made = count_;
+  for (uint64_t i = 0; i < count_; ++i) {
+    if (by_index_[i] == nullptr) {
+      if (not_made == count_) not_made = i;
+    } else if (chosen == count_ || attached_[i] < attached_[chosen]) {
+      chosen = i;
+    }
+  }
+  const bool takes_made = chosen != count_ && (attached_[chosen] == 0 || not_made == count_);
+  if (!takes_made) chosen = not_made;
+  ++attached_[chosen];
+  return at(chosen);
+}
+
+void ArenaPool::detach(const Arena& arena) {
+  const auto found = std::ranges::find(by_index_, &arena);
+  if (found != by_index_.end()) --attached_[static_cast<size_t>(found - by_index_.begin())];
 }
 
 Arena& ArenaPool::huge() {

@@ -22,10 +22,12 @@ class ArenaPool {
   // `count` arenas for threads. `shared` outlives it.
   ArenaPool(SharedState& shared, uint64_t count, const PageAllocator::Options& options);
 
-  // An arena is made when it is first asked for. Threads take the one that has the fewest, so they
-  // are dealt out in turn.
   Arena& first() { return at(0); }
-  Arena& of_thread(uint32_t thread) { return at(thread % count_); }
+  // The arena of a new thread: the first of those that have the fewest threads. One that was made
+  // and has none goes before one that is yet to be made.
+  Arena& attach();
+  // One of its threads has ended.
+  void detach(const Arena& arena);
   // For requests of oversize_bytes and more. It purges at once, unless nothing is ever purged: it
   // has too few calls for decay to be on time.
   Arena& huge();
@@ -43,7 +45,8 @@ class ArenaPool {
   SharedState& shared_;
   uint64_t count_;
   PageAllocator::Options options_;
-  std::vector<Arena*> by_index_;  // null: not made yet
+  std::vector<Arena*> by_index_;    // null: not made yet
+  std::vector<uint32_t> attached_;  // threads, by index
   Arena* huge_ = nullptr;
   std::vector<std::unique_ptr<MetadataBlocks>> metadata_;  // of arenas other than the first
   std::vector<std::unique_ptr<Arena>> arenas_;             // as they were made

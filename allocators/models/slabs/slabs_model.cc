@@ -40,6 +40,7 @@ struct SlabsModel::Thread {
   slabs::DecayTicker ticker;
   uint64_t random = 0;
   std::unique_ptr<slabs::ThreadCache> cache;  // null: option tcache=off
+  uint64_t cache_memory = 0;                  // block of its stacks
 };
 
 std::vector<base::Parameter> SlabsModel::parameters() {
@@ -76,15 +77,34 @@ void SlabsModel::switch_to(uint32_t index) {
   thread_index_ = index;
   if (threads_[index] == nullptr) {
     Thread& thread = *(threads_[index] = std::make_unique<Thread>());
-    thread.arena = &arenas_.of_thread(index);
+    thread.arena = &arenas_.attach();
     thread.random = index;
     thread_ = &thread;
     if (!cached_) return;
-    large_block(arenas_.first(), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
+    thread.cache_memory =
+        large_block(arenas_.first(), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
     thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
                                                         thread.ticker, now_ns_);
   }
   thread_ = threads_[index].get();
+}
+
+// Everything in its cache goes back to the arenas, then the memory of the cache itself.
+void SlabsModel::end_thread(uint32_t index) {
+  if (index >= threads_.size() || threads_[index] == nullptr) return;
+  Thread& thread = *threads_[index];
+  if (thread.cache != nullptr) {
+    thread.cache->flush_all();
+    if (thread.cache_memory != 0) {
+      Extent& memory = *shared_.index.at(thread.cache_memory);
+      memory.arena->pages.release(memory);
+    }
+  }
+  arenas_.detach(*thread.arena);
+  threads_[index] = nullptr;
+  if (index != thread_index_) return;
+  thread_ = nullptr;
+  thread_index_ = UINT32_MAX;
 }
 
 Arena& SlabsModel::arena_for(uint64_t bytes) {

@@ -37,6 +37,7 @@ class SlabsModel {
     if (thread != thread_index_) [[unlikely]]
       switch_to(thread);
   }
+  void end_thread(uint32_t thread);
   void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
 
   // Retained extents, and records never made.

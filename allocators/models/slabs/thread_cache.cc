@@ -81,6 +81,12 @@ void ThreadCache::give_back(uint32_t size_class, Arena& arena, Extent& extent, u
   }
 }
 
+void ThreadCache::flush_all() {
+  for (uint32_t size_class = 0; size_class < kCachedClasses; ++size_class) {
+    if (stacks_[size_class].count > 0) flush(size_class, 0);
+  }
+}
+
 // One stack's turn. What was never taken since its last turn is more than the thread needs; a small
 // class is then filled with half as much from now on, and with twice as much again when it runs
 // empty between two turns.

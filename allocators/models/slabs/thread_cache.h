@@ -52,6 +52,9 @@ class ThreadCache {
     stack.blocks[stack.count++] = block;
   }
 
+  // Gives everything back.
+  void flush_all();
+
   // Every call of the program counts with its usable bytes.
   void note_allocated(uint64_t bytes) { note(allocated_, bytes); }
   void note_freed(uint64_t bytes) { note(freed_, bytes); }

@@ -14,6 +14,7 @@ namespace {
 struct Samples {
   std::vector<schema::TimeSample> times;
   std::vector<schema::ProcessSample> samples;
+  std::vector<schema::ThreadEnd> ends;
 };
 
 Samples samples_of(const std::string& path) {
@@ -22,6 +23,7 @@ Samples samples_of(const std::string& path) {
   EXPECT_TRUE(tape.ok()) << tape.error().message;
   EXPECT_TRUE(for_each_batch(*tape, [&all](const schema::EventBatch& batch) {
                 all.times.insert(all.times.end(), batch.times.begin(), batch.times.end());
+                all.ends.insert(all.ends.end(), batch.thread_ends.begin(), batch.thread_ends.end());
                 all.samples.insert(all.samples.end(), batch.samples.begin(), batch.samples.end());
               }).ok());
   return all;
@@ -29,13 +31,15 @@ Samples samples_of(const std::string& path) {
 
 class RecoverCommand : public testing::Test {
  protected:
-  // After every third of the events a sample, after every second the time.
+  // After every third of the events a sample, after every second the time, after every fifth the
+  // end of a thread.
   RecoverCommand() {
     auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
     for (uint64_t i = 1; i <= 10; ++i) {
       (*writer)->append(tests::malloc_event(1, i * 0x1000));
       if (i % 2 == 0) (*writer)->add_time(i * 1000);
       if (i % 3 == 0) (*writer)->add_sample({0, i * 1000, i * 4096, {{0x1000, i * 0x1000}}});
+      if (i % 5 == 0) (*writer)->add_end(static_cast<uint32_t>(i));
       if (i == 6) (*writer)->flush();
     }
     EXPECT_TRUE((*writer)->finish({}).ok());
@@ -60,6 +64,10 @@ TEST_F(RecoverCommand, LeavesEachTimeAtItsEvent) {
   const auto times = samples_of(recovered_).times;
   ASSERT_EQ(times.size(), 5u);
   EXPECT_EQ(times, samples_of(tape_).times);
+}
+
+TEST_F(RecoverCommand, LeavesEachThreadEndAtItsEvent) {
+  EXPECT_EQ(samples_of(recovered_).ends, (std::vector<schema::ThreadEnd>{{5, 5}, {10, 10}}));
 }
 
 TEST_F(RecoverCommand, KeepsWhatAnUnfinishedTapeSavedLast) {

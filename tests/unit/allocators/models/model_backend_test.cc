@@ -17,10 +17,12 @@ class PagePerBlock {
   };
   static inline std::vector<Request> requests;
   static inline std::vector<uint64_t> released;
+  static inline std::vector<std::pair<uint32_t, size_t>> ended;  // and after how many requests
 
   PagePerBlock(AddressSpace& space, const base::Values&) : space_(space) {
     requests.clear();
     released.clear();
+    ended.clear();
     space_.commit({kModelBase - kPageBytes, kModelBase});
   }
 
@@ -44,6 +46,7 @@ class PagePerBlock {
     return placed;
   }
   void release(uint64_t address) { released.push_back(address); }
+  void end_thread(uint32_t thread) { ended.emplace_back(thread, requests.size()); }
   std::vector<AddressRange> absent() const { return {{kModelBase, kModelBase + kPageBytes}}; }
   std::vector<Counter> counters() const { return {{"bytesZeroed", zeroed_bytes_}}; }
   uint64_t work() const { return requests.size(); }
@@ -80,6 +83,14 @@ class ToyBackend : public testing::Test {
 TEST_F(ToyBackend, StartsWithWhatTheModelTookWhenItWasMade) {
   ASSERT_EQ(before_.size(), 1u);
   EXPECT_EQ(before_[0].range, (AddressRange{kModelBase - kPageBytes, kModelBase}));
+}
+
+TEST_F(ToyBackend, EndsThreadsBetweenTheirCalls) {
+  const std::vector<ReplayOp> ops(3, {ReplayKind::kMalloc, 0, 0, 0, 8});
+  const std::vector<uint64_t> recorded(ops.size());
+  const std::vector<schema::ThreadEnd> ends = {{101, 4}, {103, 65538}};
+  ASSERT_TRUE(backend_.submit({100, 8, ops, recorded, {}, {}, ends}).ok());
+  EXPECT_EQ(PagePerBlock::ended, (std::vector<std::pair<uint32_t, size_t>>{{4, 1}, {2, 3}}));
 }
 
 TEST_F(ToyBackend, AsksForTheAlignmentOfEachKind) {

@@ -43,6 +43,17 @@ TEST_F(RingCursorTest, KnowsWhoseRingItReads) {
   EXPECT_EQ(cursor_.owner(), OwnerState::kLives);
 }
 
+TEST_F(RingCursorTest, GivesACallTheTimeMarkBeforeIt) {
+  pen_.write_words({time_mark(12345)}).write(free_record(0x1000)).write(free_record(0x2000));
+  cursor_.refresh();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.peek()->ticks, 12345u);
+  EXPECT_EQ(cursor_.peek()->stamp, 0u);
+  cursor_.pop();
+  ASSERT_NE(cursor_.peek(), nullptr);
+  EXPECT_EQ(cursor_.peek()->ticks, 0u);
+}
+
 TEST_F(RingCursorTest, SeesNothingInAnEmptyRing) {
   EXPECT_EQ(read_all(), std::vector<uint64_t>());
   EXPECT_TRUE(cursor_.drained());

@@ -57,6 +57,7 @@ class RingMergeTest : public testing::Test {
     ASSERT_TRUE(reader->read(batch, 100000).ok());
     events_ = std::move(batch.events);
     times_ = std::move(batch.times);
+    ends_ = std::move(batch.thread_ends);
   }
   // "a+1 b-1": the thread's letter, -what it freed, +what it got.
   std::string story() {
@@ -81,6 +82,7 @@ class RingMergeTest : public testing::Test {
   schema::TapeSummary summary_;
   std::vector<schema::Event> events_;
   std::vector<schema::TimeSample> times_;
+  std::vector<schema::ThreadEnd> ends_;
 };
 
 TEST_F(RingMergeTest, MergesInTheOrderOfStamps) {
@@ -405,10 +407,97 @@ TEST_F(RingMergeTest, PlacesEventsInTime) {
   drain(100, kStartNs + 7);
   drain(100, kStartNs + 8);
   a_.write(free_record(kX, 101));
-  drain(200, kStartNs + 9);
+  drain(kEverything, kStartNs + 9);
   finish();
   EXPECT_EQ(times_, (std::vector<schema::TimeSample>{{1, 7}, {2, 9}}));
   EXPECT_EQ(summary_.duration_ns, 5u);
+}
+
+TEST_F(RingMergeTest, EndsAThreadBehindItsLastCall) {
+  a_.write(malloc_record(kX, 10)).write(malloc_record(kZ, 30));
+  b_.write(malloc_record(kY, 20));
+  b_.header().lock.word = tests::kDeadOwner;
+  drain(100);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{2, 1}}));
+}
+
+TEST_F(RingMergeTest, EndsAThreadBeforeTheFirstCallOfOneThatCameAfter) {
+  b_.write(malloc_record(kY, 20));
+  drain(25);
+  b_.header().lock.word = tests::kDeadOwner;
+  RingPen(session_, 2).write(malloc_record(kX, 30));
+  merge_.add_ring(2);
+  drain(100);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{1, 1}}));
+}
+
+TEST_F(RingMergeTest, EndsNoThreadThatHasCallsAboveTheCut) {
+  b_.write(malloc_record(kY, 20)).write(malloc_record(kZ, 40));
+  b_.header().lock.word = tests::kDeadOwner;
+  a_.write(malloc_record(kX, 30));
+  drain(35);
+  a_.write(free_record(kX, 50));
+  drain(100);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{3, 1}}));
+}
+
+TEST_F(RingMergeTest, EndsThreadsInTheOrderOfTheirLastCalls) {
+  a_.write(malloc_record(kX, 10)).write(malloc_record(kZ, 30));
+  b_.write(malloc_record(kY, 20));
+  drain(40);
+  kill_both();
+  RingPen(session_, 2).write(malloc_record(0x9000, 50));
+  merge_.add_ring(2);
+  drain(100);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{3, 1}, {3, 0}}));
+}
+
+TEST_F(RingMergeTest, EndsNoThreadThatDiesWithItsProcess) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  kill_both();
+  drain(30);
+  drain(kEverything);
+  finish();
+  EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
+}
+
+TEST_F(RingMergeTest, EndsNoThreadOfADeadProcessThatLeftCalls) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  b_.write(malloc_record(kY, 30));
+  kill_both();
+  slot_.lock.word = tests::kDeadOwner;
+  drain(40);
+  drain(kEverything);
+  finish();
+  EXPECT_EQ(events_.size(), 2u);
+  EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
+}
+
+TEST_F(RingMergeTest, EndsAThreadThatItsIdleProcessOutlives) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  a_.header().lock.word = tests::kDeadOwner;
+  drain(30);
+  drain(40, kStartNs + 50'000'000);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{1, 0}}));
+}
+
+TEST_F(RingMergeTest, EndsAThreadWhoseRingItFrees) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  a_.header().lock.word = tests::kDeadOwner;
+  merge_.free_dead_rings();
+  b_.write(malloc_record(kY, 30));
+  drain(100);
+  finish();
+  EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{1, 0}}));
 }
 
 TEST_F(RingMergeTest, GivesItsRingsBackAtTheEnd) {

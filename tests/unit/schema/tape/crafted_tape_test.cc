@@ -98,6 +98,27 @@ TEST_F(CraftedTape, OfWholeChunksIsRead) {
   expect_gives(reader, 0, 200);
 }
 
+TEST_F(CraftedTape, WithAThreadEndBehindItsChunkIsDamaged) {
+  EventEncoder encoder;
+  for (int i = 0; i < 6; ++i) encoder.append(tests::malloc_event(1, 0x5000));
+  encoder.add_end(0x77);
+  Words words = *encode(encoder.take(), FreedEncoding::kLastFreed);
+  std::string bytes(reinterpret_cast<const char*>(words.data()), words.size() * 8);
+  const size_t at = bytes.find("\x06\x77");
+  ASSERT_NE(at, std::string::npos);
+  reinterpret_cast<char*>(words.data())[at] = 7;
+  add(chunk(ChunkKind::kEvents, words, 6, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_TRUE(tests::read_events(reader).empty());
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].reason, "its thread-end column is wrong");
+}
+
+TEST_F(CraftedTape, HasTheLayoutOfOldTapesWhereNoThreadEnds) {
+  constexpr uint64_t kTwoDataWordsAndEightPointers = 0x0008'0002'0000'0000;
+  EXPECT_EQ(message_of(events(0, 100), 0)[1], kTwoDataWordsAndEightPointers);
+}
+
 TEST_F(CraftedTape, WithAChunkInsideAnotherGivesTheOuterOneOnly) {
   const std::string inner = chunk(ChunkKind::kEvents, message_of(events(100, 200), 100), 100, 100);
   const Words outer = message_of(events(0, 100), 0, regions_that_spell(inner));

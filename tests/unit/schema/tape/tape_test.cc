@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "schema/tape/event_columns.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
@@ -93,6 +95,19 @@ TEST_F(Tape, KeepsWhatTheRecorderSaysOfTheRun) {
   EXPECT_EQ(*open().summary(), summary);
 }
 
+TEST_F(Tape, KeepsTheNamesOfItsThreads) {
+  TapeSummary summary;
+  summary.thread_list = {{42, "main"}, {43, "w\xffrker"}, {0, ""}};
+  tests::write_tape(path_, {malloc_event(1, 0x5000)}, summary);
+  EXPECT_EQ(open().summary()->thread_list, summary.thread_list);
+}
+
+TEST_F(Tape, HasNoChunkForNamesItDoesNotHave) {
+  tests::write_tape(path_, {malloc_event(1, 0x5000)});
+  const TapeReader reader = open();
+  EXPECT_EQ(std::ranges::count(reader.chunks(), ChunkKind::kThreads, &ChunkRef::kind), 0);
+}
+
 TEST_F(Tape, StandsUnderItsNameOnlyWhenFinished) {
   auto writer = TapeWriter::create(path_, sample_header());
   ASSERT_TRUE(writer.ok());
@@ -155,6 +170,66 @@ TEST_F(Tape, TimesGoOnFromChunkToChunk) {
   ASSERT_TRUE(reader.read(batch, 10).ok());
   ASSERT_TRUE(reader.read(batch, 10).ok());
   EXPECT_EQ(batch.times, (std::vector<TimeSample>{{2, 3000}}));
+}
+
+TEST_F(Tape, TwoTimesAtOneEventAreAPause) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000));
+  for (const uint64_t time_ns : {1000, 9000, 9000}) (*writer)->add_time(time_ns);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.times, (std::vector<TimeSample>{{1, 1000}, {1, 9000}}));
+}
+
+TEST_F(Tape, GivesThreadEndsWithTheEventsTheyFollow) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  for (const uint32_t thread : {1, 2, 3}) {
+    (*writer)->append(malloc_event(1, 0x5000 * thread, thread));
+    if (thread != 2) (*writer)->add_end(thread);
+  }
+  (*writer)->add_end(2);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{1, 1}}));
+  ASSERT_TRUE(reader.read(batch, 2).ok());
+  EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{3, 3}, {3, 2}}));
+}
+
+TEST_F(Tape, KeepsAThreadEndBehindItsLastChunk) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000, 7));
+  (*writer)->flush();
+  (*writer)->add_end(7);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.thread_ends, std::vector<ThreadEnd>{});
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{1, 7}}));
+}
+
+TEST_F(Tape, CountsThreadEndsAfreshInEachChunk) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->append(malloc_event(1, 0x5000, 1));
+  (*writer)->add_end(1);
+  (*writer)->flush();
+  (*writer)->append(malloc_event(1, 0x6000, 2));
+  (*writer)->add_end(2);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  ASSERT_TRUE(reader.seek(1).ok());
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{2, 2}}));
 }
 
 TEST_F(Tape, KeepsProcessSamples) {

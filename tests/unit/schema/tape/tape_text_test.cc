@@ -32,6 +32,13 @@ TEST(TapeText, ShowsNullAndAlignments) {
   EXPECT_EQ(line(TextFormat::kText, event), "7 t0 posix_memalign(64, 10) = NULL\n");
 }
 
+TEST(TapeText, ShowsTheEndOfAThread) {
+  std::string out;
+  append_end(out, TextFormat::kText, {7, 3});
+  append_end(out, TextFormat::kNdjson, {7, 3});
+  EXPECT_EQ(out, "7 t3 ends\n{\"n\":7,\"thread\":3,\"end\":true}\n");
+}
+
 TEST(TapeText, WritesOneJsonObjectALine) {
   EXPECT_EQ(line(TextFormat::kNdjson, tests::realloc_event(0, 100, 0x5581f0)),
             "{\"n\":7,\"thread\":0,\"op\":\"realloc\",\"freed\":null,\"size\":100,"

@@ -106,6 +106,19 @@ TEST_F(UnfinishedTape, HoldsTimesAndSamplesOfItsSaves) {
   EXPECT_EQ(batch.samples, (std::vector<ProcessSample>{{10, 400, 4096, {{0x5000, 0x6000}}}}));
 }
 
+TEST_F(UnfinishedTape, HoldsTheThreadEndsOfItsSaves) {
+  append_to(10);
+  writer_->add_end(2);
+  writer_->save();
+  append_to(20);
+  writer_->add_end(1);
+  writer_->save();
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 100).ok());
+  EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{10, 2}, {20, 1}}));
+}
+
 TEST_F(UnfinishedTape, IsReadFromAnyEvent) {
   append_to(kEventsPerChunk + 2000);
   writer_->save();

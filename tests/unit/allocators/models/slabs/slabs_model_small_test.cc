@@ -41,6 +41,23 @@ TEST_F(SlabsModelCached, HandsOutTheBlockFreedLast) {
   EXPECT_EQ(allocate(100), blocks[0]);
 }
 
+TEST_F(SlabsModelCached, GivesTheCacheOfAThreadBackThatEnds) {
+  model().set_thread(1);
+  release_all(allocate_many(10, 100));
+  model().end_thread(1);
+  EXPECT_EQ(counter("tcacheFlushes"), 1u);
+  EXPECT_EQ(counter("slabsFreed"), 1u);
+}
+
+TEST_F(SlabsModelCached, GivesTheArenaOfAThreadThatEndedToTheNext) {
+  for (uint32_t thread = 1; thread <= 20; ++thread) {
+    model().set_thread(thread);
+    release(allocate(100));
+    model().end_thread(thread);
+  }
+  EXPECT_EQ(counter("arenasCreated"), 2u);
+}
+
 TEST_F(SlabsModelCached, GivesHalfAStackBackWhenItIsFull) {
   const auto blocks = allocate_many(201, 16);  // 99 of 300 remain in the stack
   release_all({blocks.begin(), blocks.begin() + 101});
