@@ -58,7 +58,8 @@ def choose(random, excluded):
         Fault("pause recorder", 2, act="pause recorder", at=at, may_lose=True),
         Fault("on-full drop", 3, options=["--on-full", "drop"], may_lose=True),
         Fault("ulimit -n", 2, limits=[(resource.RLIMIT_NOFILE, open_files)], may_refuse=True),
-        Fault("ulimit -v", 1, limits=[(resource.RLIMIT_AS, address_space)], may_refuse=True),
+        Fault("ulimit -v", 1, limits=[(resource.RLIMIT_AS, address_space)],
+              may_refuse=True, may_lose=True),
         # Of the program alone: the recorder's memory is a file, larger than most such limits.
         Fault("ulimit -f", 1, around_target=["prlimit", f"--fsize={file_size}", "--"]),
         Fault("full disk", 2, output="full", output_bytes=full, may_lose=True, may_refuse=True),
