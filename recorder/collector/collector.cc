@@ -41,7 +41,7 @@ Recording Collector::run(int target_pid) {
     const uint64_t now_ns = base::monotonic_ns();
     const uint64_t events = drain_all();
     for (const auto& [slot, process] : table_.processes()) {
-      process->sample_if_due(now_ns, table_.processes().size());
+      process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
     }
     if (now_ns >= next_check_ns_) {

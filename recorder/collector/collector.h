@@ -56,6 +56,7 @@ class Collector {
   CollectorOptions options_;
   ProcessTable table_;
   UnrecordedList unrecorded_;
+  ProcReader proc_reader_;
   uint32_t target_pid_ = 0;
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

@@ -64,13 +64,17 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
   return ranges;
 }
 
-std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
-                                                    MappedChunks mapped_chunks) {
-  const auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
-  const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
+std::optional<ProcTexts> read_proc_texts(uint32_t pid) {
+  auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
+  auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
+  return ProcTexts{std::move(*statm), std::move(*maps)};
+}
+
+schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
+                                  MappedChunks mapped_chunks) {
   // "size resident shared ...", where shared is files and shared memory: the rest is anonymous.
-  std::string_view fields = *statm;
+  std::string_view fields = texts.statm;
   take_field(fields);
   std::string_view resident = take_field(fields);
   std::string_view shared = take_field(fields);
@@ -81,7 +85,7 @@ std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet&
     sample.resident_bytes =
         (resident_pages - shared_pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
-  for (const auto& range : parse_writable_anonymous(*maps)) {
+  for (const auto& range : parse_writable_anonymous(texts.maps)) {
     if (live.any_in(range, mapped_chunks)) sample.regions.push_back(range);
   }
   return sample;

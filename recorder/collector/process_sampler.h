@@ -13,13 +13,22 @@
 
 namespace heaptape::recorder {
 
-// Resident size and heap regions of the process; nothing when it is gone or we may not look.
+// What a sample is made of, as /proc/PID shows it.
+struct ProcTexts {
+  std::string statm;
+  std::string maps;
+};
+// Nothing when the process is gone or we may not look. Waits while the process has its address
+// space locked, as in a fork that copies much memory.
+std::optional<ProcTexts> read_proc_texts(uint32_t pid);
+
+// Resident size and heap regions of the process.
 // The regions are the writable anonymous mappings in which a live block begins: others (stacks, a
 // garbage collector's pages) are not malloc's. Blocks of glibc that have a mapping of their own do
 // not count: the kernel shows such mappings merged with their neighbours, and the tape itself has
 // their extent. time_ns and event stay 0.
-std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
-                                                    MappedChunks mapped_chunks);
+schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
+                                  MappedChunks mapped_chunks);
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "recorder/collector/proc_reader.h"
 #include "recorder/collector/process_sampler.h"
 #include "recorder/collector/ring_merge.h"
 #include "recorder/collector/tape_writers.h"
@@ -49,12 +50,14 @@ class RecordedProcess {
   uint64_t drain(uint64_t cut, uint64_t now_ns);
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
-  // Takes a sample when it is time for one. `processes` share the time that we spend on samples.
-  void sample_if_due(uint64_t now_ns, size_t processes);
+  // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.
+  // `processes` share the time that is spent on samples.
+  void sample_if_due(uint64_t now_ns, size_t processes, ProcReader& reader);
 
  private:
   // So the kernel says: no thread is left.
   bool pid_is_gone() const;
+  void take_sample(uint64_t now_ns, size_t processes);
 
   std::unique_ptr<TapeStream> tape_;
   std::unique_ptr<RingMerge> merge_;
@@ -66,6 +69,7 @@ class RecordedProcess {
   uint64_t saved_events_ = 0;
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
+  std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
 };
 
 }  // namespace heaptape::recorder

@@ -28,7 +28,7 @@ constexpr uint64_t kLeastTapeBytes = 64 << 10;
 constexpr size_t kLeastDescriptors = 8;
 
 // Those of the tapes, that of the services, and the program itself.
-constexpr size_t kLeastThreads = 4;
+constexpr size_t kLeastThreads = 5;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.

@@ -31,6 +31,13 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(getpid());
 }
 
+// Nothing for a process that is not there.
+std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
+                                                    MappedChunks mapped_chunks) {
+  const auto texts = read_proc_texts(pid);
+  return texts ? std::optional(make_sample(*texts, live, mapped_chunks)) : std::nullopt;
+}
+
 bool covers(const schema::ProcessSample& sample, uint64_t address) {
   for (const AddressRange& region : sample.regions) {
     if (region.begin <= address && address < region.end) return true;

@@ -5,9 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "base/clock.h"
+#include "tests/support/command.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -318,9 +320,18 @@ TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers
 TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   session_.join(0, own_pid());
   table_.adopt_claims();
-  process(0).sample_if_due(base::monotonic_ns(), 1);  // not at once: it has only begun
-  process(0).sample_if_due(kFarFuture, 1);
-  process(0).sample_if_due(0, 1);  // not due again
+  std::atomic<int> readings = 0;
+  auto proc = std::make_unique<ProcReader>([&readings](uint32_t pid) {
+    ++readings;
+    return read_proc_texts(pid);
+  });
+  const uint64_t now_ns = base::monotonic_ns();
+  process(0).sample_if_due(now_ns, 1, *proc);  // not at once: it has only begun
+  process(0).sample_if_due(kFarFuture, 1, *proc);
+  EXPECT_TRUE(tests::wait_until([&readings] { return readings == 1; }));
+  proc = std::make_unique<ProcReader>();       // the one before has answered
+  process(0).sample_if_due(now_ns, 1, *proc);  // taken
+  process(0).sample_if_due(now_ns, 1, *proc);  // not due again
   end(0);
   auto reader = read("run.tape");
   schema::EventBatch batch;
