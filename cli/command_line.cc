@@ -196,6 +196,10 @@ void add_replay(CLI::App& app, Request& request) {
                                  {"all", allocators::Touch::kAll}},
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
+  add_choice<allocators::Clock>(
+      command, "--clock", options->replay.clock,
+      {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
+      "the time that real allocators see: that of this replay, or of the tape (default tape)");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");

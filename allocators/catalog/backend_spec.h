@@ -28,6 +28,7 @@ enum class BackendKind : uint8_t {
 struct BackendContext {
   const schema::TapeHeader* header;  // only `recorded` reads it
   Touch touch = Touch::kPage;
+  Clock clock = Clock::kTape;
 };
 
 // Where a native backend gets its malloc.

@@ -144,6 +144,7 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.events.clear();
   batch.times.clear();
+  batch.next_time.reset();
   batch.samples.clear();
   for (;;) {
     while (decoder_.remaining() == 0) {
@@ -180,6 +181,7 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_time_ < times.size() && times[next_time_].event <= end) {
     batch.times.push_back(times[next_time_++]);
   }
+  if (next_time_ < times.size()) batch.next_time = times[next_time_];
   const auto& samples = decoder_.samples();
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
     batch.samples.push_back(samples[next_sample_++]);
