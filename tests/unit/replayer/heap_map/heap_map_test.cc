@@ -173,8 +173,8 @@ TEST_F(HeapMapTest, HoldsABlockOfTheWholeAddressSpace) {
 TEST_F(HeapMapTest, TellsABlockThatOverlapsAnother) {
   EXPECT_TRUE(map_.place(kBase + 0x100, 0x1000));
   EXPECT_TRUE(map_.place(kBase + 0x1100, 0x10));
-  EXPECT_FALSE(map_.place(kBase + 0x10f0, 0x20)) << "over the end of one";
   EXPECT_FALSE(map_.place(kBase + 0x200, 0x20)) << "inside of one";
+  EXPECT_FALSE(map_.place(kBase + 0x10f0, 0x20)) << "over the end of one";
   EXPECT_FALSE(map_.place(kBase + 0x10, 0x9000)) << "around all";
 }
 
