@@ -32,6 +32,9 @@ struct ReplayBatch {
   std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
   std::span<const schema::ProcessSample> samples;  // taken during these events
   std::span<const schema::TimeSample> times = {};  // of the recorded run, ascending
+  // The sample behind these, where it is known: whether it is depends on the tape, not on how its
+  // events are cut into batches.
+  std::optional<schema::TimeSample> next_time = {};
   // Ascending; one of event first_event + i comes before ops[i], one behind all ops after the last.
   std::span<const schema::ThreadEnd> thread_ends = {};
 };
@@ -99,6 +102,8 @@ struct BackendTraits {
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
+  // Blocks come from code that nobody has looked at: the engine checks them.
+  bool is_foreign_code = false;
 
   // Of a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the
   // smallest; others have size classes of 8 bytes.
@@ -117,7 +122,9 @@ struct BackendTraits {
 //   pages that are committed already, or are not: that changes nothing for these pages;
 // - placements, regions and counters depend on the ops and the spec alone, not on how the ops are
 //   cut into batches (times do);
-// - after an error it is good for nothing but its destruction, which ends whatever start() began.
+// - after an error it is good for nothing but output() and its destruction, which ends whatever
+//   start() began. kTarget: the allocator failed, at `event` of the error if it has one; anything
+//   else is no fault of the allocator.
 // What it may expect: start() first, then submit() and collect() in turn; one thread.
 class Backend {
  public:
@@ -139,6 +146,11 @@ class Backend {
   // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order
   // of the tape), with a remark on how.
   virtual std::string threads() const { return "merged"; }
+  // What else is to be known of the run, a sentence each: settings without effect, say.
+  virtual std::vector<std::string> notes() const { return {}; }
+  // What the allocator wrote to its standard streams, or the end of it. The last call, also after
+  // an error.
+  virtual std::string output() { return ""; }
   // Empty where time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
   // How the work of each kind of operation went with scale; empty where no work is counted.

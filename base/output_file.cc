@@ -263,6 +263,11 @@ Status write_file(const std::string& path, std::string_view content) {
 }
 
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
+  // Opening a FIFO would wait for a writer. A pipe of /dev/fd, which has one, is a link.
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {
+    return Error::foreign(quoted(path) + " is a FIFO, not a file");
+  }
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return os_error("cannot open " + quoted(path), errno);
   std::string content;

@@ -30,6 +30,10 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
     return Parameter::kUnset;
   }
   const auto number = parse_quantity(text);
+  if (parameter.value == Parameter::kUnset && number == Parameter::kUnset) {
+    return Error::usage("'" + set + "' is out of range: " + parameter.name +
+                        " is a smaller number, or unset");
+  }
   if (number && *number >= parameter.least && *number <= parameter.most) return *number;
   if (number) {
     return Error::usage("'" + set + "' is out of range: " + parameter.name + " is from " +

@@ -20,7 +20,7 @@ enum class ErrorCode : uint8_t {
   kForeign,       // not one of our files
   kNewerVersion,  // one of ours, but from a newer major version
   kDamaged,       // one of ours, with bytes that are wrong or missing
-  kTarget,        // the recorded or replayed program cannot be used
+  kTarget,        // the recorded or replayed program cannot be used, or failed
 };
 
 // Errors of the operating system come from os_error.
@@ -28,6 +28,7 @@ struct Error {
   ErrorCode code = ErrorCode::kIo;
   std::string message;                       // one sentence: what, where, what to do next
   std::optional<uint64_t> byte_offset = {};  // in the file that `message` names
+  std::optional<uint64_t> event = {};        // of the tape, from 1, at which a replay ended
 
   static Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
   static Error not_found(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
@@ -38,6 +39,11 @@ struct Error {
   static Error damaged(std::string message) { return {ErrorCode::kDamaged, std::move(message)}; }
   static Error target(std::string message) { return {ErrorCode::kTarget, std::move(message)}; }
 
+  // The same error, at this event.
+  Error at_event(uint64_t number) && {
+    event = number;
+    return std::move(*this);
+  }
   // The same error, at this place of its file.
   Error at(uint64_t offset) && {
     byte_offset = offset;

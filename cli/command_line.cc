@@ -203,6 +203,10 @@ void add_replay(CLI::App& app, Request& request) {
                                   "threads of a real allocator: each call on its own, the same "
                                   "handed from thread to thread (slow), or all on one (default "
                                   "ordered)");
+  add_choice<allocators::Clock>(
+      command, "--clock", options->replay.clock,
+      {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
+      "the time that real allocators see: that of this replay, or of the tape (default tape)");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");

@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <algorithm>
+#include <cctype>
 #include <ostream>
 #include <set>
 
@@ -21,6 +22,10 @@ using base::Result;
 using base::Status;
 
 Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::string>& texts) {
+  if (texts.size() > schema::kMaxRuns) {
+    return Error::usage("a replay takes at most " + base::grouped(schema::kMaxRuns) +
+                        " allocators, and these are " + base::grouped(texts.size()));
+  }
   std::vector<allocators::BackendSpec> specs;
   std::set<std::string> labels;
   for (const std::string& text : texts) {
@@ -75,7 +80,29 @@ std::string losses_line(const schema::TapeReader& tape) {
   return text + "\n";
 }
 
-Status replay_and_report(const ReplayCommandOptions& options, Console& console) {
+// "REPORT.LABEL.log", with no letters that a file name should not have.
+std::string log_path(const std::string& report, const std::string& label) {
+  std::string name = label;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.') c = '_';
+  }
+  return report + "." + name + ".log";
+}
+
+// What the allocators said, beside the report.
+Status write_logs(const ReplayCommandOptions& options,
+                  const std::vector<replayer::RunResult>& runs) {
+  if (options.report_path.empty() || base::is_written_directly(options.report_path)) return {};
+  for (const replayer::RunResult& run : runs) {
+    if (run.output.empty()) continue;
+    HEAPTAPE_RETURN_IF_ERROR(
+        base::write_file(log_path(options.report_path, run.spec.label), run.output + "\n"));
+  }
+  return {};
+}
+
+// Returns the exit code.
+Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
@@ -92,15 +119,22 @@ Status replay_and_report(const ReplayCommandOptions& options, Console& console) 
   if (!options.csv_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
   }
+  HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
   console.out() << replayer::run_table(report.figures, runs) << losses_line(tape);
-  return {};
+  int exit_code = kExitDone;
+  for (const schema::RunFigures& run : report.figures.runs) {
+    if (run.failure.empty()) continue;
+    exit_code = kExitFailed;
+    console.print_error("'" + run.label + "' failed " + run.failure);
+  }
+  return exit_code;
 }
 
 }  // namespace
 
 int run_replay(const ReplayCommandOptions& options, Console& console) {
-  const Status status = replay_and_report(options, console);
-  return status.ok() ? console.finish() : console.fail(status.error());
+  const Result<int> exit_code = replay_and_report(options, console);
+  return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }
 
 }  // namespace heaptape::cli

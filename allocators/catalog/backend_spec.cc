@@ -82,7 +82,9 @@ std::string why_no_environment(const BackendSpec& spec, const std::string& word,
   const std::string quoted = "'" + spec.text + "'";
   switch (spec.kind) {
     case BackendKind::kNative:
-      return "";
+      if (name_part(word) != "LD_PRELOAD") return "";
+      return "'" + word + "' in '" + text +
+             "' would have no effect; to replay on another library, write lib:PATH";
     case BackendKind::kPlugin:
       return quoted + " takes no environment; write '" + word +
              "' as an option: plugin:PATH:" + word;
@@ -199,7 +201,8 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .environment = environment,
                                                            .recorded_break = recorded_break,
                                                            .touch = context.touch,
-                                                           .threads = context.threads});
+                                                           .threads = context.threads,
+                                                           .clock = context.clock});
     }
     case BackendKind::kModel:
       return std::get<const ModelEntry*>(source)->make(options, recorded_break);

@@ -29,6 +29,7 @@ struct BackendContext {
   const schema::TapeHeader* header = nullptr;  // of the tape; `recorded` needs it
   Touch touch = Touch::kPage;
   Threads threads = Threads::kOrdered;
+  Clock clock = Clock::kTape;
 };
 
 // Where a native backend gets its malloc.

@@ -4,14 +4,46 @@
 #include <fstream>
 #include <iterator>
 
+#include "allocators/native/environment_names.h"
 #include "allocators/native/latency_quantile.h"
 #include "allocators/native/pagemap.h"
+#include "base/clock.h"
 #include "base/output_file.h"
 
 namespace heaptape::allocators {
 namespace {
 
 using base::Error;
+
+// The op after op_begin from which on threads that sleep may be due again, or op_end: these are
+// looked at every 100 ms of the tape, as often as jemalloc's wake at most.
+uint32_t next_look(const WorkerShared& shared) {
+  constexpr double kLookNs = 100.0 * base::kMillisecondNs;
+  const std::span points(shared.clock_points, shared.clock_point_count);
+  const int64_t begin = shared.op_begin;
+  double due_ns = -1;  // by the time of op_begin, which lies before points[i]
+  for (size_t i = 1; i < points.size(); ++i) {
+    const ClockPoint& before = points[i - 1];
+    const ClockPoint& point = points[i];
+    const auto ops = static_cast<double>(point.op - before.op);
+    const auto ns = static_cast<double>(point.time_ns - before.time_ns);
+    const auto before_ns = static_cast<double>(before.time_ns);
+    if (due_ns < 0 && point.op >= begin) {
+      const double share = ops > 0 ? static_cast<double>(begin - before.op) / ops : 1;
+      due_ns = before_ns + std::max(share, 0.0) * ns + kLookNs;
+    }
+    if (due_ns < 0 || before_ns + ns < due_ns) continue;
+    const double passed = std::max(due_ns - before_ns, 0.0) / ns;
+    const auto op = before.op + 1 + static_cast<int64_t>(passed * ops);
+    return static_cast<uint32_t>(std::clamp<int64_t>(op, begin + 1, shared.op_end));
+  }
+  return shared.op_end;
+}
+
+// What mallinfo2 takes, about.
+uint64_t mallinfo_ns(uint64_t free_chunks) {
+  return 2000 + 20 * free_chunks;
+}
 
 std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -42,7 +74,9 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                            .break_phase = break_phase(options_.recorded_break),
                                            .touch = options_.touch,
                                            .calls = options_.calls,
-                                           .threads = options_.threads}));
+                                           .threads = options_.threads,
+                                           .clock = options_.clock,
+                                           .patience_ms = options_.patience_ms}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
   WorkerShared& shared = worker_->shared();
   if (shared.threads == Threads::kOrdered &&
@@ -51,7 +85,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
   }
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
-  traits_.places_blocks = options_.calls == Calls::kMade;
+  traits_.places_blocks = traits_.is_foreign_code = options_.calls == Calls::kMade;
   memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
   std::vector<RegionEvent> events;
   take_memory_calls(0, events);
@@ -59,7 +93,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
 }
 
 Error NativeBackend::unusable(const std::string& why) const {
-  return Error::target("cannot replay on '" + options_.name + "': " + why);
+  return Error::usage("cannot replay on '" + options_.name + "': " + why);
 }
 
 // The loader only warns when it cannot preload a library, and libc's malloc would be measured under
@@ -91,6 +125,7 @@ Status NativeBackend::submit(const ReplayBatch& batch) {
   batch_ = batch;
   given_ = 0;
   ends_given_ = 0;
+  clock_.begin(batch);
   give_next();
   return {};
 }
@@ -115,12 +150,33 @@ void NativeBackend::give_next() {
                            static_cast<uint16_t>(batch_.thread_ends[ends_given_].thread)};
   }
   std::copy_n(batch_.ops.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
+  shared.clock_point_count = clock_.points(given_, count, shared.clock_points);
   shared.op_begin = 0;
   shared.op_end = static_cast<uint32_t>(count);
   shared.end_begin = 0;
   shared.end_end = ends;
   shared.slot_limit = batch_.slot_limit;
+  given_end_ = shared.op_end;
+  give_turn();
+}
+
+// If threads of the allocator's own sleep, they get to work as the time of the tape goes on.
+void NativeBackend::give_turn() {
+  WorkerShared& shared = worker_->shared();
+  shared.op_end = given_end_;
+  if (shared.sleepers != 0) shared.op_end = next_look(shared);
   worker_->give(Turn::kRun);
+}
+
+// Waits for the worker. An error gets the event of the op under way.
+Status NativeBackend::await_op() {
+  Status status = worker_->await();
+  if (status.ok()) return {};
+  has_failed_ = true;
+  const uint64_t op = std::min(worker_->shared().current_op, worker_->shared().op_end);
+  Error error = status.error();
+  return std::move(error).at_event(batch_.first_event +
+                                   std::min(given_ + op + 1, batch_.ops.size()));
 }
 
 // A batch takes several turns when it is longer than the shared memory holds, or when its memory
@@ -130,20 +186,20 @@ Status NativeBackend::collect(BatchResult& result) {
   result.placements.reserve(batch_.ops.size());
   WorkerShared& shared = worker_->shared();
   for (;;) {
-    HEAPTAPE_RETURN_IF_ERROR(worker_->await());
+    HEAPTAPE_RETURN_IF_ERROR(await_op());
     take_memory_calls(static_cast<uint32_t>(given_), result.regions);
     result.elapsed_ns += shared.elapsed_ns;
     elapsed_ns_ += shared.elapsed_ns;
     elapsed_ticks_ += shared.elapsed_ticks;
     result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
                              shared.placements + shared.op_done);
-    if (shared.op_done < shared.op_end || shared.end_done < shared.end_end) {
+    if (shared.op_done < given_end_ || shared.end_done < shared.end_end) {
       shared.op_begin = shared.op_done;
       shared.end_begin = shared.end_done;
-      worker_->give(Turn::kRun);
+      give_turn();
       continue;
     }
-    given_ += shared.op_end;
+    given_ += given_end_;
     if (given_ == batch_.ops.size() && ends_given_ == batch_.thread_ends.size()) return {};
     give_next();
   }
@@ -165,16 +221,28 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
 }
 
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
-  if (options_.calls == Calls::kMade) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
+  if (can_afford_mallinfo()) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
   return read_residency(worker_->pid(), regions);
+}
+
+// mallinfo2 walks over every free chunk: at every sample of a large heap it would take longer than
+// the replay. The costs are estimates on purpose: replays of one tape do the same.
+bool NativeBackend::can_afford_mallinfo() const {
+  constexpr uint64_t kNsPerOp = 30;
+  constexpr uint64_t kShareOfReplay = 50;  // one in so many
+  constexpr uint64_t kFreeNs = 2'000'000;
+  if (options_.calls != Calls::kMade || worker_->shared().libc_serves_malloc == 0) return false;
+  const uint64_t done_ns = (first_event_ + ops_.size()) * kNsPerOp;
+  const uint64_t next_ns = mallinfo_ns(worker_->shared().mallinfo_free_chunks);
+  return mallinfo_cost_ns_ + next_ns <= kFreeNs + done_ns / kShareOfReplay;
 }
 
 // Our account of the memory against glibc's own: arena is the heap, hblkhd the mapped chunks.
 Status NativeBackend::compare_with_mallinfo() {
   WorkerShared& shared = worker_->shared();
-  if (shared.libc_serves_malloc == 0) return {};
   worker_->give(Turn::kDescribe);
-  HEAPTAPE_RETURN_IF_ERROR(worker_->await());
+  HEAPTAPE_RETURN_IF_ERROR(await_op());
+  mallinfo_cost_ns_ += mallinfo_ns(shared.mallinfo_free_chunks);
   const uint64_t theirs = shared.mallinfo_arena + shared.mallinfo_hblkhd;
   const uint64_t ours = memory_->committed_bytes();
   mallinfo_largest_difference_ =
@@ -184,6 +252,10 @@ Status NativeBackend::compare_with_mallinfo() {
 }
 
 std::vector<Counter> NativeBackend::counters() {
+  // The last word, on the end of the tape.
+  if (options_.calls == Calls::kMade && worker_->shared().libc_serves_malloc != 0) {
+    (void)compare_with_mallinfo().ok();
+  }
   std::vector<Counter> counters{{"memoryCalls", memory_calls_}};
   if (mallinfo_samples_ != 0) {
     const WorkerShared& shared = worker_->shared();
@@ -193,6 +265,25 @@ std::vector<Counter> NativeBackend::counters() {
     counters.push_back({"mallinfoLargestDifference", mallinfo_largest_difference_});
   }
   return counters;
+}
+
+std::vector<std::string> NativeBackend::notes() const {
+  std::vector<std::string> notes;
+  for (const std::string& entry : options_.environment) {
+    const std::string name = entry.substr(0, entry.find('='));
+    const std::string provider = worker_->shared().provider;
+    if (reads_variable(provider, name)) continue;
+    notes.push_back("nothing in " + file_name(provider) + " reads " + name +
+                    ": it changes nothing here");
+  }
+  return notes;
+}
+
+std::string NativeBackend::output() {
+  constexpr size_t kMostBytes = 1 << 20;
+  if (worker_ == nullptr) return "";
+  if (!has_failed_) worker_->end();
+  return worker_->messages(kMostBytes);
 }
 
 std::vector<LatencySummary> NativeBackend::latencies() const {

@@ -7,6 +7,7 @@
 
 #include "allocators/backend.h"
 #include "allocators/native/memory_tracker.h"
+#include "allocators/native/tape_clock.h"
 #include "allocators/native/worker_process.h"
 
 namespace heaptape::allocators {
@@ -21,6 +22,8 @@ struct NativeOptions {
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
+  Clock clock = Clock::kTape;
+  uint32_t patience_ms = 30'000;  // that one call may take
 };
 
 class NativeBackend : public Backend {
@@ -35,25 +38,34 @@ class NativeBackend : public Backend {
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
+  std::vector<std::string> notes() const override;
+  std::string output() override;
 
  private:
+  void give_turn();
+  Status await_op();
   base::Error unusable(const std::string& why) const;
   Status check_provider();
   void give_next();
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
+  bool can_afford_mallinfo() const;
   Status compare_with_mallinfo();
 
   NativeOptions options_;
   BackendTraits traits_;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<MemoryTracker> memory_;
-  ReplayBatch batch_;      // the one under way
-  size_t given_ = 0;       // ops of it that the worker has done
-  size_t ends_given_ = 0;  // thread ends of it that the worker has, or has done
+  ReplayBatch batch_;       // the one under way
+  size_t given_ = 0;        // ops of it that the worker has done, before those it has
+  uint32_t given_end_ = 0;  // how many it has
+  size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
+  bool has_failed_ = false;
+  TapeClock clock_;
   uint64_t elapsed_ns_ = 0;
   uint64_t elapsed_ticks_ = 0;
   uint64_t memory_calls_ = 0;
   uint64_t mallinfo_samples_ = 0;
+  uint64_t mallinfo_cost_ns_ = 0;  // of all so far, estimated
   uint64_t mallinfo_largest_difference_ = 0;
 };
 

@@ -7,11 +7,13 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,18 +28,21 @@ using base::Result;
 using base::Status;
 
 constexpr int kSpins = 2000;
-constexpr long kWaitSliceNs = 100'000'000;  // between two looks whether the worker lives
+constexpr uint32_t kSliceMs = 100;  // between two looks whether the worker lives
+constexpr uint32_t kEndMs = 2000;   // that the worker may take to exit
+constexpr off_t kMostMessageBytes = 2 << 20;
 
 constexpr char kNoMemory[] = "cannot get memory to share with the replay worker";
 
 // Only what a child may do between fork and exec in a process with threads.
 [[noreturn]] void run_worker(const char* program, char* const* argv, char* const* envp,
-                             int stderr_fd, int parent) {
+                             int messages_fd, int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   const int persona = personality(0xffffffff);
   if (persona >= 0) personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE);
-  dup2(stderr_fd, STDERR_FILENO);
+  dup2(messages_fd, STDOUT_FILENO);  // ours is for tables
+  dup2(messages_fd, STDERR_FILENO);
   // A tape may need more memory than there is: then this process has to go, not another.
   const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score >= 0 && write(score, "1000", 4) == 4) close(score);
@@ -91,8 +96,15 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
   shared.touch = options.touch;
   shared.allocator_calls = options.calls;
   shared.threads = options.threads;
+  shared.clock = options.clock;
+  worker->patience_ms_ = options.patience_ms;
   HEAPTAPE_RETURN_IF_ERROR(worker->spawn(options, memory_fd.get()));
-  HEAPTAPE_RETURN_IF_ERROR(worker->await());
+  if (const Status ready = worker->await(); !ready.ok()) {
+    Error error = ready.error();
+    // It did not even come to its own first function: that is the loader's word on the library.
+    if (shared.initial_break == 0) error.code = base::ErrorCode::kUsage;
+    return error;
+  }
   return worker;
 }
 
@@ -123,6 +135,8 @@ void WorkerProcess::give(Turn turn) {
 
 Status WorkerProcess::await() {
   WorkerShared& shared = this->shared();
+  uint32_t last_op = UINT32_MAX;
+  uint32_t idle_ms = 0;  // on one op
   for (int spin = 0;; ++spin) {
     const Turn turn = shared.turn.load(std::memory_order_acquire);
     if (turn == Turn::kBackend) break;
@@ -130,32 +144,42 @@ Status WorkerProcess::await() {
       _mm_pause();
       continue;
     }
-    const timespec slice{0, kWaitSliceNs};
+    const timespec slice{0, kSliceMs * 1'000'000};
     syscall(SYS_futex, &shared.turn, FUTEX_WAIT, turn, &slice, nullptr, 0);
     int status = 0;
     const int ended = waitpid(pid_, &status, WNOHANG);
-    if (ended == 0 || (ended < 0 && errno == EINTR)) continue;
+    if (ended == 0 || (ended < 0 && errno == EINTR)) {
+      trim_messages();
+      const uint32_t op = __atomic_load_n(&shared.current_op, __ATOMIC_RELAXED);
+      idle_ms = op == last_op ? idle_ms + kSliceMs : 0;
+      last_op = op;
+      if (idle_ms < patience_ms_) continue;
+      return with_messages("the replay on '" + name_ + "' hangs: one call took more than " +
+                           std::to_string(patience_ms_ / 1000) + " seconds");
+    }
     pid_ = -1;
     if (ended > 0) return describe_death(status);
-    return base::os_error("the replay on '" + name_ + "' ended, and the system does not say how",
-                          errno);
+    Error error = base::os_error(
+        "the replay on '" + name_ + "' ended, and the system does not say how", errno);
+    error.code = base::ErrorCode::kTarget;
+    return error;
   }
+  trim_messages();
   switch (shared.failure) {
     case WorkerFailure::kNone:
       return {};
     case WorkerFailure::kNoSeccomp:
-      return Error::target(
-          "cannot replay on '" + name_ +
-          "': the system refuses the seccomp filter through which the worker sees its "
-          "own memory calls; replay outside of this container or sandbox");
+      return Error{base::ErrorCode::kIo,
+                   "cannot replay on '" + name_ +
+                       "': the system refuses the seccomp filter through which the worker sees its "
+                       "own memory calls; replay outside of this container or sandbox"};
     case WorkerFailure::kLogOverflow:
       return Error::target("cannot replay on '" + name_ + "': it made more than " +
                            std::to_string(kMemoryCallsPerOp) + " memory calls in one operation");
     case WorkerFailure::kNoTouchMemory:
-      return Error::target(
-          "the replay on '" + name_ +
-          "' would touch a block larger than the memory that is left; with --touch "
-          "none it needs no memory for it");
+      return Error::usage("the replay on '" + name_ +
+                          "' would touch a block larger than the memory that is left; with --touch "
+                          "none it needs no memory for it");
     case WorkerFailure::kNoThreads:
       return Error::target(
           "cannot replay on '" + name_ +
@@ -167,12 +191,36 @@ Status WorkerProcess::await() {
   return base::os_error("the replay worker has no memory for its table of blocks", ENOMEM);
 }
 
-std::string WorkerProcess::messages() const {
-  std::string text(4096, '\0');
-  const ssize_t got = pread(messages_.get(), text.data(), text.size(), 0);
+void WorkerProcess::end() {
+  if (pid_ < 0) return;
+  give(Turn::kQuit);
+  for (uint32_t ms = 0; ms < kEndMs; ++ms) {
+    if (waitpid(pid_, nullptr, WNOHANG) != 0) {
+      pid_ = -1;
+      return;
+    }
+    usleep(1000);
+  }
+}
+
+std::string WorkerProcess::messages(size_t limit) const {
+  struct stat file = {};
+  if (fstat(messages_.get(), &file) != 0) return "";
+  std::string text(limit, '\0');
+  const off_t from = std::max<off_t>(0, file.st_size - static_cast<off_t>(limit));
+  const ssize_t got = pread(messages_.get(), text.data(), text.size(), from);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
+}
+
+// Gives back the memory of all but the end of what the worker wrote.
+void WorkerProcess::trim_messages() const {
+  struct stat file = {};
+  if (fstat(messages_.get(), &file) != 0) return;
+  if (file.st_blocks * 512 <= kMostMessageBytes) return;
+  fallocate(messages_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+            file.st_size - kMostMessageBytes / 2);
 }
 
 Error WorkerProcess::describe_death(int status) const {
@@ -181,7 +229,10 @@ Error WorkerProcess::describe_death(int status) const {
                               " (" + strsignal(WTERMSIG(status)) + ")" +
                               advice_on_signal(WTERMSIG(status))
                         : "exited with status " + std::to_string(WEXITSTATUS(status));
-  std::string text = "the replay on '" + name_ + "' " + how;
+  return with_messages("the replay on '" + name_ + "' " + how);
+}
+
+Error WorkerProcess::with_messages(std::string text) const {
   if (const std::string said = messages(); !said.empty()) text += "; it said: " + said;
   return Error::target(std::move(text));
 }

@@ -20,6 +20,9 @@ struct WorkerOptions {
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
+  Clock clock = Clock::kTape;
+  // How long one call may take, in the worker's and this process's running time.
+  uint32_t patience_ms = 30'000;
 };
 
 // Address-space randomisation is off in the worker, where the system allows that, so that runs
@@ -39,20 +42,27 @@ class WorkerProcess {
 
   // Lets the worker do something. Must be followed by await().
   void give(Turn turn);
-  // Waits until it is done. Fails when the worker died or gave up.
+  // Waits until it is done. Fails when the worker died, gave up or hangs: kTarget if that is the
+  // allocator's doing.
   base::Status await();
+  // Lets the worker exit as programs do, which is when some allocators print what they counted.
+  void end();
 
-  // What the worker wrote to its standard error, without the last line break.
-  std::string messages() const;
+  // What the worker wrote to its standard output and error, without the last line break: the end of
+  // it, of at most `limit` bytes.
+  std::string messages(size_t limit = 4096) const;
 
  private:
   WorkerProcess(std::string name, base::Mapping memory, base::Descriptor messages);
   base::Status spawn(const WorkerOptions& options, int memory_fd);
   base::Error describe_death(int status) const;
+  base::Error with_messages(std::string text) const;
+  void trim_messages() const;
 
   std::string name_;
   base::Mapping memory_;       // a WorkerShared
-  base::Descriptor messages_;  // the worker's standard error
+  base::Descriptor messages_;  // the worker's standard output and error
+  uint32_t patience_ms_ = 0;
   int pid_ = -1;
 };
 

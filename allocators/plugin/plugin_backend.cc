@@ -113,7 +113,7 @@ void PluginModel::audit() {
 Error PluginModel::fault(uint64_t event) const {
   const std::string when =
       event == 0 ? ": when it was made, it " : ": at event " + std::to_string(event) + " it ";
-  return Error::target(owner_ + when + host_side_->checks.fault());
+  return Error::target(owner_ + when + host_side_->checks.fault()).at_event(event);
 }
 
 bool PluginModel::may(HostSide& side, Phase phase, const char* what) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -21,34 +22,51 @@ using base::Status;
 // placements and the blocks' metadata stay in the second-level cache.
 constexpr size_t kBatchEvents = 1 << 14;
 
-// One allocator in the course of a replay.
+// One allocator in the course of a replay. Once it has failed nothing more happens to it.
 class Run {
  public:
   static Result<std::unique_ptr<Run>> start(const allocators::BackendSpec& spec,
                                             const allocators::BackendContext& context) {
-    auto backend = spec.make(context);
-    HEAPTAPE_ASSIGN_OR_RETURN(const auto regions, backend->start());
-    std::unique_ptr<Run> run(new Run(spec, std::move(backend), context.header->initial_break));
-    run->analysis_.start(regions);
+    std::unique_ptr<Run> run(new Run(spec, context));
+    auto regions = run->backend_->start();
+    if (!regions.ok()) {
+      HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
+      return run;
+    }
+    run->analysis_.emplace(run->backend_->traits(), context.header->initial_break);
+    run->analysis_->start(*regions);
     return run;
   }
 
+  bool has_failed() const { return failure_.has_value(); }
+
   Status submit(const ResolvedBatch& batch) {
-    return backend_->submit({batch.first_event, batch.slot_limit, batch.ops,
-                             batch.recorded_addresses, batch.samples, batch.times,
-                             batch.thread_ends});
+    if (has_failed()) return {};
+    return settle(
+        backend_->submit({batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses,
+                          batch.samples, batch.times, batch.next_time, batch.thread_ends}));
   }
-  Status collect() { return backend_->collect(result_); }
-  void analyse(const ResolvedBatch& batch) { analysis_.add(batch, result_); }
+  Status collect() { return has_failed() ? Status() : settle(backend_->collect(result_)); }
+  Status analyse(const ResolvedBatch& batch) {
+    return has_failed() ? Status() : settle(analysis_->add(batch, result_));
+  }
 
   Status sample() {
-    HEAPTAPE_ASSIGN_OR_RETURN(const auto residency, backend_->residency(analysis_.regions()));
-    analysis_.sample(residency);
+    if (has_failed()) return {};
+    const auto residency = backend_->residency(analysis_->regions());
+    if (!residency.ok()) return settle(residency.error());
+    analysis_->sample(*residency);
     return {};
   }
 
   RunResult finish(const SlotResolver& resolver, uint64_t events) {
-    RunResult result{spec_, analysis_.take_metrics()};
+    RunResult result{spec_};
+    result.failure = failure_;
+    if (has_failed()) {
+      result.output = output_;
+      return result;
+    }
+    result.metrics = analysis_->take_metrics();
     result.metrics.accounting.recorded = events;
     result.metrics.accounting.failed_calls = resolver.skipped().failed_calls;
     result.metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
@@ -60,20 +78,37 @@ class Run {
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
+    result.notes = backend_->notes();
+    if (result.metrics.misaligned_blocks != 0) {
+      result.notes.push_back(std::to_string(result.metrics.misaligned_blocks) +
+                             " blocks are not aligned as the program asked, the first that of #" +
+                             std::to_string(result.metrics.first_misaligned));
+    }
+    result.output = backend_->output();
     return result;
   }
 
  private:
-  Run(allocators::BackendSpec spec, std::unique_ptr<allocators::Backend> backend,
-      uint64_t recorded_break)
-      : spec_(std::move(spec)),
-        backend_(std::move(backend)),
-        analysis_(backend_->traits(), recorded_break) {}
+  Run(allocators::BackendSpec spec, const allocators::BackendContext& context)
+      : spec_(std::move(spec)), backend_(spec_.make(context)) {}
+
+  // Notes a failure of the allocator; passes every other error on. A failed allocator gives back
+  // its memory at once.
+  Status settle(const Status& status) {
+    if (status.ok() || status.error().code != base::ErrorCode::kTarget) return status;
+    failure_ = {status.error().event.value_or(0), status.error().message};
+    output_ = backend_->output();
+    backend_.reset();
+    analysis_.reset();
+    return {};
+  }
 
   allocators::BackendSpec spec_;
   std::unique_ptr<allocators::Backend> backend_;
-  RunAnalysis analysis_;
+  std::optional<RunAnalysis> analysis_;
   allocators::BatchResult result_;
+  std::optional<RunFailure> failure_;
+  std::string output_;  // of a failed allocator
 };
 
 // Keeps one allocator at work while the answers of the one before are analysed: two processors are
@@ -103,7 +138,7 @@ class Pipeline {
 
  private:
   static Status finish(Run& run, const ResolvedBatch& batch, AfterBatch after) {
-    run.analyse(batch);
+    HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
     return after == AfterBatch::kSample ? run.sample() : Status();
   }
   Status finish_pending() {
@@ -182,8 +217,8 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   const uint64_t events = std::min(tape.events(), options.until);
   std::vector<std::unique_ptr<Run>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto run,
-                              Run::start(spec, {&tape.header(), options.touch, options.threads}));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch,
+                                                          options.threads, options.clock}));
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
@@ -193,13 +228,18 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
   uint64_t done = 0;
-  for (size_t turn = 0; done < events || turn == 0; ++turn) {  // once for a tape without events
+  const auto all_failed = [&runs] {
+    return std::ranges::all_of(runs, [](const auto& run) { return run->has_failed(); });
+  };
+  // Once for a tape without events.
+  for (size_t turn = 0; (done < events || turn == 0) && !all_failed(); ++turn) {
     HEAPTAPE_RETURN_IF_ERROR(
         read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
     ResolvedBatch& batch = batches[turn % batches.size()];
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
+    batch.next_time = read.next_time;
     batch.thread_ends = std::move(read.thread_ends);
     shared_numbers.filter(batch.thread_ends);
     done += read.events.size();

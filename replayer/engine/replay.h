@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,19 +18,29 @@ struct ReplayOptions {
   std::vector<allocators::BackendSpec> specs;
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Threads threads = allocators::Threads::kOrdered;  // of real allocators
+  allocators::Clock clock = allocators::Clock::kTape;           // that real allocators see
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
 };
 
+// Why and where an allocator failed: it died, hung, or handed out a block that cannot be.
+struct RunFailure {
+  uint64_t event = 0;  // number of the call, from 1; 0 = before any
+  std::string text;    // a sentence
+};
+
 struct RunResult {
   allocators::BackendSpec spec;
-  RunMetrics metrics;
+  RunMetrics metrics = {};                 // empty where it failed
+  std::optional<RunFailure> failure = {};  // nothing: it came to the end of the tape
+  std::vector<std::string> notes = {};     // see Backend::notes
+  std::string output = "";                 // see Backend::output
 };
 
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then
-// with the share that is done, 0 to 1. Runs come back in the order of the specs. Fails when the
-// tape is damaged or has more live blocks than slots, and when an allocator cannot be loaded,
-// refuses its options or dies.
+// with the share that is done, 0 to 1. Runs come back in the order of the specs. An allocator that
+// fails ends its own run and no other. Fails when the tape is damaged or has more live blocks than
+// slots, and when an allocator cannot be loaded or refuses its options.
 base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                             const std::function<void(double)>& progress);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "replayer/engine/block_check.h"
+
 namespace heaptape::replayer {
 
 using allocators::RegionEvent;
@@ -10,6 +12,7 @@ using allocators::ReplayOp;
 
 RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break)
     : places_blocks_(traits.places_blocks),
+      checked_granule_(traits.is_foreign_code ? uint64_t{1} << traits.granule_log2 : 0),
       map_(traits.granule_log2, traits.min_hole_bytes),
       fidelity_(recorded_break, traits.initial_break) {}
 
@@ -18,7 +21,7 @@ void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
   note_holes_at_peak();
 }
 
-void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
+base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
   if (placed_.size() < batch.slot_limit) {
     placed_.resize(std::max<size_t>(batch.slot_limit, placed_.size() * 2));
     sizes_.resize(placed_.size());
@@ -35,7 +38,16 @@ void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult&
     for (; region != result.regions.end() && region->op == i; ++region) {
       apply(*region, event, batch.live_bytes[i]);
     }
-    put_back(op, result.placements[i], event, batch.recorded_addresses[i]);
+    const bool fits = put_back(op, result.placements[i], event, batch.recorded_addresses[i]);
+    if (checked_granule_ != 0 && result.placements[i].address != 0 &&
+        !(fits && is_sound(op, result.placements[i], checked_granule_))) [[unlikely]] {
+      return base::Error::target(describe_flaw(op, result.placements[i], checked_granule_))
+          .at_event(event);
+    }
+    if (checked_granule_ != 0 &&
+        result.placements[i].address % wanted_alignment(op, checked_granule_) != 0) [[unlikely]] {
+      if (metrics_.misaligned_blocks++ == 0) metrics_.first_misaligned = event;
+    }
   }
   note_holes_at_peak();
   events_ = batch.first_event + batch.ops.size();
@@ -43,6 +55,7 @@ void RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult&
   note_holes_at_peak();
   live_ = batch.live;
   metrics_.replay_ns += result.elapsed_ns;
+  return {};
 }
 
 // When the memory held is what it was at the peak, and more is certain to come to it: the holes of
@@ -78,33 +91,37 @@ void RunAnalysis::take_away(const ReplayOp& op, const Placement& placement) {
 }
 
 // The second half: the block that it placed, or kept.
-void RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint64_t event,
+bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint64_t event,
                            uint64_t recorded_address) {
-  if (op.kind == ReplayKind::kNothing) return;
+  if (op.kind == ReplayKind::kNothing) return true;
   ++metrics_.accounting.replayed;
-  if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull || !places_blocks_) return;
+  if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull || !places_blocks_) {
+    return true;
+  }
   if (placement.address == 0) {
     --metrics_.accounting.replayed;
     ++metrics_.accounting.refused;
-    return;
+    return true;
   }
   Placement& block = placed_[op.slot];
+  bool fits;
   if (block.address == placement.address) {
-    map_.resize(block.address, block.usable_bytes, placement.usable_bytes);
+    fits = map_.resize(block.address, block.usable_bytes, placement.usable_bytes);
     usable_bytes_ += placement.usable_bytes - block.usable_bytes;
     block = placement;
   } else {
-    place(op.slot, placement);
+    fits = place(op.slot, placement);
   }
   sizes_[op.slot] = op.size;
   metrics_.usable_bytes_peak.update(usable_bytes_, event);
   fidelity_.compare(event, recorded_address, placement.address);
+  return fits;
 }
 
-void RunAnalysis::place(uint32_t slot, const Placement& placement) {
-  map_.place(placement.address, placement.usable_bytes);
+bool RunAnalysis::place(uint32_t slot, const Placement& placement) {
   usable_bytes_ += placement.usable_bytes;
   placed_[slot] = placement;
+  return map_.place(placement.address, placement.usable_bytes);
 }
 
 void RunAnalysis::remove(uint32_t slot) {

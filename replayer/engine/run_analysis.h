@@ -27,7 +27,9 @@ class RunAnalysis {
 
   // What the allocator took before its first call. At most once, before add().
   void start(const std::vector<allocators::RegionEvent>& regions);
-  void add(const ResolvedBatch& batch, const allocators::BatchResult& result);
+  // Fails with kTarget at the first block of foreign code that is not what it must be; nothing may
+  // follow then.
+  base::Status add(const ResolvedBatch& batch, const allocators::BatchResult& result);
 
   // The committed memory, for Backend::residency.
   std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
@@ -42,16 +44,18 @@ class RunAnalysis {
   using Placement = allocators::Placement;
 
   void take_away(const allocators::ReplayOp& op, const Placement& placement);
-  void put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
+  // False: the block overlaps another one.
+  bool put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
                 uint64_t recorded_address);
   void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
   bool makes_a_peak(const allocators::RegionEvent& region) const;
   void note_holes_at_peak();
   HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
-  void place(uint32_t slot, const Placement& placement);
+  bool place(uint32_t slot, const Placement& placement);
   void remove(uint32_t slot);
 
   bool places_blocks_;
+  uint64_t checked_granule_ = 0;  // of blocks that are checked; 0 = they are not
   HeapMap map_;
   Fidelity fidelity_;
   std::vector<Placement> placed_;  // by slot; address 0 = none

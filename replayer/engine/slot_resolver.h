@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ResolvedBatch {
   std::vector<uint64_t> live_bytes;          // after each op
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::TimeSample> times;
+  std::optional<schema::TimeSample> next_time;
   std::vector<schema::ThreadEnd> thread_ends;
   LiveValues live;  // after the last op
 };

@@ -43,20 +43,23 @@ void HeapMap::decommit(AddressRange range) {
   rework(range, [&] { regions_.remove(range); });
 }
 
-void HeapMap::place(uint64_t address, uint64_t usable_bytes) {
+bool HeapMap::place(uint64_t address, uint64_t usable_bytes) {
   const Block block = block_at(address, usable_bytes);
   const AddressRange region = regions_.find(edges_.address_of(block.start));
   if (edges_.address_of(block.end) <= region.end) [[likely]] {
     if (const auto around = edges_.insert_block(block.start, block.end)) [[likely]] {
       account_block(region, block, *around, Change::kCame);
-      return;
+      return true;
     }
   }
-  const bool overlaps = edges_.find_from(block.start) <= block.end;
+  const Edge next = edges_.find_from(block.start);
+  const bool is_inside = base::is_end(next);
+  const bool overlaps = next <= block.end;
   rework(window_around(block, overlaps), [&] {
     edges_.insert(block.start);
     edges_.insert(block.end);
   });
+  return !overlaps && !is_inside;
 }
 
 void HeapMap::remove(uint64_t address, uint64_t usable_bytes) {
@@ -74,17 +77,17 @@ void HeapMap::remove(uint64_t address, uint64_t usable_bytes) {
   });
 }
 
-void HeapMap::resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes) {
+bool HeapMap::resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes) {
   const Block old_block = block_at(address, old_usable_bytes);
   const Edge new_end = block_at(address, new_usable_bytes).end;
-  if (old_block.end == new_end) return;
+  if (old_block.end == new_end) return true;
   const Block both = {old_block.start, std::max(old_block.end, new_end)};
   const AddressRange region = regions_.find(edges_.address_of(both.start));
   if (edges_.address_of(both.end) <= region.end) [[likely]] {
     if (const auto after = edges_.move_end(old_block.end, new_end)) [[likely]] {
       account(region, gap_in(region, old_block.end, *after), Change::kGone);
       account(region, gap_in(region, new_end, *after), Change::kCame);
-      return;
+      return true;
     }
   }
   const bool overlaps = !is_whole(old_block) || edges_.find_from(old_block.end + 1) <= new_end;
@@ -92,6 +95,7 @@ void HeapMap::resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_u
     edges_.erase(old_block.end);
     edges_.insert(new_end);
   });
+  return !overlaps;
 }
 
 HoleStats HeapMap::holes() const {

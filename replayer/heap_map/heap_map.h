@@ -44,10 +44,11 @@ class HeapMap {
   void commit(AddressRange range);
   void decommit(AddressRange range);
 
-  void place(uint64_t address, uint64_t usable_bytes);
+  // False: it shares a granule with another block.
+  bool place(uint64_t address, uint64_t usable_bytes);
   void remove(uint64_t address, uint64_t usable_bytes);
-  // The block stays where it is.
-  void resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
+  // The block stays where it is. False as above.
+  bool resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
 
   uint64_t committed_bytes() const { return regions_.bytes(); }
   // Whether any of the range is committed.

@@ -54,6 +54,8 @@ struct RunMetrics {
   double same_offset_share = 0;
   uint64_t compared_blocks = 0;
   uint64_t first_difference = 0;
+  uint64_t misaligned_blocks = 0;  // less than the program asked
+  uint64_t first_misaligned = 0;   // call from 1; 0 = none
   uint64_t replay_ns = 0;
   std::vector<allocators::Counter> counters;
   std::vector<allocators::LatencySummary> latencies;

@@ -104,6 +104,9 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   note_other_setting("backend", base->backend, now->backend, diff.notes);
   note_other_setting("threads", base->threads, now->threads, diff.notes);
   note_other_setting("touch", base->touch, now->touch, diff.notes);
+  note_other_setting("clock", base->clock, now->clock, diff.notes);
+  if (!base->failure.empty()) diff.notes.push_back("the base run failed " + base->failure);
+  if (!now->failure.empty()) diff.notes.push_back("the new run failed " + now->failure);
   std::set<std::string> seen;
   const auto add = [&](const std::string& name) {
     const auto before = base->metric(name);
@@ -134,6 +137,22 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
   return outcomes;
 }
 
+// A gate on a run that is gone must not pass.
+void judge_lost_runs(const Gate& gate, const NamedReport& base, const NamedReport& now,
+                     std::vector<GateOutcome>& outcomes) {
+  for (const RunFigures& run : base.figures.runs) {
+    if (find_run(now, run.label) != nullptr || !run.metric(gate.metric)) continue;
+    GateOutcome outcome;
+    outcome.expression = gate.expression;
+    outcome.run = run.label;
+    outcome.unit = schema::metric_unit(gate.metric);
+    outcome.state = GateState::kFailed;
+    outcome.base = run.metric(gate.metric);
+    outcome.detail = "the new report has no such run";
+    outcomes.push_back(std::move(outcome));
+  }
+}
+
 ReportDiff::Side side_of(const NamedReport& report) {
   return {base::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
 }
@@ -146,6 +165,9 @@ std::string plural(size_t count, const std::string& noun) {
 
 std::string ReportDiff::verdict() const {
   const std::string compared = plural(runs.size(), "run") + " compared";
+  if (new_failures != 0 && gates.empty()) {
+    return "FAIL: " + plural(new_failures, "run") + " failed, " + compared;
+  }
   if (gates.empty()) return "PASS: " + compared + ", no gates given";
   const auto failures =
       static_cast<size_t>(std::ranges::count(gates, GateState::kFailed, &GateOutcome::state));
@@ -174,8 +196,13 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
+    if (only_run.empty()) judge_lost_runs(gate, base, now, diff.gates);
   }
+  diff.new_failures = static_cast<size_t>(std::ranges::count_if(pairs, [](const RunPair& pair) {
+    return !pair.second->failure.empty() && pair.first->failure.empty();
+  }));
   diff.failed =
+      diff.new_failures != 0 ||
       std::ranges::find(diff.gates, GateState::kFailed, &GateOutcome::state) != diff.gates.end();
   return diff;
 }

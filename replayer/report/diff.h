@@ -42,7 +42,8 @@ struct ReportDiff {
   std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
   std::vector<RunDiff> runs;       // matched by label, in the order of the new report
   std::vector<GateOutcome> gates;  // gate by gate, each over the runs in order
-  bool failed = false;             // some gate failed
+  size_t new_failures = 0;         // runs that failed in the new report and not in the base
+  bool failed = false;             // some gate failed, or some run newly did
 
   // One line that starts with "PASS" or "FAIL".
   std::string verdict() const;
@@ -50,7 +51,9 @@ struct ReportDiff {
 
 // `only_run` restricts the comparison to that label; empty = every label that both reports have. A
 // gate whose metric no compared run has fails on all of them: a misspelt counter must not pass CI.
-// Fails with kUsage if there is nothing to compare, or if two runs of one report share a label.
+// Without `only_run` a gate also fails on a run of the base that has the metric and that the new
+// report lacks. Fails with kUsage if there is nothing to compare, or if two runs of one report
+// share a label.
 base::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
                                       const std::vector<Gate>& gates, const std::string& only_run);
 

@@ -69,7 +69,13 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
   outcome.base = base.metric(gate.metric);
   outcome.now = now.metric(gate.metric);
   const bool needs_base = gate.kind != GateKind::kAbsolute;
-  if (!outcome.base && !outcome.now) {
+  if (!now.failure.empty()) {
+    outcome.state = GateState::kFailed;
+    outcome.detail = "the new run failed " + now.failure;
+  } else if (!base.failure.empty() && needs_base) {
+    outcome.state = GateState::kFailed;
+    outcome.detail = "the base run failed " + base.failure;
+  } else if (!outcome.base && !outcome.now) {
     outcome.detail = "this run has no " + gate.metric;
   } else if (!outcome.now || (needs_base && !outcome.base)) {
     outcome.state = GateState::kFailed;

@@ -49,7 +49,19 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
   out.setBackend(backend);
   out.setThreads(result.metrics.threads);
   out.setTouch(result.spec.runs_real_code() ? touch_name(options.touch) : "none");
-  set_metrics(out, result.metrics);
+  if (result.spec.runs_real_code()) {
+    out.setClock(options.clock == allocators::Clock::kTape ? "tape" : "real");
+  }
+  if (!result.notes.empty()) {
+    auto notes = out.initNotes(static_cast<unsigned>(result.notes.size()));
+    for (unsigned i = 0; i < notes.size(); ++i) notes.set(i, result.notes[i]);
+  }
+  if (result.failure) {
+    out.initFailure().setEvent(result.failure->event);
+    out.getFailure().setText(result.failure->text);
+  } else {
+    set_metrics(out, result.metrics);
+  }
 }
 
 base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vector<RunResult>& runs,

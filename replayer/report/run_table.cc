@@ -102,7 +102,9 @@ void add_to(Shared& list, const std::string& text, const std::string& label) {
 // One line for all runs that have the same account, which mostly is all of them.
 std::string accounting_lines(const std::vector<RunFigures>& runs) {
   Shared lines;
-  for (const RunFigures& run : runs) add_to(lines, accounting_text(run), run.label);
+  for (const RunFigures& run : runs) {
+    if (run.failure.empty()) add_to(lines, accounting_text(run), run.label);
+  }
   std::string text;
   for (const auto& [account, labels] : lines) {
     text += "events: " + account + (lines.size() > 1 ? " (" + labels + ")" : "") + "\n";
@@ -168,6 +170,13 @@ std::string counter_lines(const RunFigures& run, BackendKind kind) {
   return *separator == ',' ? text + "\n" : "";
 }
 
+std::string failure_and_notes(const RunFigures& run) {
+  std::string text;
+  if (!run.failure.empty()) text += "failed: " + run.label + " " + run.failure + "\n";
+  for (const std::string& note : run.notes) text += "note: " + run.label + ": " + note + "\n";
+  return text;
+}
+
 std::string growth_lines(const RunFigures& run) {
   std::string text;
   for (const std::string& verdict : run.growth_verdicts) {
@@ -181,14 +190,17 @@ std::string growth_lines(const RunFigures& run) {
 std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
   HEAPTAPE_CHECK(report.runs.size() == runs.size());
   std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
-  if (report.runs.empty()) return text;
-  text += program_text(report.runs.front()) + "\n";
+  const auto whole =
+      std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
+  if (whole != report.runs.end()) text += program_text(*whole);
+  text += "\n";
   std::vector<TableRow> rows{heading(HeadingLine::kFirst), heading(HeadingLine::kSecond)};
   for (size_t i = 0; i < runs.size(); ++i) {
     rows.push_back(row_of(report.runs[i], runs[i].spec.kind));
   }
   text += aligned(rows) + "\n";
   text += accounting_lines(report.runs) + threads_lines(report, runs);
+  for (const RunFigures& run : report.runs) text += failure_and_notes(run);
   for (size_t i = 0; i < runs.size(); ++i) text += fidelity_line(report.runs[i], runs[i].spec);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);

@@ -59,6 +59,14 @@ struct Run {
   latency @11 :List(Latency);
   timeline @12 :Timeline;
   growth @13 :Growth;
+  clock @14 :Text;          # what time a real allocator saw: "tape" or "real"; empty for others
+  failure @15 :Failure;     # only where the allocator failed: then there are no figures
+  notes @16 :List(Text);    # sentences: what else is to be known of the run
+}
+
+struct Failure {
+  event @0 :UInt64 $unit(count);  # number of the call, from 1; 0 = before any
+  text @1 :Text;
 }
 
 struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refused

@@ -8,6 +8,7 @@
 #include "base/display_text.h"
 #include "base/output_file.h"
 #include "schema/kj_guard.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::schema {
 namespace {
@@ -17,7 +18,6 @@ using base::quoted;
 // What bounds the memory of a parse and the time of a diff. The codec spends about 100 bytes on a
 // JSON value, which may be two bytes of text. 8 Mi values are 50 runs with 10,000 samples each.
 constexpr uint64_t kMaxValues = 8u << 20;
-constexpr uint32_t kMaxRuns = 1000;
 constexpr uint32_t kMaxCounters = 1000;  // in each run
 
 base::Error not_a_report(const std::string& path, const std::string& why) {

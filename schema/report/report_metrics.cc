@@ -55,6 +55,7 @@ bool is_number(capnp::Type type) {
 // gives NAME (its value) and NAME.at.
 void add_metrics(capnp::StructSchema part, const MetricField& holder,
                  std::vector<MetricField>& out) {
+  if (part == capnp::Schema::from<wire::Failure>()) return;  // instead of figures, not one of them
   const bool is_peak_value = part == capnp::Schema::from<wire::PeakValue>();
   for (const auto field : part.getFields()) {
     MetricField metric = holder;
@@ -161,6 +162,13 @@ RunFigures figures_of(wire::Run::Reader run) {
   figures.backend = to_text(run.getBackend());
   figures.threads = to_text(run.getThreads());
   figures.touch = to_text(run.getTouch());
+  figures.clock = to_text(run.getClock());
+  if (run.hasFailure()) {
+    const uint64_t event = run.getFailure().getEvent();
+    figures.failure = (event == 0 ? "before the first call" : "at #" + std::to_string(event)) +
+                      ": " + to_text(run.getFailure().getText());
+  }
+  for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
   for (const MetricField& metric : metric_fields()) {
     if (const auto value = value_of(run, metric)) figures.metrics.push_back({metric.name, *value});
   }

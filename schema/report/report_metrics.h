@@ -45,6 +45,8 @@ struct Metric {
   MetricValue value;
 };
 
+inline constexpr uint32_t kMaxRuns = 1000;  // of a report
+
 // One run of a report. Its text is fit to print (display_text).
 struct RunFigures {
   std::string label;
@@ -53,6 +55,9 @@ struct RunFigures {
   std::string touch;
   std::vector<Metric> metrics;                    // in the order of metric_names(), then counters
   std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
+  std::string clock = "";
+  std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
+  std::vector<std::string> notes = {};
 
   // Nothing if the run does not have that figure: a counter of another allocator, a part of the
   // report that its writer did not fill in, or a number that is not finite. A single field that an

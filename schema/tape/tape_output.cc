@@ -50,7 +50,6 @@ base::Status TapeOutput::open(FrameCompressor& compressor) {
       base::OutputFile::create(path_, base::OutputFile::IfAbandoned::kRemove));
   HEAPTAPE_RETURN_IF_ERROR(file.reserve(image_.size() + footer_bytes()));
   HEAPTAPE_RETURN_IF_ERROR(file.append(image_));
-  file.keep_if_abandoned();
   file_.emplace(std::move(file));
   image_ = {};
   return {};
@@ -76,6 +75,7 @@ base::Status TapeOutput::write_chunk(const EventColumns& chunk, FrameCompressor&
   HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(chunk, freed));
   HEAPTAPE_RETURN_IF_ERROR(put({ChunkKind::kEvents, 0, chunk.count, chunk.first_event, 0},
                                compressor.compress(words), footer_bytes()));
+  if (file_) file_->keep_if_abandoned();  // from now on there is something to recover
   written_.add(chunk);
   return {};
 }
@@ -109,6 +109,7 @@ base::Status TapeOutput::save_part(const EventPart& part, FrameCompressor& compr
   }
   HEAPTAPE_RETURN_IF_ERROR(file_->write_behind(parts_end_, bytes));
   parts_end_ += bytes.size();
+  file_->keep_if_abandoned();
   return {};
 }
 

@@ -156,6 +156,7 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.events.clear();
   batch.times.clear();
   batch.thread_ends.clear();
+  batch.next_time.reset();
   batch.samples.clear();
   for (;;) {
     while (decoder_.remaining() == 0) {
@@ -194,6 +195,7 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_end_ < ends.size() && ends[next_end_].event <= end) {
     batch.thread_ends.push_back(ends[next_end_++]);
   }
+  if (next_time_ < times.size()) batch.next_time = times[next_time_];
   const auto& samples = decoder_.samples();
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
     batch.samples.push_back(samples[next_sample_++]);

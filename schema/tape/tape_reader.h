@@ -20,6 +20,7 @@ struct EventBatch {
   uint64_t first_event = 0;  // calls before events[0]
   std::vector<Event> events;
   std::vector<TimeSample> times;
+  std::optional<TimeSample> next_time;  // the sample behind these, if their chunk has one
   std::vector<ThreadEnd> thread_ends;
   std::vector<ProcessSample> samples;
 

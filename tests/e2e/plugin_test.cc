@@ -20,6 +20,10 @@ class PluginCommand : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return tests::run(words);
   }
+  static void expect_failure(const tests::Ended& ended, const std::string& part) {
+    EXPECT_EQ(ended.status, 1) << ended.describe();
+    EXPECT_NE(ended.err.find(part), std::string::npos) << ended.err;
+  }
   static std::string example() { return "plugin:" + tests::target_path("libsize_classes.so"); }
   static std::string faulty() { return "plugin:" + tests::target_path("libfaulty_plugin.so"); }
 
@@ -52,17 +56,19 @@ TEST_F(PluginCommand, IsListed) {
 }
 
 TEST_F(PluginCommand, EndsAtAFaultWithOneSentence) {
-  tests::expect_refusal(replay(faulty() + ":fault=overlap"),
-                        "(faulty): at event 3 it placed a block of 4096 usable bytes at "
-                        "0x100000001010, over the live block at 0x100000001000");
+  expect_failure(
+      replay(faulty() + ":fault=overlap"),
+      "failed at #3: '" + faulty() +
+          ":fault=overlap' (faulty): at event 3 it placed a block of 4096 usable bytes at "
+          "0x100000001010, over the live block at 0x100000001000");
 }
 
 TEST_F(PluginCommand, EndsAtAFaultInTheCountAtTheEnd) {
   const auto made = tests::run({"heaptape", "scenario", "fill", "--set", "count=10", "--set",
                                 "free=on", "-o", dir_.file("t")});
   ASSERT_EQ(made.status, 0) << made.describe();
-  tests::expect_refusal(replay(faulty() + ":fault=leak", {"--samples", "1"}),
-                        "at event 20 it counts 10 live blocks where there are 0");
+  expect_failure(replay(faulty() + ":fault=leak", {"--samples", "1"}),
+                 "at event 20 it counts 10 live blocks where there are 0");
 }
 
 TEST_F(PluginCommand, RefusesWhatIsNoPlugin) {

@@ -291,5 +291,14 @@ TEST_F(TapeCommands, InfoSaysThatAScenarioHasNoProgram) {
   EXPECT_EQ(out.find("1970"), std::string::npos) << out;
 }
 
+// 1 KiB is room for the beginning of a tape and no chunk of calls.
+TEST_F(TapeCommands, ScenarioThatFindsNoRoomLeavesNothing) {
+  const auto ended = run({"sh", "-c",
+                          "trap '' XFSZ; ulimit -f 1; '" + tests::heaptape_path() +
+                              "' scenario random-slots -o '" + dir_.file("s") + "'"});
+  EXPECT_EQ(ended.status, 2) << ended.describe();
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("s.partial")));
+}
+
 }  // namespace
 }  // namespace heaptape

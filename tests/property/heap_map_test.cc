@@ -264,9 +264,10 @@ void disturb(HeapMap& map, tests::Random& random) {
     case 2:
       return map.remove(address, bytes);
     case 3:
-      return map.resize(address, bytes, random.below(5000));
+      map.resize(address, bytes, random.below(5000));
+      return;
     default:
-      return map.place(address, bytes);
+      map.place(address, bytes);
   }
 }
 

@@ -74,7 +74,10 @@ std::vector<RunMetrics> replay_tape(const std::string& path,
   auto runs = replayer::replay(*tape, options, {});
   EXPECT_TRUE(runs.ok()) << runs.error().message;
   if (!runs.ok()) return metrics;
-  for (auto& run : *runs) metrics.push_back(std::move(run.metrics));
+  for (auto& run : *runs) {
+    EXPECT_FALSE(run.failure) << run.failure->text;
+    metrics.push_back(std::move(run.metrics));
+  }
   return metrics;
 }
 

@@ -9,16 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "allocators/native/worker/parked_threads.h"
+#include "allocators/native/worker/worker_clock.h"
 #include "allocators/native/worker/worker_entry_points.h"
 #include "allocators/native/worker/worker_protocol.h"
+#include "allocators/native/worker/worker_threads.h"
 #include "allocators/native/worker/worker_traps.h"
 #include "base/address/pages.h"
-#include "base/clock.h"
 
 extern "C" struct mallinfo2 mallinfo2(void) __attribute__((weak));  // glibc 2.33
 
@@ -30,7 +30,6 @@ using base::kPageBytes;
 constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
 
 WorkerShared* shared = nullptr;
-uint32_t current_op = 0;
 void** slots = nullptr;
 uint64_t slot_capacity = 0;
 uint32_t until_timed = kLatencyPeriod;
@@ -179,7 +178,7 @@ uint32_t run_ops() {
   uint32_t op = shared->op_begin;
   shared->end_done = shared->end_begin;
   for (; op < shared->op_end; ++op) {
-    current_op = op;
+    shared->current_op = op;
     if (log_is_full() || !end_threads(op)) [[unlikely]]
       return op;
     if (!run_on_its_thread(op)) [[unlikely]] {
@@ -187,7 +186,7 @@ uint32_t run_ops() {
       return op;
     }
   }
-  current_op = op;
+  shared->current_op = op;
   end_threads(op);
   return op;
 }
@@ -197,16 +196,18 @@ void run_batch() {
     shared->failure = WorkerFailure::kNoSlotMemory;
     return;
   }
-  const uint64_t begin_ns = base::monotonic_ns();
+  shared->current_op = shared->op_begin;
+  let_sleepers_work();
+  const uint64_t begin_ns = real_monotonic_ns();
   const uint64_t begin_ticks = __rdtsc();
   const uint32_t op = run_ops();
   shared->elapsed_ticks = __rdtsc() - begin_ticks;
-  shared->elapsed_ns = base::monotonic_ns() - begin_ns;
+  shared->elapsed_ns = real_monotonic_ns() - begin_ns;
   become_driver();
   shared->op_done = op;
   // Calls made between two turns belong to the op that comes next.
   const bool is_done = op == shared->op_end && shared->end_done == shared->end_end;
-  current_op = is_done ? 0 : op;
+  shared->current_op = is_done ? 0 : op;
 }
 
 void describe() {
@@ -214,6 +215,7 @@ void describe() {
   const struct mallinfo2 info = mallinfo2();
   shared->mallinfo_arena = info.arena;
   shared->mallinfo_hblkhd = info.hblkhd;
+  shared->mallinfo_free_chunks = info.ordblks + info.smblks;
 }
 
 void name_provider() {
@@ -241,7 +243,7 @@ uint32_t measure_stamp_cost() {
 }
 
 void give_turn() {
-  shared->turn.store(Turn::kBackend, std::memory_order_release);
+  give_turn_to_backend();
   syscall(SYS_futex, &shared->turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
@@ -268,7 +270,7 @@ uint64_t move_break(uint64_t phase) {
 
 // Runs before the constructors of any library, the allocator's included, so that memory taken there
 // is seen. (Only an executable's preinit functions come that early.)
-void before_constructors(int argc, char** argv, char**) {
+void before_constructors(int argc, char** argv, char** environment) {
   if (argc != 2) quit(2);
   const int fd = atoi(argv[1]);
   void* base = mmap(nullptr, sizeof(WorkerShared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -278,7 +280,11 @@ void before_constructors(int argc, char** argv, char**) {
   if (shared->magic != kWorkerMagic) quit(2);
   shared->initial_break = move_break(shared->break_phase);
   if (!grow_slots(1)) quit(2);
-  if (!watch_memory_calls(shared, &current_op)) shared->failure = WorkerFailure::kNoSeccomp;
+  char** auxiliary = environment;
+  while (*auxiliary != nullptr) ++auxiliary;
+  start_threads(shared);
+  start_clock(shared, reinterpret_cast<unsigned long*>(auxiliary + 1));
+  if (!watch_memory_calls(shared, &shared->current_op)) shared->failure = WorkerFailure::kNoSeccomp;
 }
 
 __attribute__((section(".preinit_array"),
@@ -302,7 +308,7 @@ int main() {
         describe();
         break;
       default:
-        quit(0);
+        exit(0);  // as a program does: the library under test may have something to say
     }
     give_turn();
   }

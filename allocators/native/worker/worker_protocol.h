@@ -28,7 +28,8 @@ inline constexpr uint32_t kMaxThreadEnds = 1u << 10;  // in one turn
 inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
 inline constexpr uint32_t kFunctionNameBytes = 32;
 
-// Whose move it is. The backend writes kRun, kDescribe or kQuit; the worker answers kBackend.
+// Whose move it is. The backend writes kRun, kDescribe or kQuit; the worker answers
+// kBackend, and exits for kQuit.
 enum class Turn : uint32_t { kStarting = 0, kBackend, kRun, kDescribe, kQuit };
 
 enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
@@ -48,6 +49,17 @@ struct EndingThread {
   uint32_t op;
   uint16_t thread;
 };
+
+// Which clock the allocator sees.
+enum class Clock : uint32_t { kTape = 0, kReal = 1 };
+
+// When op number `op` of the batch is run, this much time of the tape has passed: see
+// tape_clock.h.
+struct ClockPoint {
+  int64_t op;  // negative: before the batch
+  uint64_t time_ns;
+};
+inline constexpr uint32_t kMaxClockPoints = 2 * kMaxBatchOps + 2;
 
 // A system call that changed the address space, as the worker made it.
 struct MemoryCall {
@@ -100,16 +112,21 @@ struct WorkerShared {
   uint32_t slot_limit;  // every slot in the batch is below
   uint32_t end_begin;   // end the threads of ends[end_begin, end_end)
   uint32_t end_end;
+  Clock clock;
+  uint32_t clock_point_count;  // ascending by op and by time
 
   // From the worker.
-  uint32_t op_done;   // ops before this one are done
-  uint32_t end_done;  // the same of thread ends
+  uint32_t op_done;     // ops before this one are done
+  uint32_t end_done;    // the same of thread ends
+  uint32_t current_op;  // under way: the backend may look at it in the worker's turn
   uint32_t memory_calls;
+  uint32_t sleepers;    // threads that wait for a time of the tape
   uint64_t elapsed_ns;  // for these ops
   uint64_t elapsed_ticks;
   uint64_t initial_break;
   uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc
   uint64_t mallinfo_hblkhd;
+  uint64_t mallinfo_free_chunks;  // that mallinfo2 walked over
   uint32_t libc_serves_malloc;
   uint32_t can_borrow;                // 1: the driver can have another thread's pointer
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
@@ -117,6 +134,7 @@ struct WorkerShared {
   char missing[kFunctionNameBytes];   // calloc, realloc or free, if that library lacks it
   uint64_t latency[kReplayKinds][kLatencyBuckets];
 
+  alignas(64) ClockPoint clock_points[kMaxClockPoints];
   alignas(64) MemoryCall calls[kMaxMemoryCalls];
   alignas(64) EndingThread ends[kMaxThreadEnds];  // by op
   alignas(64) ReplayOp ops[kMaxBatchOps];

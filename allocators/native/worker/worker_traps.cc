@@ -3,12 +3,19 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include <atomic>
+
+#include "allocators/native/worker/worker_clock.h"
+#include "allocators/native/worker/worker_threads.h"
 
 // long heaptape_unwatched(long number, long a, long b, long c, long d, long e, long f)
 // The one place whose system calls the filter lets pass; the label is what the kernel sees as the
@@ -45,14 +52,62 @@ pid_t pretended_tid = 0;
 WorkerShared* log_target = nullptr;
 const uint32_t* current_op_index = nullptr;
 
-void on_memory_call(int, siginfo_t*, void* context) {
-  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  const long number = registers[REG_RAX];
-  if (number == SYS_gettid) {
-    registers[REG_RAX] =
-        pretended_tid != 0 ? pretended_tid : heaptape_unwatched(number, 0, 0, 0, 0, 0, 0);
-    return;
+std::atomic<bool> log_is_taken{false};
+
+void leave_log() {
+  log_is_taken.store(false, std::memory_order_release);
+}
+
+void lock_log() {
+  while (log_is_taken.exchange(true, std::memory_order_acquire)) sched_yield();
+}
+
+// While the backend reads the log, threads of the allocator's own wait.
+void enter_log() {
+  constexpr timespec kNap{0, 100'000};
+  for (;;) {
+    lock_log();
+    if (log_target->turn.load(std::memory_order_relaxed) != Turn::kBackend || is_driver()) return;
+    leave_log();
+    heaptape_unwatched(SYS_nanosleep, reinterpret_cast<long>(&kNap), 0, 0, 0, 0, 0);
   }
+}
+
+// What is asked for without libc and answered as the tape has it: clocks, and the thread that the
+// driver pretends to be. False for other calls.
+bool answer_question(greg_t* registers) {
+  timespec now = {};
+  auto* const target = reinterpret_cast<void*>(registers[REG_RDI]);
+  switch (registers[REG_RAX]) {
+    case SYS_clock_gettime:
+      registers[REG_RAX] = read_clock(static_cast<clockid_t>(registers[REG_RDI]),
+                                      reinterpret_cast<timespec*>(registers[REG_RSI]));
+      return true;
+    case SYS_gettimeofday:
+      read_clock(CLOCK_REALTIME, &now);
+      if (target != nullptr) *static_cast<timeval*>(target) = {now.tv_sec, now.tv_nsec / 1000};
+      registers[REG_RAX] = 0;
+      return true;
+    case SYS_time:
+      read_clock(CLOCK_REALTIME, &now);
+      if (target != nullptr) *static_cast<time_t*>(target) = now.tv_sec;
+      registers[REG_RAX] = now.tv_sec;
+      return true;
+    case SYS_gettid:
+      registers[REG_RAX] = pretended_tid != 0 && is_driver()
+                               ? pretended_tid
+                               : heaptape_unwatched(SYS_gettid, 0, 0, 0, 0, 0, 0);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void on_trap(int, siginfo_t*, void* context) {
+  greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (answer_question(registers)) return;
+  enter_log();
+  const long number = registers[REG_RAX];
   const long result =
       heaptape_unwatched(number, registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
                          registers[REG_R10], registers[REG_R8], registers[REG_R9]);
@@ -68,6 +123,7 @@ void on_memory_call(int, siginfo_t*, void* context) {
   } else {
     log_target->failure = WorkerFailure::kLogOverflow;
   }
+  leave_log();
   registers[REG_RAX] = result;
 }
 
@@ -78,13 +134,16 @@ bool install_filter() {
   // Jumps count instructions: (if equal, otherwise).
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, arch))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 11),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 14),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, nr))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 5, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 4, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 8, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 7, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 6, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 5, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettimeofday, 2, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_time, 1, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 4),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(pass), 0, 3),
@@ -104,13 +163,21 @@ bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op) {
   log_target = shared;
   current_op_index = current_op;
   struct sigaction action = {};
-  action.sa_sigaction = on_memory_call;
+  action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigfillset(&action.sa_mask);  // a handler that maps memory must not come upon a log in use
+  sigdelset(&action.sa_mask, SIGSYS);
   return sigaction(SIGSYS, &action, nullptr) == 0 && install_filter();
 }
 
 void pretend_tid(pid_t tid) {
   pretended_tid = tid;
+}
+
+void give_turn_to_backend() {
+  lock_log();
+  log_target->turn.store(Turn::kBackend, std::memory_order_release);
+  leave_log();
 }
 
 long unwatched_syscall(long number, long a, long b, long c, long d, long e, long f) {

@@ -10,12 +10,15 @@ namespace heaptape::allocators {
 
 // From now on mmap, munmap, mremap, mprotect and brk are stopped by a seccomp filter, carried out
 // by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
-// call. False when the kernel refuses. Not for more than one thread that allocates.
+// call. False when the kernel refuses. Any thread may make such calls; those of threads besides the
+// driver wait for its turn.
 bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
 
-// What gettid() is to say from now on, whoever asks: the thread that the driver pretends to be. 0:
-// the truth.
+// What gettid() says to the driver from now on: the thread that it pretends to be. 0: the truth.
 void pretend_tid(pid_t tid);
+
+// The driver gives its turn away: no thread is in the middle of the log.
+void give_turn_to_backend();
 
 // A system call that is not watched: for the worker's own memory.
 long unwatched_syscall(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,

@@ -1,6 +1,8 @@
 /* A library with a thread of its own, which takes memory while it blocks all signals. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "replay_malloc.h"
 
@@ -21,7 +23,7 @@ void free(void* block) {
 static void* work(void* unused) {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, 8); /* past the worker's pthread_sigmask */
   mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return unused;
 }

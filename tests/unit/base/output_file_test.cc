@@ -1,6 +1,7 @@
 #include "base/output_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -136,6 +137,14 @@ TEST_F(OutputFileTest, SaysThatAFullDiskIsFull) {
   const auto status = file->append(bytes("x"));
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::kNoSpace);
+}
+
+TEST_F(OutputFileTest, IsNotWaitedForWhereAFifoIsToBeRead) {
+  const std::string fifo = dir_.file("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const auto content = read_file(fifo, 100);
+  ASSERT_FALSE(content.ok());
+  EXPECT_NE(content.error().message.find("is a FIFO"), std::string::npos);
 }
 
 TEST(SameFile, IsOneByAnyPathThoughItIsNotThere) {

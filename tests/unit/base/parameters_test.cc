@@ -106,5 +106,13 @@ TEST(Parameters, CanBeUnsetWhereThatIsTheDefault) {
                  "'count=unset' is not of the form count=NUMBER (64, 64KiB, 10M: below 2^64)");
 }
 
+TEST(Parameters, TakeNoNumberForUnset) {
+  const std::vector<Parameter> parameters = {{"limit", Parameter::kUnset, "a limit"}};
+  const auto values = parse_values("it", parameters, {"limit=18446744073709551615"});
+  ASSERT_FALSE(values.ok());
+  EXPECT_EQ(values.error().message,
+            "'limit=18446744073709551615' is out of range: limit is a smaller number, or unset");
+}
+
 }  // namespace
 }  // namespace heaptape::base

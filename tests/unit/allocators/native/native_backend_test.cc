@@ -146,7 +146,7 @@ TEST_F(Native, AgreesWithMallinfoAboutItsMemory) {
   EXPECT_TRUE(backend_->residency({}).ok());
   run(mallocs(100, 200000));
   EXPECT_TRUE(backend_->residency({}).ok());
-  EXPECT_EQ(counter("mallinfoSamples"), 2u);
+  EXPECT_EQ(counter("mallinfoSamples"), 3u);  // two, and the last word
   EXPECT_EQ(counter("mallinfoLargestDifference"), 0u);
 }
 
@@ -213,6 +213,37 @@ TEST_F(Native, SaysHowAnAllocatorDied) {
   for (const char* part : {"'test'", "signal 6", "no more of this"}) {
     EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
   }
+}
+
+TEST_F(Native, NamesTheEventAtWhichAnAllocatorDied) {
+  start(target_library("libreplay_aborting_malloc.so"));
+  BatchResult result;
+  const auto status = try_run(pairs(200, 10), result);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().event, 199u);
+}
+
+TEST_F(Native, GivesUpOnAnAllocatorThatHangs) {
+  NativeOptions options = target_library("libreplay_failing_malloc.so");
+  options.environment = {"REPLAY_FAIL=hang"};
+  options.patience_ms = 300;
+  start(options);
+  BatchResult result;
+  const auto status = try_run(mallocs(20, 10), result);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().event, 10u);
+  EXPECT_NE(status.error().message.find("hangs"), std::string::npos) << status.error().message;
+}
+
+// A hundred thousand free chunks that no other joins: mallinfo2 would walk over them each time.
+TEST_F(Native, AsksMallinfoNoMoreOftenThanItCanAfford) {
+  start(options_for(""));
+  std::vector<ReplayOp> ops = mallocs(200000, 2000);
+  for (uint32_t slot = 0; slot < 200000; slot += 2)
+    ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+  run(ops);
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(backend_->residency({}).ok());
+  EXPECT_LE(counter("mallinfoSamples"), 4u);
 }
 
 TEST(NativeStart, RefusesALibraryWithoutMalloc) {

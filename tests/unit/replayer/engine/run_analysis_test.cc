@@ -41,7 +41,7 @@ class Analysis : public testing::Test {
 
   // Gives the analysis the events so far as one batch.
   void end_batch() {
-    analysis_.add(batch_, result_);
+    EXPECT_TRUE(analysis_.add(batch_, result_).ok());
     batch_.first_event += batch_.ops.size();
     batch_.ops.clear();
     batch_.recorded_addresses.clear();
@@ -317,7 +317,7 @@ TEST(AnalysisWithoutPlacements, OnlyCounts) {
   batch.slot_limit = 1;
   BatchResult result;
   result.placements.resize(3);
-  analysis.add(batch, result);
+  ASSERT_TRUE(analysis.add(batch, result).ok());
   const RunMetrics run = analysis.take_metrics();
   EXPECT_EQ(run.accounting.replayed, 3u);
   EXPECT_EQ(run.accounting.refused, 0u);

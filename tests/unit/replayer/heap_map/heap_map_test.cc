@@ -170,6 +170,27 @@ TEST_F(HeapMapTest, HoldsABlockOfTheWholeAddressSpace) {
   expect_holes({}, kSize);
 }
 
+TEST_F(HeapMapTest, TellsABlockThatOverlapsAnother) {
+  EXPECT_TRUE(map_.place(kBase + 0x100, 0x1000));
+  EXPECT_TRUE(map_.place(kBase + 0x1100, 0x10));
+  EXPECT_FALSE(map_.place(kBase + 0x200, 0x20)) << "inside of one";
+  EXPECT_FALSE(map_.place(kBase + 0x10f0, 0x20)) << "over the end of one";
+  EXPECT_FALSE(map_.place(kBase + 0x10, 0x9000)) << "around all";
+}
+
+TEST_F(HeapMapTest, TellsOverlapsOutsideOfAllRegions) {
+  EXPECT_TRUE(map_.place(kBase + kSize + 0x100, 0x1000));
+  EXPECT_FALSE(map_.place(kBase + kSize + 0x200, 0x20));
+  EXPECT_TRUE(map_.place(kBase + kSize + 0x2000, 0x20));
+}
+
+TEST_F(HeapMapTest, TellsABlockThatGrowsOverAnother) {
+  EXPECT_TRUE(map_.place(kBase + 0x100, 0x100));
+  EXPECT_TRUE(map_.place(kBase + 0x400, 0x100));
+  EXPECT_TRUE(map_.resize(kBase + 0x100, 0x100, 0x300));
+  EXPECT_FALSE(map_.resize(kBase + 0x100, 0x300, 0x310));
+}
+
 TEST_F(HeapMapTest, ForgetsOverlappingBlocksWhenTheyAreGone) {
   place(0x100, 0x100);
   place(0x180, 0x100);

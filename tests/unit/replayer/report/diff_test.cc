@@ -140,13 +140,24 @@ TEST_F(DiffTest, JudgesEachGateOnEachMatchedRun) {
   EXPECT_TRUE(result.failed);
 }
 
-TEST_F(DiffTest, LeavesMissingRunsOutOfTheGates) {
-  const auto base = named_report("a.json", {run_figures("x", {committed(100)})});
+TEST_F(DiffTest, FailsEachGateOnARunThatTheNewReportLacks) {
+  const auto base = named_report(
+      "a.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(100)})});
   const auto now = named_report(
-      "b.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(9000)})});
-  const ReportDiff result = diff(base, now, gates({"peak.committedBytes>1000"}));
-  EXPECT_EQ(result.gates.size(), 1u);
-  EXPECT_FALSE(result.failed);
+      "b.json", {run_figures("x", {committed(100)}), run_figures("z", {committed(999)})});
+  const ReportDiff result = diff(base, now, gates({"peak.committedBytes > 500"}));
+  ASSERT_EQ(result.gates.size(), 2u);
+  EXPECT_EQ(result.gates[0].state, GateState::kPassed);
+  EXPECT_EQ(result.gates[1].run, "y");
+  EXPECT_EQ(result.gates[1].detail, "the new report has no such run");
+  EXPECT_TRUE(result.failed);
+}
+
+TEST_F(DiffTest, MissesNoRunsWhereOneWasAskedFor) {
+  const auto base = named_report(
+      "a.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(100)})});
+  const auto now = named_report("b.json", {run_figures("x", {committed(100)})});
+  EXPECT_FALSE(diff(base, now, gates({"peak.committedBytes > 500"}), "x").failed);
 }
 
 TEST_F(DiffTest, SkipsAGateOnTheRunsThatHaveNoSuchCounter) {

@@ -1,0 +1,40 @@
+#include "allocators/native/environment_names.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/output_file.h"
+
+namespace heaptape::allocators {
+namespace {
+
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr char kLoaderFile[] = "ld-linux-x86-64.so.2";
+
+char lower(char c) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+bool has_in_any_case(const std::string& text, std::string part) {
+  std::ranges::transform(part, part.begin(), lower);
+  return !std::ranges::search(text, part, {}, lower).empty();
+}
+
+bool file_has(const std::string& path, const std::string& name) {
+  const auto text = base::read_file(path, kMostBytes);
+  if (!text.ok() || text->find(name) != std::string::npos) return true;
+  const size_t cut = name.find('_');
+  return cut != std::string::npos && has_in_any_case(*text, name.substr(0, cut + 1)) &&
+         has_in_any_case(*text, name.substr(cut + 1));
+}
+
+}  // namespace
+
+bool reads_variable(const std::string& library, const std::string& name) {
+  if (name.starts_with("LD_") || file_has(library, name)) return true;
+  const size_t slash = library.rfind('/') + 1;
+  return library.substr(slash).starts_with("libc.so") &&
+         file_has(library.substr(0, slash) + kLoaderFile, name);
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,131 @@
+// What time a real allocator sees in a replay, and what it makes of it.
+#include <gtest/gtest.h>
+
+#include "allocators/native/native_backend.h"
+#include "tests/support/programs.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using schema::TimeSample;
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kMinuteNs = 60'000 * kMs;
+
+class NativeClock : public testing::Test {
+ protected:
+  void start(const std::string& library, Clock clock, std::vector<std::string> environment = {}) {
+    NativeOptions options;
+    options.name = "test";
+    options.library = library;
+    options.environment = std::move(environment);
+    options.clock = clock;
+    backend_ = std::make_unique<NativeBackend>(options);
+    const auto started = backend_->start();
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    events_ = 0;
+  }
+  void start_telling(const std::string& which, Clock clock = Clock::kTape) {
+    start(tests::target_path("libreplay_clock_malloc.so"), clock, {"REPLAY_CLOCK=" + which});
+  }
+  BatchResult run(const std::vector<ReplayOp>& ops, const std::vector<TimeSample>& times,
+                  std::optional<TimeSample> next = {}) {
+    const std::vector<uint64_t> recorded(ops.size());
+    BatchResult result;
+    EXPECT_TRUE(backend_
+                    ->submit({.first_event = events_,
+                              .slot_limit = static_cast<uint32_t>(ops.size()),
+                              .ops = ops,
+                              .recorded_addresses = recorded,
+                              .samples = {},
+                              .times = times,
+                              .next_time = next})
+                    .ok());
+    EXPECT_TRUE(backend_->collect(result).ok());
+    events_ += ops.size();
+    return result;
+  }
+  // The milliseconds that a telling library saw at each of `count` ops.
+  std::vector<uint64_t> told(size_t count, const std::vector<TimeSample>& times,
+                             std::optional<TimeSample> next = {}) {
+    std::vector<uint64_t> seen;
+    std::vector<ReplayOp> ops(count, {ReplayKind::kMalloc, 0, 0, 0, 16});
+    for (const Placement& placement : run(ops, times, next).placements) {
+      seen.push_back(placement.usable_bytes);
+    }
+    return seen;
+  }
+  // Resident bytes after a heap of 32 MB was freed, 5,000 calls in a second, `pause_ns`, and 5,000
+  // calls more. (jemalloc looks at what is free about every 1,000 calls, and times it from then.)
+  uint64_t resident_after(uint64_t pause_ns) {
+    std::vector<ReplayOp> ops;
+    for (uint32_t slot = 0; slot < 500; ++slot)
+      ops.push_back({ReplayKind::kMalloc, 0, 0, slot, 60000});
+    for (uint32_t slot = 0; slot < 500; ++slot) ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+    std::vector<TimeSample> times = {
+        {1000, kMs}, {6000, 1000 * kMs}, {6001, 1000 * kMs + pause_ns}};
+    for (uint32_t i = 0; i < 10000; ++i) {
+      ops.push_back({i % 2 == 0 ? ReplayKind::kMalloc : ReplayKind::kFree, 0, 0, 0, 100000});
+    }
+    std::vector<AddressRange> regions;
+    for (const RegionEvent& region : run(ops, times).regions) regions.push_back(region.range);
+    const auto residency = backend_->residency(regions);
+    EXPECT_TRUE(residency.ok());
+    return residency.ok() ? residency->resident_bytes : 0;
+  }
+
+  std::unique_ptr<NativeBackend> backend_;
+  uint64_t events_ = 0;
+};
+
+TEST_F(NativeClock, LetsAPausePassBetweenTheOpsAroundIt) {
+  start_telling("monotonic");
+  EXPECT_EQ(told(4, {{2, 5 * kMs}, {2, kMinuteNs}, {4, kMinuteNs + 2 * kMs}}),
+            (std::vector<uint64_t>{2, 5, 60001, 60002}));
+}
+
+TEST_F(NativeClock, IsInterpolatedBetweenSamplesOfDifferentBatches) {
+  start_telling("monotonic");
+  const TimeSample later = {12, 1200 * kMs};
+  EXPECT_EQ(told(4, {}, later), (std::vector<uint64_t>{100, 200, 300, 400}));
+  EXPECT_EQ(told(4, {}, later), (std::vector<uint64_t>{500, 600, 700, 800}));
+}
+
+TEST_F(NativeClock, StandsWhereTheTapeHasNoTimes) {
+  start_telling("monotonic");
+  EXPECT_EQ(told(3, {}), (std::vector<uint64_t>{0, 0, 0}));
+}
+
+TEST_F(NativeClock, IsReadByEveryFunction) {
+  for (const char* which : {"monotonic", "coarse", "real", "timespec_get", "time", "of-day",
+                            "system-call", "time-call", "of-day-call"}) {
+    start_telling(which);
+    EXPECT_EQ(told(2, {{1, kMinuteNs}, {2, 2 * kMinuteNs}}), (std::vector<uint64_t>{60000, 120000}))
+        << which;
+  }
+}
+
+TEST_F(NativeClock, LeavesNoVdsoToReadPastIt) {
+  start_telling("vdso");
+  EXPECT_EQ(told(1, {}), std::vector<uint64_t>{0});
+}
+
+TEST_F(NativeClock, OfTheSystemTakesNoNoticeOfTheTape) {
+  start_telling("monotonic", Clock::kReal);
+  EXPECT_LT(told(1, {{1, 1000 * kMinuteNs}})[0], 1000 * 60000u);
+}
+
+TEST_F(NativeClock, OfAnIdleMinuteMakesJemallocPurge) {
+  start("libjemalloc.so.2", Clock::kTape);
+  EXPECT_GT(resident_after(0), 25'000'000u);
+  start("libjemalloc.so.2", Clock::kTape);
+  EXPECT_LT(resident_after(kMinuteNs), 5'000'000u);
+}
+
+TEST_F(NativeClock, IsSleptByBackgroundThreadsOfJemallocWithoutHarm) {
+  start("libjemalloc.so.2", Clock::kTape, {"MALLOC_CONF=background_thread:true"});
+  EXPECT_LT(resident_after(kMinuteNs), 40'000'000u);
+}
+
+}  // namespace
+}  // namespace heaptape::allocators
