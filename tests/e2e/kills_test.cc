@@ -47,7 +47,7 @@ class RecordKills : public RecordTest {
   // Another number of calls each time, also when a test is repeated in one process.
   static uint64_t some_calls() {
     static Random random(test_seed());
-    return random.below(500'000);
+    return 1 + random.below(500'000);
   }
   bool wait_for_calls(uint64_t count) const {
     return wait_until([=, this] { return calls() >= count; });
@@ -75,7 +75,7 @@ class RecordKillsOfThreads : public RecordKills, public testing::WithParamInterf
 
 TEST_P(RecordKillsOfThreads, LoseNoCallOfTheProgram) {
   Command recorder({.words = endless(GetParam())});
-  ASSERT_TRUE(wait_for_calls(1 + some_calls()));
+  ASSERT_TRUE(wait_for_calls(some_calls()));
   ASSERT_EQ(kill(child_of(recorder.pid()), SIGKILL), 0);
   const Ended ended = recorder.wait();
   EXPECT_EQ(ended.signal, SIGKILL) << ended.describe();
@@ -91,7 +91,7 @@ TEST_P(RecordKillsOfThreads, LoseNoCallOfTheProgram) {
 TEST_P(RecordKillsOfThreads, OfTheRecorderLeaveTheProgramUnharmed) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // so that the program becomes our child
   Command recorder({.words = endless(GetParam())});
-  ASSERT_TRUE(wait_for_calls(1 + some_calls()));
+  ASSERT_TRUE(wait_for_calls(some_calls()));
   const int program = child_of(recorder.pid());
   recorder.send(SIGKILL);
   recorder.wait();
@@ -188,7 +188,7 @@ TEST_F(RecordKills, LeaveNothingOfOursInSharedMemory) {
 
 TEST_F(RecordKills, AStoppedRecorderHoldsTheProgramUpForALimitedTime) {
   Command recorder({.words = endless(2)});
-  ASSERT_TRUE(wait_for_calls(1 + some_calls()));
+  ASSERT_TRUE(wait_for_calls(some_calls()));
   stop_wholly(recorder);
   const uint64_t calls_then = calls();
   // Far more than what fits into two rings.
