@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <set>
 
+#include "recorder/ring/session_layout.h"
 #include "schema/tape/tape_reader.h"
 #include "tests/e2e/record_fixture.h"
 #include "tests/e2e/targets/endless.h"
@@ -223,6 +224,36 @@ TEST_F(RecordKills, AStoppedRecorderLetsProgramsStartAndSaysHowManyItMissed) {
   EXPECT_EQ(ended.status, 0);
   EXPECT_NE(ended.err.find("3 processes were not recorded"), std::string::npos) << ended.err;
   EXPECT_EQ(manifest().processes.size(), 1u);
+}
+
+// More greetings than it can have looked at before it sees that its program has ended.
+TEST_F(RecordKills, AStoppedRecorderCountsAllWhoGaveUpOnItThoughItsProgramHasEnded) {
+  const std::string python = "/usr/bin/python3";
+  if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no python3";
+  const std::string done = dir_.file("done");
+  const std::string script =
+      "import os, socket, struct\n"
+      "print('ready', flush=True)\n"
+      "while not os.path.exists('" +
+      dir_.file("go") +
+      "'): pass\n"
+      "name, token = os.environ['HEAPTAPE_SESSION'].split(':')\n"
+      "for i in range(1000):\n"
+      "  with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as recorder:\n"
+      "    recorder.connect('\\0heaptape-' + name)\n"
+      "    recorder.send(b'hthello1' + struct.pack('<II', " +
+      std::to_string(recorder::kLayoutVersion) +
+      ", os.getpid()) + token.encode())\n"
+      "open('" +
+      done + "', 'w')\n";
+  Command recorder({.words = record_words({python, "-c", script})});
+  ASSERT_TRUE(recorder.wait_for_output("ready"));
+  stop_wholly(recorder);
+  write_bytes(dir_.file("go"), "");
+  EXPECT_TRUE(wait_until([&] { return access(done.c_str(), F_OK) == 0; }));
+  recorder.send(SIGCONT);
+  const Ended ended = recorder.wait();
+  EXPECT_NE(ended.err.find("1000 processes were not recorded"), std::string::npos) << ended.err;
 }
 
 class RecorderPriority : public RecordKills {
