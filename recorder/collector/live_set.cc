@@ -9,10 +9,44 @@ namespace heaptape::recorder {
 
 using base::kPageBytes;
 
+// Where glibc puts a block with a mapping of its own, from the mapping's beginning.
+constexpr uint64_t kMappedChunkOffset = 16;
+
+size_t LiveSet::index_among_few(uint64_t address) const {
+  const uint64_t granule = address >> kGranuleLog2 << kGranuleLog2;
+  return static_cast<size_t>(std::find(few_.begin(), few_.begin() + few_count_, granule) -
+                             few_.begin());
+}
+
+bool LiveSet::insert_among_few(uint64_t address) {
+  if (index_among_few(address) != few_count_) return true;
+  if (few_count_ < kFew) {
+    few_[few_count_++] = address >> kGranuleLog2 << kGranuleLog2;
+    return true;
+  }
+  tree_.emplace();
+  for (const uint64_t granule : few_) insert(granule);
+  return false;
+}
+
+bool LiveSet::erase_among_few(uint64_t address) {
+  const size_t index = index_among_few(address);
+  if (index == few_count_) return false;
+  few_[index] = few_[--few_count_];
+  return true;
+}
+
 bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const {
+  if (!tree_) {
+    return std::any_of(few_.begin(), few_.begin() + few_count_, [&](uint64_t granule) {
+      const bool skipped =
+          mapped_chunks == MappedChunks::kSkip && granule % kPageBytes == kMappedChunkOffset;
+      return granule >= range.begin && granule < range.end && !skipped;
+    });
+  }
   for (uint64_t at = range.begin; at < range.end;) {
     const uint64_t leaf_end = (at / base::kLeafSpan + 1) * base::kLeafSpan;
-    const Leaf* leaf = tree_.find(at);
+    const Leaf* leaf = tree_->find(at);
     if (leaf == nullptr) {
       at = leaf_end;
       continue;
@@ -24,7 +58,7 @@ bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const
       word &= (uint64_t{1} << ((range.end - word_begin) >> kGranuleLog2)) - 1;
     }
     if (mapped_chunks == MappedChunks::kSkip && word_begin % kPageBytes == 0)
-      word &= ~bit_of(word_begin + 16);
+      word &= ~bit_of(word_begin + kMappedChunkOffset);
     if (word != 0) return true;
     at = std::min(word_begin + kWordSpan, leaf_end);
   }

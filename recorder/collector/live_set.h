@@ -1,7 +1,10 @@
 // The addresses at which a live block begins, after the calls merged so far. One bit for 8 bytes.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/address/address_range.h"
 #include "base/address/address_tree.h"
@@ -14,18 +17,30 @@ enum class MappedChunks : uint8_t { kCount, kSkip };
 
 // Addresses must be below base::kAddressLimit. Two addresses in the same 8 bytes are one: real
 // blocks begin on multiples of 8. Memory grows with inserted addresses only, by a page (4 KiB) for
-// each 256 KiB of addresses. One thread.
+// each 256 KiB of addresses, and by none for the first kFew that are live at once: a process of a
+// fork storm has no more, and what the kernel takes to map and unmap the tree's pages was a third
+// of what recording it cost (BM_RecordForks). One thread.
 class LiveSet {
  public:
+  static constexpr size_t kFew = 32;
+
   bool contains(uint64_t address) const {
-    const Leaf* leaf = tree_.find(address);
+    if (!tree_) [[unlikely]]
+      return index_among_few(address) != few_count_;
+    const Leaf* leaf = tree_->find(address);
     return leaf != nullptr && (leaf->words[word_of(address)] & bit_of(address)) != 0;
   }
-  void insert(uint64_t address) { tree_.leaf(address).words[word_of(address)] |= bit_of(address); }
+  void insert(uint64_t address) {
+    if (!tree_ && insert_among_few(address)) [[unlikely]]
+      return;
+    tree_->leaf(address).words[word_of(address)] |= bit_of(address);
+  }
   // False when the address was not there.
   bool erase(uint64_t address) {
+    if (!tree_) [[unlikely]]
+      return erase_among_few(address);
     if (!contains(address)) return false;
-    tree_.leaf(address).words[word_of(address)] &= ~bit_of(address);
+    tree_->leaf(address).words[word_of(address)] &= ~bit_of(address);
     return true;
   }
   // Whether a live block begins in the range, whose ends are multiples of 8.
@@ -44,7 +59,14 @@ class LiveSet {
     return uint64_t{1} << ((address >> kGranuleLog2) % 64);
   }
 
-  base::AddressTree<Leaf> tree_;
+  size_t index_among_few(uint64_t address) const;  // few_count_ when it is not there
+  bool insert_among_few(uint64_t address);         // false: there is a tree now
+  bool erase_among_few(uint64_t address);
+
+  // Until there is a tree: the addresses, rounded down to multiples of 8, in no order.
+  std::array<uint64_t, kFew> few_;
+  size_t few_count_ = 0;
+  std::optional<base::AddressTree<Leaf>> tree_;
 };
 
 }  // namespace heaptape::recorder

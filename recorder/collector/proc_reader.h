@@ -46,7 +46,7 @@ class ProcReader {
   const Read read_;
   std::mutex mutex_;
   std::condition_variable asked_;
-  bool stopping_ = false;  // guarded by mutex_, as the next
+  bool stopping_ = false;  // guarded by mutex_, like waiting_
   std::deque<std::shared_ptr<ProcReading>> waiting_;
   std::thread thread_;  // last: it uses the others
 };

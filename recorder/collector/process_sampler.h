@@ -22,11 +22,10 @@ struct ProcTexts {
 // space locked, as in a fork that copies much memory.
 std::optional<ProcTexts> read_proc_texts(uint32_t pid);
 
-// Resident size and heap regions of the process.
-// The regions are the writable anonymous mappings in which a live block begins: others (stacks, a
-// garbage collector's pages) are not malloc's. Blocks of glibc that have a mapping of their own do
-// not count: the kernel shows such mappings merged with their neighbours, and the tape itself has
-// their extent. time_ns and event stay 0.
+// Resident size and heap regions of the process. The regions are the writable anonymous mappings in
+// which a live block begins: others (stacks, a garbage collector's pages) are not malloc's. Blocks
+// of glibc that have a mapping of their own do not count: the kernel shows such mappings merged
+// with their neighbours, and the tape itself has their extent. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
                                   MappedChunks mapped_chunks);
 

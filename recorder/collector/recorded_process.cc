@@ -76,24 +76,25 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
   if (!traits_.pid_is_ours) return;
   merge_->refresh_names(traits_.identity.pid, now_ns);
   if (reading_ != nullptr) {
-    if (reading_->done.load(std::memory_order_acquire)) take_sample(now_ns, processes);
+    if (reading_->done.load(std::memory_order_acquire)) take_sample(processes);
     return;
   }
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
   if (now_ns >= next_sample_ns_) reading_ = reader.ask(traits_.identity.pid);
 }
 
-void RecordedProcess::take_sample(uint64_t now_ns, size_t processes) {
+void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::monotonic_ns();
   if (reading_->texts) {
     merge_->add_sample(make_sample(*reading_->texts, merge_->live_set(),
                                    traits_.is_glibc ? MappedChunks::kSkip : MappedChunks::kCount),
-                       now_ns);
+                       begin_ns);
   }
-  const uint64_t cost_ns = reading_->took_ns + base::monotonic_ns() - begin_ns;
+  const uint64_t end_ns = base::monotonic_ns();
+  const uint64_t cost_ns = reading_->took_ns + end_ns - begin_ns;
   sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),
                               cost_ns * kSampleCostFactor * processes);
-  next_sample_ns_ = now_ns + sample_every_ns_;
+  next_sample_ns_ = end_ns + sample_every_ns_;
   reading_.reset();
 }
 

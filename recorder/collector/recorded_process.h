@@ -57,7 +57,7 @@ class RecordedProcess {
  private:
   // So the kernel says: no thread is left.
   bool pid_is_gone() const;
-  void take_sample(uint64_t now_ns, size_t processes);
+  void take_sample(size_t processes);
 
   std::unique_ptr<TapeStream> tape_;
   std::unique_ptr<RingMerge> merge_;

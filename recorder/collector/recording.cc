@@ -27,8 +27,8 @@ constexpr uint64_t kLeastTapeBytes = 64 << 10;
 // file in /proc.
 constexpr size_t kLeastDescriptors = 8;
 
-// Those of the tapes, that of the services, and the program itself.
-constexpr size_t kLeastThreads = 5;
+// Our first one, two for the tapes, one each for the services and for /proc, and the program.
+constexpr size_t kLeastThreads = 6;
 
 // Tries to write the tape before anything runs, so that a wrong name or a full disk is an error and
 // not a loss.
@@ -70,12 +70,12 @@ base::Status check_threads() {
   std::vector<std::jthread> spare;
   const auto end = [&over] { over.wait(); };
   try {
-    while (spare.size() < kLeastThreads) spare.emplace_back(end);
+    while (1 + spare.size() < kLeastThreads) spare.emplace_back(end);
   } catch (const std::system_error& error) {
     over.count_down();
     return base::os_error("a recording needs " + std::to_string(kLeastThreads) +
-                              " threads; raise the limit on processes or on address space "
-                              "(ulimit -u, -v)",
+                              " threads, its program included; raise the limit on processes or "
+                              "on address space (ulimit -u, -v)",
                           error.code().value());
   }
   over.count_down();

@@ -78,8 +78,7 @@ RewrittenEnvironment::RewrittenEnvironment(char* const* entries, Ours ours)
     : entries_(entries), ours_(ours), bytes_(sizeof(char*)) {
   for (; *entries != nullptr; ++entries) {
     bytes_ += sizeof(char*);
-    // And one more separator.
-    if (value_of(*entries, kPreload) != nullptr) bytes_ += std::strlen(*entries) + 2;
+    if (value_of(*entries, kPreload) != nullptr) bytes_ += std::strlen(*entries) + 1;
   }
 }
 

@@ -9,10 +9,7 @@ namespace {
 
 void check(benchmark::State& state, const char* path, Unrecorded expected) {
   Verdict verdict;
-  for (auto _ : state) {
-    verdict.reason = Unrecorded::kNone;
-    check_program({.path = path}, &verdict);
-  }
+  for (auto _ : state) check_program({.path = path}, &verdict);
   HEAPTAPE_CHECK(verdict.reason == expected);
 }
 

@@ -77,8 +77,8 @@ Command heaptracked(const std::string& output, const Command& command) {
 
 // Times `command` bare and under `with_recorder`, which is asked for the number of each pair, in
 // turn; reports medians and the median ratio.
-template <typename WithRecorder>
-void compare(benchmark::State& state, const Command& command, WithRecorder with_recorder) {
+template <typename CommandOfPair>
+void compare(benchmark::State& state, const Command& command, CommandOfPair with_recorder) {
   std::vector<double> bare;
   std::vector<double> under;
   std::vector<double> ratios;
@@ -125,36 +125,33 @@ assert len(json.loads(json.dumps(records))) == 60000
 Command random_loop() {
   return {kTargets + "/random_loop", "20000000"};
 }
-Command two_threads() {
-  return {kTargets + "/thread_loop", "2", "5000000"};
+Command two_threads(const char* pairs_of_each) {
+  return {kTargets + "/thread_loop", "2", pairs_of_each};
 }
 
-void BM_RecordRandomLoop(benchmark::State& state) {
+using WithRecorder = Command (*)(const std::string& tape, const Command& command);
+
+void record(benchmark::State& state, const Command& command, WithRecorder with = recorded) {
   tests::TempDir dir;
-  compare(state, random_loop(), recorded(dir.file("t"), random_loop()));
+  compare(state, command, with(dir.file("t"), command));
   note_tape(state, dir.file("t"));
 }
+void BM_RecordRandomLoop(benchmark::State& state) {
+  record(state, random_loop());
+}
 void BM_RecordTwoThreads(benchmark::State& state) {
-  tests::TempDir dir;
-  compare(state, two_threads(), recorded(dir.file("t"), two_threads()));
-  note_tape(state, dir.file("t"));
+  record(state, two_threads("5000000"));
 }
 void BM_RecordPythonJson(benchmark::State& state) {
   tests::TempDir dir;
-  compare(state, python_json(dir), recorded(dir.file("t"), python_json(dir)));
-  note_tape(state, dir.file("t"));
+  record(state, python_json(dir));
 }
 // `--on-full drop`: which share of the calls is kept.
 void BM_DropRandomLoop(benchmark::State& state) {
-  tests::TempDir dir;
-  compare(state, random_loop(), dropping(dir.file("t"), random_loop()));
-  note_tape(state, dir.file("t"));
+  record(state, random_loop(), dropping);
 }
 void BM_DropTwoThreads(benchmark::State& state) {
-  tests::TempDir dir;
-  const Command longer = {kTargets + "/thread_loop", "2", "20000000"};
-  compare(state, longer, dropping(dir.file("t"), longer));
-  note_tape(state, dir.file("t"));
+  record(state, two_threads("20000000"), dropping);
 }
 // 20,001 processes, each with a tape of its own. 0: in the folder for temporary files, 1: in
 // memory.

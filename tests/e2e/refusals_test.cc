@@ -242,8 +242,8 @@ TEST_F(Refusals, OfTooFewThreads) {
       if (is_root() && setuid(kNobodyElses) != 0) _exit(kNotPermitted);
     });
   };
-  // With 4 the recorder would run, but not the program.
-  for (rlim_t threads = 1; threads <= 4; ++threads) {
+  // With 5 the recorder would run, but not the program.
+  for (rlim_t threads = 1; threads <= 5; ++threads) {
     const Ended ended = record_with(threads);
     if (ended.status == kNotPermitted) GTEST_SKIP() << "may not change the user";
     expect_refusal(ended, {"threads", "ulimit -u"});

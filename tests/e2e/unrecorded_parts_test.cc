@@ -68,6 +68,15 @@ TEST_F(UnrecordedParts, AreThreadsThatMayNotReadTheTsc) {
   }
 }
 
+TEST_F(UnrecordedParts, AreProcessesForkedUnderAFilter) {
+  const Ended ended = record({target_path("restricted"), "filter-fork"});
+  EXPECT_EQ(ended.status, 7) << ended.describe();
+  EXPECT_NE(ended.err.find("1 process was not recorded: forked under a system call filter"),
+            std::string::npos)
+      << ended.err;
+  EXPECT_EQ(manifest().processes.size(), 1u);
+}
+
 TEST_F(UnrecordedParts, AreProcessesWithALibraryOfAnotherBuild) {
   const std::string python = "/usr/bin/python3";
   if (access(python.c_str(), X_OK) != 0) GTEST_SKIP() << "there is no python3";

@@ -1,7 +1,8 @@
 // Restricts its own system calls, then allocates on:
 //   restricted MODE: "filter" or "filter-call" allow what an allocator needs, by prctl or by
-//   syscall(), "filter-again" tries one more and is refused; "strict" allows read, write and _exit;
-//   "tsc" and "tsc-call" forbid only to read the TSC, after a second thread has ended
+//   syscall(), "filter-again" tries one more and is refused, "filter-fork" has a child under it;
+//   "strict" allows read, write and _exit; "tsc" and "tsc-call" forbid only to read the TSC, after
+//   a second thread has ended
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ALLOW(name)                                      \
@@ -22,6 +24,9 @@ static struct sock_filter allocator_only[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     ALLOW(getrandom),
     ALLOW(prctl),
+    ALLOW(clone),
+    ALLOW(set_robust_list),
+    ALLOW(wait4),
     ALLOW(brk),
     ALLOW(mmap),
     ALLOW(munmap),
@@ -41,7 +46,7 @@ static int restrict_calls(const char* mode) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
   if (strcmp(mode, "filter-call") != 0) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return -1;
-    const int again = strcmp(mode, "filter") != 0;
+    const int again = strcmp(mode, "filter-again") == 0;
     return again && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) == 0;
   }
   return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
@@ -65,6 +70,13 @@ int main(int argc, char** argv) {
   if (strncmp(argv[1], "tsc", 3) == 0) have_company();
   if (strcmp(argv[1], "strict") == 0) free(malloc(101));  // it could not get memory later
   if (restrict_calls(argv[1]) != 0) return 99;
+  if (strcmp(argv[1], "filter-fork") == 0) {
+    if (fork() == 0) {
+      free(malloc(201));
+      _exit(0);
+    }
+    wait(NULL);
+  }
   for (int i = 0; i < 300000; ++i) {
     free(blocks[i % 16]);
     blocks[i % 16] = malloc(103);

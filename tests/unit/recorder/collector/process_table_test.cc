@@ -321,17 +321,21 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   session_.join(0, own_pid());
   table_.adopt_claims();
   std::atomic<int> readings = 0;
-  auto proc = std::make_unique<ProcReader>([&readings](uint32_t pid) {
+  const auto count = [&readings](uint32_t pid) {
     ++readings;
     return read_proc_texts(pid);
-  });
+  };
+  auto proc = std::make_unique<ProcReader>(count);
   const uint64_t now_ns = base::monotonic_ns();
   process(0).sample_if_due(now_ns, 1, *proc);  // not at once: it has only begun
   process(0).sample_if_due(kFarFuture, 1, *proc);
   EXPECT_TRUE(tests::wait_until([&readings] { return readings == 1; }));
-  proc = std::make_unique<ProcReader>();       // the one before has answered
+  proc = std::make_unique<ProcReader>(count);  // the one before has answered
   process(0).sample_if_due(now_ns, 1, *proc);  // taken
   process(0).sample_if_due(now_ns, 1, *proc);  // not due again
+  const auto last = proc->ask(own_pid());
+  EXPECT_TRUE(tests::wait_until([&last] { return last->done.load(); }));
+  EXPECT_EQ(readings, 2) << "those of the process, and the last";
   end(0);
   auto reader = read("run.tape");
   schema::EventBatch batch;

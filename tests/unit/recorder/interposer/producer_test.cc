@@ -251,6 +251,17 @@ void fill_ring() {
   for (uint64_t i = 1; i <= kFreesInRing; ++i) record_free(i);
 }
 
+// In a thread that has its ring before system calls are forbidden.
+void overfill_a_ring_quietly() {
+  in_a_thread([] {
+    record_free(16);
+    process.quiet = true;
+    fill_ring();
+    record_free(16);
+  });
+  process.quiet = false;
+}
+
 TEST(WaitingProducer, GivesUpWhenTheRecorderMakesNoProgress) {
   const LiveSession session;
   const RingHeader& ring = session.view().ring(0);
@@ -352,13 +363,7 @@ TEST(WaitingProducer, GivesUpWhateverTheSessionSaysOfTheClock) {
 TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
   const LiveSession session;
   const RingHeader& ring = session.view().ring(0);
-  in_a_thread([] {
-    record_free(16);
-    process.quiet = true;
-    fill_ring();
-    record_free(16);
-  });
-  process.quiet = false;
+  overfill_a_ring_quietly();
   EXPECT_EQ(ring.producer_waits, 0u);
   EXPECT_EQ(ring.stalls, 1u);
   EXPECT_GT(ring.lost_stopped, 0u);
@@ -368,12 +373,7 @@ TEST(WaitingProducer, GivesUpWithoutASystemCallWhereNoneIsAllowed) {
 TEST(WaitingProducer, WaitsForNothingWhereNeitherSystemCallsNorTheTscServe) {
   const LiveSession session({}, Clock::kCounter);
   session.view().header().ticks_per_ms = 0;
-  in_a_thread([] {
-    record_free(16);
-    process.quiet = true;
-    for (uint64_t i = 0; i < kRingWords; ++i) record_free(16);
-  });
-  process.quiet = false;
+  overfill_a_ring_quietly();
   EXPECT_EQ(session.view().ring(0).stalls, 0u);
   EXPECT_GT(session.view().ring(0).lost_stopped, 0u);
 }
