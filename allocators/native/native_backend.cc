@@ -232,7 +232,7 @@ bool NativeBackend::can_afford_mallinfo() const {
   constexpr uint64_t kShareOfReplay = 50;  // one in so many
   constexpr uint64_t kFreeNs = 2'000'000;
   if (options_.calls != Calls::kMade || worker_->shared().libc_serves_malloc == 0) return false;
-  const uint64_t done_ns = (first_event_ + ops_.size()) * kNsPerOp;
+  const uint64_t done_ns = (batch_.first_event + batch_.ops.size()) * kNsPerOp;
   const uint64_t next_ns = mallinfo_ns(worker_->shared().mallinfo_free_chunks);
   return mallinfo_cost_ns_ + next_ns <= kFreeNs + done_ns / kShareOfReplay;
 }

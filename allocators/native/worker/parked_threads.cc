@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "allocators/native/worker/thread_stacks.h"
+#include "allocators/native/worker/worker_threads.h"
 #include "allocators/native/worker/worker_traps.h"
 
 namespace heaptape::allocators {
@@ -64,6 +65,7 @@ void* live(void* argument) {
   Parked& self = *static_cast<Parked*>(argument);
   self.thread_pointer = own_thread_pointer();
   self.tid = gettid();
+  play_tape();
   set_task(self, Task::kPark);
   while (wait_while(self, Task::kPark) == Task::kWork) {
     self.work(self.argument);

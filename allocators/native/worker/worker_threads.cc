@@ -18,11 +18,12 @@ namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr long kSliceNs = 1'000'000;  // of real time, between two looks at the tape's
-constexpr int kMostSlices = 20;       // that the driver waits for sleepers
+constexpr int kMostSlices = 20;       // that a player of the tape waits for others
 constexpr int kMostSleepers = 64;     // further ones are not waited for
 
 WorkerShared* shared = nullptr;
 long driver = 0;
+constinit thread_local bool is_player = false;
 // When each sleeper wakes, in time of the tape; 0 = nobody sleeps here.
 std::atomic<uint64_t> deadlines_ns[kMostSleepers];
 
@@ -67,12 +68,11 @@ bool some_sleep_is_over(uint64_t now_ns) {
   return false;
 }
 
-// The driver cannot wait for the tape, which it plays.
 void sleep_for(uint64_t ns) {
   if (shared->clock == Clock::kReal) {
     const timespec time{static_cast<time_t>(ns / kSecondNs), static_cast<long>(ns % kSecondNs)};
     unwatched_syscall(SYS_nanosleep, reinterpret_cast<long>(&time), 0);
-  } else if (is_driver()) {
+  } else if (plays_tape()) {
     pass_tape_time(ns);
     sched_yield();
   } else {
@@ -92,7 +92,7 @@ int wait_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec
   const Sleep sleep(deadline_ns);
   for (int slices = 0;; ++slices) {
     if (tape_time_ns() >= deadline_ns) return ETIMEDOUT;
-    if (is_driver() && slices == kMostSlices) pass_tape_time(deadline_ns - tape_time_ns());
+    if (plays_tape() && slices == kMostSlices) pass_tape_time(deadline_ns - tape_time_ns());
     const uint64_t slice_ns = real_monotonic_ns() + kSliceNs;
     const timespec slice{static_cast<time_t>(slice_ns / kSecondNs),
                          static_cast<long>(slice_ns % kSecondNs)};
@@ -118,10 +118,19 @@ long change_mask(int how, const sigset_t* set, sigset_t* old) {
 void start_threads(WorkerShared* worker) {
   shared = worker;
   driver = unwatched_syscall(SYS_gettid, 0);
+  play_tape();
 }
 
 bool is_driver() {
   return unwatched_syscall(SYS_gettid, 0) == driver;
+}
+
+bool plays_tape() {
+  return is_player;
+}
+
+void play_tape() {
+  is_player = true;
 }
 
 void let_sleepers_work() {

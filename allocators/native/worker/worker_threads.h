@@ -15,6 +15,12 @@ void start_threads(WorkerShared* shared);
 // By the kernel's number of the thread.
 bool is_driver();
 
+// The calling thread makes calls of the tape: the driver, whatever thread it pretends to be, or in
+// lock step one of the parked. Such a thread cannot wait for the tape, which it plays.
+bool plays_tape();
+// From now on, it does.
+void play_tape();
+
 // By the driver, between two ops: threads whose sleep is over by the time of the next op get 20 ms
 // of real time to do their work. At once where no thread sleeps.
 void let_sleepers_work();

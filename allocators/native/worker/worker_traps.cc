@@ -67,7 +67,7 @@ void enter_log() {
   constexpr timespec kNap{0, 100'000};
   for (;;) {
     lock_log();
-    if (log_target->turn.load(std::memory_order_relaxed) != Turn::kBackend || is_driver()) return;
+    if (log_target->turn.load(std::memory_order_relaxed) != Turn::kBackend || plays_tape()) return;
     leave_log();
     heaptape_unwatched(SYS_nanosleep, reinterpret_cast<long>(&kNap), 0, 0, 0, 0, 0);
   }

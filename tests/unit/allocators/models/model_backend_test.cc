@@ -89,7 +89,7 @@ TEST_F(ToyBackend, EndsThreadsBetweenTheirCalls) {
   const std::vector<ReplayOp> ops(3, {ReplayKind::kMalloc, 0, 0, 0, 8});
   const std::vector<uint64_t> recorded(ops.size());
   const std::vector<schema::ThreadEnd> ends = {{101, 4}, {103, 65538}};
-  ASSERT_TRUE(backend_.submit({100, 8, ops, recorded, {}, {}, ends}).ok());
+  ASSERT_TRUE(backend_.submit({100, 8, ops, recorded, {}, {}, {}, ends}).ok());
   EXPECT_EQ(PagePerBlock::ended, (std::vector<std::pair<uint32_t, size_t>>{{4, 1}, {2, 3}}));
 }
 

@@ -1,0 +1,97 @@
+"""Replays against live runs: one figure at a time."""
+
+import json
+import statistics
+from dataclasses import dataclass
+
+MIB = 1 << 20
+LEAST = 2 * MIB  # smaller figures are those of libraries and pages, and not compared
+FIGURES = [(moment, kind) for moment in ("peak", "end") for kind in ("committed", "resident")]
+
+LIBRARIES = {
+    "glibc": "libc.so.6",
+    "jemalloc": "libjemalloc.so.2",
+    "mimalloc": "libmimalloc.so.2",
+    "tcmalloc": "libtcmalloc_minimal.so.4",
+}
+MODELS = {"model:ptmalloc": "glibc", "model:slabs": "jemalloc"}
+CANDIDATES = {**{name: name for name in LIBRARIES}, **MODELS}  # and the library that it stands for
+
+
+@dataclass
+class Comparison:
+    program: str
+    candidate: str
+    figure: tuple
+    live: list  # bytes, of each run
+    replayed: int
+
+    @property
+    def median(self):
+        return statistics.median(self.live)
+
+    @property
+    def error(self):
+        """Of the replay, as a share of what the live runs took, in the middle."""
+        return self.replayed / self.median - 1
+
+    @property
+    def spread(self):
+        """How far live runs are apart from each other: a replay is one of them at best."""
+        return (max(self.live) - min(self.live)) / self.median
+
+
+def read_report(path):
+    with open(path) as file:
+        report = json.load(file)
+    return {run["label"]: run for run in report["runs"]}
+
+
+def replayed_figure(run, figure):
+    moment, kind = figure
+    value = run[moment][f"{kind}Bytes"]
+    return int(value["value"] if isinstance(value, dict) else value)
+
+
+def compare(program, live_runs, report):
+    """`live_runs`: lists of Figures by library. `report`: runs by label."""
+    comparisons = []
+    for candidate, library in CANDIDATES.items():
+        for figure in FIGURES:
+            moment, kind = figure
+            live = [getattr(getattr(figures, moment), kind) for figures in live_runs[library]]
+            comparison = Comparison(program, candidate, figure, live,
+                                    replayed_figure(report[candidate], figure))
+            if comparison.median >= LEAST:
+                comparisons.append(comparison)
+    return comparisons
+
+
+def summary(comparisons):
+    errors = sorted(abs(comparison.error) for comparison in comparisons)
+    return (f"{len(errors)} figures: median error {100 * statistics.median(errors):.1f} %, "
+            f"{sum(error <= 0.03 for error in errors)} within 3 %, "
+            f"{sum(error <= 0.15 for error in errors)} within 15 %, "
+            f"largest {100 * errors[-1]:.0f} %")
+
+
+def markdown(comparisons, programs):
+    """A table for each program: live -> replayed, MiB, and the error."""
+    lines = [summary(comparisons), ""]
+    for program in programs:
+        mine = {(c.candidate, c.figure): c for c in comparisons if c.program == program.name}
+        if not mine:
+            continue
+        lines += [f"**{program.name}**: {program.about}", "",
+                  "| replayed on | " + " | ".join(f"{moment} {kind}" for moment, kind in FIGURES) + " |",
+                  "|---|" + "---:|" * len(FIGURES)]
+        for candidate in CANDIDATES:
+            cells = []
+            for figure in FIGURES:
+                c = mine.get((candidate, figure))
+                cells.append("" if c is None else
+                             f"{c.median / MIB:.1f} ±{50 * c.spread:.0f} % → {c.replayed / MIB:.1f} "
+                             f"({100 * c.error:+.1f} %)")
+            lines.append(f"| {candidate} | " + " | ".join(cells) + " |")
+        lines.append("")
+    return "\n".join(lines)

@@ -1,0 +1,173 @@
+"""The programs of `./dev bench prediction`: one table.
+
+Each is a shell script in a folder of its own. `$RUN` stands before the one program whose memory is
+looked at: it makes it run on some allocator, or records it. A program that settles says so by
+`touch $SETTLED` and stays; it is killed then, with its memory as it is. Others are looked at as they
+exit. `$TARGETS` has the programs of tests/e2e/targets.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    about: str
+    packages: str
+    executable: str  # the name of the program's file
+    script: str
+    settles: bool = False
+    seconds: int = 240  # the most that it may take
+
+
+PRELUDE = """
+ulimit -s 8192
+wait_for() { i=0; while ! [ -e "$1" ] && [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done; }
+settle() { touch "$SETTLED"; sleep 1000; }
+"""
+
+PYTHON_SERVICE = r'''
+import json, os, socket, threading
+cache = {}
+lock = threading.Lock()
+def serve(connection):
+    with connection, connection.makefile("rwb") as stream:
+        for line in stream:
+            request = json.loads(line)
+            key = request["key"]
+            with lock:
+                if request["do"] == "put":
+                    cache[key] = request["document"]
+                elif request["do"] == "drop":
+                    cache.pop(key, None)
+                answer = {"size": len(cache)}
+            stream.write(json.dumps(answer).encode() + b"\n")
+            stream.flush()
+server = socket.socket(socket.AF_UNIX)
+server.bind("service.sock")
+server.listen(16)
+open("ready", "w").close()
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+'''
+
+PYTHON_CLIENT = r'''
+import json, random, socket, threading
+def work(number):
+    choose = random.Random(number)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect("service.sock")
+    with connection, connection.makefile("rwb") as stream:
+        def ask(**request):
+            stream.write(json.dumps(request).encode() + b"\n")
+            stream.flush()
+            stream.readline()
+        for i in range(1500):
+            document = {"id": i, "name": "n" * choose.randrange(400),
+                        "tags": [f"tag {choose.randrange(10**6)}" for _ in range(choose.randrange(60))],
+                        "rows": [{"at": j, "value": choose.random()} for j in range(choose.randrange(40))]}
+            ask(do="put", key=f"{number}/{choose.randrange(1200)}", document=document)
+        for i in range(1200):
+            if choose.randrange(10) != 0:
+                ask(do="drop", key=f"{number}/{i}")
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+'''
+
+PROGRAMS = [
+    Program("redis", "4 I/O threads; 300,000 keys set, most deleted, 15 s idle",
+            "redis-server redis-tools", "redis-check-rdb", r"""
+$RUN redis-server --port 0 --unixsocket r.sock --save '' --io-threads 4 --loglevel warning &
+wait_for r.sock
+redis-benchmark -s r.sock -c 20 -P 16 -n 400000 -r 300000 -d 120 -q SET key:__rand_int__ __data__
+redis-benchmark -s r.sock -c 20 -P 16 -n 600000 -r 300000 -q DEL key:__rand_int__
+sleep 15
+settle
+""", settles=True),
+    Program("Python service", "a thread for each of 8 clients, a cache of JSON documents, most dropped",
+            "python3", "python3.11", f"""
+cat >service.py <<'END'
+{PYTHON_SERVICE}
+END
+cat >client.py <<'END'
+{PYTHON_CLIENT}
+END
+rm -f ready service.sock
+PYTHONMALLOC=malloc PYTHONHASHSEED=1 $RUN /usr/bin/python3 service.py &
+wait_for ready
+/usr/bin/python3 client.py
+settle
+""", settles=True),
+    Program("Python, idle", "400,000 small dictionaries, 99 of 100 freed, 25 s idle, a little more work",
+            "python3", "python3.11", r"""
+cat >idle.py <<'END'
+import os, time
+held = [{"number": i, "name": str(i)} for i in range(400000)]
+held = held[::100]
+time.sleep(25)
+more = [{"number": i} for i in range(3000)]
+open(os.environ["SETTLED"], "w").close()
+time.sleep(1000)
+END
+PYTHONMALLOC=malloc PYTHONHASHSEED=1 $RUN /usr/bin/python3 idle.py
+""", settles=True),
+    Program("sqlite3", "a table in memory with an index, half of it deleted", "sqlite3", "sqlite3", r"""
+cat >work.sql <<'END'
+CREATE TABLE t(k INTEGER PRIMARY KEY, a TEXT, b BLOB);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+INSERT INTO t SELECT i, hex(i * 7919 % 1000003), zeroblob(50 + i % 200) FROM n;
+CREATE INDEX by_a ON t(a);
+DELETE FROM t WHERE k % 4 < 2;
+SELECT count(*), sum(length(b)) FROM t GROUP BY substr(a, 1, 2);
+.shell touch "$SETTLED"; sleep 1000
+END
+$RUN sqlite3 :memory: <work.sql
+""", settles=True),
+    Program("perl", "a hash of 300,000 strings, most deleted, 12 s idle", "perl", "perl", r"""
+cat >work.pl <<'END'
+my %held;
+for my $i (1 .. 300000) { $held{"key $i"} = "v" x (10 + $i * 31 % 200) }
+for my $i (1 .. 300000) { delete $held{"key $i"} if $i % 20 }
+sleep 12;
+$held{"more $_"} = "w" x 50 for 1 .. 5000;
+open my $settled, ">", $ENV{SETTLED};
+sleep 1000;
+END
+PERL_HASH_SEED=1 $RUN perl work.pl
+""", settles=True),
+    Program("cc1plus", "g++ -O2, one file with much of the standard library", "g++", "cc1plus", r"""
+for header in regex map unordered_map functional iostream algorithm random thread future; do
+  echo "#include <$header>"
+done >work.cc
+cat >>work.cc <<'END'
+int main(int count, char **words) {
+  std::map<std::string, std::unordered_map<int, std::string>> all;
+  for (int i = 0; i < count; ++i) all[words[i]][i] = words[i];
+  return std::regex_match(all.begin()->first, std::regex("(a|b)*c+[de]?")) ? 0 : 1;
+}
+END
+$RUN "$(g++ -print-prog-name=cc1plus)" -quiet -D_GNU_SOURCE -O2 -std=c++20 work.cc -o work.s
+"""),
+    Program("git pack-objects", "4 threads, the headers of this machine's libraries", "git", "git", r"""
+if ! [ -e repository ]; then
+  git init -q repository && cp -r /usr/include/. repository/ && cd repository &&
+    git -c gc.auto=0 add . && git -c user.name=a -c user.email=a@b commit -qm all && cd ..
+fi
+cd repository
+git rev-list --objects --all >../objects
+$RUN git pack-objects -q --threads=4 --window=50 --no-reuse-delta --stdout <../objects >../pack
+"""),
+    Program("xz", "4 threads, 160 MB of text", "xz-utils", "xz", r"""
+[ -e text ] || for i in 1 2 3 4 5 6 7 8; do seq $((i * 10000000)) $((i * 10000000 + 2222222)); done >text
+$RUN xz -T4 -3 -k -c text >text.xz
+"""),
+    Program("shared blocks", "8 threads that free and resize each other's blocks", "",
+            "replay_shared_blocks", """
+$RUN "$TARGETS/replay_shared_blocks" 8 2000000
+"""),
+]
+
+
+def packages():
+    return sorted({package for program in PROGRAMS for package in program.packages.split()})
