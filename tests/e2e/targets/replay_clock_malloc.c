@@ -1,5 +1,6 @@
 /* A library whose malloc_usable_size tells the time at which a block was made: the
- * milliseconds since the library's first look at its clock, which REPLAY_CLOCK names. */
+ * milliseconds since the library's first look at its clock, which REPLAY_CLOCK names. With
+ * REPLAY_NAP, malloc sleeps for a millisecond. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -44,6 +45,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 void* malloc(size_t size) {
+  if (getenv("REPLAY_NAP") != NULL) usleep(1000);
   uint64_t* block = bump(size < 16 ? 16 : size);
   if (block != NULL) *block = now_ms() - begin_ms;
   return block;

@@ -20,6 +20,8 @@ class NativeClock : public testing::Test {
     options.library = library;
     options.environment = std::move(environment);
     options.clock = clock;
+    options.threads = threads_;
+    options.patience_ms = 5000;
     backend_ = std::make_unique<NativeBackend>(options);
     const auto started = backend_->start();
     ASSERT_TRUE(started.ok()) << started.error().message;
@@ -74,6 +76,7 @@ class NativeClock : public testing::Test {
     return residency.ok() ? residency->resident_bytes : 0;
   }
 
+  Threads threads_ = Threads::kMerged;
   std::unique_ptr<NativeBackend> backend_;
   uint64_t events_ = 0;
 };
@@ -108,6 +111,19 @@ TEST_F(NativeClock, IsReadByEveryFunction) {
 TEST_F(NativeClock, LeavesNoVdsoToReadPastIt) {
   start_telling("vdso");
   EXPECT_EQ(told(1, {}), std::vector<uint64_t>{0});
+}
+
+// Nobody but the sleeper could make it pass.
+TEST_F(NativeClock, PassesForAnAllocatorThatSleepsInACall) {
+  for (const Threads threads : {Threads::kMerged, Threads::kOrdered, Threads::kLockStep}) {
+    threads_ = threads;
+    start(tests::target_path("libreplay_clock_malloc.so"), Clock::kTape,
+          {"REPLAY_CLOCK=monotonic", "REPLAY_NAP=1"});
+    const std::vector<ReplayOp> ops(3, {ReplayKind::kMalloc, 0, 1, 0, 16});
+    const auto placements = run(ops, {}).placements;
+    ASSERT_EQ(placements.size(), 3u) << static_cast<int>(threads);
+    EXPECT_EQ(placements[2].usable_bytes, 3u) << static_cast<int>(threads);
+  }
 }
 
 TEST_F(NativeClock, OfTheSystemTakesNoNoticeOfTheTape) {
