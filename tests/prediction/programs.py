@@ -78,6 +78,7 @@ for thread in threads: thread.join()
 PROGRAMS = [
     Program("redis", "4 I/O threads; 300,000 keys set, most deleted, 15 s idle",
             "redis-server redis-tools", "redis-check-rdb", r"""
+rm -f r.sock
 $RUN redis-server --port 0 --unixsocket r.sock --save '' --io-threads 4 --loglevel warning &
 wait_for r.sock
 redis-benchmark -s r.sock -c 20 -P 16 -n 400000 -r 300000 -d 120 -q SET key:__rand_int__ __data__
@@ -136,18 +137,14 @@ sleep 1000;
 END
 PERL_HASH_SEED=1 $RUN perl work.pl
 """, settles=True),
-    Program("cc1plus", "g++ -O2, one file with much of the standard library", "g++", "cc1plus", r"""
-for header in regex map unordered_map functional iostream algorithm random thread future; do
-  echo "#include <$header>"
-done >work.cc
-cat >>work.cc <<'END'
-int main(int count, char **words) {
-  std::map<std::string, std::unordered_map<int, std::string>> all;
-  for (int i = 0; i < count; ++i) all[words[i]][i] = words[i];
-  return std::regex_match(all.begin()->first, std::regex("(a|b)*c+[de]?")) ? 0 : 1;
-}
-END
-$RUN "$(g++ -print-prog-name=cc1plus)" -quiet -D_GNU_SOURCE -O2 -std=c++20 work.cc -o work.s
+    Program("jq", "20 MB of JSON grouped and summed up", "jq python3", "jq", r"""
+/usr/bin/python3 -c '
+import json, random
+choose = random.Random(1)
+print(json.dumps([{"id": i, "group": choose.randrange(5000), "name": "n" * choose.randrange(60),
+                   "values": [choose.randrange(1000) for _ in range(choose.randrange(12))]}
+                  for i in range(120000)]))' >in.json
+$RUN jq -c 'group_by(.group) | map({group: .[0].group, count: length, sum: (map(.values | add) | add)})' in.json | tail -c 100
 """),
     Program("git pack-objects", "4 threads, the headers of this machine's libraries", "git", "git", r"""
 if ! [ -e repository ]; then

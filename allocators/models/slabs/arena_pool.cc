@@ -28,9 +28,9 @@ Arena& ArenaPool::attach() {
   return at(chosen);
 }
 
-void ArenaPool::detach(const Arena& arena) {
+uint32_t ArenaPool::detach(const Arena& arena) {
   const auto found = std::ranges::find(by_index_, &arena);
-  if (found != by_index_.end()) --attached_[static_cast<size_t>(found - by_index_.begin())];
+  return --attached_[static_cast<size_t>(found - by_index_.begin())];
 }
 
 Arena& ArenaPool::huge() {

@@ -26,8 +26,8 @@ class ArenaPool {
   // The arena of a new thread: the first of those that have the fewest threads. One that was made
   // and has none goes before one that is yet to be made.
   Arena& attach();
-  // One of its threads has ended.
-  void detach(const Arena& arena);
+  // One of its threads has ended. How many it has now.
+  uint32_t detach(const Arena& arena);
   // For requests of oversize_bytes and more. It purges at once, unless nothing is ever purged: it
   // has too few calls for decay to be on time.
   Arena& huge();

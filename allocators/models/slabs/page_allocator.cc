@@ -201,6 +201,11 @@ void PageAllocator::decay(uint64_t now_ns) {
   if (free_pages(ExtentState::kMuzzy) > 0) decay(ExtentState::kMuzzy, muzzy_decay_, now_ns);
 }
 
+void PageAllocator::purge_all() {
+  purge(ExtentState::kDirty, 0, PurgeTo::kRetained);
+  purge(ExtentState::kMuzzy, 0, PurgeTo::kRetained);
+}
+
 void PageAllocator::decay(ExtentState state, SmoothDecay& decay, uint64_t now_ns) {
   if (decay.never()) return;
   if (decay.at_once()) {

@@ -48,6 +48,8 @@ class PageAllocator {
   void shrink_to(Extent& extent, uint64_t bytes);
   // Purges what is due.
   void decay(uint64_t now_ns);
+  // Whether it is due or not.
+  void purge_all();
 
   // Retained extents; not in order.
   void append_absent(std::vector<AddressRange>& ranges) const;

@@ -89,18 +89,26 @@ void SlabsModel::switch_to(uint32_t index) {
   thread_ = threads_[index].get();
 }
 
-// Everything in its cache goes back to the arenas, then the memory of the cache itself.
+// Everything in its cache goes back to the arenas, then the memory of the cache itself, which is of
+// the first arena. Its own arena purges everything when no thread is left to do it later: follows
+// tcache_destroy() (tcache.c).
 void SlabsModel::end_thread(uint32_t index) {
   if (index >= threads_.size() || threads_[index] == nullptr) return;
   Thread& thread = *threads_[index];
+  const uint32_t threads_left = arenas_.detach(*thread.arena);
   if (thread.cache != nullptr) {
     thread.cache->flush_all();
     if (thread.cache_memory != 0) {
       Extent& memory = *shared_.index.at(thread.cache_memory);
       memory.arena->pages.release(memory);
     }
+    arenas_.first().pages.decay(now_ns_);
+    if (threads_left == 0) {
+      thread.arena->pages.purge_all();
+    } else {
+      thread.arena->pages.decay(now_ns_);
+    }
   }
-  arenas_.detach(*thread.arena);
   threads_[index] = nullptr;
   if (index != thread_index_) return;
   thread_ = nullptr;

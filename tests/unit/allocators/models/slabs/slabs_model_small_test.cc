@@ -58,6 +58,25 @@ TEST_F(SlabsModelCached, GivesTheArenaOfAThreadThatEndedToTheNext) {
   EXPECT_EQ(counter("arenasCreated"), 2u);
 }
 
+TEST_F(SlabsModelCached, PurgesTheArenaThatTheLastThreadLeaves) {
+  model().set_thread(1);
+  release_all(allocate_many(20, 20000));
+  model().end_thread(1);
+  EXPECT_EQ(counter("pagesPurged"), 20 * 6u);  // one page each is a pad
+}
+
+TEST_F(SlabsModelCached, KeepsTheDirtyPagesOfAnArenaThatAnotherThreadUses) {
+  model().set_thread(0);
+  model().set_thread(1);
+  release_all(allocate_many(20, 20000));
+  for (uint32_t thread = 2; thread <= 40; ++thread) {
+    model().set_thread(thread);
+    allocate(100);
+  }
+  model().end_thread(1);
+  EXPECT_EQ(counter("pagesPurged"), 0u);
+}
+
 TEST_F(SlabsModelCached, GivesHalfAStackBackWhenItIsFull) {
   const auto blocks = allocate_many(201, 16);  // 99 of 300 remain in the stack
   release_all({blocks.begin(), blocks.begin() + 101});
