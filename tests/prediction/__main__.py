@@ -7,7 +7,9 @@ docs/prediction.md.
 import argparse
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 
 from . import comparison
@@ -35,7 +37,7 @@ class Bench:
 
     def record(self, program, folder):
         tape = os.path.join(folder, "run.tape")
-        wrapper = f"env LD_PRELOAD=libc.so.6 {self.heaptape} record --follow none -o {tape} --"
+        wrapper = f"LD_PRELOAD=libc.so.6 {self.heaptape} record --follow none -o {tape} --"
         run = LiveRun(program, folder, wrapper, self.environment)
         try:
             run.finish()
@@ -53,7 +55,7 @@ class Bench:
         return comparison.read_report(report)
 
     def live(self, program, folder, library):
-        run = LiveRun(program, folder, f"env LD_PRELOAD={comparison.LIBRARIES[library]}",
+        run = LiveRun(program, folder, f"LD_PRELOAD={comparison.LIBRARIES[library]}",
                       self.environment)
         try:
             return run.measure()
@@ -73,6 +75,7 @@ class Bench:
 
 def main():
     arguments = parse_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the programs
     programs = [program for program in PROGRAMS if arguments.only in program.name]
     if not programs:
         raise SystemExit(f"prediction: no program has '{arguments.only}' in its name")

@@ -69,6 +69,8 @@ def compare(program, live_runs, report):
 
 def summary(comparisons):
     errors = sorted(abs(comparison.error) for comparison in comparisons)
+    if not errors:
+        return "no figure is large enough to be compared"
     return (f"{len(errors)} figures: median error {100 * statistics.median(errors):.1f} %, "
             f"{sum(error <= 0.03 for error in errors)} within 3 %, "
             f"{sum(error <= 0.15 for error in errors)} within 15 %, "

@@ -18,6 +18,7 @@ PTRACE_DETACH = 17
 PTRACE_SEIZE = 0x4206
 PTRACE_O_TRACEEXIT = 0x40
 PTRACE_EVENT_EXIT = 6
+MARK = b"HEAPTAPE_PREDICTION=1"
 WALL = 0x40000000  # __WALL of waitpid(2)
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -64,18 +65,22 @@ class ExitWatch:
 
 
 def find_process(session, executable):
+    """The first one of that name that runs as `$RUN` says."""
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if (os.getsid(int(entry)) == session
-                    and os.path.basename(os.readlink(f"/proc/{entry}/exe")) == executable):
-                return int(entry)
+            if (os.getsid(int(entry)) != session
+                    or os.path.basename(os.readlink(f"/proc/{entry}/exe")) != executable):
+                continue
+            with open(f"/proc/{entry}/environ", "rb") as environment:
+                if MARK in environment.read():
+                    return int(entry)
     return None
 
 
 class LiveRun:
-    """`wrapper` is what stands before the program's own words: env, or heaptape record."""
+    """`wrapper` stands before the program's own words: a variable for env, and heaptape record."""
 
     def __init__(self, program, folder, wrapper, environment=None):
         self.program = program
@@ -88,7 +93,7 @@ class LiveRun:
         self.script = subprocess.Popen(
             ["sh", "-c", text], cwd=folder, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env={**os.environ, "RUN": wrapper, "SETTLED": self.settled, "LC_ALL": "C",
+            env={**os.environ, "RUN": f"env {MARK.decode()} {wrapper}", "SETTLED": self.settled, "LC_ALL": "C",
                  **(environment or {})})
         self.deadline = time.monotonic() + program.seconds
 
