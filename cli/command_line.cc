@@ -199,10 +199,11 @@ void add_replay(CLI::App& app, Request& request) {
   add_choice<allocators::Threads>(command, "--threads", options->replay.threads,
                                   {{"ordered", allocators::Threads::kOrdered},
                                    {"lockstep", allocators::Threads::kLockStep},
+                                   {"free", allocators::Threads::kFree},
                                    {"merged", allocators::Threads::kMerged}},
                                   "threads of a real allocator: each call on its own, the same "
-                                  "handed from thread to thread (slow), or all on one (default "
-                                  "ordered)");
+                                  "handed from thread to thread (slow), all threads at once, or "
+                                  "all calls on one (default ordered)");
   add_choice<allocators::Clock>(
       command, "--clock", options->replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},

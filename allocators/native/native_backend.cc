@@ -85,7 +85,8 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
   }
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
-  traits_.places_blocks = traits_.is_foreign_code = options_.calls == Calls::kMade;
+  traits_.places_blocks = traits_.is_foreign_code =
+      options_.calls == Calls::kMade && options_.threads != Threads::kFree;
   memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
   std::vector<RegionEvent> events;
   take_memory_calls(0, events);
@@ -156,6 +157,10 @@ void NativeBackend::give_next() {
   shared.end_begin = 0;
   shared.end_end = ends;
   shared.slot_limit = batch_.slot_limit;
+  if (shared.threads == Threads::kFree) {
+    free_order_.prepare({shared.ops, count}, shared.waits);
+    shared.slot_limit = std::max(free_order_.slot_limit(), 1u);
+  }
   given_end_ = shared.op_end;
   give_turn();
 }
@@ -207,6 +212,7 @@ Status NativeBackend::collect(BatchResult& result) {
 
 std::string NativeBackend::threads() const {
   if (options_.threads == Threads::kMerged || options_.calls == Calls::kLeftOut) return "merged";
+  if (options_.threads == Threads::kFree) return "free";
   const bool is_lock_step = worker_->shared().threads == Threads::kLockStep;
   return is_lock_step ? "ordered (lock step)" : "ordered";
 }
@@ -214,7 +220,10 @@ std::string NativeBackend::threads() const {
 void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events) {
   WorkerShared& shared = worker_->shared();
   for (uint32_t i = 0; i < shared.memory_calls; ++i) {
-    memory_->apply(shared.calls[i], op_offset + shared.calls[i].op, events);
+    uint32_t op = op_offset + shared.calls[i].op;
+    // Threads that run at the same time log their calls as they come.
+    if (shared.threads == Threads::kFree && !events.empty()) op = std::max(op, events.back().op);
+    memory_->apply(shared.calls[i], op, events);
   }
   memory_calls_ += shared.memory_calls;
   shared.memory_calls = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "allocators/native/free_order.h"
 #include "allocators/native/memory_tracker.h"
 #include "allocators/native/tape_clock.h"
 #include "allocators/native/worker_process.h"
@@ -61,6 +62,7 @@ class NativeBackend : public Backend {
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
   TapeClock clock_;
+  FreeOrder free_order_;
   uint64_t elapsed_ns_ = 0;
   uint64_t elapsed_ticks_ = 0;
   uint64_t memory_calls_ = 0;

@@ -128,7 +128,7 @@ TEST_F(ReplayOutput, SaysTheSameOfTheProgramWhateverTheThreads) {
   tests::Random random(4);
   write(tests::plausible_events(random, 20000, 16, 70));
   std::set<uint64_t> peaks;
-  for (const char* threads : {"merged", "ordered", "lockstep"}) {
+  for (const char* threads : {"merged", "ordered", "lockstep", "free"}) {
     replay({"-a", "glibc", "--threads", threads, "-o", report_});
     const auto run = schema::read_figures(report_)->runs.at(0);
     peaks.insert(count_of(run, "peak.liveBytes"));

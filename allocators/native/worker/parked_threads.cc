@@ -136,13 +136,22 @@ bool run_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument) {
     work(argument);
     return true;
   }
+  if (!begin_on_thread(number, work, argument)) return false;
+  await_thread(number);
+  return true;
+}
+
+bool begin_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument) {
   if (!provide(number)) return false;
   Parked& thread = threads[number];
   thread.work = work;
   thread.argument = argument;
   set_task(thread, Task::kWork);
-  wait_while(thread, Task::kWork);
   return true;
+}
+
+void await_thread(uint16_t number) {
+  wait_while(threads[number], Task::kWork);
 }
 
 void end_thread(uint16_t number) {

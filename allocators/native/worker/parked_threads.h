@@ -1,6 +1,5 @@
-// The tape's threads, as real threads of the worker that are parked. Only one thread of this
-// process runs at any time: the driver, which is thread 0 of the tape, or one to which it has given
-// the floor and for which it waits. docs/decisions/0017-ordered-threads.md. Free of the C++
+// The tape's threads, as real threads of the worker that are parked until the driver, which is
+// thread 0 of the tape, has work for one. docs/decisions/0017-ordered-threads.md. Free of the C++
 // run-time library; all functions are for the driver.
 #pragma once
 
@@ -28,6 +27,10 @@ inline bool become_driver() {
 // Lets thread `number` itself call work(argument), and waits for it. Made if there is none. The
 // driver must be itself.
 bool run_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument);
+
+// The same without waiting, for a thread other than 0.
+bool begin_on_thread(uint16_t number, void (*work)(uint32_t), uint32_t argument);
+void await_thread(uint16_t number);
 
 // Lets the thread come to its end, with all that its allocator does then, and waits for it; the
 // driver is itself afterwards. The number is free for a new one. Nothing if there is no such

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "allocators/native/worker/free_threads.h"
 #include "allocators/native/worker/parked_threads.h"
 #include "allocators/native/worker/worker_clock.h"
 #include "allocators/native/worker/worker_entry_points.h"
@@ -122,14 +123,15 @@ void run_op(const ReplayOp& op, Placement& placement) {
   }
 }
 
-void run_timed(const ReplayOp& op, Placement& placement) {
+void run_timed(const ReplayOp& op, Placement& placement, uint32_t& until_next) {
   unsigned processor;
   const uint64_t begin = __rdtscp(&processor);
   run_op(op, placement);
   const uint64_t ticks = __rdtscp(&processor) - begin;
   const uint64_t net = ticks > shared->stamp_cost_ticks ? ticks - shared->stamp_cost_ticks : 0;
-  ++shared->latency[static_cast<int>(op.kind)][latency_bucket(net)];
-  until_timed = kLatencyPeriod;
+  __atomic_fetch_add(&shared->latency[static_cast<int>(op.kind)][latency_bucket(net)], 1,
+                     __ATOMIC_RELAXED);
+  until_next = kLatencyPeriod;
 }
 
 // The loop alone: what a replay costs without an allocator.
@@ -139,12 +141,16 @@ void run_noop(const ReplayOp& op, Placement& placement) {
   placement = {0, 0};
 }
 
-void run_op_at(uint32_t op) {
-  if (--until_timed == 0) {
-    run_timed(shared->ops[op], shared->placements[op]);
+void run_counted(uint32_t op, uint32_t& until_next) {
+  if (--until_next == 0) {
+    run_timed(shared->ops[op], shared->placements[op], until_next);
   } else {
     run_op(shared->ops[op], shared->placements[op]);
   }
+}
+
+void run_op_at(uint32_t op) {
+  run_counted(op, until_timed);
 }
 
 bool log_is_full() {
@@ -200,7 +206,8 @@ void run_batch() {
   let_sleepers_work();
   const uint64_t begin_ns = real_monotonic_ns();
   const uint64_t begin_ticks = __rdtsc();
-  const uint32_t op = run_ops();
+  const bool is_free = shared->threads == Threads::kFree && shared->allocator_calls == Calls::kMade;
+  const uint32_t op = is_free ? run_freely(*shared, run_counted) : run_ops();
   shared->elapsed_ticks = __rdtsc() - begin_ticks;
   shared->elapsed_ns = real_monotonic_ns() - begin_ns;
   become_driver();

@@ -42,6 +42,7 @@ enum class Threads : uint32_t {
   kMerged = 0,  // all on one
   kOrdered,     // each as on a thread of its own; needs can_borrow
   kLockStep,    // each by a thread of its own, one after the other
+  kFree,        // each by a thread of its own, all at the same time
 };
 
 // A thread that ends before ops[op], or after the last op of the turn.
@@ -138,6 +139,7 @@ struct WorkerShared {
   alignas(64) MemoryCall calls[kMaxMemoryCalls];
   alignas(64) EndingThread ends[kMaxThreadEnds];  // by op
   alignas(64) ReplayOp ops[kMaxBatchOps];
+  alignas(64) uint32_t waits[kMaxBatchOps];  // kFree: see FreeOrder
   alignas(64) Placement placements[kMaxBatchOps];
 };
 
