@@ -16,8 +16,10 @@ namespace {
 constexpr uint64_t kThreads = 1 << 16;
 constexpr uint64_t kTable = uint64_t{46} << 40;  // away from the allocator's memory
 constexpr int kSpins = 200;
-// What is then under way in other threads must find room, too.
+// What is then under way in other threads must find room, too. So where more threads than this have
+// ops, they take turns.
 constexpr uint32_t kMostLogged = kMaxMemoryCalls / 2;
+constexpr uint32_t kMostAtWork = 500;
 constexpr uint32_t kNone = UINT32_MAX;
 
 // The ops of one thread between two ends of threads.
@@ -86,21 +88,30 @@ bool await(uint32_t number) {
   return true;
 }
 
+bool log_has_room() {
+  return __atomic_load_n(&shared->memory_calls, __ATOMIC_RELAXED) <= kMostLogged;
+}
+
 bool may_go_on() {
-  if (__atomic_load_n(&shared->memory_calls, __ATOMIC_RELAXED) > kMostLogged) stopped = true;
+  if (!log_has_room()) stopped = true;
   return !stopped.load(std::memory_order_relaxed);
+}
+
+void run_one(uint32_t op) {
+  Lane& lane = lanes[shared->ops[op].thread];
+  if (lane.until_timed == 0) lane.until_timed = kLatencyPeriod;
+  __atomic_store_n(&shared->current_op, op, __ATOMIC_RELAXED);
+  run_op(op, lane.until_timed);
+  lane.done.store(op + 1, std::memory_order_release);
 }
 
 void run_lane(uint32_t thread) {
   Lane& lane = lanes[thread];
-  if (lane.until_timed == 0) lane.until_timed = kLatencyPeriod;
   for (; lane.next != kNone; lane.next = next_of_thread[lane.next]) {
     const uint32_t op = lane.next;
     const uint32_t awaited = shared->waits[op];
     if (!may_go_on() || (awaited != 0 && !await(awaited))) return;
-    __atomic_store_n(&shared->current_op, op, __ATOMIC_RELAXED);
-    run_op(op, lane.until_timed);
-    lane.done.store(op + 1, std::memory_order_release);
+    run_one(op);
   }
 }
 
@@ -120,6 +131,26 @@ bool run_lanes() {
   return !stopped;
 }
 
+// Up to which op, from `op` on.
+uint32_t run_in_turns(uint32_t op) {
+  for (; op < lanes_end && log_has_room(); ++op) {
+    if (run_on_thread(shared->ops[op].thread, run_one, op)) continue;
+    shared->failure = WorkerFailure::kNoThreads;
+    break;
+  }
+  return op;
+}
+
+// The threads that end before ops[op]. False: no room is left for the memory calls of more.
+bool end_threads(uint32_t op) {
+  uint32_t& ended = shared->end_done;
+  for (; ended < shared->end_end && shared->ends[ended].op <= op; ++ended) {
+    if (!log_has_room()) return false;
+    end_thread(shared->ends[ended].thread);
+  }
+  return true;
+}
+
 }  // namespace
 
 uint32_t run_freely(WorkerShared& worker, RunFreely run) {
@@ -130,19 +161,20 @@ uint32_t run_freely(WorkerShared& worker, RunFreely run) {
     return shared->op_begin;
   }
   uint32_t op = shared->op_begin;
-  uint32_t& ended = shared->end_done;
-  ended = shared->end_begin;
+  shared->end_done = shared->end_begin;
   if (op == 0 && !is_interrupted) forget_done_ops();
   for (;;) {
-    if (!is_interrupted) fill_lanes(op, next_end(ended));
-    is_interrupted = !run_lanes();
-    if (is_interrupted) return op;
+    if (!is_interrupted) fill_lanes(op, next_end(shared->end_done));
+    if (at_work_count > kMostAtWork) {
+      op = run_in_turns(op);
+      if (op < lanes_end) return op;
+    } else {
+      is_interrupted = !run_lanes();
+      if (is_interrupted) return op;
+    }
     op = lanes_end;
     shared->current_op = op;
-    for (; ended < shared->end_end && shared->ends[ended].op <= op; ++ended) {
-      end_thread(shared->ends[ended].thread);
-    }
-    if (op >= shared->op_end) return op;
+    if (!end_threads(op) || op >= shared->op_end) return op;
   }
 }
 

@@ -1,6 +1,7 @@
 /* Each thread has memory of its own, which goes when the thread ends; a block says by its place
  * whose it is. Which thread calls is asked of the kernel, as some allocators do. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +10,7 @@
 enum { kThreads = 16384, kThreadBytes = 1 << 16 };
 
 static struct {
-  pid_t thread;
+  _Atomic(pid_t) thread;
   char* memory;
   size_t used;
 } owners[kThreads];
@@ -24,9 +25,12 @@ static void leave(void* owner) {
 static size_t owner_of_call(void) {
   const pid_t thread = gettid();
   size_t at = (size_t)thread % kThreads;
-  while (owners[at].thread != 0 && owners[at].thread != thread) at = (at + 1) % kThreads;
-  if (owners[at].thread == thread) return at;
-  owners[at].thread = thread;
+  pid_t owner = 0;
+  while (!atomic_compare_exchange_strong(&owners[at].thread, &owner, thread)) {
+    if (owner == thread) return at;
+    owner = 0;
+    at = (at + 1) % kThreads;
+  }
   owners[at].used = 0;
   owners[at].memory =
       mmap(NULL, kThreadBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -78,6 +78,17 @@ TEST(FreeThreads, AreInTheAllocatorAtTheSameTime) {
   EXPECT_EQ(Replayed(options, tape).result().placements[0].usable_bytes, 2u);
 }
 
+// An allocator for which making a block takes long.
+TEST(FreeThreads, WaitForABlockInEachBatch) {
+  const Tape tape{{op_of(ReplayKind::kMalloc, 1, 0), op_of(ReplayKind::kFree, 0, 0)}, {}, 1};
+  NativeOptions options =
+      options_of(Threads::kFree, tests::target_path("libreplay_clock_malloc.so"),
+                 {"REPLAY_CLOCK=monotonic", "REPLAY_NAP=1"});
+  options.clock = Clock::kReal;
+  Replayed replayed(options, tape);
+  replayed.run(tape);
+}
+
 class FreeThreadsOf : public testing::TestWithParam<const char*> {};
 
 // Whatever they do to each other's blocks, a block is there when it is used, and once.
