@@ -1,8 +1,8 @@
 // What a replay asks of an allocator, real or modelled. docs/architecture.md, "Replay".
 //
-//   engine: submit(batch) ... collect(result), batch after batch; residency() and counters()
-//   between batches. The block an op works on is named by a slot, a small number that is reused
-//   after the block is freed; the backend keeps the slot's address.
+//   engine: submit(batch) ... collect(result), batch after batch; residency() and
+//   give_back_memory() between batches. The block an op works on is named by a slot, a small number
+//   that is reused after the block is freed; the backend keeps the slot's address.
 #pragma once
 
 #include <cstdint>
@@ -68,6 +68,12 @@ struct Residency {
   uint64_t resident_bytes = 0;
   // The stretches that do not, ascending; nothing when the backend cannot tell which they are.
   std::optional<std::vector<AddressRange>> absent;
+};
+
+// What came of asking the allocator to give free memory back.
+struct GivenBack {
+  std::vector<RegionEvent> regions;
+  uint64_t elapsed_ns = 0;
 };
 
 // A number that the allocator counted, by the name that docs/metrics.md gives it.
@@ -142,6 +148,10 @@ class Backend {
 
   // Between batches only. `regions` is the committed memory, ascending.
   virtual Result<Residency> residency(std::span<const AddressRange> regions) = 0;
+  // Between batches only: asks the allocator to give free memory back to the system, as programs
+  // do with malloc_trim. Nothing if it cannot be asked.
+  virtual Result<std::optional<GivenBack>> give_back_memory() { return std::optional<GivenBack>(); }
+  // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
   // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order
   // of the tape), with a remark on how.

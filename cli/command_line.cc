@@ -190,6 +190,11 @@ void add_replay(CLI::App& app, Request& request) {
             "points on the timeline, at most 1M (default 256)");
   add_count(command, "--until", options->replay.until, {},
             "stop after this many calls, such as 10k or 1.5M");
+  command
+      ->add_option("--do", options->actions,
+                   "ask real allocators to give memory back after call N, or at the end: trim@N, "
+                   "purge@N, trim@end; may be repeated")
+      ->option_text("ACTION...");
   add_choice<allocators::Touch>(command, "--touch", options->replay.touch,
                                 {{"none", allocators::Touch::kNone},
                                  {"page", allocators::Touch::kPage},

@@ -50,10 +50,11 @@ int run_stats(const StatsOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;  // as given with -a
-  std::string report_path;         // empty: none
-  std::string csv_path;            // empty: none
-  replayer::ReplayOptions replay;  // specs are filled in from the above
+  std::vector<std::string> specs;    // as given with -a
+  std::vector<std::string> actions;  // as given with --do
+  std::string report_path;           // empty: none
+  std::string csv_path;              // empty: none
+  replayer::ReplayOptions replay;    // specs are filled in from the above
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
 

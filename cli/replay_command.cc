@@ -105,6 +105,10 @@ Status write_logs(const ReplayCommandOptions& options,
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
+  for (const std::string& text : options.actions) {
+    HEAPTAPE_ASSIGN_OR_RETURN(auto action, replayer::parse_action(text));
+    replay_options.actions.push_back(std::move(action));
+  }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));

@@ -45,6 +45,18 @@ uint64_t FreeExtents::take_lowest(uint64_t bytes, uint64_t alignment) {
   return 0;
 }
 
+uint64_t FreeExtents::take_highest(uint64_t bytes, uint64_t alignment) {
+  for (auto extent = by_address_.end(); extent != by_address_.begin();) {
+    --extent;
+    if (extent->second - extent->first < bytes) continue;
+    const uint64_t address = round_down(extent->second - bytes, alignment);
+    if (address < extent->first) continue;
+    cut(extent, {address, address + bytes});
+    return address;
+  }
+  return 0;
+}
+
 bool FreeExtents::take(AddressRange range) {
   if (range.begin >= range.end) return true;
   const auto after = by_address_.upper_bound(range.begin);

@@ -15,12 +15,14 @@ class FreeExtents {
   // `range` must not overlap one that is held.
   void insert(AddressRange range);
 
-  // Both cut out `bytes` at a multiple of `alignment` and return where, or 0.
+  // All cut out `bytes` at a multiple of `alignment` and return where, or 0.
   //   best:   from the smallest range that has `bytes` and `slack_bytes`, the lowest of several;
   //           with that much slack the caller knows that any placement fits.
-  //   lowest: at the lowest address possible. Linear in the ranges that are too small.
+  //   lowest, highest: at the lowest or highest address possible. Linear in the ranges that are too
+  //           small.
   uint64_t take_best(uint64_t bytes, uint64_t alignment, uint64_t slack_bytes);
   uint64_t take_lowest(uint64_t bytes, uint64_t alignment);
+  uint64_t take_highest(uint64_t bytes, uint64_t alignment);
 
   // Cuts out just `range`; false if not all of it is there.
   bool take(AddressRange range);

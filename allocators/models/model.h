@@ -66,6 +66,8 @@ class AddressSpace {
 //   of a
 //                                            new thread
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
+//   void give_back_memory()                  what the allocator does when it is asked to give free
+//                                            memory back to the system
 //   void release_null()                      free(NULL), for models with something to commit
 //   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of
 //                                            work() by kind of call against live blocks

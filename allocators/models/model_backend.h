@@ -78,6 +78,18 @@ class ModelBackend : public Backend {
     return residency;
   }
 
+  Result<std::optional<GivenBack>> give_back_memory() override {
+    std::optional<GivenBack> given_back;
+    if constexpr (requires { model_.give_back_memory(); }) {
+      const uint64_t begin_ns = base::monotonic_ns();
+      model_.give_back_memory();
+      given_back.emplace();
+      given_back->elapsed_ns = base::monotonic_ns() - begin_ns;
+      given_back->regions = take_regions();
+    }
+    return given_back;
+  }
+
   std::vector<Counter> counters() override { return model_.counters(); }
 
   std::string threads() const override {

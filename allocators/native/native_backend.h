@@ -36,6 +36,7 @@ class NativeBackend : public Backend {
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
+  Result<std::optional<GivenBack>> give_back_memory() override;
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
@@ -51,6 +52,7 @@ class NativeBackend : public Backend {
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
   bool can_afford_mallinfo() const;
   Status compare_with_mallinfo();
+  void append_statistics(std::vector<Counter>& counters);
 
   NativeOptions options_;
   BackendTraits traits_;

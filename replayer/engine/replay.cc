@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "replayer/engine/replay_plan.h"
 #include "replayer/engine/run_analysis.h"
 #include "replayer/engine/slot_resolver.h"
 
@@ -59,6 +60,24 @@ class Run {
     return {};
   }
 
+  // What a program does with malloc_trim, say; memory is measured right before and right after.
+  Status perform(const Action& action) {
+    if (has_failed()) return {};
+    const auto before = backend_->residency(analysis_->regions());
+    if (!before.ok()) return settle(before.error());
+    const auto given_back = backend_->give_back_memory();
+    if (!given_back.ok()) return settle(given_back.error());
+    if (!*given_back) {
+      cannot_give_back_ = true;
+      return {};
+    }
+    ActionResult& result = analysis_->perform(action.name, *before, **given_back);
+    const auto after = backend_->residency(analysis_->regions());
+    if (!after.ok()) return settle(after.error());
+    result.after.resident_bytes = after->resident_bytes;
+    return {};
+  }
+
   RunResult finish(const SlotResolver& resolver, uint64_t events) {
     RunResult result{spec_};
     result.failure = failure_;
@@ -79,6 +98,9 @@ class Run {
       result.metrics.growth.push_back(fit_growth(curve));
     }
     result.notes = backend_->notes();
+    if (cannot_give_back_) {
+      result.notes.push_back("it cannot be asked to give memory back: --do changes nothing here");
+    }
     if (result.metrics.misaligned_blocks != 0) {
       result.notes.push_back(std::to_string(result.metrics.misaligned_blocks) +
                              " blocks are not aligned as the program asked, the first that of #" +
@@ -108,6 +130,7 @@ class Run {
   std::optional<RunAnalysis> analysis_;
   allocators::BatchResult result_;
   std::optional<RunFailure> failure_;
+  bool cannot_give_back_ = false;
   std::string output_;  // of a failed allocator
 };
 
@@ -115,12 +138,10 @@ class Run {
 // busy, and no two allocators ever run at the same time, which would spoil both their times.
 class Pipeline {
  public:
-  enum class AfterBatch : uint8_t { kNothing, kSample };
-
   Status submit(Run& run, const ResolvedBatch& batch, AfterBatch after) {
     if (pending_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
-    // Between two batches of one allocator there may be a sample to take of it.
-    const bool overlap = pending_ != &run || after_pending_ == AfterBatch::kNothing;
+    // Between two batches of one allocator there may be something to do with it.
+    const bool overlap = pending_ != &run || after_pending_.is_nothing();
     if (!overlap) HEAPTAPE_RETURN_IF_ERROR(finish_pending());
     Run* const before = std::exchange(pending_, &run);
     const ResolvedBatch* const batch_before = std::exchange(pending_batch_, &batch);
@@ -139,7 +160,8 @@ class Pipeline {
  private:
   static Status finish(Run& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
-    return after == AfterBatch::kSample ? run.sample() : Status();
+    for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
+    return after.has_sample ? run.sample() : Status();
   }
   Status finish_pending() {
     Run* const run = std::exchange(pending_, nullptr);
@@ -148,33 +170,7 @@ class Pipeline {
 
   Run* pending_ = nullptr;  // submitted, not yet analysed
   const ResolvedBatch* pending_batch_ = nullptr;
-  AfterBatch after_pending_ = AfterBatch::kNothing;
-};
-
-// Where on the tape the timeline has its points: as many as asked for, or one an event, as even as
-// whole numbers allow, the last one at the end.
-class SamplePlan {
- public:
-  SamplePlan(uint64_t events, uint32_t samples)
-      : events_(events), points_(std::clamp<uint64_t>(samples, 1, std::max<uint64_t>(events, 1))) {}
-
-  // How many events may follow `event` before the next point.
-  uint64_t room(uint64_t event) const { return point(next_) - event; }
-  bool reached(uint64_t event) {
-    if (event < point(next_)) return false;
-    ++next_;
-    return true;
-  }
-
- private:
-  // events_ * number / points_, rounded up, where the product may not fit.
-  uint64_t point(uint64_t number) const {
-    return events_ / points_ * number + (events_ % points_ * number + points_ - 1) / points_;
-  }
-
-  uint64_t events_;
-  uint64_t points_;
-  uint64_t next_ = 1;
+  AfterBatch after_pending_;
 };
 
 // Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
@@ -215,6 +211,7 @@ class SharedNumbers {
 Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                       const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
+  HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
   std::vector<std::unique_ptr<Run>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch,
@@ -222,7 +219,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
-  SamplePlan plan(events, options.samples);
+  ReplayPlan plan(events, options.samples, options.actions);
   SharedNumbers shared_numbers;
   Pipeline pipeline;
   schema::EventBatch read;
@@ -243,8 +240,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     batch.thread_ends = std::move(read.thread_ends);
     shared_numbers.filter(batch.thread_ends);
     done += read.events.size();
-    const auto after =
-        plan.reached(done) ? Pipeline::AfterBatch::kSample : Pipeline::AfterBatch::kNothing;
+    const AfterBatch after = plan.reached(done);
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }

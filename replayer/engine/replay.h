@@ -9,6 +9,7 @@
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
+#include "replayer/engine/action.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
@@ -21,6 +22,7 @@ struct ReplayOptions {
   allocators::Clock clock = allocators::Clock::kTape;           // that real allocators see
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
+  std::vector<Action> actions = {};
 };
 
 // Why and where an allocator failed: it died, hung, or handed out a block that cannot be.
@@ -40,7 +42,8 @@ struct RunResult {
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then
 // with the share that is done, 0 to 1. Runs come back in the order of the specs. An allocator that
 // fails ends its own run and no other. Fails when the tape is damaged or has more live blocks than
-// slots, and when an allocator cannot be loaded or refuses its options.
+// slots, when an action comes after the end, and when an allocator cannot be loaded or refuses its
+// options.
 base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                             const std::function<void(double)>& progress);
 

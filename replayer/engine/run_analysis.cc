@@ -161,6 +161,18 @@ void RunAnalysis::sample(const allocators::Residency& residency) {
   metrics_.timeline.push_back(snapshot);
 }
 
+ActionResult& RunAnalysis::perform(const std::string& action, const allocators::Residency& before,
+                                   const allocators::GivenBack& given_back) {
+  ActionResult result{.action = action, .at = events_, .elapsed_ns = given_back.elapsed_ns};
+  result.before = {map_.committed_bytes(), before.resident_bytes};
+  metrics_.resident_bytes_peak.update(before.resident_bytes, events_);
+  for (const RegionEvent& region : given_back.regions) apply(region, events_, live_.live_bytes);
+  note_holes_at_peak();
+  result.after.committed_bytes = map_.committed_bytes();
+  metrics_.actions.push_back(result);
+  return metrics_.actions.back();
+}
+
 RunMetrics RunAnalysis::take_metrics() {
   metrics_.same_offset_share = fidelity_.same_share();
   metrics_.compared_blocks = fidelity_.compared();

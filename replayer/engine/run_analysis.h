@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "allocators/backend.h"
@@ -35,6 +36,11 @@ class RunAnalysis {
   std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency);
+
+  // After the last batch the allocator was asked to give memory back; `before` was measured then.
+  // What is resident afterwards is for the caller to fill in.
+  ActionResult& perform(const std::string& action, const allocators::Residency& before,
+                        const allocators::GivenBack& given_back);
 
   // Ends the analysis. What only the tape, the program or the backend knows is left empty: events
   // recorded and skipped, live peaks, counters, latencies, growth.

@@ -39,6 +39,20 @@ struct Snapshot {
   uint64_t resident_hole_bytes = 0;
 };
 
+struct HeldMemory {
+  uint64_t committed_bytes = 0;
+  uint64_t resident_bytes = 0;
+};
+
+// What --do changed after `at` calls.
+struct ActionResult {
+  std::string action;  // "trim", "purge"
+  uint64_t at = 0;
+  HeldMemory before = {};
+  HeldMemory after = {};
+  uint64_t elapsed_ns = 0;
+};
+
 struct RunMetrics {
   std::string threads;  // Backend::threads()
   Accounting accounting;
@@ -60,6 +74,7 @@ struct RunMetrics {
   std::vector<allocators::Counter> counters;
   std::vector<allocators::LatencySummary> latencies;
   std::vector<GrowthFit> growth;
+  std::vector<ActionResult> actions;
   std::vector<Snapshot> timeline;
 };
 

@@ -133,6 +133,19 @@ void set_counters(wire::Run::Builder out, const std::vector<allocators::Counter>
   }
 }
 
+void set_actions(wire::Run::Builder out, const std::vector<ActionResult>& actions) {
+  auto list = out.initActions(static_cast<unsigned>(actions.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setAction(actions[i].action);
+    list[i].setAt(actions[i].at);
+    list[i].setCommittedBytesBefore(actions[i].before.committed_bytes);
+    list[i].setCommittedBytesAfter(actions[i].after.committed_bytes);
+    list[i].setResidentBytesBefore(actions[i].before.resident_bytes);
+    list[i].setResidentBytesAfter(actions[i].after.resident_bytes);
+    list[i].setElapsedNs(actions[i].elapsed_ns);
+  }
+}
+
 void set_latencies(wire::Run::Builder out,
                    const std::vector<allocators::LatencySummary>& latencies) {
   auto list = out.initLatency(static_cast<unsigned>(latencies.size()));
@@ -163,6 +176,7 @@ void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);
   set_latencies(out, run.latencies);
+  if (!run.actions.empty()) set_actions(out, run.actions);
   if (!run.growth.empty()) set_growth(out.initGrowth(), run.growth);
   set_timeline(out.initTimeline(), run.timeline);
 }

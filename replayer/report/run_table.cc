@@ -177,6 +177,21 @@ std::string failure_and_notes(const RunFigures& run) {
   return text;
 }
 
+// What each --do changed.
+std::string action_lines(const RunResult& run) {
+  const auto change = [](uint64_t before, uint64_t after) {
+    return base::bytes_text(before) + " -> " + base::bytes_text(after);
+  };
+  std::string text;
+  for (const ActionResult& action : run.metrics.actions) {
+    text += action.action + ": " + run.spec.label + ": after #" + base::grouped(action.at) +
+            ": committed " + change(action.before.committed_bytes, action.after.committed_bytes) +
+            ", resident " + change(action.before.resident_bytes, action.after.resident_bytes) +
+            ", took " + base::duration_text(static_cast<double>(action.elapsed_ns)) + "\n";
+  }
+  return text;
+}
+
 std::string growth_lines(const RunFigures& run) {
   std::string text;
   for (const std::string& verdict : run.growth_verdicts) {
@@ -201,6 +216,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
   text += aligned(rows) + "\n";
   text += accounting_lines(report.runs) + threads_lines(report, runs);
   for (const RunFigures& run : report.runs) text += failure_and_notes(run);
+  for (const RunResult& run : runs) text += action_lines(run);
   for (size_t i = 0; i < runs.size(); ++i) text += fidelity_line(report.runs[i], runs[i].spec);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);

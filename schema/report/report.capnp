@@ -62,6 +62,7 @@ struct Run {
   clock @14 :Text;          # what time a real allocator saw: "tape" or "real"; empty for others
   failure @15 :Failure;     # only where the allocator failed: then there are no figures
   notes @16 :List(Text);    # sentences: what else is to be known of the run
+  actions @17 :List(Action);  # of --do, in the order of the tape
 }
 
 struct Failure {
@@ -145,6 +146,16 @@ struct Time {  # the only part of a report that differs from one replay to the n
 struct Counter {
   name @0 :Text;
   value @1 :UInt64;
+}
+
+struct Action {  # the allocator was asked to give memory back; measured right before and after
+  action @0 :Text;  # "trim" or "purge"
+  at @1 :UInt64;    # after so many calls
+  committedBytesBefore @2 :UInt64;
+  committedBytesAfter @3 :UInt64;
+  residentBytesBefore @4 :UInt64;
+  residentBytesAfter @5 :UInt64;
+  elapsedNs @6 :UInt64;
 }
 
 struct Growth {

@@ -95,6 +95,17 @@ TEST_F(ReplayOnAllocators, LeavesUntouchedMemoryUnoccupied) {
   EXPECT_EQ(all.touch, "all");
 }
 
+// glibc copies a block of the heap, and moves the pages of one that has a mapping of its own.
+TEST_F(ReplayOnAllocators, LeavesTheCopiesOfReallocToTheAllocator) {
+  const auto resident = [this](uint64_t size) {
+    const auto moved = tape({tests::malloc_event(size, kBase), tests::malloc_event(16, kBase - 64),
+                             tests::realloc_event(kBase, size * 2, kBase + (1 << 30))});
+    return count_of(run(moved, "glibc", {"--touch", "none"}), "end.residentBytes");
+  };
+  EXPECT_GE(resident(60'000), 60'000u);
+  EXPECT_LT(resident(1'000'000), 60'000u);
+}
+
 TEST_F(ReplayOnAllocators, ReplaysOnALibraryByItsPath) {
   const std::string tape = blocks(100, 64);
   const auto bare = run(tape, "mine=lib:" + tests::target_path("libreplay_bare_malloc.so"));

@@ -51,6 +51,24 @@ class ReplayOutput : public testing::Test {
   std::string csv_ = dir_.file("r.csv");
 };
 
+TEST_F(ReplayOutput, TellsWhatEachActionChanged) {
+  const Ended outcome =
+      replay({"-a", "glibc", "--do", "trim@2k", "--do", "purge@end", "-o", report_});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.out.find("\ntrim: glibc: after #2,000: committed "), std::string::npos);
+  EXPECT_NE(outcome.out.find("\npurge: glibc: after #"), std::string::npos);
+  const std::string json = tests::read_bytes(report_);
+  EXPECT_NE(json.find("{\"action\": \"trim\", \"at\": \"2000\", \"committedBytesBefore\": "),
+            std::string::npos);
+  EXPECT_EQ(tests::json_number(json, "committedBytesAfter") % 4096, 0u);
+}
+
+TEST_F(ReplayOutput, RefusesActionsThatCannotBeDone) {
+  expect_refusal(replay({"-a", "glibc", "--do", "shrink@10"}), "cannot do 'shrink@10'");
+  expect_refusal(replay({"-a", "glibc", "--do", "trim@10k"}), "comes after the end");
+  expect_refusal(replay({"-a", "glibc", "--until", "100", "--do", "trim@101"}), "has 100 calls");
+}
+
 TEST_F(ReplayOutput, HasTheDocumentedKeys) {
   replay({"-a", "glibc", "-o", report_});
   const std::string json = tests::read_bytes(report_);

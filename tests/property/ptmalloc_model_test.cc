@@ -52,6 +52,14 @@ TEST_P(RandomPtmallocHeap, KeepsBlocksApartAndOnMemoryItHolds) {
   }
 }
 
+TEST_P(RandomPtmallocHeap, KeepsItsBlocksWhenItIsTrimmed) {
+  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+    act(300);
+    if (i % 1000 == 0) give_back_memory();
+    if (i % 500 == 0) check_absent();
+  }
+}
+
 TEST_P(RandomPtmallocHeap, HoldsWhatItSaysAndNoMappingsWhenEverythingIsFreed) {
   for (int i = 0; i < 20000; ++i) act(1000);
   EXPECT_GE(committed_bytes(), counter("arenaBytes") + counter("mappedBytes"));

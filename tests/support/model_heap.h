@@ -63,6 +63,11 @@ class ModelHeap {
     return accept(placed, bytes, 1);
   }
 
+  void give_back_memory() {
+    model_.give_back_memory();
+    apply_changes();
+  }
+
   M& model() { return model_; }
   uint64_t usable(uint64_t address) const { return live_.at(address) - address; }
   const std::map<uint64_t, uint64_t>& live() const { return live_; }  // address -> usable end

@@ -49,6 +49,11 @@ std::string text_of(const RunMetrics& run, bool with_samples) {
   if (!with_samples) return out.str();
   out << "resident peak " << run.resident_bytes_peak << "\n";
   for (const auto& counter : run.counters) out << counter.name << " " << counter.value << "\n";
+  for (const auto& action : run.actions) {
+    out << action.action << "@" << action.at << " committed " << action.before.committed_bytes
+        << " " << action.after.committed_bytes << " resident " << action.before.resident_bytes
+        << " " << action.after.resident_bytes << "\n";
+  }
   for (const Snapshot& state : run.timeline) put(out, state, true);
   return out.str();
 }

@@ -163,7 +163,7 @@ void Arena::release_to_bins(Chunk chunk, uint32_t units) {
   if (join(chunk, units) < kConsolidateUnits) return;
   if (fast_.touched()) consolidate();
   if (is_main()) {
-    if (top_bytes() >= process_.tuning.trim_threshold) trim_break();
+    if (top_bytes() >= process_.tuning.trim_threshold) trim_break(process_.tuning.top_pad);
   } else {
     trim_heaps();
   }

@@ -3,7 +3,7 @@
 //
 //   arena.cc         requests and frees
 //   arena_resize.cc  resizes, aligned blocks
-//   arena_grow.cc    top meets the system: sysmalloc, systrim, heap_trim
+//   arena_grow.cc    top meets the system: sysmalloc, systrim, heap_trim, mtrim
 #pragma once
 
 #include <algorithm>
@@ -48,6 +48,9 @@ class Arena {
       release_to_bins(chunk, units);
     }
   }
+
+  // malloc_trim(0), of this arena: the pages of free chunks are purged, and top is cut.
+  void give_back_memory();
 
   // mallinfo2: arena and fordblks + fsmblks.
   uint64_t system_bytes() const { return system_bytes_; }
@@ -95,11 +98,11 @@ class Arena {
   bool grow_break(uint64_t units);
   bool grow_heaps(uint64_t units, ThreadCache* cache);
   void end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCache* cache);
-  void trim_break();
+  void trim_break(uint64_t pad);
   void trim_heaps();
   bool leave_heap();
   // How much of top may go back, by the same rule for both kinds of memory.
-  uint64_t trimmable_bytes() const;
+  uint64_t trimmable_bytes(uint64_t pad) const;
 
   ProcessMemory& process_;
   ChunkMemory& chunks_;

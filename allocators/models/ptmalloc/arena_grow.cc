@@ -98,14 +98,13 @@ void Arena::end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCac
   release(old_top, cache);
 }
 
-uint64_t Arena::trimmable_bytes() const {
-  const uint64_t pad = process_.tuning.top_pad;
+uint64_t Arena::trimmable_bytes(uint64_t pad) const {
   const uint64_t spare = top_bytes() - kMinBytes - 1;
   return top_units_ <= kMinUnits || spare <= pad ? 0 : page_down(spare - pad);
 }
 
-void Arena::trim_break() {
-  const uint64_t bytes = trimmable_bytes();
+void Arena::trim_break(uint64_t pad) {
+  const uint64_t bytes = trimmable_bytes(pad);
   if (bytes == 0) return;
   process_.brk.shrink(bytes);
   system_bytes_ -= bytes;
@@ -117,7 +116,7 @@ void Arena::trim_heaps() {
   while (leave_heap()) {
   }
   if (top_bytes() < process_.tuning.trim_threshold) return;
-  const uint64_t bytes = trimmable_bytes();
+  const uint64_t bytes = trimmable_bytes(process_.tuning.top_pad);
   if (bytes == 0) return;
   process_.heaps.shrink(heap_of(top_), bytes);
   system_bytes_ -= bytes;
@@ -150,6 +149,19 @@ bool Arena::leave_heap() {
   highest_top_ = end;  // what was written there is not known any more
   set_top(new_top, end - new_top);
   return true;
+}
+
+// What a free chunk begins with, its links, stays. Top goes as far as it can, but not that of a
+// heap.
+void Arena::give_back_memory() {
+  constexpr uint64_t kChunkFieldsBytes = 48;  // sizeof(struct malloc_chunk)
+  consolidate();
+  bins_.for_each_large(units_of(kPageBytes), [this](Chunk chunk) {
+    const uint64_t begin = page_up(address_of(chunk) + kChunkFieldsBytes);
+    const uint64_t end = page_down(address_of(chunk + chunks_.units(chunk)));
+    if (begin < end) process_.purged.add({begin, end});
+  });
+  if (is_main()) trim_break(0);
 }
 
 uint64_t Arena::used_once_end() const {

@@ -64,6 +64,18 @@ class ChunkBins {
   // there is none.
   Chunk take_large(uint64_t units);
 
+  // Calls visit(chunk) for each chunk that may be as large as `units`, large ones, and some others.
+  template <typename Visit>
+  void for_each_large(uint32_t units, Visit visit) const {
+    const auto visit_bin = [&](uint32_t bin) {
+      for (Chunk chunk = memory_.next(head(bin)); chunk != head(bin); chunk = memory_.next(chunk)) {
+        visit(chunk);
+      }
+    };
+    visit_bin(kUnsorted);
+    for (uint32_t bin = large_bin_of(units); bin < kBins; ++bin) visit_bin(bin);
+  }
+
   // The last, smallest chunk of the first bin with any beyond `bin`.
   Chunk take_beyond(uint32_t bin);
 

@@ -7,6 +7,7 @@
 #include "allocators/models/ptmalloc/mapped_chunks.h"
 #include "allocators/models/ptmalloc/sub_heaps.h"
 #include "allocators/models/ptmalloc/tuning.h"
+#include "base/address/region_set.h"
 
 namespace heaptape::allocators::ptmalloc {
 
@@ -35,6 +36,7 @@ struct ProcessMemory {
   BreakMemory brk;
   SubHeaps heaps;
   MappedChunks mapped;
+  base::RegionSet purged;  // pages without contents, in the heaps; some may be no memory any more
 };
 
 }  // namespace heaptape::allocators::ptmalloc

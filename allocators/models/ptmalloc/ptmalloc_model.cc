@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/address/address_range.h"
+#include "base/address/region_set.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -73,14 +73,20 @@ void PtmallocModel::make_cache() {
   const Chunk chunk =
       arena(ThreadCache::kStructBytes).allocate(units_for(ThreadCache::kStructBytes), nullptr);
   if (chunk == kNoChunk) return;
+  placed(chunk);
   thread_->cache_chunk = chunk;
   thread_->cache_storage.emplace(process_.chunks, cache_count_);
   thread_->cache = &*thread_->cache_storage;
 }
 
-Placement PtmallocModel::placed(Chunk chunk) const {
+// The block's pages have contents again, and so has what a chunk behind it begins with.
+Placement PtmallocModel::placed(Chunk chunk) {
   if (chunk == kNoChunk) return {};
   if (chunk == kMappedChunk) return placed_mapping(process_.mapped.latest());
+  if (process_.purged.bytes() != 0) [[unlikely]] {
+    const Chunk end = chunk + process_.chunks.units(chunk);
+    process_.purged.remove({page_down(address_of(chunk)), page_up(address_of(end) + kMinBytes)});
+  }
   return {block_of(chunk), usable_bytes(process_.chunks.units(chunk))};
 }
 
@@ -144,12 +150,24 @@ Placement PtmallocModel::reallocate(uint64_t address, uint64_t bytes) {
   return elsewhere;
 }
 
+void PtmallocModel::give_back_memory() {
+  for (const auto& arena : arenas_.all()) arena->give_back_memory();
+}
+
 std::vector<AddressRange> PtmallocModel::absent() const {
   std::vector<AddressRange> ranges;
   for (const auto& arena : arenas_.all()) ranges.push_back(arena->fresh_top());
   process_.heaps.append_absent(ranges);
-  sort_and_join(ranges);
-  return ranges;
+  base::RegionSet absent;
+  for (const AddressRange& range : ranges) absent.add(range);
+  const auto add_purged = [&](AddressRange memory) {
+    process_.purged.for_each_touching(memory, [&](AddressRange purged) {
+      absent.add({std::max(purged.begin, memory.begin), std::min(purged.end, memory.end)});
+    });
+  };
+  add_purged({kMainBase, arenas_.all().front()->end()});
+  process_.heaps.for_each_range(add_purged);
+  return absent.ranges();
 }
 
 std::vector<Counter> PtmallocModel::counters() const {

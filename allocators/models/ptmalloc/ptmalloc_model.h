@@ -38,8 +38,12 @@ class PtmallocModel {
 
   void end_thread(uint32_t thread) { arenas_.detach(arenas_.thread(thread)); }
 
+  // malloc_trim(0).
+  void give_back_memory();
+
   // A model does not see what the program touches. What nobody can have touched: pages of top that
-  // no header ever stood on, and what a heap of an arena gave back, which stays writable.
+  // no header ever stood on, and what a heap of an arena gave back, which stays writable. And what
+  // give_back_memory() purged, until a block is placed there.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
   uint64_t work() const { return process_.counts.work(); }
@@ -54,7 +58,7 @@ class PtmallocModel {
  private:
   Placement allocate_aligned(uint64_t bytes, uint64_t alignment);
   Placement allocate_from_arena(uint64_t bytes, uint64_t units);
-  Placement placed(ptmalloc::Chunk chunk) const;
+  Placement placed(ptmalloc::Chunk chunk);
   Placement placed_mapping(uint64_t block) const {
     return {block, block == 0 ? 0 : process_.mapped.usable_bytes(block)};
   }

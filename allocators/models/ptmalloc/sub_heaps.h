@@ -44,6 +44,14 @@ class SubHeaps {
   // Appends what shrinking left, ascending.
   void append_absent(std::vector<AddressRange>& ranges) const;
 
+  // Calls visit(range) for the writable memory of each heap.
+  template <typename Visit>
+  void for_each_range(Visit visit) const {
+    for (uint32_t i = 0; i < heaps_.size(); ++i) {
+      visit(AddressRange{address_of_heap(i), address_of_heap(i) + heaps_[i].writable_bytes});
+    }
+  }
+
   static uint64_t address_of_heap(uint32_t heap) { return address_of(first_of_heap(heap)); }
 
  private:

@@ -3,7 +3,7 @@
 namespace heaptape::allocators::runs {
 
 ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
-  unmapped_.insert({kModelBase, kWrapperBase});
+  unmapped_.insert({kModelBase, kTop});
 }
 
 uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
@@ -11,7 +11,7 @@ uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
   if (const uint64_t kept = recycled_.take_best(bytes, alignment, alignment - kRunChunkBytes)) {
     return kept;
   }
-  const uint64_t address = unmapped_.take_lowest(bytes, alignment);
+  const uint64_t address = unmapped_.take_highest(bytes, alignment);
   if (address == 0) return 0;
   mapped_chunks_total_ += bytes >> kRunChunkLog2;
   space_.commit({address, address + bytes});

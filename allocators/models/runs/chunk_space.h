@@ -15,11 +15,14 @@ class ChunkSpace {
   // Chunks are kept while fewer bytes than this are kept already: the last one may go beyond.
   static constexpr uint64_t kRecycleLimitBytes = uint64_t{128} << 20;
 
+  // Where the first one ends.
+  static constexpr uint64_t kTop = kWrapperBase;
+
   explicit ChunkSpace(AddressSpace& space);
 
   // `bytes` and `alignment` are multiples of a chunk, the alignment a power of two. Kept chunks
-  // come first, best fit; then new ones at the lowest address. (Where a kernel puts a mapping is
-  // its own affair; the original takes what it gets.) The contents are absent. 0: no room.
+  // come first, best fit; then new ones at the highest address, as Linux places mappings where
+  // nothing else is mapped. The contents are absent. 0: no room.
   uint64_t map(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
   // Any chunks in use, whatever the calls that mapped them.
   void unmap(AddressRange chunks);

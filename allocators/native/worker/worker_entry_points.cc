@@ -1,19 +1,11 @@
 #include "allocators/native/worker/worker_entry_points.h"
 
-#include <dlfcn.h>
-
 #include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
 using base::kPageBytes;
-
-template <typename Function>
-bool is_in(const void* library, Function* function) {
-  Dl_info info = {};
-  return dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fbase == library;
-}
 
 void* allocate_aligned(const EntryPoints& entry_points, size_t alignment, size_t size) {
   void* block = nullptr;

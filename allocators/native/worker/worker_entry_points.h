@@ -3,6 +3,7 @@
 // library.
 #pragma once
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,13 @@ struct EntryPoints {
   bool pvalloc = false;
   bool malloc_usable_size = false;
 };
+
+// Whether `function`, which may be null, comes from the object that is loaded at `library`.
+template <typename Function>
+bool is_in(const void* library, Function* function) {
+  Dl_info info = {};
+  return dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fbase == library;
+}
 
 // `library` is where the object with malloc is loaded. Returns the name of a function without which
 // nothing can be replayed, or null.

@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,12 +15,11 @@
 #include "allocators/native/worker/parked_threads.h"
 #include "allocators/native/worker/worker_clock.h"
 #include "allocators/native/worker/worker_entry_points.h"
+#include "allocators/native/worker/worker_heap_calls.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "allocators/native/worker/worker_threads.h"
 #include "allocators/native/worker/worker_traps.h"
 #include "base/address/pages.h"
-
-extern "C" struct mallinfo2 mallinfo2(void) __attribute__((weak));  // glibc 2.33
 
 namespace heaptape::allocators {
 namespace {
@@ -217,12 +215,13 @@ void run_batch() {
   shared->current_op = is_done ? 0 : op;
 }
 
-void describe() {
-  if (shared->libc_serves_malloc == 0 || mallinfo2 == nullptr) return;
-  const struct mallinfo2 info = mallinfo2();
-  shared->mallinfo_arena = info.arena;
-  shared->mallinfo_hblkhd = info.hblkhd;
-  shared->mallinfo_free_chunks = info.ordblks + info.smblks;
+// By thread 0, at the time of the last op.
+void give_back() {
+  shared->current_op = shared->op_done == 0 ? 0 : shared->op_done - 1;
+  const uint64_t begin_ns = real_monotonic_ns();
+  shared->can_give_back = give_back_memory();
+  shared->elapsed_ns = real_monotonic_ns() - begin_ns;
+  shared->current_op = 0;
 }
 
 void name_provider() {
@@ -233,6 +232,7 @@ void name_provider() {
   }
   strncpy(shared->provider, of_malloc.dli_fname, kProviderPathBytes - 1);
   const char* const missing = find_entry_points(of_malloc.dli_fbase, entry_points);
+  find_heap_calls(of_malloc.dli_fbase);
   if (missing != nullptr) strncpy(shared->missing, missing, kFunctionNameBytes - 1);
   dladdr(reinterpret_cast<void*>(write), &of_libc);
   shared->libc_serves_malloc = of_malloc.dli_fbase == of_libc.dli_fbase;
@@ -312,7 +312,13 @@ int main() {
         run_batch();
         break;
       case Turn::kDescribe:
-        describe();
+        read_mallinfo(*shared);
+        break;
+      case Turn::kGiveBack:
+        give_back();
+        break;
+      case Turn::kSayMore:
+        shared->statistic_count = read_statistics(shared->statistics);
         break;
       default:
         exit(0);  // as a program does: the library under test may have something to say

@@ -27,10 +27,20 @@ inline constexpr uint32_t kMemoryCallsPerOp = 1u << 10;
 inline constexpr uint32_t kMaxThreadEnds = 1u << 10;  // in one turn
 inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
 inline constexpr uint32_t kFunctionNameBytes = 32;
+inline constexpr uint32_t kMaxStatistics = 8;
+inline constexpr uint32_t kStatisticNameBytes = 40;
 
-// Whose move it is. The backend writes kRun, kDescribe or kQuit; the worker answers
-// kBackend, and exits for kQuit.
-enum class Turn : uint32_t { kStarting = 0, kBackend, kRun, kDescribe, kQuit };
+// Whose move it is. The backend writes one of kRun to kQuit; the worker answers kBackend, and exits
+// for kQuit.
+enum class Turn : uint32_t {
+  kStarting = 0,
+  kBackend,
+  kRun,
+  kDescribe,  // compare with mallinfo2
+  kGiveBack,  // ask the library to give free memory back
+  kSayMore,   // what else it says of its heap; the memory calls in it are not those of the replay
+  kQuit,
+};
 
 enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
 
@@ -70,6 +80,12 @@ struct MemoryCall {
   uint64_t result;
 };
 static_assert(sizeof(MemoryCall) == 56);
+
+// What the library says of its heap, by its name in the report.
+struct Statistic {
+  char name[kStatisticNameBytes];
+  uint64_t value;
+};
 
 enum class WorkerFailure : uint32_t {
   kNone = 0,
@@ -122,12 +138,15 @@ struct WorkerShared {
   uint32_t current_op;  // under way: the backend may look at it in the worker's turn
   uint32_t memory_calls;
   uint32_t sleepers;    // threads that wait for a time of the tape
-  uint64_t elapsed_ns;  // for these ops
+  uint64_t elapsed_ns;  // for these ops, or for kGiveBack
   uint64_t elapsed_ticks;
   uint64_t initial_break;
   uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc
   uint64_t mallinfo_hblkhd;
   uint64_t mallinfo_free_chunks;  // that mallinfo2 walked over
+  uint32_t can_give_back;         // kGiveBack: 0 if the library has no function for it
+  uint32_t statistic_count;       // kSayMore
+  Statistic statistics[kMaxStatistics];
   uint32_t libc_serves_malloc;
   uint32_t can_borrow;                // 1: the driver can have another thread's pointer
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op

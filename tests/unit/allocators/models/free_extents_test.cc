@@ -44,6 +44,15 @@ TEST_F(FreeExtentsTest, TakesTheLowestPlaceThatFits) {
   EXPECT_EQ(extents_.take_lowest(0x10000, 0x1000), 0u);
 }
 
+TEST_F(FreeExtentsTest, TakesTheHighestPlaceThatFits) {
+  extents_.insert({0x1000, 0x2000});
+  extents_.insert({0x3000, 0x9000});
+  extents_.insert({0xa000, 0xb000});
+  EXPECT_EQ(extents_.take_highest(0x1000, 0x2000), 0xa000u);
+  EXPECT_EQ(extents_.take_highest(0x2000, 0x4000), 0x4000u);
+  EXPECT_EQ(extents_.take_highest(0x10000, 0x1000), 0u);
+}
+
 TEST_F(FreeExtentsTest, KeepsWhatLiesBeforeAndBehindAnAlignedPlace) {
   extents_.insert({0x1000, 0x9000});
   EXPECT_EQ(extents_.take_lowest(0x1000, 0x4000), 0x4000u);

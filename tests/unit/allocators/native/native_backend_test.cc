@@ -98,6 +98,39 @@ TEST_F(Native, PlacesBlocksInTheSamePlacesEveryTime) {
   EXPECT_EQ(run(mallocs(1000, 50)).placements, first.placements);
 }
 
+TEST_F(Native, MovesNoBlockByAskingForStatistics) {
+  for (const char* library : {"libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"}) {
+    std::vector<uint64_t> offsets[2];
+    for (const bool asks : {false, true}) {
+      start(options_for(library));
+      const uint64_t first = run_one(ReplayKind::kMalloc, 10).address;  // mimalloc's is random
+      for (int batch = 0; batch < 3; ++batch) {
+        const auto placed = run(pairs(3000, 700 << batch)).placements;
+        for (const Placement& placement : placed) {
+          offsets[asks].push_back(placement.address == 0 ? 0 : placement.address - first);
+        }
+        if (asks) {
+          EXPECT_GT(backend_->counters().size(), 2u) << library;
+        }
+      }
+    }
+    EXPECT_EQ(offsets[0], offsets[1]) << library;
+  }
+}
+
+TEST_F(Native, HasTheAllocatorsOwnStatistics) {
+  const std::pair<const char*, const char*> counters[] = {
+      {"libjemalloc.so.2", "jemallocAllocatedBytes"},
+      {"libmimalloc.so.2", "mimallocCommittedBytes"},
+      {"libtcmalloc_minimal.so.4", "tcmallocAllocatedBytes"}};
+  for (const auto& [library, name] : counters) {
+    start(options_for(library));
+    run(mallocs(1000, 10000));
+    EXPECT_GE(counter(name), 10000 * 1000u) << library;
+    EXPECT_LT(counter(name), 40000 * 1000u) << library;
+  }
+}
+
 TEST_F(Native, TakesBatchesLongerThanItsSharedMemory) {
   start(options_for(""));
   const BatchResult result = run(mallocs(2 * kMaxBatchOps + 100, 24));

@@ -50,6 +50,39 @@ TEST(PtmallocMemory, ALargeTopIsTrimmedToThePad) {
   EXPECT_EQ(heap.committed_bytes(), heap.counter("arenaBytes"));
 }
 
+// A free chunk begins with 48 bytes of glibc's own.
+TEST(PtmallocMemory, ATrimEmptiesTheWholePagesOfAFreeChunk) {
+  Heap heap;
+  heap.allocate(1);
+  const uint64_t hole = heap.allocate(50000);
+  heap.allocate(1);
+  heap.release(hole);
+  heap.give_back_memory();
+  heap.check_absent();
+  EXPECT_EQ(heap.absent_bytes(hole, 50000), 45056u);
+  EXPECT_EQ(heap.absent().at(0).begin, page_up(hole - 16 + 48));
+}
+
+TEST(PtmallocMemory, ATrimLeavesTheLastPageOfTop) {
+  Heap heap;
+  heap.release(heap.allocate(100000));
+  heap.give_back_memory();
+  EXPECT_EQ(heap.committed_bytes(), 4096u);
+  EXPECT_EQ(heap.counter("arenaBytes"), 4096u);
+}
+
+TEST(PtmallocMemory, ABlockInATrimmedHoleBringsItsPagesBackAndThatOfTheRest) {
+  Heap heap;
+  heap.allocate(1);
+  const uint64_t hole = heap.allocate(50000);
+  heap.allocate(1);
+  heap.release(hole);
+  heap.give_back_memory();
+  EXPECT_EQ(heap.allocate(10000), hole);
+  heap.check_absent();
+  EXPECT_EQ(heap.absent_bytes(hole, 50000), 45056u - 2 * 4096u);
+}
+
 TEST(PtmallocMemory, ATopBelowTheTrimThresholdStays) {
   Heap heap({"mmap_threshold=32MiB", "trim_threshold=2MiB"});
   heap.allocate(1);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr uint64_t kKiB = 1024;
 constexpr uint64_t kMiB = kRunChunkBytes;
-constexpr uint64_t kFirstRun = kModelBase + kChunkHeaderPages * kRunPageBytes;
+constexpr uint64_t kFirstChunk = ChunkSpace::kTop - kRunChunkBytes;
+constexpr uint64_t kFirstRun = kFirstChunk + kChunkHeaderPages * kRunPageBytes;
 
 class RunsModelAligned : public testing::Test, protected tests::ModelHeap<RunsModel> {};
 
@@ -30,7 +31,7 @@ TEST_F(RunsModelAligned, HoldsForEveryAlignmentAndSize) {
 
 TEST_F(RunsModelAligned, TrimsALongerRunOnBothSides) {
   const uint64_t block = allocate(10000, 64 * kKiB);
-  EXPECT_EQ(block, kModelBase + 64 * kKiB);
+  EXPECT_EQ(block, kFirstChunk + 64 * kKiB);
   EXPECT_EQ(usable(block), 12288u);
   EXPECT_EQ(allocate(14 * kRunPageBytes), kFirstRun);
   EXPECT_EQ(allocate(4096), block + 12288);
@@ -69,12 +70,12 @@ TEST_F(RunsModelAligned, TakesAChunkForASmallBlockOnItsBoundary) {
   EXPECT_EQ(usable(allocate(100, kMiB)), 4096u);
 }
 
-TEST_F(RunsModelAligned, LeavesTheChunksBeforeItUnmapped) {
-  allocate(2 * kMiB);
+TEST_F(RunsModelAligned, LeavesTheChunksBehindItUnmapped) {
+  allocate(kMiB);
   const uint64_t block = allocate(5 * kMiB, 8 * kMiB);
-  EXPECT_EQ(block, kModelBase + 8 * kMiB);
-  EXPECT_EQ(allocate(2 * kMiB), kModelBase + 2 * kMiB);
-  EXPECT_EQ(committed_bytes(), 9 * kMiB);
+  EXPECT_EQ(block, ChunkSpace::kTop - 8 * kMiB);
+  EXPECT_EQ(allocate(2 * kMiB), ChunkSpace::kTop - 3 * kMiB);
+  EXPECT_EQ(committed_bytes(), 8 * kMiB);
 }
 
 TEST_F(RunsModelAligned, IsRecycledOnlyFromChunksWithRoomToAlign) {
@@ -82,7 +83,7 @@ TEST_F(RunsModelAligned, IsRecycledOnlyFromChunksWithRoomToAlign) {
   const uint64_t tight = allocate(9 * kMiB);
   allocate(kMiB);
   release(tight);
-  EXPECT_EQ(allocate(2 * kMiB, 8 * kMiB), kModelBase + 8 * kMiB);
+  EXPECT_EQ(allocate(2 * kMiB, 8 * kMiB), ChunkSpace::kTop - 8 * kMiB);
   EXPECT_EQ(counter("chunksMapped"), 11u);
 }
 

@@ -69,7 +69,7 @@ TEST_F(RunsModelChunks, AreRecycledByBestFit) {
 TEST_F(RunsModelChunks, JoinWhenTheyAreKept) {
   const auto blocks = allocate_many(3, 2 * kMiB);
   release_all({blocks[0], blocks[2], blocks[1]});
-  EXPECT_EQ(allocate(6 * kMiB), blocks[0]);
+  EXPECT_EQ(allocate(6 * kMiB), blocks[2]);
 }
 
 TEST_F(RunsModelChunks, AreUnmappedOnce128MiBAreKept) {
@@ -85,11 +85,17 @@ TEST_F(RunsModelChunks, AreKeptBeyondTheLimitByTheOneThatReachesIt) {
   EXPECT_EQ(counter("recycledBytes"), 177 * kMiB);
 }
 
-TEST_F(RunsModelChunks, AreMappedAgainAtTheLowestAddress) {
+TEST_F(RunsModelChunks, AreMappedDownwards) {
+  const uint64_t first = allocate(2 * kMiB);
+  EXPECT_EQ(first, ChunkSpace::kTop - 2 * kMiB);
+  EXPECT_EQ(allocate(3 * kMiB), first - 3 * kMiB);
+}
+
+TEST_F(RunsModelChunks, AreMappedAgainAtTheHighestAddress) {
   const uint64_t unmapped = allocate(200 * kMiB);
   const uint64_t kept = allocate(128 * kMiB);
   release_all({kept, unmapped});
-  EXPECT_EQ(allocate(150 * kMiB), unmapped);
+  EXPECT_EQ(allocate(150 * kMiB), unmapped + 50 * kMiB);
 }
 
 class RunsModelHuge : public RunsModelChunks {};

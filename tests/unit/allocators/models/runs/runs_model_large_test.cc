@@ -7,7 +7,8 @@
 namespace heaptape::allocators::runs {
 namespace {
 
-constexpr uint64_t kFirstRun = kModelBase + kChunkHeaderPages * kRunPageBytes;
+constexpr uint64_t kFirstChunk = ChunkSpace::kTop - kRunChunkBytes;
+constexpr uint64_t kFirstRun = kFirstChunk + kChunkHeaderPages * kRunPageBytes;
 
 class RunsModelLarge : public testing::Test, protected tests::ModelHeap<RunsModel> {
  protected:
@@ -102,8 +103,8 @@ TEST_F(RunsModelLarge, MovesToASmallClassCopyingWhatItKeeps) {
 }
 
 TEST_F(RunsModelLarge, KeepsUpTo256DirtyPages) {
-  const uint64_t low = pinned(128);
   const uint64_t high = pinned(128);
+  const uint64_t low = pinned(128);
   release(low);
   release(high);
   EXPECT_EQ(counter("dirtyPages"), 256u);
@@ -111,8 +112,8 @@ TEST_F(RunsModelLarge, KeepsUpTo256DirtyPages) {
 }
 
 TEST_F(RunsModelLarge, PurgesTheHighestChunkUntilHalfTheLimitIsLeft) {
-  const uint64_t low = pinned(100);
   const uint64_t high = pinned(157);
+  const uint64_t low = pinned(100);
   release(high);
   release(low);
   EXPECT_EQ(counter("purgeSweeps"), 1u);
@@ -122,10 +123,9 @@ TEST_F(RunsModelLarge, PurgesTheHighestChunkUntilHalfTheLimitIsLeft) {
 }
 
 TEST_F(RunsModelLarge, PurgesAChunkFromItsHighestPageDown) {
-  const uint64_t elsewhere = pinned(28);
-  pages(kLargestRunPages - 29);
   const uint64_t low = pinned(100);
   const uint64_t high = pinned(129);
+  const uint64_t elsewhere = pinned(28);  // in the next chunk
   release_all({elsewhere, high, low});
   EXPECT_EQ(counter("pagesPurged"), 129u);
   EXPECT_EQ(absent_pages(high, 129), 129u);
@@ -133,9 +133,10 @@ TEST_F(RunsModelLarge, PurgesAChunkFromItsHighestPageDown) {
 }
 
 TEST_F(RunsModelLarge, PurgesAStretchOfDirtyPagesWithOneCall) {
+  const uint64_t high = pinned(128);
+  pages(kLargestRunPages - 129);
   const uint64_t low = pages(128);
   const uint64_t behind_low = pinned(1);
-  const uint64_t high = pinned(128);
   release_all({low, high, behind_low});
   EXPECT_EQ(counter("madviseCalls"), 2u);
   EXPECT_EQ(counter("pagesPurged"), 257u);
@@ -145,7 +146,7 @@ TEST_F(RunsModelLarge, PurgesAStretchOfDirtyPagesWithOneCall) {
 TEST_F(RunsModelLarge, HoldsNothingWhereAFreshChunkWasNotUsed) {
   const uint64_t block = pages(3);
   EXPECT_EQ(absent(),
-            (std::vector<AddressRange>{{block + 3 * kRunPageBytes, kModelBase + kRunChunkBytes}}));
+            (std::vector<AddressRange>{{block + 3 * kRunPageBytes, kFirstChunk + kRunChunkBytes}}));
 }
 
 TEST_F(RunsModelLarge, HoldsNothingInPurgedPagesUntilTheyAreUsedAgain) {

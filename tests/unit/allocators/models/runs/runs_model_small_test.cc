@@ -7,7 +7,8 @@
 namespace heaptape::allocators::runs {
 namespace {
 
-constexpr uint64_t kFirstRun = kModelBase + kChunkHeaderPages * kRunPageBytes;
+constexpr uint64_t kFirstChunk = ChunkSpace::kTop - kRunChunkBytes;
+constexpr uint64_t kFirstRun = kFirstChunk + kChunkHeaderPages * kRunPageBytes;
 constexpr uint32_t kPerRun = 63;  // regions of 64 bytes, in runs of one page
 
 class RunsModelSmall : public testing::Test, protected tests::ModelHeap<RunsModel> {

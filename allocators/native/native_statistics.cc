@@ -1,0 +1,72 @@
+// What allocators say of themselves, as counters of a run.
+#include <algorithm>
+#include <span>
+
+#include "allocators/native/native_backend.h"
+
+namespace heaptape::allocators {
+namespace {
+
+// What mallinfo2 takes, about.
+uint64_t mallinfo_ns(uint64_t free_chunks) {
+  return 2000 + 20 * free_chunks;
+}
+
+}  // namespace
+
+// mallinfo2 walks over every free chunk: at every sample of a large heap it would take longer than
+// the replay. The costs are estimates on purpose: replays of one tape do the same.
+bool NativeBackend::can_afford_mallinfo() const {
+  constexpr uint64_t kNsPerOp = 30;
+  constexpr uint64_t kShareOfReplay = 50;  // one in so many
+  constexpr uint64_t kFreeNs = 2'000'000;
+  if (options_.calls != Calls::kMade || worker_->shared().libc_serves_malloc == 0) return false;
+  const uint64_t done_ns = (batch_.first_event + batch_.ops.size()) * kNsPerOp;
+  const uint64_t next_ns = mallinfo_ns(worker_->shared().mallinfo_free_chunks);
+  return mallinfo_cost_ns_ + next_ns <= kFreeNs + done_ns / kShareOfReplay;
+}
+
+// Our account of the memory against glibc's own: arena is the heap, hblkhd the mapped chunks.
+Status NativeBackend::compare_with_mallinfo() {
+  WorkerShared& shared = worker_->shared();
+  worker_->give(Turn::kDescribe);
+  HEAPTAPE_RETURN_IF_ERROR(await_op());
+  mallinfo_cost_ns_ += mallinfo_ns(shared.mallinfo_free_chunks);
+  const uint64_t theirs = shared.mallinfo_arena + shared.mallinfo_hblkhd;
+  const uint64_t ours = memory_->committed_bytes();
+  mallinfo_largest_difference_ =
+      std::max(mallinfo_largest_difference_, ours > theirs ? ours - theirs : theirs - ours);
+  ++mallinfo_samples_;
+  return {};
+}
+
+std::vector<Counter> NativeBackend::counters() {
+  // The last word, on the end of the tape.
+  if (options_.calls == Calls::kMade && worker_->shared().libc_serves_malloc != 0) {
+    (void)compare_with_mallinfo().ok();
+  }
+  std::vector<Counter> counters{{"memoryCalls", memory_calls_}};
+  if (mallinfo_samples_ != 0) {
+    const WorkerShared& shared = worker_->shared();
+    counters.push_back({"mallinfoArena", shared.mallinfo_arena});
+    counters.push_back({"mallinfoHblkhd", shared.mallinfo_hblkhd});
+    counters.push_back({"mallinfoSamples", mallinfo_samples_});
+    counters.push_back({"mallinfoLargestDifference", mallinfo_largest_difference_});
+  }
+  append_statistics(counters);
+  return counters;
+}
+
+// Only at the end, when nothing that it does to the heap is seen any more: jemalloc takes memory
+// for its answer.
+void NativeBackend::append_statistics(std::vector<Counter>& counters) {
+  if (options_.calls != Calls::kMade) return;
+  WorkerShared& shared = worker_->shared();
+  worker_->give(Turn::kSayMore);
+  if (!await_op().ok()) return;
+  for (const Statistic& statistic : std::span(shared.statistics, shared.statistic_count)) {
+    counters.push_back({statistic.name, statistic.value});
+  }
+}
+
+}  // namespace heaptape::allocators

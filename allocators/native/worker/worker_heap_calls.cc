@@ -1,0 +1,137 @@
+#include "allocators/native/worker/worker_heap_calls.h"
+
+#include <malloc.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "allocators/native/worker/worker_entry_points.h"
+
+// As the libraries' headers have them. A library that is not loaded leaves its functions null.
+extern "C" {
+// glibc 2.33
+struct mallinfo2 mallinfo2(void) __attribute__((weak));
+// jemalloc 5
+int mallctl(const char* name, void* old_value, size_t* old_bytes, void* new_value, size_t new_bytes)
+    __attribute__((weak));
+// mimalloc 2
+void mi_collect(bool force) __attribute__((weak));
+void mi_process_info(size_t* elapsed_ms, size_t* user_ms, size_t* system_ms, size_t* resident,
+                     size_t* peak_resident, size_t* committed, size_t* peak_committed,
+                     size_t* page_faults) __attribute__((weak));
+// gperftools 2
+void MallocExtension_ReleaseFreeMemory(void) __attribute__((weak));
+int MallocExtension_GetNumericProperty(const char* property, size_t* value) __attribute__((weak));
+}
+
+namespace heaptape::allocators {
+namespace {
+
+struct NamedStatistic {
+  const char* name;      // as the library calls it
+  const char* reported;  // as the report does
+};
+
+constexpr NamedStatistic kJemallocStatistics[] = {
+    {"stats.allocated", "jemallocAllocatedBytes"}, {"stats.active", "jemallocActiveBytes"},
+    {"stats.metadata", "jemallocMetadataBytes"},   {"stats.resident", "jemallocResidentBytes"},
+    {"stats.mapped", "jemallocMappedBytes"},       {"stats.retained", "jemallocRetainedBytes"},
+};
+constexpr NamedStatistic kTcmallocStatistics[] = {
+    {"generic.current_allocated_bytes", "tcmallocAllocatedBytes"},
+    {"generic.heap_size", "tcmallocHeapBytes"},
+    {"tcmalloc.pageheap_free_bytes", "tcmallocPageheapFreeBytes"},
+    {"tcmalloc.pageheap_unmapped_bytes", "tcmallocPageheapUnmappedBytes"},
+};
+static_assert(sizeof kJemallocStatistics / sizeof(NamedStatistic) <= kMaxStatistics);
+static_assert(sizeof kTcmallocStatistics / sizeof(NamedStatistic) <= kMaxStatistics);
+
+bool has_malloc_trim = false;
+bool has_mallctl = false;
+bool has_mi_collect = false;
+bool has_mi_process_info = false;
+bool has_release_free_memory = false;
+bool has_numeric_property = false;
+
+void append(Statistic* statistics, uint32_t& count, const char* name, uint64_t value) {
+  strncpy(statistics[count].name, name, kStatisticNameBytes - 1);
+  statistics[count++].value = value;
+}
+
+uint32_t read_jemalloc(Statistic* statistics) {
+  uint64_t epoch = 1;  // written, it makes the statistics those of now
+  uint32_t count = 0;
+  if (mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0) return 0;
+  for (const NamedStatistic& statistic : kJemallocStatistics) {
+    size_t value = 0;
+    size_t bytes = sizeof value;
+    if (mallctl(statistic.name, &value, &bytes, nullptr, 0) != 0) continue;
+    append(statistics, count, statistic.reported, value);
+  }
+  return count;
+}
+
+uint32_t read_mimalloc(Statistic* statistics) {
+  size_t committed = 0;
+  size_t peak_committed = 0;
+  size_t other = 0;
+  uint32_t count = 0;
+  mi_process_info(&other, &other, &other, &other, &other, &committed, &peak_committed, &other);
+  append(statistics, count, "mimallocCommittedBytes", committed);
+  append(statistics, count, "mimallocPeakCommittedBytes", peak_committed);
+  return count;
+}
+
+uint32_t read_tcmalloc(Statistic* statistics) {
+  uint32_t count = 0;
+  for (const NamedStatistic& statistic : kTcmallocStatistics) {
+    size_t value = 0;
+    if (MallocExtension_GetNumericProperty(statistic.name, &value) == 0) continue;
+    append(statistics, count, statistic.reported, value);
+  }
+  return count;
+}
+
+}  // namespace
+
+void find_heap_calls(const void* library) {
+  has_malloc_trim = is_in(library, malloc_trim);
+  has_mallctl = is_in(library, mallctl);
+  has_mi_collect = is_in(library, mi_collect);
+  has_mi_process_info = is_in(library, mi_process_info);
+  has_release_free_memory = is_in(library, MallocExtension_ReleaseFreeMemory);
+  has_numeric_property = is_in(library, MallocExtension_GetNumericProperty);
+}
+
+bool give_back_memory() {
+  if (has_malloc_trim) {
+    malloc_trim(0);
+  } else if (has_mallctl) {
+    // What this thread caches would keep its pages in use. It fails where there are no caches.
+    mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+    return mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0) == 0;  // 4096: of all arenas
+  } else if (has_mi_collect) {
+    mi_collect(true);
+  } else if (has_release_free_memory) {
+    MallocExtension_ReleaseFreeMemory();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void read_mallinfo(WorkerShared& shared) {
+  if (shared.libc_serves_malloc == 0 || mallinfo2 == nullptr) return;
+  const struct mallinfo2 info = mallinfo2();
+  shared.mallinfo_arena = info.arena;
+  shared.mallinfo_hblkhd = info.hblkhd;
+  shared.mallinfo_free_chunks = info.ordblks + info.smblks;
+}
+
+uint32_t read_statistics(Statistic* statistics) {
+  if (has_mallctl) return read_jemalloc(statistics);
+  if (has_mi_process_info) return read_mimalloc(statistics);
+  if (has_numeric_property) return read_tcmalloc(statistics);
+  return 0;
+}
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,37 @@
+#include "replayer/engine/replay_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heaptape::replayer {
+
+ReplayPlan::ReplayPlan(uint64_t events, uint32_t samples, std::vector<Action> actions)
+    : events_(events),
+      points_(std::clamp<uint64_t>(samples, 1, std::max<uint64_t>(events, 1))),
+      actions_(std::move(actions)) {
+  for (Action& action : actions_) action.event = std::min(action.event, events);
+  std::ranges::stable_sort(actions_, {}, &Action::event);
+}
+
+// events_ * number / points_, rounded up, where the product may not fit.
+uint64_t ReplayPlan::point(uint64_t number) const {
+  return events_ / points_ * number + (events_ % points_ * number + points_ - 1) / points_;
+}
+
+uint64_t ReplayPlan::room(uint64_t event) const {
+  uint64_t next = point(next_point_);
+  if (next_action_ < actions_.size()) next = std::min(next, actions_[next_action_].event);
+  return next - event;
+}
+
+AfterBatch ReplayPlan::reached(uint64_t event) {
+  AfterBatch after;
+  const size_t first = next_action_;
+  while (next_action_ < actions_.size() && actions_[next_action_].event <= event) ++next_action_;
+  after.actions = std::span(actions_).subspan(first, next_action_ - first);
+  after.has_sample = event >= point(next_point_);
+  if (after.has_sample) ++next_point_;
+  return after;
+}
+
+}  // namespace heaptape::replayer

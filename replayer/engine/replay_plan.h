@@ -1,0 +1,43 @@
+// Where on the tape a replay stops to look at the allocators, or to ask something of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replayer/engine/action.h"
+
+namespace heaptape::replayer {
+
+// What is to be done after a batch, the actions first.
+struct AfterBatch {
+  std::span<const Action> actions = {};
+  bool has_sample = false;
+
+  bool is_nothing() const { return actions.empty() && !has_sample; }
+};
+
+// The timeline has as many points as asked for, or one an event, as even as whole numbers allow,
+// the last one at the end. Actions of one place keep their order.
+class ReplayPlan {
+ public:
+  // `actions` as check_actions() wants them.
+  ReplayPlan(uint64_t events, uint32_t samples, std::vector<Action> actions);
+
+  // How many events may follow `event` before there is something to do.
+  uint64_t room(uint64_t event) const;
+  // What is to be done after `event`, the one that room() said or one before it. Valid as long as
+  // this object.
+  AfterBatch reached(uint64_t event);
+
+ private:
+  uint64_t point(uint64_t number) const;
+
+  uint64_t events_;
+  uint64_t points_;
+  uint64_t next_point_ = 1;
+  std::vector<Action> actions_;  // by event
+  size_t next_action_ = 0;
+};
+
+}  // namespace heaptape::replayer
