@@ -58,6 +58,13 @@ bool caches_by_processor(const std::string& library) {
   return bytes.find("__rseq_abi") != std::string::npos;
 }
 
+// Empty where the driver can pretend to be any thread.
+std::string why_lock_step(const WorkerShared& shared) {
+  if (shared.can_borrow == 0) return "the processor or the kernel has no FSGSBASE";
+  if (!caches_by_processor(shared.provider)) return "";
+  return file_name(shared.provider) + " keeps caches for each processor";
+}
+
 }  // namespace
 
 NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options)) {}
@@ -79,10 +86,8 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                            .patience_ms = options_.patience_ms}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
   WorkerShared& shared = worker_->shared();
-  if (shared.threads == Threads::kOrdered &&
-      (shared.can_borrow == 0 || caches_by_processor(shared.provider))) {
-    shared.threads = Threads::kLockStep;
-  }
+  if (shared.threads == Threads::kOrdered) why_lock_step_ = why_lock_step(shared);
+  if (!why_lock_step_.empty()) shared.threads = Threads::kLockStep;
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
   traits_.places_blocks = traits_.is_foreign_code = options_.calls == Calls::kMade;
@@ -269,6 +274,7 @@ std::vector<Counter> NativeBackend::counters() {
 
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
+  if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
   for (const std::string& entry : options_.environment) {
     const std::string name = entry.substr(0, entry.find('='));
     const std::string provider = worker_->shared().provider;

@@ -60,6 +60,7 @@ class NativeBackend : public Backend {
   uint32_t given_end_ = 0;  // how many it has
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
+  std::string why_lock_step_;  // where that was not asked for
   TapeClock clock_;
   uint64_t elapsed_ns_ = 0;
   uint64_t elapsed_ticks_ = 0;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "replayer/engine/run_analysis.h"
+#include "replayer/engine/run_notes.h"
 #include "replayer/engine/slot_resolver.h"
 
 namespace heaptape::replayer {
@@ -59,7 +60,8 @@ class Run {
     return {};
   }
 
-  RunResult finish(const SlotResolver& resolver, uint64_t events) {
+  RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
+                   const TapeFacts& facts) {
     RunResult result{spec_};
     result.failure = failure_;
     if (has_failed()) {
@@ -78,7 +80,10 @@ class Run {
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
-    result.notes = backend_->notes();
+    const RunModes modes{result.metrics.threads, options.touch, options.clock};
+    result.metrics.incomparable = why_incomparable(spec_, modes, facts);
+    result.notes = run_notes(spec_, modes, facts);
+    std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
     if (result.metrics.misaligned_blocks != 0) {
       result.notes.push_back(std::to_string(result.metrics.misaligned_blocks) +
                              " blocks are not aligned as the program asked, the first that of #" +
@@ -222,6 +227,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
+  TapeFacts facts(tape.header());
   SamplePlan plan(events, options.samples);
   SharedNumbers shared_numbers;
   Pipeline pipeline;
@@ -236,6 +242,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     HEAPTAPE_RETURN_IF_ERROR(
         read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
     ResolvedBatch& batch = batches[turn % batches.size()];
+    facts.note(read);
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
@@ -253,7 +260,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   std::vector<RunResult> results;
   for (const auto& run : runs) {
-    results.push_back(run->finish(resolver, done));
+    results.push_back(run->finish(resolver, done, options, facts));
   }
   return results;
 }

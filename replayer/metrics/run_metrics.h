@@ -40,7 +40,8 @@ struct Snapshot {
 };
 
 struct RunMetrics {
-  std::string threads;  // Backend::threads()
+  std::string threads;       // Backend::threads()
+  std::string incomparable;  // why fidelity says nothing; empty where it does
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;

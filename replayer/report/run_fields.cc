@@ -87,6 +87,17 @@ void set_timeline(wire::Timeline::Builder out, const std::vector<Snapshot>& samp
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
+void set_fidelity(wire::Run::Builder out, const RunMetrics& run) {
+  if (!run.incomparable.empty()) {
+    out.setIncomparable(run.incomparable);
+    return;
+  }
+  auto fidelity = out.initFidelity();
+  fidelity.setSameOffsetShare(run.same_offset_share);
+  fidelity.setComparedBlocks(run.compared_blocks);
+  fidelity.setFirstDifference(run.first_difference);
+}
+
 void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   auto accounting = out.initAccounting();
   accounting.setRecorded(run.accounting.recorded);
@@ -94,10 +105,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
-  auto fidelity = out.initFidelity();
-  fidelity.setSameOffsetShare(run.same_offset_share);
-  fidelity.setComparedBlocks(run.compared_blocks);
-  fidelity.setFirstDifference(run.first_difference);
+  set_fidelity(out, run);
   auto resizes = out.initResizes();
   resizes.setInPlace(run.resizes.in_place);
   resizes.setMoved(run.resizes.moved);

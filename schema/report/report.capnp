@@ -36,6 +36,7 @@ struct TapeInfo {
   bytesPerEvent @6 :Float64;
   losses @7 :Losses;
   command @8 :Text;
+  allocator @9 :Text;  # path of the library that served the recorded calls
 }
 
 struct Losses {
@@ -61,7 +62,8 @@ struct Run {
   growth @13 :Growth;
   clock @14 :Text;          # what time a real allocator saw: "tape" or "real"; empty for others
   failure @15 :Failure;     # only where the allocator failed: then there are no figures
-  notes @16 :List(Text);    # sentences: what else is to be known of the run
+  notes @16 :List(Text);    # sentences: what cannot be taken from the run, and what else is to be known
+  incomparable @17 :Text;   # why it has no fidelity; empty where it has
 }
 
 struct Failure {

@@ -163,6 +163,7 @@ RunFigures figures_of(wire::Run::Reader run) {
   figures.threads = to_text(run.getThreads());
   figures.touch = to_text(run.getTouch());
   figures.clock = to_text(run.getClock());
+  figures.incomparable = to_text(run.getIncomparable());
   if (run.hasFailure()) {
     const uint64_t event = run.getFailure().getEvent();
     figures.failure = (event == 0 ? "before the first call" : "at #" + std::to_string(event)) +

@@ -58,6 +58,7 @@ struct RunFigures {
   std::string clock = "";
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
   std::vector<std::string> notes = {};
+  std::string incomparable = "";  // why it has no fidelity
 
   // Nothing if the run does not have that figure: a counter of another allocator, a part of the
   // report that its writer did not fill in, or a number that is not finite. A single field that an
