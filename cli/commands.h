@@ -53,6 +53,7 @@ struct ReplayCommandOptions {
   std::vector<std::string> specs;  // as given with -a
   std::string report_path;         // empty: none
   std::string csv_path;            // empty: none
+  bool with_latency = false;       // print how long single calls took
   replayer::ReplayOptions replay;  // specs are filled in from the above
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);

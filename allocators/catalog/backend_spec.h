@@ -51,6 +51,8 @@ struct BackendSpec {
 
   // Whether blocks are memory that can be touched.
   bool runs_real_code() const { return kind == BackendKind::kNative; }
+  // Whether how long it takes is measured: a replay on it may be repeated.
+  bool is_timed() const { return kind == BackendKind::kNative || kind == BackendKind::kNoop; }
   // The file that the spec names: a library or a plug-in. Empty for what is found by name.
   std::string file() const;
   // The allocator whose addresses it gives (see allocator_family), a model by its name. Empty for

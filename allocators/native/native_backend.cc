@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "allocators/native/environment_names.h"
-#include "allocators/native/latency_quantile.h"
+#include "allocators/native/latency_summary.h"
 #include "allocators/native/pagemap.h"
 #include "base/clock.h"
 #include "base/output_file.h"
@@ -156,6 +156,7 @@ void NativeBackend::give_next() {
   }
   std::copy_n(batch_.ops.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
   shared.clock_point_count = clock_.points(given_, count, shared.clock_points);
+  shared.first_event = batch_.first_event + given_;
   shared.op_begin = 0;
   shared.op_end = static_cast<uint32_t>(count);
   shared.end_begin = 0;
@@ -292,25 +293,17 @@ std::string NativeBackend::output() {
   return worker_->messages(kMostBytes);
 }
 
+double NativeBackend::ns_per_tick() const {
+  if (elapsed_ticks_ == 0) return 0;
+  return static_cast<double>(elapsed_ns_) / static_cast<double>(elapsed_ticks_);
+}
+
 std::vector<LatencySummary> NativeBackend::latencies() const {
-  std::vector<LatencySummary> summaries;
-  if (elapsed_ticks_ == 0) return summaries;
-  const double ns_per_tick = static_cast<double>(elapsed_ns_) / static_cast<double>(elapsed_ticks_);
-  const auto to_ns = [ns_per_tick](uint64_t ticks) {
-    return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick);
-  };
-  for (int kind = 0; kind < kReplayKinds; ++kind) {
-    const uint64_t* buckets = worker_->shared().latency[kind];
-    uint64_t samples = 0;
-    for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) samples += buckets[bucket];
-    if (samples == 0 || kind == static_cast<int>(ReplayKind::kNothing)) continue;
-    summaries.push_back({static_cast<ReplayKind>(kind), samples,
-                         to_ns(latency_quantile(buckets, samples, 0.5)),
-                         to_ns(latency_quantile(buckets, samples, 0.99)),
-                         to_ns(latency_quantile(buckets, samples, 0.999)),
-                         to_ns(latency_quantile(buckets, samples, 1.0))});
-  }
-  return summaries;
+  return summarize_latencies(worker_->shared().latency, ns_per_tick());
+}
+
+double NativeBackend::stamp_ns() const {
+  return worker_->shared().stamp_cost_ticks * ns_per_tick();
 }
 
 }  // namespace heaptape::allocators

@@ -38,11 +38,13 @@ class NativeBackend : public Backend {
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
+  double stamp_ns() const override;
   std::vector<std::string> notes() const override;
   std::string output() override;
 
  private:
   void give_turn();
+  double ns_per_tick() const;
   Status await_op();
   base::Error unusable(const std::string& why) const;
   Status check_provider();

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "replayer/engine/repeats.h"
 #include "replayer/engine/run_analysis.h"
 #include "replayer/engine/run_notes.h"
 #include "replayer/engine/slot_resolver.h"
@@ -76,7 +77,11 @@ class Run {
     result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
     result.metrics.threads = backend_->threads();
     result.metrics.counters = backend_->counters();
-    result.metrics.latencies = backend_->latencies();
+    for (const auto& latency : backend_->latencies()) {
+      result.metrics.latencies.push_back({latency, latency, latency});
+    }
+    result.metrics.stamp_ns = backend_->stamp_ns();
+    result.metrics.replay_ns_min = result.metrics.replay_ns_max = result.metrics.replay_ns;
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
@@ -215,10 +220,8 @@ class SharedNumbers {
   std::unordered_map<uint32_t, uint32_t> ended_;  // by number, how many of those that share it
 };
 
-}  // namespace
-
-Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
-                                      const std::function<void(double)>& progress) {
+Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const ReplayOptions& options,
+                                           const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
   std::vector<std::unique_ptr<Run>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
@@ -263,6 +266,30 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     results.push_back(run->finish(resolver, done, options, facts));
   }
   return results;
+}
+
+}  // namespace
+
+Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
+                                      const std::function<void(double)>& progress) {
+  std::vector<std::vector<RunResult>> repeats(options.specs.size());  // by spec
+  for (uint32_t pass = 0; pass < options.repeats; ++pass) {
+    ReplayOptions again = options;
+    if (pass != 0) std::erase_if(again.specs, [](const auto& spec) { return !spec.is_timed(); });
+    if (again.specs.empty()) break;
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto results, replay_once(tape, again, [&](double share) {
+                                if (progress) progress((pass + share) / options.repeats);
+                              }));
+    size_t next = 0;
+    for (size_t i = 0; i < repeats.size(); ++i) {
+      if (pass == 0 || options.specs[i].is_timed())
+        repeats[i].push_back(std::move(results[next++]));
+    }
+  }
+  std::vector<RunResult> merged;
+  for (auto& runs : repeats) merged.push_back(merge_repeats(std::move(runs)));
+  return merged;
 }
 
 }  // namespace heaptape::replayer

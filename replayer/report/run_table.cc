@@ -175,6 +175,23 @@ std::string counter_lines(const RunFigures& run, BackendKind kind) {
   return *separator == ',' ? text + "\n" : "";
 }
 
+// How far apart the repeats were, where there were any.
+std::string times_lines(const std::vector<RunFigures>& runs) {
+  Shared lines;
+  for (const RunFigures& run : runs) {
+    const auto repeats = run.metric("time.repeats");
+    if (!repeats || schema::number_of(*repeats) <= 1) continue;
+    const std::string spread =
+        run.label + " " + value_text(run.metric("time.nsPerEventMin"), MetricUnit::kNs) + " to " +
+        value_text(run.metric("time.nsPerEventMax"), MetricUnit::kNs);
+    add_to(lines, "times: medians of " + value_text(repeats, MetricUnit::kCount) + " replays",
+           spread);
+  }
+  std::string text;
+  for (const auto& [head, spreads] : lines) text += head + "; ns per event " + spreads + "\n";
+  return text;
+}
+
 std::string failure_line(const RunFigures& run) {
   return run.failure.empty() ? "" : "failed: " + run.label + " " + run.failure + "\n";
 }
@@ -216,7 +233,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
   for (size_t i = 0; i < runs.size(); ++i) {
     text += replayed_line(report.runs[i], runs[i].spec.kind, report.tape_threads);
   }
-  text += note_lines(report.runs);
+  text += times_lines(report.runs) + note_lines(report.runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

@@ -146,6 +146,28 @@ TEST_F(ReplayOutput, NamesTheRunsOfANoteInOneLine) {
   EXPECT_EQ(schema::read_figures(report_)->runs.at(1).notes.size(), 1u);
 }
 
+TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
+  const Ended ended = replay({"-a", "glibc", "-a", "two=glibc", "--repeat", "2"});
+  EXPECT_NE(ended.out.find("\ntimes: medians of 2 replays; ns per event glibc "), std::string::npos)
+      << ended.out;
+  EXPECT_EQ(replay({"-a", "glibc"}).out.find("\ntimes: "), std::string::npos);
+}
+
+TEST_F(ReplayOutput, HasLatenciesWhereAskedFor) {
+  const Ended ended = replay({"-a", "glibc", "--latency"});
+  EXPECT_NE(ended.out.find("\nglibc malloc to64 "), std::string::npos) << ended.out;
+  EXPECT_EQ(replay({"-a", "glibc"}).out.find("ns a call"), std::string::npos);
+}
+
+TEST_F(ReplayOutput, CanBeGatedByALatency) {
+  replay({"-a", "glibc", "-o", report_});
+  const auto gate = [this](const std::string& expression) {
+    return run({"heaptape", "diff", report_, report_, "--fail-if", expression}).status;
+  };
+  EXPECT_EQ(gate("latency.malloc.p99Ns > 10G"), 0);
+  EXPECT_EQ(gate("latency.malloc.samples > 1"), 1);
+}
+
 TEST_F(ReplayOutput, NamesTheAllocatorThatWasRecorded) {
   replay({"-a", "noop", "-o", report_});
   EXPECT_NE(tests::read_bytes(report_).find(R"("allocator": "/lib/x86_64-linux-gnu/libc.so.6")"),
