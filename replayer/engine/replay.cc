@@ -277,7 +277,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     ReplayOptions again = options;
     if (pass != 0) std::erase_if(again.specs, [](const auto& spec) { return !spec.is_timed(); });
     if (again.specs.empty()) break;
-    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    if (pass != 0) HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
     HEAPTAPE_ASSIGN_OR_RETURN(auto results, replay_once(tape, again, [&](double share) {
                                 if (progress) progress((pass + share) / options.repeats);
                               }));
