@@ -85,11 +85,13 @@ struct Counter {
 // How long single calls took, over those that were timed.
 struct LatencySummary {
   ReplayKind kind = ReplayKind::kMalloc;
+  std::string sizes;  // of the blocks: a band of docs/metrics.md, "Time"; empty: all sizes
   uint64_t samples = 0;
   uint64_t p50_ns = 0;
   uint64_t p99_ns = 0;
   uint64_t p999_ns = 0;
   uint64_t max_ns = 0;
+  uint64_t max_event = 0;  // number of that call, from 1
 };
 
 // What lies further above the initial program break is a mapping, not the heap grown by brk.
@@ -163,6 +165,8 @@ class Backend {
   virtual std::string output() { return ""; }
   // Empty where time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
+  // What it takes to look at the clock before and after a call; latencies are without it.
+  virtual double stamp_ns() const { return 0; }
   // How the work of each kind of operation went with scale; empty where no work is counted.
   virtual std::vector<GrowthCurve> growth() const { return {}; }
 };

@@ -35,7 +35,7 @@ struct ReplayOp {
   uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
   uint16_t thread = 0;         // recorded thread modulo 65,536: those so far apart share one
   uint32_t slot = 0;           // dense, reused after a free; realloc keeps its block's slot
-  uint64_t size = 0;           // requested bytes
+  uint64_t size = 0;           // requested bytes; of kFree those of its block
 };
 static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
 

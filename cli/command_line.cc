@@ -213,6 +213,11 @@ void add_replay(CLI::App& app, Request& request) {
       command, "--clock", options->replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
       "the time that real allocators see: that of this replay, or of the tape (default tape)");
+  add_count(command, "--repeat", options->replay.repeats, {.least = 1, .most = 100},
+            "replay on each real allocator so many times, at most 100, and give the medians of all "
+            "times (default 1)");
+  command->add_flag("--latency", options->with_latency,
+                    "print how long single calls took, by kind and size");
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");

@@ -54,6 +54,7 @@ struct ReplayCommandOptions {
   std::vector<std::string> actions;  // as given with --do
   std::string report_path;           // empty: none
   std::string csv_path;              // empty: none
+  bool with_latency = false;         // print how long single calls took
   replayer::ReplayOptions replay;    // specs are filled in from the above
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);

@@ -10,6 +10,7 @@
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/tape_reading.h"
+#include "replayer/report/latency_table.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/tape/tape_reader.h"
@@ -125,6 +126,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   }
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
   console.out() << replayer::run_table(report.figures, runs) << losses_line(tape);
+  if (options.with_latency) console.out() << replayer::latency_table(runs);
   int exit_code = kExitDone;
   for (const schema::RunFigures& run : report.figures.runs) {
     if (run.failure.empty()) continue;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/catalog.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/plugin/library_check.h"
@@ -180,9 +181,19 @@ std::string BackendSpec::file() const {
   return plugin.empty() ? "" : parse_plugin_spec(plugin).path;
 }
 
-bool BackendSpec::is_plain_glibc() const {
-  const auto* const library = std::get_if<NativeLibrary>(&source);
-  return library != nullptr && library->preload.empty() && environment.empty();
+std::string BackendSpec::family() const {
+  if (const auto* const library = std::get_if<NativeLibrary>(&source)) {
+    return library->preload.empty() ? "glibc" : allocator_family(library->preload);
+  }
+  const auto* const model = std::get_if<const ModelEntry*>(&source);
+  if (model == nullptr) return "";
+  return (*model)->family != nullptr ? (*model)->family : (*model)->name;
+}
+
+bool BackendSpec::sees_time() const {
+  if (kind == BackendKind::kNative) return family() != "glibc";
+  const auto* const model = std::get_if<const ModelEntry*>(&source);
+  return model != nullptr && (*model)->sees_time;
 }
 
 std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const {

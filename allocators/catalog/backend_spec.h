@@ -51,10 +51,15 @@ struct BackendSpec {
 
   // Whether blocks are memory that can be touched.
   bool runs_real_code() const { return kind == BackendKind::kNative; }
+  // Whether how long it takes is measured: a replay on it may be repeated.
+  bool is_timed() const { return kind == BackendKind::kNative || kind == BackendKind::kNoop; }
   // The file that the spec names: a library or a plug-in. Empty for what is found by name.
   std::string file() const;
-  // Whether it is glibc as programs find it, without settings of its own.
-  bool is_plain_glibc() const;
+  // The allocator whose addresses it gives (see allocator_family), a model by its name. Empty for
+  // what may give those of any: a plug-in, the recorded run, noop.
+  std::string family() const;
+  // Whether the time that it sees can change what it does, as far as that is known.
+  bool sees_time() const;
 
   // A backend that has not been started. `context.header` must live as long as it.
   std::unique_ptr<Backend> make(const BackendContext& context) const;

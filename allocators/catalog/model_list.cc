@@ -19,20 +19,26 @@ namespace heaptape::allocators {
 namespace {
 
 template <AllocatorModel Model>
-constexpr ModelEntry model(const char* name, const char* description) {
+constexpr ModelEntry model(const char* name, const char* description,
+                           const char* family = nullptr) {
   return {name, description,
           [](const base::Values& options, uint64_t recorded_break) -> std::unique_ptr<Backend> {
             return std::make_unique<ModelBackend<Model>>(RecordedBreak{recorded_break}, options);
           },
-          Model::parameters};
+          Model::parameters, requires(Model & made){made.set_time(uint64_t{});
 }
+, family
+};  // namespace
+}  // namespace heaptape::allocators
 
 constexpr ModelEntry kModels[] = {
-    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address"),
+    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address",
+                         "glibc"),
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<SlabsModel>("model:slabs",
-                      "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay"),
+                      "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay",
+                      "jemalloc"),
     model<MacosLargeModel>("model:macos-large",
                            "macOS libmalloc-116: a cache of freed large blocks over another model"),
     model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "allocators/native/environment_names.h"
-#include "allocators/native/latency_quantile.h"
+#include "allocators/native/latency_summary.h"
 #include "allocators/native/pagemap.h"
 #include "base/clock.h"
 #include "base/output_file.h"
@@ -53,6 +53,13 @@ bool caches_by_processor(const std::string& library) {
   return bytes.find("__rseq_abi") != std::string::npos;
 }
 
+// Empty where the driver can pretend to be any thread.
+std::string why_lock_step(const WorkerShared& shared) {
+  if (shared.can_borrow == 0) return "the processor or the kernel has no FSGSBASE";
+  if (!caches_by_processor(shared.provider)) return "";
+  return file_name(shared.provider) + " keeps caches for each processor";
+}
+
 }  // namespace
 
 NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options)) {}
@@ -74,10 +81,8 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                            .patience_ms = options_.patience_ms}));
   HEAPTAPE_RETURN_IF_ERROR(check_provider());
   WorkerShared& shared = worker_->shared();
-  if (shared.threads == Threads::kOrdered &&
-      (shared.can_borrow == 0 || caches_by_processor(shared.provider))) {
-    shared.threads = Threads::kLockStep;
-  }
+  if (shared.threads == Threads::kOrdered) why_lock_step_ = why_lock_step(shared);
+  if (!why_lock_step_.empty()) shared.threads = Threads::kLockStep;
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
   traits_.places_blocks = traits_.is_foreign_code =
@@ -147,6 +152,7 @@ void NativeBackend::give_next() {
   }
   std::copy_n(batch_.ops.begin() + static_cast<ptrdiff_t>(given_), count, shared.ops);
   shared.clock_point_count = clock_.points(given_, count, shared.clock_points);
+  shared.first_event = batch_.first_event + given_;
   shared.op_begin = 0;
   shared.op_end = static_cast<uint32_t>(count);
   shared.end_begin = 0;
@@ -243,6 +249,7 @@ Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
 
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
+  if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
   for (const std::string& entry : options_.environment) {
     const std::string name = entry.substr(0, entry.find('='));
     const std::string provider = worker_->shared().provider;
@@ -260,25 +267,17 @@ std::string NativeBackend::output() {
   return worker_->messages(kMostBytes);
 }
 
+double NativeBackend::ns_per_tick() const {
+  if (elapsed_ticks_ == 0) return 0;
+  return static_cast<double>(elapsed_ns_) / static_cast<double>(elapsed_ticks_);
+}
+
 std::vector<LatencySummary> NativeBackend::latencies() const {
-  std::vector<LatencySummary> summaries;
-  if (elapsed_ticks_ == 0) return summaries;
-  const double ns_per_tick = static_cast<double>(elapsed_ns_) / static_cast<double>(elapsed_ticks_);
-  const auto to_ns = [ns_per_tick](uint64_t ticks) {
-    return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick);
-  };
-  for (int kind = 0; kind < kReplayKinds; ++kind) {
-    const uint64_t* buckets = worker_->shared().latency[kind];
-    uint64_t samples = 0;
-    for (uint32_t bucket = 0; bucket < kLatencyBuckets; ++bucket) samples += buckets[bucket];
-    if (samples == 0 || kind == static_cast<int>(ReplayKind::kNothing)) continue;
-    summaries.push_back({static_cast<ReplayKind>(kind), samples,
-                         to_ns(latency_quantile(buckets, samples, 0.5)),
-                         to_ns(latency_quantile(buckets, samples, 0.99)),
-                         to_ns(latency_quantile(buckets, samples, 0.999)),
-                         to_ns(latency_quantile(buckets, samples, 1.0))});
-  }
-  return summaries;
+  return summarize_latencies(worker_->shared().latency, ns_per_tick());
+}
+
+double NativeBackend::stamp_ns() const {
+  return worker_->shared().stamp_cost_ticks * ns_per_tick();
 }
 
 }  // namespace heaptape::allocators

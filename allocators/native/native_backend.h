@@ -40,11 +40,13 @@ class NativeBackend : public Backend {
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
+  double stamp_ns() const override;
   std::vector<std::string> notes() const override;
   std::string output() override;
 
  private:
   void give_turn();
+  double ns_per_tick() const;
   Status await_op();
   base::Error unusable(const std::string& why) const;
   Status check_provider();
@@ -63,6 +65,7 @@ class NativeBackend : public Backend {
   uint32_t given_end_ = 0;  // how many it has
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
+  std::string why_lock_step_;  // where that was not asked for
   TapeClock clock_;
   FreeOrder free_order_;
   uint64_t elapsed_ns_ = 0;

@@ -9,8 +9,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
 #include "replayer/engine/run_analysis.h"
+#include "replayer/engine/run_notes.h"
 #include "replayer/engine/slot_resolver.h"
 
 namespace heaptape::replayer {
@@ -78,7 +80,8 @@ class Run {
     return {};
   }
 
-  RunResult finish(const SlotResolver& resolver, uint64_t events) {
+  RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
+                   const TapeFacts& facts) {
     RunResult result{spec_};
     result.failure = failure_;
     if (has_failed()) {
@@ -93,11 +96,18 @@ class Run {
     result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
     result.metrics.threads = backend_->threads();
     result.metrics.counters = backend_->counters();
-    result.metrics.latencies = backend_->latencies();
+    for (const auto& latency : backend_->latencies()) {
+      result.metrics.latencies.push_back({latency, latency, latency});
+    }
+    result.metrics.stamp_ns = backend_->stamp_ns();
+    result.metrics.replay_ns_min = result.metrics.replay_ns_max = result.metrics.replay_ns;
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
-    result.notes = backend_->notes();
+    const RunModes modes{result.metrics.threads, options.touch, options.clock};
+    result.metrics.incomparable = why_incomparable(spec_, modes, facts);
+    result.notes = run_notes(spec_, modes, facts);
+    std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
     if (cannot_give_back_) {
       result.notes.push_back("it cannot be asked to give memory back: --do changes nothing here");
     }
@@ -206,10 +216,8 @@ class SharedNumbers {
   std::unordered_map<uint32_t, uint32_t> ended_;  // by number, how many of those that share it
 };
 
-}  // namespace
-
-Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
-                                      const std::function<void(double)>& progress) {
+Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const ReplayOptions& options,
+                                           const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
   std::vector<std::unique_ptr<Run>> runs;
@@ -219,6 +227,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
+  TapeFacts facts(tape.header());
   ReplayPlan plan(events, options.samples, options.actions);
   SharedNumbers shared_numbers;
   Pipeline pipeline;
@@ -233,6 +242,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     HEAPTAPE_RETURN_IF_ERROR(
         read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
     ResolvedBatch& batch = batches[turn % batches.size()];
+    facts.note(read);
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
     batch.samples = std::move(read.samples);
     batch.times = std::move(read.times);
@@ -249,9 +259,33 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   std::vector<RunResult> results;
   for (const auto& run : runs) {
-    results.push_back(run->finish(resolver, done));
+    results.push_back(run->finish(resolver, done, options, facts));
   }
   return results;
+}
+
+}  // namespace
+
+Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
+                                      const std::function<void(double)>& progress) {
+  std::vector<std::vector<RunResult>> repeats(options.specs.size());  // by spec
+  for (uint32_t pass = 0; pass < options.repeats; ++pass) {
+    ReplayOptions again = options;
+    if (pass != 0) std::erase_if(again.specs, [](const auto& spec) { return !spec.is_timed(); });
+    if (again.specs.empty()) break;
+    if (pass != 0) HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto results, replay_once(tape, again, [&](double share) {
+                                if (progress) progress((pass + share) / options.repeats);
+                              }));
+    size_t next = 0;
+    for (size_t i = 0; i < repeats.size(); ++i) {
+      if (pass == 0 || options.specs[i].is_timed())
+        repeats[i].push_back(std::move(results[next++]));
+    }
+  }
+  std::vector<RunResult> merged;
+  for (auto& runs : repeats) merged.push_back(merge_repeats(std::move(runs)));
+  return merged;
 }
 
 }  // namespace heaptape::replayer

@@ -23,6 +23,7 @@ struct ReplayOptions {
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
   std::vector<Action> actions = {};
+  uint32_t repeats = 1;  // of what is timed (real allocators, noop); at least 1
 };
 
 // Why and where an allocator failed: it died, hung, or handed out a block that cannot be.
@@ -41,9 +42,10 @@ struct RunResult {
 
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then
 // with the share that is done, 0 to 1. Runs come back in the order of the specs. An allocator that
-// fails ends its own run and no other. Fails when the tape is damaged or has more live blocks than
-// slots, when an action comes after the end, and when an allocator cannot be loaded or refuses its
-// options.
+// fails ends its own run and no other. Repeats are passes over the tape of their own, so that runs
+// alternate; see repeats.h for what becomes of them. Fails when the tape is damaged or has more
+// live blocks than slots, when an action comes after the end, and when an allocator cannot be
+// loaded or refuses its options.
 base::Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
                                             const std::function<void(double)>& progress);
 

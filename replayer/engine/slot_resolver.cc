@@ -150,10 +150,11 @@ ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
     return {};
   }
   shadow_.clear(address);
-  live_.on_release(number, slot, blocks_[slot].size);
+  const uint64_t size = blocks_[slot].size;
+  live_.on_release(number, slot, size);
   blocks_[slot] = {};
   free_slots_.push_back(slot);
-  return {.kind = ReplayKind::kFree, .slot = slot};
+  return {.kind = ReplayKind::kFree, .slot = slot, .size = size};
 }
 
 uint32_t SlotResolver::take_slot() {

@@ -53,8 +53,17 @@ struct ActionResult {
   uint64_t elapsed_ns = 0;
 };
 
+// The medians of several replays, one by one, the least and the greatest of each. The slowest call
+// of all is that of the greatest.
+struct LatencyRange {
+  allocators::LatencySummary middle;
+  allocators::LatencySummary least;
+  allocators::LatencySummary greatest;
+};
+
 struct RunMetrics {
-  std::string threads;  // Backend::threads()
+  std::string threads;       // Backend::threads()
+  std::string incomparable;  // why fidelity says nothing; empty where it does
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;
@@ -70,9 +79,13 @@ struct RunMetrics {
   uint64_t first_difference = 0;
   uint64_t misaligned_blocks = 0;  // less than the program asked
   uint64_t first_misaligned = 0;   // call from 1; 0 = none
-  uint64_t replay_ns = 0;
+  uint32_t repeats = 1;            // how many replays the times are the medians of
+  uint64_t replay_ns = 0;          // and the least and the greatest of them
+  uint64_t replay_ns_min = 0;
+  uint64_t replay_ns_max = 0;
+  double stamp_ns = 0;  // Backend::stamp_ns()
   std::vector<allocators::Counter> counters;
-  std::vector<allocators::LatencySummary> latencies;
+  std::vector<LatencyRange> latencies;
   std::vector<GrowthFit> growth;
   std::vector<ActionResult> actions;
   std::vector<Snapshot> timeline;

@@ -18,6 +18,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   const schema::TapeSummary summary = tape.summary().value_or(schema::TapeSummary());
   out.setPath(tape.path());
   out.setCommand(base::command_text(tape.header().command_line));
+  out.setAllocator(tape.header().allocator);
   out.setEvents(tape.events());
   out.setAllocations(summary.allocations);
   out.setFrees(summary.frees);

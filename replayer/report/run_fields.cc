@@ -87,6 +87,17 @@ void set_timeline(wire::Timeline::Builder out, const std::vector<Snapshot>& samp
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
+void set_fidelity(wire::Run::Builder out, const RunMetrics& run) {
+  if (!run.incomparable.empty()) {
+    out.setIncomparable(run.incomparable);
+    return;
+  }
+  auto fidelity = out.initFidelity();
+  fidelity.setSameOffsetShare(run.same_offset_share);
+  fidelity.setComparedBlocks(run.compared_blocks);
+  fidelity.setFirstDifference(run.first_difference);
+}
+
 void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   auto accounting = out.initAccounting();
   accounting.setRecorded(run.accounting.recorded);
@@ -94,17 +105,11 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
-  auto fidelity = out.initFidelity();
-  fidelity.setSameOffsetShare(run.same_offset_share);
-  fidelity.setComparedBlocks(run.compared_blocks);
-  fidelity.setFirstDifference(run.first_difference);
+  set_fidelity(out, run);
   auto resizes = out.initResizes();
   resizes.setInPlace(run.resizes.in_place);
   resizes.setMoved(run.resizes.moved);
   resizes.setMovedBytes(run.resizes.moved_bytes);
-  auto time = out.initTime();
-  time.setReplayNs(run.replay_ns);
-  time.setNsPerEvent(ratio(run.replay_ns, run.accounting.recorded));
 }
 
 void set_growth(wire::Growth::Builder out, const std::vector<GrowthFit>& fits) {
@@ -146,17 +151,35 @@ void set_actions(wire::Run::Builder out, const std::vector<ActionResult>& action
   }
 }
 
-void set_latencies(wire::Run::Builder out,
-                   const std::vector<allocators::LatencySummary>& latencies) {
+void set_latency(wire::Latency::Builder out, const LatencyRange& latency) {
+  out.setOp(allocators::name_of(latency.middle.kind));
+  out.setSizes(latency.middle.sizes);
+  out.setSamples(latency.middle.samples);
+  out.setP50Ns(latency.middle.p50_ns);
+  out.setP99Ns(latency.middle.p99_ns);
+  out.setP999Ns(latency.middle.p999_ns);
+  out.setMaxNs(latency.greatest.max_ns);
+  out.setMaxAt(latency.greatest.max_event);
+  out.setP50NsMin(latency.least.p50_ns);
+  out.setP50NsMax(latency.greatest.p50_ns);
+  out.setP99NsMin(latency.least.p99_ns);
+  out.setP99NsMax(latency.greatest.p99_ns);
+  out.setP999NsMin(latency.least.p999_ns);
+  out.setP999NsMax(latency.greatest.p999_ns);
+}
+
+void set_latencies(wire::Run::Builder out, const std::vector<LatencyRange>& latencies) {
   auto list = out.initLatency(static_cast<unsigned>(latencies.size()));
-  for (unsigned i = 0; i < list.size(); ++i) {
-    list[i].setOp(allocators::name_of(latencies[i].kind));
-    list[i].setSamples(latencies[i].samples);
-    list[i].setP50Ns(latencies[i].p50_ns);
-    list[i].setP99Ns(latencies[i].p99_ns);
-    list[i].setP999Ns(latencies[i].p999_ns);
-    list[i].setMaxNs(latencies[i].max_ns);
-  }
+  for (unsigned i = 0; i < list.size(); ++i) set_latency(list[i], latencies[i]);
+}
+
+void set_time(wire::Time::Builder out, const RunMetrics& run) {
+  out.setReplayNs(run.replay_ns);
+  out.setNsPerEvent(ratio(run.replay_ns, run.accounting.recorded));
+  out.setRepeats(run.repeats);
+  out.setNsPerEventMin(ratio(run.replay_ns_min, run.accounting.recorded));
+  out.setNsPerEventMax(ratio(run.replay_ns_max, run.accounting.recorded));
+  out.setStampNs(run.stamp_ns);
 }
 
 }  // namespace
@@ -172,6 +195,7 @@ void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
 
 void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_counts(out, run);
+  set_time(out.initTime(), run);
   set_end(out.initEnd(), run.end);
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);

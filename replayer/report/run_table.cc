@@ -14,7 +14,6 @@ namespace heaptape::replayer {
 namespace {
 
 using allocators::BackendKind;
-using allocators::BackendSpec;
 using schema::MetricUnit;
 using schema::RunFigures;
 
@@ -112,38 +111,44 @@ std::string accounting_lines(const std::vector<RunFigures>& runs) {
   return text;
 }
 
-// On which threads the calls were made; nothing to tell of a tape of one thread.
-std::string threads_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
-  if (report.tape_threads == 1) return "";
-  Shared lines;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const BackendKind kind = runs[i].spec.kind;
-    if (kind == BackendKind::kRecorded || kind == BackendKind::kNoop) continue;
-    add_to(lines, report.runs[i].threads, report.runs[i].label);
+// How the calls were made; empty where there is nothing to tell.
+std::string modes_text(const RunFigures& run, BackendKind kind, uint64_t tape_threads) {
+  std::vector<std::string> modes;
+  if (tape_threads != 1) modes.push_back("threads " + run.threads);
+  if (kind == BackendKind::kNative) {
+    modes.push_back("clock " + run.clock);
+    modes.push_back("touch " + run.touch);
   }
   std::string text;
-  for (const auto& [threads, labels] : lines) text += "threads: " + threads + ": " + labels + "\n";
+  for (const std::string& mode : modes) text += (text.empty() ? "" : ", ") + mode;
   return text;
 }
 
-std::string fidelity_line(const RunFigures& run, const BackendSpec& spec) {
+std::string fidelity_text(const RunFigures& run) {
+  if (!run.incomparable.empty()) return run.incomparable;
   const auto compared = run.metric("fidelity.comparedBlocks");
   const auto share = run.metric("fidelity.sameOffsetShare");
-  if (spec.kind == BackendKind::kRecorded || !compared || !share ||
-      schema::number_of(*compared) == 0) {
-    return "";
-  }
-  // Another kind of allocator lays its blocks out in another way: no news.
-  if (schema::number_of(*share) == 0 && !spec.is_plain_glibc()) return "";
-  std::string text = "fidelity: " + run.label + " put " +
-                     base::ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
+  if (!compared || !share || schema::number_of(*compared) == 0) return "";
+  std::string text = base::ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
                      "% of " + value_text(compared, MetricUnit::kCount) +
                      " heap blocks at their recorded offset";
   const auto first = run.metric("fidelity.firstDifference");
   if (first && schema::number_of(*first) != 0) {
-    text += "; the first other is #" + value_text(first, MetricUnit::kCount);
+    text += ", the first other is #" + value_text(first, MetricUnit::kCount);
   }
-  return text + "\n";
+  return text;
+}
+
+// How the run was replayed, and how near it is to the recorded one.
+std::string replayed_line(const RunFigures& run, BackendKind kind, uint64_t tape_threads) {
+  if (kind == BackendKind::kRecorded || kind == BackendKind::kNoop || !run.failure.empty()) {
+    return "";
+  }
+  const std::string modes = modes_text(run, kind, tape_threads);
+  const std::string fidelity = fidelity_text(run);
+  if (modes.empty() && fidelity.empty()) return "";
+  const char* const separator = modes.empty() || fidelity.empty() ? "" : "; ";
+  return "replayed: " + run.label + ": " + modes + separator + fidelity + "\n";
 }
 
 // What a model counted, where it counted anything.
@@ -170,10 +175,34 @@ std::string counter_lines(const RunFigures& run, BackendKind kind) {
   return *separator == ',' ? text + "\n" : "";
 }
 
-std::string failure_and_notes(const RunFigures& run) {
+// How far apart the repeats were, where there were any.
+std::string times_lines(const std::vector<RunFigures>& runs) {
+  Shared lines;
+  for (const RunFigures& run : runs) {
+    const auto repeats = run.metric("time.repeats");
+    if (!repeats || schema::number_of(*repeats) <= 1) continue;
+    const std::string spread =
+        run.label + " " + value_text(run.metric("time.nsPerEventMin"), MetricUnit::kNs) + " to " +
+        value_text(run.metric("time.nsPerEventMax"), MetricUnit::kNs);
+    add_to(lines, "times: medians of " + value_text(repeats, MetricUnit::kCount) + " replays",
+           spread);
+  }
   std::string text;
-  if (!run.failure.empty()) text += "failed: " + run.label + " " + run.failure + "\n";
-  for (const std::string& note : run.notes) text += "note: " + run.label + ": " + note + "\n";
+  for (const auto& [head, spreads] : lines) text += head + "; ns per event " + spreads + "\n";
+  return text;
+}
+
+std::string failure_line(const RunFigures& run) {
+  return run.failure.empty() ? "" : "failed: " + run.label + " " + run.failure + "\n";
+}
+
+std::string note_lines(const std::vector<RunFigures>& runs) {
+  Shared lines;
+  for (const RunFigures& run : runs) {
+    for (const std::string& note : run.notes) add_to(lines, note, run.label);
+  }
+  std::string text;
+  for (const auto& [note, labels] : lines) text += "note: " + labels + ": " + note + "\n";
   return text;
 }
 
@@ -214,10 +243,13 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
     rows.push_back(row_of(report.runs[i], runs[i].spec.kind));
   }
   text += aligned(rows) + "\n";
-  text += accounting_lines(report.runs) + threads_lines(report, runs);
-  for (const RunFigures& run : report.runs) text += failure_and_notes(run);
+  text += accounting_lines(report.runs);
+  for (const RunFigures& run : report.runs) text += failure_line(run);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    text += replayed_line(report.runs[i], runs[i].spec.kind, report.tape_threads);
+  }
   for (const RunResult& run : runs) text += action_lines(run);
-  for (size_t i = 0; i < runs.size(); ++i) text += fidelity_line(report.runs[i], runs[i].spec);
+  text += times_lines(report.runs) + note_lines(report.runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

@@ -36,6 +36,7 @@ struct TapeInfo {
   bytesPerEvent @6 :Float64;
   losses @7 :Losses;
   command @8 :Text;
+  allocator @9 :Text;  # path of the library that served the recorded calls
 }
 
 struct Losses {
@@ -61,8 +62,9 @@ struct Run {
   growth @13 :Growth;
   clock @14 :Text;          # what time a real allocator saw: "tape" or "real"; empty for others
   failure @15 :Failure;     # only where the allocator failed: then there are no figures
-  notes @16 :List(Text);    # sentences: what else is to be known of the run
-  actions @17 :List(Action);  # of --do, in the order of the tape
+  notes @16 :List(Text);    # sentences: what cannot be taken from the run, and what else is to be known
+  incomparable @17 :Text;   # why it has no fidelity; empty where it has
+  actions @18 :List(Action);  # of --do, in the order of the tape
 }
 
 struct Failure {
@@ -139,8 +141,12 @@ struct Resizes {
 }
 
 struct Time {  # the only part of a report that differs from one replay to the next
-  replayNs @0 :UInt64 $unit(ns);
+  replayNs @0 :UInt64 $unit(ns);        # the median of the repeats, as all times
   nsPerEvent @1 :Float64 $unit(ns);
+  repeats @2 :UInt64 $unit(count);
+  nsPerEventMin @3 :Float64 $unit(ns);  # of the repeats
+  nsPerEventMax @4 :Float64 $unit(ns);
+  stampNs @5 :Float64 $unit(ns);        # what looking at the clock takes; latencies are without it
 }
 
 struct Counter {
@@ -177,13 +183,21 @@ struct GrowthCurve {
   verdict @10 :Text;                 # a sentence; empty unless it grows
 }
 
-struct Latency {
+struct Latency {  # of one kind of call, of blocks of one band of sizes or of all
   op @0 :Text;
   samples @1 :UInt64;
   p50Ns @2 :UInt64;
   p99Ns @3 :UInt64;
   p999Ns @4 :UInt64;
   maxNs @5 :UInt64;
+  sizes @6 :Text;        # "to64", "to512", "to4KiB", "to128KiB", "above128KiB"; empty: all
+  maxAt @7 :UInt64;      # number of the slowest call, from 1
+  p50NsMin @8 :UInt64;   # of the repeats
+  p50NsMax @9 :UInt64;
+  p99NsMin @10 :UInt64;
+  p99NsMax @11 :UInt64;
+  p999NsMin @12 :UInt64;
+  p999NsMax @13 :UInt64;
 }
 
 struct Timeline {  # one entry per sample in each array

@@ -18,7 +18,8 @@ using base::quoted;
 // What bounds the memory of a parse and the time of a diff. The codec spends about 100 bytes on a
 // JSON value, which may be two bytes of text. 8 Mi values are 50 runs with 10,000 samples each.
 constexpr uint64_t kMaxValues = 8u << 20;
-constexpr uint32_t kMaxCounters = 1000;  // in each run
+constexpr uint32_t kMaxCounters = 1000;   // in each run
+constexpr uint32_t kMaxLatencies = 1000;  // the same
 
 base::Error not_a_report(const std::string& path, const std::string& why) {
   return base::Error::foreign(quoted(path) + " is not a heaptape report: " + why +
@@ -73,6 +74,10 @@ base::Status check_counters(const std::string& path, wire::Report::Reader report
     if (run.getCounters().size() > kMaxCounters) {
       return not_a_report(path,
                           "a run has more than " + std::to_string(kMaxCounters) + " counters");
+    }
+    if (run.getLatency().size() > kMaxLatencies) {
+      return not_a_report(path,
+                          "a run has more than " + std::to_string(kMaxLatencies) + " latencies");
     }
   }
   return {};

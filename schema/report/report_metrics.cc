@@ -89,6 +89,25 @@ MetricUnit counter_unit(std::string_view name) {
   return MetricUnit::kCount;
 }
 
+const std::vector<std::string>& latency_fields() {
+  static const std::vector<std::string> fields = [] {
+    std::vector<std::string> names;
+    for (const auto field : capnp::Schema::from<wire::Latency>().getFields()) {
+      if (is_number(field.getType())) names.emplace_back(field.getProto().getName().cStr());
+    }
+    return names;
+  }();
+  return fields;
+}
+
+// `name` is latency.OP.FIELD or latency.OP.SIZES.FIELD.
+bool is_latency_name(std::string_view name) {
+  const std::string_view parts = name.substr(kLatencyPrefix.size());
+  const size_t dot = parts.rfind('.');
+  if (dot == 0 || dot == parts.npos) return false;
+  return std::ranges::find(latency_fields(), parts.substr(dot + 1)) != latency_fields().end();
+}
+
 // Nothing if the report leaves a part out that holds the number, or if it is not finite.
 std::optional<MetricValue> value_of(DynamicStruct::Reader part, const MetricField& metric) {
   for (const auto field : metric.path) {
@@ -117,6 +136,9 @@ long double number_of(const MetricValue& value) {
 
 MetricUnit metric_unit(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return counter_unit(name);
+  if (name.starts_with(kLatencyPrefix)) {
+    return name.find("Ns", name.rfind('.')) == name.npos ? MetricUnit::kCount : MetricUnit::kNs;
+  }
   const auto found = std::ranges::find(metric_fields(), name, &MetricField::name);
   HEAPTAPE_CHECK(found != metric_fields().end());
   return *found->unit;
@@ -147,6 +169,7 @@ const std::vector<std::string>& metric_names() {
 
 bool is_metric_name(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return name.size() > kCounterPrefix.size();
+  if (name.starts_with(kLatencyPrefix)) return is_latency_name(name);
   return std::ranges::find(metric_names(), name) != metric_names().end();
 }
 
@@ -156,6 +179,19 @@ std::optional<MetricValue> RunFigures::metric(std::string_view name) const {
   return found->value;
 }
 
+namespace {
+
+void add_latency(wire::Latency::Reader latency, RunFigures& figures) {
+  std::string name = std::string(kLatencyPrefix) + to_text(latency.getOp()) + ".";
+  if (latency.getSizes().size() != 0) name += to_text(latency.getSizes()) + ".";
+  const DynamicStruct::Reader fields = latency;
+  for (const std::string& field : latency_fields()) {
+    figures.metrics.push_back({name + field, fields.get(field).as<uint64_t>()});
+  }
+}
+
+}  // namespace
+
 RunFigures figures_of(wire::Run::Reader run) {
   RunFigures figures;
   figures.label = to_text(run.getLabel());
@@ -163,6 +199,7 @@ RunFigures figures_of(wire::Run::Reader run) {
   figures.threads = to_text(run.getThreads());
   figures.touch = to_text(run.getTouch());
   figures.clock = to_text(run.getClock());
+  figures.incomparable = to_text(run.getIncomparable());
   if (run.hasFailure()) {
     const uint64_t event = run.getFailure().getEvent();
     figures.failure = (event == 0 ? "before the first call" : "at #" + std::to_string(event)) +
@@ -176,6 +213,7 @@ RunFigures figures_of(wire::Run::Reader run) {
     figures.metrics.push_back(
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
   }
+  for (const auto latency : run.getLatency()) add_latency(latency, figures);
   for (const auto curve : run.getGrowth().getCurves()) {
     if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
   }

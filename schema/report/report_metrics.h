@@ -32,12 +32,14 @@ MetricUnit metric_unit(std::string_view name);
 const char* unit_name(MetricUnit unit);  // "count", "bytes", "ns", "ratio"
 
 inline constexpr std::string_view kCounterPrefix = "counters.";
+// latency.OP.FIELD of all calls of that kind, latency.OP.SIZES.FIELD of those in a band of sizes.
+inline constexpr std::string_view kLatencyPrefix = "latency.";
 
-// Every numeric field of a run, in the order of report.capnp; lists (timeline, histograms, latency)
-// are not metrics. Counters are, but their names are the allocator's: see is_metric_name.
+// Every numeric field of a run, in the order of report.capnp; lists (timeline, histograms) are not
+// metrics. Counters and latencies are, but their names are the run's: see is_metric_name.
 const std::vector<std::string>& metric_names();
 
-// One of metric_names(), or "counters." and a name.
+// One of metric_names(), "counters." and a name, or "latency.", a kind of call and a field.
 bool is_metric_name(std::string_view name);
 
 struct Metric {
@@ -53,11 +55,12 @@ struct RunFigures {
   std::string backend;
   std::string threads;
   std::string touch;
-  std::vector<Metric> metrics;                    // in the order of metric_names(), then counters
+  std::vector<Metric> metrics;  // in the order of metric_names(), then counters, latencies
   std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
   std::string clock = "";
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
   std::vector<std::string> notes = {};
+  std::string incomparable = "";  // why it has no fidelity
 
   // Nothing if the run does not have that figure: a counter of another allocator, a part of the
   // report that its writer did not fill in, or a number that is not finite. A single field that an

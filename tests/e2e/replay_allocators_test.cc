@@ -10,6 +10,7 @@ namespace heaptape {
 namespace {
 
 using tests::count_of;
+using tests::ratio_of;
 
 constexpr uint64_t kBase = 0x555555560000;
 
@@ -128,6 +129,43 @@ TEST_F(ReplayOnAllocators, TimesSomeOfTheCalls) {
   run(tape, "glibc");
   const std::string json = tests::read_bytes(report);
   EXPECT_NE(json.find("\"op\": \"malloc\", \"samples\": \"819\""), std::string::npos);
+}
+
+TEST_F(ReplayOnAllocators, TellsLatenciesApartByTheSizeOfTheBlock) {
+  std::vector<schema::Event> events;
+  for (int i = 0; i < 20000; ++i) {
+    events.push_back(tests::malloc_event(64, 0x7ffff0000010));
+    events.push_back(tests::malloc_event(5000, 0x7ffff1000010));
+    events.push_back(tests::free_event(0x7ffff0000010));
+    events.push_back(tests::free_event(0x7ffff1000010));
+  }
+  const auto timed = run(tape(events), "glibc");
+  for (const std::string call : {"malloc", "free"}) {
+    const uint64_t all = count_of(timed, "latency." + call + ".samples");
+    EXPECT_NEAR(count_of(timed, "latency." + call + ".to64.samples"), all / 2, all / 10);
+    EXPECT_NEAR(count_of(timed, "latency." + call + ".to128KiB.samples"), all / 2, all / 10);
+    EXPECT_FALSE(timed.metric("latency." + call + ".to512.samples"));
+  }
+}
+
+// One call in 61 is timed.
+TEST_F(ReplayOnAllocators, NamesTheSlowestOfTheTimedCalls) {
+  const auto timed = run(blocks(50000, 64), "glibc");
+  EXPECT_EQ(count_of(timed, "latency.malloc.maxAt") % 61, 0u);
+  EXPECT_GT(count_of(timed, "latency.malloc.maxAt"), 0u);
+  EXPECT_LE(count_of(timed, "latency.malloc.p999Ns"), count_of(timed, "latency.malloc.maxNs"));
+  EXPECT_GT(ratio_of(timed, "time.stampNs"), 0);
+}
+
+TEST_F(ReplayOnAllocators, TakesTheMedianOfRepeats) {
+  const auto report =
+      tests::replay_report(dir_, blocks(5000, 64), {"glibc", "model:runs"}, {"--repeat", "3"});
+  const auto& glibc = report.runs.at(0);
+  EXPECT_EQ(count_of(glibc, "time.repeats"), 3u);
+  EXPECT_LE(ratio_of(glibc, "time.nsPerEventMin"), ratio_of(glibc, "time.nsPerEvent"));
+  EXPECT_LE(ratio_of(glibc, "time.nsPerEvent"), ratio_of(glibc, "time.nsPerEventMax"));
+  EXPECT_TRUE(glibc.notes.empty()) << glibc.notes.at(0);
+  EXPECT_EQ(count_of(report.runs.at(1), "time.repeats"), 1u);
 }
 
 // 100,000 times a mapping and its end: 200,000 memory calls, in 16,384 ops a batch.

@@ -35,7 +35,7 @@ class ReplayClock : public testing::Test {
     for (const auto& run :
          tests::replay_report(dir_, tape_, {"jemalloc", "mimalloc"}, options).runs) {
       for (const schema::Metric& metric : run.metrics) {
-        if (metric.name.starts_with("time.")) continue;
+        if (metric.name.starts_with("time.") || metric.name.starts_with("latency.")) continue;
         text += metric.name + " " +
                 std::to_string(static_cast<double>(schema::number_of(metric.value))) + "\n";
       }

@@ -51,7 +51,9 @@ std::string lasting_report(const std::string& path, const std::string& spec) {
   if (!tape.ok()) return tape.error().message;
   auto runs = replayer::replay(*tape, options, [](double) {});
   if (!runs.ok()) return runs.error().message;
-  for (auto& run : *runs) run.metrics.replay_ns = 0;
+  for (auto& run : *runs) {
+    run.metrics.replay_ns = run.metrics.replay_ns_min = run.metrics.replay_ns_max = 0;
+  }
   const auto report = replayer::build_report(*tape, *runs, options);
   if (!report.ok()) return report.error().message;
   std::string text = report->json + report->timeline_csv;

@@ -102,7 +102,10 @@ void fill(wire::Run::Builder run, const char* label, const char* backend) {
   curve.setOperation("free");
   curve.setGrows(true);
   curve.setVerdict("free: cost grows");
-  auto latency = run.initLatency(1)[0];
+  run.initLatency(2)[1].setOp("malloc");
+  run.getLatency()[1].setSizes("to64");
+  run.getLatency()[1].setMaxAt(1234);
+  auto latency = run.getLatency()[0];
   latency.setOp("malloc");
   latency.setSamples(3700000);
   latency.setP50Ns(21);

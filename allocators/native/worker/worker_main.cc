@@ -73,7 +73,7 @@ uint64_t available_bytes() {
 
 // Makes the block's bytes from `from` on occupy memory, as the program's own use of them would. But
 // programs take blocks larger than all memory, too, and use a little of them.
-void touch(void* block, uint64_t from, uint64_t size) {
+__attribute__((always_inline)) inline void touch(void* block, uint64_t from, uint64_t size) {
   if (size <= from) return;
   if (size - from > kLargeTouchBytes && size - from > available_bytes()) [[unlikely]] {
     shared->failure = WorkerFailure::kNoTouchMemory;
@@ -90,27 +90,56 @@ void touch(void* block, uint64_t from, uint64_t size) {
   }
 }
 
-void run_op(const ReplayOp& op, Placement& placement) {
+// Around the call of the allocator alone: what the block is asked and touched is not of it.
+struct Stopwatch {
+  uint64_t begin_ticks = 0;
+  uint64_t ticks = 0;
+
+  void start() {
+    unsigned processor;
+    begin_ticks = __rdtscp(&processor);
+  }
+  void stop() {
+    unsigned processor;
+    ticks = __rdtscp(&processor) - begin_ticks;
+  }
+};
+struct NoStopwatch {
+  void start() {}
+  void stop() {}
+};
+
+template <typename Watch>
+inline void run_op(const ReplayOp& op, Placement& placement, Watch& watch) {
   void*& slot = slots[op.slot];
   placement = {0, 0};
   if (op.kind == ReplayKind::kFree) {
-    free(slot);
+    void* const block = slot;
+    watch.start();
+    free(block);
+    watch.stop();
     slot = nullptr;
     return;
   }
   if (op.kind == ReplayKind::kNothing) return;
   if (op.kind == ReplayKind::kFreeNull) {
+    watch.start();
     free(nullptr);
+    watch.stop();
     return;
   }
   uint64_t old_usable = 0;
   void* block;
   if (op.kind == ReplayKind::kRealloc) {
     old_usable = slot != nullptr ? usable_bytes(entry_points, slot, 0) : 0;
+    watch.start();
     block = realloc(slot, op.size);
+    watch.stop();
     if (block == nullptr) return;  // the old block stays in its slot
   } else {
+    watch.start();
     block = allocate(entry_points, op);
+    watch.stop();
   }
   slot = block;
   if (block == nullptr) return;
@@ -121,15 +150,18 @@ void run_op(const ReplayOp& op, Placement& placement) {
   }
 }
 
-void run_timed(const ReplayOp& op, Placement& placement, uint32_t& until_next) {
-  unsigned processor;
-  const uint64_t begin = __rdtscp(&processor);
-  run_op(op, placement);
-  const uint64_t ticks = __rdtscp(&processor) - begin;
-  const uint64_t net = ticks > shared->stamp_cost_ticks ? ticks - shared->stamp_cost_ticks : 0;
-  __atomic_fetch_add(&shared->latency[static_cast<int>(op.kind)][latency_bucket(net)], 1,
-                     __ATOMIC_RELAXED);
+__attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
+  const ReplayOp& op = shared->ops[index];
+  Stopwatch watch;
+  run_op(op, shared->placements[index], watch);
   until_next = kLatencyPeriod;
+  const uint64_t cost = shared->stamp_cost_ticks;
+  const uint64_t ticks = watch.ticks > cost ? watch.ticks - cost : 0;
+  LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
+  __atomic_fetch_add(&histogram.buckets[latency_bucket(ticks)], 1, __ATOMIC_RELAXED);
+  if (ticks <= histogram.max_ticks && histogram.max_event != 0) return;
+  histogram.max_ticks = ticks;
+  histogram.max_event = shared->first_event + index + 1;
 }
 
 // The loop alone: what a replay costs without an allocator.
@@ -141,9 +173,10 @@ void run_noop(const ReplayOp& op, Placement& placement) {
 
 void run_counted(uint32_t op, uint32_t& until_next) {
   if (--until_next == 0) {
-    run_timed(shared->ops[op], shared->placements[op], until_next);
+    run_timed(op, until_next);
   } else {
-    run_op(shared->ops[op], shared->placements[op]);
+    NoStopwatch none;
+    run_op(shared->ops[op], shared->placements[op], none);
   }
 }
 

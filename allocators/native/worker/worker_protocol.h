@@ -96,8 +96,8 @@ enum class WorkerFailure : uint32_t {
   kNoThreads,      // the system has no more threads, or no memory for them
 };
 
-// Latencies of single ops, one in kLatencyPeriod, in processor ticks: HDR-style buckets, 16 to each
-// doubling, so the error is below 7 % (Tene, HdrHistogram).
+// Latencies of single calls, one op in kLatencyPeriod, in processor ticks: HDR-style buckets, 16 to
+// each doubling, so the error is below 7 % (Tene, HdrHistogram).
 inline constexpr uint32_t kLatencyPeriod = 61;  // prime, so that it meets no rhythm of the program
 inline constexpr uint32_t kLatencyBuckets = 64 * 16;
 
@@ -114,6 +114,23 @@ constexpr uint64_t latency_bucket_end(uint32_t bucket) {
   return (uint64_t{16} + bucket % 16 + 1) * step - 1;
 }
 
+// Latencies are told apart by the size of the block: up to so many bytes, and above the last one,
+// from which on glibc maps each block.
+inline constexpr uint64_t kSizeBandEnds[] = {64, 512, 4096, 128 << 10};
+inline constexpr int kSizeBands = 5;
+
+constexpr int size_band(uint64_t bytes) {
+  int band = 0;
+  while (band < kSizeBands - 1 && bytes > kSizeBandEnds[band]) ++band;
+  return band;
+}
+
+struct LatencyHistogram {
+  uint64_t max_ticks;
+  uint64_t max_event;  // number of that call, from 1; 0 = none was timed
+  uint64_t buckets[kLatencyBuckets];
+};
+
 struct WorkerShared {
   uint64_t magic;
   std::atomic<Turn> turn;
@@ -124,7 +141,8 @@ struct WorkerShared {
   Touch touch;
   Calls allocator_calls;
   Threads threads;
-  uint32_t op_begin;  // run ops[op_begin, op_end)
+  uint64_t first_event;  // calls before ops[0]
+  uint32_t op_begin;     // run ops[op_begin, op_end)
   uint32_t op_end;
   uint32_t slot_limit;  // every slot in the batch is below
   uint32_t end_begin;   // end the threads of ends[end_begin, end_end)
@@ -152,7 +170,7 @@ struct WorkerShared {
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op
   char provider[kProviderPathBytes];  // the library that serves malloc
   char missing[kFunctionNameBytes];   // calloc, realloc or free, if that library lacks it
-  uint64_t latency[kReplayKinds][kLatencyBuckets];
+  LatencyHistogram latency[kReplayKinds][kSizeBands];
 
   alignas(64) ClockPoint clock_points[kMaxClockPoints];
   alignas(64) MemoryCall calls[kMaxMemoryCalls];

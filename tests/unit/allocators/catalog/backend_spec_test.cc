@@ -143,11 +143,12 @@ TEST(Spec, TellsRealCodeFromTheRest) {
   }
 }
 
-TEST(Spec, TellsPlainGlibcFromTheRest) {
-  EXPECT_TRUE(parsed("a=glibc").is_plain_glibc());
-  for (const char* text : {"glibc X=1", "jemalloc", "noop", "model:ptmalloc"}) {
-    EXPECT_FALSE(parsed(text).is_plain_glibc()) << text;
-  }
+TEST(Spec, KnowsTheFamilyOfAnAllocator) {
+  EXPECT_EQ(parsed("a=glibc MALLOC_ARENA_MAX=1").family(), "glibc");
+  EXPECT_EQ(parsed("jemalloc").family(), "jemalloc");
+  EXPECT_EQ(parsed("model:ptmalloc").family(), "glibc");
+  EXPECT_EQ(parsed("model:bump").family(), "model:bump");
+  EXPECT_EQ(parsed("noop").family(), "");
 }
 
 }  // namespace

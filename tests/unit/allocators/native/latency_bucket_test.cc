@@ -45,6 +45,16 @@ TEST(LatencyBucket, IsOffByLessThanASixteenth) {
   }
 }
 
+TEST(SizeBand, EndsWithItsGreatestSize) {
+  EXPECT_EQ(size_band(0), 0);
+  EXPECT_EQ(size_band(64), 0);
+  EXPECT_EQ(size_band(65), 1);
+  EXPECT_EQ(size_band(4096), 2);
+  EXPECT_EQ(size_band(131072), 3);
+  EXPECT_EQ(size_band(131073), 4);
+  EXPECT_EQ(size_band(UINT64_MAX), kSizeBands - 1);
+}
+
 TEST(LatencyQuantile, IsTheBucketOfTheSampleAtThatRank) {
   uint64_t buckets[kLatencyBuckets] = {};
   buckets[3] = 50;

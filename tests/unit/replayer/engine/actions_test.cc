@@ -1,6 +1,8 @@
 // What `--do` asks for in mid-run: when it happens, and what becomes of the memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "replayer/engine/replay_plan.h"
 #include "tests/support/programs.h"
 #include "tests/support/replays.h"
@@ -153,8 +155,10 @@ TEST(Actions, AreNotedWhereNothingCanBeAsked) {
   const std::string bare = "lib:" + tests::target_path("libreplay_bare_malloc.so");
   for (const std::string& spec : {bare, std::string("model:buddy"), std::string("recorded")}) {
     const RunResult run = result_of(spec, {{"trim", 9}, {"trim", 10}});
-    ASSERT_EQ(run.notes.size(), 1u) << spec;
-    EXPECT_NE(run.notes[0].find("--do changes nothing here"), std::string::npos);
+    const auto said = std::ranges::count_if(run.notes, [](const std::string& note) {
+      return note.find("--do changes nothing here") != std::string::npos;
+    });
+    EXPECT_EQ(said, 1) << spec;
     EXPECT_TRUE(run.metrics.actions.empty());
   }
 }

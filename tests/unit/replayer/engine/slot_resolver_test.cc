@@ -85,6 +85,12 @@ TEST_F(Resolver, TakesResizeToZeroThatReturnedNullForAFree) {
   EXPECT_EQ(live().live_count, 0u);
 }
 
+TEST_F(Resolver, GivesAFreeTheSizeOfItsBlock) {
+  resolve(malloc_event(64, kA));
+  resolve(realloc_event(kA, 100, kB));
+  EXPECT_EQ(resolve(free_event(kB)).size, 100u);
+}
+
 TEST_F(Resolver, KeepsABlockThatWasResizedToZeroAndReturned) {
   resolve(malloc_event(64, kA));
   const ReplayOp op = resolve(realloc_event(kA, 0, kB));

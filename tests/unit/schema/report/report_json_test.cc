@@ -168,6 +168,11 @@ TEST_F(ReportJson, WithTooManyCountersIsRefused) {
                base::ErrorCode::kForeign, "more than 1000 counters");
 }
 
+TEST_F(ReportJson, WithTooManyLatenciesIsRefused) {
+  expect_error(with(R"("runs":[{"latency":[{})" + repeated(",{}", 1000) + "]}]"),
+               base::ErrorCode::kForeign, "more than 1000 latencies");
+}
+
 TEST_F(ReportJson, SurvivesAnyChangedByte) {
   const std::string json = tests::sample_report_json();
   for (size_t i = 0; i < json.size(); ++i) {

@@ -97,9 +97,32 @@ TEST(MetricNames, AcceptsAnyCounterWithAName) {
   EXPECT_FALSE(is_metric_name("peak.committedBytes.value"));
 }
 
+TEST(MetricNames, AcceptTheLatencyOfAnyCall) {
+  EXPECT_TRUE(is_metric_name("latency.malloc.p99Ns"));
+  EXPECT_TRUE(is_metric_name("latency.malloc.to64.maxAt"));
+  for (const char* name : {"latency.", "latency.malloc", "latency.p99Ns", "latency..p99Ns",
+                           "latency.malloc.p98Ns", "latency.malloc.op"}) {
+    EXPECT_FALSE(is_metric_name(name)) << name;
+  }
+}
+
+TEST(MetricNames, OfLatenciesHaveTheUnitOfTheirField) {
+  EXPECT_EQ(metric_unit("latency.malloc.to64.p50NsMin"), MetricUnit::kNs);
+  EXPECT_EQ(metric_unit("latency.malloc.samples"), MetricUnit::kCount);
+  EXPECT_EQ(metric_unit("latency.malloc.maxAt"), MetricUnit::kCount);
+}
+
+TEST_F(RunFiguresTest, HaveTheLatenciesOfTheirCalls) {
+  EXPECT_EQ(glibc("latency.malloc.p50Ns"), integer(21));
+  EXPECT_EQ(glibc("latency.malloc.to64.maxAt"), integer(1234));
+  EXPECT_FALSE(glibc("latency.free.p50Ns").has_value());
+}
+
 TEST_F(RunFiguresTest, CoverTheWholeCatalogInItsOrder) {
   std::vector<std::string> names;
-  for (const Metric& metric : figures_.runs[0].metrics) names.push_back(metric.name);
+  for (const Metric& metric : figures_.runs[0].metrics) {
+    if (!metric.name.starts_with(kLatencyPrefix)) names.push_back(metric.name);
+  }
   EXPECT_EQ(names, metric_names());
 }
 

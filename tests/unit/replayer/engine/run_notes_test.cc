@@ -1,0 +1,157 @@
+#include "replayer/engine/run_notes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/tapes.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using Notes = std::vector<std::string>;
+
+// A tape of glibc with one call of each of `threads` threads.
+class RunNotes : public testing::Test {
+ protected:
+  void threads(uint32_t count) {
+    schema::EventBatch batch;
+    for (uint32_t i = 0; i < count; ++i) batch.events.push_back(tests::malloc_event(1, 16, i));
+    tape_.note(batch);
+  }
+  void ends() {
+    schema::EventBatch batch;
+    batch.thread_ends.push_back({1, 1});
+    tape_.note(batch);
+  }
+  void times() {
+    schema::EventBatch batch;
+    batch.times.push_back({1, 1});
+    tape_.note(batch);
+  }
+  Notes notes(const std::string& spec) const {
+    return run_notes(*allocators::parse_spec(spec), modes_, tape_);
+  }
+  std::string incomparable(const std::string& spec) const {
+    return why_incomparable(*allocators::parse_spec(spec), modes_, tape_);
+  }
+
+  TapeFacts tape_{tests::sample_header()};
+  RunModes modes_{.threads = "ordered"};
+};
+
+TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
+  threads(3);
+  ends();
+  times();
+  for (const char* spec : {"recorded", "noop", "glibc", "jemalloc", "model:slabs"}) {
+    EXPECT_EQ(notes(spec), Notes()) << spec;
+  }
+}
+
+TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
+  threads(3);
+  modes_.threads = "merged";
+  EXPECT_EQ(notes("glibc"), Notes{"3 threads merged: per-thread caches and arenas are left out; "
+                                  "memory is understated"});
+  EXPECT_EQ(notes("model:bump"), Notes{"knows no threads: all calls of 3 threads are as of one"});
+}
+
+TEST_F(RunNotes, SayNothingOfOneThreadMerged) {
+  threads(1);
+  modes_.threads = "merged";
+  EXPECT_EQ(notes("glibc"), Notes());
+}
+
+TEST_F(RunNotes, SayThatThreadsNeverEnd) {
+  threads(2);
+  EXPECT_EQ(notes("glibc"), Notes{"threads never end: the tape has no ends of threads"});
+}
+
+TEST_F(RunNotes, SayThatNothingDecaysWhereItWould) {
+  const Notes expected = {"nothing decays: the tape has no times"};
+  for (const char* spec : {"jemalloc", "mimalloc", "tcmalloc", "model:slabs"}) {
+    EXPECT_EQ(notes(spec), expected) << spec;
+  }
+  for (const char* spec : {"glibc", "model:ptmalloc"}) EXPECT_EQ(notes(spec), Notes()) << spec;
+}
+
+TEST_F(RunNotes, SayThatTheClockWasNotTheTapes) {
+  times();
+  modes_.clock = allocators::Clock::kReal;
+  EXPECT_EQ(notes("jemalloc"), Notes{"the clock was that of the replay: memory is not given back "
+                                     "when it was in the program"});
+  EXPECT_EQ(notes("glibc"), Notes());
+}
+
+TEST_F(RunNotes, SayThatUntouchedBlocksHaveNoResidentSize) {
+  modes_.touch = allocators::Touch::kNone;
+  EXPECT_EQ(notes("glibc"), Notes{"no block was touched: resident figures mean nothing"});
+  EXPECT_EQ(notes("model:bump"), Notes());
+}
+
+TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
+  const std::string idle =
+      " changes nothing here: one thread makes all calls, and so one arena serves them";
+  times();
+  EXPECT_EQ(notes("glibc MALLOC_ARENA_MAX=2"), Notes{"MALLOC_ARENA_MAX" + idle});
+  EXPECT_EQ(notes("glibc GLIBC_TUNABLES=glibc.malloc.tcache_count=1:glibc.malloc.arena_max=2"),
+            Notes{"glibc.malloc.arena_max" + idle});
+  EXPECT_EQ(notes("jemalloc MALLOC_CONF=narenas:1"), Notes{"narenas" + idle});
+  EXPECT_EQ(notes("glibc MALLOC_TRIM_THRESHOLD_=1"), Notes());
+}
+
+TEST_F(RunNotes, SayNothingOfASettingThatSeveralThreadsFeel) {
+  threads(2);
+  ends();
+  EXPECT_EQ(notes("glibc MALLOC_ARENA_MAX=2"), Notes());
+}
+
+TEST_F(RunNotes, WarnOfThreadsAndArenasThatFollowTheSystem) {
+  times();
+  const Notes found =
+      notes("jemalloc MALLOC_CONF=background_thread:true,percpu_arena:percpu,tcache:false");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].starts_with("background threads purge")) << found[0];
+  EXPECT_TRUE(found[1].starts_with("the arena of a call is that of the processor")) << found[1];
+}
+
+TEST_F(RunNotes, CompareAddressesWithinAFamily) {
+  for (const char* spec : {"glibc", "glibc MALLOC_ARENA_MAX=2", "model:ptmalloc", "recorded"}) {
+    EXPECT_EQ(incomparable(spec), "") << spec;
+  }
+  EXPECT_EQ(incomparable("model:slabs"),
+            "recorded on glibc: addresses not comparable with jemalloc's");
+  EXPECT_EQ(incomparable("model:bump:grow_bytes=1MiB"),
+            "recorded on glibc: addresses not comparable with model:bump's");
+}
+
+TEST_F(RunNotes, CompareNoAddressesOfMergedThreads) {
+  threads(2);
+  modes_.threads = "merged";
+  EXPECT_EQ(incomparable("glibc"), "2 threads merged: addresses not comparable");
+}
+
+TEST_F(RunNotes, SayWhatThreadsAtTheSameTimeLeaveOpen) {
+  threads(2);
+  ends();
+  times();
+  modes_.threads = "free";
+  EXPECT_EQ(notes("glibc"), Notes{"threads ran at the same time: holes and slack are not known"});
+  EXPECT_EQ(incomparable("glibc"),
+            "threads ran at the same time: addresses differ from run to run");
+}
+
+TEST(AllocatorOfATape, IsKnownByItsLibrary) {
+  schema::TapeHeader header;
+  const auto family = [&](const char* path) {
+    header.allocator = path;
+    return TapeFacts(header).family();
+  };
+  EXPECT_EQ(family("/lib/x86_64-linux-gnu/libc.so.6"), "glibc");
+  EXPECT_EQ(family("/usr/lib/libjemalloc.so.2"), "jemalloc");
+  EXPECT_EQ(family("/usr/lib/libtcmalloc_minimal.so.4.5.9"), "tcmalloc");
+  EXPECT_EQ(family("/opt/libmine.so"), "libmine.so");
+  EXPECT_EQ(family(""), "");
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
