@@ -101,6 +101,8 @@ constexpr uint64_t break_phase(uint64_t recorded_break) {
   return base::page_down(recorded_break % kBreakPeriodBytes);
 }
 
+inline constexpr uint64_t kGlibcHeapBytes = uint64_t{64} << 20;  // HEAP_MAX_SIZE of arena.c
+
 enum class MallocFamily : uint8_t { kGlibc, kOther };
 
 struct BackendTraits {
@@ -110,6 +112,8 @@ struct BackendTraits {
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
+  // Arenas other than the first have heaps on multiples of this; 0 = there are none.
+  uint64_t arena_heap_bytes = 0;
   // Blocks come from code that nobody has looked at: the engine checks them.
   bool is_foreign_code = false;
 
@@ -119,7 +123,8 @@ struct BackendTraits {
     const bool is_glibc = family == MallocFamily::kGlibc;
     return {.granule_log2 = is_glibc ? 4 : 3,
             .min_hole_bytes = is_glibc ? uint64_t{32} : uint64_t{8},
-            .initial_break = initial_break};
+            .initial_break = initial_break,
+            .arena_heap_bytes = is_glibc ? kGlibcHeapBytes : 0};
   }
 };
 

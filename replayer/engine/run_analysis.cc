@@ -14,7 +14,7 @@ RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recor
     : places_blocks_(traits.places_blocks),
       checked_granule_(traits.is_foreign_code ? uint64_t{1} << traits.granule_log2 : 0),
       map_(traits.granule_log2, traits.min_hole_bytes),
-      fidelity_(recorded_break, traits.initial_break) {}
+      fidelity_(recorded_break, traits) {}
 
 void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
   for (const RegionEvent& region : regions) apply(region, 0, 0);
@@ -114,7 +114,7 @@ bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint6
   }
   sizes_[op.slot] = op.size;
   metrics_.usable_bytes_peak.update(usable_bytes_, event);
-  fidelity_.compare(event, recorded_address, placement.address);
+  fidelity_.compare(event, recorded_address, placement);
   return fits;
 }
 

@@ -2,30 +2,38 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 
 #include "allocators/backend.h"
+#include "base/address/pages.h"
 
 namespace heaptape::replayer {
 
 // Compares offsets from the initial program break, because the heap begins somewhere else in every
-// process. Blocks that both runs have outside of the heap, in mappings of their own, say nothing
-// and are not counted.
+// process. Blocks outside of it lie in the arenas of other threads, where the allocator has such:
+// their offsets from the heap of the arena are compared, and whether blocks of one such heap are in
+// one again. What both runs have in mappings of their own says nothing and is not counted.
 class Fidelity {
  public:
-  // 0 = that side has no heap of the kind: nothing can be compared.
-  Fidelity(uint64_t recorded_break, uint64_t replayed_break)
-      : recorded_break_(recorded_break), replayed_break_(replayed_break) {}
+  // A break of 0: that side has no heap of the kind, and nothing can be compared. An arena's heap
+  // begins on a multiple of `arena_heap_bytes`; 0 = there are none.
+  Fidelity(uint64_t recorded_break, const allocators::BackendTraits& traits)
+      : recorded_break_(recorded_break),
+        replayed_break_(traits.initial_break),
+        arena_heap_bytes_(traits.arena_heap_bytes) {}
 
-  void compare(uint64_t event, uint64_t recorded_address, uint64_t replayed_address) {
-    const uint64_t recorded = recorded_address - recorded_break_;
-    const uint64_t replayed = replayed_address - replayed_break_;
-    if (recorded >= allocators::kHeapSpanBytes && replayed >= allocators::kHeapSpanBytes) return;
+  void compare(uint64_t event, uint64_t recorded_address, const allocators::Placement& replayed) {
     if (recorded_break_ == 0 || replayed_break_ == 0) return;
-    ++compared_;
-    if (recorded == replayed) {
-      ++same_;
-    } else if (first_difference_ == 0) {
-      first_difference_ = event;
+    const uint64_t recorded_offset = recorded_address - recorded_break_;
+    const uint64_t replayed_offset = replayed.address - replayed_break_;
+    if (recorded_offset < allocators::kHeapSpanBytes ||
+        replayed_offset < allocators::kHeapSpanBytes) [[likely]] {
+      count(event, recorded_offset == replayed_offset);
+    } else if (arena_heap_bytes_ != 0 && recorded_address > recorded_break_ &&
+               replayed.address > replayed_break_ && !may_be_mapped(recorded_address, replayed)) {
+      count(event, recorded_address % arena_heap_bytes_ == replayed.address % arena_heap_bytes_ &&
+                       is_same_heap(recorded_address / arena_heap_bytes_,
+                                    replayed.address / arena_heap_bytes_));
     }
   }
 
@@ -36,8 +44,29 @@ class Fidelity {
   }
 
  private:
+  // glibc's M_MMAP_THRESHOLD, to begin with; such a block begins 16 bytes into a page.
+  static constexpr uint64_t kMappedBytes = 128 << 10;
+  static bool may_be_mapped(uint64_t recorded_address, const allocators::Placement& replayed) {
+    return replayed.usable_bytes >= kMappedBytes ||
+           (recorded_address % base::kPageBytes == 16 && replayed.address % base::kPageBytes == 16);
+  }
+  // The heaps that the first block of each was seen in belong together.
+  bool is_same_heap(uint64_t recorded, uint64_t replayed) {
+    return heaps_.emplace(recorded, replayed).first->second == replayed;
+  }
+  void count(uint64_t event, bool is_same) {
+    ++compared_;
+    if (is_same) {
+      ++same_;
+    } else if (first_difference_ == 0) {
+      first_difference_ = event;
+    }
+  }
+
   uint64_t recorded_break_;
   uint64_t replayed_break_;
+  uint64_t arena_heap_bytes_;
+  std::unordered_map<uint64_t, uint64_t> heaps_;  // of arenas: of the recorded run, of the replay
   uint64_t compared_ = 0;
   uint64_t same_ = 0;
   uint64_t first_difference_ = 0;

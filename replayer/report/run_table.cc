@@ -131,7 +131,7 @@ std::string fidelity_text(const RunFigures& run) {
   if (!compared || !share || schema::number_of(*compared) == 0) return "";
   std::string text = base::ratio_text(static_cast<double>(schema::number_of(*share)) * 100) +
                      "% of " + value_text(compared, MetricUnit::kCount) +
-                     " heap blocks at their recorded offset";
+                     " blocks at their recorded offset";
   const auto first = run.metric("fidelity.firstDifference");
   if (first && schema::number_of(*first) != 0) {
     text += ", the first other is #" + value_text(first, MetricUnit::kCount);

@@ -33,6 +33,7 @@ class Bench:
         self.arguments, self.place = arguments, place
         build = os.path.abspath(arguments.build)
         self.heaptape = os.path.join(build, "bin/heaptape")
+        self.fidelities = {}
         self.environment = {"TARGETS": os.path.join(build, "tests/targets")}
 
     def record(self, program, folder):
@@ -66,6 +67,7 @@ class Bench:
         folder = os.path.join(self.place, program.name.replace(" ", "-").replace(",", ""))
         os.makedirs(folder, exist_ok=True)
         report = self.replay(self.record(program, folder), folder)
+        self.fidelities[program.name] = comparison.fidelity(report)
         live_runs = {library: [] for library in comparison.LIBRARIES}
         for _ in range(self.arguments.runs):
             for library, figures in live_runs.items():
@@ -85,7 +87,7 @@ def main():
         bench = Bench(arguments, place)
         for program in programs:
             found = bench.compare(program)
-            print(comparison.markdown(found, [program]), flush=True)
+            print(comparison.markdown(found, [program], bench.fidelities), flush=True)
             comparisons += found
     finally:
         if not arguments.keep:
@@ -93,7 +95,7 @@ def main():
     print(comparison.summary(comparisons))
     if arguments.table:
         with open(arguments.table, "w") as table:
-            table.write(comparison.markdown(comparisons, programs))
+            table.write(comparison.markdown(comparisons, programs, bench.fidelities))
 
 
 if __name__ == "__main__":

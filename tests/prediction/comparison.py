@@ -67,6 +67,17 @@ def compare(program, live_runs, report):
     return comparisons
 
 
+def fidelity(report):
+    """How many blocks of a tape recorded on glibc lie where they were."""
+    words = []
+    for candidate in ("glibc", "model:ptmalloc"):
+        found = report[candidate].get("fidelity")
+        if found:
+            words.append(f"{candidate} {100 * found['sameOffsetShare']:.4f} % of "
+                         f"{int(found['comparedBlocks']):,}")
+    return "Blocks at their recorded offset: " + ", ".join(words)
+
+
 def summary(comparisons):
     errors = sorted(abs(comparison.error) for comparison in comparisons)
     if not errors:
@@ -77,8 +88,8 @@ def summary(comparisons):
             f"largest {100 * errors[-1]:.0f} %")
 
 
-def markdown(comparisons, programs):
-    """A table for each program: live -> replayed, MiB, and the error."""
+def markdown(comparisons, programs, fidelities):
+    """A table for each program: live -> replayed, MiB, and the error. `fidelities` by program."""
     lines = [summary(comparisons), ""]
     for program in programs:
         mine = {(c.candidate, c.figure): c for c in comparisons if c.program == program.name}
@@ -95,5 +106,5 @@ def markdown(comparisons, programs):
                              f"{c.median / MIB:.1f} ±{50 * c.spread:.0f} % → {c.replayed / MIB:.1f} "
                              f"({100 * c.error:+.1f} %)")
             lines.append(f"| {candidate} | " + " | ".join(cells) + " |")
-        lines.append("")
+        lines += ["", fidelities[program.name], ""]
     return "\n".join(lines)

@@ -51,7 +51,8 @@ class PtmallocModel {
   static BackendTraits traits() {
     return {.granule_log2 = ptmalloc::kUnitLog2,
             .min_hole_bytes = ptmalloc::kMinBytes,
-            .initial_break = ptmalloc::kMainBase};
+            .initial_break = ptmalloc::kMainBase,
+            .arena_heap_bytes = kGlibcHeapBytes};
   }
   static std::vector<base::Parameter> parameters();
 

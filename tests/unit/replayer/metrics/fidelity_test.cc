@@ -12,10 +12,15 @@ constexpr uint64_t kMapped = 0x7ffff7000010;
 class HeapFidelity : public testing::Test {
  protected:
   void compare(uint64_t recorded_offset, uint64_t replayed_offset) {
-    fidelity_.compare(++event_, kRecordedBreak + recorded_offset, kReplayedBreak + replayed_offset);
+    compare_at(kRecordedBreak + recorded_offset, kReplayedBreak + replayed_offset);
+  }
+  void compare_at(uint64_t recorded, uint64_t replayed, uint64_t usable_bytes = 24) {
+    fidelity_.compare(++event_, recorded, {replayed, usable_bytes});
   }
 
-  Fidelity fidelity_{kRecordedBreak, kReplayedBreak};
+  static constexpr allocators::BackendTraits kTraits = {.initial_break = kReplayedBreak,
+                                                        .arena_heap_bytes = 64 << 20};
+  Fidelity fidelity_{kRecordedBreak, kTraits};
   uint64_t event_ = 0;
 };
 
@@ -37,30 +42,61 @@ TEST_F(HeapFidelity, NamesTheFirstEventThatDiffers) {
 }
 
 TEST_F(HeapFidelity, LeavesBlocksOutThatBothRunsHaveElsewhere) {
-  fidelity_.compare(1, kMapped, kMapped + 0x5000);
+  compare_at(kMapped, kMapped + 0x5000);
   EXPECT_EQ(fidelity_.compared(), 0u);
   EXPECT_EQ(fidelity_.same_share(), 0.0);
 }
 
 TEST_F(HeapFidelity, CountsABlockThatOnlyOneRunHasInItsHeap) {
-  fidelity_.compare(1, kMapped, kReplayedBreak + 0x2a0);
-  fidelity_.compare(2, kRecordedBreak + 0x2a0, kMapped);
+  compare_at(kMapped, kReplayedBreak + 0x2a0);
+  compare_at(kRecordedBreak + 0x2a0, kMapped);
   EXPECT_EQ(fidelity_.compared(), 2u);
   EXPECT_EQ(fidelity_.same_share(), 0.0);
   EXPECT_EQ(fidelity_.first_difference(), 1u);
 }
 
 TEST_F(HeapFidelity, TakesAddressesBelowTheBreakForElsewhere) {
-  fidelity_.compare(1, kRecordedBreak - 16, kReplayedBreak - 16);
+  compare_at(kRecordedBreak - 16, kReplayedBreak - 16);
   EXPECT_EQ(fidelity_.compared(), 0u);
 }
 
+constexpr uint64_t kHeapBytes = 64 << 20;
+constexpr uint64_t kRecordedHeap = 0x7f1000000000;
+constexpr uint64_t kReplayedHeap = 0x7ff000000000;
+
+TEST_F(HeapFidelity, ComparesBlocksOfAnArenaWithinItsHeap) {
+  compare_at(kRecordedHeap + 0x8d0, kReplayedHeap + 0x8d0);
+  compare_at(kRecordedHeap + 0x900, kReplayedHeap + 0x920);
+  EXPECT_EQ(fidelity_.compared(), 2u);
+  EXPECT_EQ(fidelity_.same_share(), 0.5);
+}
+
+TEST_F(HeapFidelity, WantsBlocksOfOneHeapInOneHeapAgain) {
+  compare_at(kRecordedHeap + 0x8d0, kReplayedHeap + 0x8d0);
+  compare_at(kRecordedHeap + 0x900, kReplayedHeap + kHeapBytes + 0x900);
+  compare_at(kRecordedHeap - kHeapBytes + 0x900, kReplayedHeap + 2 * kHeapBytes + 0x900);
+  EXPECT_EQ(fidelity_.compared(), 3u);
+  EXPECT_EQ(fidelity_.first_difference(), 2u);
+  EXPECT_NEAR(fidelity_.same_share(), 2.0 / 3, 1e-9);
+}
+
+TEST_F(HeapFidelity, LeavesOutLargeBlocksThatMayHaveMappings) {
+  compare_at(kRecordedHeap + 0x8d0, kReplayedHeap + 0x990, 200'000);
+  EXPECT_EQ(fidelity_.compared(), 0u);
+}
+
+TEST(Fidelity, ComparesNothingOutsideTheHeapWhereThereAreNoArenas) {
+  Fidelity fidelity(kRecordedBreak, {.initial_break = kReplayedBreak});
+  fidelity.compare(1, kRecordedHeap + 0x8d0, {kReplayedHeap + 0x990, 24});
+  EXPECT_EQ(fidelity.compared(), 0u);
+}
+
 TEST(Fidelity, ComparesNothingWhereOneSideHasNoHeap) {
-  Fidelity unknown(0, kReplayedBreak);
-  unknown.compare(1, 0x2a0, kReplayedBreak + 0x2a0);
+  Fidelity unknown(0, {.initial_break = kReplayedBreak});
+  unknown.compare(1, 0x2a0, {kReplayedBreak + 0x2a0, 24});
   EXPECT_EQ(unknown.compared(), 0u);
-  Fidelity model(kRecordedBreak, 0);
-  model.compare(1, kRecordedBreak + 0x2a0, 0x2a0);
+  Fidelity model(kRecordedBreak, {});
+  model.compare(1, kRecordedBreak + 0x2a0, {0x2a0, 24});
   EXPECT_EQ(model.compared(), 0u);
 }
 

@@ -1,0 +1,111 @@
+// What replays of one tape agree on: two of a kind on every figure but times, all of them on what
+// the program did.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "allocators/catalog/catalog.h"
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+
+namespace heaptape {
+namespace {
+
+std::vector<std::string> real_allocators() {
+  return {"glibc", "jemalloc", "mimalloc", "tcmalloc"};
+}
+
+std::vector<std::string> models() {
+  std::vector<std::string> names;
+  for (const allocators::CatalogEntry& entry : allocators::catalog()) {
+    if (entry.name.starts_with("model:")) names.push_back(entry.name);
+  }
+  return names;
+}
+
+// Of 8 threads that free each other's blocks, end, and are followed by others.
+class ReplaysOfOneTape : public testing::Test {
+ protected:
+  // The metrics that `wanted` takes, of each run.
+  template <typename Wanted>
+  std::string figures(const std::string& tape, const std::vector<std::string>& specs,
+                      const std::string& threads, Wanted wanted) {
+    std::string text;
+    for (const schema::RunFigures& run :
+         tests::replay_report(dir_, tape, specs, {"--threads", threads, "--samples", "16"}).runs) {
+      for (const schema::Metric& metric : run.metrics) {
+        if (!wanted(metric.name)) continue;
+        const auto value = static_cast<double>(schema::number_of(metric.value));
+        text += run.label + " " + metric.name + " " + std::to_string(value) + "\n";
+      }
+    }
+    return text;
+  }
+  std::string all_but_times(const std::vector<std::string>& specs, const std::string& threads) {
+    return figures(tape_, specs, threads, [](const std::string& name) {
+      return !name.starts_with("time.") && !name.starts_with("latency.");
+    });
+  }
+  // The same for every allocator.
+  std::string of_the_program(const std::string& tape, const std::string& spec,
+                             const std::string& threads) {
+    const std::string text = figures(tape, {"x=" + spec}, threads, [](const std::string& name) {
+      for (const char* part : {"live", "cumulative", "temporaries", "accounting."}) {
+        if (name.find(part) != std::string::npos) return true;
+      }
+      return false;
+    });
+    EXPECT_NE(text.find("peak.liveBytes"), std::string::npos) << text;
+    return text;
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = tests::record(dir_, {tests::target_path("replay_fuzz"), "1", "20000", "8"});
+};
+
+TEST_F(ReplaysOfOneTape, GiveTheSameFiguresMerged) {
+  const std::string first = all_but_times(real_allocators(), "merged");
+  EXPECT_EQ(all_but_times(real_allocators(), "merged"), first);
+}
+
+TEST_F(ReplaysOfOneTape, GiveTheSameFiguresOrdered) {
+  const std::string first = all_but_times(real_allocators(), "ordered");
+  EXPECT_EQ(all_but_times(real_allocators(), "ordered"), first);
+}
+
+TEST_F(ReplaysOfOneTape, GiveTheSameFiguresOnModels) {
+  ASSERT_GE(models().size(), 16u);
+  const std::string first = all_but_times(models(), "ordered");
+  EXPECT_EQ(all_but_times(models(), "ordered"), first);
+}
+
+TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheThreads) {
+  const std::string expected = of_the_program(tape_, "recorded", "merged");
+  for (const char* threads : {"merged", "ordered", "lockstep", "free"}) {
+    for (const std::string& spec : real_allocators()) {
+      EXPECT_EQ(of_the_program(tape_, spec, threads), expected) << spec << " " << threads;
+    }
+  }
+}
+
+TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheModel) {
+  const std::string expected = of_the_program(tape_, "recorded", "merged");
+  for (const std::string& model : models()) {
+    EXPECT_EQ(of_the_program(tape_, model, "ordered"), expected) << model;
+  }
+}
+
+// In the middle of what its threads did.
+TEST_F(ReplaysOfOneTape, AgreeOnATapeThatWasCutOff) {
+  const std::string whole = tests::read_bytes(tape_);
+  const std::string cut = dir_.file("cut.tape.partial");
+  tests::write_bytes(cut, whole.substr(0, whole.size() * 2 / 3));
+  const std::string expected = of_the_program(cut, "recorded", "merged");
+  EXPECT_NE(expected, of_the_program(tape_, "recorded", "merged"));
+  for (const char* threads : {"merged", "ordered", "lockstep", "free"}) {
+    EXPECT_EQ(of_the_program(cut, "glibc", threads), expected) << threads;
+  }
+}
+
+}  // namespace
+}  // namespace heaptape
