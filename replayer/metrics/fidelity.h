@@ -44,11 +44,13 @@ class Fidelity {
   }
 
  private:
-  // glibc's M_MMAP_THRESHOLD, to begin with; such a block begins 16 bytes into a page.
-  static constexpr uint64_t kMappedBytes = 128 << 10;
+  // Half of glibc's M_MMAP_THRESHOLD, to begin with: what is aligned is cut out of a larger block.
+  // A block with a mapping of its own begins 16 bytes into a page, or at a page if it is aligned.
+  static constexpr uint64_t kMappedBytes = 64 << 10;
   static bool may_be_mapped(uint64_t recorded_address, const allocators::Placement& replayed) {
+    const uint64_t in_page = recorded_address % base::kPageBytes;
     return replayed.usable_bytes >= kMappedBytes ||
-           (recorded_address % base::kPageBytes == 16 && replayed.address % base::kPageBytes == 16);
+           ((in_page == 0 || in_page == 16) && replayed.address % base::kPageBytes == in_page);
   }
   // The heaps that the first block of each was seen in belong together.
   bool is_same_heap(uint64_t recorded, uint64_t replayed) {
