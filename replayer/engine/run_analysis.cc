@@ -114,7 +114,7 @@ bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint6
   }
   sizes_[op.slot] = op.size;
   metrics_.usable_bytes_peak.update(usable_bytes_, event);
-  fidelity_.compare(event, recorded_address, placement);
+  fidelity_.compare(event, op.thread, recorded_address, placement);
   return fits;
 }
 

@@ -22,14 +22,16 @@ class Fidelity {
         replayed_break_(traits.initial_break),
         arena_heap_bytes_(traits.arena_heap_bytes) {}
 
-  void compare(uint64_t event, uint64_t recorded_address, const allocators::Placement& replayed) {
+  // Of a block that `thread` of the tape made. The first thread has the heap for its arena.
+  void compare(uint64_t event, uint32_t thread, uint64_t recorded_address,
+               const allocators::Placement& replayed) {
     if (recorded_break_ == 0 || replayed_break_ == 0) return;
     const uint64_t recorded_offset = recorded_address - recorded_break_;
     const uint64_t replayed_offset = replayed.address - replayed_break_;
     if (recorded_offset < allocators::kHeapSpanBytes ||
         replayed_offset < allocators::kHeapSpanBytes) [[likely]] {
       count(event, recorded_offset == replayed_offset);
-    } else if (arena_heap_bytes_ != 0 && recorded_address > recorded_break_ &&
+    } else if (thread != 0 && arena_heap_bytes_ != 0 && recorded_address > recorded_break_ &&
                replayed.address > replayed_break_ && !may_be_mapped(recorded_address, replayed)) {
       count(event, recorded_address % arena_heap_bytes_ == replayed.address % arena_heap_bytes_ &&
                        is_same_heap(recorded_address / arena_heap_bytes_,

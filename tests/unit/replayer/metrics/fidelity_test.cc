@@ -15,13 +15,14 @@ class HeapFidelity : public testing::Test {
     compare_at(kRecordedBreak + recorded_offset, kReplayedBreak + replayed_offset);
   }
   void compare_at(uint64_t recorded, uint64_t replayed, uint64_t usable_bytes = 24) {
-    fidelity_.compare(++event_, recorded, {replayed, usable_bytes});
+    fidelity_.compare(++event_, thread_, recorded, {replayed, usable_bytes});
   }
 
   static constexpr allocators::BackendTraits kTraits = {.initial_break = kReplayedBreak,
                                                         .arena_heap_bytes = 64 << 20};
   Fidelity fidelity_{kRecordedBreak, kTraits};
   uint64_t event_ = 0;
+  uint32_t thread_ = 1;
 };
 
 TEST_F(HeapFidelity, ComparesOffsetsFromEachBreak) {
@@ -86,18 +87,24 @@ TEST_F(HeapFidelity, LeavesOutLargeBlocksThatMayHaveMappings) {
   EXPECT_EQ(fidelity_.compared(), 0u);
 }
 
+TEST_F(HeapFidelity, TakesWhatTheFirstThreadHasElsewhereForMappings) {
+  thread_ = 0;
+  compare_at(kRecordedHeap + 0x8d0, kReplayedHeap + 0x990);
+  EXPECT_EQ(fidelity_.compared(), 0u);
+}
+
 TEST(Fidelity, ComparesNothingOutsideTheHeapWhereThereAreNoArenas) {
   Fidelity fidelity(kRecordedBreak, {.initial_break = kReplayedBreak});
-  fidelity.compare(1, kRecordedHeap + 0x8d0, {kReplayedHeap + 0x990, 24});
+  fidelity.compare(1, 1, kRecordedHeap + 0x8d0, {kReplayedHeap + 0x990, 24});
   EXPECT_EQ(fidelity.compared(), 0u);
 }
 
 TEST(Fidelity, ComparesNothingWhereOneSideHasNoHeap) {
   Fidelity unknown(0, {.initial_break = kReplayedBreak});
-  unknown.compare(1, 0x2a0, {kReplayedBreak + 0x2a0, 24});
+  unknown.compare(1, 1, 0x2a0, {kReplayedBreak + 0x2a0, 24});
   EXPECT_EQ(unknown.compared(), 0u);
   Fidelity model(kRecordedBreak, {});
-  model.compare(1, kRecordedBreak + 0x2a0, {0x2a0, 24});
+  model.compare(1, 1, kRecordedBreak + 0x2a0, {0x2a0, 24});
   EXPECT_EQ(model.compared(), 0u);
 }
 
