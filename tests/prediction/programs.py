@@ -155,8 +155,8 @@ cd repository
 git rev-list --objects --all >../objects
 $RUN git pack-objects -q --threads=4 --window=50 --no-reuse-delta --stdout <../objects >../pack
 """),
-    Program("xz", "4 threads, 160 MB of text", "xz-utils", "xz", r"""
-[ -e text ] || for i in 1 2 3 4 5 6 7 8; do seq $((i * 10000000)) $((i * 10000000 + 2222222)); done >text
+    Program("xz", "4 threads, 60 MB of text", "xz-utils", "xz", r"""
+[ -e text ] || for i in 1 2 3; do seq $((i * 10000000)) $((i * 10000000 + 2222222)); done >text
 $RUN xz -T4 -3 -k -c text >text.xz
 """),
     Program("shared blocks", "8 threads that free and resize each other's blocks", "",
