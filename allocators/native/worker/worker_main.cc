@@ -11,250 +11,23 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#include "allocators/native/worker/free_threads.h"
 #include "allocators/native/worker/parked_threads.h"
 #include "allocators/native/worker/worker_clock.h"
-#include "allocators/native/worker/worker_entry_points.h"
 #include "allocators/native/worker/worker_heap_calls.h"
+#include "allocators/native/worker/worker_ops.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "allocators/native/worker/worker_threads.h"
 #include "allocators/native/worker/worker_traps.h"
-#include "base/address/pages.h"
 
 namespace heaptape::allocators {
 namespace {
 
 constexpr int kSpins = 4000;
-using base::kPageBytes;
-constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
 
 WorkerShared* shared = nullptr;
-void** slots = nullptr;
-uint64_t slot_capacity = 0;
-uint32_t until_timed = kLatencyPeriod;
-EntryPoints entry_points;
 
 [[noreturn]] void quit(int status) {
   for (;;) syscall(SYS_exit_group, status);
-}
-
-bool grow_slots(uint64_t wanted) {
-  if (wanted <= slot_capacity) return true;
-  uint64_t capacity = slot_capacity == 0 ? 1 << 16 : slot_capacity;
-  while (capacity < wanted) capacity *= 2;
-  const long bytes = static_cast<long>(capacity * sizeof(void*));
-  const long base = slots == nullptr
-                        ? unwatched_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-                        : unwatched_syscall(SYS_mremap, reinterpret_cast<long>(slots),
-                                            static_cast<long>(slot_capacity * sizeof(void*)), bytes,
-                                            MREMAP_MAYMOVE);
-  if (base < 0 && base > -4096) return false;
-  slots = reinterpret_cast<void**>(base);
-  slot_capacity = capacity;
-  return true;
-}
-
-// MemAvailable of /proc/meminfo; all there can be where it does not say.
-uint64_t available_bytes() {
-  char text[256];
-  const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-  if (fd >= 0) close(fd);
-  if (got <= 0) return UINT64_MAX;
-  text[got] = 0;
-  const char* at = strstr(text, "MemAvailable:");
-  if (at == nullptr) return UINT64_MAX;
-  uint64_t kib = 0;
-  for (at += strcspn(at, "0123456789"); *at >= '0' && *at <= '9'; ++at)
-    kib = kib * 10 + (*at - '0');
-  return kib << 10;
-}
-
-// Makes the block's bytes from `from` on occupy memory, as the program's own use of them would. But
-// programs take blocks larger than all memory, too, and use a little of them.
-__attribute__((always_inline)) inline void touch(void* block, uint64_t from, uint64_t size) {
-  if (size <= from) return;
-  if (size - from > kLargeTouchBytes && size - from > available_bytes()) [[unlikely]] {
-    shared->failure = WorkerFailure::kNoTouchMemory;
-    return;
-  }
-  auto* bytes = static_cast<volatile char*>(block);
-  if (shared->touch == Touch::kAll) {
-    memset(static_cast<char*>(block) + from, 1, size - from);
-  } else if (shared->touch == Touch::kPage) {
-    bytes[from] = 1;
-    const uint64_t address = reinterpret_cast<uint64_t>(block);
-    uint64_t next = ((address + from) / kPageBytes + 1) * kPageBytes - address;
-    for (; next < size; next += kPageBytes) bytes[next] = 1;
-  }
-}
-
-// Around the call of the allocator alone: what the block is asked and touched is not of it.
-struct Stopwatch {
-  uint64_t begin_ticks = 0;
-  uint64_t ticks = 0;
-
-  void start() {
-    unsigned processor;
-    begin_ticks = __rdtscp(&processor);
-  }
-  void stop() {
-    unsigned processor;
-    ticks = __rdtscp(&processor) - begin_ticks;
-  }
-};
-struct NoStopwatch {
-  void start() {}
-  void stop() {}
-};
-
-template <typename Watch>
-inline void run_op(const ReplayOp& op, Placement& placement, Watch& watch) {
-  void*& slot = slots[op.slot];
-  placement = {0, 0};
-  if (op.kind == ReplayKind::kFree) {
-    void* const block = slot;
-    watch.start();
-    free(block);
-    watch.stop();
-    slot = nullptr;
-    return;
-  }
-  if (op.kind == ReplayKind::kNothing) return;
-  if (op.kind == ReplayKind::kFreeNull) {
-    watch.start();
-    free(nullptr);
-    watch.stop();
-    return;
-  }
-  uint64_t old_usable = 0;
-  void* block;
-  if (op.kind == ReplayKind::kRealloc) {
-    old_usable = slot != nullptr ? usable_bytes(entry_points, slot, 0) : 0;
-    watch.start();
-    block = realloc(slot, op.size);
-    watch.stop();
-    if (block == nullptr) return;  // the old block stays in its slot
-  } else {
-    watch.start();
-    block = allocate(entry_points, op);
-    watch.stop();
-  }
-  slot = block;
-  if (block == nullptr) return;
-  placement = {reinterpret_cast<uint64_t>(block), usable_bytes(entry_points, block, op.size)};
-  if (shared->touch != Touch::kNone) {
-    const uint64_t size = op.size < placement.usable_bytes ? op.size : placement.usable_bytes;
-    touch(block, old_usable < size ? old_usable : size, size);
-  }
-}
-
-__attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
-  const ReplayOp& op = shared->ops[index];
-  Stopwatch watch;
-  run_op(op, shared->placements[index], watch);
-  until_next = kLatencyPeriod;
-  const uint64_t cost = shared->stamp_cost_ticks;
-  const uint64_t ticks = watch.ticks > cost ? watch.ticks - cost : 0;
-  LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
-  __atomic_fetch_add(&histogram.buckets[latency_bucket(ticks)], 1, __ATOMIC_RELAXED);
-  if (ticks <= histogram.max_ticks && histogram.max_event != 0) return;
-  histogram.max_ticks = ticks;
-  histogram.max_event = shared->first_event + index + 1;
-}
-
-// The loop alone: what a replay costs without an allocator.
-void run_noop(const ReplayOp& op, Placement& placement) {
-  void*& slot = slots[op.slot];
-  asm volatile("" : "+r"(slot));
-  placement = {0, 0};
-}
-
-void run_counted(uint32_t op, uint32_t& until_next) {
-  if (--until_next == 0) {
-    run_timed(op, until_next);
-  } else {
-    NoStopwatch none;
-    run_op(shared->ops[op], shared->placements[op], none);
-  }
-}
-
-void run_op_at(uint32_t op) {
-  run_counted(op, until_timed);
-}
-
-bool log_is_full() {
-  return shared->memory_calls > kMaxMemoryCalls - kMemoryCallsPerOp;
-}
-
-// Ends the threads that end before ops[op]. False: no room is left for the memory calls of more.
-bool end_threads(uint32_t op) {
-  uint32_t& done = shared->end_done;
-  for (; done < shared->end_end && shared->ends[done].op <= op; ++done) {
-    if (log_is_full()) return false;
-    end_thread(shared->ends[done].thread);
-  }
-  return true;
-}
-
-// False: there is no thread for it.
-bool run_on_its_thread(uint32_t op) {
-  const ReplayOp& replay_op = shared->ops[op];
-  if (shared->allocator_calls == Calls::kLeftOut) {
-    run_noop(replay_op, shared->placements[op]);
-    return true;
-  }
-  if (shared->threads == Threads::kLockStep) return run_on_thread(replay_op.thread, run_op_at, op);
-  if (shared->threads == Threads::kOrdered && !become_thread(replay_op.thread)) return false;
-  run_op_at(op);
-  return true;
-}
-
-uint32_t run_ops() {
-  uint32_t op = shared->op_begin;
-  shared->end_done = shared->end_begin;
-  for (; op < shared->op_end; ++op) {
-    shared->current_op = op;
-    if (log_is_full() || !end_threads(op)) [[unlikely]]
-      return op;
-    if (!run_on_its_thread(op)) [[unlikely]] {
-      shared->failure = WorkerFailure::kNoThreads;
-      return op;
-    }
-  }
-  shared->current_op = op;
-  end_threads(op);
-  return op;
-}
-
-void run_batch() {
-  if (!grow_slots(shared->slot_limit)) {
-    shared->failure = WorkerFailure::kNoSlotMemory;
-    return;
-  }
-  shared->current_op = shared->op_begin;
-  let_sleepers_work();
-  const uint64_t begin_ns = real_monotonic_ns();
-  const uint64_t begin_ticks = __rdtsc();
-  const bool is_free = shared->threads == Threads::kFree && shared->allocator_calls == Calls::kMade;
-  const uint32_t op = is_free ? run_freely(*shared, run_counted) : run_ops();
-  shared->elapsed_ticks = __rdtsc() - begin_ticks;
-  shared->elapsed_ns = real_monotonic_ns() - begin_ns;
-  become_driver();
-  shared->op_done = op;
-  // Calls made between two turns belong to the op that comes next.
-  const bool is_done = op == shared->op_end && shared->end_done == shared->end_end;
-  shared->current_op = is_done ? 0 : op;
-}
-
-// By thread 0, at the time of the last op.
-void give_back() {
-  shared->current_op = shared->op_done == 0 ? 0 : shared->op_done - 1;
-  const uint64_t begin_ns = real_monotonic_ns();
-  shared->can_give_back = give_back_memory();
-  shared->elapsed_ns = real_monotonic_ns() - begin_ns;
-  shared->current_op = 0;
 }
 
 void name_provider() {
@@ -264,22 +37,11 @@ void name_provider() {
     return;
   }
   strncpy(shared->provider, of_malloc.dli_fname, kProviderPathBytes - 1);
-  const char* const missing = find_entry_points(of_malloc.dli_fbase, entry_points);
+  const char* const missing = find_calls_of_ops(of_malloc.dli_fbase);
   find_heap_calls(of_malloc.dli_fbase);
   if (missing != nullptr) strncpy(shared->missing, missing, kFunctionNameBytes - 1);
   dladdr(reinterpret_cast<void*>(write), &of_libc);
   shared->libc_serves_malloc = of_malloc.dli_fbase == of_libc.dli_fbase;
-}
-
-uint32_t measure_stamp_cost() {
-  uint64_t least = UINT64_MAX;
-  unsigned processor;
-  for (int i = 0; i < 1000; ++i) {
-    const uint64_t begin = __rdtscp(&processor);
-    const uint64_t ticks = __rdtscp(&processor) - begin;
-    if (ticks < least) least = ticks;
-  }
-  return static_cast<uint32_t>(least);
 }
 
 void give_turn() {
@@ -319,7 +81,7 @@ void before_constructors(int argc, char** argv, char** environment) {
   shared = static_cast<WorkerShared*>(base);
   if (shared->magic != kWorkerMagic) quit(2);
   shared->initial_break = move_break(shared->break_phase);
-  if (!grow_slots(1)) quit(2);
+  if (!start_ops(shared)) quit(2);
   char** auxiliary = environment;
   while (*auxiliary != nullptr) ++auxiliary;
   start_threads(shared);
