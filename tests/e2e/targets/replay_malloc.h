@@ -28,7 +28,7 @@ static void* bump(size_t size) {
   return block;
 }
 
-static void* bump_again(void* old, size_t size) {
+static inline void* bump_again(void* old, size_t size) {
   void* block = bump(size);
   if (block != NULL && old != NULL) {
     const size_t old_size = *(size_t*)((char*)old - 8);
