@@ -97,6 +97,7 @@ struct LatencySummary {
 // What lies further above the initial program break is a mapping, not the heap grown by brk.
 inline constexpr uint64_t kHeapSpanBytes = uint64_t{1} << 40;
 
+// Where a replayed heap has to begin, modulo kBreakPeriodBytes; 0 for a break that is not known.
 constexpr uint64_t break_phase(uint64_t recorded_break) {
   return base::page_down(recorded_break % kBreakPeriodBytes);
 }
@@ -133,8 +134,8 @@ struct BackendTraits {
 //   that was refused, has address 0. A realloc that was refused leaves the block where it was;
 // - region events, applied in order, are the committed memory after each op. A range may hold
 //   pages that are committed already, or are not: that changes nothing for these pages;
-// - placements, regions and counters depend on the ops and the spec alone, not on how the ops are
-//   cut into batches (times do);
+// - placements, regions and counters depend on the ops and the spec alone, but for "free" threads,
+//   and not on how the ops are cut into batches (times do);
 // - after an error it is good for nothing but output() and its destruction, which ends whatever
 //   start() began. kTarget: the allocator failed, at `event` of the error if it has one; anything
 //   else is no fault of the allocator.
@@ -161,7 +162,7 @@ class Backend {
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
   // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order
-  // of the tape), with a remark on how.
+  // of the tape), "ordered (lock step)", "free" (each on its own, at the same time).
   virtual std::string threads() const { return "merged"; }
   // What else is to be known of the run, a sentence each: settings without effect, say.
   virtual std::vector<std::string> notes() const { return {}; }

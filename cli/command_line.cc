@@ -201,14 +201,15 @@ void add_replay(CLI::App& app, Request& request) {
                                  {"all", allocators::Touch::kAll}},
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
-  add_choice<allocators::Threads>(command, "--threads", options->replay.threads,
-                                  {{"ordered", allocators::Threads::kOrdered},
-                                   {"lockstep", allocators::Threads::kLockStep},
-                                   {"free", allocators::Threads::kFree},
-                                   {"merged", allocators::Threads::kMerged}},
-                                  "threads of a real allocator: each call on its own, the same "
-                                  "handed from thread to thread (slow), all threads at once, or "
-                                  "all calls on one (default ordered)");
+  add_choice<allocators::Threads>(
+      command, "--threads", options->replay.threads,
+      {{"ordered", allocators::Threads::kOrdered},
+       {"lockstep", allocators::Threads::kLockStep},
+       {"free", allocators::Threads::kFree},
+       {"merged", allocators::Threads::kMerged}},
+      "threads of a real allocator: all at once, each call handed to its "
+      "own thread (slow), all calls on one, or each call as its own "
+      "thread's (default ordered)");
   add_choice<allocators::Clock>(
       command, "--clock", options->replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},

@@ -1,7 +1,10 @@
 #include "cli/commands.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <ostream>
 #include <set>
 
@@ -48,6 +51,34 @@ Status check_writable(const std::string& path) {
   return {};
 }
 
+// "REPORT.LABEL.log", with no letters that a file name should not have.
+std::string log_path(const std::string& report, const std::string& label) {
+  std::string name = label;
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.') c = '_';
+  }
+  return report + "." + name + ".log";
+}
+
+// Labels may differ in what a file name should not have.
+Status check_logs(const ReplayCommandOptions& options,
+                  const std::vector<allocators::BackendSpec>& specs) {
+  std::map<std::string, std::string> labels;  // by path of the log
+  for (const allocators::BackendSpec& spec : specs) {
+    if (options.report_path.empty() || !spec.runs_real_code()) continue;
+    const std::string path = log_path(options.report_path, spec.label);
+    if (base::same_file(path, options.tape_path)) {
+      return Error::usage("'" + path + "' is the tape, and would be the log of '" + spec.label +
+                          "': write the report to another file");
+    }
+    const auto [other, is_new] = labels.emplace(path, spec.label);
+    if (is_new) continue;
+    return Error::usage("the logs of '" + other->second + "' and '" + spec.label +
+                        "' would be one file: give them other labels");
+  }
+  return {};
+}
+
 // A typing mistake must not overwrite what is read, nor one result the other.
 Status check_outputs(const ReplayCommandOptions& options,
                      const std::vector<allocators::BackendSpec>& specs) {
@@ -66,6 +97,7 @@ Status check_outputs(const ReplayCommandOptions& options,
   if (!report.empty() && base::same_file(report, csv)) {
     return Error::usage("report and CSV cannot both go to '" + report + "': name two files");
   }
+  HEAPTAPE_RETURN_IF_ERROR(check_logs(options, specs));
   HEAPTAPE_RETURN_IF_ERROR(check_writable(report));
   return check_writable(csv);
 }
@@ -81,23 +113,17 @@ std::string losses_line(const schema::TapeReader& tape) {
   return text + "\n";
 }
 
-// "REPORT.LABEL.log", with no letters that a file name should not have.
-std::string log_path(const std::string& report, const std::string& label) {
-  std::string name = label;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '.') c = '_';
-  }
-  return report + "." + name + ".log";
-}
-
-// What the allocators said, beside the report.
+// What the allocators said, beside the report. A log of an earlier replay does not stay.
 Status write_logs(const ReplayCommandOptions& options,
                   const std::vector<replayer::RunResult>& runs) {
   if (options.report_path.empty() || base::is_written_directly(options.report_path)) return {};
   for (const replayer::RunResult& run : runs) {
-    if (run.output.empty()) continue;
-    HEAPTAPE_RETURN_IF_ERROR(
-        base::write_file(log_path(options.report_path, run.spec.label), run.output + "\n"));
+    const std::string path = log_path(options.report_path, run.spec.label);
+    if (run.output.empty()) {
+      if (run.spec.runs_real_code()) unlink(path.c_str());
+      continue;
+    }
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(path, run.output + "\n"));
   }
   return {};
 }

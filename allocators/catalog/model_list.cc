@@ -18,18 +18,23 @@
 namespace heaptape::allocators {
 namespace {
 
+template <typename Model>
+concept SeesTime = requires(Model model) {
+  model.set_time(uint64_t{});
+};
+
 template <AllocatorModel Model>
 constexpr ModelEntry model(const char* name, const char* description,
                            const char* family = nullptr) {
-  return {name, description,
+  return {name,
+          description,
           [](const base::Values& options, uint64_t recorded_break) -> std::unique_ptr<Backend> {
             return std::make_unique<ModelBackend<Model>>(RecordedBreak{recorded_break}, options);
           },
-          Model::parameters, requires(Model & made){made.set_time(uint64_t{});
+          Model::parameters,
+          SeesTime<Model>,
+          family};
 }
-, family
-};  // namespace
-}  // namespace heaptape::allocators
 
 constexpr ModelEntry kModels[] = {
     model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address",

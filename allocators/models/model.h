@@ -62,9 +62,8 @@ class AddressSpace {
 // Beyond the concept, a model may have
 //   void set_thread(uint32_t thread)         the recorded thread (dense, 0 = the first) that makes
 //                                            the calls that follow
-//   void end_thread(uint32_t thread)         it has ended; later calls under its number are those
-//   of a
-//                                            new thread
+//   void end_thread(uint32_t thread)         it has ended; later calls under its number are a new
+//                                            thread's
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
 //   void give_back_memory()                  what the allocator does when it is asked to give free
 //                                            memory back to the system

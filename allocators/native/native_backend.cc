@@ -171,12 +171,19 @@ void NativeBackend::give_turn() {
   WorkerShared& shared = worker_->shared();
   shared.op_end = given_end_;
   if (shared.sleepers != 0) shared.op_end = next_look(shared);
-  worker_->give(Turn::kRun);
+  shared.current_op = shared.op_begin;  // of calls made before the worker has begun
+  give(Turn::kRun);
+}
+
+void NativeBackend::give(Turn turn) {
+  is_at_work_ = true;
+  worker_->give(turn);
 }
 
 // Waits for the worker. An error gets the event of the op under way.
 Status NativeBackend::await_op() {
   Status status = worker_->await();
+  is_at_work_ = false;
   if (status.ok()) return {};
   has_failed_ = true;
   const uint64_t op = std::min(worker_->shared().current_op, worker_->shared().op_end);
@@ -222,8 +229,8 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
   WorkerShared& shared = worker_->shared();
   for (uint32_t i = 0; i < shared.memory_calls; ++i) {
     uint32_t op = op_offset + shared.calls[i].op;
-    // Threads that run at the same time log their calls as they come.
-    if (shared.threads == Threads::kFree && !events.empty()) op = std::max(op, events.back().op);
+    // Threads that run at the same time, the allocator's own too, log their calls as they come.
+    if (!events.empty()) op = std::max(op, events.back().op);
     memory_->apply(shared.calls[i], op, events);
   }
   memory_calls_ += shared.memory_calls;
@@ -238,7 +245,7 @@ Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions
 Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
   std::optional<GivenBack> given_back;
   if (options_.calls != Calls::kMade) return given_back;
-  worker_->give(Turn::kGiveBack);
+  give(Turn::kGiveBack);
   HEAPTAPE_RETURN_IF_ERROR(await_op());
   if (worker_->shared().can_give_back == 0) return given_back;
   given_back.emplace();
@@ -263,7 +270,7 @@ std::vector<std::string> NativeBackend::notes() const {
 std::string NativeBackend::output() {
   constexpr size_t kMostBytes = 1 << 20;
   if (worker_ == nullptr) return "";
-  if (!has_failed_) worker_->end();
+  if (!has_failed_ && !is_at_work_) worker_->end();  // at work, it would not hear of it
   return worker_->messages(kMostBytes);
 }
 

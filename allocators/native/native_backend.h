@@ -46,6 +46,7 @@ class NativeBackend : public Backend {
 
  private:
   void give_turn();
+  void give(Turn turn);
   double ns_per_tick() const;
   Status await_op();
   base::Error unusable(const std::string& why) const;
@@ -65,6 +66,7 @@ class NativeBackend : public Backend {
   uint32_t given_end_ = 0;  // how many it has
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
+  bool is_at_work_ = false;    // the worker has a turn
   std::string why_lock_step_;  // where that was not asked for
   TapeClock clock_;
   FreeOrder free_order_;

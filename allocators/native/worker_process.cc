@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/check.h"
 #include "base/install_paths.h"
 
 namespace heaptape::allocators {
@@ -134,6 +135,7 @@ void WorkerProcess::give(Turn turn) {
 }
 
 Status WorkerProcess::await() {
+  HEAPTAPE_CHECK(pid_ > 0);  // nobody waits for a worker that has ended
   WorkerShared& shared = this->shared();
   uint32_t last_op = UINT32_MAX;
   uint32_t idle_ms = 0;  // on one op
@@ -174,6 +176,11 @@ Status WorkerProcess::await() {
                        "': the system refuses the seccomp filter through which the worker sees its "
                        "own memory calls; replay outside of this container or sandbox"};
     case WorkerFailure::kLogOverflow:
+      if (shared.threads == Threads::kFree) {
+        return Error::target("cannot replay on '" + name_ +
+                             "': its threads made more memory calls at one time than the log "
+                             "holds; use --threads ordered");
+      }
       return Error::target("cannot replay on '" + name_ + "': it made more than " +
                            std::to_string(kMemoryCallsPerOp) + " memory calls in one operation");
     case WorkerFailure::kNoTouchMemory:

@@ -10,8 +10,8 @@
 // kTimeMarkOp.
 //
 // Records carry stamps once the process has had a second thread; from then on there are no more
-// marks. Example, malloc(24) = 0x5581c0
-// with one thread: 0x00000000'5581c001 0x18. Free of the C++ run-time library.
+// marks. Example, malloc(24) = 0x5581c0 with one thread: 0x00000000'5581c001 0x18. Free of the C++
+// run-time library.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/number_text.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
 #include "replayer/engine/run_analysis.h"
@@ -112,9 +113,9 @@ class Run {
       result.notes.push_back("it cannot be asked to give memory back: --do changes nothing here");
     }
     if (result.metrics.misaligned_blocks != 0) {
-      result.notes.push_back(std::to_string(result.metrics.misaligned_blocks) +
-                             " blocks are not aligned as the program asked, the first that of #" +
-                             std::to_string(result.metrics.first_misaligned));
+      result.notes.push_back(base::grouped(result.metrics.misaligned_blocks) +
+                             " blocks aligned to less than the program asked, the first at #" +
+                             base::grouped(result.metrics.first_misaligned));
     }
     result.output = backend_->output();
     return result;

@@ -14,7 +14,7 @@ using allocators::BackendSpec;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string threads = base::grouped(tape.threads()) + " threads";
-  if (!spec.runs_real_code()) return "knows no threads: all calls of " + threads + " are as of one";
+  if (!spec.runs_real_code()) return "takes the calls of " + threads + " for those of one";
   return threads + " merged: per-thread caches and arenas are left out; memory is understated";
 }
 
@@ -25,8 +25,8 @@ void add_native_notes(const BackendSpec& spec, const RunModes& modes, const Tape
     notes.push_back("no block was touched: resident figures mean nothing");
   }
   if (modes.clock == allocators::Clock::kReal && spec.sees_time()) {
-    notes.push_back("the clock was that of the replay: memory is not given back when it was in " +
-                    std::string("the program"));
+    notes.emplace_back(
+        "the clock was that of the replay: memory goes back at other times than in the program");
   }
   if (modes.threads == "free") {
     notes.emplace_back("threads ran at the same time: holes and slack are not known");

@@ -49,9 +49,8 @@ class SlotResolver {
   // `slot_limit`: less than there are only where a test wants to see the end of them.
   explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
 
-  // Replaces all of `batch` but its samples, times and
-  // thread ends. Fails when more blocks are alive than there
-  // are slots; then this object is of no more use.
+  // Replaces all of `batch` but its samples, times, next time and thread ends. Fails when more
+  // blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 

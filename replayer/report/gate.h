@@ -64,9 +64,9 @@ struct GateOutcome {
 };
 
 // A gate that cannot tell does not pass: it fails where the new run failed, or the base did and the
-// gate asks for a change, where the base has the metric and the new run
-// does not, and where it asks for a change and the base has no such metric. It is skipped only
-// where neither run has the metric.
+// gate asks for a change, where the base has the metric and the new run does not, and where it asks
+// for a change and the base has no such metric. It is skipped only where neither run has the
+// metric.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
 

@@ -27,8 +27,8 @@ enum class ChunkKind : uint32_t {
   kEvents = 2,   // EventChunk
   kSummary = 3,  // TapeSummary, once, after the last events
   kIndex = 4,    // TapeIndex, once, last
-  kThreads = 6,  // ThreadList, once, before the summary; tapes without names have none
   kPart = 5,     // EventPart, only in an unfinished tape, behind its last whole chunk
+  kThreads = 6,  // ThreadList, once, before the summary; tapes without names have none
 };
 
 // Limits that a reader holds a hostile tape to.

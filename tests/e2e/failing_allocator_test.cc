@@ -96,6 +96,19 @@ TEST_F(FailingAllocator, HasItsOutputInALogAndNotInTheTable) {
   EXPECT_FALSE(std::filesystem::exists(dir_.file("r.json.glibc.log")));
 }
 
+TEST_F(FailingAllocator, LeavesNoLogOfAnEarlierReplay) {
+  tests::write_bytes(dir_.file("r.json.glibc.log"), "long ago");
+  EXPECT_EQ(replay("chatty").status, 0);
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("r.json.glibc.log")));
+}
+
+TEST_F(FailingAllocator, HasALogOfItsOwn) {
+  const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a", "a b=glibc", "-a",
+                                 "a_b=glibc", "-o", dir_.file("r.json")});
+  EXPECT_EQ(ended.status, 2) << ended.describe();
+  EXPECT_NE(ended.err.find("the logs of 'a b' and 'a_b' would be one file"), std::string::npos);
+}
+
 TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
   const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a",
                                  "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1", "-a",

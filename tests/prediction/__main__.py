@@ -39,7 +39,9 @@ class Bench:
     def record(self, program, folder):
         tape = os.path.join(folder, "run.tape")
         wrapper = f"LD_PRELOAD=libc.so.6 {self.heaptape} record --follow none -o {tape} --"
-        run = LiveRun(program, folder, wrapper, self.environment)
+        if os.path.exists(tape):
+            os.unlink(tape)
+        run = LiveRun(program, folder, wrapper, self.environment, tape)
         try:
             run.finish()
         finally:

@@ -82,8 +82,8 @@ def find_process(session, executable):
 class LiveRun:
     """`wrapper` stands before the program's own words: a variable for env, and heaptape record."""
 
-    def __init__(self, program, folder, wrapper, environment=None):
-        self.program = program
+    def __init__(self, program, folder, wrapper, environment=None, tape=None):
+        self.program, self.tape = program, tape
         self.settled = os.path.join(folder, "settled")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.settled)
@@ -144,11 +144,16 @@ class LiveRun:
         """A program that has settled ends as if the machine had stopped: with all its memory."""
         if self.program.settles:
             os.kill(pid, signal.SIGKILL)
-            time.sleep(0.5)  # the recorder writes its tape
+            self.await_tape()
             self.close()
         else:
             while not self.is_over():
                 time.sleep(SAMPLE_SECONDS)
+
+    def await_tape(self):
+        """The recorder renames it when it is whole."""
+        while self.tape and not os.path.exists(self.tape) and time.monotonic() < self.deadline:
+            time.sleep(SAMPLE_SECONDS)
 
     def close(self):
         """Ends what is left of the script."""

@@ -16,15 +16,15 @@ namespace {
 constexpr uint64_t kThreads = 1 << 16;
 constexpr uint64_t kTable = uint64_t{46} << 40;  // away from the allocator's memory
 constexpr int kSpins = 200;
-// What is then under way in other threads must find room, too. So where more threads than this have
-// ops, they take turns.
+// Ops under way in other threads need room in the log, too.
 constexpr uint32_t kMostLogged = kMaxMemoryCalls / 2;
+// With more threads than this even half of the log might not be enough: they take turns.
 constexpr uint32_t kMostAtWork = 500;
 constexpr uint32_t kNone = UINT32_MAX;
 
 // The ops of one thread between two ends of threads.
 struct alignas(64) Lane {
-  std::atomic<uint32_t> done;  // the number, counted from 1, of its last op that is done
+  std::atomic<uint32_t> done;  // its ops up to this number, counted from 1, are done
   uint32_t next;
   uint32_t until_timed;
 };
@@ -51,7 +51,11 @@ bool make_lanes() {
 void fill_lanes(uint32_t begin, uint32_t end) {
   at_work_count = 0;
   lanes[0].next = kNone;
-  for (uint32_t op = begin; op < end; ++op) lanes[shared->ops[op].thread].next = kNone;
+  for (uint32_t op = begin; op < end; ++op) {
+    Lane& lane = lanes[shared->ops[op].thread];
+    lane.next = kNone;
+    lane.done.store(begin, std::memory_order_relaxed);  // numbers begin anew with each batch
+  }
   for (uint32_t op = end; op-- > begin;) {
     const uint16_t thread = shared->ops[op].thread;
     Lane& lane = lanes[thread];
@@ -60,13 +64,6 @@ void fill_lanes(uint32_t begin, uint32_t end) {
     lane.next = op;
   }
   lanes_end = end;
-}
-
-// Numbers of ops begin anew with each batch.
-void forget_done_ops() {
-  for (uint32_t op = 0; op < shared->op_end; ++op) {
-    lanes[shared->ops[op].thread].done.store(0, std::memory_order_relaxed);
-  }
 }
 
 uint32_t next_end(uint32_t ended) {
@@ -162,7 +159,6 @@ uint32_t run_freely(WorkerShared& worker, RunFreely run) {
   }
   uint32_t op = shared->op_begin;
   shared->end_done = shared->end_begin;
-  if (op == 0 && !is_interrupted) forget_done_ops();
   for (;;) {
     if (!is_interrupted) fill_lanes(op, next_end(shared->end_done));
     if (at_work_count > kMostAtWork) {

@@ -13,7 +13,7 @@ using RunFreely = void (*)(uint32_t op, uint32_t& until_timed);
 
 // By the driver, which is thread 0 of the tape and works, too. Runs the ops of this turn with
 // `run`, and ends threads where they end, when all ops before are done. Returns the op before which
-// all are done: fewer than op_end when the log of memory calls is half full; the rest is then run
+// all are done: less than op_end when the log of memory calls is half full; the rest is then run
 // in turns that begin at that op.
 uint32_t run_freely(WorkerShared& shared, RunFreely run);
 

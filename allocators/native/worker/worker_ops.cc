@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include <atomic>
+
 #include "allocators/native/worker/free_threads.h"
 #include "allocators/native/worker/parked_threads.h"
 #include "allocators/native/worker/worker_clock.h"
@@ -150,9 +152,13 @@ __attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
   const uint64_t ticks = watch.ticks > cost ? watch.ticks - cost : 0;
   LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
   __atomic_fetch_add(&histogram.buckets[latency_bucket(ticks)], 1, __ATOMIC_RELAXED);
-  if (ticks <= histogram.max_ticks && histogram.max_event != 0) return;
-  histogram.max_ticks = ticks;
-  histogram.max_event = shared->first_event + index + 1;
+  static std::atomic_flag is_taken;  // several threads may come here at the same time
+  while (is_taken.test_and_set(std::memory_order_acquire)) _mm_pause();
+  if (ticks > histogram.max_ticks || histogram.max_event == 0) {
+    histogram.max_ticks = ticks;
+    histogram.max_event = shared->first_event + index + 1;
+  }
+  is_taken.clear(std::memory_order_release);
 }
 
 // The loop alone: what a replay costs without an allocator.

@@ -91,8 +91,9 @@ int wait_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec
   const uint64_t deadline_ns = tape_time_of(time);
   const Sleep sleep(deadline_ns);
   for (int slices = 0;; ++slices) {
-    if (tape_time_ns() >= deadline_ns) return ETIMEDOUT;
-    if (plays_tape() && slices == kMostSlices) pass_tape_time(deadline_ns - tape_time_ns());
+    const uint64_t now_ns = tape_time_ns();
+    if (now_ns >= deadline_ns) return ETIMEDOUT;
+    if (plays_tape() && slices == kMostSlices) pass_tape_time(deadline_ns - now_ns);
     const uint64_t slice_ns = real_monotonic_ns() + kSliceNs;
     const timespec slice{static_cast<time_t>(slice_ns / kSecondNs),
                          static_cast<long>(slice_ns % kSecondNs)};

@@ -1,5 +1,6 @@
 // Threads of the allocator's own, such as jemalloc's background threads: they run, and sleep on the
-// time of the tape. Every function that sleeps is exported, as those of worker_clock.h are. Free of
+// time of the tape. Exports nanosleep, usleep and pthread_cond_timedwait; other ways to sleep take
+// real time. Free of
 // the C++ run-time library.
 #pragma once
 
@@ -15,8 +16,8 @@ void start_threads(WorkerShared* shared);
 // By the kernel's number of the thread.
 bool is_driver();
 
-// The calling thread makes calls of the tape: the driver, whatever thread it pretends to be, or in
-// lock step one of the parked. Such a thread cannot wait for the tape, which it plays.
+// The calling thread makes calls of the tape: the driver, whatever thread it pretends to be, or, in
+// lock step and free, one of the parked. Such a thread cannot wait for the tape, which it plays.
 bool plays_tape();
 // From now on, it does.
 void play_tape();

@@ -52,7 +52,7 @@ TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
   modes_.threads = "merged";
   EXPECT_EQ(notes("glibc"), Notes{"3 threads merged: per-thread caches and arenas are left out; "
                                   "memory is understated"});
-  EXPECT_EQ(notes("model:bump"), Notes{"knows no threads: all calls of 3 threads are as of one"});
+  EXPECT_EQ(notes("model:bump"), Notes{"takes the calls of 3 threads for those of one"});
 }
 
 TEST_F(RunNotes, SayNothingOfOneThreadMerged) {
