@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <ostream>
 #include <set>
@@ -43,9 +44,11 @@ Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::
   return specs;
 }
 
-// Whether a file can go to `path`: asked before the work, not after it.
+// Whether a file can go to `path`: asked before the work, not after it. Who reads from a FIFO would
+// take a try for the end.
 Status check_writable(const std::string& path) {
-  if (path.empty()) return {};
+  std::error_code error;
+  if (path.empty() || std::filesystem::is_fifo(path, error)) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const auto probe,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
   return {};

@@ -272,16 +272,20 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
   std::vector<std::vector<RunResult>> repeats(options.specs.size());  // by spec
   for (uint32_t pass = 0; pass < options.repeats; ++pass) {
     ReplayOptions again = options;
-    if (pass != 0) std::erase_if(again.specs, [](const auto& spec) { return !spec.is_timed(); });
+    std::vector<size_t> taking_part;  // what is timed and has not failed, but for the first pass
+    again.specs.clear();
+    for (size_t i = 0; i < repeats.size(); ++i) {
+      if (pass != 0 && (!options.specs[i].is_timed() || repeats[i].back().failure)) continue;
+      taking_part.push_back(i);
+      again.specs.push_back(options.specs[i]);
+    }
     if (again.specs.empty()) break;
     if (pass != 0) HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
     HEAPTAPE_ASSIGN_OR_RETURN(auto results, replay_once(tape, again, [&](double share) {
                                 if (progress) progress((pass + share) / options.repeats);
                               }));
-    size_t next = 0;
-    for (size_t i = 0; i < repeats.size(); ++i) {
-      if (pass == 0 || options.specs[i].is_timed())
-        repeats[i].push_back(std::move(results[next++]));
+    for (size_t i = 0; i < results.size(); ++i) {
+      repeats[taking_part[i]].push_back(std::move(results[i]));
     }
   }
   std::vector<RunResult> merged;

@@ -58,7 +58,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunModes& mode
     if (modes.threads == "merged") {
       notes.push_back(merged_note(spec, tape));
     } else if (!tape.has_thread_ends()) {
-      notes.emplace_back("threads never end: the tape has no ends of threads");
+      notes.emplace_back("no thread ends in these calls: caches and arenas of threads stay");
     }
   }
   const bool by_tape = !spec.runs_real_code() || modes.clock == allocators::Clock::kTape;

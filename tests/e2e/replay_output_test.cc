@@ -1,10 +1,12 @@
 // What `heaptape replay` writes: the report, the timeline, the table; and that a replay that fails
 // writes nothing.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
@@ -130,6 +132,16 @@ TEST_F(ReplayOutput, AccountsForEveryEventInReportAndTable) {
   }
   EXPECT_NE(outcome.out.find("recorded = "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("losses: 0 calls lost while recording"), std::string::npos);
+}
+
+TEST_F(ReplayOutput, GoesIntoAFifoWhole) {
+  const std::string fifo = dir_.file("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = tests::read_bytes(fifo); });
+  EXPECT_EQ(replay({"-a", "noop", "-o", fifo}).status, 0);
+  reader.join();
+  EXPECT_NE(got.find("\"label\": \"noop\""), std::string::npos);
 }
 
 TEST_F(ReplayOutput, SaysOnWhichThreadsTheCallsWereMade) {

@@ -188,7 +188,23 @@ TEST_P(EveryWay, AThreadThatOnlyFreesHasACacheOfItsOwn) {
   EXPECT_EQ(blocks[4].address, blocks[0].address);
 }
 
+TEST_P(EveryWay, AnAllocatorThatAbortsInAnyThreadHasAborted) {
+  Tape tape;
+  for (uint32_t i = 0; i < 1000; ++i) {
+    tape.ops.push_back({ReplayKind::kMalloc, 0, static_cast<uint16_t>(i == 0 ? 0 : 1), i, 24});
+  }
+  tape.slots = 1000;
+  NativeBackend backend(options_of(GetParam(), tests::target_path("libreplay_aborting_malloc.so")));
+  ASSERT_TRUE(backend.start().ok());
+  BatchResult result;
+  ASSERT_TRUE(backend.submit({0, tape.slots, tape.ops, {}, {}}).ok());
+  const auto status = backend.collect(result);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("signal 6"), std::string::npos) << status.error().message;
+}
+
 TEST_P(EveryWay, ThreadsThatTheSystemDoesNotGrantAreAnError) {
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer takes more address space than the limit";
   NativeBackend backend(options_of(GetParam()));
   const tests::Limit limit(RLIMIT_AS, rlim_t{1} << 30);
   ASSERT_TRUE(backend.start().ok());

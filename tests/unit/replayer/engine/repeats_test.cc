@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "schema/tape/tape_reader.h"
+#include "tests/support/programs.h"
+#include "tests/support/replays.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
 namespace heaptape::replayer {
 namespace {
 
@@ -70,6 +76,22 @@ TEST_F(Repeats, FailWithTheFirstThatFailed) {
   ASSERT_TRUE(merged.failure);
   EXPECT_EQ(merged.failure->event, 7u);
   EXPECT_EQ(merged.failure->text, "it died (in repeat 2)");
+}
+
+// One that hangs would take its half minute each time.
+TEST_F(Repeats, LeaveOutWhatHasFailed) {
+  const tests::TempDir dir;
+  tests::write_tape(dir.file("t"),
+                    std::vector<schema::Event>(200, tests::malloc_event(24, 0x5000)));
+  ReplayOptions options =
+      tests::replay_options({"lib:" + tests::target_path("libreplay_aborting_malloc.so")});
+  options.repeats = 3;
+  auto tape = schema::TapeReader::open(dir.file("t"));
+  double progress = 0;
+  const auto runs = replay(*tape, options, [&progress](double share) { progress = share; });
+  ASSERT_TRUE(runs.ok());
+  EXPECT_TRUE(runs->at(0).failure);
+  EXPECT_LE(progress, 1.0 / 3);
 }
 
 TEST_F(Repeats, AreNothingNewWhereThereIsOne) {

@@ -63,7 +63,8 @@ TEST_F(RunNotes, SayNothingOfOneThreadMerged) {
 
 TEST_F(RunNotes, SayThatThreadsNeverEnd) {
   threads(2);
-  EXPECT_EQ(notes("glibc"), Notes{"threads never end: the tape has no ends of threads"});
+  EXPECT_EQ(notes("glibc"),
+            Notes{"no thread ends in these calls: caches and arenas of threads stay"});
 }
 
 TEST_F(RunNotes, SayThatNothingDecaysWhereItWould) {
