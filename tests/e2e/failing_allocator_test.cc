@@ -103,10 +103,10 @@ TEST_F(FailingAllocator, LeavesNoLogOfAnEarlierReplay) {
 }
 
 TEST_F(FailingAllocator, HasALogOfItsOwn) {
-  const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a", "a b=glibc", "-a",
+  const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a", "a,b=glibc", "-a",
                                  "a_b=glibc", "-o", dir_.file("r.json")});
   EXPECT_EQ(ended.status, 2) << ended.describe();
-  EXPECT_NE(ended.err.find("the logs of 'a b' and 'a_b' would be one file"), std::string::npos);
+  EXPECT_NE(ended.err.find("the logs of 'a,b' and 'a_b' would be one file"), std::string::npos);
 }
 
 TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
