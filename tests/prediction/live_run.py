@@ -74,7 +74,7 @@ def find_process(session, executable):
                     or os.path.basename(os.readlink(f"/proc/{entry}/exe")) != executable):
                 continue
             with open(f"/proc/{entry}/environ", "rb") as environment:
-                if MARK in environment.read():
+                if MARK in environment.read().split(b"\0"):
                     return int(entry)
     return None
 
