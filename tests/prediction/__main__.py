@@ -38,7 +38,7 @@ class Bench:
 
     def record(self, program, folder):
         tape = os.path.join(folder, "run.tape")
-        wrapper = f"LD_PRELOAD=libc.so.6 {self.heaptape} record --follow none -o {tape} --"
+        wrapper = f"LD_PRELOAD=libc.so.6{program.preload} {self.heaptape} record --follow none -o {tape} --"
         if os.path.exists(tape):
             os.unlink(tape)
         run = LiveRun(program, folder, wrapper, self.environment, tape)
@@ -58,7 +58,7 @@ class Bench:
         return comparison.read_report(report)
 
     def live(self, program, folder, library):
-        run = LiveRun(program, folder, f"LD_PRELOAD={comparison.LIBRARIES[library]}",
+        run = LiveRun(program, folder, f"LD_PRELOAD={comparison.LIBRARIES[library]}{program.preload}",
                       self.environment)
         try:
             return run.measure()

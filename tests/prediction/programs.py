@@ -17,6 +17,7 @@ class Program:
     executable: str  # the name of the program's file
     script: str
     settles: bool = False
+    preload: str = ""  # a library that its script makes, to be loaded with the allocator
     seconds: int = 240  # the most that it may take
 
 
@@ -77,15 +78,19 @@ for thread in threads: thread.join()
 
 PROGRAMS = [
     Program("redis", "2 I/O threads and 3 others; 250,000 keys set, most deleted, 12 s idle",
-            "redis-server redis-tools", "redis-check-rdb", r"""
+            "redis-server redis-tools gcc", "redis-check-rdb", r"""
 rm -f r.sock
+# It would load jemalloc whatever serves malloc, and jemalloc would take 8 MiB then.
+echo 'int mallctl(void) { return 1; } void malloc_stats_print(void) {}
+size_t nallocx(size_t n, int f) { return n; }' | sed '1i #include <stddef.h>' >stand_in.c
+gcc -w -shared -fPIC -Wl,-soname,libjemalloc.so.2 stand_in.c -o stand_in.so
 $RUN redis-server --port 0 --unixsocket r.sock --save '' --io-threads 2 --loglevel warning &
 wait_for r.sock
 redis-benchmark -s r.sock -c 20 -P 16 -n 300000 -r 250000 -d 120 -q SET key:__rand_int__ __data__
 redis-benchmark -s r.sock -c 20 -P 16 -n 500000 -r 250000 -q DEL key:__rand_int__
 sleep 12
 settle
-""", settles=True),
+""", settles=True, preload=":./stand_in.so"),
     Program("Python service", "a thread for each of 8 clients, a cache of JSON documents, most dropped",
             "python3", "python3.11", f"""
 cat >service.py <<'END'
