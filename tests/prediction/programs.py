@@ -84,7 +84,7 @@ rm -f r.sock
 echo 'int mallctl(void) { return 1; } void malloc_stats_print(void) {}
 size_t nallocx(size_t n, int f) { return n; }' | sed '1i #include <stddef.h>' >stand_in.c
 gcc -w -shared -fPIC -Wl,-soname,libjemalloc.so.2 stand_in.c -o stand_in.so
-$RUN redis-server --port 0 --unixsocket r.sock --save '' --io-threads 2 --loglevel warning &
+$RUN redis-server --port 0 --unixsocket r.sock --save '' --io-threads 2 --jemalloc-bg-thread no --loglevel warning &
 wait_for r.sock
 redis-benchmark -s r.sock -c 20 -P 16 -n 300000 -r 250000 -d 120 -q SET key:__rand_int__ __data__
 redis-benchmark -s r.sock -c 20 -P 16 -n 500000 -r 250000 -q DEL key:__rand_int__
