@@ -17,7 +17,8 @@ char lower(char c) {
 
 bool has_in_any_case(const std::string& text, std::string part) {
   std::ranges::transform(part, part.begin(), lower);
-  return !std::ranges::search(text, part, {}, lower).empty();
+  const auto is_same = [](char of_text, char of_part) { return lower(of_text) == of_part; };
+  return std::search(text.begin(), text.end(), part.begin(), part.end(), is_same) != text.end();
 }
 
 bool file_has(const std::string& path, const std::string& name) {
