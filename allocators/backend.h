@@ -115,7 +115,8 @@ struct BackendTraits {
   uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
   // Arenas other than the first have heaps on multiples of this; 0 = there are none.
   uint64_t arena_heap_bytes = 0;
-  // Blocks come from code that nobody has looked at: the engine checks them.
+  // Blocks come from code that nobody has looked at: the engine checks each, and whether it lies
+  // upon another one where it is told the order (places_blocks).
   bool is_foreign_code = false;
 
   // Of a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the

@@ -1,7 +1,5 @@
 #include "cli/commands.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -63,12 +61,17 @@ std::string log_path(const std::string& report, const std::string& label) {
   return report + "." + name + ".log";
 }
 
+bool has_logs(const ReplayCommandOptions& options) {
+  return !options.report_path.empty() && !base::is_written_directly(options.report_path);
+}
+
 // Labels may differ in what a file name should not have.
 Status check_logs(const ReplayCommandOptions& options,
                   const std::vector<allocators::BackendSpec>& specs) {
+  if (!has_logs(options)) return {};
   std::map<std::string, std::string> labels;  // by path of the log
   for (const allocators::BackendSpec& spec : specs) {
-    if (options.report_path.empty() || !spec.runs_real_code()) continue;
+    if (!spec.runs_real_code()) continue;
     const std::string path = log_path(options.report_path, spec.label);
     if (base::same_file(path, options.tape_path)) {
       return Error::usage("'" + path + "' is the tape, and would be the log of '" + spec.label +
@@ -119,11 +122,12 @@ std::string losses_line(const schema::TapeReader& tape) {
 // What the allocators said, beside the report. A log of an earlier replay does not stay.
 Status write_logs(const ReplayCommandOptions& options,
                   const std::vector<replayer::RunResult>& runs) {
-  if (options.report_path.empty() || base::is_written_directly(options.report_path)) return {};
+  if (!has_logs(options)) return {};
   for (const replayer::RunResult& run : runs) {
     const std::string path = log_path(options.report_path, run.spec.label);
     if (run.output.empty()) {
-      if (run.spec.runs_real_code()) unlink(path.c_str());
+      std::error_code error;
+      if (run.spec.runs_real_code()) std::filesystem::remove(path, error);
       continue;
     }
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(path, run.output + "\n"));

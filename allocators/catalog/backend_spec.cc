@@ -190,6 +190,11 @@ std::string BackendSpec::family() const {
   return (*model)->family != nullptr ? (*model)->family : (*model)->name;
 }
 
+bool BackendSpec::imitates_nobody() const {
+  const auto* const model = std::get_if<const ModelEntry*>(&source);
+  return model != nullptr && (*model)->family == nullptr;
+}
+
 bool BackendSpec::sees_time() const {
   if (kind == BackendKind::kNative) return family() != "glibc";
   const auto* const model = std::get_if<const ModelEntry*>(&source);

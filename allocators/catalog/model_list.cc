@@ -18,21 +18,16 @@
 namespace heaptape::allocators {
 namespace {
 
-template <typename Model>
-concept SeesTime = requires(Model model) {
-  model.set_time(uint64_t{});
-};
-
 template <AllocatorModel Model>
-constexpr ModelEntry model(const char* name, const char* description,
-                           const char* family = nullptr) {
+constexpr ModelEntry model(const char* name, const char* description, const char* family = nullptr,
+                           bool sees_time = false) {
   return {name,
           description,
           [](const base::Values& options, uint64_t recorded_break) -> std::unique_ptr<Backend> {
             return std::make_unique<ModelBackend<Model>>(RecordedBreak{recorded_break}, options);
           },
           Model::parameters,
-          SeesTime<Model>,
+          sees_time,
           family};
 }
 
@@ -43,7 +38,7 @@ constexpr ModelEntry kModels[] = {
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<SlabsModel>("model:slabs",
                       "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay",
-                      "jemalloc"),
+                      "jemalloc", true),
     model<MacosLargeModel>("model:macos-large",
                            "macOS libmalloc-116: a cache of freed large blocks over another model"),
     model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),

@@ -24,9 +24,9 @@ bool has_in_any_case(const std::string& text, std::string part) {
 bool file_has(const std::string& path, const std::string& name) {
   const auto text = base::read_file(path, kMostBytes);
   if (!text.ok() || text->find(name) != std::string::npos) return true;
-  const size_t cut = name.find('_');
-  return cut != std::string::npos && has_in_any_case(*text, name.substr(0, cut + 1)) &&
-         has_in_any_case(*text, name.substr(cut + 1));
+  constexpr std::string_view kComposed = "MIMALLOC_";  // which then adds the name of an option
+  return name.starts_with(kComposed) && has_in_any_case(*text, std::string(kComposed)) &&
+         has_in_any_case(*text, name.substr(kComposed.size()));
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
   if (!why_lock_step_.empty()) shared.threads = Threads::kLockStep;
   const auto family = shared.libc_serves_malloc != 0 ? MallocFamily::kGlibc : MallocFamily::kOther;
   traits_ = BackendTraits::of_malloc(family, shared.initial_break);
-  traits_.places_blocks = traits_.is_foreign_code =
-      options_.calls == Calls::kMade && options_.threads != Threads::kFree;
+  traits_.is_foreign_code = options_.calls == Calls::kMade;
+  traits_.places_blocks = traits_.is_foreign_code && options_.threads != Threads::kFree;
   memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
   std::vector<RegionEvent> events;
   take_memory_calls(0, events);

@@ -14,7 +14,9 @@ RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recor
     : places_blocks_(traits.places_blocks),
       checked_granule_(traits.is_foreign_code ? uint64_t{1} << traits.granule_log2 : 0),
       map_(traits.granule_log2, traits.min_hole_bytes),
-      fidelity_(recorded_break, traits) {}
+      fidelity_(recorded_break, traits) {
+  metrics_.follows_blocks = traits.places_blocks || !traits.is_foreign_code;
+}
 
 void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
   for (const RegionEvent& region : regions) apply(region, 0, 0);
@@ -95,14 +97,14 @@ bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint6
                            uint64_t recorded_address) {
   if (op.kind == ReplayKind::kNothing) return true;
   ++metrics_.accounting.replayed;
-  if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull || !places_blocks_) {
-    return true;
-  }
+  if (op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull) return true;
+  if (!places_blocks_ && checked_granule_ == 0) return true;
   if (placement.address == 0) {
     --metrics_.accounting.replayed;
     ++metrics_.accounting.refused;
     return true;
   }
+  if (!places_blocks_) return true;
   Placement& block = placed_[op.slot];
   bool fits;
   if (block.address == placement.address) {

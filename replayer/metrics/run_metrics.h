@@ -64,6 +64,9 @@ struct LatencyRange {
 struct RunMetrics {
   std::string threads;       // Backend::threads()
   std::string incomparable;  // why fidelity says nothing; empty where it does
+  // False where blocks come in an unknown order: their usable bytes, holes and resizes are not
+  // known.
+  bool follows_blocks = true;
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;

@@ -96,6 +96,21 @@ void note_other_setting(const char* what, const std::string& base, const std::st
                   " in new");
 }
 
+// --until in one of them.
+void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::string>& notes) {
+  for (const auto& [base, now] : pairs) {
+    const auto before = base->metric("accounting.recorded");
+    const auto after = now->metric("accounting.recorded");
+    if (!before || !after || *before == *after) continue;
+    const auto calls = [](const schema::MetricValue& value) {
+      return base::grouped(static_cast<uint64_t>(schema::number_of(value)));
+    };
+    notes.push_back("the replays end at different calls: #" + calls(*before) + " in base, #" +
+                    calls(*after) + " in new");
+    return;
+  }
+}
+
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;
@@ -189,6 +204,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   diff.base = side_of(base);
   diff.now = side_of(now);
   note_other_tape(base.figures, now.figures, diff.notes);
+  if (base.figures.tape_events == now.figures.tape_events) note_other_length(pairs, diff.notes);
   if (only_run.empty()) {
     note_lone_runs(base, now, diff.notes);
     note_lone_runs(now, base, diff.notes);

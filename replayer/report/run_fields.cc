@@ -33,36 +33,41 @@ void set_holes(wire::Holes::Builder out, const HoleStats& holes) {
   }
 }
 
-void set_end(wire::End::Builder out, const Snapshot& end) {
-  out.setLiveCount(end.live.live_count);
-  out.setLiveBytes(end.live.live_bytes);
+void set_blocks_at_end(wire::End::Builder out, const Snapshot& end) {
   out.setUsableBytes(end.usable_bytes);
   out.setSlackBytes(end.usable_bytes > end.live.live_bytes ? end.usable_bytes - end.live.live_bytes
                                                            : 0);
+  out.setResidentHoleBytes(end.resident_hole_bytes);
+  set_holes(out.initHoles(), end.holes);
+}
+
+void set_end(wire::End::Builder out, const Snapshot& end) {
+  out.setLiveCount(end.live.live_count);
+  out.setLiveBytes(end.live.live_bytes);
   out.setCommittedBytes(end.committed_bytes);
   out.setResidentBytes(end.resident_bytes);
   out.setCumulativeBytesUpper(end.live.cumulative_bytes_upper);
   out.setCumulativeBytesLower(end.live.cumulative_bytes_lower);
   out.setFragmentation(fragmentation(end.live.live_bytes, end.committed_bytes));
   out.setTemporaries(end.live.temporaries);
-  out.setResidentHoleBytes(end.resident_hole_bytes);
-  set_holes(out.initHoles(), end.holes);
 }
 
 void set_peaks(wire::Peak::Builder out, const RunMetrics& run) {
   set_peak(out.initLiveCount(), run.live_count_peak);
   set_peak(out.initLiveBytes(), run.live_bytes_peak);
-  set_peak(out.initUsableBytes(), run.usable_bytes_peak);
   set_peak(out.initCommittedBytes(), run.committed_bytes_peak);
   set_peak(out.initResidentBytes(), run.resident_bytes_peak);
   out.setDistanceToIdeal(ratio(run.committed_bytes_peak.value, run.live_bytes_peak.value));
   out.setFragmentation(
       fragmentation(run.live_bytes_at_committed_peak, run.committed_bytes_peak.value));
+  if (!run.follows_blocks) return;
+  set_peak(out.initUsableBytes(), run.usable_bytes_peak);
   set_holes(out.initHoles(), run.holes_at_committed_peak);
 }
 
 // The arrays of the timeline, each from one number of the snapshots.
-void set_timeline(wire::Timeline::Builder out, const std::vector<Snapshot>& samples) {
+void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
+  const std::vector<Snapshot>& samples = run.timeline;
   const auto size = static_cast<unsigned>(samples.size());
   const auto fill = [&samples](capnp::List<uint64_t>::Builder list, auto number_of) {
     for (unsigned i = 0; i < list.size(); ++i) list.set(i, number_of(samples[i]));
@@ -70,13 +75,14 @@ void set_timeline(wire::Timeline::Builder out, const std::vector<Snapshot>& samp
   fill(out.initAt(size), [](const Snapshot& s) { return s.at; });
   fill(out.initLiveCount(size), [](const Snapshot& s) { return s.live.live_count; });
   fill(out.initLiveBytes(size), [](const Snapshot& s) { return s.live.live_bytes; });
-  fill(out.initUsableBytes(size), [](const Snapshot& s) { return s.usable_bytes; });
   fill(out.initCommittedBytes(size), [](const Snapshot& s) { return s.committed_bytes; });
   fill(out.initResidentBytes(size), [](const Snapshot& s) { return s.resident_bytes; });
   fill(out.initCumulativeBytesUpper(size),
        [](const Snapshot& s) { return s.live.cumulative_bytes_upper; });
   fill(out.initCumulativeBytesLower(size),
        [](const Snapshot& s) { return s.live.cumulative_bytes_lower; });
+  if (!run.follows_blocks) return;
+  fill(out.initUsableBytes(size), [](const Snapshot& s) { return s.usable_bytes; });
   fill(out.initHoleCount(size), [](const Snapshot& s) { return s.holes.count; });
   fill(out.initHoleBytes(size), [](const Snapshot& s) { return s.holes.bytes; });
   fill(out.initLargestHole(size), [](const Snapshot& s) { return s.holes.largest; });
@@ -106,6 +112,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
   set_fidelity(out, run);
+  if (!run.follows_blocks) return;
   auto resizes = out.initResizes();
   resizes.setInPlace(run.resizes.in_place);
   resizes.setMoved(run.resizes.moved);
@@ -197,12 +204,13 @@ void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_counts(out, run);
   set_time(out.initTime(), run);
   set_end(out.initEnd(), run.end);
+  if (run.follows_blocks) set_blocks_at_end(out.getEnd(), run.end);
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);
   set_latencies(out, run.latencies);
   if (!run.actions.empty()) set_actions(out, run.actions);
   if (!run.growth.empty()) set_growth(out.initGrowth(), run.growth);
-  set_timeline(out.initTimeline(), run.timeline);
+  set_timeline(out.initTimeline(), run);
 }
 
 }  // namespace heaptape::replayer

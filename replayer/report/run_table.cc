@@ -124,8 +124,9 @@ std::string modes_text(const RunFigures& run, BackendKind kind, uint64_t tape_th
   return text;
 }
 
-std::string fidelity_text(const RunFigures& run) {
-  if (!run.incomparable.empty()) return run.incomparable;
+// Of a model that imitates nobody there is nothing to expect.
+std::string fidelity_text(const RunFigures& run, const allocators::BackendSpec& spec) {
+  if (!run.incomparable.empty()) return spec.imitates_nobody() ? "" : run.incomparable;
   const auto compared = run.metric("fidelity.comparedBlocks");
   const auto share = run.metric("fidelity.sameOffsetShare");
   if (!compared || !share || schema::number_of(*compared) == 0) return "";
@@ -140,12 +141,14 @@ std::string fidelity_text(const RunFigures& run) {
 }
 
 // How the run was replayed, and how near it is to the recorded one.
-std::string replayed_line(const RunFigures& run, BackendKind kind, uint64_t tape_threads) {
+std::string replayed_line(const RunFigures& run, const allocators::BackendSpec& spec,
+                          uint64_t tape_threads) {
+  const BackendKind kind = spec.kind;
   if (kind == BackendKind::kRecorded || kind == BackendKind::kNoop || !run.failure.empty()) {
     return "";
   }
   const std::string modes = modes_text(run, kind, tape_threads);
-  const std::string fidelity = fidelity_text(run);
+  const std::string fidelity = fidelity_text(run, spec);
   if (modes.empty() && fidelity.empty()) return "";
   const char* const separator = modes.empty() || fidelity.empty() ? "" : "; ";
   return "replayed: " + run.label + ": " + modes + separator + fidelity + "\n";
@@ -246,7 +249,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
   text += accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += failure_line(run);
   for (size_t i = 0; i < runs.size(); ++i) {
-    text += replayed_line(report.runs[i], runs[i].spec.kind, report.tape_threads);
+    text += replayed_line(report.runs[i], runs[i].spec, report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
   text += times_lines(report.runs) + note_lines(report.runs);

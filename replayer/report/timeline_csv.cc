@@ -11,7 +11,7 @@ namespace wire = schema::wire;
 std::string csv_field(std::string text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
-    text.insert(at, "\"");
+    text.insert(at, 1, '"');
   return "\"" + text + "\"";
 }
 
@@ -30,7 +30,8 @@ std::string timeline_csv(wire::Report::Reader report) {
       text += label;
       for (const auto field : fields) {
         const auto list = timeline.get(field).as<capnp::DynamicList>();
-        text += "," + std::to_string(list[row].as<uint64_t>());
+        text += ',';
+        if (row < list.size()) text += std::to_string(list[row].as<uint64_t>());
       }
       text += "\n";
     }

@@ -92,7 +92,7 @@ struct End {
   fragmentation @8 :Float64 $unit(ratio);
   temporaries @9 :UInt64 $unit(count);
   residentHoleBytes @10 :UInt64 $unit(bytes);
-  holes @11 :Holes;
+  holes @11 :Holes;  # absent where blocks were not followed: nor are the usable, slack and resident hole bytes then known
 }
 
 struct Peak {

@@ -108,6 +108,11 @@ bool is_latency_name(std::string_view name) {
   return std::ranges::find(latency_fields(), parts.substr(dot + 1)) != latency_fields().end();
 }
 
+// Whether it is not known where holes are not, though the report cannot leave it out.
+bool is_of_blocks(std::string_view name) {
+  return name == "end.usableBytes" || name == "end.slackBytes" || name == "end.residentHoleBytes";
+}
+
 // Nothing if the report leaves a part out that holds the number, or if it is not finite.
 std::optional<MetricValue> value_of(DynamicStruct::Reader part, const MetricField& metric) {
   for (const auto field : metric.path) {
@@ -207,6 +212,7 @@ RunFigures figures_of(wire::Run::Reader run) {
   }
   for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
   for (const MetricField& metric : metric_fields()) {
+    if (!run.getEnd().hasHoles() && is_of_blocks(metric.name)) continue;
     if (const auto value = value_of(run, metric)) figures.metrics.push_back({metric.name, *value});
   }
   for (const auto counter : run.getCounters()) {

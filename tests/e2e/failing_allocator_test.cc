@@ -96,6 +96,16 @@ TEST_F(FailingAllocator, HasItsOutputInALogAndNotInTheTable) {
   EXPECT_FALSE(std::filesystem::exists(dir_.file("r.json.glibc.log")));
 }
 
+TEST_F(FailingAllocator, IsNamedWhenItsThreadsRunAtTheSameTimeToo) {
+  for (const char* mode : {"misalign", "short"}) {
+    const auto ended =
+        tests::run({"heaptape", "replay", dir_.file("t"), "-a",
+                    "bad=" + library() + " REPLAY_FAIL=" + mode, "--threads", "free"});
+    EXPECT_EQ(ended.status, 1) << mode << ended.describe();
+    EXPECT_NE(ended.err.find("'bad' failed at #10: "), std::string::npos) << ended.err;
+  }
+}
+
 TEST_F(FailingAllocator, LeavesNoLogOfAnEarlierReplay) {
   tests::write_bytes(dir_.file("r.json.glibc.log"), "long ago");
   EXPECT_EQ(replay("chatty").status, 0);
@@ -110,16 +120,19 @@ TEST_F(FailingAllocator, HasALogOfItsOwn) {
 }
 
 TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
-  const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a",
-                                 "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1", "-a",
-                                 "mimalloc MIMALLOC_SHOW_STATS=1", "-a",
-                                 "glibc MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=x=1"});
+  const auto ended = tests::run(
+      {"heaptape", "replay", dir_.file("t"), "-a",
+       "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1", "-a", "mimalloc MIMALLOC_SHOW_STATS=1",
+       "-a", "tcmalloc MIMALLOC_SHOW_STATS=1", "-a", "c=glibc MALLOC_CONF=narenas:1", "-a",
+       "glibc MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=x=1"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_NE(ended.out.find("note: jemalloc: nothing in libjemalloc.so.2 reads MALLOC_ARENA_MAX: it "
                            "changes nothing here\n"),
             std::string::npos)
       << ended.out;
-  EXPECT_EQ(ended.out.find("nothing in "), ended.out.rfind("nothing in ")) << ended.out;
+  EXPECT_NE(ended.out.find("c: nothing in libc.so.6 reads MALLOC_CONF"), std::string::npos);
+  EXPECT_NE(ended.out.find("tcmalloc: nothing in "), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("mimalloc: nothing in "), std::string::npos) << ended.out;
 }
 
 }  // namespace

@@ -217,6 +217,23 @@ TEST_F(ReplayOutput, SaysTheSameOfTheProgramWhateverTheThreads) {
   EXPECT_EQ(peaks.size(), 1u);
 }
 
+TEST_F(ReplayOutput, LeavesOutWhatThreadsAtTheSameTimeDoNotTell) {
+  replay({"-a", "glibc", "-o", dir_.file("base.json")});
+  const Ended ended = replay({"-a", "glibc", "--threads", "free", "-o", report_, "--csv", csv_});
+  EXPECT_NE(ended.out.find(" -  "), std::string::npos) << ended.out;
+  const auto figures = schema::read_figures(report_)->runs.at(0);
+  for (const char* metric :
+       {"end.holes.bytes", "peak.holes.bytes", "end.slackBytes", "end.usableBytes",
+        "peak.usableBytes", "end.residentHoleBytes", "resizes.moved", "fidelity.sameOffsetShare"}) {
+    EXPECT_FALSE(figures.metric(metric)) << metric;
+    const Ended gated = run({"heaptape", "diff", dir_.file("base.json"), report_, "--fail-if",
+                             std::string(metric) + ">1G"});
+    EXPECT_EQ(gated.status, 1) << metric;
+  }
+  EXPECT_GT(count_of(figures, "end.committedBytes"), 0u);
+  EXPECT_NE(tests::read_bytes(csv_).find(",,"), std::string::npos);
+}
+
 TEST_F(ReplayOutput, SaysWhatAModelCounted) {
   const Ended ended = replay({"-a", "glibc", "-a", "mine=model:runs"});
   EXPECT_NE(ended.out.find("\ncounters: mine: runsCreated "), std::string::npos) << ended.out;

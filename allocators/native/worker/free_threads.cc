@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <x86intrin.h>
 
 #include <atomic>
@@ -38,15 +37,6 @@ uint32_t at_work_count = 0;
 std::atomic<bool> stopped{false};
 bool is_interrupted = false;  // the lanes have ops that are left of a turn before,
 uint32_t lanes_end = 0;       // up to this one
-
-bool make_lanes() {
-  const long base =
-      unwatched_syscall(SYS_mmap, kTable, kThreads * sizeof(Lane), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (base < 0 && base > -4096) return false;
-  lanes = reinterpret_cast<Lane*>(base);
-  return true;
-}
 
 void fill_lanes(uint32_t begin, uint32_t end) {
   at_work_count = 0;
@@ -138,22 +128,16 @@ uint32_t run_in_turns(uint32_t op) {
   return op;
 }
 
-// The threads that end before ops[op]. False: no room is left for the memory calls of more.
-bool end_threads(uint32_t op) {
-  uint32_t& ended = shared->end_done;
-  for (; ended < shared->end_end && shared->ends[ended].op <= op; ++ended) {
-    if (!log_has_room()) return false;
-    end_thread(shared->ends[ended].thread);
-  }
-  return true;
-}
-
 }  // namespace
 
 uint32_t run_freely(WorkerShared& worker, RunFreely run) {
   shared = &worker;
   run_op = run;
-  if (lanes == nullptr && !make_lanes()) {
+  if (lanes == nullptr) {
+    lanes =
+        static_cast<Lane*>(map_unwatched(kTable, kThreads * sizeof(Lane), PROT_READ | PROT_WRITE));
+  }
+  if (lanes == nullptr) {
     shared->failure = WorkerFailure::kNoThreads;
     return shared->op_begin;
   }
@@ -170,7 +154,7 @@ uint32_t run_freely(WorkerShared& worker, RunFreely run) {
     }
     op = lanes_end;
     shared->current_op = op;
-    if (!end_threads(op) || op >= shared->op_end) return op;
+    if (!end_threads(*shared, op, kMostLogged) || op >= shared->op_end) return op;
   }
 }
 

@@ -75,11 +75,9 @@ void* live(void* argument) {
 }
 
 bool make_table() {
-  const long base =
-      unwatched_syscall(SYS_mmap, kTable, kThreads * sizeof(Parked), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (base < 0 && base > -4096) return false;
-  threads = reinterpret_cast<Parked*>(base);
+  threads = static_cast<Parked*>(
+      map_unwatched(kTable, kThreads * sizeof(Parked), PROT_READ | PROT_WRITE));
+  if (threads == nullptr) return false;
   threads[0].exists = true;
   threads[0].thread_pointer = own_thread_pointer();
   return true;
@@ -162,6 +160,15 @@ void end_thread(uint16_t number) {
   pthread_join(thread.id, nullptr);
   thread.exists = false;
   give_back_stack(thread.stack);
+}
+
+bool end_threads(WorkerShared& shared, uint32_t op, uint32_t most_logged) {
+  uint32_t& done = shared.end_done;
+  for (; done < shared.end_end && shared.ends[done].op <= op; ++done) {
+    if (shared.memory_calls > most_logged) return false;
+    end_thread(shared.ends[done].thread);
+  }
+  return true;
 }
 
 }  // namespace heaptape::allocators

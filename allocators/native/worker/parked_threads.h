@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "allocators/native/worker/worker_protocol.h"
+
 namespace heaptape::allocators {
 
 // Whether processor and kernel let a program set its own thread pointer (FSGSBASE, Linux 5.9).
@@ -36,5 +38,9 @@ void await_thread(uint16_t number);
 // driver is itself afterwards. The number is free for a new one. Nothing if there is no such
 // thread: for thread 0 there is not.
 void end_thread(uint16_t number);
+
+// The same of those that end before ops[op]. False: some are left, because the log has more than
+// `most_logged` memory calls.
+bool end_threads(WorkerShared& shared, uint32_t op, uint32_t most_logged);
 
 }  // namespace heaptape::allocators

@@ -53,10 +53,6 @@ bool is_ours(const void* pointer) {
   return region != 0 && at - region < kStacks * slot_bytes;
 }
 
-bool failed(long result) {
-  return result < 0 && result > -4096;
-}
-
 bool reserve() {
   using MinStack = size_t (*)(const pthread_attr_t*);
   const auto min_stack = reinterpret_cast<MinStack>(dlsym(RTLD_DEFAULT, "__pthread_get_minstack"));
@@ -64,11 +60,8 @@ bool reserve() {
   pthread_attr_init(&attributes);
   const size_t least = min_stack != nullptr ? min_stack(&attributes) : size_t{PTHREAD_STACK_MIN};
   slot_bytes = kPageBytes + base::page_up(least + kWorkBytes);
-  const long base = unwatched_syscall(SYS_mmap, kRegion, static_cast<long>(kStacks * slot_bytes),
-                                      PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-  if (failed(base)) return false;
-  region = static_cast<uint64_t>(base);
-  return true;
+  region = reinterpret_cast<uint64_t>(map_unwatched(kRegion, kStacks * slot_bytes, PROT_NONE));
+  return region != 0;
 }
 
 void* next_slot() {
@@ -80,8 +73,8 @@ void* next_slot() {
   if (region == 0 && !reserve()) return nullptr;
   if (used_slots == kStacks) return nullptr;
   const uint64_t slot = region + used_slots * slot_bytes;
-  if (failed(unwatched_syscall(SYS_mprotect, static_cast<long>(slot), static_cast<long>(slot_bytes),
-                               PROT_READ | PROT_WRITE))) {
+  if (unwatched_syscall(SYS_mprotect, static_cast<long>(slot), static_cast<long>(slot_bytes),
+                        PROT_READ | PROT_WRITE) != 0) {
     return nullptr;
   }
   ++used_slots;

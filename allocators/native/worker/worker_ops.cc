@@ -23,6 +23,7 @@ namespace heaptape::allocators {
 namespace {
 
 using base::kPageBytes;
+constexpr uint32_t kMostLogged = kMaxMemoryCalls - kMemoryCallsPerOp;
 constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
 
 WorkerShared* shared = nullptr;
@@ -181,20 +182,6 @@ void run_op_at(uint32_t op) {
   run_counted(op, until_timed);
 }
 
-bool log_is_full() {
-  return shared->memory_calls > kMaxMemoryCalls - kMemoryCallsPerOp;
-}
-
-// Ends the threads that end before ops[op]. False: no room is left for the memory calls of more.
-bool end_threads(uint32_t op) {
-  uint32_t& done = shared->end_done;
-  for (; done < shared->end_end && shared->ends[done].op <= op; ++done) {
-    if (log_is_full()) return false;
-    end_thread(shared->ends[done].thread);
-  }
-  return true;
-}
-
 // False: there is no thread for it.
 bool run_on_its_thread(uint32_t op) {
   const ReplayOp& replay_op = shared->ops[op];
@@ -213,7 +200,7 @@ uint32_t run_ops() {
   shared->end_done = shared->end_begin;
   for (; op < shared->op_end; ++op) {
     shared->current_op = op;
-    if (log_is_full() || !end_threads(op)) [[unlikely]]
+    if (shared->memory_calls > kMostLogged || !end_threads(*shared, op, kMostLogged)) [[unlikely]]
       return op;
     if (!run_on_its_thread(op)) [[unlikely]] {
       shared->failure = WorkerFailure::kNoThreads;
@@ -221,7 +208,7 @@ uint32_t run_ops() {
     }
   }
   shared->current_op = op;
-  end_threads(op);
+  end_threads(*shared, op, kMostLogged);
   return op;
 }
 

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -187,6 +188,12 @@ void give_turn_to_backend() {
   lock_log();
   log_target->turn.store(Turn::kBackend, std::memory_order_release);
   leave_log();
+}
+
+void* map_unwatched(uint64_t wish, uint64_t bytes, int protection) {
+  const long base = unwatched_syscall(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),
+                                      protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+  return base < 0 && base > -4096 ? nullptr : reinterpret_cast<void*>(base);
 }
 
 long unwatched_syscall(long number, long a, long b, long c, long d, long e, long f) {

@@ -20,6 +20,9 @@ void pretend_tid(pid_t tid);
 // The driver gives its turn away: no thread is in the middle of the log.
 void give_turn_to_backend();
 
+// Memory of the worker's own, not watched; at `wish` if nothing else is there. Null: there is none.
+void* map_unwatched(uint64_t wish, uint64_t bytes, int protection);
+
 // A system call that is not watched: for the worker's own memory.
 long unwatched_syscall(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
                        long f = 0);

@@ -1,6 +1,7 @@
 // Threads that come and go. Prints how many calls of its own it made; their sizes are odd, those of
 // libc and libstdc++ are not.
-//   thread_lives churn N   N threads one after the other, two calls each
+//   thread_lives churn N [MS]
+//                          N threads one after the other, two calls each, and a sleep
 //   thread_lives crowd N   N threads alive at the same time, two calls each
 //   thread_lives ends N    N threads that allocate while they end: in the destructors of
 //                          thread_local objects and of pthread keys that are set again
@@ -77,11 +78,12 @@ void run_together(void* (*function)(void*), int count) {
 
 }  // namespace
 
-int main(int, char** argv) {
+int main(int words, char** argv) {
   const int count = std::atoi(argv[2]);
   pthread_key_create(&key, key_destructor);
   if (std::strcmp(argv[1], "churn") == 0) {
     for (int i = 0; i < count; ++i) pthread_join(start(churn), nullptr);
+    if (words > 3) usleep(static_cast<useconds_t>(std::atoi(argv[3])) * 1000);
   } else if (std::strcmp(argv[1], "crowd") == 0) {
     pthread_barrier_init(&everybody_is_here, nullptr, static_cast<unsigned>(count));
     run_together(crowd, count);

@@ -101,6 +101,16 @@ TEST_F(DiffTest, NotesAnotherTouchPolicy) {
   EXPECT_EQ(result.runs[0].notes[0], "touch differs: 'page' in base, 'none' in new");
 }
 
+TEST_F(DiffTest, NotesThatOneOfTheReplaysWasShorter) {
+  const auto report = [](uint64_t calls) {
+    return named_report("a.json", {run_figures("x", {{"accounting.recorded", calls}})});
+  };
+  const ReportDiff result = diff(report(1000), report(20));
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(result.notes[0], "the replays end at different calls: #1,000 in base, #20 in new");
+  EXPECT_TRUE(diff(report(20), report(20)).notes.empty());
+}
+
 TEST_F(DiffTest, PutsHeadlinesAndGatedMetricsInTheTable) {
   const auto report = named_report(
       "a.json",

@@ -50,14 +50,20 @@ TEST(PtmallocMemory, ALargeTopIsTrimmedToThePad) {
   EXPECT_EQ(heap.committed_bytes(), heap.counter("arenaBytes"));
 }
 
-// A free chunk begins with 48 bytes of glibc's own.
-TEST(PtmallocMemory, ATrimEmptiesTheWholePagesOfAFreeChunk) {
-  Heap heap;
+// A block of 50,000 bytes between two others that was freed, and trimmed.
+uint64_t make_trimmed_hole(Heap& heap) {
   heap.allocate(1);
   const uint64_t hole = heap.allocate(50000);
   heap.allocate(1);
   heap.release(hole);
   heap.give_back_memory();
+  return hole;
+}
+
+// A free chunk begins with 48 bytes of glibc's own.
+TEST(PtmallocMemory, ATrimEmptiesTheWholePagesOfAFreeChunk) {
+  Heap heap;
+  const uint64_t hole = make_trimmed_hole(heap);
   heap.check_absent();
   EXPECT_EQ(heap.absent_bytes(hole, 50000), 45056u);
   EXPECT_EQ(heap.absent().at(0).begin, page_up(hole - 16 + 48));
@@ -73,11 +79,7 @@ TEST(PtmallocMemory, ATrimLeavesTheLastPageOfTop) {
 
 TEST(PtmallocMemory, ABlockInATrimmedHoleBringsItsPagesBackAndThatOfTheRest) {
   Heap heap;
-  heap.allocate(1);
-  const uint64_t hole = heap.allocate(50000);
-  heap.allocate(1);
-  heap.release(hole);
-  heap.give_back_memory();
+  const uint64_t hole = make_trimmed_hole(heap);
   EXPECT_EQ(heap.allocate(10000), hole);
   heap.check_absent();
   EXPECT_EQ(heap.absent_bytes(hole, 50000), 45056u - 2 * 4096u);
