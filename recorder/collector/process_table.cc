@@ -175,6 +175,7 @@ void ProcessTable::free_slot(uint32_t slot) {
 }
 
 void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, int32_t status) {
+  process.merge().finish_times();
   schema::TapeSummary summary = process.merge().collect_summary(base::monotonic_ns());
   summary.end_reason = reason;
   summary.end_status = status;

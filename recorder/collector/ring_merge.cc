@@ -50,7 +50,6 @@ uint64_t RingMerge::drain(uint64_t cut, uint64_t now_ns) {
   for (const auto& cursor : cursors_) cursor->release();
   const uint64_t events = tape_.events() - before;
   clock_.end_drain(events);
-  if (cut == kEverything) clock_.finish();
   if (end_is_sure(now_ns)) write_ends();
   return events;
 }

@@ -81,6 +81,9 @@ class RingMerge {
   // Its threads' names, as far as they are due, from /proc.
   void refresh_names(uint32_t pid, uint64_t now_ns) { names_.refresh_if_due(pid, now_ns); }
 
+  // There was the last drain: the tape gets the time that its last call was made, and that drain's.
+  void finish_times() { clock_.finish(); }
+
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 

@@ -38,7 +38,7 @@ class TapeClock {
   }
   // It ends, having found so many calls.
   void end_drain(uint64_t calls);
-  // The process has ended, or is left.
+  // The process has ended, or is left: there are no more drains.
   void finish();
 
  private:

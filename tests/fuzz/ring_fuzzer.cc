@@ -68,6 +68,7 @@ class Play {
   void run() {
     while (!input_.empty()) act();
     merge_.drain(Merge::kEverything, now_ns_);
+    merge_.finish_times();
     const auto written = tape_->finish(merge_.collect_summary(now_ns_));
     HEAPTAPE_CHECK(written.ok());
     merge_.free_rings(RingMerge::Free::kAll);

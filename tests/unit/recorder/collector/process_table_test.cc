@@ -215,8 +215,13 @@ TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
   pen.write(malloc_record(0x1000, 10)).write(malloc_record(0x2000, 20));
   table_.leave(0, 15);
   EXPECT_TRUE(table_.processes().empty());
-  EXPECT_EQ(read("run.tape").events(), 1u);
-  EXPECT_EQ(read("run.tape").summary()->end_reason, EndReason::kRecordingStopped);
+  schema::TapeReader tape = read("run.tape");
+  EXPECT_EQ(tape.summary()->end_reason, EndReason::kRecordingStopped);
+  schema::EventBatch batch;
+  ASSERT_TRUE(tape.read(batch, 10).ok());
+  EXPECT_EQ(batch.events.size(), 1u);
+  ASSERT_FALSE(batch.times.empty());
+  EXPECT_EQ(batch.times.back().event, 1u);
   EXPECT_EQ(session_.view().ring(0).state, RingState::kOwned);
 }
 

@@ -48,6 +48,7 @@ class RingMergeTest : public testing::Test {
     b_.header().lock.word = tests::kDeadOwner;
   }
   void finish() {
+    merge_.finish_times();
     const auto summary = merge_.collect_summary(kStartNs + 5);
     ASSERT_TRUE(tape_->finish(summary).ok());
     auto reader = schema::TapeReader::open(dir_.file("t"));
