@@ -1,5 +1,6 @@
 #include "cli/console.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -37,6 +38,10 @@ int Console::finish(int exit_code) {
 
 void Console::note(const std::string& text) {
   if (is_watched()) err_ << text << std::flush;
+}
+
+void tell_file_size_limit() {
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 Progress::Progress(Console& console, std::string what)

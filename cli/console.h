@@ -46,6 +46,10 @@ class Console {
   Audience audience_;
 };
 
+// From now on reaching the limit on file size (SIGXFSZ) is an error of write(2), to be told, and
+// ends nobody in silence. Not for `record`: its program must not inherit that (RecorderSignals).
+void tell_file_size_limit();
+
 // A line that shows how far some work is, for as long as the object lives. Shows nothing in the
 // first half second, and nothing where nobody watches.
 class Progress {

@@ -74,6 +74,7 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
 }  // namespace
 
 int run_recover(const RecoverOptions& options, Console& console) {
+  tell_file_size_limit();
   auto tape = TapeReader::open(options.path, TapeReader::OnDamage::kSkip);
   if (!tape.ok()) return console.fail(tape.error());
   const Result<TapeSummary> written = recover(*tape, options.output);

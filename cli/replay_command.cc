@@ -172,6 +172,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
 }  // namespace
 
 int run_replay(const ReplayCommandOptions& options, Console& console) {
+  tell_file_size_limit();
   const Result<int> exit_code = replay_and_report(options, console);
   return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }

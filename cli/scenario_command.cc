@@ -23,6 +23,7 @@ int run_scenario_list(ScenarioDetail detail, Console& console) {
 }
 
 int run_scenario(const scenarios::ScenarioOptions& options, Console& console) {
+  tell_file_size_limit();
   const auto summary = scenarios::write_scenario(options);
   if (!summary.ok()) return console.fail(summary.error());
   console.out() << options.output << ": " << summary->events << " events\n";

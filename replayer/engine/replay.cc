@@ -258,6 +258,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     if (progress && done != 0) progress(static_cast<double>(done) / static_cast<double>(events));
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
+  facts.note(resolver);
   std::vector<RunResult> results;
   for (const auto& run : runs) {
     results.push_back(run->finish(resolver, done, options, facts));

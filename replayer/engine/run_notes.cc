@@ -1,16 +1,23 @@
 #include "replayer/engine/run_notes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/setting_notes.h"
+#include "base/clock.h"
 #include "base/number_text.h"
 
 namespace heaptape::replayer {
 namespace {
 
 using allocators::BackendSpec;
+
+// Less is not worth a note.
+constexpr uint64_t kMuchPercent = 10;
+constexpr uint64_t kSecondNs = 1000 * base::kMillisecondNs;
+constexpr uint64_t kLongPauseNs = kSecondNs;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string threads = base::grouped(tape.threads()) + " threads";
@@ -38,6 +45,32 @@ void add_native_notes(const BackendSpec& spec, const RunModes& modes, const Tape
       std::back_inserter(notes));
 }
 
+// What would make the live program differ from its replay, whatever the allocator.
+void add_program_notes(const BackendSpec& spec, const RunModes& modes, const TapeFacts& tape,
+                       std::vector<std::string>& notes) {
+  if (tape.large_percent() >= kMuchPercent && modes.touch != allocators::Touch::kNone) {
+    notes.push_back(
+        std::to_string(tape.large_percent()) +
+        " % of the live bytes are in blocks of 128 KiB and more: pages of them that the "
+        "program never wrote are resident only here");
+  }
+  if (tape.foreign_percent() >= kMuchPercent) {
+    notes.push_back(std::to_string(tape.foreign_percent()) +
+                    " % of freed blocks came from another thread: which threads meet differs from "
+                    "run to run of the program, and so does its memory");
+  }
+  if (spec.family() == "jemalloc" && tape.longest_pause_ns() >= kLongPauseNs) {
+    notes.push_back("the program paused for " + base::grouped(tape.longest_pause_ns() / kSecondNs) +
+                    " s: what jemalloc purges before a pause depends on chance");
+  }
+}
+
+uint64_t percent(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0
+                    : static_cast<uint64_t>(std::llround(100.0 * static_cast<double>(part) /
+                                                         static_cast<double>(whole)));
+}
+
 }  // namespace
 
 TapeFacts::TapeFacts(const schema::TapeHeader& header)
@@ -46,7 +79,20 @@ TapeFacts::TapeFacts(const schema::TapeHeader& header)
 void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
   has_thread_ends_ |= !batch.thread_ends.empty();
-  has_times_ |= !batch.times.empty();
+  for (const schema::TimeSample& time : batch.times) {
+    // Before a pause there is a time, and after it, before or behind the next call.
+    if (last_time_ && time.event - last_time_->event <= 1) {
+      longest_pause_ns_ = std::max(longest_pause_ns_, time.time_ns - last_time_->time_ns);
+    }
+    last_time_ = time;
+  }
+}
+
+void TapeFacts::note(const SlotResolver& resolver) {
+  const LiveMetrics& live = resolver.live();
+  large_percent_ = std::max(percent(live.large_bytes_at_peak(), live.live_bytes_peak().value),
+                            percent(live.large_bytes(), live.values().live_bytes));
+  foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
 }
 
 std::vector<std::string> run_notes(const BackendSpec& spec, const RunModes& modes,
@@ -66,6 +112,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunModes& mode
     notes.emplace_back("nothing decays: the tape has no times");
   }
   if (spec.runs_real_code()) add_native_notes(spec, modes, tape, notes);
+  add_program_notes(spec, modes, tape, notes);
   return notes;
 }
 

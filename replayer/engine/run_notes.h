@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocators/catalog/backend_spec.h"
+#include "replayer/engine/slot_resolver.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
@@ -17,17 +19,27 @@ class TapeFacts {
   explicit TapeFacts(const schema::TapeHeader& header);
 
   void note(const schema::EventBatch& batch);
+  // After the last event.
+  void note(const SlotResolver& resolver);
 
   const std::string& family() const { return family_; }  // see allocator_family
   uint32_t threads() const { return threads_; }          // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
-  bool has_times() const { return has_times_; }
+  bool has_times() const { return last_time_.has_value(); }
+  uint64_t longest_pause_ns() const { return longest_pause_ns_; }  // between two calls
+  // In percent. Of the live bytes, at their peak or at the end (whichever is more), those in large
+  // blocks; of the blocks that were freed, those that another thread had asked for.
+  uint64_t large_percent() const { return large_percent_; }
+  uint64_t foreign_percent() const { return foreign_percent_; }
 
  private:
   std::string family_;
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
-  bool has_times_ = false;
+  std::optional<schema::TimeSample> last_time_;
+  uint64_t longest_pause_ns_ = 0;
+  uint64_t large_percent_ = 0;
+  uint64_t foreign_percent_ = 0;
 };
 
 // How it was replayed.

@@ -110,7 +110,7 @@ ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
     case OpKind::kRelease:
       break;
   }
-  if (event.freed_address != 0) return release(event.freed_address, number);
+  if (event.freed_address != 0) return release(event, number);
   return {.kind = ReplayKind::kFreeNull};
 }
 
@@ -121,14 +121,14 @@ ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
   }
   ReplayOp op = allocation_op(event);
   op.slot = take_slot();
-  bind(op.slot, event.address, event.size);
+  bind(op.slot, event);
   live_.on_allocate(number, op.slot, event.size);
   return op;
 }
 
 ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
   if (event.freed_address == 0) return allocate(event, number);
-  if (schema::frees_by_resize(event)) return release(event.freed_address, number);
+  if (schema::frees_by_resize(event)) return release(event, number);
   if (event.address == 0) {
     ++skipped_.failed_calls;
     return {};
@@ -137,19 +137,21 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
   if (slot == AddressShadow::kNoSlot) return allocate(event, number);  // a block from before
   const uint64_t old_size = blocks_[slot].size;
   shadow_.clear(event.freed_address);
-  bind(slot, event.address, event.size);
+  bind(slot, event);
   live_.on_resize(number, old_size, event.size);
   // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
   return {.kind = ReplayKind::kRealloc, .slot = slot, .size = std::max<uint64_t>(event.size, 1)};
 }
 
-ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
-  const uint32_t slot = shadow_.find(address);
+ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
+  const uint32_t slot = shadow_.find(event.freed_address);
   if (slot == AddressShadow::kNoSlot) {
     ++skipped_.unknown_frees;
     return {};
   }
-  shadow_.clear(address);
+  shadow_.clear(event.freed_address);
+  ++releases_;
+  if (owners_[slot] != event.thread) ++foreign_releases_;
   const uint64_t size = blocks_[slot].size;
   live_.on_release(number, slot, size);
   blocks_[slot] = {};
@@ -160,6 +162,7 @@ ReplayOp SlotResolver::release(uint64_t address, uint64_t number) {
 uint32_t SlotResolver::take_slot() {
   if (free_slots_.empty()) {
     blocks_.emplace_back();
+    owners_.emplace_back();
     return static_cast<uint32_t>(blocks_.size() - 1);
   }
   const uint32_t slot = free_slots_.back();
@@ -167,15 +170,16 @@ uint32_t SlotResolver::take_slot() {
   return slot;
 }
 
-void SlotResolver::bind(uint32_t slot, uint64_t address, uint64_t size) {
-  if (!shadow_.fits(address)) [[unlikely]]
+void SlotResolver::bind(uint32_t slot, const Event& event) {
+  if (!shadow_.fits(event.address)) [[unlikely]]
     shadow_.refine(blocks_);
   // Invariant: blocks_ and shadow_ agree, so the block whose free is missing has no address.
-  const uint32_t lost = shadow_.find(address);
+  const uint32_t lost = shadow_.find(event.address);
   if (lost != AddressShadow::kNoSlot) [[unlikely]]
     blocks_[lost].address = 0;
-  blocks_[slot] = {address, size};
-  shadow_.set(address, slot);
+  blocks_[slot] = {event.address, event.size};
+  owners_[slot] = event.thread;
+  shadow_.set(event.address, slot);
 }
 
 }  // namespace heaptape::replayer

@@ -56,21 +56,27 @@ class SlotResolver {
 
   const LiveMetrics& live() const { return live_; }
   const SkippedCounts& skipped() const { return skipped_; }
+  // Blocks freed by a thread, and by another one than asked for them (or resized them last).
+  uint64_t releases() const { return releases_; }
+  uint64_t foreign_releases() const { return foreign_releases_; }
 
  private:
   allocators::ReplayOp resolve_one(const schema::Event& event, uint64_t number);
   allocators::ReplayOp allocate(const schema::Event& event, uint64_t number);
   allocators::ReplayOp resize(const schema::Event& event, uint64_t number);
-  allocators::ReplayOp release(uint64_t address, uint64_t number);
+  allocators::ReplayOp release(const schema::Event& event, uint64_t number);
   uint32_t take_slot();
-  void bind(uint32_t slot, uint64_t address, uint64_t size);
+  void bind(uint32_t slot, const schema::Event& event);
 
   uint32_t slot_limit_;
   AddressShadow shadow_;
   std::vector<SlotBlock> blocks_;  // by slot
+  std::vector<uint32_t> owners_;   // by slot: the thread that asked for the block
   std::vector<uint32_t> free_slots_;
   LiveMetrics live_;
   SkippedCounts skipped_;
+  uint64_t releases_ = 0;
+  uint64_t foreign_releases_ = 0;
 };
 
 }  // namespace heaptape::replayer

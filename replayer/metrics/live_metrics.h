@@ -29,34 +29,52 @@ struct LiveValues {
 // Calls are told one after another; `event` is the number of the call, from 1.
 class LiveMetrics {
  public:
+  // A large block has pages of its own, and a program may leave some of them untouched. The default
+  // of glibc's M_MMAP_THRESHOLD (mallopt(3)).
+  static constexpr uint64_t kLargeBytes = 128 << 10;
+
   void on_allocate(uint64_t event, uint32_t slot, uint64_t size) {
     ++values_.live_count;
     values_.live_bytes += size;
+    large_bytes_ += if_large(size);
     values_.cumulative_bytes_upper += size;
     values_.cumulative_bytes_lower += size;
     last_event_ = event;
     last_slot_ = slot;
     live_count_peak_.update(values_.live_count, event);
-    live_bytes_peak_.update(values_.live_bytes, event);
+    update_live_bytes_peak(event);
   }
   void on_resize(uint64_t event, uint64_t old_size, uint64_t size) {
     values_.live_bytes += size - old_size;
+    large_bytes_ += if_large(size) - if_large(old_size);
     values_.cumulative_bytes_upper += size;
     values_.cumulative_bytes_lower += size - old_size;
-    live_bytes_peak_.update(values_.live_bytes, event);
+    update_live_bytes_peak(event);
   }
   void on_release(uint64_t event, uint32_t slot, uint64_t size) {
     --values_.live_count;
     values_.live_bytes -= size;
+    large_bytes_ -= if_large(size);
     if (last_slot_ == slot && last_event_ + 1 == event) ++values_.temporaries;
   }
 
   const LiveValues& values() const { return values_; }
   const Peak& live_count_peak() const { return live_count_peak_; }
   const Peak& live_bytes_peak() const { return live_bytes_peak_; }
+  // Of live bytes, those in large blocks: now, and at the peak of live bytes.
+  uint64_t large_bytes() const { return large_bytes_; }
+  uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
 
  private:
+  static uint64_t if_large(uint64_t size) { return size >= kLargeBytes ? size : 0; }
+  void update_live_bytes_peak(uint64_t event) {
+    live_bytes_peak_.update(values_.live_bytes, event);
+    if (live_bytes_peak_.at == event) large_bytes_at_peak_ = large_bytes_;
+  }
+
   LiveValues values_;
+  uint64_t large_bytes_ = 0;
+  uint64_t large_bytes_at_peak_ = 0;
   Peak live_count_peak_;
   Peak live_bytes_peak_;
   uint64_t last_event_ = 0;  // of the last allocation

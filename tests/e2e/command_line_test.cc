@@ -193,6 +193,26 @@ TEST_F(CommandLineTest, SaysThatAModelReservesMoreAddressSpaceThanIsAllowed) {
                  "raise the limit of address space (ulimit -v)");
 }
 
+TEST_F(CommandLineTest, SaysThatAFileReachesTheLimit) {
+  tests::Random random(1);
+  tests::write_tape(tape_, tests::eventful_events(random, 100'000));
+  const auto limit = [] {
+    const rlimit most{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &most);
+  };
+  const std::string output = tape_ + ".out";
+  const std::vector<std::vector<std::string>> commands = {
+      {"heaptape", "recover", tape_, "-o", output},
+      {"heaptape", "scenario", "random-slots", "-o", output},
+      {"heaptape", "replay", tape_, "-a", "model:bump", "-o", output},
+      {"heaptape", "replay", tape_, "-a", "glibc"}};
+  for (const auto& words : commands) {
+    SCOPED_TRACE(words[1]);
+    expect_refusal(run(CommandLine{.words = words, .before_exec = limit}), "File too large");
+    EXPECT_FALSE(std::filesystem::exists(output));
+  }
+}
+
 TEST_F(CommandLineTest, SaysWhenAskedForMoreThanAnyMemoryHolds) {
   expect_refusal(run({"heaptape", "scenario", "random-slots", "--set", "slots=9223372036854775808",
                       "-o", tape_ + ".2"}),

@@ -5,7 +5,9 @@ docs/prediction.md.
 """
 
 import argparse
+import datetime
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -26,6 +28,12 @@ def parse_arguments():
     parser.add_argument("--replay-options", default="", metavar="OPTIONS", help="for heaptape replay")
     parser.add_argument("--build", default="build/release", help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def how():
+    system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    return (f"`./dev bench prediction {' '.join(sys.argv[1:])}`, {datetime.date.today()}, {system}, "
+            f"{os.cpu_count()} processors")
 
 
 class Bench:
@@ -89,6 +97,7 @@ def main():
         bench = Bench(arguments, place)
         for program in programs:
             found = bench.compare(program)
+            print(comparison.summary(found) + "\n")
             print(comparison.markdown(found, [program], bench.fidelities), flush=True)
             comparisons += found
     finally:
@@ -97,7 +106,7 @@ def main():
     print(comparison.summary(comparisons))
     if arguments.table:
         with open(arguments.table, "w") as table:
-            table.write(comparison.markdown(comparisons, programs, bench.fidelities))
+            table.write(comparison.page(comparisons, programs, bench.fidelities, how()))
 
 
 if __name__ == "__main__":

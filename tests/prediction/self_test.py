@@ -55,9 +55,21 @@ class LiveMemory(unittest.TestCase):
 
 class Comparisons(unittest.TestCase):
     def test_are_of_the_middle_of_the_live_runs(self):
-        compared = comparison.Comparison("p", "glibc", ("peak", "resident"), [90, 100, 200], 110)
+        compared = comparison.Comparison("p", "glibc", ("peak", "resident"), [90, 100, 200], 110, [])
         self.assertAlmostEqual(compared.error, 0.1)
         self.assertAlmostEqual(compared.spread, 1.1)
+
+    def test_find_the_cause_of_an_error_in_the_notes(self):
+        notes = ["5 % of ... that the program never wrote ...", "nothing decays"]
+        def of(kind, replayed):
+            return comparison.Comparison("p", "glibc", ("end", kind), [100], replayed, notes)
+        self.assertEqual(of("resident", 120).causes, notes[:1])
+        self.assertEqual(of("committed", 120).causes, [])
+        self.assertIn("glibc end resident: *5 %", comparison.far_lines([of("resident", 120)])[0])
+        self.assertIn("no note", comparison.far_lines([of("committed", 120)])[0])
+        self.assertEqual(comparison.far_lines([of("resident", 115)]), [])
+        self.assertIn("1 have a cause in the notes of their replay, 1 have none",
+                      comparison.summary([of("resident", 120), of("committed", 80)]))
 
     def test_leave_small_figures_out(self):
         live = {library: [Figures()] for library in comparison.LIBRARIES}

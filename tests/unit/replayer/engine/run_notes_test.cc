@@ -7,6 +7,9 @@
 namespace heaptape::replayer {
 namespace {
 
+using tests::free_event;
+using tests::malloc_event;
+
 using Notes = std::vector<std::string>;
 
 // A tape of glibc with one call of each of `threads` threads.
@@ -14,7 +17,7 @@ class RunNotes : public testing::Test {
  protected:
   void threads(uint32_t count) {
     schema::EventBatch batch;
-    for (uint32_t i = 0; i < count; ++i) batch.events.push_back(tests::malloc_event(1, 16, i));
+    for (uint32_t i = 0; i < count; ++i) batch.events.push_back(malloc_event(1, 16, i));
     tape_.note(batch);
   }
   void ends() {
@@ -26,6 +29,21 @@ class RunNotes : public testing::Test {
     schema::EventBatch batch;
     batch.times.push_back({1, 1});
     tape_.note(batch);
+  }
+  // The program's calls, from the first.
+  void calls(const std::vector<schema::Event>& events) {
+    SlotResolver resolver;
+    ResolvedBatch batch;
+    EXPECT_TRUE(resolver.resolve(events, 0, batch).ok());
+    tape_.note(resolver);
+  }
+  // A time after so many calls each.
+  void times_at(const std::vector<schema::TimeSample>& times) {
+    for (const schema::TimeSample& time : times) {
+      schema::EventBatch batch;
+      batch.times.push_back(time);
+      tape_.note(batch);
+    }
   }
   Notes notes(const std::string& spec) const {
     return run_notes(*allocators::parse_spec(spec), modes_, tape_);
@@ -87,6 +105,59 @@ TEST_F(RunNotes, SayThatUntouchedBlocksHaveNoResidentSize) {
   modes_.touch = allocators::Touch::kNone;
   EXPECT_EQ(notes("glibc"), Notes{"no block was touched: resident figures mean nothing"});
   EXPECT_EQ(notes("model:bump"), Notes());
+}
+
+TEST_F(RunNotes, SayThatLargeBlocksMayNotHaveBeenWritten) {
+  calls({malloc_event(9 * LiveMetrics::kLargeBytes, 1 << 20), malloc_event(1 << 17, 1 << 24),
+         free_event(1 << 24)});
+  const Notes expected = {
+      "100 % of the live bytes are in blocks of 128 KiB and more: pages of them that the program "
+      "never wrote are resident only here"};
+  for (const char* spec : {"glibc", "jemalloc MALLOC_CONF=tcache:false", "model:bump"}) {
+    EXPECT_EQ(notes(spec).back(), expected[0]) << spec;
+  }
+  modes_.touch = allocators::Touch::kNone;
+  EXPECT_NE(notes("glibc").back(), expected[0]);
+}
+
+TEST_F(RunNotes, SayNothingOfAFewLargeBlocks) {
+  std::vector<schema::Event> small;
+  for (uint64_t i = 1; i <= 20; ++i) small.push_back(malloc_event(1 << 16, i << 20));
+  small.push_back(malloc_event(1 << 17, 1 << 30));
+  calls(small);
+  EXPECT_EQ(notes("glibc"), Notes());
+}
+
+TEST_F(RunNotes, LookAtLargeBlocksAtThePeakAndAtTheEnd) {
+  calls({malloc_event(1 << 17, 1 << 20), malloc_event(1 << 16, 1 << 24), free_event(1 << 20)});
+  EXPECT_EQ(tape_.large_percent(), 67u) << "at the peak";
+  calls({malloc_event(1 << 17, 1 << 20), malloc_event(1 << 16, 1 << 24), free_event(1 << 24)});
+  EXPECT_EQ(tape_.large_percent(), 100u) << "at the end";
+}
+
+TEST_F(RunNotes, SayThatThreadsPassBlocksOn) {
+  calls({malloc_event(8, 0x1000, 1), malloc_event(8, 0x2000, 1), free_event(0x1000, 2)});
+  EXPECT_EQ(notes("glibc"),
+            Notes{"100 % of freed blocks came from another thread: which threads meet differs from "
+                  "run to run of the program, and so does its memory"});
+  calls({malloc_event(8, 0x1000, 1), free_event(0x1000, 1)});
+  EXPECT_EQ(notes("glibc"), Notes());
+}
+
+TEST_F(RunNotes, SayThatJemallocPurgesByChanceBeforeAPause) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  times_at({{10, 0}, {600, 5 * kSecond}, {600, 30 * kSecond}, {601, 31 * kSecond}});
+  const Notes expected = {
+      "the program paused for 25 s: what jemalloc purges before a pause depends on chance"};
+  for (const char* spec : {"jemalloc", "model:slabs"}) EXPECT_EQ(notes(spec), expected) << spec;
+  for (const char* spec : {"glibc", "mimalloc", "tcmalloc"})
+    EXPECT_EQ(notes(spec), Notes()) << spec;
+}
+
+TEST_F(RunNotes, SayNothingOfShortPausesAndSlowCalls) {
+  constexpr uint64_t kSecond = 1'000'000'000;
+  times_at({{10, 0}, {600, 5 * kSecond}, {601, 5 * kSecond + kSecond / 2}});
+  EXPECT_EQ(notes("jemalloc"), Notes());
 }
 
 TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {

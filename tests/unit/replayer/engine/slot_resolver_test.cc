@@ -91,6 +91,22 @@ TEST_F(Resolver, GivesAFreeTheSizeOfItsBlock) {
   EXPECT_EQ(resolve(free_event(kB)).size, 100u);
 }
 
+TEST_F(Resolver, CountsBlocksThatAnotherThreadFrees) {
+  resolve(malloc_event(64, kA, 1));
+  resolve(malloc_event(64, kB, 1));
+  resolve(free_event(kA, 2));
+  resolve(free_event(kB, 1));
+  EXPECT_EQ(resolver_.releases(), 2u);
+  EXPECT_EQ(resolver_.foreign_releases(), 1u);
+}
+
+TEST_F(Resolver, TakesTheThreadThatResizedABlockForItsOwner) {
+  resolve(malloc_event(64, kA, 1));
+  resolve(realloc_event(kA, 100, kB));  // by thread 0
+  resolve(free_event(kB, 0));
+  EXPECT_EQ(resolver_.foreign_releases(), 0u);
+}
+
 TEST_F(Resolver, KeepsABlockThatWasResizedToZeroAndReturned) {
   resolve(malloc_event(64, kA));
   const ReplayOp op = resolve(realloc_event(kA, 0, kB));

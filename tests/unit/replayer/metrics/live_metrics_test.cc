@@ -72,6 +72,23 @@ TEST(LiveMetrics, LeaveFailedCallsOut) {
   EXPECT_EQ(values.cumulative_bytes_lower, 8u);
 }
 
+// Large ones are those of 128 KiB and more.
+TEST(LiveMetrics, KnowWhatIsInLargeBlocks) {
+  const uint64_t large = LiveMetrics::kLargeBytes;
+  const auto grown = metrics_of({malloc_event(large - 1, kA), malloc_event(large, kB)});
+  EXPECT_EQ(grown.large_bytes(), large);
+  EXPECT_EQ(grown.large_bytes_at_peak(), large);
+}
+
+TEST(LiveMetrics, FollowLargeBlocksThatComeAndGo) {
+  const uint64_t large = LiveMetrics::kLargeBytes;
+  const auto metrics =
+      metrics_of({malloc_event(8, kA), realloc_event(kA, large, kB), malloc_event(large, kA),
+                  free_event(kA), realloc_event(kB, 16, kB), malloc_event(2, kA)});
+  EXPECT_EQ(metrics.large_bytes(), 0u);
+  EXPECT_EQ(metrics.large_bytes_at_peak(), 2 * large);
+}
+
 TEST(LiveMetrics, CountABlockFreedByTheNextCallAsTemporary) {
   EXPECT_EQ(metrics_of({malloc_event(1, kA), free_event(kA)}).values().temporaries, 1u);
 }
