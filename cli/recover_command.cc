@@ -68,6 +68,9 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
   HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const EventBatch& batch) {
     last_time_ns = std::max(last_time_ns, copy(batch, *writer));
   }));
+  writer->flush();
+  // finish() accepts a tape that a full disk has cut short; here it would lose what could be read.
+  HEAPTAPE_RETURN_IF_ERROR(writer->status());
   return writer->finish(recovered_summary(tape, last_time_ns));
 }
 
