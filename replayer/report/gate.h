@@ -42,8 +42,8 @@ struct Gate {
 };
 
 // Blanks may stand around each part, so none in the name of a counter. Units are those of
-// base/quantity.h. Fails with kUsage and one sentence that quotes the expression and names the
-// column, from 1.
+// base/quantity.h, and for times ns, us, ms and s. Fails with kUsage and one sentence that quotes
+// the expression and names the column, from 1.
 base::Result<Gate> parse_gate(std::string_view expression);
 
 enum class GateState : uint8_t {

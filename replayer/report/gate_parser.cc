@@ -24,8 +24,14 @@ constexpr std::pair<std::string_view, GateOp> kOps[] = {
     {"!=", GateOp::kNotEqual},       {">", GateOp::kGreater},      {"<", GateOp::kLess},
 };
 
-std::string expected_unit() {
-  return std::string("% or one of the units ") + base::kUnitNames + ", or the end";
+using TimeUnit = std::pair<std::string_view, uint64_t>;
+constexpr TimeUnit kTimeUnits[] = {
+    {"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
+
+// Null if there is no such unit.
+const uint64_t* find_time_unit(std::string_view name) {
+  const auto* const unit = std::ranges::find(kTimeUnits, name, &TimeUnit::first);
+  return unit == std::end(kTimeUnits) ? nullptr : &unit->second;
 }
 
 bool is_digit(char c) {
@@ -128,18 +134,33 @@ class GateParser {
       gate_.kind = GateKind::kPercent;
       ++at_;
     } else if (const std::string_view name = take_while(is_letter); !name.empty()) {
-      const base::Unit* const unit = base::find_unit(name);
-      if (unit == nullptr) return wrong(start, "expected " + expected_unit());
-      if (unit->is_bytes && !may_be_bytes()) {
-        return wrong(start, "expected no unit of bytes: " + gate_.metric + " is not in bytes");
-      }
-      gate_.value *= static_cast<long double>(unit->factor);
+      HEAPTAPE_ASSIGN_OR_RETURN(const uint64_t factor, factor_of(name, start));
+      gate_.value *= static_cast<long double>(factor);
     }
     skip_blanks();
     if (at_ == text_.size()) return {};
     return at_ == start ? expected(expected_unit()) : expected("nothing more");
   }
 
+  // What a unit, which stands at `start`, makes of the number.
+  Result<uint64_t> factor_of(std::string_view name, size_t start) const {
+    if (const uint64_t* const time = find_time_unit(name); time != nullptr && is_in_ns()) {
+      return *time;
+    }
+    const base::Unit* const unit = base::find_unit(name);
+    if (unit == nullptr) return wrong(start, "expected " + expected_unit());
+    if (unit->is_bytes && !may_be_bytes()) {
+      return wrong(start, "expected no unit of bytes: " + gate_.metric + " is not in bytes");
+    }
+    return unit->factor;
+  }
+
+  std::string expected_unit() const {
+    return std::string("% or one of the units ") + base::kUnitNames +
+           (is_in_ns() ? " ns us ms s" : "") + ", or the end";
+  }
+
+  bool is_in_ns() const { return schema::metric_unit(gate_.metric) == schema::MetricUnit::kNs; }
   // What a counter counts only its allocator knows.
   bool may_be_bytes() const {
     return gate_.metric.starts_with(schema::kCounterPrefix) ||

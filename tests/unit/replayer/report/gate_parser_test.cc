@@ -57,6 +57,17 @@ TEST_F(GateParserTest, ReadsEachDecimalUnit) {
   EXPECT_EQ(value_of("3G"), 3e9);
 }
 
+TEST_F(GateParserTest, ReadsEachUnitOfTime) {
+  const auto nanoseconds = [this](const std::string& value) {
+    return parse("latency.malloc.p99Ns > " + value).value;
+  };
+  EXPECT_EQ(nanoseconds("3ns"), 3);
+  EXPECT_EQ(nanoseconds("+1.5us"), 1500);
+  EXPECT_EQ(nanoseconds("2 ms"), 2e6);
+  EXPECT_EQ(nanoseconds("1s"), 1e9);
+  EXPECT_EQ(nanoseconds("3k"), 3000);
+}
+
 TEST_F(GateParserTest, ReadsEachWayToWriteANumber) {
   EXPECT_EQ(value_of("1000"), 1000);
   EXPECT_EQ(value_of("0.25"), 0.25);
@@ -144,6 +155,7 @@ TEST_F(GateParserTest, SaysWhichUnitsThereAre) {
   expect_error("peak.liveBytes > 5 mib", "column 20: expected % or one of the units B KiB");
   expect_error("peak.liveBytes > 0x10", "column 19: expected % or one of the units B KiB");
   expect_error("peak.liveBytes > 5,5", "column 19: expected % or one of the units B KiB");
+  expect_error("time.nsPerEvent > 5 min", "k M G ns us ms s, or the end");
 }
 
 TEST_F(GateParserTest, RefusesAnythingAfterTheValue) {
@@ -157,6 +169,10 @@ TEST_F(GateParserTest, RefusesAPercentageWithoutASign) {
 
 TEST_F(GateParserTest, RefusesBytesForWhatIsNotInBytes) {
   expect_error("time.nsPerEvent > 5MiB", "column 20: expected no unit of bytes");
+}
+
+TEST_F(GateParserTest, RefusesTimesForWhatIsNoTime) {
+  expect_error("peak.liveBytes > 5ms", "column 19: expected % or one of the units B KiB");
 }
 
 TEST_F(GateParserTest, ReadsBackNoControlCharacters) {
