@@ -105,9 +105,11 @@ class Run {
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
-    const RunModes modes{result.metrics.threads, options.touch, options.clock};
-    result.metrics.incomparable = why_incomparable(spec_, modes, facts);
-    result.notes = run_notes(spec_, modes, facts);
+    const RunFacts run{result.metrics.threads, options.touch, options.clock,
+                       result.metrics.resident_bytes_peak.value,
+                       purged_bytes(result.metrics.counters)};
+    result.metrics.incomparable = why_incomparable(spec_, run, facts);
+    result.notes = run_notes(spec_, run, facts);
     std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
     if (cannot_give_back_) {
       result.notes.push_back("it cannot be asked to give memory back: --do changes nothing here");

@@ -6,7 +6,7 @@
 
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/setting_notes.h"
-#include "base/clock.h"
+#include "base/address/pages.h"
 #include "base/number_text.h"
 
 namespace heaptape::replayer {
@@ -16,8 +16,6 @@ using allocators::BackendSpec;
 
 // Less is not worth a note.
 constexpr uint64_t kMuchPercent = 10;
-constexpr uint64_t kSecondNs = 1000 * base::kMillisecondNs;
-constexpr uint64_t kLongPauseNs = kSecondNs;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string threads = base::grouped(tape.threads()) + " threads";
@@ -25,20 +23,20 @@ std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   return threads + " merged: per-thread caches and arenas are left out; memory is understated";
 }
 
-void add_native_notes(const BackendSpec& spec, const RunModes& modes, const TapeFacts& tape,
+void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
                       std::vector<std::string>& notes) {
   using allocators::CallingThreads;
-  if (modes.touch == allocators::Touch::kNone) {
+  if (run.touch == allocators::Touch::kNone) {
     notes.push_back("no block was touched: resident figures mean nothing");
   }
-  if (modes.clock == allocators::Clock::kReal && spec.sees_time()) {
+  if (run.clock == allocators::Clock::kReal && spec.sees_time()) {
     notes.emplace_back(
         "the clock was that of the replay: memory goes back at other times than in the program");
   }
-  if (modes.threads == "free") {
+  if (run.threads == "free") {
     notes.emplace_back("threads ran at the same time: holes and slack are not known");
   }
-  const bool on_several = tape.threads() > 1 && modes.threads != "merged";
+  const bool on_several = tape.threads() > 1 && run.threads != "merged";
   std::ranges::move(
       allocators::setting_notes(spec.family(), spec.environment,
                                 on_several ? CallingThreads::kSeveral : CallingThreads::kOne),
@@ -46,9 +44,9 @@ void add_native_notes(const BackendSpec& spec, const RunModes& modes, const Tape
 }
 
 // What would make the live program differ from its replay, whatever the allocator.
-void add_program_notes(const BackendSpec& spec, const RunModes& modes, const TapeFacts& tape,
+void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
                        std::vector<std::string>& notes) {
-  if (tape.large_percent() >= kMuchPercent && modes.touch != allocators::Touch::kNone) {
+  if (tape.large_percent() >= kMuchPercent && run.touch != allocators::Touch::kNone) {
     notes.push_back(
         std::to_string(tape.large_percent()) +
         " % of the live bytes are in blocks of 128 KiB and more: pages of them that the "
@@ -59,9 +57,10 @@ void add_program_notes(const BackendSpec& spec, const RunModes& modes, const Tap
                     " % of freed blocks came from another thread: which threads meet differs from "
                     "run to run of the program, and so does its memory");
   }
-  if (spec.family() == "jemalloc" && tape.longest_pause_ns() >= kLongPauseNs) {
-    notes.push_back("the program paused for " + base::grouped(tape.longest_pause_ns() / kSecondNs) +
-                    " s: what jemalloc purges before a pause depends on chance");
+  if (spec.family() == "jemalloc" && 10 * run.purged_bytes > run.resident_bytes_peak) {
+    notes.push_back("jemalloc purged " + base::bytes_text(run.purged_bytes) +
+                    " as time passed, partly by chance: a faster or slower run purges other "
+                    "amounts");
   }
 }
 
@@ -73,19 +72,23 @@ uint64_t percent(uint64_t part, uint64_t whole) {
 
 }  // namespace
 
+uint64_t purged_bytes(const std::vector<allocators::Counter>& counters) {
+  uint64_t pages = 0;
+  for (const allocators::Counter& counter : counters) {
+    if (counter.name == "jemallocPurgedPages" || counter.name == "pagesPurged") {
+      pages += counter.value;
+    }
+  }
+  return pages * base::kPageBytes;
+}
+
 TapeFacts::TapeFacts(const schema::TapeHeader& header)
     : family_(allocators::allocator_family(header.allocator)) {}
 
 void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
   has_thread_ends_ |= !batch.thread_ends.empty();
-  for (const schema::TimeSample& time : batch.times) {
-    // Before a pause there is a time, and after it, before or behind the next call.
-    if (last_time_ && time.event - last_time_->event <= 1) {
-      longest_pause_ns_ = std::max(longest_pause_ns_, time.time_ns - last_time_->time_ns);
-    }
-    last_time_ = time;
-  }
+  has_times_ |= !batch.times.empty();
 }
 
 void TapeFacts::note(const SlotResolver& resolver) {
@@ -95,38 +98,37 @@ void TapeFacts::note(const SlotResolver& resolver) {
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
 }
 
-std::vector<std::string> run_notes(const BackendSpec& spec, const RunModes& modes,
+std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   if (tape.threads() > 1) {
-    if (modes.threads == "merged") {
+    if (run.threads == "merged") {
       notes.push_back(merged_note(spec, tape));
     } else if (!tape.has_thread_ends()) {
       notes.emplace_back("no thread ends in these calls: caches and arenas of threads stay");
     }
   }
-  const bool by_tape = !spec.runs_real_code() || modes.clock == allocators::Clock::kTape;
+  const bool by_tape = !spec.runs_real_code() || run.clock == allocators::Clock::kTape;
   if (by_tape && spec.sees_time() && !tape.has_times()) {
     notes.emplace_back("nothing decays: the tape has no times");
   }
-  if (spec.runs_real_code()) add_native_notes(spec, modes, tape, notes);
-  add_program_notes(spec, modes, tape, notes);
+  if (spec.runs_real_code()) add_native_notes(spec, run, tape, notes);
+  add_program_notes(spec, run, tape, notes);
   return notes;
 }
 
-std::string why_incomparable(const BackendSpec& spec, const RunModes& modes,
-                             const TapeFacts& tape) {
+std::string why_incomparable(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape) {
   const std::string family = spec.family();
   if (family.empty() || tape.family().empty()) return "";
   if (family != tape.family()) {
     return "recorded on " + tape.family() + ": addresses not comparable with " + family + "'s";
   }
-  if (modes.threads == "free") {
+  if (run.threads == "free") {
     return "threads ran at the same time: addresses differ from run to run";
   }
-  if (modes.threads != "merged" || tape.threads() == 1) return "";
+  if (run.threads != "merged" || tape.threads() == 1) return "";
   return base::grouped(tape.threads()) + " threads merged: addresses not comparable";
 }
 

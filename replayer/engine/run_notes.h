@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +24,7 @@ class TapeFacts {
   const std::string& family() const { return family_; }  // see allocator_family
   uint32_t threads() const { return threads_; }          // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
-  bool has_times() const { return last_time_.has_value(); }
-  uint64_t longest_pause_ns() const { return longest_pause_ns_; }  // between two calls
+  bool has_times() const { return has_times_; }
   // In percent. Of the live bytes, at their peak or at the end (whichever is more), those in large
   // blocks; of the blocks that were freed, those that another thread had asked for.
   uint64_t large_percent() const { return large_percent_; }
@@ -36,25 +34,29 @@ class TapeFacts {
   std::string family_;
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
-  std::optional<schema::TimeSample> last_time_;
-  uint64_t longest_pause_ns_ = 0;
+  bool has_times_ = false;
   uint64_t large_percent_ = 0;
   uint64_t foreign_percent_ = 0;
 };
 
-// How it was replayed.
-struct RunModes {
+// How it was replayed, and what came of it.
+struct RunFacts {
   std::string threads;  // see Backend::threads
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Clock clock = allocators::Clock::kTape;
+  uint64_t resident_bytes_peak = 0;
+  uint64_t purged_bytes = 0;  // see purged_bytes()
 };
 
+// What the allocator counted as purged; 0 if it says nothing of it.
+uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
+
 // A sentence each. Nothing for the recorded run, and for noop.
-std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunModes& modes,
+std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape);
 
 // Why no share of blocks at their recorded addresses is given; empty where one is.
-std::string why_incomparable(const allocators::BackendSpec& spec, const RunModes& modes,
+std::string why_incomparable(const allocators::BackendSpec& spec, const RunFacts& run,
                              const TapeFacts& tape);
 
 }  // namespace heaptape::replayer

@@ -46,6 +46,11 @@ class SlabsReplay : public testing::Test {
     return runs;
   }
 
+  static void expect_near(uint64_t model, uint64_t real, double share) {
+    EXPECT_NEAR(static_cast<double>(model), static_cast<double>(real),
+                share * static_cast<double>(real));
+  }
+
   static void expect_the_same_memory(const std::vector<RunMetrics>& runs) {
     const RunMetrics& real = runs[0];
     const RunMetrics& model = runs[1];
@@ -53,6 +58,8 @@ class SlabsReplay : public testing::Test {
     EXPECT_EQ(model.committed_bytes_peak.at, real.committed_bytes_peak.at);
     EXPECT_EQ(model.usable_bytes_peak.value, real.usable_bytes_peak.value);
     EXPECT_EQ(model.end.committed_bytes, real.end.committed_bytes);
+    expect_near(model.resident_bytes_peak.value, real.resident_bytes_peak.value, 0.02);
+    expect_near(model.end.resident_bytes, real.end.resident_bytes, 0.02);
     ASSERT_EQ(model.timeline.size(), real.timeline.size());
     for (size_t i = 0; i < real.timeline.size(); ++i) {
       EXPECT_EQ(model.timeline[i].committed_bytes, real.timeline[i].committed_bytes)
@@ -99,12 +106,8 @@ TEST_F(SlabsReplay, HoldsTheMemoryOfACompilerWithin5PerCentByDefault) {
   const std::string tape =
       tests::record(dir_, {"g++", "-O1", "-c", dir_.file("a.cc"), "-o", dir_.file("a.o")});
   const auto runs = replayed(tape, "jemalloc", "model:slabs");
-  const auto near = [](uint64_t model, uint64_t real) {
-    EXPECT_NEAR(static_cast<double>(model), static_cast<double>(real),
-                0.05 * static_cast<double>(real));
-  };
-  near(runs[1].committed_bytes_peak.value, runs[0].committed_bytes_peak.value);
-  near(runs[1].end.committed_bytes, runs[0].end.committed_bytes);
+  expect_near(runs[1].committed_bytes_peak.value, runs[0].committed_bytes_peak.value, 0.05);
+  expect_near(runs[1].end.committed_bytes, runs[0].end.committed_bytes, 0.05);
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ CANDIDATES = {**{name: name for name in LIBRARIES}, **MODELS}  # and the library
 
 
 NEAR = 0.15  # an error beyond that must have a cause that the replay itself names
+ONLY_MORE = "never wrote"  # says why a replay has more than the program, and never why less
 CAUSES = {  # words of its notes, by kind of figure; docs/metrics.md, "What a run says of itself"
-    "committed": ("came from another thread", "depends on chance"),
-    "resident": ("came from another thread", "depends on chance", "never wrote"),
+    "committed": ("came from another thread", "purges other amounts"),
+    "resident": ("came from another thread", "purges other amounts", ONLY_MORE),
 }
 
 
@@ -51,7 +52,8 @@ class Comparison:
     def causes(self):
         """The notes that say why this figure may be wrong."""
         kind = self.figure[1]
-        return [note for note in self.notes if any(words in note for words in CAUSES[kind])]
+        words = [word for word in CAUSES[kind] if word != ONLY_MORE or self.error > 0]
+        return [note for note in self.notes if any(word in note for word in words)]
 
     @property
     def spread(self):

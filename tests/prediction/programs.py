@@ -76,6 +76,49 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 '''
 
+ALIGNED_BLOCKS = r'''
+#include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+enum { kSlots = 20000 };
+static char *slots[kSlots];
+static unsigned long long state = 1;
+static size_t below(size_t limit) {
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
+  return (size_t)(state >> 33) % limit;
+}
+static size_t any_size(void) { return below(100) == 0 ? below(20000) : 1 + below(400); }
+static char *any_block(size_t size) {
+  return below(20) == 0 ? memalign((size_t)16 << below(12), size) : malloc(size);
+}
+int main(void) {
+  for (long i = 0; i < 11000000; ++i) {
+    char **slot = &slots[below(kSlots)];
+    const size_t size = any_size();
+    if (*slot && below(4) != 0) {
+      free(*slot);
+      *slot = NULL;
+      continue;
+    }
+    *slot = *slot ? realloc(*slot, size) : any_block(size);
+    for (size_t at = 0; at < size; at += 4096) (*slot)[at] = 1;
+  }
+  _exit(0);
+}
+'''
+
+LUA_WORK = r'''
+local held = {}
+for i = 1, 300000 do
+  held["key " .. i] = {number = i, text = ("v"):rep(10 + i * 31 % 100), list = {i, i + 1, i + 2}}
+end
+for i = 1, 300000 do
+  if i % 20 ~= 0 then held["key " .. i] = nil end
+end
+collectgarbage()
+for i = 1, 20000 do held["more " .. i] = {i} end
+'''
+
 PROGRAMS = [
     Program("redis", "2 I/O threads and 3 others; 250,000 keys set, most deleted, 12 s idle",
             "redis-server redis-tools gcc", "redis-check-rdb", r"""
@@ -142,6 +185,20 @@ sleep 1000;
 END
 PERL_HASH_SEED=1 $RUN perl work.pl
 """, settles=True),
+    Program("Lua", "300,000 tables with strings, most dropped, more made", "lua5.4", "lua5.4", f"""
+cat >work.lua <<'END'
+{LUA_WORK}
+END
+$RUN lua5.4 work.lua
+"""),
+    Program("aligned blocks", "11 M calls, one block in 20 at a multiple of 16 bytes to 32 KiB", "gcc",
+            "aligned_blocks", f"""
+cat >aligned_blocks.c <<'END'
+{ALIGNED_BLOCKS}
+END
+gcc -O1 -fno-builtin aligned_blocks.c -o aligned_blocks
+$RUN ./aligned_blocks
+"""),
     Program("jq", "20 MB of JSON grouped and summed up", "jq python3", "jq", r"""
 /usr/bin/python3 -c '
 import json, random

@@ -64,6 +64,7 @@ class Comparisons(unittest.TestCase):
         def of(kind, replayed):
             return comparison.Comparison("p", "glibc", ("end", kind), [100], replayed, notes)
         self.assertEqual(of("resident", 120).causes, notes[:1])
+        self.assertEqual(of("resident", 80).causes, [], "nothing that is not written makes it less")
         self.assertEqual(of("committed", 120).causes, [])
         self.assertIn("glibc end resident: *5 %", comparison.far_lines([of("resident", 120)])[0])
         self.assertIn("no note", comparison.far_lines([of("committed", 120)])[0])

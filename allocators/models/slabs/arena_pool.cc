@@ -70,7 +70,7 @@ uint64_t ArenaPool::metadata_bytes() const {
 }
 
 void ArenaPool::append_absent(std::vector<AddressRange>& ranges) const {
-  for (const auto& arena : arenas_) arena->pages.append_absent(ranges);
+  shared_.system.append_absent(ranges);
   for (const auto& metadata : metadata_) metadata->append_absent(ranges);
   shared_.first_metadata.append_absent(ranges);
   shared_.index.append_absent(ranges);

@@ -134,6 +134,7 @@ void PageAllocator::insert_free(ExtentState state, Extent& extent) {
 
 void PageAllocator::retain(Extent& extent) {
   counts_.purged_pages += extent.bytes >> kPageLog2;
+  system_.purge(extent.base, extent.bytes);
   insert_free(ExtentState::kRetained, extent);
 }
 
@@ -244,13 +245,6 @@ Extent* PageAllocator::evict(ExtentState state, uint64_t limit_pages) {
     Extent* const joined = state == ExtentState::kDirty ? coalesce_once(state, *extent) : nullptr;
     if (joined == nullptr) return extent;
     deactivate(state, *joined);
-  }
-}
-
-void PageAllocator::append_absent(std::vector<AddressRange>& ranges) const {
-  const ExtentCache& retained = caches_[static_cast<size_t>(ExtentState::kRetained)];
-  for (const Extent* extent = retained.oldest(); extent != nullptr; extent = extent->newer) {
-    ranges.push_back({extent->base, extent->end()});
   }
 }
 

@@ -51,8 +51,6 @@ class PageAllocator {
   // Whether it is due or not.
   void purge_all();
 
-  // Retained extents; not in order.
-  void append_absent(std::vector<AddressRange>& ranges) const;
   // `state` is not kActive.
   uint64_t free_pages(ExtentState state) const {
     return caches_[static_cast<size_t>(state)].pages();

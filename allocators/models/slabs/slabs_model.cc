@@ -21,6 +21,7 @@ namespace {
 // libjemalloc.so.2 brings the C++ run-time library along, whose pool for exceptions is the first
 // block of every process.
 constexpr uint64_t kPoolBytes = 72704;
+constexpr uint64_t kPoolHeadBytes = 16;  // all that is written of it
 
 uint64_t decay_ms(const base::Values& options, const char* name) {
   constexpr uint64_t kMostMs = uint64_t{1} << 43;  // 278 years, in nanoseconds just below 2^63
@@ -66,7 +67,8 @@ SlabsModel::SlabsModel(AddressSpace& space, const base::Values& options)
                .muzzy_decay_ms = decay_ms(options, "muzzy_decay_ms"),
                .oversize_bytes = oversize_bytes_}) {
   switch_to(0);
-  allocate(kPoolBytes, 0);
+  const uint32_t pool_class = class_of(kPoolBytes);
+  noted(block_of_class(pool_class, kPoolBytes), pool_class, kPoolHeadBytes);
 }
 
 SlabsModel::~SlabsModel() = default;
@@ -83,6 +85,9 @@ void SlabsModel::switch_to(uint32_t index) {
     if (!cached_) return;
     thread.cache_memory =
         large_block(arenas_.first(), class_of(slabs::ThreadCache::memory_bytes()), kPageBytes);
+    if (thread.cache_memory != 0) {
+      shared_.system.write(thread.cache_memory, slabs::ThreadCache::memory_bytes());
+    }
     thread.cache = std::make_unique<slabs::ThreadCache>(shared_, *thread.arena, cache_counts_,
                                                         thread.ticker, now_ns_);
   }
@@ -126,7 +131,7 @@ Placement SlabsModel::allocate(uint64_t bytes, uint64_t alignment) {
 }
 
 Placement SlabsModel::allocate_class(uint32_t size_class, uint64_t bytes) {
-  return noted(block_of_class(size_class, bytes), size_class);
+  return noted(block_of_class(size_class, bytes), size_class, bytes);
 }
 
 // `bytes` is what was asked for: it decides whether the block is for the huge arena.
@@ -140,8 +145,10 @@ uint64_t SlabsModel::block_of_class(uint32_t size_class, uint64_t bytes) {
   return large_block(arena_for(bytes), size_class, kLineBytes);
 }
 
-Placement SlabsModel::noted(uint64_t address, uint32_t size_class) {
+// The program writes the `bytes` that it asked for.
+Placement SlabsModel::noted(uint64_t address, uint32_t size_class, uint64_t bytes) {
   if (address == 0) return {};
+  shared_.system.write(address, bytes);
   const uint64_t usable = class_bytes(size_class);
   if (cached_) thread_->cache->note_allocated(usable);
   return {address, usable};
@@ -160,7 +167,7 @@ Placement SlabsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   const uint32_t size_class = class_of(std::max(bytes, slabs::kLargeMinBytes));
   const uint64_t usable = class_bytes(size_class);
   return noted(large_block(arena_for(usable), size_class, std::max(alignment, kLineBytes)),
-               size_class);
+               size_class, bytes);
 }
 
 uint64_t SlabsModel::small_block(uint32_t size_class) {
@@ -224,7 +231,7 @@ Placement SlabsModel::reallocate(uint64_t address, uint64_t bytes) {
     free_block(extent, address);
     address = moved;
   }
-  const Placement placed = noted(address, size_class);
+  const Placement placed = noted(address, size_class, bytes);
   note_freed(old_class);
   return placed;
 }

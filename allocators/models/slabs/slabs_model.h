@@ -40,7 +40,7 @@ class SlabsModel {
   void end_thread(uint32_t thread);
   void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
 
-  // Retained extents, and records never made.
+  // Pages that were never written to, or purged since.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
   uint64_t work() const;
@@ -62,7 +62,7 @@ class SlabsModel {
   void free_block(slabs::Extent& extent, uint64_t address);
   bool try_resize_in_place(slabs::Extent& extent, uint32_t size_class);
   uint64_t block_to_move_to(uint32_t old_class, uint32_t size_class);
-  Placement noted(uint64_t address, uint32_t size_class);
+  Placement noted(uint64_t address, uint32_t size_class, uint64_t bytes);
   void note_freed(uint32_t size_class);
 
   uint64_t oversize_bytes_;

@@ -1,10 +1,13 @@
-// What model:slabs maps. It never unmaps: jemalloc 5.3.0 keeps its memory on Linux (opt.retain).
+// What model:slabs maps, and which of its pages have contents. It never unmaps: jemalloc 5.3.0
+// keeps its memory on Linux (opt.retain).
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "allocators/models/model.h"
 #include "allocators/models/slabs/slab_classes.h"
+#include "allocators/models/slabs/written_pages.h"
 
 namespace heaptape::allocators::slabs {
 
@@ -12,33 +15,44 @@ class SystemMemory {
  public:
   explicit SystemMemory(AddressSpace& space) : space_(space) {}
 
-  // From the top downwards, as Linux places mappings; an aligned one leaves a gap above. Zeroed.
-  // 0: no room.
-  uint64_t map(uint64_t bytes) { return map_down_to(kBlocksEnd, bytes, kPageBytes); }
-  // For metadata, which has room left when blocks have none.
+  // For blocks. From the top downwards, as Linux places mappings. Zeroed. 0: no room.
+  uint64_t map(uint64_t bytes);
+  // For metadata, which has room left when blocks have none. An aligned mapping leaves a gap above.
   uint64_t map_metadata(uint64_t bytes, uint64_t alignment) {
     return map_down_to(kModelBase, bytes, alignment);
   }
 
   uint64_t mapped_bytes() const { return mapped_bytes_; }
 
- private:
-  uint64_t map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment) {
-    if (lowest_ < limit || bytes > lowest_ - limit || lowest_ - limit - bytes < alignment) return 0;
-    lowest_ = round_down(lowest_ - bytes, alignment);
-    mapped_bytes_ += bytes;
-    space_.commit({lowest_, lowest_ + bytes});
-    return lowest_;
+  // The program writes the first `bytes` of a block: their pages have contents from now on.
+  void write(uint64_t address, uint64_t bytes) {
+    if (bytes != 0) written_.write(page_at(address + bytes - 1), page_at(address));
+  }
+  // The kernel takes the contents of whole pages.
+  void purge(uint64_t address, uint64_t bytes) {
+    written_.purge(page_at(address + bytes - 1), page_at(address));
   }
 
+  // Pages for blocks that have no contents; not in order.
+  void append_absent(std::vector<AddressRange>& ranges) const;
+
+ private:
   // The place within 1 GiB is that of the first mapping of a preloaded libjemalloc.so.2 without
   // address randomization: it decides when a second table of the index is needed.
   static constexpr uint64_t kTop = 0x2ffff7600000;
   static constexpr uint64_t kBlocksEnd = kModelBase + (uint64_t{1} << 41);
 
+  // Pages are numbered from the top.
+  static uint64_t page_at(uint64_t address) { return (kTop - 1 - address) >> kPageLog2; }
+  static uint64_t end_of(uint64_t page) { return kTop - (page << kPageLog2); }
+
+  uint64_t map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment);
+
   AddressSpace& space_;
   uint64_t lowest_ = kTop;
   uint64_t mapped_bytes_ = 0;
+  std::vector<AddressRange> for_blocks_;
+  WrittenPages written_;
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -32,9 +32,13 @@ struct NamedStatistic {
 };
 
 constexpr NamedStatistic kJemallocStatistics[] = {
-    {"stats.allocated", "jemallocAllocatedBytes"}, {"stats.active", "jemallocActiveBytes"},
-    {"stats.metadata", "jemallocMetadataBytes"},   {"stats.resident", "jemallocResidentBytes"},
-    {"stats.mapped", "jemallocMappedBytes"},       {"stats.retained", "jemallocRetainedBytes"},
+    {"stats.allocated", "jemallocAllocatedBytes"},
+    {"stats.active", "jemallocActiveBytes"},
+    {"stats.metadata", "jemallocMetadataBytes"},
+    {"stats.resident", "jemallocResidentBytes"},
+    {"stats.mapped", "jemallocMappedBytes"},
+    {"stats.retained", "jemallocRetainedBytes"},
+    {"stats.arenas.4096.dirty_purged", "jemallocPurgedPages"},  // MALLCTL_ARENAS_ALL
 };
 constexpr NamedStatistic kTcmallocStatistics[] = {
     {"generic.current_allocated_bytes", "tcmallocAllocatedBytes"},

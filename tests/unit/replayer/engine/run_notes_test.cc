@@ -37,23 +37,15 @@ class RunNotes : public testing::Test {
     EXPECT_TRUE(resolver.resolve(events, 0, batch).ok());
     tape_.note(resolver);
   }
-  // A time after so many calls each.
-  void times_at(const std::vector<schema::TimeSample>& times) {
-    for (const schema::TimeSample& time : times) {
-      schema::EventBatch batch;
-      batch.times.push_back(time);
-      tape_.note(batch);
-    }
-  }
   Notes notes(const std::string& spec) const {
-    return run_notes(*allocators::parse_spec(spec), modes_, tape_);
+    return run_notes(*allocators::parse_spec(spec), run_, tape_);
   }
   std::string incomparable(const std::string& spec) const {
-    return why_incomparable(*allocators::parse_spec(spec), modes_, tape_);
+    return why_incomparable(*allocators::parse_spec(spec), run_, tape_);
   }
 
   TapeFacts tape_{tests::sample_header()};
-  RunModes modes_{.threads = "ordered"};
+  RunFacts run_{.threads = "ordered"};
 };
 
 TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
@@ -67,7 +59,7 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
 
 TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
   threads(3);
-  modes_.threads = "merged";
+  run_.threads = "merged";
   EXPECT_EQ(notes("glibc"), Notes{"3 threads merged: per-thread caches and arenas are left out; "
                                   "memory is understated"});
   EXPECT_EQ(notes("model:bump"), Notes{"takes the calls of 3 threads for those of one"});
@@ -75,7 +67,7 @@ TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
 
 TEST_F(RunNotes, SayNothingOfOneThreadMerged) {
   threads(1);
-  modes_.threads = "merged";
+  run_.threads = "merged";
   EXPECT_EQ(notes("glibc"), Notes());
 }
 
@@ -95,14 +87,14 @@ TEST_F(RunNotes, SayThatNothingDecaysWhereItWould) {
 
 TEST_F(RunNotes, SayThatTheClockWasNotTheTapes) {
   times();
-  modes_.clock = allocators::Clock::kReal;
+  run_.clock = allocators::Clock::kReal;
   EXPECT_EQ(notes("jemalloc"), Notes{"the clock was that of the replay: memory goes back at other "
                                      "times than in the program"});
   EXPECT_EQ(notes("glibc"), Notes());
 }
 
 TEST_F(RunNotes, SayThatUntouchedBlocksHaveNoResidentSize) {
-  modes_.touch = allocators::Touch::kNone;
+  run_.touch = allocators::Touch::kNone;
   EXPECT_EQ(notes("glibc"), Notes{"no block was touched: resident figures mean nothing"});
   EXPECT_EQ(notes("model:bump"), Notes());
 }
@@ -116,7 +108,7 @@ TEST_F(RunNotes, SayThatLargeBlocksMayNotHaveBeenWritten) {
   for (const char* spec : {"glibc", "jemalloc MALLOC_CONF=tcache:false", "model:bump"}) {
     EXPECT_EQ(notes(spec).back(), expected[0]) << spec;
   }
-  modes_.touch = allocators::Touch::kNone;
+  run_.touch = allocators::Touch::kNone;
   EXPECT_NE(notes("glibc").back(), expected[0]);
 }
 
@@ -144,20 +136,25 @@ TEST_F(RunNotes, SayThatThreadsPassBlocksOn) {
   EXPECT_EQ(notes("glibc"), Notes());
 }
 
-TEST_F(RunNotes, SayThatJemallocPurgesByChanceBeforeAPause) {
-  constexpr uint64_t kSecond = 1'000'000'000;
-  times_at({{10, 0}, {600, 5 * kSecond}, {600, 30 * kSecond}, {601, 31 * kSecond}});
+TEST_F(RunNotes, SayHowMuchJemallocPurged) {
+  times();
+  run_.resident_bytes_peak = 20'000;
+  run_.purged_bytes = purged_bytes({{"mallocs", 7}, {"jemallocPurgedPages", 1}});
+  EXPECT_EQ(run_.purged_bytes, 4096u);
   const Notes expected = {
-      "the program paused for 25 s: what jemalloc purges before a pause depends on chance"};
+      "jemalloc purged 4.00 KiB as time passed, partly by chance: a faster or slower run "
+      "purges other amounts"};
   for (const char* spec : {"jemalloc", "model:slabs"}) EXPECT_EQ(notes(spec), expected) << spec;
-  for (const char* spec : {"glibc", "mimalloc", "tcmalloc"})
+  for (const char* spec : {"glibc", "mimalloc", "model:runs"}) {
     EXPECT_EQ(notes(spec), Notes()) << spec;
+  }
 }
 
-TEST_F(RunNotes, SayNothingOfShortPausesAndSlowCalls) {
-  constexpr uint64_t kSecond = 1'000'000'000;
-  times_at({{10, 0}, {600, 5 * kSecond}, {601, 5 * kSecond + kSecond / 2}});
-  EXPECT_EQ(notes("jemalloc"), Notes());
+TEST_F(RunNotes, SayNothingOfALittlePurge) {
+  times();
+  run_.resident_bytes_peak = 40'960;
+  run_.purged_bytes = purged_bytes({{"pagesPurged", 1}});
+  EXPECT_EQ(notes("model:slabs"), Notes());
 }
 
 TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
@@ -198,7 +195,7 @@ TEST_F(RunNotes, CompareAddressesWithinAFamily) {
 
 TEST_F(RunNotes, CompareNoAddressesOfMergedThreads) {
   threads(2);
-  modes_.threads = "merged";
+  run_.threads = "merged";
   EXPECT_EQ(incomparable("glibc"), "2 threads merged: addresses not comparable");
 }
 
@@ -206,7 +203,7 @@ TEST_F(RunNotes, SayWhatThreadsAtTheSameTimeLeaveOpen) {
   threads(2);
   ends();
   times();
-  modes_.threads = "free";
+  run_.threads = "free";
   EXPECT_EQ(notes("glibc"), Notes{"threads ran at the same time: holes and slack are not known"});
   EXPECT_EQ(incomparable("glibc"),
             "threads ran at the same time: addresses differ from run to run");

@@ -128,7 +128,7 @@ TEST_F(Decay, LeavesPurgedPagesCommittedAndAbsent) {
   allocate(65536);
   const uint64_t page = block & ~uint64_t{4095};
   release(block);
-  EXPECT_EQ(absent_bytes(page, 69632), 0u);
+  EXPECT_EQ(absent_bytes(page, 65536), 0u);
   at(kStepNs);
   at(3 * kHalfNs);
   EXPECT_EQ(absent_bytes(page, 69632), 69632u);
