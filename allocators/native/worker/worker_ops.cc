@@ -153,16 +153,10 @@ __attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
   Stopwatch watch;
   run_op(op, shared->placements[index], watch);
   until_next = kLatencyPeriod;
-  const uint64_t cost = shared->stamp_cost_ticks;
-  const uint64_t ticks = watch.ticks > cost ? watch.ticks - cost : 0;
   LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
-  __atomic_fetch_add(&histogram.buckets[latency_bucket(ticks)], 1, __ATOMIC_RELAXED);
   static std::atomic_flag is_taken;  // several threads may come here at the same time
   while (is_taken.test_and_set(std::memory_order_acquire)) _mm_pause();
-  if (ticks > histogram.max_ticks || histogram.max_event == 0) {
-    histogram.max_ticks = ticks;
-    histogram.max_event = shared->first_event + index + 1;
-  }
+  histogram.note(shared->first_event + index + 1, watch.ticks, shared->stamp_cost_ticks);
   is_taken.clear(std::memory_order_release);
 }
 

@@ -129,6 +129,16 @@ struct LatencyHistogram {
   uint64_t max_ticks;
   uint64_t max_event;  // number of that call, from 1; 0 = none was timed
   uint64_t buckets[kLatencyBuckets];
+
+  // Call number `event` was between two stamps that lie `ticks` apart, of which they themselves
+  // take `stamp_ticks`. One thread at a time.
+  void note(uint64_t event, uint64_t ticks, uint64_t stamp_ticks) {
+    ticks = ticks > stamp_ticks ? ticks - stamp_ticks : 0;
+    ++buckets[latency_bucket(ticks)];
+    if (ticks <= max_ticks && max_event != 0) return;
+    max_ticks = ticks;
+    max_event = event;
+  }
 };
 
 struct WorkerShared {

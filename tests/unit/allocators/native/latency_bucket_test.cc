@@ -55,6 +55,30 @@ TEST(SizeBand, EndsWithItsGreatestSize) {
   EXPECT_EQ(size_band(UINT64_MAX), kSizeBands - 1);
 }
 
+TEST(LatencyHistogram, LeavesOutWhatItsStampsTake) {
+  LatencyHistogram histogram = {};
+  histogram.note(61, 10, 7);
+  EXPECT_EQ(histogram.max_ticks, 3u);
+  EXPECT_EQ(histogram.buckets[3], 1u);
+}
+
+TEST(LatencyHistogram, HasNoTimeBelowNothing) {
+  LatencyHistogram histogram = {};
+  histogram.note(61, 5, 7);
+  EXPECT_EQ(histogram.buckets[0], 1u);
+  EXPECT_EQ(histogram.max_event, 61u);
+}
+
+TEST(LatencyHistogram, NamesTheFirstOfTheSlowestCalls) {
+  LatencyHistogram histogram = {};
+  histogram.note(61, 10, 0);
+  histogram.note(122, 12, 0);
+  histogram.note(183, 12, 0);
+  histogram.note(244, 11, 0);
+  EXPECT_EQ(histogram.max_ticks, 12u);
+  EXPECT_EQ(histogram.max_event, 122u);
+}
+
 TEST(LatencyQuantile, IsTheBucketOfTheSampleAtThatRank) {
   uint64_t buckets[kLatencyBuckets] = {};
   buckets[3] = 50;

@@ -11,11 +11,7 @@ namespace {
 class LatencySummaryTest : public testing::Test {
  protected:
   void time(ReplayKind kind, uint64_t bytes, uint64_t ticks, uint64_t event) {
-    LatencyHistogram& histogram = (*histograms_)[static_cast<size_t>(kind)][size_band(bytes)];
-    ++histogram.buckets[latency_bucket(ticks)];
-    if (histogram.max_event != 0 && ticks <= histogram.max_ticks) return;
-    histogram.max_ticks = ticks;
-    histogram.max_event = event;
+    (*histograms_)[static_cast<size_t>(kind)][size_band(bytes)].note(event, ticks, 0);
   }
   std::vector<LatencySummary> summaries() const {
     return summarize_latencies(histograms_->data(), 0.5);
