@@ -1,6 +1,7 @@
 /* A library whose malloc_usable_size tells the time at which a block was made: the
- * milliseconds since the library's first look at its clock, which REPLAY_CLOCK names. With
- * REPLAY_NAP, malloc sleeps for a millisecond. It knows no free(NULL). */
+ * milliseconds since the library's first look at its clock, which REPLAY_CLOCK names, or since it
+ * was last asked to give memory back. With REPLAY_NAP, malloc sleeps for a millisecond. It knows no
+ * free(NULL). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -20,8 +21,7 @@ static uint64_t now_ms(void) {
   struct timespec at = {0, 0};
   struct timeval of_day;
   if (strcmp(clock, "monotonic") == 0) clock_gettime(CLOCK_MONOTONIC, &at);
-  if (strcmp(clock, "coarse") == 0) clock_gettime(CLOCK_MONOTONIC_COARSE, &at);
-  if (strcmp(clock, "real") == 0) clock_gettime(CLOCK_REALTIME, &at);
+  if (strncmp(clock, "number-", 7) == 0) clock_gettime(atoi(clock + 7), &at);
   if (strcmp(clock, "timespec_get") == 0) timespec_get(&at, TIME_UTC);
   if (strcmp(clock, "time") == 0) at.tv_sec = time(NULL);
   if (strcmp(clock, "system-call") == 0) syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &at);
@@ -59,6 +59,11 @@ void* realloc(void* old, size_t size) {
 }
 void free(void* block) {
   if (block == NULL) abort();
+}
+int malloc_trim(size_t pad) {
+  (void)pad;
+  begin_ms = now_ms();
+  return 1;
 }
 size_t malloc_usable_size(void* block) {
   return *(uint64_t*)block;

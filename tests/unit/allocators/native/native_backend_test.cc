@@ -131,6 +131,24 @@ TEST_F(Native, HasTheAllocatorsOwnStatistics) {
   }
 }
 
+TEST_F(Native, TellsWhatMimallocHasCommittedFromWhatItHadAtMost) {
+  start(options_for("libmimalloc.so.2"));
+  std::vector<ReplayOp> ops = mallocs(1600, 50000);
+  for (uint32_t slot = 0; slot < 1600; ++slot) ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+  run(ops);
+  EXPECT_TRUE(backend_->give_back_memory().ok());
+  EXPECT_LT(counter("mimallocCommittedBytes"), counter("mimallocPeakCommittedBytes") / 2);
+}
+
+// jemalloc's are those of the moment when it was last told to take new ones.
+TEST_F(Native, AsksForStatisticsOfNowEachTime) {
+  start(options_for("libjemalloc.so.2"));
+  run(mallocs(10, 10000));
+  EXPECT_LT(counter("jemallocAllocatedBytes"), 1'000'000u);
+  run(mallocs(1000, 10000));
+  EXPECT_GE(counter("jemallocAllocatedBytes"), 10'000'000u);
+}
+
 TEST_F(Native, TakesBatchesLongerThanItsSharedMemory) {
   start(options_for(""));
   const BatchResult result = run(mallocs(2 * kMaxBatchOps + 100, 24));

@@ -100,12 +100,36 @@ TEST_F(NativeClock, StandsWhereTheTapeHasNoTimes) {
 }
 
 TEST_F(NativeClock, IsReadByEveryFunction) {
-  for (const char* which : {"monotonic", "coarse", "real", "timespec_get", "time", "of-day",
-                            "system-call", "time-call", "of-day-call"}) {
+  for (const char* which :
+       {"monotonic", "timespec_get", "time", "of-day", "system-call", "time-call", "of-day-call"}) {
     start_telling(which);
     EXPECT_EQ(told(2, {{1, kMinuteNs}, {2, 2 * kMinuteNs}}), (std::vector<uint64_t>{60000, 120000}))
         << which;
   }
+}
+
+TEST_F(NativeClock, StandsForEveryClockOfTheSystem) {
+  for (const clockid_t clock :
+       {CLOCK_REALTIME, CLOCK_REALTIME_COARSE, CLOCK_REALTIME_ALARM, CLOCK_TAI, CLOCK_MONOTONIC,
+        CLOCK_MONOTONIC_COARSE, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM}) {
+    start_telling("number-" + std::to_string(clock));
+    EXPECT_EQ(told(1, {{1, kMinuteNs}}), std::vector<uint64_t>{60000}) << clock;
+  }
+}
+
+TEST_F(NativeClock, HasMicrosecondsWhereADayIsAskedFor) {
+  for (const char* which : {"of-day", "of-day-call"}) {
+    start_telling(which);
+    EXPECT_EQ(told(1, {{1, 1500 * kMs}}), std::vector<uint64_t>{1500}) << which;
+  }
+}
+
+TEST_F(NativeClock, IsThatOfTheLastCallWhenMemoryIsGivenBack) {
+  start_telling("monotonic");
+  run({{ReplayKind::kMalloc, 0, 0, 0, 16}, {ReplayKind::kFree, 0, 0, 0, 0}},
+      {{1, kMinuteNs}, {2, 2 * kMinuteNs}});
+  EXPECT_TRUE(backend_->give_back_memory().ok());
+  EXPECT_EQ(told(1, {{3, 3 * kMinuteNs}}), std::vector<uint64_t>{60000});
 }
 
 TEST_F(NativeClock, LeavesNoVdsoToReadPastIt) {

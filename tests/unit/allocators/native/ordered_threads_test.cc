@@ -177,6 +177,20 @@ TEST_P(EveryWay, TenThousandThreadsOneAfterAnotherAreNoMoreThanOne) {
   EXPECT_EQ(blocks[19998].address / kArenaBytes, blocks[0].address / kArenaBytes);
 }
 
+// Each stack has more than 64 KiB.
+TEST_P(EveryWay, AThreadTakesTheStackOfOneThatEnded) {
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer takes more memory than the limit";
+  const tests::Limit limit(RLIMIT_DATA, rlim_t{64} << 20);
+  Tape tape;
+  for (uint32_t i = 0; i < 1500; ++i) {
+    tape.ops.push_back({ReplayKind::kFreeNull, 0, 1, 0, 0});
+    tape.ends.push_back({tape.ops.size(), 1});
+  }
+  tape.slots = 1;
+  const Replayed replayed(options_of(GetParam()), tape);
+  EXPECT_EQ(replayed.result().placements.size(), 1500u);
+}
+
 TEST_P(EveryWay, AThreadThatOnlyFreesHasACacheOfItsOwn) {
   Tape tape = one_block_each({0, 0});
   tape.ops.push_back({ReplayKind::kFree, 0, 1, 0, 0});

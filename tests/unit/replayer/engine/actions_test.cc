@@ -120,6 +120,19 @@ TEST(Actions, FreeTheEmptySegmentsOfMimalloc) {
   EXPECT_GT(run.actions[0].before.committed_bytes, run.actions[0].after.committed_bytes);
 }
 
+TEST(Actions, EmptyTheCacheOfTheThreadInJemalloc) {
+  constexpr uint64_t kCachedBytes = 30000, kCached = 15;  // it caches 20 of these
+  std::vector<schema::Event> events;
+  for (uint64_t i = 0; i < kCached; ++i) {
+    events.push_back(tests::malloc_event(kCachedBytes, kBase + i * 32768));
+  }
+  for (uint64_t i = 0; i < kCached; ++i) events.push_back(tests::free_event(kBase + i * 32768));
+  const RunMetrics run = replayed("jemalloc", {{"purge", Action::kEnd}}, events);
+  ASSERT_EQ(run.actions.size(), 1u);
+  EXPECT_GE(run.actions[0].before.resident_bytes,
+            run.actions[0].after.resident_bytes + kCached * kCachedBytes / 2);
+}
+
 TEST(Actions, ComeBeforeTheFirstCallToo) {
   const RunMetrics run = replayed("glibc", {{"trim", 0}});
   ASSERT_EQ(run.actions.size(), 1u);
