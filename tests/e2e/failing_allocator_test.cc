@@ -61,6 +61,20 @@ TEST_F(FailingAllocator, ThatPlacesImpossibleBlocksIsNamedWithTheCall) {
   expect_failure("huge", "at #10", "more than there is address space");
 }
 
+TEST_F(FailingAllocator, HasANoteWhereItAlignsBlocksTooLittle) {
+  std::vector<schema::Event> events = {tests::malloc_event(100, 0x555555560000)};
+  for (const uint64_t address : {0x555555561000, 0x555555562000}) {
+    events.push_back(tests::malloc_event(100, address));
+    events.back().op = schema::Op::kValloc;
+  }
+  tests::write_tape(dir_.file("t"), events);
+  const auto ended = replay("none");
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  const char* const note =
+      "note: bad: 2 blocks aligned to less than the program asked, the first at #2\n";
+  EXPECT_NE(ended.out.find(note), std::string::npos) << ended.out;
+}
+
 TEST_F(FailingAllocator, LetsTheOtherRunsGoOn) {
   replay("crash");
   const auto report = schema::read_figures(dir_.file("r.json"));
@@ -94,6 +108,15 @@ TEST_F(FailingAllocator, HasItsOutputInALogAndNotInTheTable) {
   EXPECT_EQ(ended.out.find("hello"), std::string::npos) << ended.out;
   EXPECT_EQ(tests::read_bytes(dir_.file("r.json.bad.log")), "hello from malloc\ngoodbye\n");
   EXPECT_FALSE(std::filesystem::exists(dir_.file("r.json.glibc.log")));
+}
+
+TEST_F(FailingAllocator, HasItsLastWordsInALog) {
+  const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a",
+                                 "bad=lib:" + tests::target_path("libreplay_aborting_malloc.so"),
+                                 "-o", dir_.file("r.json")});
+  EXPECT_EQ(ended.status, 1) << ended.describe();
+  const std::string log = tests::read_bytes(dir_.file("r.json.bad.log"));
+  EXPECT_NE(log.find("no more of this"), std::string::npos) << log;
 }
 
 TEST_F(FailingAllocator, IsNamedWhenItsThreadsRunAtTheSameTimeToo) {

@@ -123,6 +123,13 @@ TEST_F(ReplayOnAllocators, CountsEverythingAsRefusedWhereThereIsNoMemory) {
   EXPECT_EQ(count_of(none, "end.usableBytes"), 0u);
 }
 
+TEST_F(ReplayOnAllocators, CountsWhatThreadsAtTheSameTimeAreRefused) {
+  const auto none = run(blocks(100, 64), "lib:" + tests::target_path("libreplay_null_malloc.so"),
+                        {"--threads", "free"});
+  EXPECT_EQ(count_of(none, "accounting.refused"), 100u);
+  EXPECT_EQ(count_of(none, "accounting.replayed"), 0u);
+}
+
 TEST_F(ReplayOnAllocators, TimesSomeOfTheCalls) {
   const std::string tape = blocks(50000, 64);
   const std::string report = dir_.file("report.json");

@@ -1,4 +1,5 @@
-/* A library whose tenth malloc goes wrong, in the way that REPLAY_FAIL names. */
+/* A library whose tenth malloc goes wrong, in the way that REPLAY_FAIL names. It aligns no block as
+ * asked. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +33,10 @@ void* calloc(size_t count, size_t size) {
 }
 void* realloc(void* old, size_t size) {
   return bump_again(old, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  (void)alignment;
+  return bump(size);
 }
 void free(void* block) {
   (void)block;

@@ -158,6 +158,18 @@ TEST_F(Native, TakesBatchesLongerThanItsSharedMemory) {
   }
 }
 
+TEST_F(Native, NumbersTimedCallsBeyondItsSharedMemory) {
+  start(options_for(""));
+  std::vector<ReplayOp> ops(kMaxBatchOps, {ReplayKind::kFreeNull, 0, 0, 0, 0});
+  for (const ReplayOp& op : mallocs(kLatencyPeriod, 24)) ops.push_back(op);
+  run(ops);
+  for (const LatencySummary& latency : backend_->latencies()) {
+    if (latency.kind != ReplayKind::kMalloc) continue;
+    EXPECT_EQ(latency.samples, 1u);
+    EXPECT_EQ(latency.max_event, (kMaxBatchOps / kLatencyPeriod + 1) * kLatencyPeriod);
+  }
+}
+
 TEST_F(Native, DoesNotMindHowOpsAreCutIntoBatches) {
   std::vector<ReplayOp> ops = mallocs(3000, 100000);
   start(options_for(""));

@@ -249,5 +249,14 @@ TEST(ThreadsOfARun, AreInLockStepWhereCachesGoByProcessor) {
             "ordered (lock step)");
 }
 
+TEST(ThreadsOfARun, SayWhyTheyAreInLockStep) {
+  NativeBackend backend(
+      options_of(Threads::kOrdered, tests::target_path("libreplay_processor_malloc.so")));
+  EXPECT_TRUE(backend.start().ok());
+  EXPECT_EQ(backend.notes(),
+            std::vector<std::string>{"replayed in lock step: libreplay_processor_malloc.so keeps "
+                                     "caches for each processor"});
+}
+
 }  // namespace
 }  // namespace heaptape::allocators

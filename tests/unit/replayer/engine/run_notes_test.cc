@@ -168,6 +168,14 @@ TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
   EXPECT_EQ(notes("glibc MALLOC_TRIM_THRESHOLD_=1"), Notes());
 }
 
+TEST_F(RunNotes, NameSettingsThatMergedThreadsMakeIdle) {
+  threads(2);
+  modes_.threads = "merged";
+  const Notes found = notes("glibc MALLOC_ARENA_MAX=2");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[1].starts_with("MALLOC_ARENA_MAX changes nothing here")) << found[1];
+}
+
 TEST_F(RunNotes, SayNothingOfASettingThatSeveralThreadsFeel) {
   threads(2);
   ends();

@@ -100,6 +100,14 @@ TEST_F(GateTest, FailsWhereAChangeHasNoBase) {
   EXPECT_EQ(outcome(">+5%", {}, n(1)).detail, "the base run has no counters.x");
 }
 
+TEST_F(GateTest, SaysWhatBecameOfABaseThatFailed) {
+  auto base = run_figures("glibc");
+  base.failure = "at #7: it died";
+  const GateOutcome outcome = evaluate(*parse_gate("counters.x>+5%"), base, run_figures("glibc"));
+  EXPECT_EQ(outcome.state, GateState::kFailed);
+  EXPECT_EQ(outcome.detail, "the base run failed at #7: it died");
+}
+
 TEST_F(GateTest, NeedsNoBaseForAnAbsoluteValue) {
   EXPECT_FALSE(fails(">5", {}, n(1)));
 }

@@ -168,6 +168,36 @@ TEST_F(DecayAtOnce, PurgesEachExtentAsItIsFreed) {
   EXPECT_EQ(counter("pagesPurged"), 3 * kExtentPages);
 }
 
+struct DecayWithCaches : Decay {
+  DecayWithCaches() : Decay({"muzzy_decay_ms=10000"}) {}
+  // Calls that no cache serves.
+  void large_calls_at(uint64_t time_ns) {
+    model().set_time(time_ns);
+    for (int i = 0; i < 501; ++i) release(allocate(65536));
+  }
+};
+TEST_F(DecayWithCaches, LeavesNothingMuzzyBehindTheLastThreadOfAnArena) {
+  model().set_thread(1);
+  free_extents(10);
+  large_calls_at(kStepNs);
+  large_calls_at(kStepNs + 2 * kHalfNs);
+  EXPECT_GT(counter("muzzyPages"), 0u);
+  model().end_thread(1);
+  EXPECT_EQ(counter("muzzyPages"), 0u);
+}
+TEST_F(DecayWithCaches, GoesOnInTheFirstArenaWhereAThreadEnds) {
+  for (const uint32_t thread : {1, 2, 0}) {
+    model().set_thread(thread);
+    allocate(16);
+  }
+  free_extents(10);
+  for (const uint32_t thread : {1, 2}) {
+    model().set_time(thread * 3 * kHalfNs);
+    model().end_thread(thread);
+  }
+  EXPECT_EQ(counter("dirtyPages"), 0u);
+}
+
 struct DecayInTwoStages : Decay {
   DecayInTwoStages() : Decay({"tcache=off", "muzzy_decay_ms=10000"}) {}
 };
