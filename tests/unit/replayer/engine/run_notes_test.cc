@@ -170,7 +170,7 @@ TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
 
 TEST_F(RunNotes, NameSettingsThatMergedThreadsMakeIdle) {
   threads(2);
-  modes_.threads = "merged";
+  run_.threads = "merged";
   const Notes found = notes("glibc MALLOC_ARENA_MAX=2");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[1].starts_with("MALLOC_ARENA_MAX changes nothing here")) << found[1];
