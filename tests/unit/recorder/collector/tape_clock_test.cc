@@ -96,6 +96,15 @@ TEST_F(TapeClockTest, EndsWithTheProcess) {
   EXPECT_EQ(times(), (Times{{3, 5 * kMs}, {3, 90 * kMs}}));
 }
 
+TEST_F(TapeClockTest, GivesTheLastCallsTheirTimeThoughTheProcessEndsLater) {
+  begin_drain(10);
+  call(3000, kStamp);
+  call(3300, kStamp);
+  clock_.end_drain(2);
+  clock_.finish();
+  EXPECT_EQ(times(), (Times{{0, kMs}, {2, 1'100'000}, {2, 10 * kMs}}));
+}
+
 TEST_F(TapeClockTest, BelievesNoStampFromTheFuture) {
   begin_drain(10);
   call(kTicksPerMs << 40, kStamp);

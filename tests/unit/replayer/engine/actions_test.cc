@@ -133,6 +133,17 @@ TEST(Actions, EmptyTheCacheOfTheThreadInJemalloc) {
             run.actions[0].after.resident_bytes + kCached * kCachedBytes / 2);
 }
 
+TEST(Actions, SeeAPeakThatNoSampleSees) {
+  ReplayOptions options = tests::replay_options({"glibc"});
+  options.samples = 1;
+  options.actions = {{"trim", 1}};
+  const auto runs = tests::replay_events(
+      {tests::malloc_event(10'000'000, kBase), tests::free_event(kBase)}, options);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_GE(runs[0].resident_bytes_peak.value, 10'000'000u);
+  EXPECT_EQ(runs[0].resident_bytes_peak.at, 1u);
+}
+
 TEST(Actions, ComeBeforeTheFirstCallToo) {
   const RunMetrics run = replayed("glibc", {{"trim", 0}});
   ASSERT_EQ(run.actions.size(), 1u);

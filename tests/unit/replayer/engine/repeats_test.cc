@@ -50,6 +50,20 @@ TEST_F(Repeats, HaveTheMedianOfEachQuantile) {
   EXPECT_EQ(latency.greatest.p50_ns, 9u);
 }
 
+TEST_F(Repeats, TellTheSizesOfBlocksApart) {
+  const auto of_two_sizes = [](uint64_t small_ns, uint64_t large_ns) {
+    RunResult result = timed(small_ns, 1, 61);
+    allocators::LatencySummary large;
+    large.sizes = "to4KiB";
+    large.p50_ns = large_ns;
+    result.metrics.latencies.push_back({large, large, large});
+    return result;
+  };
+  const auto merged = merge_repeats({of_two_sizes(1, 100), of_two_sizes(3, 300)});
+  EXPECT_EQ(merged.metrics.latencies.at(0).middle.p50_ns, 2u);
+  EXPECT_EQ(merged.metrics.latencies.at(1).middle.p50_ns, 200u);
+}
+
 TEST_F(Repeats, NameTheSlowestCallOfAll) {
   const auto merged = merge_repeats({timed(5, 100, 61), timed(9, 300, 122), timed(7, 200, 183)});
   EXPECT_EQ(merged.metrics.latencies.at(0).greatest.max_ns, 300u);

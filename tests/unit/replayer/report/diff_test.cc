@@ -150,6 +150,14 @@ TEST_F(DiffTest, JudgesEachGateOnEachMatchedRun) {
   EXPECT_TRUE(result.failed);
 }
 
+TEST_F(DiffTest, FailsForNoRunThatHadFailedBefore) {
+  auto run = run_figures("x");
+  run.failure = "at #7: it died";
+  const auto failed = named_report("a.json", {run});
+  EXPECT_FALSE(diff(failed, failed).failed);
+  EXPECT_TRUE(diff(named_report("b.json", {run_figures("x")}), failed).failed);
+}
+
 TEST_F(DiffTest, FailsEachGateOnARunThatTheNewReportLacks) {
   const auto base = named_report(
       "a.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(100)})});

@@ -87,6 +87,18 @@ TEST_F(RunFields, SpreadTheTimeOverAllRecordedEvents) {
   EXPECT_EQ(fields().getTime().getNsPerEvent(), 12.5);
 }
 
+TEST_F(RunFields, HaveTheExtremesOfTimesBesideTheirMedians) {
+  metrics_.latencies.emplace_back();
+  auto& [middle, least, greatest] = metrics_.latencies[0];
+  least.p50_ns = 1, middle.p50_ns = 2, greatest.p50_ns = 3;
+  least.p99_ns = 4, middle.p99_ns = 5, greatest.p99_ns = 6;
+  least.p999_ns = 7, middle.p999_ns = 8, greatest.p999_ns = 9;
+  const auto latency = fields().getLatency()[0];
+  EXPECT_EQ(latency.getP50NsMin() * 100 + latency.getP50Ns() * 10 + latency.getP50NsMax(), 123u);
+  EXPECT_EQ(latency.getP99NsMin() * 100 + latency.getP99Ns() * 10 + latency.getP99NsMax(), 456u);
+  EXPECT_EQ(latency.getP999NsMin() * 100 + latency.getP999Ns() * 10 + latency.getP999NsMax(), 789u);
+}
+
 TEST_F(RunFields, LeaveGrowthOutWhereNoWorkIsCounted) {
   EXPECT_FALSE(fields().hasGrowth());
 }
