@@ -286,6 +286,16 @@ TEST_F(Native, NamesTheEventAtWhichAnAllocatorDied) {
   EXPECT_EQ(status.error().event, 199u);
 }
 
+TEST_F(Native, NamesAnEventBeyondItsSharedMemoryToo) {
+  start(target_library("libreplay_aborting_malloc.so"));
+  std::vector<ReplayOp> ops(kMaxBatchOps, {ReplayKind::kFreeNull, 0, 0, 0, 0});
+  for (const ReplayOp& op : mallocs(200, 10)) ops.push_back(op);
+  BatchResult result;
+  const auto status = try_run(ops, result);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().event, kMaxBatchOps + 100);
+}
+
 TEST_F(Native, GivesUpOnAnAllocatorThatHangs) {
   NativeOptions options = target_library("libreplay_failing_malloc.so");
   options.environment = {"REPLAY_FAIL=hang"};
