@@ -21,9 +21,22 @@ bool has_in_any_case(const std::string& text, std::string part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), is_same) != text.end();
 }
 
+bool is_of_a_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Not as the beginning of another name. (It may be the end of one: compilers join such texts.)
+bool has_name(const std::string& text, const std::string& name) {
+  for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if (end == text.size() || !is_of_a_name(text[end])) return true;
+  }
+  return false;
+}
+
 bool file_has(const std::string& path, const std::string& name) {
   const auto text = base::read_file(path, kMostBytes);
-  if (!text.ok() || text->find(name) != std::string::npos) return true;
+  if (!text.ok() || has_name(*text, name)) return true;
   constexpr std::string_view kComposed = "MIMALLOC_";  // which then adds the name of an option
   return name.starts_with(kComposed) && has_in_any_case(*text, std::string(kComposed)) &&
          has_in_any_case(*text, name.substr(kComposed.size()));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 
 #include "allocators/native/environment_names.h"
 #include "allocators/native/latency_summary.h"
@@ -58,6 +59,17 @@ std::string why_lock_step(const WorkerShared& shared) {
   if (shared.can_borrow == 0) return "the processor or the kernel has no FSGSBASE";
   if (!caches_by_processor(shared.provider)) return "";
   return file_name(shared.provider) + " keeps caches for each processor";
+}
+
+// The variable of "NAME=VALUE"; of glibc's list of tunables also the name of each.
+std::vector<std::string> names_in(const std::string& entry) {
+  std::vector<std::string> names = {entry.substr(0, entry.find('='))};
+  if (names[0] != "GLIBC_TUNABLES") return names;
+  std::istringstream tunables(entry.substr(std::min(entry.size(), names[0].size() + 1)));
+  for (std::string tunable; std::getline(tunables, tunable, ':');) {
+    if (!tunable.empty()) names.push_back(tunable.substr(0, tunable.find('=')));
+  }
+  return names;
 }
 
 }  // namespace
@@ -239,7 +251,15 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
 
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
   if (can_afford_mallinfo()) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
-  return read_residency(worker_->pid(), regions);
+  auto residency = read_residency(worker_->pid(), regions);
+  if (residency.ok()) return residency;
+  // If it was killed, that is what there is to say, and of this run alone.
+  if (Status lives = worker_->check_alive(); !lives.ok()) {
+    has_failed_ = true;
+    Error error = lives.error();
+    return std::move(error).at_event(batch_.first_event + batch_.ops.size());
+  }
+  return residency;
 }
 
 Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
@@ -257,12 +277,13 @@ Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
   if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
+  const std::string provider = worker_->shared().provider;
   for (const std::string& entry : options_.environment) {
-    const std::string name = entry.substr(0, entry.find('='));
-    const std::string provider = worker_->shared().provider;
-    if (reads_variable(provider, name)) continue;
-    notes.push_back("nothing in " + file_name(provider) + " reads " + name +
-                    ": it changes nothing here");
+    for (const std::string& name : names_in(entry)) {
+      if (reads_variable(provider, name)) continue;
+      notes.push_back("nothing in " + file_name(provider) + " reads " + name +
+                      ": it changes nothing here");
+    }
   }
   return notes;
 }

@@ -184,9 +184,9 @@ Status WorkerProcess::await() {
       return Error::target("cannot replay on '" + name_ + "': it made more than " +
                            std::to_string(kMemoryCallsPerOp) + " memory calls in one operation");
     case WorkerFailure::kNoTouchMemory:
-      return Error::usage("the replay on '" + name_ +
-                          "' would touch a block larger than the memory that is left; with --touch "
-                          "none it needs no memory for it");
+      return Error::target("the replay on '" + name_ +
+                           "' would touch a block larger than the memory that is left; with "
+                           "--touch none it needs no memory for it");
     case WorkerFailure::kNoThreads:
       return Error::target(
           "cannot replay on '" + name_ +
@@ -196,6 +196,18 @@ Status WorkerProcess::await() {
       break;
   }
   return base::os_error("the replay worker has no memory for its table of blocks", ENOMEM);
+}
+
+base::Status WorkerProcess::check_alive() {
+  for (uint32_t ms = 0; ms < kEndMs; ++ms) {
+    int status = 0;
+    if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return describe_death(status);
+    }
+    usleep(1000);
+  }
+  return {};
 }
 
 void WorkerProcess::end() {
@@ -240,7 +252,9 @@ Error WorkerProcess::describe_death(int status) const {
 }
 
 Error WorkerProcess::with_messages(std::string text) const {
-  if (const std::string said = messages(); !said.empty()) text += "; it said: " + said;
+  std::string said = messages();
+  std::ranges::replace(said, '\n', ' ');
+  if (!said.empty()) text += "; it said: " + said;
   return Error::target(std::move(text));
 }
 

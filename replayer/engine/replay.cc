@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "replayer/engine/live_peaks.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
 #include "replayer/engine/run_analysis.h"
@@ -63,6 +64,14 @@ class Run {
     return {};
   }
 
+  Status measure_peak() {
+    if (has_failed()) return {};
+    const auto residency = backend_->residency(analysis_->regions());
+    if (!residency.ok()) return settle(residency.error());
+    analysis_->note_resident(residency->resident_bytes);
+    return {};
+  }
+
   // What a program does with malloc_trim, say; memory is measured right before and right after.
   Status perform(const Action& action) {
     if (has_failed()) return {};
@@ -105,9 +114,14 @@ class Run {
     for (const auto& curve : backend_->growth()) {
       result.metrics.growth.push_back(fit_growth(curve));
     }
-    const RunFacts run{result.metrics.threads, options.touch, options.clock,
-                       result.metrics.resident_bytes_peak.value,
-                       purged_bytes(result.metrics.counters)};
+    const RunFacts run{.threads = result.metrics.threads,
+                       .touch = options.touch,
+                       .clock = options.clock,
+                       .resident_bytes_peak = result.metrics.resident_bytes_peak.value,
+                       .resident_bytes_at_end = result.metrics.end.resident_bytes,
+                       .compared_blocks = result.metrics.compared_blocks,
+                       .same_offset_share = result.metrics.same_offset_share,
+                       .purged_bytes = purged_bytes(result.metrics.counters)};
     result.metrics.incomparable = why_incomparable(spec_, run, facts);
     result.notes = run_notes(spec_, run, facts);
     std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
@@ -120,6 +134,9 @@ class Run {
                              base::grouped(result.metrics.first_misaligned));
     }
     result.output = backend_->output();
+    if (!result.output.empty()) {
+      result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");
+    }
     return result;
   }
 
@@ -174,7 +191,8 @@ class Pipeline {
   static Status finish(Run& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
     for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
-    return after.has_sample ? run.sample() : Status();
+    if (after.has_sample) return run.sample();
+    return after.has_live_peak ? run.measure_peak() : Status();
   }
   Status finish_pending() {
     Run* const run = std::exchange(pending_, nullptr);
@@ -234,30 +252,39 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   ReplayPlan plan(events, options.samples, options.actions);
   SharedNumbers shared_numbers;
   Pipeline pipeline;
+  LivePeaks live_peaks;
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
+  ResolvedBatch rest;                    // read already, and yet to come
   uint64_t done = 0;
   const auto all_failed = [&runs] {
     return std::ranges::all_of(runs, [](const auto& run) { return run->has_failed(); });
   };
   // Once for a tape without events.
   for (size_t turn = 0; (done < events || turn == 0) && !all_failed(); ++turn) {
-    HEAPTAPE_RETURN_IF_ERROR(
-        read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
     ResolvedBatch& batch = batches[turn % batches.size()];
-    facts.note(read);
-    HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
-    batch.samples = std::move(read.samples);
-    batch.times = std::move(read.times);
-    batch.next_time = read.next_time;
-    batch.thread_ends = std::move(read.thread_ends);
-    shared_numbers.filter(batch.thread_ends);
-    done += read.events.size();
-    const AfterBatch after = plan.reached(done);
+    if (!rest.ops.empty()) {
+      batch = std::exchange(rest, {});
+    } else {
+      HEAPTAPE_RETURN_IF_ERROR(
+          read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
+      facts.note(read);
+      HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
+      batch.samples = std::move(read.samples);
+      batch.times = std::move(read.times);
+      batch.next_time = read.next_time;
+      batch.thread_ends = std::move(read.thread_ends);
+      shared_numbers.filter(batch.thread_ends);
+    }
+    const size_t peak = live_peaks.find(batch);
+    if (peak != 0 && peak < batch.ops.size()) rest = split_off(batch, peak);
+    done += batch.ops.size();
+    AfterBatch after = plan.reached(done);
+    after.has_live_peak = peak != 0;
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }
-    if (progress && done != 0) progress(static_cast<double>(done) / static_cast<double>(events));
+    if (progress && done != 0 && rest.ops.empty()) progress(static_cast<double>(done) / static_cast<double>(events));
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   facts.note(resolver);

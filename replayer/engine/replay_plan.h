@@ -13,8 +13,9 @@ namespace heaptape::replayer {
 struct AfterBatch {
   std::span<const Action> actions = {};
   bool has_sample = false;
+  bool has_live_peak = false;  // see LivePeaks
 
-  bool is_nothing() const { return actions.empty() && !has_sample; }
+  bool is_nothing() const { return actions.empty() && !has_sample && !has_live_peak; }
 };
 
 // The timeline has as many points as asked for, or one an event, as even as whole numbers allow,

@@ -158,7 +158,7 @@ void RunAnalysis::sample(const allocators::Residency& residency) {
   if (residency.absent) {
     snapshot.resident_hole_bytes -= map_.absent_hole_bytes(*residency.absent);
   }
-  metrics_.resident_bytes_peak.update(snapshot.resident_bytes, events_);
+  note_resident(snapshot.resident_bytes);
   metrics_.end = snapshot;
   metrics_.timeline.push_back(snapshot);
 }
@@ -167,7 +167,7 @@ ActionResult& RunAnalysis::perform(const std::string& action, const allocators::
                                    const allocators::GivenBack& given_back) {
   ActionResult result{.action = action, .at = events_, .elapsed_ns = given_back.elapsed_ns};
   result.before = {map_.committed_bytes(), before.resident_bytes};
-  metrics_.resident_bytes_peak.update(before.resident_bytes, events_);
+  note_resident(before.resident_bytes);
   for (const RegionEvent& region : given_back.regions) apply(region, events_, live_.live_bytes);
   note_holes_at_peak();
   result.after.committed_bytes = map_.committed_bytes();

@@ -37,6 +37,9 @@ class RunAnalysis {
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency);
 
+  // What is resident after the last batch; for the peak alone.
+  void note_resident(uint64_t bytes) { metrics_.resident_bytes_peak.update(bytes, events_); }
+
   // After the last batch the allocator was asked to give memory back; `before` was measured then.
   // What is resident afterwards is for the caller to fill in.
   ActionResult& perform(const std::string& action, const allocators::Residency& before,

@@ -14,8 +14,9 @@ namespace {
 
 using allocators::BackendSpec;
 
-// Less is not worth a note.
-constexpr uint64_t kMuchPercent = 10;
+// Less than a tenth is not worth a note.
+constexpr uint64_t kOfWhichMuch = 10;
+constexpr double kFaithfulShare = 0.99;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string threads = base::grouped(tape.threads()) + " threads";
@@ -43,24 +44,61 @@ void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFa
       std::back_inserter(notes));
 }
 
+bool is_much(uint64_t part, uint64_t whole) {
+  return part != 0 && part >= whole / kOfWhichMuch;
+}
+
+// Empty where large blocks are a small part of what is resident.
+std::string large_blocks_note(const RunFacts& run, const TapeFacts& tape) {
+  std::string where;
+  if (is_much(tape.large_bytes_at_peak(), run.resident_bytes_peak)) {
+    where = base::bytes_text(tape.large_bytes_at_peak()) + " at the peak";
+  }
+  if (is_much(tape.large_bytes_at_end(), run.resident_bytes_at_end)) {
+    where += (where.empty() ? "" : " and ") + base::bytes_text(tape.large_bytes_at_end()) +
+             " at the end";
+  }
+  if (where.empty()) return "";
+  return where +
+         " are in blocks of 128 KiB and more: pages of them that the program never wrote are "
+         "resident only here";
+}
+
+// Free pages are purged as they are freed, and time has no part in it.
+bool purges_at_once(const BackendSpec& spec) {
+  const std::string name = "dirty_decay_ms";
+  std::vector<std::string> texts = spec.environment;
+  texts.push_back(spec.text);
+  return std::ranges::any_of(texts, [&](const std::string& text) {
+    const size_t at = text.find(name);
+    if (at == text.npos) return false;
+    const size_t value = at + name.size() + 1;  // behind ':' or '='
+    return text.substr(value, 1) == "0" && text.find_first_of("0123456789", value + 1) != value + 1;
+  });
+}
+
 // What would make the live program differ from its replay, whatever the allocator.
 void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
                        std::vector<std::string>& notes) {
-  if (tape.large_percent() >= kMuchPercent && run.touch != allocators::Touch::kNone) {
-    notes.push_back(
-        std::to_string(tape.large_percent()) +
-        " % of the live bytes are in blocks of 128 KiB and more: pages of them that the "
-        "program never wrote are resident only here");
+  if (run.touch != allocators::Touch::kNone) {
+    if (std::string note = large_blocks_note(run, tape); !note.empty())
+      notes.push_back(std::move(note));
   }
-  if (tape.foreign_percent() >= kMuchPercent) {
+  if (tape.foreign_percent() >= 100 / kOfWhichMuch) {
     notes.push_back(std::to_string(tape.foreign_percent()) +
-                    " % of freed blocks came from another thread: which threads meet differs from "
-                    "run to run of the program, and so does its memory");
+                    " % of freed blocks came from another thread: which threads meet may differ "
+                    "from run to run of the program, and so may its memory");
   }
-  if (spec.family() == "jemalloc" && 10 * run.purged_bytes > run.resident_bytes_peak) {
+  if (spec.family() == "jemalloc" && !purges_at_once(spec) &&
+      is_much(run.purged_bytes, run.resident_bytes_peak)) {
     notes.push_back("jemalloc purged " + base::bytes_text(run.purged_bytes) +
                     " as time passed, partly by chance: a faster or slower run purges other "
                     "amounts");
+  }
+  if (tape.threads() > 1 && run.compared_blocks != 0 && run.same_offset_share < kFaithfulShare) {
+    notes.emplace_back(
+        "blocks lie elsewhere where threads ran at the same time: a tape has the order of their "
+        "calls, and not that of the allocator's locks");
   }
 }
 
@@ -93,8 +131,8 @@ void TapeFacts::note(const schema::EventBatch& batch) {
 
 void TapeFacts::note(const SlotResolver& resolver) {
   const LiveMetrics& live = resolver.live();
-  large_percent_ = std::max(percent(live.large_bytes_at_peak(), live.live_bytes_peak().value),
-                            percent(live.large_bytes(), live.values().live_bytes));
+  large_bytes_at_peak_ = live.large_bytes_at_peak();
+  large_bytes_at_end_ = live.large_bytes();
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
 }
 
@@ -121,15 +159,18 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
 
 std::string why_incomparable(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape) {
   const std::string family = spec.family();
-  if (family.empty() || tape.family().empty()) return "";
-  if (family != tape.family()) {
-    return "recorded on " + tape.family() + ": addresses not comparable with " + family + "'s";
+  if (!family.empty() && !tape.family().empty()) {
+    if (family != tape.family()) {
+      return "recorded on " + tape.family() + ": addresses not comparable with " + family + "'s";
+    }
+    if (run.threads == "free") {
+      return "threads ran at the same time: addresses differ from run to run";
+    }
+    if (run.threads == "merged" && tape.threads() > 1) {
+      return base::grouped(tape.threads()) + " threads merged: addresses not comparable";
+    }
   }
-  if (run.threads == "free") {
-    return "threads ran at the same time: addresses differ from run to run";
-  }
-  if (run.threads != "merged" || tape.threads() == 1) return "";
-  return base::grouped(tape.threads()) + " threads merged: addresses not comparable";
+  return run.compared_blocks == 0 ? "no block lies where addresses can be compared" : "";
 }
 
 }  // namespace heaptape::replayer

@@ -25,9 +25,10 @@ class TapeFacts {
   uint32_t threads() const { return threads_; }          // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
   bool has_times() const { return has_times_; }
-  // In percent. Of the live bytes, at their peak or at the end (whichever is more), those in large
-  // blocks; of the blocks that were freed, those that another thread had asked for.
-  uint64_t large_percent() const { return large_percent_; }
+  // Of live bytes, those in large blocks: at the peak of live bytes, and at the end.
+  uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
+  uint64_t large_bytes_at_end() const { return large_bytes_at_end_; }
+  // Of 100 blocks that were freed, those that another thread had asked for.
   uint64_t foreign_percent() const { return foreign_percent_; }
 
  private:
@@ -35,7 +36,8 @@ class TapeFacts {
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
   bool has_times_ = false;
-  uint64_t large_percent_ = 0;
+  uint64_t large_bytes_at_peak_ = 0;
+  uint64_t large_bytes_at_end_ = 0;
   uint64_t foreign_percent_ = 0;
 };
 
@@ -45,6 +47,9 @@ struct RunFacts {
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Clock clock = allocators::Clock::kTape;
   uint64_t resident_bytes_peak = 0;
+  uint64_t resident_bytes_at_end = 0;
+  uint64_t compared_blocks = 0;  // of fidelity
+  double same_offset_share = 0;
   uint64_t purged_bytes = 0;  // see purged_bytes()
 };
 

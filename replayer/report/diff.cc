@@ -77,7 +77,8 @@ void note_lone_runs(const NamedReport& side, const NamedReport& other,
   for (const RunFigures& run : side.figures.runs) {
     if (find_run(other, run.label) != nullptr) continue;
     notes.push_back("run " + quoted(run.label) + " is only in " + quoted(side.path) +
-                    " and was not compared");
+                    " and was not compared" +
+                    (run.failure.empty() ? "" : "; it failed " + run.failure));
   }
 }
 
@@ -189,6 +190,9 @@ std::string ReportDiff::verdict() const {
   const auto skipped =
       static_cast<size_t>(std::ranges::count(gates, GateState::kSkipped, &GateOutcome::state));
   const std::string checks = plural(gates.size() - skipped, "gate check");
+  if (failures == 0 && new_failures != 0) {
+    return "FAIL: " + plural(new_failures, "run") + " failed, " + compared;
+  }
   if (failures == 0) return "PASS: " + checks + " passed, " + compared;
   return "FAIL: " + base::grouped(failures) + " of " + checks + " failed, " + compared;
 }
@@ -214,9 +218,12 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
     if (only_run.empty()) judge_lost_runs(gate, base, now, diff.gates);
   }
-  diff.new_failures = static_cast<size_t>(std::ranges::count_if(pairs, [](const RunPair& pair) {
-    return !pair.second->failure.empty() && pair.first->failure.empty();
-  }));
+  diff.new_failures =
+      static_cast<size_t>(std::ranges::count_if(now.figures.runs, [&](const RunFigures& run) {
+        if (run.failure.empty() || (!only_run.empty() && run.label != only_run)) return false;
+        const RunFigures* const before = find_run(base, run.label);
+        return before == nullptr || before->failure.empty();
+      }));
   diff.failed =
       diff.new_failures != 0 ||
       std::ranges::find(diff.gates, GateState::kFailed, &GateOutcome::state) != diff.gates.end();

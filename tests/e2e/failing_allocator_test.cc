@@ -142,18 +142,31 @@ TEST_F(FailingAllocator, HasALogOfItsOwn) {
   EXPECT_NE(ended.err.find("the logs of 'a,b' and 'a_b' would be one file"), std::string::npos);
 }
 
+TEST_F(FailingAllocator, HasANoteThatItPrintedSomething) {
+  const auto ended =
+      tests::run({"heaptape", "replay", dir_.file("t"), "-a", "jemalloc MALLOC_CONF=nonsense:1"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.out.find("note: jemalloc: it printed something: -o REPORT puts that into "),
+            std::string::npos)
+      << ended.out;
+}
+
 TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
   const auto ended = tests::run(
       {"heaptape", "replay", dir_.file("t"), "-a",
        "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1", "-a", "mimalloc MIMALLOC_SHOW_STATS=1",
        "-a", "tcmalloc MIMALLOC_SHOW_STATS=1", "-a", "c=glibc MALLOC_CONF=narenas:1", "-a",
-       "glibc MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=x=1"});
+       "glibc MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=glibc.malloc.mmap_max=9:glibc.malloc.mmap_mx=9",
+       "-a", "d=glibc MALLOC_TOP_PAD=5"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_NE(ended.out.find("note: jemalloc: nothing in libjemalloc.so.2 reads MALLOC_ARENA_MAX: it "
                            "changes nothing here\n"),
             std::string::npos)
       << ended.out;
   EXPECT_NE(ended.out.find("c: nothing in libc.so.6 reads MALLOC_CONF"), std::string::npos);
+  EXPECT_NE(ended.out.find("glibc: nothing in libc.so.6 reads glibc.malloc.mmap_mx:"),
+            std::string::npos);
+  EXPECT_NE(ended.out.find("d: nothing in libc.so.6 reads MALLOC_TOP_PAD:"), std::string::npos);
   EXPECT_NE(ended.out.find("tcmalloc: nothing in "), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("mimalloc: nothing in "), std::string::npos) << ended.out;
 }

@@ -2,6 +2,9 @@
 #include "allocators/native/native_backend.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
 
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
@@ -211,6 +214,25 @@ TEST_F(Native, AgreesWithMallinfoAboutItsMemory) {
   EXPECT_TRUE(backend_->residency({}).ok());
   EXPECT_EQ(counter("mallinfoSamples"), 3u);  // two, and the last word
   EXPECT_EQ(counter("mallinfoLargestDifference"), 0u);
+}
+
+// As the kernel does when memory runs out.
+TEST_F(Native, FailsByItselfWhenItsWorkerIsKilledBetweenTwoBatches) {
+  start(options_for(""));
+  run(mallocs(3, 100));
+  int worker = 0;
+  std::ifstream("/proc/thread-self/children") >> worker;
+  ASSERT_GT(worker, 0);
+  ASSERT_EQ(kill(worker, SIGKILL), 0);
+  const AddressRange page{0x1000, 0x2000};
+  for (;;) {
+    const auto residency = backend_->residency({&page, 1});
+    if (residency.ok()) continue;  // it dies a little later
+    EXPECT_EQ(residency.error().code, base::ErrorCode::kTarget);
+    EXPECT_NE(residency.error().message.find("killed by signal 9"), std::string::npos);
+    EXPECT_EQ(residency.error().event, 3u);
+    return;
+  }
 }
 
 TEST_F(Native, RefusesWhatTheAllocatorRefuses) {

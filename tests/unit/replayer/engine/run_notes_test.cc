@@ -45,7 +45,7 @@ class RunNotes : public testing::Test {
   }
 
   TapeFacts tape_{tests::sample_header()};
-  RunFacts run_{.threads = "ordered"};
+  RunFacts run_{.threads = "ordered", .compared_blocks = 1, .same_offset_share = 1};
 };
 
 TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
@@ -100,38 +100,43 @@ TEST_F(RunNotes, SayThatUntouchedBlocksHaveNoResidentSize) {
 }
 
 TEST_F(RunNotes, SayThatLargeBlocksMayNotHaveBeenWritten) {
-  calls({malloc_event(9 * LiveMetrics::kLargeBytes, 1 << 20), malloc_event(1 << 17, 1 << 24),
-         free_event(1 << 24)});
-  const Notes expected = {
-      "100 % of the live bytes are in blocks of 128 KiB and more: pages of them that the program "
-      "never wrote are resident only here"};
+  calls({malloc_event(9 << 17, 1 << 20), malloc_event(1 << 17, 1 << 24), free_event(1 << 24)});
+  const std::string why =
+      " are in blocks of 128 KiB and more: pages of them that the program never wrote are resident "
+      "only here";
+  run_.resident_bytes_peak = 99 << 17;
+  run_.resident_bytes_at_end = 60 << 17;
   for (const char* spec : {"glibc", "jemalloc MALLOC_CONF=tcache:false", "model:bump"}) {
-    EXPECT_EQ(notes(spec).back(), expected[0]) << spec;
+    EXPECT_EQ(notes(spec).back(), "1.25 MiB at the peak and 1.12 MiB at the end" + why) << spec;
   }
+  run_.resident_bytes_peak = 101 << 17;
+  EXPECT_EQ(notes("glibc"), Notes{"1.12 MiB at the end" + why});
   run_.touch = allocators::Touch::kNone;
-  EXPECT_NE(notes("glibc").back(), expected[0]);
+  EXPECT_EQ(notes("glibc"), Notes{"no block was touched: resident figures mean nothing"});
 }
 
 TEST_F(RunNotes, SayNothingOfAFewLargeBlocks) {
-  std::vector<schema::Event> small;
-  for (uint64_t i = 1; i <= 20; ++i) small.push_back(malloc_event(1 << 16, i << 20));
-  small.push_back(malloc_event(1 << 17, 1 << 30));
-  calls(small);
+  calls({malloc_event(1 << 17, 1 << 20), malloc_event(1 << 16, 1 << 24)});
+  run_.resident_bytes_peak = run_.resident_bytes_at_end = 11 << 17;
   EXPECT_EQ(notes("glibc"), Notes());
 }
 
-TEST_F(RunNotes, LookAtLargeBlocksAtThePeakAndAtTheEnd) {
-  calls({malloc_event(1 << 17, 1 << 20), malloc_event(1 << 16, 1 << 24), free_event(1 << 20)});
-  EXPECT_EQ(tape_.large_percent(), 67u) << "at the peak";
-  calls({malloc_event(1 << 17, 1 << 20), malloc_event(1 << 16, 1 << 24), free_event(1 << 24)});
-  EXPECT_EQ(tape_.large_percent(), 100u) << "at the end";
+TEST_F(RunNotes, SayWhyBlocksOfThreadsLieElsewhere) {
+  threads(2);
+  ends();
+  run_.same_offset_share = 0.98;
+  EXPECT_EQ(notes("glibc"), Notes{"blocks lie elsewhere where threads ran at the same time: a tape "
+                                  "has the order of their calls, and not that of the allocator's "
+                                  "locks"});
+  run_.same_offset_share = 0.99;
+  EXPECT_EQ(notes("glibc"), Notes());
 }
 
 TEST_F(RunNotes, SayThatThreadsPassBlocksOn) {
   calls({malloc_event(8, 0x1000, 1), malloc_event(8, 0x2000, 1), free_event(0x1000, 2)});
   EXPECT_EQ(notes("glibc"),
-            Notes{"100 % of freed blocks came from another thread: which threads meet differs from "
-                  "run to run of the program, and so does its memory"});
+            Notes{"100 % of freed blocks came from another thread: which threads meet may differ "
+                  "from run to run of the program, and so may its memory"});
   calls({malloc_event(8, 0x1000, 1), free_event(0x1000, 1)});
   EXPECT_EQ(notes("glibc"), Notes());
 }
@@ -152,9 +157,19 @@ TEST_F(RunNotes, SayHowMuchJemallocPurged) {
 
 TEST_F(RunNotes, SayNothingOfALittlePurge) {
   times();
-  run_.resident_bytes_peak = 40'960;
+  run_.resident_bytes_peak = 40'970;
   run_.purged_bytes = purged_bytes({{"pagesPurged", 1}});
   EXPECT_EQ(notes("model:slabs"), Notes());
+}
+
+TEST_F(RunNotes, SayNothingOfPurgesThatNoTimeDecides) {
+  times();
+  run_.purged_bytes = 1 << 20;
+  for (const char* spec :
+       {"jemalloc MALLOC_CONF=dirty_decay_ms:0,tcache:false", "model:slabs:dirty_decay_ms=0"}) {
+    EXPECT_EQ(notes(spec), Notes()) << spec;
+  }
+  EXPECT_EQ(notes("jemalloc MALLOC_CONF=dirty_decay_ms:01000").size(), 1u);
 }
 
 TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
@@ -199,6 +214,13 @@ TEST_F(RunNotes, CompareAddressesWithinAFamily) {
             "recorded on glibc: addresses not comparable with jemalloc's");
   EXPECT_EQ(incomparable("model:bump:grow_bytes=1MiB"),
             "recorded on glibc: addresses not comparable with model:bump's");
+}
+
+TEST_F(RunNotes, CompareNoAddressesWhereNoneCanBe) {
+  run_.compared_blocks = 0;
+  for (const char* spec : {"glibc", "noop"}) {
+    EXPECT_EQ(incomparable(spec), "no block lies where addresses can be compared") << spec;
+  }
 }
 
 TEST_F(RunNotes, CompareNoAddressesOfMergedThreads) {

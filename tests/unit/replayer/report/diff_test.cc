@@ -158,6 +158,19 @@ TEST_F(DiffTest, FailsForNoRunThatHadFailedBefore) {
   EXPECT_TRUE(diff(named_report("b.json", {run_figures("x")}), failed).failed);
 }
 
+TEST_F(DiffTest, FailsForARunOfTheNewReportAloneThatFailed) {
+  auto run = run_figures("y");
+  run.failure = "at #7: it died";
+  const auto base = named_report("a.json", {run_figures("x", {committed(100)})});
+  const auto now = named_report("b.json", {run_figures("x", {committed(100)}), run});
+  EXPECT_EQ(diff(base, now).verdict(), "FAIL: 1 run failed, 1 run compared");
+  const ReportDiff gated = diff(base, now, gates({"peak.committedBytes > 500"}));
+  EXPECT_TRUE(gated.failed);
+  EXPECT_EQ(gated.verdict(), "FAIL: 1 run failed, 1 run compared");
+  EXPECT_TRUE(gated.notes.at(0).ends_with("was not compared; it failed at #7: it died"));
+  EXPECT_FALSE(diff(base, now, {}, "x").failed);
+}
+
 TEST_F(DiffTest, FailsEachGateOnARunThatTheNewReportLacks) {
   const auto base = named_report(
       "a.json", {run_figures("x", {committed(100)}), run_figures("y", {committed(100)})});
