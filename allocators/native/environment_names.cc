@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <sstream>
 
 #include "base/output_file.h"
 
@@ -42,13 +43,35 @@ bool file_has(const std::string& path, const std::string& name) {
          has_in_any_case(*text, name.substr(kComposed.size()));
 }
 
-}  // namespace
-
-bool reads_variable(const std::string& library, const std::string& name) {
+bool reads(const std::string& library, const std::string& name) {
   if (name.starts_with("LD_") || file_has(library, name)) return true;
   const size_t slash = library.rfind('/') + 1;
   return library.substr(slash).starts_with("libc.so") &&
          file_has(library.substr(0, slash) + kLoaderFile, name);
+}
+
+// The variable of "NAME=VALUE"; of glibc's list of tunables also the name of each.
+std::vector<std::string> names_in(const std::string& entry) {
+  std::vector<std::string> names = {entry.substr(0, entry.find('='))};
+  if (names[0] != "GLIBC_TUNABLES") return names;
+  std::istringstream tunables(entry.substr(std::min(entry.size(), names[0].size() + 1)));
+  for (std::string tunable; std::getline(tunables, tunable, ':');) {
+    if (!tunable.empty()) names.push_back(tunable.substr(0, tunable.find('=')));
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<std::string> unread_names(const std::string& library,
+                                      const std::vector<std::string>& environment) {
+  std::vector<std::string> unread;
+  for (const std::string& entry : environment) {
+    for (const std::string& name : names_in(entry)) {
+      if (!reads(library, name)) unread.push_back(name);
+    }
+  }
+  return unread;
 }
 
 }  // namespace heaptape::allocators

@@ -1,14 +1,16 @@
-// Whether a library reads an environment variable: a guess from the text in its file.
+// Which settings a library does not read: a guess from the text in its file.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace heaptape::allocators {
 
-// False only where the file at `library` has neither `name` nor, as libraries do that put names
-// together, its prefix up to the first '_' and the rest apart, both in any case. For glibc's libc
-// the loader beside it is asked, too. True where the file cannot be read, and for the variables of
-// the loader itself (LD_...).
-bool reads_variable(const std::string& library, const std::string& name);
+// Of the variables in `environment` (NAME=VALUE each), and of the tunables in GLIBC_TUNABLES, the
+// names that the file at `library` does not have: whole, or, as libraries do that put names
+// together, MIMALLOC_ and the rest apart, both in any case. For glibc's libc the loader beside it
+// is asked, too. None if the file cannot be read; never those of the loader itself (LD_...).
+std::vector<std::string> unread_names(const std::string& library,
+                                      const std::vector<std::string>& environment);
 
 }  // namespace heaptape::allocators

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "allocators/native/environment_names.h"
 #include "allocators/native/latency_summary.h"
@@ -59,17 +58,6 @@ std::string why_lock_step(const WorkerShared& shared) {
   if (shared.can_borrow == 0) return "the processor or the kernel has no FSGSBASE";
   if (!caches_by_processor(shared.provider)) return "";
   return file_name(shared.provider) + " keeps caches for each processor";
-}
-
-// The variable of "NAME=VALUE"; of glibc's list of tunables also the name of each.
-std::vector<std::string> names_in(const std::string& entry) {
-  std::vector<std::string> names = {entry.substr(0, entry.find('='))};
-  if (names[0] != "GLIBC_TUNABLES") return names;
-  std::istringstream tunables(entry.substr(std::min(entry.size(), names[0].size() + 1)));
-  for (std::string tunable; std::getline(tunables, tunable, ':');) {
-    if (!tunable.empty()) names.push_back(tunable.substr(0, tunable.find('=')));
-  }
-  return names;
 }
 
 }  // namespace
@@ -278,12 +266,9 @@ std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
   if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
   const std::string provider = worker_->shared().provider;
-  for (const std::string& entry : options_.environment) {
-    for (const std::string& name : names_in(entry)) {
-      if (reads_variable(provider, name)) continue;
-      notes.push_back("nothing in " + file_name(provider) + " reads " + name +
-                      ": it changes nothing here");
-    }
+  for (const std::string& name : unread_names(provider, options_.environment)) {
+    notes.push_back("nothing in " + file_name(provider) + " reads " + name +
+                    ": it changes nothing here");
   }
   return notes;
 }

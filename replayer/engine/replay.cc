@@ -4,16 +4,14 @@
 #include <array>
 #include <iterator>
 #include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
-#include "base/number_text.h"
 #include "replayer/engine/live_peaks.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
-#include "replayer/engine/run_analysis.h"
+#include "replayer/engine/replay_run.h"
 #include "replayer/engine/run_notes.h"
 #include "replayer/engine/slot_resolver.h"
 
@@ -27,153 +25,16 @@ using base::Status;
 // placements and the blocks' metadata stay in the second-level cache.
 constexpr size_t kBatchEvents = 1 << 14;
 
-// One allocator in the course of a replay. Once it has failed nothing more happens to it.
-class Run {
- public:
-  static Result<std::unique_ptr<Run>> start(const allocators::BackendSpec& spec,
-                                            const allocators::BackendContext& context) {
-    std::unique_ptr<Run> run(new Run(spec, context));
-    auto regions = run->backend_->start();
-    if (!regions.ok()) {
-      HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
-      return run;
-    }
-    run->analysis_.emplace(run->backend_->traits(), context.header->initial_break);
-    run->analysis_->start(*regions);
-    return run;
-  }
-
-  bool has_failed() const { return failure_.has_value(); }
-
-  Status submit(const ResolvedBatch& batch) {
-    if (has_failed()) return {};
-    return settle(
-        backend_->submit({batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses,
-                          batch.samples, batch.times, batch.next_time, batch.thread_ends}));
-  }
-  Status collect() { return has_failed() ? Status() : settle(backend_->collect(result_)); }
-  Status analyse(const ResolvedBatch& batch) {
-    return has_failed() ? Status() : settle(analysis_->add(batch, result_));
-  }
-
-  Status sample() {
-    if (has_failed()) return {};
-    const auto residency = backend_->residency(analysis_->regions());
-    if (!residency.ok()) return settle(residency.error());
-    analysis_->sample(*residency);
-    return {};
-  }
-
-  Status measure_peak() {
-    if (has_failed()) return {};
-    const auto residency = backend_->residency(analysis_->regions());
-    if (!residency.ok()) return settle(residency.error());
-    analysis_->note_resident(residency->resident_bytes);
-    return {};
-  }
-
-  // What a program does with malloc_trim, say; memory is measured right before and right after.
-  Status perform(const Action& action) {
-    if (has_failed()) return {};
-    const auto before = backend_->residency(analysis_->regions());
-    if (!before.ok()) return settle(before.error());
-    const auto given_back = backend_->give_back_memory();
-    if (!given_back.ok()) return settle(given_back.error());
-    if (!*given_back) {
-      cannot_give_back_ = true;
-      return {};
-    }
-    ActionResult& result = analysis_->perform(action.name, *before, **given_back);
-    const auto after = backend_->residency(analysis_->regions());
-    if (!after.ok()) return settle(after.error());
-    result.after.resident_bytes = after->resident_bytes;
-    return {};
-  }
-
-  RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
-                   const TapeFacts& facts) {
-    RunResult result{spec_};
-    result.failure = failure_;
-    if (has_failed()) {
-      result.output = output_;
-      return result;
-    }
-    result.metrics = analysis_->take_metrics();
-    result.metrics.accounting.recorded = events;
-    result.metrics.accounting.failed_calls = resolver.skipped().failed_calls;
-    result.metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
-    result.metrics.live_count_peak = resolver.live().live_count_peak();
-    result.metrics.live_bytes_peak = resolver.live().live_bytes_peak();
-    result.metrics.threads = backend_->threads();
-    result.metrics.counters = backend_->counters();
-    for (const auto& latency : backend_->latencies()) {
-      result.metrics.latencies.push_back({latency, latency, latency});
-    }
-    result.metrics.stamp_ns = backend_->stamp_ns();
-    result.metrics.replay_ns_min = result.metrics.replay_ns_max = result.metrics.replay_ns;
-    for (const auto& curve : backend_->growth()) {
-      result.metrics.growth.push_back(fit_growth(curve));
-    }
-    const RunFacts run{.threads = result.metrics.threads,
-                       .touch = options.touch,
-                       .clock = options.clock,
-                       .resident_bytes_peak = result.metrics.resident_bytes_peak.value,
-                       .resident_bytes_at_end = result.metrics.end.resident_bytes,
-                       .compared_blocks = result.metrics.compared_blocks,
-                       .same_offset_share = result.metrics.same_offset_share,
-                       .purged_bytes = purged_bytes(result.metrics.counters)};
-    result.metrics.incomparable = why_incomparable(spec_, run, facts);
-    result.notes = run_notes(spec_, run, facts);
-    std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
-    if (cannot_give_back_) {
-      result.notes.push_back("it cannot be asked to give memory back: --do changes nothing here");
-    }
-    if (result.metrics.misaligned_blocks != 0) {
-      result.notes.push_back(base::grouped(result.metrics.misaligned_blocks) +
-                             " blocks aligned to less than the program asked, the first at #" +
-                             base::grouped(result.metrics.first_misaligned));
-    }
-    result.output = backend_->output();
-    if (!result.output.empty()) {
-      result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");
-    }
-    return result;
-  }
-
- private:
-  Run(allocators::BackendSpec spec, const allocators::BackendContext& context)
-      : spec_(std::move(spec)), backend_(spec_.make(context)) {}
-
-  // Notes a failure of the allocator; passes every other error on. A failed allocator gives back
-  // its memory at once.
-  Status settle(const Status& status) {
-    if (status.ok() || status.error().code != base::ErrorCode::kTarget) return status;
-    failure_ = {status.error().event.value_or(0), status.error().message};
-    output_ = backend_->output();
-    backend_.reset();
-    analysis_.reset();
-    return {};
-  }
-
-  allocators::BackendSpec spec_;
-  std::unique_ptr<allocators::Backend> backend_;
-  std::optional<RunAnalysis> analysis_;
-  allocators::BatchResult result_;
-  std::optional<RunFailure> failure_;
-  bool cannot_give_back_ = false;
-  std::string output_;  // of a failed allocator
-};
-
 // Keeps one allocator at work while the answers of the one before are analysed: two processors are
 // busy, and no two allocators ever run at the same time, which would spoil both their times.
 class Pipeline {
  public:
-  Status submit(Run& run, const ResolvedBatch& batch, AfterBatch after) {
+  Status submit(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
     if (pending_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
     // Between two batches of one allocator there may be something to do with it.
     const bool overlap = pending_ != &run || after_pending_.is_nothing();
     if (!overlap) HEAPTAPE_RETURN_IF_ERROR(finish_pending());
-    Run* const before = std::exchange(pending_, &run);
+    ReplayRun* const before = std::exchange(pending_, &run);
     const ResolvedBatch* const batch_before = std::exchange(pending_batch_, &batch);
     const AfterBatch after_before = std::exchange(after_pending_, after);
     HEAPTAPE_RETURN_IF_ERROR(run.submit(batch));
@@ -188,18 +49,18 @@ class Pipeline {
   }
 
  private:
-  static Status finish(Run& run, const ResolvedBatch& batch, AfterBatch after) {
+  static Status finish(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
     for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
     if (after.has_sample) return run.sample();
     return after.has_live_peak ? run.measure_peak() : Status();
   }
   Status finish_pending() {
-    Run* const run = std::exchange(pending_, nullptr);
+    ReplayRun* const run = std::exchange(pending_, nullptr);
     return finish(*run, *pending_batch_, after_pending_);
   }
 
-  Run* pending_ = nullptr;  // submitted, not yet analysed
+  ReplayRun* pending_ = nullptr;  // submitted, not yet analysed
   const ResolvedBatch* pending_batch_ = nullptr;
   AfterBatch after_pending_;
 };
@@ -241,10 +102,10 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
                                            const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
-  std::vector<std::unique_ptr<Run>> runs;
+  std::vector<std::unique_ptr<ReplayRun>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto run, Run::start(spec, {&tape.header(), options.touch,
-                                                          options.threads, options.clock}));
+    HEAPTAPE_ASSIGN_OR_RETURN(auto run, ReplayRun::start(spec, {&tape.header(), options.touch,
+                                                                options.threads, options.clock}));
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
@@ -284,7 +145,8 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }
-    if (progress && done != 0 && rest.ops.empty()) progress(static_cast<double>(done) / static_cast<double>(events));
+    if (progress && done != 0 && rest.ops.empty())
+      progress(static_cast<double>(done) / static_cast<double>(events));
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   facts.note(resolver);

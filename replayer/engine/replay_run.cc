@@ -1,0 +1,143 @@
+#include "replayer/engine/replay_run.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/number_text.h"
+
+namespace heaptape::replayer {
+
+using base::Result;
+using base::Status;
+
+Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpec& spec,
+                                                    const allocators::BackendContext& context) {
+  std::unique_ptr<ReplayRun> run(new ReplayRun(spec, context));
+  auto regions = run->backend_->start();
+  if (!regions.ok()) {
+    HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
+    return run;
+  }
+  run->analysis_.emplace(run->backend_->traits(), context.header->initial_break);
+  run->analysis_->start(*regions);
+  return run;
+}
+
+// Notes a failure of the allocator; passes every other error on. A failed allocator gives back its
+// memory at once.
+Status ReplayRun::settle(const Status& status) {
+  if (status.ok() || status.error().code != base::ErrorCode::kTarget) return status;
+  failure_ = {status.error().event.value_or(0), status.error().message};
+  output_ = backend_->output();
+  backend_.reset();
+  analysis_.reset();
+  return {};
+}
+
+Status ReplayRun::submit(const ResolvedBatch& batch) {
+  if (has_failed()) return {};
+  return settle(
+      backend_->submit({batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses,
+                        batch.samples, batch.times, batch.next_time, batch.thread_ends}));
+}
+
+Status ReplayRun::collect() {
+  return has_failed() ? Status() : settle(backend_->collect(result_));
+}
+
+Status ReplayRun::analyse(const ResolvedBatch& batch) {
+  return has_failed() ? Status() : settle(analysis_->add(batch, result_));
+}
+
+Status ReplayRun::sample() {
+  if (has_failed()) return {};
+  const auto residency = backend_->residency(analysis_->regions());
+  if (!residency.ok()) return settle(residency.error());
+  analysis_->sample(*residency);
+  return {};
+}
+
+Status ReplayRun::measure_peak() {
+  if (has_failed()) return {};
+  const auto residency = backend_->residency(analysis_->regions());
+  if (!residency.ok()) return settle(residency.error());
+  analysis_->note_resident(residency->resident_bytes);
+  return {};
+}
+
+Status ReplayRun::perform(const Action& action) {
+  if (has_failed()) return {};
+  const auto before = backend_->residency(analysis_->regions());
+  if (!before.ok()) return settle(before.error());
+  const auto given_back = backend_->give_back_memory();
+  if (!given_back.ok()) return settle(given_back.error());
+  if (!*given_back) {
+    cannot_give_back_ = true;
+    return {};
+  }
+  ActionResult& result = analysis_->perform(action.name, *before, **given_back);
+  const auto after = backend_->residency(analysis_->regions());
+  if (!after.ok()) return settle(after.error());
+  result.after.resident_bytes = after->resident_bytes;
+  return {};
+}
+
+RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
+                            const ReplayOptions& options, const TapeFacts& facts) {
+  RunResult result{spec_};
+  result.failure = failure_;
+  if (has_failed()) {
+    result.output = output_;
+    return result;
+  }
+  take_metrics(resolver, events, result.metrics);
+  result.output = backend_->output();
+  add_notes(options, facts, result);
+  return result;
+}
+
+void ReplayRun::take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics) {
+  metrics = analysis_->take_metrics();
+  metrics.accounting.recorded = events;
+  metrics.accounting.failed_calls = resolver.skipped().failed_calls;
+  metrics.accounting.unknown_frees = resolver.skipped().unknown_frees;
+  metrics.live_count_peak = resolver.live().live_count_peak();
+  metrics.live_bytes_peak = resolver.live().live_bytes_peak();
+  metrics.threads = backend_->threads();
+  metrics.counters = backend_->counters();
+  for (const auto& latency : backend_->latencies()) {
+    metrics.latencies.push_back({latency, latency, latency});
+  }
+  metrics.stamp_ns = backend_->stamp_ns();
+  metrics.replay_ns_min = metrics.replay_ns_max = metrics.replay_ns;
+  for (const auto& curve : backend_->growth()) metrics.growth.push_back(fit_growth(curve));
+}
+
+void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result) {
+  RunMetrics& metrics = result.metrics;
+  const RunFacts run{.threads = metrics.threads,
+                     .touch = options.touch,
+                     .clock = options.clock,
+                     .resident_bytes_peak = metrics.resident_bytes_peak.value,
+                     .resident_bytes_at_end = metrics.end.resident_bytes,
+                     .compared_blocks = metrics.compared_blocks,
+                     .same_offset_share = metrics.same_offset_share,
+                     .purged_bytes = purged_bytes(metrics.counters)};
+  metrics.incomparable = why_incomparable(spec_, run, facts);
+  result.notes = run_notes(spec_, run, facts);
+  std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
+  if (cannot_give_back_) {
+    result.notes.emplace_back("it cannot be asked to give memory back: --do changes nothing here");
+  }
+  if (metrics.misaligned_blocks != 0) {
+    result.notes.push_back(base::grouped(metrics.misaligned_blocks) +
+                           " blocks aligned to less than the program asked, the first at #" +
+                           base::grouped(metrics.first_misaligned));
+  }
+  if (!result.output.empty()) {
+    result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");
+  }
+}
+
+}  // namespace heaptape::replayer

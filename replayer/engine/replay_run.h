@@ -1,0 +1,61 @@
+// One allocator in the course of a replay.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "allocators/backend.h"
+#include "allocators/catalog/backend_spec.h"
+#include "base/result.h"
+#include "replayer/engine/replay.h"
+#include "replayer/engine/run_analysis.h"
+#include "replayer/engine/run_notes.h"
+#include "replayer/engine/slot_resolver.h"
+
+namespace heaptape::replayer {
+
+// Once the allocator has failed nothing more happens to it: every call succeeds, and finish() says
+// how it failed. Other errors come back from the call. One thread.
+class ReplayRun {
+ public:
+  static base::Result<std::unique_ptr<ReplayRun>> start(const allocators::BackendSpec& spec,
+                                                        const allocators::BackendContext& context);
+
+  bool has_failed() const { return failure_.has_value(); }
+
+  // As Backend has them; `batch` outlives analyse().
+  base::Status submit(const ResolvedBatch& batch);
+  base::Status collect();
+  base::Status analyse(const ResolvedBatch& batch);
+
+  // After a batch was analysed: a point of the timeline.
+  base::Status sample();
+  // The same: what is resident, for the peak alone.
+  base::Status measure_peak();
+  // What a program does with malloc_trim, say; memory is measured right before and right after.
+  base::Status perform(const Action& action);
+
+  // Once, after the last batch: `events` were replayed.
+  RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
+                   const TapeFacts& facts);
+
+ private:
+  ReplayRun(allocators::BackendSpec spec, const allocators::BackendContext& context)
+      : spec_(std::move(spec)), backend_(spec_.make(context)) {}
+
+  base::Status settle(const base::Status& status);
+  void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
+  void add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result);
+
+  allocators::BackendSpec spec_;
+  std::unique_ptr<allocators::Backend> backend_;
+  std::optional<RunAnalysis> analysis_;
+  allocators::BatchResult result_;
+  std::optional<RunFailure> failure_;
+  bool cannot_give_back_ = false;
+  std::string output_;  // of a failed allocator
+};
+
+}  // namespace heaptape::replayer
