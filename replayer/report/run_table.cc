@@ -199,13 +199,27 @@ std::string failure_line(const RunFigures& run) {
   return run.failure.empty() ? "" : "failed: " + run.label + " " + run.failure + "\n";
 }
 
-std::string note_lines(const std::vector<RunFigures>& runs) {
+// One line for all runs that have the note. If those are all that can have one, and many, that is
+// shorter than their labels.
+std::string note_lines(const schema::ReportFigures& report, const std::vector<RunResult>& results) {
+  constexpr auto kMany = 3;
+  const auto replays = std::ranges::count_if(results, [](const RunResult& result) {
+    const BackendKind kind = result.spec.kind;
+    return kind != BackendKind::kRecorded && kind != BackendKind::kNoop && !result.failure;
+  });
   Shared lines;
-  for (const RunFigures& run : runs) {
+  for (const RunFigures& run : report.runs) {
     for (const std::string& note : run.notes) add_to(lines, note, run.label);
   }
   std::string text;
-  for (const auto& [note, labels] : lines) text += "note: " + labels + ": " + note + "\n";
+  for (const Shared::value_type& line : lines) {
+    const std::string& note = line.first;
+    const auto noted = std::ranges::count_if(report.runs, [&note](const RunFigures& run) {
+      return std::ranges::find(run.notes, note) != run.notes.end();
+    });
+    const bool is_of_all = noted == replays && replays >= kMany;
+    text += "note: " + (is_of_all ? "all replays" : line.second) + ": " + note + "\n";
+  }
   return text;
 }
 
@@ -252,7 +266,7 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
     text += replayed_line(report.runs[i], runs[i].spec, report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
-  text += times_lines(report.runs) + note_lines(report.runs);
+  text += times_lines(report.runs) + note_lines(report, runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

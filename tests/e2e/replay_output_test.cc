@@ -177,6 +177,16 @@ TEST_F(ReplayOutput, NamesTheRunsOfANoteInOneLine) {
             "5 threads merged: per-thread caches and arenas are left out; memory is understated");
 }
 
+TEST_F(ReplayOutput, NamesNoRunsOfANoteThatAllHave) {
+  write({tests::malloc_event(1 << 20, 0x10000)});
+  const Ended ended = replay(
+      {"-a", "recorded", "-a", "glibc", "-a", "two=glibc", "-a", "model:bump", "-a", "noop"});
+  EXPECT_NE(
+      ended.out.find("\nnote: all replays: 1.00 MiB at the peak and 1.00 MiB at the end are "),
+      std::string::npos)
+      << ended.out;
+}
+
 TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
   const Ended ended = replay({"-a", "glibc", "-a", "two=glibc", "--repeat", "2"});
   EXPECT_NE(ended.out.find("\ntimes: medians of 2 replays; ns per event glibc "), std::string::npos)
