@@ -45,8 +45,8 @@ class WorkerProcess {
   // Waits until it is done. Fails when the worker died, gave up or hangs: kTarget if that is the
   // allocator's doing.
   base::Status await();
-  // Whether it lives, for who could not look at it while it waits: fails as await() does. A killed
-  // one that is on its way out is waited for.
+  // For who found nothing of it in /proc while it waits for its turn: fails as await() does if it
+  // has died, or dies within two seconds.
   base::Status check_alive();
   // Lets the worker exit as programs do, which is when some allocators print what they counted.
   void end();

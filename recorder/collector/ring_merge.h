@@ -81,7 +81,7 @@ class RingMerge {
   // Its threads' names, as far as they are due, from /proc.
   void refresh_names(uint32_t pid, uint64_t now_ns) { names_.refresh_if_due(pid, now_ns); }
 
-  // There was the last drain: the tape gets the time that its last call was made, and that drain's.
+  // After the last drain: puts the time of the last call, and of that drain, onto the tape.
   void finish_times() { clock_.finish(); }
 
   // What the rings and the merge counted. How the process ended is for the caller to fill in.

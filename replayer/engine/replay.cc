@@ -145,8 +145,9 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }
-    if (progress && done != 0 && rest.ops.empty())
+    if (progress && done != 0 && rest.ops.empty()) {
       progress(static_cast<double>(done) / static_cast<double>(events));
+    }
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   facts.note(resolver);

@@ -1,8 +1,10 @@
 #include "replayer/engine/run_notes.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/setting_notes.h"
@@ -14,8 +16,7 @@ namespace {
 
 using allocators::BackendSpec;
 
-// Less than a tenth is not worth a note.
-constexpr uint64_t kOfWhichMuch = 10;
+constexpr uint64_t kNotedPercent = 10;  // less is not worth a note
 constexpr double kFaithfulShare = 0.99;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
@@ -45,7 +46,7 @@ void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFa
 }
 
 bool is_much(uint64_t part, uint64_t whole) {
-  return part != 0 && part >= whole / kOfWhichMuch;
+  return part != 0 && 100 * part >= kNotedPercent * whole;
 }
 
 // Empty where large blocks are a small part of what is resident.
@@ -66,14 +67,16 @@ std::string large_blocks_note(const RunFacts& run, const TapeFacts& tape) {
 
 // Free pages are purged as they are freed, and time has no part in it.
 bool purges_at_once(const BackendSpec& spec) {
-  const std::string name = "dirty_decay_ms";
+  constexpr std::string_view kName = "dirty_decay_ms";
   std::vector<std::string> texts = spec.environment;
   texts.push_back(spec.text);
-  return std::ranges::any_of(texts, [&](const std::string& text) {
-    const size_t at = text.find(name);
+  return std::ranges::any_of(texts, [kName](std::string_view text) {
+    const size_t at = text.find(kName);
     if (at == text.npos) return false;
-    const size_t value = at + name.size() + 1;  // behind ':' or '='
-    return text.substr(value, 1) == "0" && text.find_first_of("0123456789", value + 1) != value + 1;
+    const std::string_view value = text.substr(at + kName.size());  // ":0,...", "=0", or nothing
+    const bool is_zero = value.size() > 1 && value[1] == '0';
+    return is_zero &&
+           (value.size() == 2 || std::isdigit(static_cast<unsigned char>(value[2])) == 0);
   });
 }
 
@@ -84,18 +87,19 @@ void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeF
     if (std::string note = large_blocks_note(run, tape); !note.empty())
       notes.push_back(std::move(note));
   }
-  if (tape.foreign_percent() >= 100 / kOfWhichMuch) {
+  if (tape.foreign_percent() >= kNotedPercent) {
     notes.push_back(std::to_string(tape.foreign_percent()) +
                     " % of freed blocks came from another thread: which threads meet may differ "
                     "from run to run of the program, and so may its memory");
   }
   if (spec.family() == "jemalloc" && !purges_at_once(spec) &&
       is_much(run.purged_bytes, run.resident_bytes_peak)) {
-    notes.push_back("jemalloc purged " + base::bytes_text(run.purged_bytes) +
-                    " as time passed, partly by chance: a faster or slower run purges other "
-                    "amounts");
+    notes.push_back(base::bytes_text(run.purged_bytes) +
+                    " were purged as time passed, partly by chance: a faster or slower run purges "
+                    "other amounts");
   }
-  if (tape.threads() > 1 && run.compared_blocks != 0 && run.same_offset_share < kFaithfulShare) {
+  const bool is_faithful = run.same_offset_share >= kFaithfulShare;
+  if (tape.threads() > 1 && !is_faithful && why_incomparable(spec, run, tape).empty()) {
     notes.emplace_back(
         "blocks lie elsewhere where threads ran at the same time: a tape has the order of their "
         "calls, and not that of the allocator's locks");

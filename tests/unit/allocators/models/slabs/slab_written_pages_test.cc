@@ -110,7 +110,7 @@ TEST_F(SlabsModelPages, ComeWithABlockThatGrowsInPlace) {
   EXPECT_EQ(absent_bytes(block, 40000 / kPage * kPage), 0u);
 }
 
-TEST_F(SlabsModelPages, OfAHugeBlockTakeLittleToRemember) {
+TEST_F(SlabsModelPages, OfAHugeBlockAreAllWritten) {
   const uint64_t block = allocate(uint64_t{1} << 44);
   ASSERT_NE(block, 0u);
   EXPECT_LT(absent_bytes(block, uint64_t{1} << 44), kPage);
