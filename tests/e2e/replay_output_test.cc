@@ -187,6 +187,12 @@ TEST_F(ReplayOutput, NamesNoRunsOfANoteThatAllHave) {
       << ended.out;
 }
 
+TEST_F(ReplayOutput, NamesTheRunsOfANoteThatSomeLack) {
+  const Ended ended =
+      replay({"-a", "glibc", "-a", "model:bump", "-a", "model:ideal", "--touch", "none"});
+  EXPECT_NE(ended.out.find("\nnote: glibc: no block was touched"), std::string::npos) << ended.out;
+}
+
 TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
   const Ended ended = replay({"-a", "glibc", "-a", "two=glibc", "--repeat", "2"});
   EXPECT_NE(ended.out.find("\ntimes: medians of 2 replays; ns per event glibc "), std::string::npos)

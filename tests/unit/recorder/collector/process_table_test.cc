@@ -212,6 +212,8 @@ TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
   table_.adopt_claims();
   const RingPen second(session_, 1);
   table_.adopt_claims();
+  pen.write(malloc_record(0x3000, 5));
+  EXPECT_EQ(process(0).merge().drain(8, base::monotonic_ns()), 1u);
   pen.write(malloc_record(0x1000, 10)).write(malloc_record(0x2000, 20));
   table_.leave(0, 15);
   EXPECT_TRUE(table_.processes().empty());
@@ -219,9 +221,9 @@ TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
   EXPECT_EQ(tape.summary()->end_reason, EndReason::kRecordingStopped);
   schema::EventBatch batch;
   ASSERT_TRUE(tape.read(batch, 10).ok());
-  EXPECT_EQ(batch.events.size(), 1u);
+  EXPECT_EQ(batch.events.size(), 2u);
   ASSERT_FALSE(batch.times.empty());
-  EXPECT_EQ(batch.times.back().event, 1u);
+  EXPECT_EQ(batch.times.back().event, 2u) << "the time of the last call";
   EXPECT_EQ(session_.view().ring(0).state, RingState::kOwned);
 }
 
