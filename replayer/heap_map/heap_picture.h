@@ -1,0 +1,33 @@
+// A heap at one moment, block by block: what the account, the holes and their pins are read from.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/address/address_range.h"
+
+namespace heaptape::replayer {
+
+struct LiveBlock {
+  uint64_t address = 0;
+  uint64_t usable_bytes = 0;
+  uint64_t requested_bytes = 0;
+  uint64_t birth = 0;   // number of the call that made it, from 1; a resize does not change it
+  uint32_t thread = 0;  // of the tape, that made it
+
+  uint64_t end() const { return address + usable_bytes; }
+};
+
+struct HeapPicture {
+  uint64_t at = 0;  // calls made
+  int granule_log2 = 4;
+  uint64_t min_hole_bytes = 32;
+  std::vector<LiveBlock> blocks;            // by address
+  std::vector<base::AddressRange> regions;  // committed memory, ascending; no two touch
+  // Of it, what is not resident, ascending; nothing where that is not known.
+  std::optional<std::vector<base::AddressRange>> absent;
+  uint64_t resident_bytes = 0;
+};
+
+}  // namespace heaptape::replayer
