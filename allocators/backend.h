@@ -76,6 +76,13 @@ struct GivenBack {
   uint64_t elapsed_ns = 0;
 };
 
+// What lies between live blocks and is not free, as far as the allocator can tell. Ascending, and
+// without overlaps.
+struct KeptMemory {
+  std::vector<AddressRange> cached;  // free blocks that it keeps ready for the next such request
+  std::vector<AddressRange> own;     // its own data
+};
+
 // A number that the allocator counted, by the name that docs/metrics.md gives it.
 struct Counter {
   std::string name;
@@ -160,6 +167,11 @@ class Backend {
   // Between batches only: asks the allocator to give free memory back to the system, as programs
   // do with malloc_trim. Nothing if it cannot be asked.
   virtual Result<std::optional<GivenBack>> give_back_memory() { return std::optional<GivenBack>(); }
+  // Between batches only. `gaps`, ascending, are the stretches of committed memory without a live
+  // block; what is told lies in them.
+  virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {
+    return KeptMemory();
+  }
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
   // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order

@@ -88,6 +88,17 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
   command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("N");
 }
 
+void add_bytes(CLI::App* command, const std::string& name, uint64_t& value,
+               const std::string& help) {
+  const auto pick = [](std::string& text) {
+    const auto bytes = base::parse_quantity(text);
+    if (!bytes) return "'" + text + "' is not a size: type bytes, such as 4096, 64KiB or 1.5MiB";
+    text = std::to_string(*bytes);
+    return std::string();
+  };
+  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("SIZE");
+}
+
 void add_tape(CLI::App* command, std::string& path) {
   command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
 }
@@ -225,6 +236,39 @@ void add_replay(CLI::App& app, Request& request) {
   request.set_by(command, options, run_replay);
 }
 
+void add_explained(CLI::App* command, ExplainCommandOptions& options) {
+  add_tape(command, options.tape_path);
+  command->add_option("-a,--allocator", options.spec, "the allocator, as of `heaptape replay`")
+      ->required()
+      ->option_text("SPEC");
+  command
+      ->add_option("--at", options.at,
+                   "the moment: peak, plateau, exit, end, a call such as #1000, or a time such as "
+                   "12.5s (default: the plateau, or the exit where there is none)")
+      ->option_text("WHEN");
+}
+
+void add_explain(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExplainCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "explain", "Say where the memory of an allocator is, and what would give it back");
+  add_explained(command, *options);
+  command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
+  request.set_by(command, options, run_explain);
+}
+
+void add_holes(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExplainCommandOptions>();
+  CLI::App* command =
+      app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
+  add_explained(command, *options);
+  add_bytes(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
+  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
+            "how many holes and groups of pins to show (default 10)");
+  command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
+  request.set_by(command, options, run_holes);
+}
+
 void add_allocators(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
@@ -324,6 +368,8 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_stats(app, request);
   add_dump(app, request);
   add_replay(app, request);
+  add_explain(app, request);
+  add_holes(app, request);
   add_allocators(app, request);
   add_diff(app, request);
   add_scenario(app, request);

@@ -10,6 +10,7 @@
 #include "recorder/collector/recording.h"
 #include "replayer/engine/replay.h"
 #include "replayer/report/diff_format.h"
+#include "replayer/report/explain_text.h"
 #include "scenarios/scenario.h"
 #include "schema/tape/tape_text.h"
 
@@ -58,6 +59,16 @@ struct ReplayCommandOptions {
   replayer::ReplayOptions replay;    // specs are filled in from the above
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
+
+struct ExplainCommandOptions {
+  std::string tape_path;
+  std::string spec;                  // as given with -a
+  std::string at;                    // as given with --at; empty: nothing was
+  replayer::ExplainOptions explain;  // spec and moment are filled in from the above
+  replayer::HolesOptions holes;      // of `holes` alone
+};
+int run_explain(const ExplainCommandOptions& options, Console& console);
+int run_holes(const ExplainCommandOptions& options, Console& console);
 
 // Lists what a tape can be replayed on, with the options of models, and says what cannot be loaded
 // here.

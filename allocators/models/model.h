@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "allocators/backend.h"
@@ -67,6 +68,8 @@ class AddressSpace {
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
 //   void give_back_memory()                  what the allocator does when it is asked to give free
 //                                            memory back to the system
+//   KeptMemory kept_memory(std::span<const AddressRange> gaps) const
+//                                            as Backend has it
 //   void release_null()                      free(NULL), for models with something to commit
 //   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of
 //                                            work() by kind of call against live blocks

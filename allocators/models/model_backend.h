@@ -90,6 +90,11 @@ class ModelBackend : public Backend {
     return given_back;
   }
 
+  Result<KeptMemory> kept_memory(std::span<const AddressRange> gaps) override {
+    if constexpr (requires { model_.kept_memory(gaps); }) return model_.kept_memory(gaps);
+    return KeptMemory();
+  }
+
   std::vector<Counter> counters() override { return model_.counters(); }
 
   std::string threads() const override {

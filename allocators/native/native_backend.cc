@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "allocators/native/environment_names.h"
+#include "allocators/native/glibc_heap.h"
 #include "allocators/native/latency_summary.h"
 #include "allocators/native/pagemap.h"
 #include "base/clock.h"
@@ -248,6 +249,13 @@ Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions
     return std::move(error).at_event(batch_.first_event + batch_.ops.size());
   }
   return residency;
+}
+
+Result<KeptMemory> NativeBackend::kept_memory(std::span<const AddressRange> gaps) {
+  const WorkerShared& shared = worker_->shared();
+  if (options_.calls != Calls::kMade || shared.libc_serves_malloc == 0) return KeptMemory();
+  return KeptMemory{.cached = read_kept_chunks(worker_->pid(), gaps, shared.initial_break),
+                    .own = {}};
 }
 
 Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {

@@ -37,6 +37,7 @@ class NativeBackend : public Backend {
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
   Result<std::optional<GivenBack>> give_back_memory() override;
+  Result<KeptMemory> kept_memory(std::span<const AddressRange> gaps) override;
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;

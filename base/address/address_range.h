@@ -19,6 +19,12 @@ struct AddressRange {
   bool operator==(const AddressRange&) const = default;
 };
 
+// Empty if there is none.
+inline AddressRange common_part(AddressRange a, AddressRange b) {
+  const uint64_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
 // Sorts the ranges, joins those that touch and drops empty ones. They must not overlap.
 inline void sort_and_join(std::vector<AddressRange>& ranges) {
   std::ranges::sort(ranges, {}, &AddressRange::begin);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "replayer/engine/event_clock.h"
 #include "replayer/engine/live_peaks.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
@@ -51,8 +52,9 @@ class Pipeline {
  private:
   static Status finish(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
+    for (const Moment& moment : after.moments) HEAPTAPE_RETURN_IF_ERROR(run.look(moment));
     for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
-    if (after.has_sample) return run.sample();
+    if (after.has_sample) return run.sample(after.time_ns);
     return after.has_live_peak ? run.measure_peak() : Status();
   }
   Status finish_pending() {
@@ -104,16 +106,19 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
   std::vector<std::unique_ptr<ReplayRun>> runs;
   for (const allocators::BackendSpec& spec : options.specs) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto run, ReplayRun::start(spec, {&tape.header(), options.touch,
-                                                                options.threads, options.clock}));
+    HEAPTAPE_ASSIGN_OR_RETURN(
+        auto run,
+        ReplayRun::start(spec, {&tape.header(), options.touch, options.threads, options.clock},
+                         options));
     runs.push_back(std::move(run));
   }
   SlotResolver resolver;
   TapeFacts facts(tape.header());
-  ReplayPlan plan(events, options.samples, options.actions);
+  ReplayPlan plan(events, options.samples, options.actions, options.moments);
   SharedNumbers shared_numbers;
   Pipeline pipeline;
   LivePeaks live_peaks;
+  EventClock clock;
   schema::EventBatch read;
   std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
   ResolvedBatch rest;                    // read already, and yet to come
@@ -142,6 +147,8 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     done += batch.ops.size();
     AfterBatch after = plan.reached(done);
     after.has_live_peak = peak != 0;
+    clock.note(batch.times, batch.next_time);
+    after.time_ns = clock.at(done);
     for (const auto& run : runs) {
       HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
     }

@@ -9,7 +9,9 @@
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
+#include "replayer/answers/moment.h"
 #include "replayer/engine/action.h"
+#include "replayer/heap_map/heap_picture.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
@@ -23,7 +25,10 @@ struct ReplayOptions {
   uint32_t samples = 256;       // points on the timeline, spread evenly over the events; at least 1
   uint64_t until = UINT64_MAX;  // stop after this many events
   std::vector<Action> actions = {};
-  uint32_t repeats = 1;  // of what is timed (real allocators, noop); at least 1
+  std::vector<Moment> moments = {};  // to look at; none is behind the end
+  uint32_t heap_growths = 10;        // how many of the largest to keep
+  bool keep_picture = false;         // of the last of them
+  uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
 };
 
 // Why and where an allocator failed: it died, hung, or handed out a block that cannot be.
@@ -38,6 +43,7 @@ struct RunResult {
   std::optional<RunFailure> failure = {};  // nothing: it came to the end of the tape
   std::vector<std::string> notes = {};     // see Backend::notes
   std::string output = "";                 // see Backend::output
+  std::optional<HeapPicture> picture = {};
 };
 
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then

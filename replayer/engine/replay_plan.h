@@ -2,28 +2,35 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "replayer/answers/moment.h"
 #include "replayer/engine/action.h"
 
 namespace heaptape::replayer {
 
-// What is to be done after a batch, the actions first.
+// What is to be done after a batch, in this order.
 struct AfterBatch {
+  std::span<const Moment> moments = {};
   std::span<const Action> actions = {};
   bool has_sample = false;
-  bool has_live_peak = false;  // see LivePeaks
+  bool has_live_peak = false;            // see LivePeaks
+  std::optional<uint64_t> time_ns = {};  // after the batch, since the recording began
 
-  bool is_nothing() const { return actions.empty() && !has_sample && !has_live_peak; }
+  bool is_nothing() const {
+    return moments.empty() && actions.empty() && !has_sample && !has_live_peak;
+  }
 };
 
 // The timeline has as many points as asked for, or one an event, as even as whole numbers allow,
-// the last one at the end. Actions of one place keep their order.
+// the last one at the end. Moments and actions of one place keep their order.
 class ReplayPlan {
  public:
-  // `actions` as check_actions() wants them.
-  ReplayPlan(uint64_t events, uint32_t samples, std::vector<Action> actions);
+  // `actions` as check_actions() wants them; no moment is behind the end.
+  ReplayPlan(uint64_t events, uint32_t samples, std::vector<Action> actions,
+             std::vector<Moment> moments = {});
 
   // How many events may follow `event` before there is something to do.
   uint64_t room(uint64_t event) const;
@@ -39,6 +46,8 @@ class ReplayPlan {
   uint64_t next_point_ = 1;
   std::vector<Action> actions_;  // by event
   size_t next_action_ = 0;
+  std::vector<Moment> moments_;  // by event
+  size_t next_moment_ = 0;
 };
 
 }  // namespace heaptape::replayer

@@ -12,14 +12,18 @@ using base::Result;
 using base::Status;
 
 Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpec& spec,
-                                                    const allocators::BackendContext& context) {
-  std::unique_ptr<ReplayRun> run(new ReplayRun(spec, context));
+                                                    const allocators::BackendContext& context,
+                                                    const ReplayOptions& options) {
+  std::unique_ptr<ReplayRun> run(new ReplayRun(spec, context, options));
   auto regions = run->backend_->start();
   if (!regions.ok()) {
     HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
     return run;
   }
-  run->analysis_.emplace(run->backend_->traits(), context.header->initial_break);
+  run->analysis_.emplace(run->backend_->traits(),
+                         RunAnalysis::Options{.recorded_break = context.header->initial_break,
+                                              .heap_growths = options.heap_growths,
+                                              .keep_frees = options.keep_picture});
   run->analysis_->start(*regions);
   return run;
 }
@@ -50,11 +54,22 @@ Status ReplayRun::analyse(const ResolvedBatch& batch) {
   return has_failed() ? Status() : settle(analysis_->add(batch, result_));
 }
 
-Status ReplayRun::sample() {
+Status ReplayRun::sample(std::optional<uint64_t> time_ns) {
   if (has_failed()) return {};
   const auto residency = backend_->residency(analysis_->regions());
   if (!residency.ok()) return settle(residency.error());
-  analysis_->sample(*residency);
+  analysis_->sample(*residency, time_ns);
+  return {};
+}
+
+Status ReplayRun::look(const Moment& moment) {
+  if (has_failed()) return {};
+  const auto residency = backend_->residency(analysis_->regions());
+  if (!residency.ok()) return settle(residency.error());
+  const auto kept = backend_->kept_memory(analysis_->gaps());
+  if (!kept.ok()) return settle(kept.error());
+  analysis_->look(moment, *residency, *kept);
+  if (keep_picture_) picture_ = analysis_->picture(*residency);
   return {};
 }
 
@@ -93,6 +108,7 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
   }
   take_metrics(resolver, events, result.metrics);
   result.output = backend_->output();
+  result.picture = std::move(picture_);
   add_notes(options, facts, result);
   return result;
 }

@@ -21,7 +21,8 @@ namespace heaptape::replayer {
 class ReplayRun {
  public:
   static base::Result<std::unique_ptr<ReplayRun>> start(const allocators::BackendSpec& spec,
-                                                        const allocators::BackendContext& context);
+                                                        const allocators::BackendContext& context,
+                                                        const ReplayOptions& options);
 
   bool has_failed() const { return failure_.has_value(); }
 
@@ -31,7 +32,9 @@ class ReplayRun {
   base::Status analyse(const ResolvedBatch& batch);
 
   // After a batch was analysed: a point of the timeline.
-  base::Status sample();
+  base::Status sample(std::optional<uint64_t> time_ns);
+  // The same: the account of that moment.
+  base::Status look(const Moment& moment);
   // The same: what is resident, for the peak alone.
   base::Status measure_peak();
   // What a program does with malloc_trim, say; memory is measured right before and right after.
@@ -42,8 +45,11 @@ class ReplayRun {
                    const TapeFacts& facts);
 
  private:
-  ReplayRun(allocators::BackendSpec spec, const allocators::BackendContext& context)
-      : spec_(std::move(spec)), backend_(spec_.make(context)) {}
+  ReplayRun(allocators::BackendSpec spec, const allocators::BackendContext& context,
+            const ReplayOptions& options)
+      : spec_(std::move(spec)),
+        backend_(spec_.make(context)),
+        keep_picture_(options.keep_picture) {}
 
   base::Status settle(const base::Status& status);
   void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
@@ -55,6 +61,8 @@ class ReplayRun {
   allocators::BatchResult result_;
   std::optional<RunFailure> failure_;
   bool cannot_give_back_ = false;
+  const bool keep_picture_;
+  std::optional<HeapPicture> picture_;
   std::string output_;  // of a failed allocator
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/address/pages.h"
 #include "replayer/engine/block_check.h"
 
 namespace heaptape::replayer {
@@ -10,11 +11,14 @@ using allocators::RegionEvent;
 using allocators::ReplayKind;
 using allocators::ReplayOp;
 
-RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break)
-    : places_blocks_(traits.places_blocks),
+RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, const Options& options)
+    : traits_(traits),
+      places_blocks_(traits.places_blocks),
       checked_granule_(traits.is_foreign_code ? uint64_t{1} << traits.granule_log2 : 0),
       map_(traits.granule_log2, traits.min_hole_bytes),
-      fidelity_(recorded_break, traits) {
+      fidelity_(options.recorded_break, traits),
+      heap_growths_(options.heap_growths),
+      frees_(options.keep_frees ? std::make_shared<LastFrees>() : nullptr) {
   metrics_.follows_blocks = traits.places_blocks || !traits.is_foreign_code;
 }
 
@@ -24,9 +28,8 @@ void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
 }
 
 base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
-  if (placed_.size() < batch.slot_limit) {
-    placed_.resize(std::max<size_t>(batch.slot_limit, placed_.size() * 2));
-    sizes_.resize(placed_.size());
+  if (blocks_.size() < batch.slot_limit) {
+    blocks_.resize(std::max<size_t>(batch.slot_limit, blocks_.size() * 2));
   }
   auto region = result.regions.begin();
   for (size_t i = 0; i < batch.ops.size(); ++i) {
@@ -36,7 +39,11 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
       const bool has_region = region != result.regions.end() && region->op == i;
       if (!has_region || !makes_a_peak(*region)) note_holes_at_peak();
     }
-    take_away(op, result.placements[i]);
+    take_away(op, result.placements[i], event);
+    if (region != result.regions.end() && region->op == i && heap_growths_.is_kept(UINT64_MAX))
+        [[unlikely]] {
+      watch_growth({region, result.regions.end()}, op, result.placements[i], event);
+    }
     for (; region != result.regions.end() && region->op == i; ++region) {
       apply(*region, event, batch.live_bytes[i]);
     }
@@ -76,18 +83,84 @@ void RunAnalysis::note_holes_at_peak() {
   new_committed_peak_ = false;
 }
 
+// `regions` begins with those of this op, which are yet to come.
+void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const ReplayOp& op,
+                               const Placement& placement, uint64_t event) {
+  HeapGrowth growth{.event = event, .request_bytes = op.size};
+  uint64_t committed_bytes = map_.committed_bytes();
+  for (const RegionEvent& region : regions) {
+    if (region.op != regions.front().op) break;
+    if (region.kind == RegionEvent::Kind::kDecommit) {
+      committed_bytes -= std::min(committed_bytes, region.range.bytes());
+    } else if (!map_.holds_any_of(region.range)) {
+      committed_bytes += region.range.bytes();
+      growth.ranges.push_back(region.range);
+    }
+  }
+  const uint64_t peak_bytes = metrics_.committed_bytes_peak.value;
+  growth.growth_bytes = committed_bytes > peak_bytes ? committed_bytes - peak_bytes : 0;
+  if (!heap_growths_.is_kept(growth.growth_bytes)) return;
+  const HoleStats before = holes();
+  growth.largest_hole_bytes = before.largest;
+  growth.free_bytes = before.bytes + before.top_bytes;
+  growth.is_own_mapping = std::ranges::any_of(growth.ranges, [&](const auto& range) {
+    return placement.address - range.begin < base::kPageBytes &&
+           range.bytes() < op.size + 2 * base::kPageBytes;
+  });
+  if (before.largest != 0 && before.largest >= op.size / 2) {
+    growth.pin = find_pin(before.largest);
+  }
+  heap_growths_.add(std::move(growth));
+}
+
+// Of the first hole of that size; which of the two blocks beside it is as pin_of() has it.
+std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
+  using allocators::AddressRange;
+  AddressRange ahead;  // the gaps around it
+  AddressRange hole;
+  AddressRange behind;
+  map_.for_each_gap([&](AddressRange region, AddressRange gap) {
+    const bool is_found = hole.bytes() != 0;
+    if (is_found && behind.bytes() == 0) behind = gap;
+    if (is_found) return;
+    const bool is_it = gap.bytes() == hole_bytes && map_.is_hole(region, gap);
+    (is_it ? hole : ahead) = gap;
+  });
+  const uint64_t granule = uint64_t{1} << traits_.granule_log2;
+  const auto begin_of = [granule](const Block& block) {
+    return base::round_down(block.address, granule);
+  };
+  const auto end_of = [granule](const Block& block) {
+    return base::round_up(block.address + block.usable_bytes, granule);
+  };
+  const Block* before = nullptr;
+  const Block* after = nullptr;
+  for (const Block& block : blocks_) {
+    if (block.address == 0) continue;
+    if (begin_of(block) == hole.end) after = &block;
+    if (end_of(block) == hole.begin) before = &block;
+  }
+  if (after == nullptr) return std::nullopt;
+  if (before == nullptr) return live_block(*after);
+  const uint64_t far_before = ahead.end == begin_of(*before) ? ahead.bytes() : 0;
+  const uint64_t far_after = behind.begin == end_of(*after) ? behind.bytes() : 0;
+  const bool is_before =
+      far_before != far_after ? far_before > far_after : before->usable_bytes < after->usable_bytes;
+  return live_block(is_before ? *before : *after);
+}
+
 // The first half of an op, before its memory calls take effect: the block that it gives up.
-void RunAnalysis::take_away(const ReplayOp& op, const Placement& placement) {
+void RunAnalysis::take_away(const ReplayOp& op, const Placement& placement, uint64_t event) {
   if (op.kind == ReplayKind::kFree) {
-    remove(op.slot);
+    remove(op.slot, event);
   } else if (op.kind == ReplayKind::kRealloc && placement.address != 0) {
-    const Placement& old = placed_[op.slot];
+    const Block& old = blocks_[op.slot];
     if (old.address == placement.address) {
       ++metrics_.resizes.in_place;
     } else if (old.address != 0) {
       ++metrics_.resizes.moved;
-      metrics_.resizes.moved_bytes += std::min(sizes_[op.slot], op.size);
-      remove(op.slot);
+      metrics_.resizes.moved_bytes += std::min(old.requested_bytes, op.size);
+      remove(op.slot, event);
     }
   }
 }
@@ -102,41 +175,51 @@ bool RunAnalysis::put_back(const ReplayOp& op, const Placement& placement, uint6
   if (placement.address == 0) {
     --metrics_.accounting.replayed;
     ++metrics_.accounting.refused;
+    if (places_blocks_ && op.kind != ReplayKind::kRealloc) blocks_[op.slot].birth = 0;
     return true;
   }
   if (!places_blocks_) return true;
-  Placement& block = placed_[op.slot];
+  Block& block = blocks_[op.slot];
   bool fits;
   if (block.address == placement.address) {
     fits = map_.resize(block.address, block.usable_bytes, placement.usable_bytes);
     usable_bytes_ += placement.usable_bytes - block.usable_bytes;
-    block = placement;
+    block.usable_bytes = placement.usable_bytes;
   } else {
-    fits = place(op.slot, placement);
+    fits = place(op, placement, event);
   }
-  sizes_[op.slot] = op.size;
+  block.requested_bytes = op.size;
   metrics_.usable_bytes_peak.update(usable_bytes_, event);
   fidelity_.compare(event, op.thread, recorded_address, placement);
   return fits;
 }
 
-bool RunAnalysis::place(uint32_t slot, const Placement& placement) {
+// A block that a resize moves was made where it was made first, and by whom.
+bool RunAnalysis::place(const ReplayOp& op, const Placement& placement, uint64_t event) {
+  Block& block = blocks_[op.slot];
+  if (op.kind != ReplayKind::kRealloc || block.birth == 0) {
+    block.birth = event;
+    block.thread = op.thread;
+  }
   usable_bytes_ += placement.usable_bytes;
-  placed_[slot] = placement;
+  block.address = placement.address;
+  block.usable_bytes = placement.usable_bytes;
   return map_.place(placement.address, placement.usable_bytes);
 }
 
-void RunAnalysis::remove(uint32_t slot) {
-  Placement& block = placed_[slot];
+void RunAnalysis::remove(uint32_t slot, uint64_t event) {
+  Block& block = blocks_[slot];
   if (block.address == 0) return;
   map_.remove(block.address, block.usable_bytes);
+  if (frees_) frees_->note({block.address, block.address + block.usable_bytes}, event);
   usable_bytes_ -= block.usable_bytes;
-  block = {};
+  block.address = 0;
 }
 
 void RunAnalysis::apply(const RegionEvent& region, uint64_t event, uint64_t live_bytes) {
   if (region.kind == RegionEvent::Kind::kDecommit) {
     map_.decommit(region.range);
+    heap_growths_.note_given_back(region.range, event);
     return;
   }
   map_.commit(region.range);
@@ -146,7 +229,7 @@ void RunAnalysis::apply(const RegionEvent& region, uint64_t event, uint64_t live
   new_committed_peak_ = true;
 }
 
-void RunAnalysis::sample(const allocators::Residency& residency) {
+Snapshot RunAnalysis::snapshot(const allocators::Residency& residency) const {
   Snapshot snapshot;
   snapshot.at = events_;
   snapshot.live = live_;
@@ -158,9 +241,66 @@ void RunAnalysis::sample(const allocators::Residency& residency) {
   if (residency.absent) {
     snapshot.resident_hole_bytes -= map_.absent_hole_bytes(*residency.absent);
   }
-  note_resident(snapshot.resident_bytes);
-  metrics_.end = snapshot;
-  metrics_.timeline.push_back(snapshot);
+  return snapshot;
+}
+
+void RunAnalysis::look(const Moment& moment, const allocators::Residency& residency,
+                       const allocators::KeptMemory& kept) {
+  metrics_.moments.push_back({moment, snapshot(residency), account(residency, kept)});
+}
+
+void RunAnalysis::sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns) {
+  metrics_.end = snapshot(residency);
+  metrics_.end.time_ns = time_ns;
+  note_resident(metrics_.end.resident_bytes);
+  metrics_.timeline.push_back(metrics_.end);
+}
+
+std::vector<allocators::AddressRange> RunAnalysis::gaps() const {
+  std::vector<allocators::AddressRange> gaps;
+  if (!places_blocks_) return gaps;
+  map_.for_each_gap([&gaps](AddressRange, AddressRange gap) { gaps.push_back(gap); });
+  return gaps;
+}
+
+Account RunAnalysis::account(const allocators::Residency& residency,
+                             const allocators::KeptMemory& kept) const {
+  const uint64_t granule = uint64_t{1} << traits_.granule_log2;
+  BlockSums sums{.live_bytes = live_.live_bytes, .usable_bytes = usable_bytes_};
+  for (const Block& block : blocks_) {
+    if (block.address == 0) continue;
+    const uint64_t end = block.address + block.usable_bytes;
+    sums.rounding_bytes += base::round_up(end, granule) - end;
+    sums.rounding_bytes += block.address - base::round_down(block.address, granule);
+  }
+  std::optional<TrimRule> trim;
+  if (traits_.arena_heap_bytes == allocators::kGlibcHeapBytes) trim = {traits_.initial_break};
+  return take_account(map_, sums, residency.absent, kept, trim);
+}
+
+LiveBlock RunAnalysis::live_block(const Block& block) {
+  return {.address = block.address,
+          .usable_bytes = block.usable_bytes,
+          .requested_bytes = block.requested_bytes,
+          .birth = block.birth,
+          .thread = static_cast<uint32_t>(block.thread)};
+}
+
+HeapPicture RunAnalysis::picture(const allocators::Residency& residency) const {
+  HeapPicture picture{.at = events_,
+                      .granule_log2 = traits_.granule_log2,
+                      .min_hole_bytes = traits_.min_hole_bytes,
+                      .blocks = {},
+                      .regions = map_.regions(),
+                      .absent = residency.absent,
+                      .resident_bytes = residency.resident_bytes,
+                      .frees = frees_};
+  for (const Block& block : blocks_) {
+    if (block.address == 0) continue;
+    picture.blocks.push_back(live_block(block));
+  }
+  std::ranges::sort(picture.blocks, {}, &LiveBlock::address);
+  return picture;
 }
 
 ActionResult& RunAnalysis::perform(const std::string& action, const allocators::Residency& before,
@@ -179,6 +319,7 @@ RunMetrics RunAnalysis::take_metrics() {
   metrics_.same_offset_share = fidelity_.same_share();
   metrics_.compared_blocks = fidelity_.compared();
   metrics_.first_difference = fidelity_.first_difference();
+  metrics_.heap_growths = heap_growths_.list();
   return std::move(metrics_);
 }
 

@@ -2,12 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "allocators/backend.h"
+#include "replayer/answers/account.h"
+#include "replayer/answers/heap_growths.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/heap_map/heap_map.h"
+#include "replayer/heap_map/heap_picture.h"
 #include "replayer/metrics/fidelity.h"
 #include "replayer/metrics/run_metrics.h"
 
@@ -23,8 +29,12 @@ namespace heaptape::replayer {
 // One thread. Batches in the order of the tape.
 class RunAnalysis {
  public:
-  // `recorded_break` is where the heap of the recorded run began; 0 = not known.
-  RunAnalysis(const allocators::BackendTraits& traits, uint64_t recorded_break);
+  struct Options {
+    uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0 = not known
+    size_t heap_growths = 0;      // how many of the largest to keep
+    bool keep_frees = false;      // for pictures
+  };
+  RunAnalysis(const allocators::BackendTraits& traits, const Options& options);
 
   // What the allocator took before its first call. At most once, before add().
   void start(const std::vector<allocators::RegionEvent>& regions);
@@ -35,7 +45,15 @@ class RunAnalysis {
   // The committed memory, for Backend::residency.
   std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
   // Notes the state after the last batch on the timeline; it also becomes `end`.
-  void sample(const allocators::Residency& residency);
+  void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns);
+  // Notes the account of that state, with what lies in gaps() and is not free.
+  void look(const Moment& moment, const allocators::Residency& residency,
+            const allocators::KeptMemory& kept);
+
+  // Of the same state every stretch of committed memory without a live block, and all blocks. The
+  // time grows with the live blocks.
+  std::vector<allocators::AddressRange> gaps() const;
+  HeapPicture picture(const allocators::Residency& residency) const;
 
   // What is resident after the last batch; for the peak alone.
   void note_resident(uint64_t bytes) { metrics_.resident_bytes_peak.update(bytes, events_); }
@@ -52,27 +70,45 @@ class RunAnalysis {
  private:
   using Placement = allocators::Placement;
 
-  void take_away(const allocators::ReplayOp& op, const Placement& placement);
+  // Half a cache line.
+  struct Block {
+    uint64_t address = 0;  // 0 = none
+    uint64_t usable_bytes = 0;
+    uint64_t requested_bytes = 0;
+    uint64_t birth : 48 = 0;   // number of the call that made it, from 1
+    uint64_t thread : 16 = 0;  // that made it
+  };
+  static_assert(sizeof(Block) == 32);
+  static LiveBlock live_block(const Block& block);
+
+  void take_away(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   // False: the block overlaps another one.
   bool put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
                 uint64_t recorded_address);
   void apply(const allocators::RegionEvent& region, uint64_t event, uint64_t live_bytes);
   bool makes_a_peak(const allocators::RegionEvent& region) const;
   void note_holes_at_peak();
+  void watch_growth(std::span<const allocators::RegionEvent> regions,
+                    const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
+  std::optional<LiveBlock> find_pin(uint64_t hole_bytes) const;
+  Snapshot snapshot(const allocators::Residency& residency) const;
+  Account account(const allocators::Residency& residency, const allocators::KeptMemory& kept) const;
   HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
-  bool place(uint32_t slot, const Placement& placement);
-  void remove(uint32_t slot);
+  bool place(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
+  void remove(uint32_t slot, uint64_t event);
 
+  const allocators::BackendTraits traits_;
   bool places_blocks_;
   uint64_t checked_granule_ = 0;  // of blocks that are checked; 0 = they are not
   HeapMap map_;
   Fidelity fidelity_;
-  std::vector<Placement> placed_;  // by slot; address 0 = none
-  std::vector<uint64_t> sizes_;    // requested, by slot
+  std::vector<Block> blocks_;  // by slot
   uint64_t usable_bytes_ = 0;
   uint64_t events_ = 0;
   LiveValues live_;
   bool new_committed_peak_ = false;
+  HeapGrowths heap_growths_;
+  std::shared_ptr<LastFrees> frees_;  // null: not kept
   RunMetrics metrics_;
 };
 

@@ -6,6 +6,7 @@ namespace heaptape::replayer {
 
 namespace {
 
+using base::common_part;
 using base::is_free_between;
 using base::kAfterAllEdges;
 using base::kBeforeAllEdges;
@@ -15,12 +16,6 @@ constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
 
 bool covers(AddressRange outer, AddressRange inner) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
-// Empty if there is none.
-AddressRange common_part(AddressRange a, AddressRange b) {
-  const uint64_t begin = std::max(a.begin, b.begin);
-  return {begin, std::max(begin, std::min(a.end, b.end))};
 }
 
 }  // namespace
@@ -107,7 +102,7 @@ HoleStats HeapMap::holes() const {
 uint64_t HeapMap::absent_hole_bytes(std::span<const AddressRange> absent) const {
   uint64_t bytes = 0;
   for (const AddressRange range : absent) {
-    for_each_gap(range, [&](AddressRange region, AddressRange gap) {
+    for_each_gap_in(range, [&](AddressRange region, AddressRange gap) {
       if (is_hole(region, gap)) bytes += common_part(gap, range).bytes();
     });
   }
@@ -150,10 +145,6 @@ bool HeapMap::is_whole(Block block) const {
   return edges_.contains(block.start) && edges_.find_from(block.start + 1) == block.end;
 }
 
-inline AddressRange HeapMap::gap_in(AddressRange region, Edge before, Edge after) const {
-  return common_part({edges_.address_of(before), edges_.address_of(after)}, region);
-}
-
 bool HeapMap::is_hole(AddressRange region, AddressRange gap) const {
   return gap.bytes() >= min_hole_bytes_ && gap_kind(region, gap) == GapKind::kInner;
 }
@@ -186,7 +177,7 @@ inline void HeapMap::account_block(AddressRange region, Block block, EdgeBitmap:
 }
 
 template <typename Visit>
-void HeapMap::for_each_gap(AddressRange window, Visit visit) const {
+void HeapMap::for_each_gap_in(AddressRange window, Visit visit) const {
   regions_.for_each_touching(window, [&](AddressRange region) {
     const AddressRange part = common_part(window, region);
     Edge before = edges_.find_before(edges_.start_at(part.begin));
@@ -211,8 +202,8 @@ AddressRange HeapMap::window_around(Block block, bool overlaps) const {
 template <typename Edit>
 void HeapMap::rework(AddressRange window, Edit edit) {
   const auto account_all = [&](Change change) {
-    for_each_gap(window,
-                 [&](AddressRange region, AddressRange gap) { account(region, gap, change); });
+    for_each_gap_in(window,
+                    [&](AddressRange region, AddressRange gap) { account(region, gap, change); });
   };
   account_all(Change::kGone);
   edit();

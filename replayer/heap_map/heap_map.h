@@ -61,6 +61,24 @@ class HeapMap {
   // grows with the number of ranges, and of gaps in them.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
+  // Calls visit(region, gap) for every gap, ascending; gap_kind() says what each is. The time grows
+  // with the number of gaps.
+  template <typename Visit>
+  void for_each_gap(Visit visit) const {
+    regions_.for_each_touching({0, base::kAddressLimit}, [&](AddressRange region) {
+      Edge before = edges_.find_before(edges_.start_at(region.begin));
+      while (edges_.address_of(before) < region.end) {
+        const Edge after = edges_.find_from(before + 1);
+        const AddressRange gap = gap_in(region, before, after);
+        if (base::is_free_between(before, after) && gap.begin < gap.end) visit(region, gap);
+        before = after;
+      }
+    });
+  }
+  // Whether such a gap is counted in holes().
+  bool is_hole(AddressRange region, AddressRange gap) const;
+  int granule_log2() const { return granule_log2_; }
+
   // Every hole, ascending, found by reading the whole map: the second opinion that tests hold
   // against holes(), with which it shares nothing but the definition of a hole.
   std::vector<AddressRange> scan_holes() const;
@@ -76,8 +94,9 @@ class HeapMap {
   AddressRange whole_granules(AddressRange range) const;
   // Both edges are there, and none between them.
   bool is_whole(Block block) const;
-  AddressRange gap_in(AddressRange region, Edge before, Edge after) const;
-  bool is_hole(AddressRange region, AddressRange gap) const;
+  AddressRange gap_in(AddressRange region, Edge before, Edge after) const {
+    return base::common_part({edges_.address_of(before), edges_.address_of(after)}, region);
+  }
 
   // A gap came or went.
   void account(AddressRange region, AddressRange gap, Change change);
@@ -89,7 +108,7 @@ class HeapMap {
   void rework(AddressRange window, Edit edit);
   // Calls visit(region, gap) for every gap that touches `window`, ascending.
   template <typename Visit>
-  void for_each_gap(AddressRange window, Visit visit) const;
+  void for_each_gap_in(AddressRange window, Visit visit) const;
   // What an edit of the edges of `block` can change: its own range, unless blocks overlap there.
   AddressRange window_around(Block block, bool overlaps) const;
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/address/address_range.h"
+#include "replayer/heap_map/last_frees.h"
 
 namespace heaptape::replayer {
 
@@ -28,6 +30,7 @@ struct HeapPicture {
   // Of it, what is not resident, ascending; nothing where that is not known.
   std::optional<std::vector<base::AddressRange>> absent;
   uint64_t resident_bytes = 0;
+  std::shared_ptr<const LastFrees> frees;  // null where they were not kept
 };
 
 }  // namespace heaptape::replayer

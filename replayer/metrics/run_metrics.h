@@ -3,10 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocators/backend.h"
+#include "replayer/answers/account.h"
+#include "replayer/answers/heap_growths.h"
+#include "replayer/answers/moment.h"
 #include "replayer/heap_map/hole_stats.h"
 #include "replayer/metrics/growth.h"
 #include "replayer/metrics/live_metrics.h"
@@ -31,12 +35,20 @@ struct ResizeCounts {
 // The state of a run after `at` calls.
 struct Snapshot {
   uint64_t at = 0;
+  std::optional<uint64_t> time_ns = {};  // since the recording began; nothing: not known
   LiveValues live;
   uint64_t usable_bytes = 0;
   uint64_t committed_bytes = 0;
   uint64_t resident_bytes = 0;
   HoleStats holes;
   uint64_t resident_hole_bytes = 0;
+};
+
+// A moment worth looking at, and what the memory was then.
+struct MomentState {
+  Moment moment;
+  Snapshot snapshot;
+  Account account;
 };
 
 struct HeldMemory {
@@ -92,6 +104,8 @@ struct RunMetrics {
   std::vector<GrowthFit> growth;
   std::vector<ActionResult> actions;
   std::vector<Snapshot> timeline;
+  std::vector<HeapGrowth> heap_growths;  // the largest first
+  std::vector<MomentState> moments;      // of ReplayOptions, in their order
 };
 
 }  // namespace heaptape::replayer

@@ -58,6 +58,12 @@ class Arena {
     return to_bytes(bins_.free_units() + fast_.free_units() + top_units_);
   }
 
+  // Calls visit(chunk) for each chunk of a fastbin.
+  template <typename Visit>
+  void for_each_fast(Visit visit) const {
+    fast_.for_each(visit);
+  }
+
   // The address up to which calloc must clear what it takes from top.
   uint64_t used_once_end() const;
   // The pages of top that no block or header was ever on, as far as it is known.

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "allocators/models/ptmalloc/chunk_memory.h"
 
@@ -37,6 +38,14 @@ class FastBins {
     first = memory_.next(chunk);
     free_units_ -= units;
     return chunk;
+  }
+
+  // Calls visit(chunk) for each, bin by bin.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (Chunk chunk : first_) {
+      for (; chunk != kNoChunk; chunk = std::as_const(memory_).next(chunk)) visit(chunk);
+    }
   }
 
   // Takes all chunks of a bin: a chain by next(), the newest first.

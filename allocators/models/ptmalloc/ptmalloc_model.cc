@@ -1,7 +1,10 @@
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 
 #include <algorithm>
+#include <optional>
+#include <unordered_set>
 
+#include "allocators/glibc_chunks.h"
 #include "base/address/region_set.h"
 
 namespace heaptape::allocators {
@@ -168,6 +171,37 @@ std::vector<AddressRange> PtmallocModel::absent() const {
   add_purged({kMainBase, arenas_.all().front()->end()});
   process_.heaps.for_each_range(add_purged);
   return absent.ranges();
+}
+
+namespace {
+
+class ModelChunks {
+ public:
+  explicit ModelChunks(const ChunkMemory& chunks) : chunks_(chunks) {}
+
+  std::optional<uint64_t> size_word(uint64_t address) const {
+    const Chunk chunk = chunk_of(address + kHeaderBytes);
+    if (chunk == kMappedChunk) return std::nullopt;
+    return to_bytes(chunks_.units(chunk)) | (chunks_.free_before(chunk) == 0 ? 1 : 0);
+  }
+  bool is_fast(uint64_t address, uint64_t /*bytes*/) const {
+    return fast_.contains(chunk_of(address + kHeaderBytes));
+  }
+  void add_fast(Chunk chunk) { fast_.insert(chunk); }
+
+ private:
+  const ChunkMemory& chunks_;
+  std::unordered_set<Chunk> fast_;
+};
+
+}  // namespace
+
+KeptMemory PtmallocModel::kept_memory(std::span<const AddressRange> gaps) const {
+  ModelChunks reader(process_.chunks);
+  for (const auto& arena : arenas_.all()) {
+    arena->for_each_fast([&reader](Chunk chunk) { reader.add_fast(chunk); });
+  }
+  return {.cached = kept_chunks(reader, gaps, kMainBase), .own = {}};
 }
 
 std::vector<Counter> PtmallocModel::counters() const {

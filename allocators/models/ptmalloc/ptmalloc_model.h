@@ -45,6 +45,7 @@ class PtmallocModel {
   // no header ever stood on, and what a heap of an arena gave back, which stays writable. And what
   // give_back_memory() purged, until a block is placed there.
   std::vector<AddressRange> absent() const;
+  KeptMemory kept_memory(std::span<const AddressRange> gaps) const;
   std::vector<Counter> counters() const;
   uint64_t work() const { return process_.counts.work(); }
   static const char* work_unit() { return "chunks visited"; }

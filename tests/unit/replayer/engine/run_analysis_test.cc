@@ -57,7 +57,7 @@ class Analysis : public testing::Test {
     return metrics_ = analysis_.take_metrics();
   }
 
-  RunAnalysis analysis_{allocators::BackendTraits{}, 0};
+  RunAnalysis analysis_{allocators::BackendTraits{}, {}};
   ResolvedBatch batch_;
   BatchResult result_;
 
@@ -81,9 +81,9 @@ TEST_F(Analysis, StartsWithWhatTheAllocatorTookBeforeItsFirstCall) {
 TEST_F(Analysis, KnowsNoHolesWhereNoBlocksArePlaced) {
   allocators::BackendTraits traits;
   traits.places_blocks = false;
-  RunAnalysis analysis(traits, 0);
+  RunAnalysis analysis(traits, {});
   analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
-  analysis.sample({0, std::nullopt});
+  analysis.sample({0, std::nullopt}, std::nullopt);
   const Snapshot end = analysis.take_metrics().end;
   EXPECT_EQ(end.committed_bytes, 3 * kPage);
   EXPECT_EQ(end.holes.top_bytes, 0u);
@@ -307,7 +307,7 @@ TEST_F(Analysis, AddsUpTheTimeOfItsBatches) {
 TEST(AnalysisWithoutPlacements, OnlyCounts) {
   allocators::BackendTraits noop;
   noop.places_blocks = false;
-  RunAnalysis analysis(noop, 0);
+  RunAnalysis analysis(noop, {});
   ResolvedBatch batch;
   batch.ops = {{ReplayKind::kMalloc, 0, 0, 0, 10},
                {ReplayKind::kRealloc, 0, 0, 0, 20},

@@ -1,0 +1,16 @@
+// Reads the heap of another process that glibc's malloc serves.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "allocators/backend.h"
+
+namespace heaptape::allocators {
+
+// What lies in `gaps` and is kept ready for the next request, as Backend::kept_memory has it.
+// Nothing where the process may not be read.
+std::vector<AddressRange> read_kept_chunks(int pid, std::span<const AddressRange> gaps,
+                                           uint64_t initial_break);
+
+}  // namespace heaptape::allocators

@@ -1,0 +1,170 @@
+#include "replayer/answers/account.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/address/pages.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using base::common_part;
+using base::page_down;
+using base::page_up;
+
+constexpr uint64_t kChunkHeaderBytes = 16;  // of glibc: what a block begins behind its chunk
+constexpr uint64_t kChunkLinkBytes = 48;    // sizeof(struct malloc_chunk)
+constexpr uint64_t kLeastChunkBytes = 32;
+
+// How much of ranges asked for one after the other, ascending, lies in ascending `parts`.
+class Overlap {
+ public:
+  explicit Overlap(std::span<const AddressRange> parts) : parts_(parts) {}
+
+  uint64_t bytes(AddressRange range) {
+    uint64_t bytes = 0;
+    for_each(range, [&](AddressRange part) { bytes += part.bytes(); });
+    return bytes;
+  }
+  // Ranges may lie in one another, or overlap the one before, but none begins before it.
+  template <typename Visit>
+  void for_each(AddressRange range, Visit visit) {
+    while (next_ < parts_.size() && parts_[next_].end <= range.begin) ++next_;
+    for (size_t i = next_; i < parts_.size() && parts_[i].begin < range.end; ++i) {
+      visit(common_part(parts_[i], range));
+    }
+  }
+
+ private:
+  std::span<const AddressRange> parts_;
+  size_t next_ = 0;
+};
+
+class AccountTaker {
+ public:
+  AccountTaker(const HeapMap& map, std::span<const AddressRange> absent,
+               const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim)
+      : map_(map),
+        absent_(absent),
+        pages_absent_(absent),
+        cached_(kept.cached),
+        own_(kept.own),
+        trim_(trim) {
+    if (trim_) account_.trimmable_bytes = 0;
+  }
+
+  Account take(const BlockSums& blocks, std::span<const AddressRange> absent) {
+    map_.for_each_gap([this](AddressRange region, AddressRange gap) { add(region, gap); });
+    account_.committed_bytes = map_.committed_bytes();
+    account_.live_bytes = blocks.live_bytes;
+    account_.slack_bytes =
+        blocks.usable_bytes > blocks.live_bytes ? blocks.usable_bytes - blocks.live_bytes : 0;
+    account_.metadata_bytes += blocks.rounding_bytes;
+    uint64_t absent_bytes = 0;
+    for (const AddressRange& range : absent) absent_bytes += range.bytes();
+    account_.resident_bytes = account_.committed_bytes - absent_bytes;
+    account_.untouched_bytes = absent_bytes - absent_gap_bytes_;
+    const uint64_t explained = account_.live_bytes + account_.slack_bytes +
+                               account_.metadata_bytes + account_.cached_bytes +
+                               account_.hole_bytes + account_.top_bytes + account_.returned_bytes;
+    account_.unexplained_bytes = static_cast<int64_t>(account_.committed_bytes - explained);
+    return account_;
+  }
+
+ private:
+  void add(AddressRange region, AddressRange gap) {
+    const uint64_t absent_bytes = absent_.bytes(gap);
+    absent_gap_bytes_ += absent_bytes;
+    const GapKind kind = gap_kind(region, gap);
+    const bool is_hole = kind == GapKind::kInner && map_.is_hole(region, gap);
+    if (kind != GapKind::kTop && !is_hole) {
+      // A header may reach over a page that is not there.
+      account_.metadata_bytes += gap.bytes() - absent_bytes;
+      account_.returned_bytes += absent_bytes;
+      return;
+    }
+    add_free(region, gap, absent_bytes, is_hole);
+  }
+
+  // What is kept there is as good as in use: pages that hold some of it cannot go.
+  void add_free(AddressRange region, AddressRange gap, uint64_t absent_bytes, bool is_hole) {
+    in_gap_.clear();
+    cached_.for_each(gap, [this](AddressRange part) {
+      account_.cached_bytes += part.bytes();
+      in_gap_.push_back(part);
+    });
+    own_.for_each(gap, [this](AddressRange part) {
+      account_.metadata_bytes += part.bytes();
+      in_gap_.push_back(part);
+    });
+    std::ranges::sort(in_gap_, {}, &AddressRange::begin);
+    uint64_t kept_bytes = 0;
+    uint64_t begin = gap.begin;
+    for (const AddressRange& part : in_gap_) {
+      add_free_stretch(region, {begin, part.begin});
+      begin = part.end;
+      kept_bytes += part.bytes();
+    }
+    add_free_stretch(region, {begin, gap.end});
+    const uint64_t free_bytes = gap.bytes() - kept_bytes;
+    const uint64_t returned_bytes = std::min(absent_bytes, free_bytes);
+    account_.returned_bytes += returned_bytes;
+    if (!is_hole) {
+      account_.top_bytes += free_bytes - returned_bytes;
+      return;
+    }
+    account_.hole_bytes += free_bytes - returned_bytes;
+    HoleClass& holes = account_.holes[static_cast<size_t>(std::bit_width(gap.bytes())) - 1];
+    ++holes.count;
+    holes.bytes += gap.bytes();
+    holes.resident_bytes += free_bytes - returned_bytes;
+  }
+
+  void add_free_stretch(AddressRange region, AddressRange stretch) {
+    if (stretch.begin >= stretch.end) return;
+    account_.purgeable_bytes += resident({page_up(stretch.begin), page_down(stretch.end)});
+    if (!trim_) return;
+    if (stretch.end == region.end) {
+      add_trimmed_top(region, stretch);
+    } else {
+      *account_.trimmable_bytes +=
+          resident({page_up(stretch.begin - kChunkHeaderBytes + kChunkLinkBytes),
+                    page_down(stretch.end - kChunkHeaderBytes)});
+    }
+  }
+
+  // Only the main heap's is given back by malloc_trim.
+  void add_trimmed_top(AddressRange region, AddressRange top) {
+    if (trim_->initial_break < region.begin || trim_->initial_break >= region.end) return;
+    const uint64_t chunk_bytes = top.bytes() + kChunkHeaderBytes;
+    if (chunk_bytes <= kLeastChunkBytes + 1) return;
+    const uint64_t bytes = page_down(chunk_bytes - kLeastChunkBytes - 1);
+    *account_.trimmable_bytes += resident({top.end - bytes, top.end});
+  }
+
+  uint64_t resident(AddressRange pages) {
+    return pages.begin < pages.end ? pages.bytes() - pages_absent_.bytes(pages) : 0;
+  }
+
+  const HeapMap& map_;
+  Overlap absent_;
+  Overlap pages_absent_;
+  Overlap cached_;
+  Overlap own_;
+  const std::optional<TrimRule> trim_;
+  std::vector<AddressRange> in_gap_;  // what is kept in the gap under way
+  uint64_t absent_gap_bytes_ = 0;
+  Account account_;
+};
+
+}  // namespace
+
+Account take_account(const HeapMap& map, const BlockSums& blocks,
+                     const std::optional<std::vector<AddressRange>>& absent,
+                     const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim) {
+  const std::vector<AddressRange> none;
+  const std::vector<AddressRange>& ranges = absent ? *absent : none;
+  return AccountTaker(map, ranges, kept, trim).take(blocks, ranges);
+}
+
+}  // namespace heaptape::replayer

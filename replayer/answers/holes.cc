@@ -1,0 +1,117 @@
+#include "replayer/answers/holes.h"
+
+#include <algorithm>
+#include <span>
+
+#include "base/address/pages.h"
+#include "replayer/heap_map/hole_stats.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using base::AddressRange;
+using base::page_down;
+using base::page_up;
+
+uint64_t absent_bytes(const HeapPicture& picture, AddressRange range) {
+  if (!picture.absent || range.begin >= range.end) return 0;
+  const std::vector<AddressRange>& absent = *picture.absent;
+  auto part = std::ranges::upper_bound(absent, range.begin, {}, &AddressRange::end);
+  uint64_t bytes = 0;
+  for (; part != absent.end() && part->begin < range.end; ++part) {
+    bytes += base::common_part(*part, range).bytes();
+  }
+  return bytes;
+}
+
+// Of the whole pages in `range`.
+uint64_t purgeable_bytes(const HeapPicture& picture, AddressRange range) {
+  const AddressRange pages = {page_up(range.begin), page_down(range.end)};
+  return pages.begin < pages.end ? pages.bytes() - absent_bytes(picture, pages) : 0;
+}
+
+// What a block occupies: whole granules, at least one.
+AddressRange granules_of(const HeapPicture& picture, const LiveBlock& block) {
+  const uint64_t granule = uint64_t{1} << picture.granule_log2;
+  return {base::round_down(block.address, granule),
+          base::round_up(block.address + std::max<uint64_t>(block.usable_bytes, 1), granule)};
+}
+
+AddressRange region_of(const HeapPicture& picture, uint64_t address) {
+  const auto region = std::ranges::upper_bound(picture.regions, address, {}, &AddressRange::end);
+  if (region == picture.regions.end() || region->begin > address) return {};
+  return *region;
+}
+
+// The free bytes before and behind a block, within its region.
+struct Surroundings {
+  AddressRange before;
+  AddressRange after;
+};
+
+Surroundings around(const HeapPicture& picture, size_t block) {
+  const AddressRange own = granules_of(picture, picture.blocks[block]);
+  const AddressRange region = region_of(picture, own.begin);
+  Surroundings free = {{region.begin, own.begin}, {own.end, std::max(own.end, region.end)}};
+  if (region.bytes() == 0) return {{own.begin, own.begin}, {own.end, own.end}};
+  if (block != 0) {
+    const AddressRange previous = granules_of(picture, picture.blocks[block - 1]);
+    free.before.begin = std::min(std::max(region.begin, previous.end), own.begin);
+  }
+  if (block + 1 < picture.blocks.size()) {
+    const AddressRange next = granules_of(picture, picture.blocks[block + 1]);
+    free.after.end = std::max(std::min(region.end, next.begin), own.end);
+  }
+  return free;
+}
+
+}  // namespace
+
+std::vector<Hole> find_holes(const HeapPicture& picture) {
+  std::vector<Hole> holes;
+  size_t next = 0;
+  for (const AddressRange& region : picture.regions) {
+    uint64_t begin = region.begin;
+    while (next < picture.blocks.size() &&
+           granules_of(picture, picture.blocks[next]).end <= region.begin) {
+      ++next;
+    }
+    for (; next < picture.blocks.size(); ++next) {
+      const AddressRange block = granules_of(picture, picture.blocks[next]);
+      if (block.begin >= region.end) break;
+      const AddressRange gap = {begin, block.begin};
+      if (gap.begin < gap.end && gap.bytes() >= picture.min_hole_bytes &&
+          gap_kind(region, gap) == GapKind::kInner) {
+        const bool is_first = gap.begin == region.begin;
+        holes.push_back({.range = gap,
+                         .resident_bytes = gap.bytes() - absent_bytes(picture, gap),
+                         .purgeable_bytes = purgeable_bytes(picture, gap),
+                         .before = is_first ? kNoBlock : next - 1,
+                         .after = next});
+      }
+      begin = std::max(begin, block.end);
+    }
+  }
+  return holes;
+}
+
+uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block) {
+  const Surroundings free = around(picture, block);
+  return purgeable_bytes(picture, {free.before.begin, free.after.end}) -
+         purgeable_bytes(picture, free.before) - purgeable_bytes(picture, free.after);
+}
+
+Pin pin_of(const HeapPicture& picture, const Hole& hole) {
+  const Surroundings behind = around(picture, hole.after);
+  const Pin after = {hole.after, behind.after.end - behind.before.begin};
+  if (hole.before == kNoBlock) return after;
+  const Surroundings ahead = around(picture, hole.before);
+  const Pin before = {hole.before, ahead.after.end - ahead.before.begin};
+  const uint64_t far_before = ahead.before.bytes();
+  const uint64_t far_after = behind.after.bytes();
+  if (far_before != far_after) return far_before > far_after ? before : after;
+  return picture.blocks[hole.before].usable_bytes < picture.blocks[hole.after].usable_bytes ? before
+                                                                                            : after;
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,39 @@
+// The holes of a heap, the blocks that pin them, and what would come back without these.
+// docs/metrics.md, "Holes and pins".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "replayer/heap_map/heap_picture.h"
+
+namespace heaptape::replayer {
+
+inline constexpr size_t kNoBlock = SIZE_MAX;
+
+struct Hole {
+  base::AddressRange range;
+  uint64_t resident_bytes = 0;
+  uint64_t purgeable_bytes = 0;  // of these, in whole pages
+  size_t before = kNoBlock;      // the blocks on both sides, in HeapPicture::blocks
+  size_t after = kNoBlock;
+};
+
+// Every hole, by address, as docs/metrics.md has it; tops are none. Their number is that of
+// HoleStats::count.
+std::vector<Hole> find_holes(const HeapPicture& picture);
+
+// Resident bytes that could be given back if this one block were gone, beyond those that can be
+// given back as it is: those of pages that would be free then, of its own bytes and around it.
+uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block);
+
+// Of the two blocks beside a hole the one with more free bytes on its other side, or the smaller
+// one if there are as many: the pin of the hole. How large the hole would be without it.
+struct Pin {
+  size_t block = kNoBlock;  // in HeapPicture::blocks
+  uint64_t joined_bytes = 0;
+};
+Pin pin_of(const HeapPicture& picture, const Hole& hole);
+
+}  // namespace heaptape::replayer

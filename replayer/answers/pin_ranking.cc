@@ -1,0 +1,96 @@
+#include "replayer/answers/pin_ranking.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace heaptape::replayer {
+namespace {
+
+struct Member {
+  size_t block;
+  size_t hole;  // in `holes`
+};
+
+auto birth_order(const HeapPicture& picture, const Member& member) {
+  const LiveBlock& block = picture.blocks[member.block];
+  return std::tuple(block.requested_bytes, block.thread, block.birth, member.hole);
+}
+
+bool is_alike(const PinGroup& group, const LiveBlock& block, uint64_t calls) {
+  constexpr uint64_t kWindowShare = 32;
+  return group.size_bytes == block.requested_bytes && group.thread == block.thread &&
+         block.birth - group.last_birth <= calls / kWindowShare;
+}
+
+std::vector<Member> blocks_beside(const HeapPicture& picture, std::span<const Hole> holes) {
+  std::vector<Member> members;
+  for (size_t i = 0; i < holes.size(); ++i) {
+    if (holes[i].before != kNoBlock) members.push_back({holes[i].before, i});
+    if (holes[i].after != kNoBlock) members.push_back({holes[i].after, i});
+  }
+  std::ranges::sort(members, [&picture](const Member& a, const Member& b) {
+    return birth_order(picture, a) < birth_order(picture, b);
+  });
+  return members;
+}
+
+// Collects members in the order of birth.
+class Grouping {
+ public:
+  Grouping(const HeapPicture& picture, std::span<const Hole> holes)
+      : picture_(picture), holes_(holes) {}
+
+  void add(const Member& member) {
+    const LiveBlock& block = picture_.blocks[member.block];
+    if (groups_.empty() || !is_alike(groups_.back(), block, picture_.at)) {
+      close();
+      groups_.push_back({.size_bytes = block.requested_bytes,
+                         .thread = block.thread,
+                         .first_birth = block.birth});
+    }
+    PinGroup& group = groups_.back();
+    if (group.count == 0 || member.block != last_block_) ++group.count;
+    last_block_ = member.block;
+    group.last_birth = block.birth;
+    of_group_.push_back(member.hole);
+  }
+
+  std::vector<PinGroup> take() {
+    close();
+    return std::move(groups_);
+  }
+
+ private:
+  // Sums up the holes of the newest group.
+  void close() {
+    std::ranges::sort(of_group_);
+    const auto repeated = std::ranges::unique(of_group_);
+    of_group_.erase(repeated.begin(), repeated.end());
+    for (const size_t hole : of_group_) {
+      groups_.back().hole_bytes += holes_[hole].range.bytes();
+      groups_.back().resident_hole_bytes += holes_[hole].resident_bytes;
+      groups_.back().purgeable_bytes += holes_[hole].purgeable_bytes;
+    }
+    of_group_.clear();
+  }
+
+  const HeapPicture& picture_;
+  std::span<const Hole> holes_;
+  std::vector<PinGroup> groups_;
+  std::vector<size_t> of_group_;  // holes beside members of the newest group
+  size_t last_block_ = kNoBlock;
+};
+
+}  // namespace
+
+std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
+                                size_t most) {
+  Grouping grouping(picture, holes);
+  for (const Member& member : blocks_beside(picture, holes)) grouping.add(member);
+  std::vector<PinGroup> groups = grouping.take();
+  std::ranges::stable_sort(groups, std::greater(), &PinGroup::resident_hole_bytes);
+  if (groups.size() > most) groups.resize(most);
+  return groups;
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,29 @@
+#include "replayer/engine/explain.h"
+
+#include <utility>
+
+namespace heaptape::replayer {
+
+base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions& options,
+                                  const std::function<void(double)>& progress) {
+  constexpr double kShareOfSearch = 0.3;
+  const auto show = [&progress](double from, double to) {
+    return [&progress, from, to](double share) {
+      if (progress) progress(from + (to - from) * share);
+    };
+  };
+  HEAPTAPE_ASSIGN_OR_RETURN(Moment moment, find_moment(tape, options.at, show(0, kShareOfSearch)));
+  const ReplayOptions replayed{.specs = {options.spec},
+                               .touch = options.touch,
+                               .threads = options.threads,
+                               .clock = options.clock,
+                               .samples = 1,
+                               .until = moment.event,
+                               .actions = {{"trim", moment.event}},
+                               .moments = {moment},
+                               .keep_picture = true};
+  HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
+  return Explanation{std::move(moment), std::move(runs.front())};
+}
+
+}  // namespace heaptape::replayer

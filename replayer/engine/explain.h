@@ -1,0 +1,37 @@
+// Where the memory of one allocator is at one moment of a tape, and what would give it back.
+// docs/metrics.md, "The account" and "Holes and pins".
+#pragma once
+
+#include <functional>
+
+#include "allocators/catalog/backend_spec.h"
+#include "base/result.h"
+#include "replayer/engine/replay.h"
+#include "replayer/engine/tape_moments.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::replayer {
+
+struct ExplainOptions {
+  allocators::BackendSpec spec;
+  MomentRequest at;
+  allocators::Touch touch = allocators::Touch::kPage;
+  allocators::Threads threads = allocators::Threads::kOrdered;
+  allocators::Clock clock = allocators::Clock::kTape;
+};
+
+struct Explanation {
+  Moment moment;
+  // Up to that moment, with its picture and account. Right behind it the allocator was asked to
+  // give memory back: the one of `actions`, if it can be asked.
+  RunResult run;
+
+  const MomentState& state() const { return run.metrics.moments.front(); }
+};
+
+// Replays `tape` as far as the moment, and to its end no further. Fails as replay() and
+// find_moment() do; an allocator that fails is in Explanation::run.
+base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions& options,
+                                  const std::function<void(double)>& progress);
+
+}  // namespace heaptape::replayer

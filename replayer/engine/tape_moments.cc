@@ -1,0 +1,214 @@
+#include "replayer/engine/tape_moments.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/number_text.h"
+#include "base/quantity.h"
+#include "replayer/answers/live_profile.h"
+#include "replayer/engine/event_clock.h"
+#include "replayer/engine/slot_resolver.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using base::Error;
+using base::Result;
+using base::Status;
+
+constexpr size_t kBatchEvents = 1 << 14;
+// A program that makes so few calls for so long pauses.
+constexpr uint64_t kPauseNs = 100 * base::kMillisecondNs;
+constexpr uint64_t kPauseCalls = 1000;
+
+// Nothing unless it is a number of seconds, or of milliseconds.
+std::optional<uint64_t> parse_time(std::string_view text) {
+  double factor = 1e9;
+  if (text.ends_with("ms")) {
+    factor = 1e6;
+    text.remove_suffix(2);
+  } else if (text.ends_with("s")) {
+    text.remove_suffix(1);
+  } else {
+    return std::nullopt;
+  }
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (!(number >= 0) || number * factor >= 0x1p63) return std::nullopt;
+  return static_cast<uint64_t>(std::llround(number * factor));
+}
+
+LiveProfile::Change change_of(allocators::ReplayKind kind) {
+  switch (kind) {
+    case allocators::ReplayKind::kFree:
+      return LiveProfile::Change::kFreed;
+    case allocators::ReplayKind::kNothing:
+    case allocators::ReplayKind::kRealloc:
+    case allocators::ReplayKind::kFreeNull:
+      return LiveProfile::Change::kNone;
+    default:
+      return LiveProfile::Change::kAllocated;
+  }
+}
+
+// After how many calls the program paused, among the samples of a batch.
+std::vector<uint64_t> pauses(const schema::EventBatch& batch) {
+  std::vector<uint64_t> events;
+  for (size_t i = 0; i < batch.times.size(); ++i) {
+    const schema::TimeSample& time = batch.times[i];
+    const auto& next =
+        i + 1 < batch.times.size() ? std::optional(batch.times[i + 1]) : batch.next_time;
+    if (next && next->time_ns - time.time_ns >= kPauseNs &&
+        next->event - time.event <= kPauseCalls) {
+      events.push_back(time.event);
+    }
+  }
+  return events;
+}
+
+void note_batch(const schema::EventBatch& batch, const ResolvedBatch& resolved,
+                LiveProfile& profile) {
+  const std::vector<uint64_t> paused_after = pauses(batch);
+  auto pause = paused_after.begin();
+  for (size_t i = 0; i < resolved.ops.size(); ++i) {
+    const uint64_t event = resolved.first_event + i + 1;
+    profile.note(event, resolved.live_bytes[i], change_of(resolved.ops[i].kind));
+    for (; pause != paused_after.end() && *pause <= event; ++pause) {
+      if (*pause == event) profile.note_pause();
+    }
+  }
+}
+
+// When `event` calls had been made.
+Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
+  constexpr uint64_t kSteps[] = {1 << 13, 1 << 20, UINT64_MAX};
+  for (const uint64_t step : kSteps) {
+    EventClock clock;
+    schema::EventBatch batch;
+    uint64_t done = event - std::min(event, step);
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(done));
+    while (done < event) {
+      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, event - done)));
+      if (batch.events.empty()) break;
+      done += batch.events.size();
+      clock.note(batch.times, batch.next_time);
+    }
+    if (const auto time = clock.at(event)) return time;
+  }
+  return std::optional<uint64_t>();
+}
+
+// How many calls had been made by then.
+Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request) {
+  schema::EventBatch batch;
+  std::optional<schema::TimeSample> before;
+  for (;;) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    const bool is_end = batch.events.empty();
+    for (const schema::TimeSample& time : batch.times) {
+      if (time.time_ns > request.time_ns) {
+        const double passed = !before ? 0
+                                      : static_cast<double>(request.time_ns - before->time_ns) /
+                                            static_cast<double>(time.time_ns - before->time_ns);
+        const uint64_t first = before ? before->event : 0;
+        return Moment{
+            request.name,
+            first + static_cast<uint64_t>(passed * static_cast<double>(time.event - first)),
+            request.time_ns};
+      }
+      before = time;
+    }
+    if (!is_end) continue;
+    if (!before) return Error::usage("'" + tape.path() + "' has no times: name a call, as #1000");
+    return Error::usage("'" + tape.path() + "' ends after " +
+                        base::duration_text(static_cast<double>(before->time_ns)) + ", before '" +
+                        request.name + "'");
+  }
+}
+
+}  // namespace
+
+Result<MomentRequest> parse_moment(std::string_view text) {
+  for (const char* const name : {"peak", "plateau", "exit", "end"}) {
+    if (text == name) return MomentRequest{.kind = MomentRequest::Kind::kFound, .name = name};
+  }
+  const std::string name(text);
+  if (const auto time_ns = parse_time(text)) {
+    return MomentRequest{.kind = MomentRequest::Kind::kTime, .name = name, .time_ns = *time_ns};
+  }
+  std::string_view number = text;
+  if (number.starts_with('#')) number.remove_prefix(1);
+  std::string digits(number);
+  std::erase(digits, ',');
+  if (const auto event = base::parse_count(digits)) {
+    return MomentRequest{
+        .kind = MomentRequest::Kind::kEvent, .name = "#" + std::to_string(*event), .event = *event};
+  }
+  return Error::usage("there is no moment '" + name +
+                      "': type peak, plateau, exit, end, a call such as #1000 or 1.5M, or a time "
+                      "such as 12.5s");
+}
+
+Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
+                                         const std::function<void(double)>& progress) {
+  const uint64_t events = std::min(tape.events(), until);
+  SlotResolver resolver;
+  LiveProfile profile;
+  schema::EventBatch batch;
+  ResolvedBatch resolved;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  for (uint64_t done = 0; done < events; done += batch.events.size()) {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, events - done)));
+    if (batch.events.empty()) break;
+    HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(batch.events, done, resolved));
+    note_batch(batch, resolved, profile);
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(events));
+  }
+  std::vector<Moment> moments{{"peak", profile.peak_at()}};
+  if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
+  moments.push_back({"exit", profile.exit_at()});
+  moments.push_back({"end", events});
+  std::ranges::stable_sort(moments, {}, &Moment::event);
+  for (Moment& moment : moments) {
+    HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
+  }
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  return moments;
+}
+
+Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& request,
+                           const std::function<void(double)>& progress) {
+  if (request.kind == MomentRequest::Kind::kTime) {
+    auto moment = find_time(tape, request);
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    return moment;
+  }
+  if (request.kind == MomentRequest::Kind::kEvent || request.name == "end") {
+    const bool is_end = request.kind != MomentRequest::Kind::kEvent;
+    Moment moment{request.name, is_end ? tape.events() : request.event};
+    if (moment.event > tape.events()) {
+      return Error::usage("'" + tape.path() + "' has " + base::grouped(tape.events()) +
+                          " calls: there is no #" + base::grouped(moment.event));
+    }
+    HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    return moment;
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto moments, find_moments(tape, UINT64_MAX, progress));
+  const char* const wanted[] = {request.name.empty() ? "plateau" : request.name.c_str(),
+                                request.name.empty() ? "exit" : ""};
+  for (const char* const name : wanted) {
+    const auto found = std::ranges::find(moments, name, &Moment::name);
+    if (found != moments.end()) return *found;
+  }
+  return Error::usage("'" + tape.path() +
+                      "' has no plateau: its live bytes never fall by an eighth of their peak and "
+                      "stay there; take --at peak or --at exit");
+}
+
+}  // namespace heaptape::replayer

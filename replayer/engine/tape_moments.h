@@ -1,0 +1,42 @@
+// The moments of a tape, and how people ask for one. docs/metrics.md, "Moments".
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/answers/moment.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::replayer {
+
+// What follows --at.
+struct MomentRequest {
+  enum class Kind : uint8_t { kFound, kEvent, kTime };
+
+  Kind kind = Kind::kFound;
+  std::string name;      // as it was typed; of kFound "peak", "plateau", "exit", "end", or empty:
+                         // the plateau, and where there is none the exit
+  uint64_t event = 0;    // of kEvent
+  uint64_t time_ns = 0;  // of kTime: since the recording began
+};
+
+// "peak", "plateau", "exit", "end", "#1391340466", "1391340466", "1.5M", "12.5s", "800ms".
+base::Result<MomentRequest> parse_moment(std::string_view text);
+
+// Those of the first `until` calls, by call: the peak of live bytes, the plateau if there is one,
+// the exit, and the end. Reads the tape from its beginning, and leaves it there. `progress` as
+// replay() has it.
+base::Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
+                                               const std::function<void(double)>& progress);
+
+// The moment that was asked for. Fails if the tape has none such. Reads no more than it has to, and
+// leaves the tape at its beginning.
+base::Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& request,
+                                 const std::function<void(double)>& progress);
+
+}  // namespace heaptape::replayer

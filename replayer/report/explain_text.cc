@@ -1,0 +1,250 @@
+#include "replayer/report/explain_text.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
+#include "replayer/report/text_table.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using base::bytes_text;
+using base::format_text;
+using base::grouped;
+
+std::string percent(uint64_t part, uint64_t whole) {
+  if (whole == 0) return "-";
+  return format_text("%.1f%%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string call(uint64_t event) {
+  return "#" + grouped(event);
+}
+
+std::string heading(const schema::TapeReader& tape, const Explanation& explanation) {
+  const Moment& moment = explanation.moment;
+  const bool is_found = !moment.name.empty() && moment.name[0] != '#';
+  std::string text = base::display_text(tape.path()) + " on " + explanation.run.spec.label;
+  if (is_found) text += " at " + moment.name;
+  text += ": after " + call(moment.event) + " of " + grouped(tape.events()) + " calls";
+  if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
+  return text + "\n";
+}
+
+// "16 B to 64 KiB" in four bands, so that a table stays a table.
+struct Band {
+  const char* name;
+  size_t from_log2;
+  size_t end_log2;
+};
+constexpr Band kBands[] = {{"below 4 KiB", 0, 12},
+                           {"4 KiB to 64 KiB", 12, 16},
+                           {"64 KiB to 1 MiB", 16, 20},
+                           {"1 MiB and more", 20, 64}};
+
+HoleClass in_band(const Account& account, const Band& band) {
+  HoleClass sum;
+  for (size_t i = band.from_log2; i < band.end_log2; ++i) {
+    sum.count += account.holes[i].count;
+    sum.bytes += account.holes[i].bytes;
+    sum.resident_bytes += account.holes[i].resident_bytes;
+  }
+  return sum;
+}
+
+void add_holes(const Account& account, std::vector<TableRow>& rows) {
+  for (const Band& band : kBands) {
+    const HoleClass holes = in_band(account, band);
+    if (holes.count == 0) continue;
+    rows.push_back({format_text("    %s holes %s", grouped(holes.count).c_str(), band.name),
+                    bytes_text(holes.resident_bytes), ""});
+  }
+}
+
+std::string account_text(const Account& account) {
+  const auto row = [&account](const char* what, uint64_t bytes) {
+    return TableRow{what, bytes_text(bytes), percent(bytes, account.resident_bytes)};
+  };
+  std::vector<TableRow> rows{{"where the memory is", "bytes", "of resident"}};
+  rows.push_back(row("  live, as requested", account.live_bytes));
+  rows.push_back(row("  slack of size classes", account.slack_bytes));
+  rows.push_back(row("  headers and other metadata", account.metadata_bytes));
+  rows.push_back(row("  kept in caches", account.cached_bytes));
+  rows.push_back(row("  free in holes", account.hole_bytes));
+  add_holes(account, rows);
+  rows.push_back(row("  free at the top of regions", account.top_bytes));
+  if (account.untouched_bytes != 0) {
+    rows.push_back({"  less live bytes that were never touched",
+                    "-" + bytes_text(account.untouched_bytes), ""});
+  }
+  rows.push_back(row("= resident", account.resident_bytes));
+  rows.push_back({"  free and returned to the system", bytes_text(account.returned_bytes), ""});
+  rows.push_back({"= committed", bytes_text(account.committed_bytes), ""});
+  if (account.unexplained_bytes != 0) {
+    const bool is_less = account.unexplained_bytes < 0;
+    rows.push_back({"  unexplained",
+                    (is_less ? "-" : "") +
+                        bytes_text(static_cast<uint64_t>(std::abs(account.unexplained_bytes))),
+                    ""});
+  }
+  return aligned(rows);
+}
+
+std::string tried_text(const RunMetrics& metrics) {
+  if (metrics.actions.empty()) return "";
+  const ActionResult& action = metrics.actions.front();
+  const uint64_t before = action.before.resident_bytes;
+  const uint64_t after = action.after.resident_bytes;
+  return bytes_text(before > after ? before - after : 0);
+}
+
+std::string remedies_text(const Explanation& explanation) {
+  const Account& account = explanation.state().account;
+  const std::string tried = tried_text(explanation.run.metrics);
+  std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
+  if (account.trimmable_bytes) {
+    rows.push_back({"  malloc_trim(0)", bytes_text(*account.trimmable_bytes), tried});
+  }
+  rows.push_back({"  a purge of all pages that hold nothing", bytes_text(account.purgeable_bytes),
+                  account.trimmable_bytes ? "" : tried});
+  const uint64_t ideal_bytes =
+      account.resident_bytes > account.live_bytes ? account.resident_bytes - account.live_bytes : 0;
+  rows.push_back(
+      {"  moving all blocks together (perfect compaction)", bytes_text(ideal_bytes), ""});
+  return aligned(rows);
+}
+
+std::string pin_group_line(const PinGroup& group) {
+  std::string text = "  " + grouped(group.count) + (group.count == 1 ? " block" : " blocks") +
+                     " of " + grouped(group.size_bytes) + " bytes (" +
+                     bytes_text(group.pin_bytes()) + "), born ";
+  text += group.first_birth == group.last_birth
+              ? "at " + call(group.first_birth)
+              : "between " + call(group.first_birth) + " and " + call(group.last_birth);
+  text += ", thread " + std::to_string(group.thread) + ": beside holes of " +
+          bytes_text(group.resident_hole_bytes) + " resident";
+  if (group.hole_bytes != group.resident_hole_bytes) {
+    text += " (" + bytes_text(group.hole_bytes) + " in all)";
+  }
+  return text + "\n";
+}
+
+std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top) {
+  const std::vector<PinGroup> groups = rank_pins(picture, holes, top);
+  if (groups.empty()) return "no holes\n";
+  std::string text = "which blocks pin holes, the most resident bytes first\n";
+  for (const PinGroup& group : groups) text += pin_group_line(group);
+  return text;
+}
+
+std::string growth_line(const HeapGrowth& growth) {
+  std::string text = "  " + call(growth.event) + ": +" + bytes_text(growth.growth_bytes);
+  if (growth.event == 0) return text + " before the first call\n";
+  text += " for a request of " + grouped(growth.request_bytes) + " bytes";
+  if (growth.is_own_mapping) text += ", as a mapping of its own";
+  if (growth.short_bytes() != 0) {
+    text += "; the largest hole had " + grouped(growth.largest_hole_bytes) + ", " +
+            grouped(growth.short_bytes()) + " short";
+    if (growth.pin) {
+      text += ", pinned by the " + grouped(growth.pin->requested_bytes) + "-byte block born at " +
+              call(growth.pin->birth);
+    }
+  } else {
+    text += "; a hole of " + grouped(growth.largest_hole_bytes) +
+            " was another arena's, cache's or size class's";
+  }
+  const bool is_enough = growth.free_bytes >= growth.request_bytes;
+  text += (is_enough ? "; in all enough was free, " : "; in all too little was free, ") +
+          bytes_text(growth.free_bytes);
+  text += growth.given_back_at == 0 ? "; never given back"
+                                    : "; given back by " + call(growth.given_back_at);
+  return text + "\n";
+}
+
+std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top) {
+  if (growths.empty()) return "";
+  std::string text = "the largest growths of committed memory\n";
+  for (size_t i = 0; i < std::min(top, growths.size()); ++i) text += growth_line(growths[i]);
+  return text;
+}
+
+std::string notes_text(const RunResult& run) {
+  std::string text;
+  for (const std::string& note : run.notes) text += "note: " + note + "\n";
+  return text;
+}
+
+std::string block_text(const HeapPicture& picture, size_t index) {
+  if (index == kNoBlock) return "the beginning of the region";
+  const LiveBlock& block = picture.blocks[index];
+  return format_text("%s bytes at 0x%llx, born at %s (%s calls ago), thread %u",
+                     grouped(block.requested_bytes).c_str(),
+                     static_cast<unsigned long long>(block.address), call(block.birth).c_str(),
+                     grouped(picture.at - block.birth).c_str(), block.thread);
+}
+
+std::string hole_text(const HeapPicture& picture, const Hole& hole) {
+  std::string text =
+      format_text("  0x%llx: ", static_cast<unsigned long long>(hole.range.begin)) +
+      grouped(hole.range.bytes()) + " bytes (" + bytes_text(hole.range.bytes()) + "), " +
+      (hole.resident_bytes == hole.range.bytes() ? "all" : bytes_text(hole.resident_bytes)) +
+      " resident";
+  if (picture.frees != nullptr) {
+    if (const auto made = picture.frees->latest_in(hole.range)) {
+      text += "; last free in it: " + call(made->event) + ", of " + grouped(made->block.bytes()) +
+              " bytes";
+    }
+  }
+  text += "\n    before it: " + block_text(picture, hole.before) +
+          "\n    behind it: " + block_text(picture, hole.after) + "\n";
+  const Pin pin = pin_of(picture, hole);
+  return text + "    without the " + (pin.block == hole.after ? "latter" : "former") +
+         ": a hole of " + bytes_text(pin.joined_bytes) + ", " +
+         bytes_text(bytes_behind_pin(picture, pin.block)) + " more in whole pages\n";
+}
+
+std::string hole_sizes_text(const Account& account) {
+  std::vector<TableRow> rows{{"holes by size", "count", "bytes", "resident"}};
+  for (size_t i = 0; i < account.holes.size(); ++i) {
+    const HoleClass& holes = account.holes[i];
+    if (holes.count == 0) continue;
+    rows.push_back({"  " + bytes_text(uint64_t{1} << i) + " and more", grouped(holes.count),
+                    bytes_text(holes.bytes), bytes_text(holes.resident_bytes)});
+  }
+  return rows.size() == 1 ? "" : aligned(rows);
+}
+
+}  // namespace
+
+std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation) {
+  constexpr size_t kPins = 5;
+  constexpr size_t kGrowths = 5;
+  const HeapPicture& picture = *explanation.run.picture;
+  return heading(tape, explanation) + "\n" + account_text(explanation.state().account) + "\n" +
+         remedies_text(explanation) + "\n" + pins_text(picture, find_holes(picture), kPins) +
+         growths_text(explanation.run.metrics.heap_growths, kGrowths) + notes_text(explanation.run);
+}
+
+std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
+                       const HolesOptions& options) {
+  const HeapPicture& picture = *explanation.run.picture;
+  const std::vector<Hole> holes = find_holes(picture);
+  std::vector<Hole> largest;
+  for (const Hole& hole : holes) {
+    if (hole.range.bytes() >= options.min_bytes) largest.push_back(hole);
+  }
+  std::ranges::stable_sort(largest, std::greater(),
+                           [](const Hole& hole) { return hole.range.bytes(); });
+  if (largest.size() > options.top) largest.resize(options.top);
+  std::string text =
+      heading(tape, explanation) + "\n" + hole_sizes_text(explanation.state().account);
+  if (!largest.empty()) text += "\nthe largest\n";
+  for (const Hole& hole : largest) text += hole_text(picture, hole);
+  return text + "\n" + pins_text(picture, holes, options.top) + notes_text(explanation.run);
+}
+
+}  // namespace heaptape::replayer

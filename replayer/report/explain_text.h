@@ -1,0 +1,22 @@
+// What `heaptape explain` and `heaptape holes` say, for people. docs/metrics.md, "The account" and
+// "Holes and pins".
+#pragma once
+
+#include <string>
+
+#include "replayer/engine/explain.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::replayer {
+
+// Ends in a newline, as all. Requires that the run did not fail.
+std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation);
+
+struct HolesOptions {
+  uint64_t min_bytes = 0;  // of the holes that are shown one by one
+  size_t top = 10;         // how many of these, and how many groups of pins
+};
+std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
+                       const HolesOptions& options);
+
+}  // namespace heaptape::replayer
