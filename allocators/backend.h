@@ -83,6 +83,13 @@ struct KeptMemory {
   std::vector<AddressRange> own;     // its own data
 };
 
+// What the allocator says of itself, as far as it does.
+struct OwnStatistics {
+  std::optional<uint64_t> allocated_bytes;  // in blocks handed out, and in such kept ready
+  std::optional<uint64_t> cached_bytes;     // in blocks kept ready
+  std::optional<uint64_t> metadata_bytes;
+};
+
 // A number that the allocator counted, by the name that docs/metrics.md gives it.
 struct Counter {
   std::string name;
@@ -172,6 +179,8 @@ class Backend {
   virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {
     return KeptMemory();
   }
+  // After the last batch: the answer may take memory, and what follows is not what it was.
+  virtual Result<OwnStatistics> own_statistics() { return OwnStatistics(); }
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
   // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order

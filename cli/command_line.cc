@@ -54,6 +54,15 @@ void add_choice(CLI::App* command, const std::string& name, Value& value,
   command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
 }
 
+const std::map<std::string, allocators::Touch> kTouches = {{"none", allocators::Touch::kNone},
+                                                           {"page", allocators::Touch::kPage},
+                                                           {"all", allocators::Touch::kAll}};
+const std::map<std::string, allocators::Threads> kThreads = {
+    {"ordered", allocators::Threads::kOrdered},
+    {"lockstep", allocators::Threads::kLockStep},
+    {"free", allocators::Threads::kFree},
+    {"merged", allocators::Threads::kMerged}};
+
 // A file to write. An empty name, that of an unset variable in a script, would lose what was asked
 // for.
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
@@ -206,18 +215,11 @@ void add_replay(CLI::App& app, Request& request) {
                    "ask real allocators to give memory back after call N, or at the end: trim@N, "
                    "purge@N, trim@end; may be repeated")
       ->option_text("ACTION...");
-  add_choice<allocators::Touch>(command, "--touch", options->replay.touch,
-                                {{"none", allocators::Touch::kNone},
-                                 {"page", allocators::Touch::kPage},
-                                 {"all", allocators::Touch::kAll}},
+  add_choice<allocators::Touch>(command, "--touch", options->replay.touch, kTouches,
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
   add_choice<allocators::Threads>(
-      command, "--threads", options->replay.threads,
-      {{"ordered", allocators::Threads::kOrdered},
-       {"lockstep", allocators::Threads::kLockStep},
-       {"free", allocators::Threads::kFree},
-       {"merged", allocators::Threads::kMerged}},
+      command, "--threads", options->replay.threads, kThreads,
       "threads of a real allocator: all at once, each call handed to its "
       "own thread (slow), all calls on one, or each call as its own "
       "thread's (default ordered)");
@@ -246,6 +248,14 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
                    "the moment: peak, plateau, exit, end, a call such as #1000, or a time such as "
                    "12.5s (default: the plateau, or the exit where there is none)")
       ->option_text("WHEN");
+  add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
+                                "what to write into each block, as of `heaptape replay` (default "
+                                "page)");
+  add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
+                                  "threads of a real allocator, as of `heaptape replay` (default "
+                                  "ordered)");
+  command->add_flag_callback(
+      "--json", [&options] { options.format = ExplainFormat::kJson; }, "print JSON");
 }
 
 void add_explain(CLI::App& app, Request& request) {
@@ -253,6 +263,9 @@ void add_explain(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand(
       "explain", "Say where the memory of an allocator is, and what would give it back");
   add_explained(command, *options);
+  options->holes.top = 5;
+  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
+            "how many groups of pins and how many growths to show (default 5)");
   command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }

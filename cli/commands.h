@@ -60,12 +60,15 @@ struct ReplayCommandOptions {
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
+enum class ExplainFormat : uint8_t { kText, kJson };
+
 struct ExplainCommandOptions {
   std::string tape_path;
   std::string spec;                  // as given with -a
   std::string at;                    // as given with --at; empty: nothing was
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
-  replayer::HolesOptions holes;      // of `holes` alone
+  replayer::HolesOptions holes = {};
+  ExplainFormat format = ExplainFormat::kText;
 };
 int run_explain(const ExplainCommandOptions& options, Console& console);
 int run_holes(const ExplainCommandOptions& options, Console& console);

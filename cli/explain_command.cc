@@ -3,7 +3,9 @@
 #include <ostream>
 
 #include "base/display_text.h"
+#include "base/number_text.h"
 #include "cli/tape_reading.h"
+#include "replayer/report/explain_json.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -11,8 +13,10 @@ namespace {
 
 using base::Result;
 
-// Returns the exit code. `describe` makes the text of the explanation.
-template <typename Describe>
+using Describe = std::string (*)(const schema::TapeReader&, const replayer::Explanation&,
+                                 const replayer::HolesOptions&);
+
+// Returns the exit code.
 Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
                          Describe describe) {
   replayer::ExplainOptions explained = options.explain;
@@ -26,12 +30,23 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   HEAPTAPE_ASSIGN_OR_RETURN(
       const replayer::Explanation explanation,
       replayer::explain(tape, explained, [&progress](double share) { progress.show(share); }));
-  if (const auto& failure = explanation.run.failure) {
-    console.print_error("'" + explanation.run.spec.label + "' failed at #" +
-                        std::to_string(failure->event) + ": " + failure->text);
+  const replayer::RunResult& run = explanation.run;
+  if (run.failure) {
+    console.print_error("'" + run.spec.label + "' failed at #" + base::grouped(run.failure->event) +
+                        ": " + run.failure->text);
     return kExitFailed;
   }
-  console.out() << describe(tape, explanation);
+  if (!explanation.state().account) {
+    return base::Error::usage("'" + run.spec.label +
+                              "' places no blocks: there is nothing to explain");
+  }
+  if (options.format == ExplainFormat::kText) {
+    console.out() << describe(tape, explanation, options.holes);
+    return kExitDone;
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string json,
+                            replayer::explanation_json(tape, explanation, options.holes));
+  console.out() << json;
   return kExitDone;
 }
 
@@ -46,11 +61,7 @@ int run_explain(const ExplainCommandOptions& options, Console& console) {
 }
 
 int run_holes(const ExplainCommandOptions& options, Console& console) {
-  const auto describe = [&options](const schema::TapeReader& tape,
-                                   const replayer::Explanation& explanation) {
-    return replayer::holes_text(tape, explanation, options.holes);
-  };
-  return finish(explain_tape(options, console, describe), console);
+  return finish(explain_tape(options, console, replayer::holes_text), console);
 }
 
 }  // namespace heaptape::cli

@@ -12,6 +12,7 @@
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/tape_reading.h"
+#include "replayer/engine/tape_moments.h"
 #include "replayer/report/latency_table.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
@@ -147,9 +148,15 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      const auto runs,
-      replayer::replay(tape, replay_options, [&progress](double share) { progress.show(share); }));
+  constexpr double kShareOfSearch = 0.2;
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
+                            replayer::find_moments(tape, options.replay.until, [&](double share) {
+                              progress.show(share * kShareOfSearch);
+                            }));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto runs,
+                            replayer::replay(tape, replay_options, [&](double share) {
+                              progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
+                            }));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto report, replayer::build_report(tape, runs, replay_options));
   if (!options.report_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.report_path, report.json));

@@ -38,6 +38,7 @@ class NativeBackend : public Backend {
   Result<Residency> residency(std::span<const AddressRange> regions) override;
   Result<std::optional<GivenBack>> give_back_memory() override;
   Result<KeptMemory> kept_memory(std::span<const AddressRange> gaps) override;
+  Result<OwnStatistics> own_statistics() override;
   std::vector<Counter> counters() override;
   std::string threads() const override;
   std::vector<LatencySummary> latencies() const override;
@@ -56,6 +57,7 @@ class NativeBackend : public Backend {
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
   bool can_afford_mallinfo() const;
   Status compare_with_mallinfo();
+  Result<std::span<const Statistic>> ask_statistics();
   void append_statistics(std::vector<Counter>& counters);
 
   NativeOptions options_;

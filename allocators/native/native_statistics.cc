@@ -1,6 +1,7 @@
 // What allocators say of themselves, as counters of a run.
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include "allocators/native/native_backend.h"
 
@@ -59,14 +60,43 @@ std::vector<Counter> NativeBackend::counters() {
 
 // Only at the end, when nothing that it does to the heap is seen any more: jemalloc takes memory
 // for its answer.
-void NativeBackend::append_statistics(std::vector<Counter>& counters) {
-  if (options_.calls != Calls::kMade) return;
+Result<std::span<const Statistic>> NativeBackend::ask_statistics() {
   WorkerShared& shared = worker_->shared();
   give(Turn::kSayMore);
-  if (!await_op().ok()) return;
-  for (const Statistic& statistic : std::span(shared.statistics, shared.statistic_count)) {
+  HEAPTAPE_RETURN_IF_ERROR(await_op());
+  return std::span<const Statistic>(shared.statistics, shared.statistic_count);
+}
+
+void NativeBackend::append_statistics(std::vector<Counter>& counters) {
+  if (options_.calls != Calls::kMade) return;
+  const auto statistics = ask_statistics();
+  if (!statistics.ok()) return;
+  for (const Statistic& statistic : *statistics) {
     counters.push_back({statistic.name, statistic.value});
   }
+}
+
+Result<OwnStatistics> NativeBackend::own_statistics() {
+  OwnStatistics own;
+  if (options_.calls != Calls::kMade) return own;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto statistics, ask_statistics());
+  const auto find = [&statistics](std::string_view name) -> std::optional<uint64_t> {
+    const auto found = std::ranges::find_if(
+        statistics, [name](const Statistic& statistic) { return name == statistic.name; });
+    return found == statistics.end() ? std::nullopt : std::optional(found->value);
+  };
+  own.allocated_bytes = find("jemallocAllocatedBytes");
+  own.metadata_bytes = find("jemallocMetadataBytes");
+  const auto physical = find("tcmallocPhysicalBytes");
+  const auto heap = find("tcmallocHeapBytes");
+  const auto unmapped = find("tcmallocPageheapUnmappedBytes");
+  if (physical && heap && unmapped && *physical + *unmapped >= *heap) {
+    own.metadata_bytes = *physical + *unmapped - *heap;
+    own.cached_bytes = find("tcmallocCentralCacheFreeBytes").value_or(0) +
+                       find("tcmallocTransferCacheFreeBytes").value_or(0) +
+                       find("tcmallocThreadCacheFreeBytes").value_or(0);
+  }
+  return own;
 }
 
 }  // namespace heaptape::allocators

@@ -167,4 +167,22 @@ Account take_account(const HeapMap& map, const BlockSums& blocks,
   return AccountTaker(map, ranges, kept, trim).take(blocks, ranges);
 }
 
+void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_bytes,
+                          Account& account) {
+  const auto take = [](uint64_t bytes, uint64_t& from) {
+    const uint64_t taken = std::min(bytes, from);
+    from -= taken;
+    return taken;
+  };
+  uint64_t cached_bytes = own.cached_bytes.value_or(0);
+  if (!own.cached_bytes && own.allocated_bytes && *own.allocated_bytes > usable_bytes) {
+    cached_bytes = *own.allocated_bytes - usable_bytes;
+  }
+  account.cached_bytes += take(cached_bytes, account.hole_bytes);
+  const uint64_t metadata_bytes = own.metadata_bytes.value_or(0);
+  const uint64_t in_tops = take(metadata_bytes, account.top_bytes);
+  account.metadata_bytes += in_tops + take(metadata_bytes - in_tops, account.hole_bytes);
+  take(metadata_bytes, account.purgeable_bytes);
+}
+
 }  // namespace heaptape::replayer

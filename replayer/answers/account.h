@@ -62,4 +62,9 @@ Account take_account(const HeapMap& map, const BlockSums& blocks,
                      const std::optional<std::vector<AddressRange>>& absent,
                      const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim);
 
+// Takes what the allocator says of itself out of what is free: it does not say where it lies.
+// Cached bytes come from holes, metadata from tops first.
+void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_bytes,
+                          Account& account);
+
 }  // namespace heaptape::replayer

@@ -1,6 +1,7 @@
 #include "replayer/answers/holes.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 #include "base/address/pages.h"
@@ -95,6 +96,14 @@ std::vector<Hole> find_holes(const HeapPicture& picture) {
   return holes;
 }
 
+std::vector<Hole> largest_holes(std::vector<Hole> holes, uint64_t min_bytes, size_t most) {
+  std::erase_if(holes, [min_bytes](const Hole& hole) { return hole.range.bytes() < min_bytes; });
+  std::ranges::stable_sort(holes, std::greater(),
+                           [](const Hole& hole) { return hole.range.bytes(); });
+  if (holes.size() > most) holes.resize(most);
+  return holes;
+}
+
 uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block) {
   const Surroundings free = around(picture, block);
   return purgeable_bytes(picture, {free.before.begin, free.after.end}) -
@@ -107,11 +116,12 @@ Pin pin_of(const HeapPicture& picture, const Hole& hole) {
   if (hole.before == kNoBlock) return after;
   const Surroundings ahead = around(picture, hole.before);
   const Pin before = {hole.before, ahead.after.end - ahead.before.begin};
-  const uint64_t far_before = ahead.before.bytes();
+  const AddressRange region = region_of(picture, hole.range.begin);
+  const bool is_header = gap_kind(region, ahead.before) == GapKind::kHeader;
+  const uint64_t far_before = is_header ? 0 : ahead.before.bytes();
   const uint64_t far_after = behind.after.bytes();
   if (far_before != far_after) return far_before > far_after ? before : after;
-  return picture.blocks[hole.before].usable_bytes < picture.blocks[hole.after].usable_bytes ? before
-                                                                                            : after;
+  return picture.blocks[hole.before].birth > picture.blocks[hole.after].birth ? before : after;
 }
 
 }  // namespace heaptape::replayer

@@ -24,11 +24,14 @@ struct Hole {
 // HoleStats::count.
 std::vector<Hole> find_holes(const HeapPicture& picture);
 
+// Those of at least `min_bytes`, the `most` largest, the largest first.
+std::vector<Hole> largest_holes(std::vector<Hole> holes, uint64_t min_bytes, size_t most);
+
 // Resident bytes that could be given back if this one block were gone, beyond those that can be
 // given back as it is: those of pages that would be free then, of its own bytes and around it.
 uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block);
 
-// Of the two blocks beside a hole the one with more free bytes on its other side, or the smaller
+// Of the two blocks beside a hole the one with more free bytes on its other side, or the younger
 // one if there are as many: the pin of the hole. How large the hole would be without it.
 struct Pin {
   size_t block = kNoBlock;  // in HeapPicture::blocks

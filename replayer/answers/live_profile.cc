@@ -5,8 +5,12 @@
 namespace heaptape::replayer {
 namespace {
 
-// A fall of less than this share of the peak is none.
+// A fall of less than this share of the peak is none, and a teardown that frees less is none.
 constexpr uint64_t kLeastFallShare = 8;
+constexpr size_t kStretches = 128;
+// How far the score may rise in a teardown: so far, and by this share of its fall.
+constexpr int64_t kSmallRise = 64;
+constexpr int64_t kRiseShare = 16;
 // After a fall, live bytes are on the plateau until they rise by this share of it.
 constexpr uint64_t kPlateauRiseShare = 8;
 
@@ -48,42 +52,55 @@ void LiveProfile::note_pause() {
   if (fall.bytes() >= pause_fall_.bytes()) pause_fall_ = fall;
 }
 
-// A teardown is a stretch to the very end, without a pause, of which every later part has more than
-// four frees to each allocation: the score is above that of the end all through it, and highest
-// where it begins.
+// A teardown is a stretch to the very end, without a pause, in which the score falls but for small
+// rises, and live bytes by an eighth and more. Buckets are looked at from the last one on: so the
+// score has to rise.
 uint64_t LiveProfile::exit_at() const {
   int64_t best = score_;
+  int64_t worst = score_;
   uint64_t exit = events_;
+  uint64_t live_at_exit = 0;
   for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend(); ++bucket) {
-    const bool goes_on = bucket->worst_score >= score_;
-    const bool is_later = goes_on || bucket->best_at > bucket->worst_at;
-    if (is_later && bucket->best_score > best) {
+    const bool goes_on = bucket->worst_score >= worst - kSmallRise - (best - worst) / kRiseShare;
+    if ((goes_on || bucket->best_at > bucket->worst_at) && bucket->best_score > best) {
       best = bucket->best_score;
       exit = bucket->best_at;
+      live_at_exit = bucket->live_at_best;
     }
+    worst = std::min(worst, bucket->worst_score);
     if (!goes_on || bucket->best_at <= last_pause_) break;
   }
-  return std::max(exit, last_pause_);
-}
-
-LiveProfile::Fall LiveProfile::largest_fall(uint64_t exit) const {
-  Fall largest = pause_fall_;
-  uint64_t highest = 0;
-  for (const Bucket& bucket : buckets_) {
-    const bool is_last = end_of(bucket) >= exit;
-    Fall fall{end_of(bucket), highest, bucket.highest};
-    // Where the program stopped to work, nothing has to follow.
-    if (is_last) fall = {exit, highest, live_at(exit, bucket)};
-    if (fall.bytes() > largest.bytes()) largest = fall;
-    highest = std::max(highest, bucket.highest);
-    if (is_last) break;
-  }
-  return largest;
+  if (exit <= last_pause_) return last_pause_;
+  const uint64_t live_at_end = buckets_.empty() ? 0 : buckets_.back().last_live;
+  return live_at_end <= live_at_exit - live_at_exit / kLeastFallShare ? exit : events_;
 }
 
 uint64_t LiveProfile::live_at(uint64_t exit, const Bucket& bucket) const {
   if (exit == end_of(bucket)) return bucket.last_live;
   return exit == bucket.best_at ? bucket.live_at_best : bucket.highest;
+}
+
+// A candidate is a stretch of 1/128 of the run, the pause after the largest fall, and where the
+// program ceased to work, whatever follows.
+LiveProfile::Fall LiveProfile::largest_fall(uint64_t exit) const {
+  const size_t stretch = (buckets_.size() + kStretches - 1) / kStretches;
+  Fall largest = pause_fall_;
+  uint64_t highest_before = 0;
+  for (size_t first = 0; first < buckets_.size(); ++first) {
+    Fall fall{0, highest_before, 0};
+    size_t last = first;
+    for (; last < first + stretch && last < buckets_.size(); ++last) {
+      if (end_of(buckets_[last]) >= exit) break;
+      fall.to_bytes = std::max(fall.to_bytes, buckets_[last].highest);
+    }
+    const bool is_exit = last < buckets_.size() && end_of(buckets_[last]) >= exit;
+    fall.at = is_exit ? exit : end_of(buckets_[last - 1]);
+    if (is_exit) fall.to_bytes = live_at(exit, buckets_[last]);
+    if (fall.bytes() > largest.bytes()) largest = fall;
+    highest_before = std::max(highest_before, buckets_[first].highest);
+    if (is_exit && last == first) break;
+  }
+  return largest;
 }
 
 std::optional<uint64_t> LiveProfile::plateau_at() const {

@@ -1,5 +1,6 @@
 #include "replayer/engine/explain.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heaptape::replayer {
@@ -24,6 +25,18 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
   return Explanation{std::move(moment), std::move(runs.front())};
+}
+
+std::vector<Estimate> estimates_of(const Explanation& explanation) {
+  const Account& account = *explanation.state().account;
+  std::vector<Estimate> estimates;
+  if (account.trimmable_bytes) estimates.push_back({"trim", *account.trimmable_bytes});
+  estimates.push_back({"purge", account.purgeable_bytes});
+  const uint64_t touched_bytes =
+      account.live_bytes - std::min(account.live_bytes, account.untouched_bytes);
+  estimates.push_back(
+      {"compaction", account.resident_bytes - std::min(account.resident_bytes, touched_bytes)});
+  return estimates;
 }
 
 }  // namespace heaptape::replayer

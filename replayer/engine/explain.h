@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
@@ -28,6 +30,15 @@ struct Explanation {
 
   const MomentState& state() const { return run.metrics.moments.front(); }
 };
+
+// Resident bytes that would come back.
+struct Estimate {
+  std::string what;  // "trim", "purge", "compaction"
+  uint64_t bytes = 0;
+};
+// The first is what the allocator can be asked for. Requires that the run did not fail, and has an
+// account.
+std::vector<Estimate> estimates_of(const Explanation& explanation);
 
 // Replays `tape` as far as the moment, and to its end no further. Fails as replay() and
 // find_moment() do; an allocator that fails is in Explanation::run.

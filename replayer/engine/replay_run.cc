@@ -69,7 +69,11 @@ Status ReplayRun::look(const Moment& moment) {
   const auto kept = backend_->kept_memory(analysis_->gaps());
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moment, *residency, *kept);
-  if (keep_picture_) picture_ = analysis_->picture(*residency);
+  if (!keep_picture_) return {};
+  picture_ = analysis_->picture(*residency);
+  const auto own = backend_->own_statistics();
+  if (!own.ok()) return settle(own.error());
+  analysis_->note_own(*own);
   return {};
 }
 

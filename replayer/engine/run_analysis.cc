@@ -117,6 +117,7 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
 std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   using allocators::AddressRange;
   AddressRange ahead;  // the gaps around it
+  AddressRange ahead_region;
   AddressRange hole;
   AddressRange behind;
   map_.for_each_gap([&](AddressRange region, AddressRange gap) {
@@ -125,6 +126,7 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
     if (is_found) return;
     const bool is_it = gap.bytes() == hole_bytes && map_.is_hole(region, gap);
     (is_it ? hole : ahead) = gap;
+    if (!is_it) ahead_region = region;
   });
   const uint64_t granule = uint64_t{1} << traits_.granule_log2;
   const auto begin_of = [granule](const Block& block) {
@@ -142,7 +144,8 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   }
   if (after == nullptr) return std::nullopt;
   if (before == nullptr) return live_block(*after);
-  const uint64_t far_before = ahead.end == begin_of(*before) ? ahead.bytes() : 0;
+  const bool is_header = gap_kind(ahead_region, ahead) == GapKind::kHeader;
+  const uint64_t far_before = ahead.end == begin_of(*before) && !is_header ? ahead.bytes() : 0;
   const uint64_t far_after = behind.begin == end_of(*after) ? behind.bytes() : 0;
   const bool is_before =
       far_before != far_after ? far_before > far_after : before->usable_bytes < after->usable_bytes;
@@ -246,7 +249,10 @@ Snapshot RunAnalysis::snapshot(const allocators::Residency& residency) const {
 
 void RunAnalysis::look(const Moment& moment, const allocators::Residency& residency,
                        const allocators::KeptMemory& kept) {
-  metrics_.moments.push_back({moment, snapshot(residency), account(residency, kept)});
+  MomentState state{moment, snapshot(residency), {}};
+  state.snapshot.time_ns = moment.time_ns;
+  if (places_blocks_) state.account = account(residency, kept);
+  metrics_.moments.push_back(std::move(state));
 }
 
 void RunAnalysis::sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns) {
@@ -254,6 +260,11 @@ void RunAnalysis::sample(const allocators::Residency& residency, std::optional<u
   metrics_.end.time_ns = time_ns;
   note_resident(metrics_.end.resident_bytes);
   metrics_.timeline.push_back(metrics_.end);
+}
+
+void RunAnalysis::note_own(const allocators::OwnStatistics& own) {
+  MomentState& state = metrics_.moments.back();
+  if (state.account) apply_own_statistics(own, state.snapshot.usable_bytes, *state.account);
 }
 
 std::vector<allocators::AddressRange> RunAnalysis::gaps() const {

@@ -45,11 +45,13 @@ class RunAnalysis {
   // The committed memory, for Backend::residency.
   std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
   // Notes the state after the last batch on the timeline; it also becomes `end`.
-  void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns);
+  void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns = {});
   // Notes the account of that state, with what lies in gaps() and is not free.
   void look(const Moment& moment, const allocators::Residency& residency,
             const allocators::KeptMemory& kept);
 
+  // To the account noted last.
+  void note_own(const allocators::OwnStatistics& own);
   // Of the same state every stretch of committed memory without a live block, and all blocks. The
   // time grows with the live blocks.
   std::vector<allocators::AddressRange> gaps() const;

@@ -48,7 +48,7 @@ struct Snapshot {
 struct MomentState {
   Moment moment;
   Snapshot snapshot;
-  Account account;
+  std::optional<Account> account;  // nothing where blocks were not followed
 };
 
 struct HeldMemory {

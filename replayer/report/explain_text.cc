@@ -1,6 +1,7 @@
 #include "replayer/report/explain_text.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/display_text.h"
@@ -35,36 +36,6 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   return text + "\n";
 }
 
-// "16 B to 64 KiB" in four bands, so that a table stays a table.
-struct Band {
-  const char* name;
-  size_t from_log2;
-  size_t end_log2;
-};
-constexpr Band kBands[] = {{"below 4 KiB", 0, 12},
-                           {"4 KiB to 64 KiB", 12, 16},
-                           {"64 KiB to 1 MiB", 16, 20},
-                           {"1 MiB and more", 20, 64}};
-
-HoleClass in_band(const Account& account, const Band& band) {
-  HoleClass sum;
-  for (size_t i = band.from_log2; i < band.end_log2; ++i) {
-    sum.count += account.holes[i].count;
-    sum.bytes += account.holes[i].bytes;
-    sum.resident_bytes += account.holes[i].resident_bytes;
-  }
-  return sum;
-}
-
-void add_holes(const Account& account, std::vector<TableRow>& rows) {
-  for (const Band& band : kBands) {
-    const HoleClass holes = in_band(account, band);
-    if (holes.count == 0) continue;
-    rows.push_back({format_text("    %s holes %s", grouped(holes.count).c_str(), band.name),
-                    bytes_text(holes.resident_bytes), ""});
-  }
-}
-
 std::string account_text(const Account& account) {
   const auto row = [&account](const char* what, uint64_t bytes) {
     return TableRow{what, bytes_text(bytes), percent(bytes, account.resident_bytes)};
@@ -75,7 +46,6 @@ std::string account_text(const Account& account) {
   rows.push_back(row("  headers and other metadata", account.metadata_bytes));
   rows.push_back(row("  kept in caches", account.cached_bytes));
   rows.push_back(row("  free in holes", account.hole_bytes));
-  add_holes(account, rows);
   rows.push_back(row("  free at the top of regions", account.top_bytes));
   if (account.untouched_bytes != 0) {
     rows.push_back({"  less live bytes that were never touched",
@@ -102,74 +72,57 @@ std::string tried_text(const RunMetrics& metrics) {
   return bytes_text(before > after ? before - after : 0);
 }
 
-std::string remedies_text(const Explanation& explanation) {
-  const Account& account = explanation.state().account;
-  const std::string tried = tried_text(explanation.run.metrics);
-  std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
-  if (account.trimmable_bytes) {
-    rows.push_back({"  malloc_trim(0)", bytes_text(*account.trimmable_bytes), tried});
-  }
-  rows.push_back({"  a purge of all pages that hold nothing", bytes_text(account.purgeable_bytes),
-                  account.trimmable_bytes ? "" : tried});
-  const uint64_t ideal_bytes =
-      account.resident_bytes > account.live_bytes ? account.resident_bytes - account.live_bytes : 0;
-  rows.push_back(
-      {"  moving all blocks together (perfect compaction)", bytes_text(ideal_bytes), ""});
-  return aligned(rows);
+// What people know it as.
+const char* remedy(const std::string& what) {
+  if (what == "trim") return "  malloc_trim(0)";
+  if (what == "purge") return "  a purge of all pages that hold nothing";
+  if (what == "meshing") return "  sharing pages whose live parts do not overlap (meshing)";
+  if (what == "foresight") return "  perfect foresight, without moving blocks";
+  return "  moving all blocks together (compaction)";
 }
 
-std::string pin_group_line(const PinGroup& group) {
-  std::string text = "  " + grouped(group.count) + (group.count == 1 ? " block" : " blocks") +
-                     " of " + grouped(group.size_bytes) + " bytes (" +
-                     bytes_text(group.pin_bytes()) + "), born ";
-  text += group.first_birth == group.last_birth
-              ? "at " + call(group.first_birth)
-              : "between " + call(group.first_birth) + " and " + call(group.last_birth);
-  text += ", thread " + std::to_string(group.thread) + ": beside holes of " +
-          bytes_text(group.resident_hole_bytes) + " resident";
-  if (group.hole_bytes != group.resident_hole_bytes) {
-    text += " (" + bytes_text(group.hole_bytes) + " in all)";
+std::string remedies_text(const Explanation& explanation) {
+  std::string tried = tried_text(explanation.run.metrics);
+  std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
+  for (const Estimate& estimate : estimates_of(explanation)) {
+    // The first is what the allocator can be asked for.
+    rows.push_back({remedy(estimate.what), bytes_text(estimate.bytes), std::exchange(tried, "")});
   }
-  return text + "\n";
+  return aligned(rows);
 }
 
 std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top) {
   const std::vector<PinGroup> groups = rank_pins(picture, holes, top);
   if (groups.empty()) return "no holes\n";
-  std::string text = "which blocks pin holes, the most resident bytes first\n";
-  for (const PinGroup& group : groups) text += pin_group_line(group);
-  return text;
+  std::vector<TableRow> rows{{"which blocks stand beside holes", "of bytes", "thread", "born from",
+                              "to", "resident in holes", "in holes"}};
+  for (const PinGroup& group : groups) {
+    rows.push_back({"  " + grouped(group.count) + (group.count == 1 ? " block" : " blocks"),
+                    grouped(group.size_bytes), std::to_string(group.thread),
+                    call(group.first_birth), call(group.last_birth),
+                    bytes_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
+  }
+  return aligned(rows);
 }
 
-std::string growth_line(const HeapGrowth& growth) {
-  std::string text = "  " + call(growth.event) + ": +" + bytes_text(growth.growth_bytes);
-  if (growth.event == 0) return text + " before the first call\n";
-  text += " for a request of " + grouped(growth.request_bytes) + " bytes";
-  if (growth.is_own_mapping) text += ", as a mapping of its own";
-  if (growth.short_bytes() != 0) {
-    text += "; the largest hole had " + grouped(growth.largest_hole_bytes) + ", " +
-            grouped(growth.short_bytes()) + " short";
-    if (growth.pin) {
-      text += ", pinned by the " + grouped(growth.pin->requested_bytes) + "-byte block born at " +
-              call(growth.pin->birth);
-    }
-  } else {
-    text += "; a hole of " + grouped(growth.largest_hole_bytes) +
-            " was another arena's, cache's or size class's";
-  }
-  const bool is_enough = growth.free_bytes >= growth.request_bytes;
-  text += (is_enough ? "; in all enough was free, " : "; in all too little was free, ") +
-          bytes_text(growth.free_bytes);
-  text += growth.given_back_at == 0 ? "; never given back"
-                                    : "; given back by " + call(growth.given_back_at);
-  return text + "\n";
+// What stood in the way of the largest hole.
+std::string pin_cell(const HeapGrowth& growth) {
+  if (!growth.pin || growth.short_bytes() == 0) return "";
+  return grouped(growth.pin->requested_bytes) + " bytes of " + call(growth.pin->birth);
 }
 
 std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top) {
   if (growths.empty()) return "";
-  std::string text = "the largest growths of committed memory\n";
-  for (size_t i = 0; i < std::min(top, growths.size()); ++i) text += growth_line(growths[i]);
-  return text;
+  std::vector<TableRow> rows{{"the largest growths", "by", "request", "largest hole", "short by",
+                              "pinned by", "free in all", "given back"}};
+  for (size_t i = 0; i < std::min(top, growths.size()); ++i) {
+    const HeapGrowth& growth = growths[i];
+    rows.push_back({"  " + call(growth.event), bytes_text(growth.growth_bytes),
+                    grouped(growth.request_bytes), grouped(growth.largest_hole_bytes),
+                    grouped(growth.short_bytes()), pin_cell(growth), bytes_text(growth.free_bytes),
+                    growth.given_back_at == 0 ? "never" : call(growth.given_back_at)});
+  }
+  return aligned(rows);
 }
 
 std::string notes_text(const RunResult& run) {
@@ -208,7 +161,7 @@ std::string hole_text(const HeapPicture& picture, const Hole& hole) {
 }
 
 std::string hole_sizes_text(const Account& account) {
-  std::vector<TableRow> rows{{"holes by size", "count", "bytes", "resident"}};
+  std::vector<TableRow> rows{{"holes between live blocks", "count", "bytes", "free and resident"}};
   for (size_t i = 0; i < account.holes.size(); ++i) {
     const HoleClass& holes = account.holes[i];
     if (holes.count == 0) continue;
@@ -220,28 +173,23 @@ std::string hole_sizes_text(const Account& account) {
 
 }  // namespace
 
-std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation) {
-  constexpr size_t kPins = 5;
-  constexpr size_t kGrowths = 5;
+std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
+                             const HolesOptions& options) {
   const HeapPicture& picture = *explanation.run.picture;
-  return heading(tape, explanation) + "\n" + account_text(explanation.state().account) + "\n" +
-         remedies_text(explanation) + "\n" + pins_text(picture, find_holes(picture), kPins) +
-         growths_text(explanation.run.metrics.heap_growths, kGrowths) + notes_text(explanation.run);
+  return heading(tape, explanation) + "\n" + account_text(*explanation.state().account) + "\n" +
+         remedies_text(explanation) + "\n" + hole_sizes_text(*explanation.state().account) + "\n" +
+         pins_text(picture, find_holes(picture), options.top) + "\n" +
+         growths_text(explanation.run.metrics.heap_growths, options.top) +
+         notes_text(explanation.run);
 }
 
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
                        const HolesOptions& options) {
   const HeapPicture& picture = *explanation.run.picture;
   const std::vector<Hole> holes = find_holes(picture);
-  std::vector<Hole> largest;
-  for (const Hole& hole : holes) {
-    if (hole.range.bytes() >= options.min_bytes) largest.push_back(hole);
-  }
-  std::ranges::stable_sort(largest, std::greater(),
-                           [](const Hole& hole) { return hole.range.bytes(); });
-  if (largest.size() > options.top) largest.resize(options.top);
+  const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
   std::string text =
-      heading(tape, explanation) + "\n" + hole_sizes_text(explanation.state().account);
+      heading(tape, explanation) + "\n" + hole_sizes_text(*explanation.state().account);
   if (!largest.empty()) text += "\nthe largest\n";
   for (const Hole& hole : largest) text += hole_text(picture, hole);
   return text + "\n" + pins_text(picture, holes, options.top) + notes_text(explanation.run);

@@ -9,13 +9,15 @@
 
 namespace heaptape::replayer {
 
-// Ends in a newline, as all. Requires that the run did not fail.
-std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation);
-
+// Of what there are many.
 struct HolesOptions {
   uint64_t min_bytes = 0;  // of the holes that are shown one by one
-  size_t top = 10;         // how many of these, and how many groups of pins
+  size_t top = 10;         // how many of these, of groups of pins, and of growths
 };
+
+// Both end in a newline. They require that the run did not fail, and has an account.
+std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
+                             const HolesOptions& options);
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
                        const HolesOptions& options);
 

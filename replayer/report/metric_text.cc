@@ -26,6 +26,19 @@ std::string size_text(const MetricValue& size, MetricUnit unit) {
   return unit == MetricUnit::kBytes ? base::bytes_text(integer) : base::grouped(integer);
 }
 
+// "residentHoleBytes" -> "resident hole bytes".
+std::string words(const std::string& name) {
+  std::string text;
+  for (const char c : name) {
+    if (c >= 'A' && c <= 'Z') {
+      text += std::string(" ") + static_cast<char>(c - 'A' + 'a');
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 MetricValue absolute(const MetricValue& value) {
   if (schema::is_integer(value)) return value;
   return std::fabs(std::get<double>(value));
@@ -42,6 +55,13 @@ MetricValue distance(const MetricValue& base, const MetricValue& now) {
 }
 
 }  // namespace
+
+MetricHeading heading_of(const std::string& metric) {
+  const size_t first_dot = metric.find('.');
+  std::string name = words(metric.substr(metric.rfind('.') + 1));
+  if (name.ends_with(" bytes")) name.erase(name.size() - std::string(" bytes").size());
+  return {first_dot == metric.npos ? "" : words(metric.substr(0, first_dot)), name};
+}
 
 std::string value_text(const std::optional<MetricValue>& value, MetricUnit unit) {
   if (!value) return "-";

@@ -8,6 +8,14 @@
 
 namespace heaptape::replayer {
 
+// The two lines above a column of a metric, in words: "at peak" and "resident hole" of
+// atPeak.residentHoleBytes. What is only bytes needs not be said where values have units.
+struct MetricHeading {
+  std::string group;
+  std::string name;
+};
+MetricHeading heading_of(const std::string& metric);
+
 // A figure in a table, in its unit; "-" for one that is not there.
 std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
 

@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/state_fields.h"
 #include "replayer/report/timeline_csv.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
@@ -71,6 +72,8 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   auto report = message.initRoot<wire::Report>();
   report.setVersion(wire::REPORT_VERSION);
   set_tape(report.initTape(), tape);
+  auto moments = report.initMoments(static_cast<unsigned>(options.moments.size()));
+  for (unsigned i = 0; i < moments.size(); ++i) set_moment(moments[i], options.moments[i]);
   auto list = report.initRuns(static_cast<unsigned>(runs.size()));
   for (unsigned i = 0; i < list.size(); ++i) set_run(list[i], runs[i], options);
   BuiltReport built;

@@ -3,53 +3,18 @@
 #include <algorithm>
 
 #include "replayer/report/growth_text.h"
+#include "replayer/report/state_fields.h"
 
 namespace heaptape::replayer {
 namespace {
 
 namespace wire = schema::wire;
 
-// What of the committed memory holds nothing that the program asked for.
-double fragmentation(uint64_t live_bytes, uint64_t committed_bytes) {
-  return committed_bytes == 0 ? 0 : 1 - ratio(live_bytes, committed_bytes);
-}
-
-void set_holes(wire::Holes::Builder out, const HoleStats& holes) {
-  out.setCount(holes.count);
-  out.setBytes(holes.bytes);
-  out.setLargest(holes.largest);
-  out.setOver64KiB(holes.over_64_kib);
-  out.setOver1MiB(holes.over_1_mib);
-  out.setOver8MiB(holes.over_8_mib);
-  out.setTopBytes(holes.top_bytes);
-  const auto filled = std::ranges::count_if(holes.histogram, &HoleBucket::count);
-  auto buckets = out.initHistogram(static_cast<unsigned>(filled));
-  unsigned next = 0;
-  for (uint32_t log2 = 0; log2 < holes.histogram.size(); ++log2) {
-    if (holes.histogram[log2].count == 0) continue;
-    buckets[next].setLog2Size(log2);
-    buckets[next].setCount(holes.histogram[log2].count);
-    buckets[next++].setBytes(holes.histogram[log2].bytes);
-  }
-}
-
-void set_blocks_at_end(wire::End::Builder out, const Snapshot& end) {
-  out.setUsableBytes(end.usable_bytes);
-  out.setSlackBytes(end.usable_bytes > end.live.live_bytes ? end.usable_bytes - end.live.live_bytes
-                                                           : 0);
-  out.setResidentHoleBytes(end.resident_hole_bytes);
-  set_holes(out.initHoles(), end.holes);
-}
-
-void set_end(wire::End::Builder out, const Snapshot& end) {
-  out.setLiveCount(end.live.live_count);
-  out.setLiveBytes(end.live.live_bytes);
-  out.setCommittedBytes(end.committed_bytes);
-  out.setResidentBytes(end.resident_bytes);
-  out.setCumulativeBytesUpper(end.live.cumulative_bytes_upper);
-  out.setCumulativeBytesLower(end.live.cumulative_bytes_lower);
-  out.setFragmentation(fragmentation(end.live.live_bytes, end.committed_bytes));
-  out.setTemporaries(end.live.temporaries);
+// Null for `name` in `moments`: nobody looked.
+const MomentState* find_moment(const std::vector<MomentState>& moments, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      moments, [name](const MomentState& state) { return state.moment.name == name; });
+  return found == moments.end() ? nullptr : &*found;
 }
 
 void set_peaks(wire::Peak::Builder out, const RunMetrics& run) {
@@ -73,6 +38,7 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
     for (unsigned i = 0; i < list.size(); ++i) list.set(i, number_of(samples[i]));
   };
   fill(out.initAt(size), [](const Snapshot& s) { return s.at; });
+  fill(out.initTimeNs(size), [](const Snapshot& s) { return s.time_ns.value_or(0); });
   fill(out.initLiveCount(size), [](const Snapshot& s) { return s.live.live_count; });
   fill(out.initLiveBytes(size), [](const Snapshot& s) { return s.live.live_bytes; });
   fill(out.initCommittedBytes(size), [](const Snapshot& s) { return s.committed_bytes; });
@@ -83,13 +49,14 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
        [](const Snapshot& s) { return s.live.cumulative_bytes_lower; });
   if (!run.follows_blocks) return;
   fill(out.initUsableBytes(size), [](const Snapshot& s) { return s.usable_bytes; });
-  fill(out.initHoleCount(size), [](const Snapshot& s) { return s.holes.count; });
-  fill(out.initHoleBytes(size), [](const Snapshot& s) { return s.holes.bytes; });
-  fill(out.initLargestHole(size), [](const Snapshot& s) { return s.holes.largest; });
-  fill(out.initHolesOver64KiB(size), [](const Snapshot& s) { return s.holes.over_64_kib; });
-  fill(out.initHolesOver1MiB(size), [](const Snapshot& s) { return s.holes.over_1_mib; });
-  fill(out.initHolesOver8MiB(size), [](const Snapshot& s) { return s.holes.over_8_mib; });
-  fill(out.initTopBytes(size), [](const Snapshot& s) { return s.holes.top_bytes; });
+  auto holes = out.initHoles();
+  fill(holes.initCount(size), [](const Snapshot& s) { return s.holes.count; });
+  fill(holes.initBytes(size), [](const Snapshot& s) { return s.holes.bytes; });
+  fill(holes.initLargest(size), [](const Snapshot& s) { return s.holes.largest; });
+  fill(holes.initOver64KiB(size), [](const Snapshot& s) { return s.holes.over_64_kib; });
+  fill(holes.initOver1MiB(size), [](const Snapshot& s) { return s.holes.over_1_mib; });
+  fill(holes.initOver8MiB(size), [](const Snapshot& s) { return s.holes.over_8_mib; });
+  fill(holes.initTopBytes(size), [](const Snapshot& s) { return s.holes.top_bytes; });
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
@@ -147,15 +114,7 @@ void set_counters(wire::Run::Builder out, const std::vector<allocators::Counter>
 
 void set_actions(wire::Run::Builder out, const std::vector<ActionResult>& actions) {
   auto list = out.initActions(static_cast<unsigned>(actions.size()));
-  for (unsigned i = 0; i < list.size(); ++i) {
-    list[i].setAction(actions[i].action);
-    list[i].setAt(actions[i].at);
-    list[i].setCommittedBytesBefore(actions[i].before.committed_bytes);
-    list[i].setCommittedBytesAfter(actions[i].after.committed_bytes);
-    list[i].setResidentBytesBefore(actions[i].before.resident_bytes);
-    list[i].setResidentBytesAfter(actions[i].after.resident_bytes);
-    list[i].setElapsedNs(actions[i].elapsed_ns);
-  }
+  for (unsigned i = 0; i < list.size(); ++i) set_action(list[i], actions[i]);
 }
 
 void set_latency(wire::Latency::Builder out, const LatencyRange& latency) {
@@ -191,20 +150,39 @@ void set_time(wire::Time::Builder out, const RunMetrics& run) {
 
 }  // namespace
 
-double ratio(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
   out.setValue(peak.value);
   out.setAt(peak.at);
 }
 
+namespace {
+
+void set_states(wire::Run::Builder out, const RunMetrics& run) {
+  const auto set = [&run](wire::State::Builder state, const Snapshot& snapshot,
+                          const MomentState* moment) {
+    set_state(state, snapshot, moment != nullptr && moment->account ? &*moment->account : nullptr);
+    if (run.follows_blocks) set_blocks(state, snapshot);
+  };
+  set(out.initEnd(), run.end, find_moment(run.moments, "end"));
+  if (const auto* peak = find_moment(run.moments, "peak")) {
+    set(out.initAtPeak(), peak->snapshot, peak);
+  }
+  if (const auto* plateau = find_moment(run.moments, "plateau")) {
+    set(out.initAtPlateau(), plateau->snapshot, plateau);
+  }
+  if (const auto* exit = find_moment(run.moments, "exit")) {
+    set(out.initAtExit(), exit->snapshot, exit);
+  }
+  auto growths = out.initHeapGrowths(static_cast<unsigned>(run.heap_growths.size()));
+  for (unsigned i = 0; i < growths.size(); ++i) set_heap_growth(growths[i], run.heap_growths[i]);
+}
+
+}  // namespace
+
 void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_counts(out, run);
   set_time(out.initTime(), run);
-  set_end(out.initEnd(), run.end);
-  if (run.follows_blocks) set_blocks_at_end(out.getEnd(), run.end);
+  set_states(out, run);
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);
   set_latencies(out, run.latencies);

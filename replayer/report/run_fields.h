@@ -7,8 +7,6 @@
 
 namespace heaptape::replayer {
 
-double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
-
 void set_peak(schema::wire::PeakValue::Builder out, const Peak& peak);
 
 // All that `run` has. What names the run and its settings stays as it is.

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/number_text.h"
 #include "replayer/report/metric_text.h"
+#include "replayer/report/run_summary.h"
 #include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
@@ -17,23 +18,27 @@ using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
 
-struct Column {
-  const char* heading;  // two lines, separated by '|'
-  const char* metric;
-};
+// What is asked for at each of two moments.
+constexpr const char* kAtMoment[] = {"residentBytes", "residentHoleBytes",
+                                     "account.purgeableBytes"};
+constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
+                                  "peak.distanceToIdeal", "time.nsPerEvent"};
 
-constexpr Column kColumns[] = {
-    {"committed|peak", "peak.committedBytes"}, {"committed|at end", "end.committedBytes"},
-    {"resident|peak", "peak.residentBytes"},   {"slack|at end", "end.slackBytes"},
-    {"holes|at peak", "peak.holes.count"},     {"hole bytes|at peak", "peak.holes.bytes"},
-    {"largest|hole", "peak.holes.largest"},    {"times|ideal", "peak.distanceToIdeal"},
-    {"reallocs|moved", "resizes.moved"},       {"ns per|event", "time.nsPerEvent"},
-};
+std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
+  std::vector<std::string> columns;
+  for (const std::string& state : {std::string("atPeak"), second_state(runs)}) {
+    for (const char* const metric : kAtMoment) columns.push_back(state + "." + metric);
+  }
+  columns.insert(columns.end(), std::begin(kOfRun), std::end(kOfRun));
+  return columns;
+}
 
-std::string cell(const RunFigures& run, BackendKind kind, const Column& column) {
-  const std::string metric = column.metric;
+std::string cell(const RunFigures& run, BackendKind kind, const std::string& metric) {
+  const bool is_time = metric == "time.nsPerEvent";
+  // All else would be 0.
+  if (kind == BackendKind::kNoop && !is_time) return "-";
+  if (kind == BackendKind::kRecorded && is_time) return "-";
   const auto value = run.metric(metric);
-  if (metric == "time.nsPerEvent" && kind == BackendKind::kRecorded) return "-";
   if (metric == "peak.distanceToIdeal" && value) {
     std::string text = base::ratio_text(static_cast<double>(schema::number_of(*value)));
     return text.substr(0, text.find('.') + 3);
@@ -41,27 +46,9 @@ std::string cell(const RunFigures& run, BackendKind kind, const Column& column) 
   return value_text(value, schema::metric_unit(metric));
 }
 
-enum class HeadingLine : uint8_t { kFirst, kSecond };
-
-TableRow heading(HeadingLine line) {
-  const bool is_second = line == HeadingLine::kSecond;
-  TableRow row{is_second ? "allocator" : ""};
-  for (const Column& column : kColumns) {
-    const std::string text = column.heading;
-    const size_t bar = text.find('|');
-    row.push_back(is_second ? text.substr(bar + 1) : text.substr(0, bar));
-  }
-  return row;
-}
-
-TableRow row_of(const RunFigures& run, BackendKind kind) {
+TableRow row_of(const RunFigures& run, BackendKind kind, const std::vector<std::string>& columns) {
   TableRow row{run.label};
-  for (const Column& column : kColumns) {
-    const bool is_time = std::string(column.metric) == "time.nsPerEvent";
-    // All else would be 0.
-    const bool is_told = is_time || kind != BackendKind::kNoop;
-    row.push_back(is_told ? cell(run, kind, column) : "-");
-  }
+  for (const std::string& metric : columns) row.push_back(cell(run, kind, metric));
   return row;
 }
 
@@ -253,13 +240,21 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
   std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
   const auto whole =
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
-  if (whole != report.runs.end()) text += program_text(*whole);
+  if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  std::vector<TableRow> rows{heading(HeadingLine::kFirst), heading(HeadingLine::kSecond)};
-  for (size_t i = 0; i < runs.size(); ++i) {
-    rows.push_back(row_of(report.runs[i], runs[i].spec.kind));
+  const std::vector<std::string> columns = columns_of(report.runs);
+  std::vector<TableRow> rows(2);
+  rows[0].push_back("");
+  rows[1].push_back("allocator");
+  for (const std::string& metric : columns) {
+    const MetricHeading heading = heading_of(metric);
+    rows[0].push_back(heading.group);
+    rows[1].push_back(heading.name);
   }
-  text += aligned(rows) + "\n";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    rows.push_back(row_of(report.runs[i], runs[i].spec.kind, columns));
+  }
+  text += aligned(rows) + best_line(report.runs, runs) + "\n";
   text += accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += failure_line(run);
   for (size_t i = 0; i < runs.size(); ++i) {

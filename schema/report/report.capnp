@@ -24,6 +24,13 @@ struct Report {
   version @0 :UInt32;
   tape @1 :TapeInfo;
   runs @2 :List(Run);
+  moments @3 :List(Moment);  # found on the tape, by call
+}
+
+struct Moment {
+  name @0 :Text;     # "peak", "plateau", "exit", "end"
+  at @1 :UInt64;     # after so many calls
+  timeNs @2 :UInt64; # since the recording began; 0 where the tape has no times
 }
 
 struct TapeInfo {
@@ -51,7 +58,7 @@ struct Run {
   threads @2 :Text;
   touch @3 :Text;
   accounting @4 :Accounting;
-  end @5 :End;
+  end @5 :State;
   peak @6 :Peak;
   fidelity @7 :Fidelity;
   resizes @8 :Resizes;
@@ -65,6 +72,10 @@ struct Run {
   notes @16 :List(Text);    # sentences: what cannot be taken from the run, and what else is to be known
   incomparable @17 :Text;   # why it has no fidelity; empty where it has
   actions @18 :List(Action);  # of --do, in the order of the tape
+  atPeak @19 :State;          # at the moments of the report
+  atPlateau @20 :State;       # absent where there is no plateau
+  atExit @21 :State;
+  heapGrowths @22 :List(HeapGrowth);  # the largest first
 }
 
 struct Failure {
@@ -80,7 +91,7 @@ struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refuse
   refused @4 :UInt64 $unit(count);       # the replaying allocator had no room
 }
 
-struct End {
+struct State {  # of a run at one moment
   liveCount @0 :UInt64 $unit(count);
   liveBytes @1 :UInt64 $unit(bytes);
   usableBytes @2 :UInt64 $unit(bytes);
@@ -93,6 +104,43 @@ struct End {
   temporaries @9 :UInt64 $unit(count);
   residentHoleBytes @10 :UInt64 $unit(bytes);
   holes @11 :Holes;  # absent where blocks were not followed: nor are the usable, slack and resident hole bytes then known
+  at @12 :UInt64 $unit(count);    # after so many calls
+  timeNs @13 :UInt64 $unit(ns);   # since the recording began; 0 where the tape has no times
+  account @14 :Account;  # absent where blocks were not followed
+}
+
+struct Account {  # where memory is, with liveBytes and slackBytes of the state
+  # committed = live + slack + metadata + cached + hole + top + returned + unexplained
+  # resident = committed - returned - untouched
+  metadataBytes @0 :UInt64 $unit(bytes);
+  cachedBytes @1 :UInt64 $unit(bytes);
+  holeBytes @2 :UInt64 $unit(bytes);       # free, between blocks, resident
+  topBytes @3 :UInt64 $unit(bytes);        # free, at the end of a region, resident
+  returnedBytes @4 :UInt64 $unit(bytes);   # free, not resident
+  untouchedBytes @5 :UInt64 $unit(bytes);  # of live blocks, not resident
+  unexplainedBytes @6 :Int64 $unit(bytes);
+  purgeableBytes @7 :UInt64 $unit(bytes);  # resident pages without a byte in use
+  trimmableBytes @8 :UInt64 $unit(bytes);  # what malloc_trim(0) would give back; 0 where there is none
+}
+
+struct HeapGrowth {  # committed bytes rose above their peak so far
+  at @0 :UInt64;                 # number of the call, from 1; 0 = before any
+  growthBytes @1 :UInt64;
+  requestBytes @2 :UInt64;
+  ownMapping @3 :Bool;           # what was committed holds the block of the call alone
+  largestHoleBytes @4 :UInt64;   # right before
+  shortBytes @5 :UInt64;         # request - largest hole; 0: that was not it
+  freeBytes @6 :UInt64;          # right before, in all holes and tops
+  pin @7 :Block;                 # of the largest hole; absent where that had less than half of the request
+  givenBackAt @8 :UInt64;        # the call by which all of it was; 0 = never
+}
+
+struct Block {
+  address @0 :UInt64;
+  requestedBytes @1 :UInt64;
+  usableBytes @2 :UInt64;
+  birth @3 :UInt64;              # number of the call that made it, from 1
+  thread @4 :UInt32;             # of the tape, that made it
 }
 
 struct Peak {
@@ -209,14 +257,72 @@ struct Timeline {  # one entry per sample in each array
   residentBytes @5 :List(UInt64);
   cumulativeBytesUpper @6 :List(UInt64);
   cumulativeBytesLower @7 :List(UInt64);
-  holeCount @8 :List(UInt64);
-  holeBytes @9 :List(UInt64);
-  largestHole @10 :List(UInt64);
-  holesOver64KiB @11 :List(UInt64);
-  holesOver1MiB @12 :List(UInt64);
-  holesOver8MiB @13 :List(UInt64);
-  topBytes @14 :List(UInt64);
-  residentHoleBytes @15 :List(UInt64);
+  holes @8 :TimelineHoles;
+  residentHoleBytes @9 :List(UInt64);
+  timeNs @10 :List(UInt64);  # 0 where the tape has no times
+}
+
+struct TimelineHoles {
+  count @0 :List(UInt64);
+  bytes @1 :List(UInt64);
+  largest @2 :List(UInt64);
+  over64KiB @3 :List(UInt64);
+  over1MiB @4 :List(UInt64);
+  over8MiB @5 :List(UInt64);
+  topBytes @6 :List(UInt64);
+}
+
+# What `heaptape explain --json` and `heaptape holes --json` write.
+struct Explanation {
+  version @0 :UInt32;
+  path @1 :Text;
+  label @2 :Text;
+  backend @3 :Text;
+  moment @4 :Moment;
+  state @5 :State;
+  holeSizes @6 :List(HoleSize);
+  actions @7 :List(Action);           # the allocator was asked to give memory back right after
+  estimates @8 :List(Estimate);
+  heapGrowths @9 :List(HeapGrowth);   # up to that moment, the largest first
+  largestHoles @10 :List(Hole);       # the largest first
+  pins @11 :List(PinGroup);           # the most resident hole bytes first
+  notes @12 :List(Text);
+
+  struct HoleSize {
+    log2Size @0 :UInt32;      # holes of at least 1 << log2Size bytes and less than twice that
+    count @1 :UInt64;
+    bytes @2 :UInt64;
+    residentBytes @3 :UInt64; # free and resident
+  }
+
+  struct Estimate {  # of resident bytes that would come back
+    what @0 :Text;   # "trim", "purge", "meshing", "foresight", "compaction"
+    bytes @1 :UInt64;
+  }
+
+  struct Hole {
+    address @0 :UInt64;
+    bytes @1 :UInt64;
+    residentBytes @2 :UInt64;
+    purgeableBytes @3 :UInt64;  # of these, in whole pages
+    lastFreeAt @4 :UInt64;      # number of the latest call known that freed a block in it; 0 = none
+    before @5 :Block;           # absent: the region begins here
+    after @6 :Block;
+    pinnedBy @7 :Text;          # "before" or "after"
+    bytesWithoutPin @8 :UInt64; # how large the hole would be
+    pagesBehindPin @9 :UInt64;  # bytes of whole pages that would be free beyond those that are
+  }
+
+  struct PinGroup {
+    requestedBytes @0 :UInt64;  # of each block
+    thread @1 :UInt32;
+    count @2 :UInt64;
+    firstBirth @3 :UInt64;
+    lastBirth @4 :UInt64;
+    holeBytes @5 :UInt64;       # of the holes beside them
+    residentHoleBytes @6 :UInt64;
+    purgeableBytes @7 :UInt64;
+  }
 }
 
 # What `heaptape stats --json` writes.

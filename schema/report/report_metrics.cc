@@ -108,9 +108,17 @@ bool is_latency_name(std::string_view name) {
   return std::ranges::find(latency_fields(), parts.substr(dot + 1)) != latency_fields().end();
 }
 
-// Whether it is not known where holes are not, though the report cannot leave it out.
-bool is_of_blocks(std::string_view name) {
-  return name == "end.usableBytes" || name == "end.slackBytes" || name == "end.residentHoleBytes";
+// A number of a state that is not known where its holes are not, though the report cannot leave it
+// out.
+bool is_unknown(DynamicStruct::Reader run, const MetricField& metric) {
+  if (metric.path.front().getType().isStruct() &&
+      metric.path.front().getType().asStruct() == capnp::Schema::from<wire::State>()) {
+    const std::string_view leaf = metric.path.back().getProto().getName().cStr();
+    if (leaf != "usableBytes" && leaf != "slackBytes" && leaf != "residentHoleBytes") return false;
+    if (metric.path.size() != 2 || !run.has(metric.path.front())) return false;
+    return !run.get(metric.path.front()).as<DynamicStruct>().has("holes");
+  }
+  return false;
 }
 
 // Nothing if the report leaves a part out that holds the number, or if it is not finite.
@@ -212,7 +220,7 @@ RunFigures figures_of(wire::Run::Reader run) {
   }
   for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
   for (const MetricField& metric : metric_fields()) {
-    if (!run.getEnd().hasHoles() && is_of_blocks(metric.name)) continue;
+    if (is_unknown(run, metric)) continue;
     if (const auto value = value_of(run, metric)) figures.metrics.push_back({metric.name, *value});
   }
   for (const auto counter : run.getCounters()) {
@@ -232,6 +240,9 @@ ReportFigures figures_of(wire::Report::Reader report) {
   figures.tape_events = report.getTape().getEvents();
   figures.tape_threads = report.getTape().getThreads();
   for (const auto run : report.getRuns()) figures.runs.push_back(figures_of(run));
+  for (const auto moment : report.getMoments()) {
+    figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
+  }
   return figures;
 }
 

@@ -68,11 +68,18 @@ struct RunFigures {
   std::optional<MetricValue> metric(std::string_view name) const;
 };
 
+struct MomentFigures {
+  std::string name;  // "peak", "plateau", "exit", "end"
+  uint64_t at = 0;
+  uint64_t time_ns = 0;  // 0: the tape has no times
+};
+
 struct ReportFigures {
   std::string tape_path;
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
   uint64_t tape_threads = 0;  // 0: the tape was not finished
+  std::vector<MomentFigures> moments = {};
 };
 
 // The figures of the report in the file `path`.

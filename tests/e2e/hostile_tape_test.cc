@@ -74,7 +74,7 @@ TEST_F(HostileTape, WithABlockLargerThanMemoryIsReplayedUntouched) {
   EXPECT_EQ(touched.status, 1) << touched.describe();
   EXPECT_NE(touched.out.find("failed: jemalloc at #1: "), std::string::npos) << touched.out;
   EXPECT_NE(touched.out.find("--touch none"), std::string::npos);
-  EXPECT_NE(touched.out.find("\nmodel:bump   4.00 TiB"), std::string::npos) << touched.out;
+  EXPECT_NE(touched.out.find("\nmodel:bump  4.00 TiB"), std::string::npos) << touched.out;
 }
 
 TEST_F(HostileTape, WithEveryAlignmentIsReplayed) {

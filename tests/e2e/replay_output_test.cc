@@ -261,10 +261,11 @@ TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
   replay({"-a", "model:runs", "-a", "a,b=noop", "--samples", "37", "--csv", csv_});
   const auto lines = lines_of(tests::read_bytes(csv_));
   ASSERT_EQ(lines.size(), 1u + 2 * 37);
-  EXPECT_EQ(lines[0],
-            "run,at,liveCount,liveBytes,usableBytes,committedBytes,residentBytes,"
-            "cumulativeBytesUpper,cumulativeBytesLower,holeCount,holeBytes,largestHole,"
-            "holesOver64KiB,holesOver1MiB,holesOver8MiB,topBytes,residentHoleBytes");
+  EXPECT_EQ(
+      lines[0],
+      "run,at,liveCount,liveBytes,usableBytes,committedBytes,residentBytes,"
+      "cumulativeBytesUpper,cumulativeBytesLower,holes.count,holes.bytes,holes.largest,"
+      "holes.over64KiB,holes.over1MiB,holes.over8MiB,holes.topBytes,residentHoleBytes,timeNs");
   EXPECT_TRUE(lines[37].starts_with("model:runs,")) << lines[37];
   EXPECT_TRUE(lines[38].starts_with("\"a,b\",")) << lines[38];
 }

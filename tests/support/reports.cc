@@ -42,7 +42,7 @@ void fill(wire::PeakValue::Builder peak, uint64_t value, uint64_t at) {
   peak.setAt(at);
 }
 
-void fill(wire::End::Builder end) {
+void fill(wire::State::Builder end) {
   end.setLiveCount(200000);
   end.setLiveBytes(52428800);
   end.setUsableBytes(54525952);
@@ -55,6 +55,16 @@ void fill(wire::End::Builder end) {
   end.setTemporaries(410000);
   end.setResidentHoleBytes(9216000);
   fill(end.initHoles(), 9000);
+  end.setAt(7300000);
+  end.setTimeNs(12500000000);
+  auto account = end.initAccount();
+  account.setMetadataBytes(3145728);
+  account.setCachedBytes(1048576);
+  account.setHoleBytes(9216000);
+  account.setTopBytes(12000000);
+  account.setReturnedBytes(3145728);
+  account.setUnexplainedBytes(-16);
+  account.setPurgeableBytes(8192000);
 }
 
 void fill(wire::Peak::Builder peak) {
@@ -87,6 +97,9 @@ void fill(wire::Run::Builder run, const char* label, const char* backend) {
   run.initAccounting().setRecorded(7300000);
   run.getAccounting().setReplayed(7300000);
   fill(run.initEnd());
+  fill(run.initAtPeak());
+  fill(run.initAtPlateau());
+  fill(run.initAtExit());
   fill(run.initPeak());
   run.initFidelity().setSameOffsetShare(0.999);
   run.getFidelity().setComparedBlocks(3700000);

@@ -43,6 +43,10 @@ constexpr NamedStatistic kJemallocStatistics[] = {
 constexpr NamedStatistic kTcmallocStatistics[] = {
     {"generic.current_allocated_bytes", "tcmallocAllocatedBytes"},
     {"generic.heap_size", "tcmallocHeapBytes"},
+    {"generic.total_physical_bytes", "tcmallocPhysicalBytes"},
+    {"tcmalloc.central_cache_free_bytes", "tcmallocCentralCacheFreeBytes"},
+    {"tcmalloc.transfer_cache_free_bytes", "tcmallocTransferCacheFreeBytes"},
+    {"tcmalloc.thread_cache_free_bytes", "tcmallocThreadCacheFreeBytes"},
     {"tcmalloc.pageheap_free_bytes", "tcmallocPageheapFreeBytes"},
     {"tcmalloc.pageheap_unmapped_bytes", "tcmallocPageheapUnmappedBytes"},
 };

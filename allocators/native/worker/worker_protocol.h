@@ -27,7 +27,7 @@ inline constexpr uint32_t kMemoryCallsPerOp = 1u << 10;
 inline constexpr uint32_t kMaxThreadEnds = 1u << 10;  // in one turn
 inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
 inline constexpr uint32_t kFunctionNameBytes = 32;
-inline constexpr uint32_t kMaxStatistics = 8;
+inline constexpr uint32_t kMaxStatistics = 12;
 inline constexpr uint32_t kStatisticNameBytes = 40;
 
 // Whose move it is. The backend writes one of kRun to kQuit; the worker answers kBackend, and exits

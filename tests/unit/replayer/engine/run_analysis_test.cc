@@ -83,7 +83,7 @@ TEST_F(Analysis, KnowsNoHolesWhereNoBlocksArePlaced) {
   traits.places_blocks = false;
   RunAnalysis analysis(traits, {});
   analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
-  analysis.sample({0, std::nullopt}, std::nullopt);
+  analysis.sample({0, std::nullopt});
   const Snapshot end = analysis.take_metrics().end;
   EXPECT_EQ(end.committed_bytes, 3 * kPage);
   EXPECT_EQ(end.holes.top_bytes, 0u);

@@ -1,0 +1,123 @@
+#include "replayer/report/explain_json.h"
+
+#include <capnp/compat/json.h>
+#include <capnp/message.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/display_text.h"
+#include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
+#include "replayer/report/state_fields.h"
+#include "schema/kj_guard.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+namespace {
+
+namespace wire = schema::wire;
+
+void set_hole(wire::Explanation::Hole::Builder out, const HeapPicture& picture, const Hole& hole) {
+  out.setAddress(hole.range.begin);
+  out.setBytes(hole.range.bytes());
+  out.setResidentBytes(hole.resident_bytes);
+  out.setPurgeableBytes(hole.purgeable_bytes);
+  if (picture.frees != nullptr) {
+    if (const auto free = picture.frees->latest_in(hole.range)) out.setLastFreeAt(free->event);
+  }
+  if (hole.before != kNoBlock) set_block(out.initBefore(), picture.blocks[hole.before]);
+  set_block(out.initAfter(), picture.blocks[hole.after]);
+  const Pin pin = pin_of(picture, hole);
+  out.setPinnedBy(pin.block == hole.before ? "before" : "after");
+  out.setBytesWithoutPin(pin.joined_bytes);
+  out.setPagesBehindPin(bytes_behind_pin(picture, pin.block));
+}
+
+void set_pins(wire::Explanation::PinGroup::Builder out, const PinGroup& group) {
+  out.setRequestedBytes(group.size_bytes);
+  out.setThread(group.thread);
+  out.setCount(group.count);
+  out.setFirstBirth(group.first_birth);
+  out.setLastBirth(group.last_birth);
+  out.setHoleBytes(group.hole_bytes);
+  out.setResidentHoleBytes(group.resident_hole_bytes);
+  out.setPurgeableBytes(group.purgeable_bytes);
+}
+
+void set_hole_sizes(wire::Explanation::Builder out, const Account& account) {
+  const auto filled = std::ranges::count_if(account.holes, &HoleClass::count);
+  auto sizes = out.initHoleSizes(static_cast<unsigned>(filled));
+  unsigned next = 0;
+  for (uint32_t log2 = 0; log2 < account.holes.size(); ++log2) {
+    const HoleClass& holes = account.holes[log2];
+    if (holes.count == 0) continue;
+    sizes[next].setLog2Size(log2);
+    sizes[next].setCount(holes.count);
+    sizes[next].setBytes(holes.bytes);
+    sizes[next++].setResidentBytes(holes.resident_bytes);
+  }
+}
+
+void set_estimates(wire::Explanation::Builder out, const std::vector<Estimate>& estimates) {
+  auto list = out.initEstimates(static_cast<unsigned>(estimates.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setWhat(estimates[i].what);
+    list[i].setBytes(estimates[i].bytes);
+  }
+}
+
+void set_run(wire::Explanation::Builder out, const RunResult& run) {
+  std::string backend = run.spec.text;
+  for (const std::string& variable : run.spec.environment) backend += " " + variable;
+  out.setLabel(run.spec.label);
+  out.setBackend(backend);
+  const RunMetrics& metrics = run.metrics;
+  auto actions = out.initActions(static_cast<unsigned>(metrics.actions.size()));
+  for (unsigned i = 0; i < actions.size(); ++i) set_action(actions[i], metrics.actions[i]);
+  auto growths = out.initHeapGrowths(static_cast<unsigned>(metrics.heap_growths.size()));
+  for (unsigned i = 0; i < growths.size(); ++i)
+    set_heap_growth(growths[i], metrics.heap_growths[i]);
+  auto notes = out.initNotes(static_cast<unsigned>(run.notes.size()));
+  for (unsigned i = 0; i < notes.size(); ++i) notes.set(i, run.notes[i]);
+}
+
+void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& tape,
+                     const Explanation& explanation, const HolesOptions& options) {
+  const HeapPicture& picture = *explanation.run.picture;
+  const MomentState& state = explanation.state();
+  out.setVersion(wire::REPORT_VERSION);
+  out.setPath(base::display_text(tape.path()));
+  set_run(out, explanation.run);
+  set_moment(out.initMoment(), explanation.moment);
+  set_state(out.initState(), state.snapshot, &*state.account);
+  set_blocks(out.getState(), state.snapshot);
+  set_hole_sizes(out, *state.account);
+  set_estimates(out, estimates_of(explanation));
+  const std::vector<Hole> holes = find_holes(picture);
+  const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
+  auto list = out.initLargestHoles(static_cast<unsigned>(largest.size()));
+  for (unsigned i = 0; i < list.size(); ++i) set_hole(list[i], picture, largest[i]);
+  const std::vector<PinGroup> groups = rank_pins(picture, holes, options.top);
+  auto pins = out.initPins(static_cast<unsigned>(groups.size()));
+  for (unsigned i = 0; i < pins.size(); ++i) set_pins(pins[i], groups[i]);
+}
+
+}  // namespace
+
+base::Result<std::string> explanation_json(const schema::TapeReader& tape,
+                                           const Explanation& explanation,
+                                           const HolesOptions& options) {
+  return schema::guard_kj(base::ErrorCode::kIo, "cannot write the explanation as JSON",
+                          [&]() -> base::Result<std::string> {
+                            capnp::MallocMessageBuilder message;
+                            auto root = message.initRoot<wire::Explanation>();
+                            set_explanation(root, tape, explanation, options);
+                            capnp::JsonCodec codec;
+                            codec.setPrettyPrint(true);
+                            return std::string(codec.encode(root.asReader()).cStr()) + "\n";
+                          });
+}
+
+}  // namespace heaptape::replayer

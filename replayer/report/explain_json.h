@@ -1,0 +1,17 @@
+// What `heaptape explain --json` and `heaptape holes --json` write: Explanation of report.capnp.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "replayer/report/explain_text.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::replayer {
+
+// `options` as holes_text() has them. Fails only when it is larger than Cap'n Proto takes.
+base::Result<std::string> explanation_json(const schema::TapeReader& tape,
+                                           const Explanation& explanation,
+                                           const HolesOptions& options);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,112 @@
+#include "replayer/report/run_summary.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/number_text.h"
+#include "replayer/report/metric_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using allocators::BackendKind;
+using schema::MetricUnit;
+using schema::RunFigures;
+
+// The part of a run that has its figures at a moment: "atPeak" of "peak".
+std::string state_of(const std::string& moment) {
+  if (moment == "end") return moment;
+  std::string state = "at" + moment;
+  state[2] = static_cast<char>(state[2] - 'a' + 'A');
+  return state;
+}
+
+std::string time_text(const schema::MomentFigures& moment) {
+  if (moment.time_ns == 0) return "";
+  return base::format_text(", %.3f s", static_cast<double>(moment.time_ns) / 1e9);
+}
+
+// What the program had then: the same in every run.
+std::string live_text(const schema::ReportFigures& report, const schema::MomentFigures& moment) {
+  const std::string state = state_of(moment.name);
+  for (const RunFigures& run : report.runs) {
+    const auto bytes = run.metric(state + ".liveBytes");
+    if (!bytes) continue;
+    return ": " + value_text(bytes, MetricUnit::kBytes) + " live in " +
+           value_text(run.metric(state + ".liveCount"), MetricUnit::kCount) + " blocks";
+  }
+  return "";
+}
+
+// Those that say what a real allocator would do; of one there is no best.
+std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures,
+                                          const std::vector<RunResult>& runs) {
+  std::vector<const RunFigures*> found;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const bool is_real =
+        runs[i].spec.kind == BackendKind::kNative || runs[i].spec.kind == BackendKind::kPlugin ||
+        (runs[i].spec.kind == BackendKind::kModel && !runs[i].spec.imitates_nobody());
+    if (is_real && !runs[i].failure) found.push_back(&figures[i]);
+  }
+  return found;
+}
+
+std::string best_of(const std::vector<const RunFigures*>& runs, const std::string& metric,
+                    MetricUnit unit) {
+  const RunFigures* best = nullptr;
+  const RunFigures* second = nullptr;
+  const auto value = [&metric](const RunFigures* run) {
+    const auto found = run->metric(metric);
+    return found ? schema::number_of(*found) : 0;
+  };
+  for (const RunFigures* run : runs) {
+    if (!run->metric(metric)) return "";
+    if (best == nullptr || value(run) < value(best)) {
+      second = std::exchange(best, run);
+    } else if (second == nullptr || value(run) < value(second)) {
+      second = run;
+    }
+  }
+  return best->label + " (" + value_text(best->metric(metric), unit) + "; next " + second->label +
+         ", " + value_text(second->metric(metric), unit) + ")";
+}
+
+}  // namespace
+
+std::string second_state(const std::vector<RunFigures>& runs) {
+  const bool has_plateau = std::ranges::any_of(runs, [](const RunFigures& run) {
+    return run.metric("atPlateau.residentBytes").has_value();
+  });
+  return has_plateau ? "atPlateau" : "atExit";
+}
+
+std::string moment_lines(const schema::ReportFigures& report) {
+  std::string text;
+  for (size_t i = 0; i < report.moments.size(); ++i) {
+    const schema::MomentFigures& moment = report.moments[i];
+    text += moment.name;
+    // Several may be one: a run that frees nothing at its end, say.
+    if (i + 1 < report.moments.size() && report.moments[i + 1].at == moment.at) {
+      text += ", ";
+      continue;
+    }
+    text += ": #" + base::grouped(moment.at) + time_text(moment) + live_text(report, moment) + "\n";
+  }
+  return text;
+}
+
+std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
+  const auto compared = candidates(figures, runs);
+  if (compared.size() < 2) return "";
+  std::string text;
+  const auto add = [&](const char* what, const std::string& best) {
+    if (!best.empty()) text += (text.empty() ? "least " : "; ") + (what + best);
+  };
+  add("resident at peak: ", best_of(compared, "atPeak.residentBytes", MetricUnit::kBytes));
+  const std::string second = second_state(figures);
+  const char* const when = second == "atPlateau" ? "at plateau: " : "at exit: ";
+  add(when, best_of(compared, second + ".residentBytes", MetricUnit::kBytes));
+  return text.empty() ? "" : text + "\n";
+}
+
+}  // namespace heaptape::replayer

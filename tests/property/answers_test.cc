@@ -1,0 +1,217 @@
+// Whatever a heap looks like, its account closes, and its holes and pins are those of a count by
+// hand, granule by granule.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "replayer/answers/account.h"
+#include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
+#include "tests/support/seeded_random.h"
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kGranule = 16;
+
+// A random heap of a few regions, and what each of its granules is.
+class RandomPicture {
+ public:
+  RandomPicture() : map_(4, 32) {
+    picture_.at = 10'000;
+    uint64_t at = 0x10000;
+    for (uint64_t i = 0, regions = 1 + random_.below(4); i < regions; ++i) {
+      const uint64_t end = at + kPage * (1 + random_.below(6));
+      picture_.regions.push_back({at, end});
+      map_.commit({at, end});
+      fill({at, end});
+      at = end + kPage * (1 + random_.below(2));
+    }
+    picture_.absent.emplace();
+    for (const AddressRange& region : picture_.regions) {
+      for (uint64_t page = region.begin; page < region.end; page += kPage) {
+        if (random_.chance(4)) picture_.absent->push_back({page, page + kPage});
+      }
+    }
+    base::sort_and_join(*picture_.absent);
+  }
+
+  const HeapPicture& picture() const { return picture_; }
+  const HeapMap& map() const { return map_; }
+  const BlockSums& sums() const { return sums_; }
+
+  bool is_absent(uint64_t address) const {
+    return std::ranges::any_of(*picture_.absent, [address](const AddressRange& range) {
+      return range.begin <= address && address < range.end;
+    });
+  }
+  // Pages that are there and hold no block but those of `left_out`.
+  std::set<uint64_t> free_pages(const std::set<size_t>& left_out = {}) const {
+    std::set<uint64_t> pages;
+    for (const AddressRange& region : picture_.regions) {
+      for (uint64_t page = region.begin; page < region.end; page += kPage) {
+        if (!is_absent(page) && !holds_block(page, left_out)) pages.insert(page);
+      }
+    }
+    return pages;
+  }
+
+ private:
+  void fill(AddressRange region) {
+    uint64_t at = region.begin;
+    for (;;) {
+      if (random_.chance(2)) at += kGranule * random_.below(random_.chance(4) ? 500 : 12);
+      const uint64_t bytes = 1 + random_.below(random_.chance(8) ? 6000 : 200);
+      const uint64_t end = base::round_up(at + bytes, kGranule);
+      if (end > region.end || random_.chance(30)) return;
+      const uint64_t requested = 1 + random_.below(bytes);
+      picture_.blocks.push_back({.address = at,
+                                 .usable_bytes = bytes,
+                                 .requested_bytes = requested,
+                                 .birth = 1 + random_.below(picture_.at),
+                                 .thread = static_cast<uint32_t>(random_.below(2))});
+      map_.place(at, bytes);
+      sums_.live_bytes += requested;
+      sums_.usable_bytes += bytes;
+      sums_.rounding_bytes += end - at - bytes;
+      at = end;
+    }
+  }
+  bool holds_block(uint64_t page, const std::set<size_t>& left_out) const {
+    for (size_t i = 0; i < picture_.blocks.size(); ++i) {
+      const LiveBlock& block = picture_.blocks[i];
+      const uint64_t end = base::round_up(block.end(), kGranule);
+      if (block.address < page + kPage && end > page && !left_out.contains(i)) return true;
+    }
+    return false;
+  }
+
+  tests::SeededRandom random_;
+  HeapPicture picture_;
+  HeapMap map_;
+  BlockSums sums_;
+};
+
+constexpr int kHeaps = 300;
+
+Account account_of(const RandomPicture& heap) {
+  return take_account(heap.map(), heap.sums(), heap.picture().absent, {}, {});
+}
+
+TEST(Account, OfARandomHeapCloses) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const Account account = account_of(heap);
+    EXPECT_EQ(account.unexplained_bytes, 0);
+    EXPECT_EQ(account.resident_bytes,
+              account.committed_bytes - account.returned_bytes - account.untouched_bytes);
+  }
+}
+
+TEST(Account, OfARandomHeapCountsThePagesWithoutABlockAsPurgeable) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    EXPECT_EQ(account_of(heap).purgeable_bytes, heap.free_pages().size() * kPage);
+  }
+}
+
+TEST(Account, OfARandomHeapHasTheHolesOfTheMap) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const Account account = account_of(heap);
+    uint64_t bytes = 0;
+    uint64_t resident_bytes = 0;
+    for (const HoleClass& holes : account.holes) {
+      bytes += holes.bytes;
+      resident_bytes += holes.resident_bytes;
+    }
+    EXPECT_EQ(bytes, heap.map().holes().bytes);
+    EXPECT_EQ(resident_bytes, bytes - heap.map().absent_hole_bytes(*heap.picture().absent));
+    EXPECT_EQ(resident_bytes, account.hole_bytes);
+  }
+}
+
+TEST(FindHoles, OfARandomHeapAreThoseOfTheMap) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    std::vector<AddressRange> ranges;
+    for (const Hole& hole : find_holes(heap.picture())) ranges.push_back(hole.range);
+    EXPECT_EQ(ranges, heap.map().scan_holes());
+  }
+}
+
+TEST(FindHoles, NamesTheBlocksBesideEach) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const auto& blocks = heap.picture().blocks;
+    for (const Hole& hole : find_holes(heap.picture())) {
+      EXPECT_EQ(blocks[hole.after].address, hole.range.end);
+      if (hole.before == kNoBlock) continue;
+      EXPECT_EQ(base::round_up(blocks[hole.before].end(), kGranule), hole.range.begin);
+    }
+  }
+}
+
+TEST(BytesBehindPin, AreThePagesThatWouldBeFreeWithoutIt) {
+  for (int i = 0; i < kHeaps / 10 && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const size_t free_before = heap.free_pages().size();
+    for (size_t block = 0; block < heap.picture().blocks.size(); ++block) {
+      const size_t free_then = heap.free_pages({block}).size();
+      EXPECT_EQ(bytes_behind_pin(heap.picture(), block), (free_then - free_before) * kPage);
+    }
+  }
+}
+
+bool belongs_to(const PinGroup& group, const LiveBlock& block) {
+  return block.requested_bytes == group.size_bytes && block.thread == group.thread &&
+         block.birth >= group.first_birth && block.birth <= group.last_birth;
+}
+
+void expect_count_by_hand(const PinGroup& group, const HeapPicture& picture,
+                          const std::vector<Hole>& holes) {
+  std::set<size_t> members;
+  std::set<uint64_t> counted;
+  uint64_t hole_bytes = 0;
+  for (const Hole& hole : holes) {
+    for (const size_t index : {hole.before, hole.after}) {
+      if (index == kNoBlock || !belongs_to(group, picture.blocks[index])) continue;
+      members.insert(index);
+      if (counted.insert(hole.range.begin).second) hole_bytes += hole.range.bytes();
+    }
+  }
+  EXPECT_EQ(group.count, members.size());
+  EXPECT_EQ(group.hole_bytes, hole_bytes);
+}
+
+TEST(RankPins, CountsEachHoleOnceAGroup) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const std::vector<Hole> holes = find_holes(heap.picture());
+    for (const PinGroup& group : rank_pins(heap.picture(), holes, SIZE_MAX)) {
+      expect_count_by_hand(group, heap.picture(), holes);
+    }
+  }
+}
+
+TEST(RankPins, PutsEveryBlockBesideAHoleIntoOneGroup) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    const std::vector<Hole> holes = find_holes(heap.picture());
+    std::set<size_t> beside;
+    for (const Hole& hole : holes) {
+      if (hole.before != kNoBlock) beside.insert(hole.before);
+      beside.insert(hole.after);
+    }
+    uint64_t count = 0;
+    for (const PinGroup& group : rank_pins(heap.picture(), holes, SIZE_MAX)) count += group.count;
+    EXPECT_EQ(count, beside.size());
+  }
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
