@@ -92,6 +92,11 @@ void add_tape(CLI::App* command, std::string& path) {
   command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
 }
 
+void add_json(CLI::App* command, Format& format) {
+  command->add_flag_callback(
+      "--json", [&format] { format = Format::kJson; }, "print JSON");
+}
+
 void add_record(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::RecordOptions>();
   CLI::App* command =
@@ -120,12 +125,13 @@ void add_record(CLI::App& app, Request& request) {
 }
 
 void add_info(CLI::App& app, Request& request) {
-  auto path = std::make_shared<std::string>();
+  auto options = std::make_shared<InfoOptions>();
   CLI::App* command =
       app.add_subcommand("info", "Show which process a tape is of, and what the recorder noted");
-  add_tape(command, *path);
-  command->footer("Example: heaptape info run.tape");
-  request.set_by(command, path, run_info);
+  add_tape(command, options->path);
+  add_json(command, options->format);
+  command->footer("Example: heaptape info run.tape --json");
+  request.set_by(command, options, run_info);
 }
 
 void add_verify(CLI::App& app, Request& request) {
@@ -153,8 +159,7 @@ void add_stats(CLI::App& app, Request& request) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
   add_tape(command, options->path);
-  command->add_flag_callback(
-      "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON");
+  add_json(command, options->format);
   command->footer("Example: heaptape stats run.tape --json");
   request.set_by(command, options, run_stats);
 }

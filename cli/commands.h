@@ -20,7 +20,13 @@ namespace heaptape::cli {
 // where somebody watches, a list of the tapes: what the program prints stays as it was.
 int run_record(const recorder::RecordOptions& options, Console& console);
 
-int run_info(const std::string& path, Console& console);
+enum class Format : uint8_t { kText, kJson };
+
+struct InfoOptions {
+  std::string path;
+  Format format = Format::kText;
+};
+int run_info(const InfoOptions& options, Console& console);
 
 // Reads every byte of the tape. Damage, and losses that the recorder noted, each get a line, and
 // the exit code 1.
@@ -40,11 +46,9 @@ struct DumpOptions {
 };
 int run_dump(const DumpOptions& options, Console& console);
 
-enum class StatsFormat : uint8_t { kText, kJson };
-
 struct StatsOptions {
   std::string path;
-  StatsFormat format = StatsFormat::kText;
+  Format format = Format::kText;
 };
 int run_stats(const StatsOptions& options, Console& console);
 

@@ -44,13 +44,13 @@ int run_stats(const StatsOptions& options, Console& console) {
   const auto status =
       replayer::count_tape(*tape, counts, [&progress](double share) { progress.show(share); });
   if (!status.ok()) return console.fail(status.error());
-  if (options.format == StatsFormat::kText) {
+  if (options.format == Format::kText) {
     print(*tape, counts, console.out());
     return console.finish();
   }
   const auto json = replayer::stats_json(*tape, counts);
   if (!json.ok()) return console.fail(json.error());
-  console.out() << *json << "\n";
+  console.out() << *json;
   return console.finish();
 }
 

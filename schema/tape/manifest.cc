@@ -1,9 +1,9 @@
 #include "schema/tape/manifest.h"
 
-#include <capnp/compat/json.h>
 #include <capnp/message.h>
 
 #include "base/display_text.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/tape/tape.capnp.h"
 
@@ -38,9 +38,7 @@ std::string encode_manifest(const Manifest& manifest) {
     unrecorded[i].setReason(manifest.unrecorded[i].reason);
     unrecorded[i].setTimes(manifest.unrecorded[i].times);
   }
-  capnp::JsonCodec codec;
-  codec.setPrettyPrint(true);
-  return std::string(codec.encode(out.asReader()).cStr()) + "\n";
+  return json_text(out.asReader());
 }
 
 }  // namespace

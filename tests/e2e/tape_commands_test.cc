@@ -94,6 +94,20 @@ TEST_F(TapeCommands, InfoAndStatsNameTheThreads) {
   EXPECT_NE(stats.find("{\"id\": 43, \"name\": \"worker\"}"), std::string::npos) << stats;
 }
 
+TEST_F(TapeCommands, InfoWritesJsonOfAllThatItPrints) {
+  schema::TapeSummary summary;
+  summary.end_status = 3;
+  summary.losses.causes.no_ring = 7;
+  summary.stalls = 12;
+  tests::write_tape(tape_, events_, summary);
+  const std::string json = run({"heaptape", "info", tape_, "--json"}).out;
+  for (const char* part :
+       {"\"command\": \"./program --flag 'a b'\"", "\"events\": 5000", "\"finished\": true",
+        "\"ended\": \"exited with status 3\"", "\"noRing\": 7", "\"stalls\": 12"}) {
+    EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
+  }
+}
+
 TEST_F(TapeCommands, VerifyPassesAWholeTape) {
   write();
   const Ended outcome = run({"heaptape", "verify", tape_});
@@ -256,9 +270,9 @@ TEST_F(TapeCommands, StatsCountsCallsByEntryPoint) {
                             tests::free_event(0x20000)});
   const std::string json = run({"heaptape", "stats", tape_, "--json"}).out;
   for (const char* part :
-       {"\"op\": \"malloc\", \"count\": \"2\"", "\"op\": \"realloc\", \"count\": \"1\"",
-        "\"op\": \"free\", \"count\": \"2\"", "\"nullFrees\": \"1\"",
-        "\"peakLiveBytes\": {\"value\": \"35\", \"at\": \"3\"}"}) {
+       {"\"op\": \"malloc\", \"count\": 2", "\"op\": \"realloc\", \"count\": 1",
+        "\"op\": \"free\", \"count\": 2", "\"nullFrees\": 1",
+        "\"peakLiveBytes\": {\"value\": 35, \"at\": 3}"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
   }
 }
