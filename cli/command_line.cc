@@ -1,17 +1,17 @@
-// The one list of commands and options. Over 300 lines, because CLI11 stays in one file.
+// The one list of commands and options.
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/number_text.h"
-#include "base/quantity.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/option_kinds.h"
+#include "cli/wrong_words.h"
 
 namespace heaptape::cli {
 namespace {
@@ -39,63 +39,6 @@ class Request {
     return console.fail("a command is missing; see `heaptape --help`");
   };
 };
-
-template <typename Value>
-void add_choice(CLI::App* command, const std::string& name, Value& value,
-                const std::map<std::string, Value>& choices, const std::string& help) {
-  std::string names;
-  for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
-  const auto pick = [choices, names](std::string& text) {
-    const auto choice = choices.find(CLI::detail::to_lower(text));
-    if (choice == choices.end()) return "'" + text + "' is not one of " + names;
-    text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
-    return std::string();
-  };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
-}
-
-// A file to write. An empty name, that of an unset variable in a script, would lose what was asked
-// for.
-CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
-                        const std::string& help) {
-  const auto refuse = [](std::string& text) {
-    return std::string(text.empty() ? "the name of the file is empty" : "");
-  };
-  return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
-}
-
-struct Bounds {
-  uint64_t least = 0;
-  uint64_t most = UINT64_MAX;
-};
-
-// CLI11 by itself would take -1, and what is greater, for the greatest number there is.
-template <typename Count>
-void add_count(CLI::App* command, const std::string& name, Count& value, Bounds bounds,
-               const std::string& help) {
-  const auto pick = [bounds](std::string& text) {
-    const auto count = base::parse_count(text);
-    if (!count)
-      return "'" + text +
-             "' is not a count: type a whole number below 2^64, such as 1000, 10k or 1.5M";
-    if (*count < bounds.least || *count > bounds.most) {
-      return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
-             " to " + base::grouped(bounds.most);
-    }
-    text = std::to_string(*count);
-    return std::string();
-  };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("N");
-}
-
-void add_tape(CLI::App* command, std::string& path) {
-  command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
-}
-
-void add_json(CLI::App* command, Format& format) {
-  command->add_flag_callback(
-      "--json", [&format] { format = Format::kJson; }, "print JSON");
-}
 
 void add_record(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::RecordOptions>();
@@ -185,8 +128,8 @@ void add_replay(CLI::App& app, Request& request) {
   command
       ->add_option("-a,--allocator", options->specs,
                    "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
-                   "see `heaptape allocators`")
-      ->required()
+                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
+                   "tcmalloc, those that are installed)")
       ->option_text("SPEC...");
   add_output(command, "-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");
@@ -285,6 +228,14 @@ void add_scenario(CLI::App& app, Request& request) {
   });
 }
 
+Action with_looks(const Looks& looks, const Action& action) {
+  return [looks, action](Console& console) {
+    console.choose_colours(looks.colours);
+    base::set_bytes_style(looks.exact_bytes ? base::BytesStyle::kExact : base::BytesStyle::kScaled);
+    return action(console);
+  };
+}
+
 // Prints what --help or --version asked for.
 Action print(const CLI::App& app, const CLI::Success& success) {
   std::ostringstream text;
@@ -293,25 +244,6 @@ Action print(const CLI::App& app, const CLI::Success& success) {
     console.out() << text;
     return console.finish(exit_code);
   };
-}
-
-// What was wrong with the words.
-std::string reason(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> extras = app.remaining(true);
-  const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  if (!is_extra || extras.empty()) return error.what();
-  const std::string& word = extras.front();
-  if (word.starts_with('-')) return "there is no option '" + word + "'";
-  return app.get_subcommands().empty() ? "there is no command '" + word + "'"
-                                       : "unexpected argument '" + word + "'";
-}
-
-// Says that, and where the right words are.
-Action refuse(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "heaptape";
-  for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
-  const std::string sentence = reason(app, error) + "; see `" + command + " --help`";
-  return [sentence](Console& console) { return console.fail(sentence); };
 }
 
 }  // namespace
@@ -332,14 +264,18 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_allocators(app, request);
   add_diff(app, request);
   add_scenario(app, request);
+  Looks looks;
+  add_looks(&app, looks);
+  for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return print(app, success);
   } catch (const CLI::ParseError& error) {
-    return refuse(app, error);
+    const std::string sentence = wrong_words(app, error);
+    return with_looks(looks, [sentence](Console& console) { return console.fail(sentence); });
   }
-  return request.action();
+  return with_looks(looks, request.action());
 }
 
 }  // namespace heaptape::cli

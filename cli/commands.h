@@ -54,7 +54,7 @@ int run_stats(const StatsOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;    // as given with -a
+  std::vector<std::string> specs;    // as given with -a; empty: see usable_specs
   std::vector<std::string> actions;  // as given with --do
   std::string report_path;           // empty: none
   std::string csv_path;              // empty: none

@@ -5,6 +5,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
 #include "replayer/report/tape_facts.h"
 
@@ -88,6 +89,7 @@ void print(const TapeReader& tape, std::ostream& out) {
 int run_info(const InfoOptions& options, Console& console) {
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
+  note_bigger_tape(*tape, console);
   if (options.format == Format::kText) {
     print(*tape, console.out());
   } else {

@@ -1,6 +1,7 @@
 #include <ostream>
 
 #include "base/number_text.h"
+#include "cli/bigger_tape.h"
 #include "cli/commands.h"
 #include "cli/tape_reading.h"
 #include "replayer/report/tape_stats.h"
@@ -39,6 +40,7 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
 int run_stats(const StatsOptions& options, Console& console) {
   auto tape = open_tape(options.path, schema::OnDamage::kStop, console);
   if (!tape.ok()) return console.fail(tape.error());
+  note_bigger_tape(*tape, console);
   TapeCounts counts;
   Progress progress(console, "counting");
   const auto status =

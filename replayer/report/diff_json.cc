@@ -107,10 +107,11 @@ void write_array(JsonBuilder out, const std::vector<Item>& items, Write&& write)
 }
 
 void write_diff(JsonBuilder out, const ReportDiff& diff) {
-  ObjectWriter object(out, 8);
+  ObjectWriter object(out, 9);
   object.number("version", kDiffVersion);
   write_side(object.add("base"), diff.base);
   write_side(object.add("new"), diff.now);
+  object.text("warning", diff.warning);
   object.strings("notes", diff.notes);
   write_array(object.add("runs"), diff.runs, write_run);
   write_array(object.add("gates"), diff.gates, write_gate);

@@ -41,4 +41,7 @@ struct Manifest {
 // Text that is not UTF-8 (a command line may be) comes out with U+FFFD in its place.
 base::Result<std::string> to_json(const Manifest& manifest);
 
+// The manifest in the file `path`, of at most 8 MiB. Fields that it lacks are empty.
+base::Result<Manifest> read_manifest(const std::string& path);
+
 }  // namespace heaptape::schema
