@@ -2,8 +2,6 @@
 
 #include <capnp/message.h>
 
-#include <string_view>
-
 #include "base/display_text.h"
 #include "base/output_file.h"
 #include "schema/json_text.h"
@@ -80,10 +78,14 @@ Manifest decode_manifest(std::string_view text) {
 
 }  // namespace
 
-base::Result<Manifest> read_manifest(const std::string& path) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, base::read_file(path, kMaxManifestBytes));
+base::Result<Manifest> parse_manifest(const std::string& path, std::string_view text) {
   return guard_kj(base::ErrorCode::kDamaged, base::quoted(path) + " is not a well-formed manifest",
                   [&] { return base::Result<Manifest>(decode_manifest(text)); });
+}
+
+base::Result<Manifest> read_manifest(const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, base::read_file(path, kMaxManifestBytes));
+  return parse_manifest(path, text);
 }
 
 base::Result<std::string> to_json(const Manifest& manifest) {
