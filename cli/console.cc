@@ -39,15 +39,17 @@ const char* colour_of(std::string_view line) {
   return line.starts_with("note: ") ? kYellow : kPlain;
 }
 
-// What speaks against colours in any terminal.
-bool wants_no_colours() {
-  const char* const no_color = std::getenv("NO_COLOR");
-  const char* const terminal = std::getenv("TERM");
-  return (no_color != nullptr && *no_color != '\0') ||
-         (terminal != nullptr && std::string_view(terminal) == "dumb");
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
 }
 
 }  // namespace
+
+bool wants_colours(ColourChoice choice, bool is_terminal) {
+  if (choice != ColourChoice::kAuto) return choice == ColourChoice::kAlways;
+  return is_terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+}
 
 Console Console::standard() {
   const bool is_watched = isatty(STDERR_FILENO) == 1;
@@ -58,10 +60,8 @@ Console Console::standard() {
 }
 
 void Console::choose_colours(ColourChoice choice) {
-  const bool always = choice == ColourChoice::kAlways;
-  const bool may_be = choice == ColourChoice::kAuto && !wants_no_colours();
-  out_has_colours_ = always || (may_be && out_is_terminal_);
-  err_has_colours_ = always || (may_be && err_is_terminal_);
+  out_has_colours_ = wants_colours(choice, out_is_terminal_);
+  err_has_colours_ = wants_colours(choice, err_is_terminal_);
 }
 
 void Console::print_text(const std::string& text) {

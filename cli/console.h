@@ -18,6 +18,7 @@ inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be
 // --color. kAuto: in streams that are terminals, unless NO_COLOR is set (no-color.org) or the
 // terminal is a dumb one.
 enum class ColourChoice : uint8_t { kAuto, kAlways, kNever };
+bool wants_colours(ColourChoice choice, bool is_terminal);
 
 // Results go to `out`, everything else to `err`. Owns neither. One thread.
 class Console {

@@ -88,9 +88,7 @@ base::Status check_counters(const std::string& path, wire::Report::Reader report
 
 base::Result<std::string> to_json(wire::Report::Reader report) {
   return guard_kj(base::ErrorCode::kDamaged, "cannot write the report as JSON",
-                  [&]() -> base::Result<std::string> {
-                    return json_text(report);
-                  });
+                  [&]() -> base::Result<std::string> { return json_text(report); });
 }
 
 base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text) {

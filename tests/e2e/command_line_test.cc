@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -113,6 +114,21 @@ TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {
   expect_refusal(run({"heaptape", "diff", report, tape_}), "is a tape, not a report");
   expect_refusal(run({"heaptape", "info", dir_.path()}), "is a folder: give a tape in it, such as");
   expect_refusal(run({"heaptape", "diff", dir_.path(), report}), "give a report in it");
+}
+
+TEST_F(CommandLineTest, NamesTheBiggerTapeOfAWrapper) {
+  tests::write_bytes(dir_.file("big.tape"), "");
+  tests::write_bytes(tape_ + ".manifest.json",
+                     R"({"processes": [{"tape": "big.tape", "events": 1000000}]})");
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"info", tape_}, {"stats", tape_, "--json"}, {"replay", tape_, "-a", "noop"}}) {
+    std::vector<std::string> line = {"heaptape"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Ended outcome = run(line);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_NE(outcome.err.find("big.tape"), std::string::npos) << words[0];
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
 }
 
 TEST_F(CommandLineTest, PrintsExactBytesIfAsked) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 namespace heaptape::cli {
@@ -73,6 +74,22 @@ TEST_F(ConsoleTest, HasNoColoursWhereTheUserWantsNone) {
   unwatched_.choose_colours(ColourChoice::kNever);
   unwatched_.print_text("FAIL\n");
   EXPECT_EQ(out_.str(), "FAIL\n");
+}
+
+// With the environment as given.
+bool wants_colours_in(const char* terminal, const char* no_color, bool is_terminal) {
+  setenv("TERM", terminal, 1);
+  setenv("NO_COLOR", no_color, 1);
+  const bool wants = wants_colours(ColourChoice::kAuto, is_terminal);
+  unsetenv("NO_COLOR");
+  return wants;
+}
+
+TEST(Colours, AreForTerminalsThatHaveThemAndUsersThatWantThem) {
+  EXPECT_TRUE(wants_colours_in("xterm", "", true));
+  EXPECT_FALSE(wants_colours_in("xterm", "", false));
+  EXPECT_FALSE(wants_colours_in("dumb", "", true));
+  EXPECT_FALSE(wants_colours_in("xterm", "1", true));
 }
 
 constexpr uint64_t kSecond = 1'000'000'000;
