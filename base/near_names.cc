@@ -32,19 +32,28 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 // How far `typed` is from `name`, or `too_far` and more.
-size_t distance(const std::string& typed, const std::string& name, size_t too_far) {
-  if (name.ends_with("." + typed)) return 1;
+size_t plain_distance(const std::string& typed, std::string_view name, size_t too_far) {
   const size_t length_gap =
       std::max(typed.size(), name.size()) - std::min(typed.size(), name.size());
   if (length_gap >= too_far) return too_far;  // also keeps a huge argument cheap
   return edit_distance(typed, name);
 }
 
+// The same, also from the last part of `name`: that costs one letter.
+size_t distance(const std::string& typed, const std::string& name, size_t too_far) {
+  const size_t whole = plain_distance(typed, name, too_far);
+  const size_t mark = name.find_last_of(".:");
+  if (mark == name.npos) return whole;
+  const std::string_view last = std::string_view(name).substr(mark + 1);
+  return std::min(whole, 1 + plain_distance(typed, last, too_far));
+}
+
 }  // namespace
 
 std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names) {
   const std::string wanted = lower(typed);
-  const size_t too_far = std::max<size_t>(3, wanted.size() / 4 + 1);
+  // One letter in four may be wrong, two in short names, but not all.
+  const size_t too_far = std::min(std::max<size_t>(3, wanted.size() / 4 + 1), wanted.size());
   std::vector<std::pair<size_t, const std::string*>> found;
   for (const std::string& name : names) {
     const size_t away = distance(wanted, lower(name), too_far);
@@ -55,6 +64,14 @@ std::vector<std::string> near_names(std::string_view typed, const std::vector<st
   std::vector<std::string> result;
   for (const auto& [away, name] : found) result.push_back(*name);
   return result;
+}
+
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names) {
+  const std::vector<std::string> near = near_names(typed, names);
+  if (near.empty()) return "";
+  std::string list = near.front();
+  for (size_t i = 1; i < near.size(); ++i) list += (i + 1 < near.size() ? ", " : " or ") + near[i];
+  return " (did you mean " + list + "?)";
 }
 
 }  // namespace heaptape::base

@@ -15,6 +15,8 @@ struct Scale {
 constexpr Scale kByteScale = {1024, {"B", "KiB", "MiB", "GiB", "TiB"}};
 constexpr Scale kTimeScale = {1000, {"ns", "us", "ms", "s", nullptr}};
 
+BytesStyle bytes_style = BytesStyle::kScaled;
+
 // Three digits or more: "1.50", "12.3", "123.4". Moves to the next unit where rounding would give a
 // full one of it ("1.00 MiB", not "1024.0 KiB").
 std::string scaled(long double number, const Scale& scale) {
@@ -49,8 +51,13 @@ std::string grouped(uint64_t number) {
 }
 
 std::string bytes_text(uint64_t bytes) {
+  if (bytes_style == BytesStyle::kExact) return grouped(bytes) + " B";
   if (bytes < 1024) return std::to_string(bytes) + " B";
   return scaled(static_cast<long double>(bytes), kByteScale);
+}
+
+void set_bytes_style(BytesStyle style) {
+  bytes_style = style;
 }
 
 std::string duration_text(double ns) {

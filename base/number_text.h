@@ -8,9 +8,14 @@
 namespace heaptape::base {
 
 std::string grouped(uint64_t number);    // "1,234,567"
-std::string bytes_text(uint64_t bytes);  // "512 B", "12.3 MiB"
+std::string bytes_text(uint64_t bytes);  // "512 B", "12.3 MiB"; or "12,345,678 B", see below
 std::string duration_text(double ns);    // "81.2 ns", "1.50 ms"
 std::string ratio_text(double ratio);    // "0.1234"
+
+// How bytes_text writes, in the whole process: a setting of the user's, as a locale is. To be
+// called before there are other threads.
+enum class BytesStyle : uint8_t { kScaled, kExact };
+void set_bytes_style(BytesStyle style);
 
 // `digits`, of a whole number, with a comma before every three.
 std::string grouped_digits(std::string digits);

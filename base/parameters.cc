@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/name_list.h"
+#include "base/near_names.h"
 #include "base/quantity.h"
 
 namespace heaptape::base {
@@ -16,6 +17,12 @@ std::string choice_text(const std::vector<std::string>& choices, const std::stri
   return std::ranges::find(choices, name) != choices.end() ? name : text;
 }
 
+std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
 Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
                              const std::string& text) {
   if (!parameter.choices.empty()) {
@@ -23,8 +30,8 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
     if (choice != parameter.choices.end()) {
       return static_cast<uint64_t>(choice - parameter.choices.begin());
     }
-    return Error::usage("'" + set + "' is not valid; " + parameter.name +
-                        " can be: " + name_list(parameter.choices));
+    return Error::usage("'" + set + "' is not valid" + did_you_mean(text, parameter.choices) +
+                        "; " + parameter.name + " can be: " + name_list(parameter.choices));
   }
   if (parameter.value == Parameter::kUnset && text == parameter.default_text()) {
     return Parameter::kUnset;
@@ -102,7 +109,8 @@ Result<Values> parse_values(const std::string& owner, const std::vector<Paramete
     const std::string name = set.substr(0, equals);
     const auto parameter = std::ranges::find(parameters, name, &Parameter::name);
     if (parameter == parameters.end()) {
-      return Error::usage(owner + " has no parameter '" + name + "'; it has " +
+      return Error::usage(owner + " has no parameter '" + name + "'" +
+                          did_you_mean(name, names_of(parameters)) + "; it has " +
                           (parameters.empty() ? "none" : name_list(parameters, &Parameter::name)));
     }
     const std::string text = set.substr(std::min(equals + 1, set.size()));

@@ -3,16 +3,15 @@
 
 #include "allocators/catalog/catalog.h"
 #include "base/parameters.h"
+#include "cli/allocator_words.h"
 #include "cli/commands.h"
 
 namespace heaptape::cli {
 namespace {
 
 bool can_start(const std::string& name) {
-  const schema::TapeHeader no_tape;
   const auto spec = allocators::parse_spec(name);
-  if (!spec.ok()) return false;
-  return spec->make({&no_tape, allocators::Touch::kNone})->start().ok();
+  return spec.ok() && try_start(*spec).ok();
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The one list of commands and options. Over 300 lines, because CLI11 stays in one file.
+// The one list of commands and options.
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "base/number_text.h"
-#include "base/quantity.h"
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/option_kinds.h"
+#include "cli/wrong_words.h"
 
 namespace heaptape::cli {
 namespace {
@@ -40,20 +41,6 @@ class Request {
   };
 };
 
-template <typename Value>
-void add_choice(CLI::App* command, const std::string& name, Value& value,
-                const std::map<std::string, Value>& choices, const std::string& help) {
-  std::string names;
-  for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
-  const auto pick = [choices, names](std::string& text) {
-    const auto choice = choices.find(CLI::detail::to_lower(text));
-    if (choice == choices.end()) return "'" + text + "' is not one of " + names;
-    text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
-    return std::string();
-  };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
-}
-
 const std::map<std::string, allocators::Touch> kTouches = {{"none", allocators::Touch::kNone},
                                                            {"page", allocators::Touch::kPage},
                                                            {"all", allocators::Touch::kAll}};
@@ -62,55 +49,6 @@ const std::map<std::string, allocators::Threads> kThreads = {
     {"lockstep", allocators::Threads::kLockStep},
     {"free", allocators::Threads::kFree},
     {"merged", allocators::Threads::kMerged}};
-
-// A file to write. An empty name, that of an unset variable in a script, would lose what was asked
-// for.
-CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
-                        const std::string& help) {
-  const auto refuse = [](std::string& text) {
-    return std::string(text.empty() ? "the name of the file is empty" : "");
-  };
-  return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
-}
-
-struct Bounds {
-  uint64_t least = 0;
-  uint64_t most = UINT64_MAX;
-};
-
-// CLI11 by itself would take -1, and what is greater, for the greatest number there is.
-template <typename Count>
-void add_count(CLI::App* command, const std::string& name, Count& value, Bounds bounds,
-               const std::string& help) {
-  const auto pick = [bounds](std::string& text) {
-    const auto count = base::parse_count(text);
-    if (!count)
-      return "'" + text +
-             "' is not a count: type a whole number below 2^64, such as 1000, 10k or 1.5M";
-    if (*count < bounds.least || *count > bounds.most) {
-      return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
-             " to " + base::grouped(bounds.most);
-    }
-    text = std::to_string(*count);
-    return std::string();
-  };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("N");
-}
-
-void add_bytes(CLI::App* command, const std::string& name, uint64_t& value,
-               const std::string& help) {
-  const auto pick = [](std::string& text) {
-    const auto bytes = base::parse_quantity(text);
-    if (!bytes) return "'" + text + "' is not a size: type bytes, such as 4096, 64KiB or 1.5MiB";
-    text = std::to_string(*bytes);
-    return std::string();
-  };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text("SIZE");
-}
-
-void add_tape(CLI::App* command, std::string& path) {
-  command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
-}
 
 void add_record(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::RecordOptions>();
@@ -140,12 +78,13 @@ void add_record(CLI::App& app, Request& request) {
 }
 
 void add_info(CLI::App& app, Request& request) {
-  auto path = std::make_shared<std::string>();
+  auto options = std::make_shared<InfoOptions>();
   CLI::App* command =
       app.add_subcommand("info", "Show which process a tape is of, and what the recorder noted");
-  add_tape(command, *path);
-  command->footer("Example: heaptape info run.tape");
-  request.set_by(command, path, run_info);
+  add_tape(command, options->path);
+  add_json(command, options->format);
+  command->footer("Example: heaptape info run.tape --json");
+  request.set_by(command, options, run_info);
 }
 
 void add_verify(CLI::App& app, Request& request) {
@@ -173,8 +112,7 @@ void add_stats(CLI::App& app, Request& request) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
   add_tape(command, options->path);
-  command->add_flag_callback(
-      "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON");
+  add_json(command, options->format);
   command->footer("Example: heaptape stats run.tape --json");
   request.set_by(command, options, run_stats);
 }
@@ -200,8 +138,8 @@ void add_replay(CLI::App& app, Request& request) {
   command
       ->add_option("-a,--allocator", options->specs,
                    "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
-                   "see `heaptape allocators`")
-      ->required()
+                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
+                   "tcmalloc, those that are installed)")
       ->option_text("SPEC...");
   add_output(command, "-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");
@@ -254,8 +192,7 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
   add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
                                   "threads of a real allocator, as of `heaptape replay` (default "
                                   "ordered)");
-  command->add_flag_callback(
-      "--json", [&options] { options.format = ExplainFormat::kJson; }, "print JSON");
+  add_json(command, options.format);
 }
 
 void add_explain(CLI::App& app, Request& request) {
@@ -275,7 +212,7 @@ void add_holes(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
   add_explained(command, *options);
-  add_bytes(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
+  add_size(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many holes and groups of pins to show (default 10)");
   command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
@@ -337,6 +274,14 @@ void add_scenario(CLI::App& app, Request& request) {
   });
 }
 
+Action with_looks(const Looks& looks, const Action& action) {
+  return [looks, action](Console& console) {
+    console.choose_colours(looks.colours);
+    base::set_bytes_style(looks.exact_bytes ? base::BytesStyle::kExact : base::BytesStyle::kScaled);
+    return action(console);
+  };
+}
+
 // Prints what --help or --version asked for.
 Action print(const CLI::App& app, const CLI::Success& success) {
   std::ostringstream text;
@@ -345,25 +290,6 @@ Action print(const CLI::App& app, const CLI::Success& success) {
     console.out() << text;
     return console.finish(exit_code);
   };
-}
-
-// What was wrong with the words.
-std::string reason(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> extras = app.remaining(true);
-  const bool is_extra = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  if (!is_extra || extras.empty()) return error.what();
-  const std::string& word = extras.front();
-  if (word.starts_with('-')) return "there is no option '" + word + "'";
-  return app.get_subcommands().empty() ? "there is no command '" + word + "'"
-                                       : "unexpected argument '" + word + "'";
-}
-
-// Says that, and where the right words are.
-Action refuse(const CLI::App& app, const CLI::ParseError& error) {
-  std::string command = "heaptape";
-  for (const CLI::App* const used : app.get_subcommands()) command += " " + used->get_name();
-  const std::string sentence = reason(app, error) + "; see `" + command + " --help`";
-  return [sentence](Console& console) { return console.fail(sentence); };
 }
 
 }  // namespace
@@ -386,14 +312,18 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_allocators(app, request);
   add_diff(app, request);
   add_scenario(app, request);
+  Looks looks;
+  add_looks(&app, looks);
+  for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return print(app, success);
   } catch (const CLI::ParseError& error) {
-    return refuse(app, error);
+    const std::string sentence = wrong_words(app, error);
+    return with_looks(looks, [sentence](Console& console) { return console.fail(sentence); });
   }
-  return request.action();
+  return with_looks(looks, request.action());
 }
 
 }  // namespace heaptape::cli

@@ -1,4 +1,4 @@
-// The one list of commands and options. CLI11, and its exceptions, stay in command_line.cc.
+// The one list of commands and options. CLI11's exceptions stay in command_line.cc.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,13 @@ namespace heaptape::cli {
 // where somebody watches, a list of the tapes: what the program prints stays as it was.
 int run_record(const recorder::RecordOptions& options, Console& console);
 
-int run_info(const std::string& path, Console& console);
+enum class Format : uint8_t { kText, kJson };
+
+struct InfoOptions {
+  std::string path;
+  Format format = Format::kText;
+};
+int run_info(const InfoOptions& options, Console& console);
 
 // Reads every byte of the tape. Damage, and losses that the recorder noted, each get a line, and
 // the exit code 1.
@@ -41,17 +47,15 @@ struct DumpOptions {
 };
 int run_dump(const DumpOptions& options, Console& console);
 
-enum class StatsFormat : uint8_t { kText, kJson };
-
 struct StatsOptions {
   std::string path;
-  StatsFormat format = StatsFormat::kText;
+  Format format = Format::kText;
 };
 int run_stats(const StatsOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;    // as given with -a
+  std::vector<std::string> specs;    // as given with -a; empty: see usable_specs
   std::vector<std::string> actions;  // as given with --do
   std::string report_path;           // empty: none
   std::string csv_path;              // empty: none
@@ -60,15 +64,13 @@ struct ReplayCommandOptions {
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
-enum class ExplainFormat : uint8_t { kText, kJson };
-
 struct ExplainCommandOptions {
   std::string tape_path;
   std::string spec;                  // as given with -a
   std::string at;                    // as given with --at; empty: nothing was
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
   replayer::HolesOptions holes = {};
-  ExplainFormat format = ExplainFormat::kText;
+  Format format = Format::kText;
 };
 int run_explain(const ExplainCommandOptions& options, Console& console);
 int run_holes(const ExplainCommandOptions& options, Console& console);

@@ -15,6 +15,11 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;    // a gate failed, or damage was found
 inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be read
 
+// --color. kAuto: in streams that are terminals, unless NO_COLOR is set (no-color.org) or the
+// terminal is a dumb one.
+enum class ColourChoice : uint8_t { kAuto, kAlways, kNever };
+bool wants_colours(ColourChoice choice, bool is_terminal);
+
 // Results go to `out`, everything else to `err`. Owns neither. One thread.
 class Console {
  public:
@@ -27,10 +32,15 @@ class Console {
   static Console standard();
 
   std::ostream& out() { return out_; }
+  // Writes a result for people, of whole lines, to `out`: with colours, lines of gates that failed
+  // or passed, warnings and notes stand out.
+  void print_text(const std::string& text);
 
   // Writes "heaptape: SENTENCE", fit to print, to `err`.
   void print_error(const std::string& sentence);
-  // The same for the error that ends a command: returns kExitUnusable.
+  // Writes "heaptape: note: SENTENCE": what the user should know though all goes well.
+  void print_note(const std::string& sentence);
+  // The same as print_error for the error that ends a command: returns kExitUnusable.
   int fail(const base::Error& error) { return fail(error.message); }
   int fail(const std::string& sentence);
   // The end of a command that worked: returns `exit_code`, or fails if `out` did not take all.
@@ -40,15 +50,26 @@ class Console {
   // Writes `text` as it is to `err` if somebody watches.
   void note(const std::string& text);
 
+  // Nothing has colours before.
+  void choose_colours(ColourChoice choice);
+
  private:
   std::ostream& out_;
   std::ostream& err_;
   Audience audience_;
+  bool out_is_terminal_ = false;
+  bool err_is_terminal_ = false;
+  bool out_has_colours_ = false;
+  bool err_has_colours_ = false;
 };
 
 // From now on reaching the limit on file size (SIGXFSZ) is an error of write(2), to be told, and
 // ends nobody in silence. Not for `record`: its program must not inherit that (RecorderSignals).
 void tell_file_size_limit();
+
+// ", 12 s left", ", 3 min left": what remains of work of which `share` took so long, if the rest
+// goes on like that. Empty as long as that means little: in the first second, or below 2 %.
+std::string time_left_text(uint64_t elapsed_ns, double share);
 
 // A line that shows how far some work is, for as long as the object lives. Shows nothing in the
 // first half second, and nothing where nobody watches.
@@ -66,6 +87,7 @@ class Progress {
   Console& console_;
   std::string what_;
   bool drawn_ = false;
+  uint64_t begin_ns_ = 0;
   uint64_t next_ns_ = 0;
 };
 

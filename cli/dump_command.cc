@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "base/number_text.h"
 #include "cli/tape_reading.h"
 
 namespace heaptape::cli {
@@ -50,6 +51,10 @@ Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
 }  // namespace
 
 int run_dump(const DumpOptions& options, Console& console) {
+  if (options.from > options.to) {
+    return console.fail("--from " + base::grouped(options.from) + " is behind --to " +
+                        base::grouped(options.to) + ": give the lower number as --from");
+  }
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
   const Status status = dump(*tape, options, console.out());

@@ -4,6 +4,8 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/allocator_words.h"
+#include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
 #include "replayer/report/explain_json.h"
 #include "schema/tape/tape_reader.h"
@@ -20,12 +22,14 @@ using Describe = std::string (*)(const schema::TapeReader&, const replayer::Expl
 Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
                          Describe describe) {
   replayer::ExplainOptions explained = options.explain;
-  HEAPTAPE_ASSIGN_OR_RETURN(explained.spec, allocators::parse_spec(options.spec));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto specs, parse_specs({options.spec}));
+  explained.spec = specs.front();
   if (!options.at.empty()) {
     HEAPTAPE_ASSIGN_OR_RETURN(explained.at, replayer::parse_moment(options.at));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
+  note_bigger_tape(tape, console);
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const replayer::Explanation explanation,
@@ -40,8 +44,8 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
     return base::Error::usage("'" + run.spec.label +
                               "' places no blocks: there is nothing to explain");
   }
-  if (options.format == ExplainFormat::kText) {
-    console.out() << describe(tape, explanation, options.holes);
+  if (options.format == Format::kText) {
+    console.print_text(describe(tape, explanation, options.holes));
     return kExitDone;
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string json,

@@ -1,37 +1,19 @@
 #include "cli/commands.h"
 
 #include <algorithm>
-#include <ctime>
 #include <ostream>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
+#include "replayer/report/tape_facts.h"
 
 namespace heaptape::cli {
 namespace {
 
 using schema::TapeReader;
 using schema::TapeSummary;
-
-std::string utc_text(uint64_t unix_ns) {
-  const auto seconds = static_cast<time_t>(unix_ns / 1'000'000'000);
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[64];
-  strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text;
-}
-
-std::string end_text(const TapeSummary& summary) {
-  std::string text = schema::describe(summary.end_reason);
-  if (summary.end_reason == schema::EndReason::kSignalled) {
-    text += " " + std::to_string(summary.end_status);
-  } else if (summary.end_reason == schema::EndReason::kExited && summary.end_status >= 0) {
-    text += " with status " + std::to_string(summary.end_status);
-  }
-  return text;
-}
 
 std::string per_event_text(const TapeReader& tape) {
   if (tape.events() == 0) return "";
@@ -50,7 +32,7 @@ void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   out << "program    " << base::display_text(header.executable) << ", process " << header.pid
       << ", child of " << header.parent_pid << "\n"
       << "allocator  " << base::display_text(header.allocator) << "\n"
-      << "recorded   " << utc_text(header.start_unix_ns) << " by " << writer << "\n";
+      << "recorded   " << replayer::utc_text(header.start_unix_ns) << " by " << writer << "\n";
 }
 
 void print_header(const TapeReader& tape, std::ostream& out) {
@@ -83,7 +65,7 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
       << base::grouped(summary.failed) << " failed\n";
   print_threads(summary, out);
   out << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
-      << end_text(summary) << "\n"
+      << replayer::end_text(summary) << "\n"
       << "losses     " << losses_text(summary.losses) << "\n"
       << "recorder   " << base::grouped(summary.stalls) << " stalls ("
       << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
@@ -93,17 +75,27 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
       << base::grouped(summary.bootstrap_calls) << " bootstrap calls\n";
 }
 
+void print(const TapeReader& tape, std::ostream& out) {
+  print_header(tape, out);
+  if (tape.summary()) {
+    print_summary(*tape.summary(), out);
+  } else {
+    out << "events     " << base::grouped(tape.events()) << " so far; the end is missing\n";
+  }
+}
+
 }  // namespace
 
-int run_info(const std::string& path, Console& console) {
-  auto tape = open_tape(path, schema::OnDamage::kSkip, console);
+int run_info(const InfoOptions& options, Console& console) {
+  auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
-  print_header(*tape, console.out());
-  if (tape->summary()) {
-    print_summary(*tape->summary(), console.out());
+  note_bigger_tape(*tape, console);
+  if (options.format == Format::kText) {
+    print(*tape, console.out());
   } else {
-    console.out() << "events     " << base::grouped(tape->events())
-                  << " so far; the end is missing\n";
+    const auto json = replayer::facts_json(*tape);
+    if (!json.ok()) return console.fail(json.error());
+    console.out() << *json;
   }
   if (tape->damages().empty()) return console.finish();
   return console.fail(first_damage_text(*tape) +

@@ -6,6 +6,7 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "cli/tape_reading.h"
+#include "cli/wrong_file.h"
 #include "schema/tape/tape_writer.h"
 
 namespace heaptape::cli {
@@ -79,7 +80,7 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
 int run_recover(const RecoverOptions& options, Console& console) {
   tell_file_size_limit();
   auto tape = TapeReader::open(options.path, TapeReader::OnDamage::kSkip);
-  if (!tape.ok()) return console.fail(tape.error());
+  if (!tape.ok()) return console.fail(not_a_tape(tape.error(), options.path));
   const Result<TapeSummary> written = recover(*tape, options.output);
   if (!written.ok()) return console.fail(written.error());
   console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)

@@ -5,12 +5,13 @@
 #include <filesystem>
 #include <map>
 #include <ostream>
-#include <set>
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
+#include "cli/allocator_words.h"
+#include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
 #include "replayer/engine/tape_moments.h"
 #include "replayer/report/latency_table.h"
@@ -24,24 +25,6 @@ namespace {
 using base::Error;
 using base::Result;
 using base::Status;
-
-Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::string>& texts) {
-  if (texts.size() > schema::kMaxRuns) {
-    return Error::usage("a replay takes at most " + base::grouped(schema::kMaxRuns) +
-                        " allocators, and these are " + base::grouped(texts.size()));
-  }
-  std::vector<allocators::BackendSpec> specs;
-  std::set<std::string> labels;
-  for (const std::string& text : texts) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto spec, allocators::parse_spec(text));
-    if (!labels.insert(spec.label).second) {
-      return Error::usage("two allocators are called '" + spec.label +
-                          "'; tell them apart by a label: -a 'mine=" + spec.text + " ...'");
-    }
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
 
 // Whether a file can go to `path`: asked before the work, not after it. Who reads from a FIFO would
 // take a try for the end.
@@ -136,16 +119,23 @@ Status write_logs(const ReplayCommandOptions& options,
   return {};
 }
 
+Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions& options,
+                                                      Console& console) {
+  if (!options.specs.empty()) return parse_specs(options.specs);
+  return usable_specs(default_allocators(), console);
+}
+
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
-  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, parse_specs(options.specs));
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
   for (const std::string& text : options.actions) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto action, replayer::parse_action(text));
     replay_options.actions.push_back(std::move(action));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
+  note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
@@ -165,7 +155,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
   }
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
-  console.out() << replayer::run_table(report.figures, runs) << losses_line(tape);
+  console.print_text(replayer::run_table(report.figures, runs) + losses_line(tape));
   if (options.with_latency) console.out() << replayer::latency_table(runs);
   int exit_code = kExitDone;
   for (const schema::RunFigures& run : report.figures.runs) {

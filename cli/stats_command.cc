@@ -1,6 +1,7 @@
 #include <ostream>
 
 #include "base/number_text.h"
+#include "cli/bigger_tape.h"
 #include "cli/commands.h"
 #include "cli/tape_reading.h"
 #include "replayer/report/tape_stats.h"
@@ -39,18 +40,19 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
 int run_stats(const StatsOptions& options, Console& console) {
   auto tape = open_tape(options.path, schema::OnDamage::kStop, console);
   if (!tape.ok()) return console.fail(tape.error());
+  note_bigger_tape(*tape, console);
   TapeCounts counts;
   Progress progress(console, "counting");
   const auto status =
       replayer::count_tape(*tape, counts, [&progress](double share) { progress.show(share); });
   if (!status.ok()) return console.fail(status.error());
-  if (options.format == StatsFormat::kText) {
+  if (options.format == Format::kText) {
     print(*tape, counts, console.out());
     return console.finish();
   }
   const auto json = replayer::stats_json(*tape, counts);
   if (!json.ok()) return console.fail(json.error());
-  console.out() << *json << "\n";
+  console.out() << *json;
   return console.finish();
 }
 

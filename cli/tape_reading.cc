@@ -1,6 +1,7 @@
 #include "cli/tape_reading.h"
 
 #include "base/number_text.h"
+#include "cli/wrong_file.h"
 
 namespace heaptape::cli {
 
@@ -25,7 +26,8 @@ std::string causes_text(const schema::LossCauses& causes) {
 base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
                                            Console& console) {
   auto tape = schema::TapeReader::open(path, on_damage);
-  if (tape.ok() && !tape->finished()) {
+  if (!tape.ok()) return not_a_tape(tape.error(), path);
+  if (!tape->finished()) {
     console.print_error("'" + path + "' was not finished: it holds the first " +
                         base::grouped(tape->events()) + " events");
   }

@@ -6,6 +6,7 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "cli/tape_reading.h"
+#include "cli/wrong_file.h"
 
 namespace heaptape::cli {
 namespace {
@@ -68,7 +69,7 @@ class CallsAfterEnd {
 int run_verify(const std::string& path, Console& console) {
   auto tape = TapeReader::open(path, TapeReader::OnDamage::kSkip);
   if (!tape.ok()) {
-    console.print_error(tape.error().message);
+    console.print_error(not_a_tape(tape.error(), path).message);
     return tape.error().code == base::ErrorCode::kDamaged ? kExitFailed : kExitUnusable;
   }
   uint64_t events = 0;

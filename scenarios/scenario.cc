@@ -4,6 +4,7 @@
 
 #include "base/address/pages.h"
 #include "base/name_list.h"
+#include "base/near_names.h"
 #include "base/version.h"
 #include "scenarios/heap_writer.h"
 #include "scenarios/scenario_list.h"
@@ -51,7 +52,10 @@ const std::vector<Scenario>& scenarios() {
 Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
   const auto scenario = std::ranges::find(scenarios(), options.name, &Scenario::name);
   if (scenario == scenarios().end()) {
-    return Error::usage("there is no scenario '" + options.name + "'; choose one of " +
+    std::vector<std::string> names;
+    for (const Scenario& known : scenarios()) names.emplace_back(known.name);
+    return Error::usage("there is no scenario '" + options.name + "'" +
+                        base::did_you_mean(options.name, names) + "; choose one of " +
                         base::name_list(scenarios(), &Scenario::name));
   }
   if (options.output.empty()) return Error::usage("name the tape to write: -o TAPE");

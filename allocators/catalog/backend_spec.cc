@@ -7,6 +7,7 @@
 
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/catalog.h"
+#include "allocators/catalog/spec_advice.h"
 #include "allocators/native/native_backend.h"
 #include "allocators/plugin/library_check.h"
 #include "allocators/plugin/plugin_backend.h"
@@ -160,8 +161,7 @@ Result<BackendSpec> parse_spec(const std::string& text) {
     spec.text = words[0].substr(label.size() + 1);
   }
   if (!identify(spec)) {
-    return Error::usage("there is no allocator '" + spec.text + "'; choose one of " +
-                        known_names());
+    return Error::usage(no_such_allocator(spec.text, spec.label));
   }
   if (spec.label.empty()) spec.label = spec.text;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {

@@ -148,7 +148,7 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   const uint64_t far_before = ahead.end == begin_of(*before) && !is_header ? ahead.bytes() : 0;
   const uint64_t far_after = behind.begin == end_of(*after) ? behind.bytes() : 0;
   const bool is_before =
-      far_before != far_after ? far_before > far_after : before->usable_bytes < after->usable_bytes;
+      far_before != far_after ? far_before > far_after : before->birth > after->birth;
   return live_block(is_before ? *before : *after);
 }
 

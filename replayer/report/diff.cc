@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "base/name_list.h"
+#include "base/near_names.h"
 #include "base/number_text.h"
 
 namespace heaptape::replayer {
@@ -55,8 +56,10 @@ Result<std::vector<RunPair>> only_pair(const NamedReport& base, const NamedRepor
                                        const std::string& label) {
   for (const NamedReport* side : {&base, &now}) {
     if (find_run(*side, label) != nullptr) continue;
-    return Error::usage(quoted(side->path) + " has no run labelled " + quoted(label) + "; it has " +
-                        labels_of(*side));
+    std::vector<std::string> labels;
+    for (const RunFigures& run : side->figures.runs) labels.push_back(run.label);
+    return Error::usage(quoted(side->path) + " has no run labelled " + quoted(label) +
+                        base::did_you_mean(label, labels) + "; it has " + labels_of(*side));
   }
   return std::vector<RunPair>{{find_run(base, label), find_run(now, label)}};
 }
@@ -88,6 +91,34 @@ void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigu
   notes.push_back("the tapes differ: " + base::grouped(base.tape_events) + " events in base, " +
                   base::grouped(now.tape_events) +
                   " in new; a change may come from the program and not from its allocator");
+}
+
+// "server --flags" of "/opt/branch/server --flags".
+std::string command_without_folder(const std::string& command) {
+  const size_t end = std::min(command.find(' '), command.size());
+  const size_t slash = command.rfind('/', end);
+  return slash == command.npos || slash > end ? command : command.substr(slash + 1);
+}
+
+// The program of two recordings is the same if its name is, and either its arguments are or both
+// runs are about as long.
+bool are_of_one_program(const schema::ReportFigures& base, const schema::ReportFigures& now) {
+  if (base.tape_command.empty() || now.tape_command.empty()) return true;
+  const std::string before = command_without_folder(base.tape_command);
+  const std::string after = command_without_folder(now.tape_command);
+  if (before == after) return true;
+  if (before.substr(0, before.find(' ')) != after.substr(0, after.find(' '))) return false;
+  const auto [less, more] = std::minmax(base.tape_events, now.tape_events);
+  return more / 2 <= less;
+}
+
+std::string unrelated_text(const schema::ReportFigures& base, const schema::ReportFigures& now) {
+  if (are_of_one_program(base, now)) return "";
+  const auto side = [](const schema::ReportFigures& report) {
+    return quoted(report.tape_command) + ", " + base::grouped(report.tape_events) + " events";
+  };
+  return "these reports are of different programs (base: " + side(base) + "; new: " + side(now) +
+         "): what differs says nothing about the allocators";
 }
 
 void note_other_setting(const char* what, const std::string& base, const std::string& now,
@@ -207,6 +238,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   ReportDiff diff;
   diff.base = side_of(base);
   diff.now = side_of(now);
+  diff.warning = unrelated_text(base.figures, now.figures);
   note_other_tape(base.figures, now.figures, diff.notes);
   if (base.figures.tape_events == now.figures.tape_events) note_other_length(pairs, diff.notes);
   if (only_run.empty()) {

@@ -39,6 +39,7 @@ struct ReportDiff {
 
   Side base;
   Side now;
+  std::string warning;             // a sentence: the reports may not belong together; mostly empty
   std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
   std::vector<RunDiff> runs;       // matched by label, in the order of the new report
   std::vector<GateOutcome> gates;  // gate by gate, each over the runs in order

@@ -11,7 +11,7 @@ namespace heaptape::replayer {
 enum class DiffFormat : uint8_t {
   kText,      // aligned columns; the verdict is the last line
   kMarkdown,  // for a pull-request comment; the verdict is the first line
-  kJson,      // every metric, exact; 64-bit integers are strings, as in a report
+  kJson,      // every metric, exact; integers are as in a report
   kJunit,     // one test suite, one test case for each gate and run
 };
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/display_text.h"
 #include "replayer/report/diff_format.h"
 #include "replayer/report/metric_text.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 
 namespace heaptape::replayer {
@@ -38,7 +38,7 @@ class ObjectWriter {
     JsonBuilder out = add(name);
     if (!value) return out.setNull();
     if (!schema::is_integer(*value)) return out.setNumber(std::get<double>(*value));
-    out.setString(std::to_string(std::get<uint64_t>(*value)));
+    schema::set_integer(out, std::get<uint64_t>(*value));
   }
   void strings(const std::string& name, const std::vector<std::string>& values) {
     auto out = add(name).initArray(static_cast<unsigned>(values.size()));
@@ -107,10 +107,11 @@ void write_array(JsonBuilder out, const std::vector<Item>& items, Write&& write)
 }
 
 void write_diff(JsonBuilder out, const ReportDiff& diff) {
-  ObjectWriter object(out, 8);
+  ObjectWriter object(out, 9);
   object.number("version", kDiffVersion);
   write_side(object.add("base"), diff.base);
   write_side(object.add("new"), diff.now);
+  object.text("warning", diff.warning);
   object.strings("notes", diff.notes);
   write_array(object.add("runs"), diff.runs, write_run);
   write_array(object.add("gates"), diff.gates, write_gate);
@@ -126,10 +127,7 @@ base::Result<std::string> to_json(const ReportDiff& diff) {
                             capnp::MallocMessageBuilder message;
                             const auto root = message.initRoot<capnp::JsonValue>();
                             write_diff(root, diff);
-                            capnp::JsonCodec codec;
-                            codec.setPrettyPrint(true);
-                            const kj::String json = codec.encodeRaw(root.asReader());
-                            return base::valid_utf8({json.begin(), json.size()}) + "\n";
+                            return schema::json_text(root.asReader());
                           });
 }
 

@@ -55,6 +55,7 @@ std::string test_case(const GateOutcome& gate) {
 // What a reader of the test log should know, one sentence a line.
 std::string log_text(const ReportDiff& diff) {
   std::string text;
+  if (!diff.warning.empty()) text += "warning: " + diff.warning + "\n";
   for (const std::string& note : diff.notes) text += "note: " + note + "\n";
   for (const RunDiff& run : diff.runs) {
     for (const std::string& note : run.notes) text += "note: run " + run.label + ": " + note + "\n";

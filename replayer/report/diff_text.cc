@@ -77,6 +77,7 @@ std::string markdown_gates(const ReportDiff& diff) {
 
 std::string to_text(const ReportDiff& diff) {
   std::string text = "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
+  if (!diff.warning.empty()) text += "WARNING: " + diff.warning + "\n";
   for (const std::string& note : diff.notes) text += "note: " + note + "\n";
   for (const RunDiff& run : diff.runs) {
     text += "\nrun " + run.label + "\n";
@@ -95,6 +96,7 @@ std::string to_markdown(const ReportDiff& diff) {
   std::string text = "**heaptape diff: " + markdown_escaped(diff.verdict()) +
                      "**\n\n- base: " + markdown_escaped(side_text(diff.base)) +
                      "\n- new: " + markdown_escaped(side_text(diff.now)) + "\n";
+  if (!diff.warning.empty()) text += "- **warning: " + markdown_escaped(diff.warning) + "**\n";
   for (const std::string& note : diff.notes) text += "- note: " + markdown_escaped(note) + "\n";
   text += markdown_gates(diff);
   for (const RunDiff& run : diff.runs) {

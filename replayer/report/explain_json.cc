@@ -1,6 +1,5 @@
 #include "replayer/report/explain_json.h"
 
-#include <capnp/compat/json.h>
 #include <capnp/message.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
 #include "replayer/report/state_fields.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
 
@@ -114,9 +114,7 @@ base::Result<std::string> explanation_json(const schema::TapeReader& tape,
                             capnp::MallocMessageBuilder message;
                             auto root = message.initRoot<wire::Explanation>();
                             set_explanation(root, tape, explanation, options);
-                            capnp::JsonCodec codec;
-                            codec.setPrettyPrint(true);
-                            return std::string(codec.encode(root.asReader()).cStr()) + "\n";
+                            return schema::json_text(root.asReader());
                           });
 }
 

@@ -37,6 +37,23 @@ std::optional<long double> limit_of(const Gate& gate, const std::optional<Metric
   return from + std::fabs(from) * gate.value / 100;
 }
 
+// The limit of a figure that is a whole number, as a whole number: the gate judges the same, and
+// nobody reads of half a byte. What == and != compare with is the nearest.
+long double whole(long double limit, GateOp op) {
+  switch (op) {
+    case GateOp::kGreater:
+    case GateOp::kLessOrEqual:
+      return std::floor(limit);
+    case GateOp::kLess:
+    case GateOp::kGreaterOrEqual:
+      return std::ceil(limit);
+    case GateOp::kEqual:
+    case GateOp::kNotEqual:
+      break;
+  }
+  return std::round(limit);
+}
+
 bool is_broken(const Gate& gate, const MetricValue& now, const std::optional<long double>& limit) {
   const long double number = schema::number_of(now);
   if (!limit) {
@@ -83,6 +100,9 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
         "the " + std::string(outcome.now ? "base" : "new") + " run has no " + gate.metric;
   } else {
     outcome.limit = limit_of(gate, outcome.base);
+    if (outcome.limit && schema::is_integer(*outcome.now)) {
+      outcome.limit = whole(*outcome.limit, gate.op);
+    }
     const bool failed = is_broken(gate, *outcome.now, outcome.limit);
     outcome.state = failed ? GateState::kFailed : GateState::kPassed;
     outcome.detail = describe(outcome);

@@ -5,7 +5,8 @@
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
 //
-// A sign makes VALUE a change against the base. From a base of 0 there are no percentages: no
+// A sign makes VALUE a change against the base. The limit of a count or of bytes is a whole number.
+// From a base of 0 there are no percentages: no
 // change is 0 %, and any increase exceeds every percentage.
 #pragma once
 

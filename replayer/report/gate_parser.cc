@@ -1,6 +1,7 @@
 // The grammar of --fail-if; see gate.h.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,11 +89,10 @@ class GateParser {
     gate_.metric = take_while(is_name_character);
     if (gate_.metric.empty()) return expected("a metric, such as peak.committedBytes");
     if (schema::is_metric_name(gate_.metric)) return {};
-    const std::vector<std::string> near = base::near_names(gate_.metric, schema::metric_names());
     return wrong(start, "there is no metric '" + gate_.metric + "'" +
-                            (near.empty() ? "" : "; did you mean " + base::name_list(near) + "?") +
-                            " (the metrics are: " + base::name_list(schema::metric_names()) +
-                            ", and counters.NAME for a counter of the allocator)");
+                            base::did_you_mean(gate_.metric, schema::metric_names()) +
+                            "; the metrics are: " + base::name_list(schema::metric_names()) +
+                            ", and counters.NAME for a counter of the allocator");
   }
 
   Status parse_op() {
@@ -103,7 +103,11 @@ class GateParser {
       at_ += name.size();
       return {};
     }
-    return expected("one of > >= < <= == !=");
+    return expected(std::string("one of > >= < <= == !=") +
+                    (at_ == text_.size() ? "; the shell takes > and < for itself, so quote the "
+                                           "whole gate: --fail-if '" +
+                                               gate_.metric + " > 5%'"
+                                         : ""));
   }
 
   Status parse_number() {
@@ -138,8 +142,19 @@ class GateParser {
       gate_.value *= static_cast<long double>(factor);
     }
     skip_blanks();
-    if (at_ == text_.size()) return {};
-    return at_ == start ? expected(expected_unit()) : expected("nothing more");
+    if (at_ != text_.size()) {
+      return at_ == start ? expected(expected_unit()) : expected("nothing more");
+    }
+    return check_whole();
+  }
+
+  // A mistake in most cases: of a ratio for bytes. With a unit, 0.1MiB, it is none.
+  Status check_whole() const {
+    const bool is_fraction = std::floor(gate_.value) != gate_.value;
+    const bool has_unit = is_letter(text_[text_.find_last_not_of(" \t")]);
+    if (gate_.kind == GateKind::kPercent || !is_fraction || has_unit) return {};
+    if (schema::metric_unit(gate_.metric) != schema::MetricUnit::kBytes) return {};
+    return expected("a whole number of bytes, or a unit behind it, such as 1.5MiB or +5%");
   }
 
   // What a unit, which stands at `start`, makes of the number.

@@ -1,10 +1,10 @@
 #include "replayer/report/tape_stats.h"
 
-#include <capnp/compat/json.h>
 #include <capnp/message.h>
 
 #include "base/display_text.h"
 #include "replayer/report/run_fields.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
 
@@ -83,9 +83,7 @@ base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeC
                             capnp::MallocMessageBuilder message;
                             auto stats = message.initRoot<wire::TapeStats>();
                             set_stats(stats, tape, counts);
-                            capnp::JsonCodec codec;
-                            codec.setPrettyPrint(true);
-                            return std::string(codec.encode(stats.asReader()).cStr());
+                            return schema::json_text(stats.asReader());
                           });
 }
 

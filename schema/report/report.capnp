@@ -1,8 +1,8 @@
 @0xb2d4e6f81a3c5d79;
 # The replay report. Written as JSON by Cap'n Proto's codec, so these names are the names in JSON, in
-# CSV headers, in tables and in --fail-if. docs/metrics.md defines every number. 64-bit integers are
-# JSON strings, as that codec writes them. Fields are only ever added; a change of meaning raises
-# `version`.
+# CSV headers, in tables and in --fail-if. docs/metrics.md defines every number. Integers up to 2^53 are
+# JSON numbers, greater ones strings. Fields are only ever added; a change of meaning raises `version`.
+# docs/report.schema.json is made from this file: see tests/unit/schema/report/report_schema_test.cc.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("heaptape::schema::wire");
@@ -353,5 +353,47 @@ struct TapeStats {
   struct Calls {
     op @0 :Text;
     count @1 :UInt64;
+  }
+}
+
+# What `heaptape info --json` writes. Where the tape was not finished, what its summary would say is absent
+# (text, lists, structs) or 0.
+struct TapeFacts {
+  version @0 :UInt32;
+  path @1 :Text;
+  fileBytes @2 :UInt64;
+  bytesPerEvent @3 :Float64;
+  command @4 :Text;              # the words as a shell would need them
+  commandLine @5 :List(Text);
+  executable @6 :Text;           # as the two that follow, empty where no program left the tape
+  pid @7 :UInt32;
+  parentPid @8 :UInt32;
+  allocator @9 :Text;            # path of the library that served the recorded calls
+  writer @10 :Text;
+  recordedAt @11 :Text;          # UTC: 2026-11-22T16:59:19Z; empty where no program left the tape
+  events @12 :UInt64;
+  finished @13 :Bool;
+  allocations @14 :UInt64;
+  frees @15 :UInt64;
+  reallocations @16 :UInt64;
+  failedCalls @17 :UInt64;
+  threads @18 :UInt64;
+  threadList @19 :List(TapeStats.Thread);
+  durationNs @20 :UInt64;
+  ended @21 :Text;               # "exited with status 0"
+  losses @22 :Losses;
+  lossCauses @23 :LossCauses;    # of losses.lostEvents, as far as the recorder knows
+  stalls @24 :UInt64;
+  stallNs @25 :UInt64;
+  repairedInversions @26 :UInt64;
+  unknownFrees @27 :UInt64;
+  nestedCalls @28 :UInt64;
+  bootstrapCalls @29 :UInt64;
+
+  struct LossCauses {
+    ringFull @0 :UInt64;
+    recorderStopped @1 :UInt64;
+    noRing @2 :UInt64;
+    leftHooks @3 :UInt64;
   }
 }

@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "base/output_file.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_metrics.h"
 
@@ -87,12 +88,7 @@ base::Status check_counters(const std::string& path, wire::Report::Reader report
 
 base::Result<std::string> to_json(wire::Report::Reader report) {
   return guard_kj(base::ErrorCode::kDamaged, "cannot write the report as JSON",
-                  [&]() -> base::Result<std::string> {
-                    capnp::JsonCodec codec;
-                    codec.setPrettyPrint(true);
-                    const kj::String json = codec.encode(report);
-                    return base::valid_utf8({json.begin(), json.size()}) + "\n";
-                  });
+                  [&]() -> base::Result<std::string> { return json_text(report); });
 }
 
 base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text) {

@@ -1,6 +1,7 @@
 // Reports to and from JSON, by Cap'n Proto's codec: the keys are the fields of report.capnp and
-// 64-bit integers are strings. Pulls in generated code: for the .cc files that build or read whole
-// reports. Those that only need the numbers include report_metrics.h.
+// integers are as in schema/json_text.h; strings are read for integers too. Pulls in generated
+// code: for the .cc files that build or read whole reports. Those that only need the numbers
+// include report_metrics.h.
 #pragma once
 
 #include <capnp/message.h>

@@ -238,6 +238,7 @@ ReportFigures figures_of(wire::Report::Reader report) {
   ReportFigures figures;
   figures.tape_path = to_text(report.getTape().getPath());
   figures.tape_events = report.getTape().getEvents();
+  figures.tape_command = to_text(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
   for (const auto run : report.getRuns()) figures.runs.push_back(figures_of(run));
   for (const auto moment : report.getMoments()) {

@@ -78,7 +78,8 @@ struct ReportFigures {
   std::string tape_path;
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
-  uint64_t tape_threads = 0;  // 0: the tape was not finished
+  uint64_t tape_threads = 0;      // 0: the tape was not finished
+  std::string tape_command = "";  // of the recorded program; empty in reports of old
   std::vector<MomentFigures> moments = {};
 };
 

@@ -1,9 +1,10 @@
 #include "schema/tape/manifest.h"
 
-#include <capnp/compat/json.h>
 #include <capnp/message.h>
 
 #include "base/display_text.h"
+#include "base/output_file.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/tape/tape.capnp.h"
 
@@ -38,12 +39,54 @@ std::string encode_manifest(const Manifest& manifest) {
     unrecorded[i].setReason(manifest.unrecorded[i].reason);
     unrecorded[i].setTimes(manifest.unrecorded[i].times);
   }
-  capnp::JsonCodec codec;
-  codec.setPrettyPrint(true);
-  return std::string(codec.encode(out.asReader()).cStr()) + "\n";
+  return json_text(out.asReader());
+}
+
+// Some 10,000 processes. The codec spends about 100 bytes on a JSON value, which may be two of
+// text.
+constexpr uint64_t kMaxManifestBytes = uint64_t{8} << 20;
+
+Manifest decode_manifest(std::string_view text) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<wire::Manifest>();
+  capnp::JsonCodec().decode(kj::arrayPtr(text.data(), text.size()), root);
+  const wire::Manifest::Reader in = root.asReader();
+  const auto words_of = [](auto list) {
+    std::vector<std::string> words;
+    for (const auto word : list) words.emplace_back(word.begin(), word.end());
+    return words;
+  };
+  Manifest manifest;
+  manifest.command = words_of(in.getCommand());
+  for (const auto process : in.getProcesses()) {
+    manifest.processes.push_back({.tape = process.getTape().cStr(),
+                                  .pid = process.getPid(),
+                                  .parent_pid = process.getParentPid(),
+                                  .executable = process.getExecutable().cStr(),
+                                  .command_line = words_of(process.getCommandLine()),
+                                  .events = process.getEvents(),
+                                  .bytes = process.getBytes(),
+                                  .lost_events = process.getLostEvents(),
+                                  .ended = process.getEnded().cStr()});
+  }
+  for (const auto entry : in.getUnrecorded()) {
+    manifest.unrecorded.push_back(
+        {entry.getProgram().cStr(), entry.getReason().cStr(), entry.getTimes()});
+  }
+  return manifest;
 }
 
 }  // namespace
+
+base::Result<Manifest> parse_manifest(const std::string& path, std::string_view text) {
+  return guard_kj(base::ErrorCode::kDamaged, base::quoted(path) + " is not a well-formed manifest",
+                  [&] { return base::Result<Manifest>(decode_manifest(text)); });
+}
+
+base::Result<Manifest> read_manifest(const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, base::read_file(path, kMaxManifestBytes));
+  return parse_manifest(path, text);
+}
 
 base::Result<std::string> to_json(const Manifest& manifest) {
   return guard_kj(base::ErrorCode::kIo, "cannot write the manifest",

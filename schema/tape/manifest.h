@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -40,5 +41,11 @@ struct Manifest {
 
 // Text that is not UTF-8 (a command line may be) comes out with U+FFFD in its place.
 base::Result<std::string> to_json(const Manifest& manifest);
+
+// `path` is for messages only. Fields that the text lacks are empty.
+base::Result<Manifest> parse_manifest(const std::string& path, std::string_view text);
+
+// The manifest in the file `path`, of at most 8 MiB.
+base::Result<Manifest> read_manifest(const std::string& path);
 
 }  // namespace heaptape::schema

@@ -37,7 +37,8 @@ class BadAllocator : public testing::Test {
 
 TEST_F(BadAllocator, UnknownIsRefusedWithTheNamesOfThoseKnown) {
   expect_refused("dlmalloc",
-                 "there is no allocator 'dlmalloc'; choose one of recorded, noop, glibc, jemalloc");
+                 "there is no allocator 'dlmalloc' (did you mean jemalloc, mimalloc or tcmalloc?); "
+                 "choose one of recorded, noop, glibc, jemalloc");
 }
 
 TEST_F(BadAllocator, SpecThatMakesNoSenseIsRefused) {

@@ -47,8 +47,8 @@ class BadTape : public testing::Test {
     std::ostringstream out;
     std::ostringstream err;
     cli::Console console(out, err);
-    cli::run_info(path_, console);
-    cli::run_stats({path_, cli::StatsFormat::kJson}, console);
+    cli::run_info({path_}, console);
+    cli::run_stats({path_, cli::Format::kJson}, console);
     cli::run_dump({.path = path_, .format = schema::TextFormat::kNdjson}, console);
     cli::run_recover({.path = path_, .output = dir_.file("out")}, console);
     cli::ReplayCommandOptions options;
@@ -79,7 +79,7 @@ TEST_F(BadTape, OfAnotherKindIsNamed) {
 }
 
 TEST_F(BadTape, FolderIsNamed) {
-  expect_all_refuse(dir_.path().string(), "is not a regular file");
+  expect_all_refuse(dir_.path().string(), "is a folder: give a tape in it");
 }
 
 TEST_F(BadTape, OfANewerMajorVersionIsNamed) {

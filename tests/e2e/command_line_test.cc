@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <sstream>
 
@@ -74,11 +75,88 @@ TEST_F(CommandLineTest, RefusesUnknownCommandsAndOptions) {
   expect_refusal(run({"heaptape", "info", tape_, "and more"}), "unexpected argument 'and more'");
 }
 
+TEST_F(CommandLineTest, SuggestsTheWordThatWasMeant) {
+  expect_refusal(run({"heaptape", "replya", tape_}), "'replya' (did you mean replay?)");
+  expect_refusal(run({"heaptape", "replay", tape_, "--alocator=noop"}),
+                 "(did you mean --allocator?)");
+  expect_refusal(run({"heaptape", "recover", tape_, "--ouput", "x"}), "(did you mean --output?)");
+  expect_refusal(run({"heaptape", "replay", tape_, "--touch", "pag"}), "(did you mean page?)");
+  expect_refusal(run({"heaptape", "scenario", "fil", "-o", "x"}), "(did you mean fill?)");
+}
+
+TEST_F(CommandLineTest, SaysHowToQuoteAnAllocatorWithItsEnvironment) {
+  expect_refusal(run({"heaptape", "replay", tape_, "-a", "glibc", "MALLOC_ARENA_MAX=2"}),
+                 "in quotes: -a 'glibc MALLOC_ARENA_MAX=2'");
+}
+
+TEST_F(CommandLineTest, SaysThatACommandTakesOneTape) {
+  expect_refusal(run({"heaptape", "stats", tape_, tape_}), "stats takes one tape");
+  expect_refusal(run({"heaptape", "replay", "-a", "noop", tape_, tape_}), "give it once");
+}
+
+TEST_F(CommandLineTest, SaysWhatToDoWithATape) {
+  expect_refusal(run({"heaptape", tape_}),
+                 "is a file, not a command: of a tape, type heaptape info");
+}
+
+TEST_F(CommandLineTest, SaysWhereAllocatorsBelong) {
+  expect_refusal(run({"heaptape", "replay", tape_, "glibc"}), "allocators behind -a");
+}
+
+TEST_F(CommandLineTest, SaysWhichOptionLacksItsValue) {
+  expect_refusal(run({"heaptape", "replay", tape_, "-a"}), "'--allocator' lacks its value");
+}
+
+TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {
+  const std::string report = dir_.file("r.json");
+  ASSERT_EQ(run({"heaptape", "replay", tape_, "-a", "noop", "-o", report}).status, 0);
+  expect_refusal(run({"heaptape", "stats", report}), "is a report, not a tape");
+  expect_refusal(run({"heaptape", "diff", report, tape_}), "is a tape, not a report");
+  expect_refusal(run({"heaptape", "info", dir_.path()}), "is a folder: give a tape in it, such as");
+  expect_refusal(run({"heaptape", "diff", dir_.path(), report}), "give a report in it");
+}
+
+TEST_F(CommandLineTest, NamesTheBiggerTapeOfAWrapper) {
+  tests::write_bytes(dir_.file("big.tape"), "");
+  tests::write_bytes(tape_ + ".manifest.json",
+                     R"({"processes": [{"tape": "big.tape", "events": 1000000}]})");
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"info", tape_}, {"stats", tape_, "--json"}, {"replay", tape_, "-a", "noop"}}) {
+    std::vector<std::string> line = {"heaptape"};
+    line.insert(line.end(), words.begin(), words.end());
+    const Ended outcome = run(line);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_NE(outcome.err.find("big.tape"), std::string::npos) << words[0];
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+}
+
+TEST_F(CommandLineTest, PrintsExactBytesIfAsked) {
+  const auto stats = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"heaptape", "stats", tape_};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words).out;
+  };
+  EXPECT_NE(stats({}).find("iB\n"), std::string::npos) << stats({});
+  EXPECT_EQ(stats({"--bytes"}).find("iB\n"), std::string::npos) << stats({"--bytes"});
+}
+
+TEST_F(CommandLineTest, HasNoColoursInAPipeUnlessAsked) {
+  EXPECT_TRUE(run({"heaptape", "info", "none"}).err.starts_with("heaptape: cannot open"));
+  EXPECT_TRUE(run({"heaptape", "info", "none", "--color", "always"}).err.starts_with("\033[31m"));
+}
+
+TEST_F(CommandLineTest, ReplaysOnADefaultSet) {
+  const std::string out = run({"heaptape", "replay", tape_}).out;
+  for (const char* name : {"recorded", "glibc"}) {
+    EXPECT_NE(out.find("\n" + std::string(name) + " "), std::string::npos) << out;
+  }
+}
+
 TEST_F(CommandLineTest, RefusesCommandsWithoutATape) {
   for (const char* command : {"info", "verify", "stats", "dump", "recover", "replay"}) {
     expect_refusal(run({"heaptape", command}), "tape");
   }
-  expect_refusal(run({"heaptape", "replay", tape_}), "allocator");
   expect_refusal(run({"heaptape", "recover", tape_}), "output");
 }
 
@@ -118,7 +196,7 @@ TEST_F(CommandLineTest, TakesOptionsBeforeTheTape) {
 }
 
 TEST_F(CommandLineTest, PointsToTheHelpOfTheCommandThatWasMisused) {
-  expect_refusal(run({"heaptape", "replay", tape_}), "see `heaptape replay --help`");
+  expect_refusal(run({"heaptape", "replay", "-a", "noop"}), "see `heaptape replay --help`");
   expect_refusal(run({"heaptape", "replya", tape_}), "see `heaptape --help`");
 }
 

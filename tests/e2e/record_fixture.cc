@@ -1,12 +1,9 @@
 #include "tests/e2e/record_fixture.h"
 
-#include <capnp/compat/json.h>
-#include <capnp/message.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_reader.h"
 #include "tests/support/tapes.h"
 
@@ -92,27 +89,9 @@ Tape RecordTest::read_tape(const std::string& path) const {
 }
 
 schema::Manifest RecordTest::manifest() const {
-  const std::string text = read_bytes(tape_path() + ".manifest.json");
-  capnp::MallocMessageBuilder message;
-  auto wire = message.initRoot<schema::wire::Manifest>();
-  capnp::JsonCodec().decode(kj::ArrayPtr<const char>(text.data(), text.size()), wire);
-  schema::Manifest manifest;
-  for (const auto process : wire.asReader().getProcesses()) {
-    manifest.processes.push_back({.tape = process.getTape().cStr(),
-                                  .pid = process.getPid(),
-                                  .parent_pid = process.getParentPid(),
-                                  .executable = process.getExecutable().cStr(),
-                                  .command_line = {},
-                                  .events = process.getEvents(),
-                                  .bytes = process.getBytes(),
-                                  .lost_events = process.getLostEvents(),
-                                  .ended = process.getEnded().cStr()});
-  }
-  for (const auto entry : wire.asReader().getUnrecorded()) {
-    manifest.unrecorded.push_back(
-        {entry.getProgram().cStr(), entry.getReason().cStr(), entry.getTimes()});
-  }
-  return manifest;
+  auto manifest = schema::read_manifest(tape_path() + ".manifest.json");
+  EXPECT_TRUE(manifest.ok()) << manifest.error().message;
+  return manifest.ok() ? std::move(*manifest) : schema::Manifest();
 }
 
 std::vector<Tape> RecordTest::read_tapes() const {

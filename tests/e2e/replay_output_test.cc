@@ -60,7 +60,7 @@ TEST_F(ReplayOutput, TellsWhatEachActionChanged) {
   EXPECT_NE(outcome.out.find("\ntrim: glibc: after #2,000: committed "), std::string::npos);
   EXPECT_NE(outcome.out.find("\npurge: glibc: after #"), std::string::npos);
   const std::string json = tests::read_bytes(report_);
-  EXPECT_NE(json.find("{\"action\": \"trim\", \"at\": \"2000\", \"committedBytesBefore\": "),
+  EXPECT_NE(json.find("{\"action\": \"trim\", \"at\": 2000, \"committedBytesBefore\": "),
             std::string::npos);
   EXPECT_EQ(tests::json_number(json, "committedBytesAfter") % 4096, 0u);
 }

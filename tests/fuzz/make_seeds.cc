@@ -117,6 +117,15 @@ void add_tapes(const SeedFolder& folder) {
 
 // --- texts
 
+void add_manifests(const SeedFolder& folder) {
+  folder.add_lines({
+      R"({"version":1,"command":["sh","-c","x"],"processes":[{"tape":"a.tape","pid":7,)"
+      R"("executable":"/bin/sh","commandLine":["sh"],"events":"12","ended":"exited"},)"
+      R"({"tape":"b.tape","events":9007199254740992}],"unrecorded":[{"program":"/x","times":1}]})",
+      R"({"processes":[{"events":"18446744073709551615"}]})",
+  });
+}
+
 void add_reports(const SeedFolder& folder) {
   folder.add("golden", tests::read_bytes(HEAPTAPE_GOLDEN_DIR "/report-v1.json"));
   folder.add_lines({
@@ -183,6 +192,7 @@ void add_plugins(const SeedFolder& folder) {
 
 void write_seeds(const std::filesystem::path& root) {
   for (const char* target : {"tape_reader", "recover"}) add_tapes(SeedFolder(root, target));
+  add_manifests(SeedFolder(root, "manifest"));
   add_reports(SeedFolder(root, "report"));
   add_gates(SeedFolder(root, "gate"));
   add_specs(SeedFolder(root, "spec"));

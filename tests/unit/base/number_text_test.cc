@@ -33,6 +33,13 @@ TEST(BytesText, StaysInTebibytesToTheEnd) {
   EXPECT_EQ(bytes_text(UINT64_MAX), "16777216.0 TiB");
 }
 
+TEST(BytesText, IsExactWhereTheUserWantsIt) {
+  set_bytes_style(BytesStyle::kExact);
+  EXPECT_EQ(bytes_text(12345678), "12,345,678 B");
+  set_bytes_style(BytesStyle::kScaled);
+  EXPECT_EQ(bytes_text(12345678), "11.8 MiB");
+}
+
 TEST(DurationText, ChoosesAUnit) {
   EXPECT_EQ(duration_text(0), "0.00 ns");
   EXPECT_EQ(duration_text(81.25), "81.2 ns");

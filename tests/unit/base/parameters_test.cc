@@ -41,6 +41,12 @@ TEST(Parameters, TakeNumbersWithUnits) {
   }
 }
 
+TEST(Parameters, SuggestTheNameOrChoiceThatWasMeant) {
+  EXPECT_NE(parse({"cuont=3"}).error().message.find("(did you mean count?)"), std::string::npos);
+  EXPECT_NE(parse({"order=fif"}).error().message.find("(did you mean fifo or lifo?)"),
+            std::string::npos);
+}
+
 TEST(Parameters, TakeChoicesByTheirNames) {
   EXPECT_EQ((*parse({"order=fifo"}))["order"], 0u);
 }
@@ -87,8 +93,8 @@ TEST(Parameters, RefuseWhatIsNoneOfTheChoices) {
 }
 
 TEST(Parameters, RefuseNamesThatAreNone) {
-  expect_refused("cuont=1",
-                 "the scenario 'fill' has no parameter 'cuont'; it has count, order, cores");
+  expect_refused("size=1",
+                 "the scenario 'fill' has no parameter 'size'; it has count, order, cores");
   expect_refused("=1", "the scenario 'fill' has no parameter ''; it has count, order, cores");
 }
 

@@ -52,7 +52,7 @@ TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {
 }
 
 TEST_F(DiffCommand, ReturnsOneWhenAGateFails) {
-  change("\"104857600\"", "\"124857600\"");
+  change(" 104857600,", " 124857600,");
   options_.fail_if = {"peak.committedBytes>+5%"};
   EXPECT_EQ(run(), 1);
   EXPECT_NE(out_.str().find("FAIL: 1 of 2 gate checks"), std::string::npos) << out_.str();
@@ -65,10 +65,33 @@ TEST_F(DiffCommand, ComparesCountersThatNoDoubleCanHold) {
 }
 
 TEST_F(DiffCommand, RestrictsItselfToOneRun) {
-  change("\"104857600\"", "\"124857600\"");  // of the first run, glibc
+  change(" 104857600,", " 124857600,");  // of the first run, glibc
   options_.run = "buddy";
   options_.fail_if = {"peak.committedBytes>+5%"};
   EXPECT_EQ(run(), 0);
+}
+
+TEST_F(DiffCommand, ColoursWhatFailed) {
+  change(" 104857600,", " 124857600,");
+  options_.fail_if = {"peak.committedBytes>+5%"};
+  console_.choose_colours(ColourChoice::kAlways);
+  EXPECT_EQ(run(), 1);
+  EXPECT_NE(out_.str().find("\033[31mFAIL  peak.committedBytes>+5%"), std::string::npos);
+  EXPECT_NE(out_.str().find("\033[32mPASS  peak.committedBytes>+5%  [buddy]"), std::string::npos);
+}
+
+TEST_F(DiffCommand, ColoursNoFormatForMachines) {
+  options_.format = replayer::DiffFormat::kMarkdown;
+  console_.choose_colours(ColourChoice::kAlways);
+  EXPECT_EQ(run(), 0);
+  EXPECT_EQ(out_.str().find('\033'), std::string::npos) << out_.str();
+}
+
+TEST_F(DiffCommand, WarnsOfUnrelatedReportsWhereTheFormatGoesToAFile) {
+  change("./server --flags", "python3 app.py");
+  options_.format = replayer::DiffFormat::kJunit;
+  EXPECT_EQ(run(), 0);
+  EXPECT_NE(err_.str().find("WARNING: these reports are of different programs"), std::string::npos);
 }
 
 TEST_F(DiffCommand, WritesTheFormatAskedFor) {

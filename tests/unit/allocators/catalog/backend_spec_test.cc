@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "allocators/catalog/spec_advice.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -72,6 +73,45 @@ TEST(Spec, IsSeparatedByAnyBlanks) {
 TEST(Spec, OfAnUnknownAllocatorListsThoseKnown) {
   expect_refused("dlmalloc", {"there is no allocator 'dlmalloc'", "recorded", "noop", "glibc",
                               "jemalloc", "mimalloc", "tcmalloc", "lib:PATH", "model:runs"});
+}
+
+TEST(Spec, OfAMistypedAllocatorSuggestsTheRightOne) {
+  expect_refused("jemaloc", {"'jemaloc' (did you mean jemalloc?)"});
+  expect_refused("ptmalloc", {"(did you mean model:ptmalloc"});
+  expect_refused("model:ptmalloc:tcache_cont=2", {"(did you mean tcache_count?)"});
+}
+
+TEST(Spec, OfARealAllocatorWithOptionsSaysHowItIsSet) {
+  expect_refused("glibc:arena_max=2",
+                 {"-a 'glibc MALLOC_ARENA_MAX=2'", "-a model:ptmalloc:arena_max=2"});
+  expect_refused("jemalloc:narenas=2", {"-a 'jemalloc MALLOC_CONF=", "-a model:slabs"});
+  expect_refused("noop:x=1", {"'noop' takes no options"});
+}
+
+TEST(Spec, WithItsEnvironmentInFrontSaysWhereThatBelongs) {
+  expect_refused("MALLOC_ARENA_MAX=2 glibc", {"-a 'glibc MALLOC_ARENA_MAX=2'"});
+}
+
+TEST(Spec, OfAFileSaysWhatALibraryOrATapeIs) {
+  const tests::TempDir dir;
+  tests::write_bytes(dir.file("run.tape"), "");
+  expect_refused(dir.file("run.tape"), {"if it is the tape, give it once"});
+  expect_refused(tests::target_path("libreplay_bare_malloc.so"), {"give it as lib:/"});
+  expect_refused("libjemalloc.so.2", {"as lib:PATH, or jemalloc"});
+  expect_refused("libmine.so", {"lib:PATH"});
+}
+
+TEST(JoinedSpec, PutsTogetherWhatTheShellTookApart) {
+  EXPECT_EQ(joined_spec("glibc", "MALLOC_ARENA_MAX=2"), "glibc MALLOC_ARENA_MAX=2");
+  EXPECT_EQ(joined_spec("model:ptmalloc", "arena_max=2"), "model:ptmalloc:arena_max=2");
+  EXPECT_EQ(joined_spec("model:ptmalloc:cores=4", "arena_max=2"),
+            "model:ptmalloc:cores=4,arena_max=2");
+}
+
+TEST(JoinedSpec, IsNothingWhereAnotherAllocatorFollows) {
+  EXPECT_EQ(joined_spec("glibc", "jemaloc"), std::nullopt);
+  EXPECT_EQ(joined_spec("glibc", "mine=jemaloc"), std::nullopt);
+  EXPECT_EQ(joined_spec("model:ptmalloc", "mine=glbc"), std::nullopt);
 }
 
 TEST(Spec, MustNameAnAllocator) {

@@ -73,6 +73,53 @@ TEST_F(DiffTest, SaysWhichReportLacksTheRunAskedFor) {
   EXPECT_EQ(error(base, now, "y"), "'b.json' has no run labelled 'y'; it has 'x'");
 }
 
+TEST_F(DiffTest, SuggestsTheLabelThatWasMeant) {
+  const auto report = named_report("a.json", {run_figures("glibc")});
+  EXPECT_NE(error(report, report, "glbc").find("(did you mean glibc?)"), std::string::npos);
+}
+
+// The warning of a diff of two recordings.
+std::string warning(const std::string& base_command, uint64_t base_events,
+                    const std::string& new_command, uint64_t new_events) {
+  auto base = named_report("a.json", {run_figures("x")}, base_events);
+  auto now = named_report("b.json", {run_figures("x")}, new_events);
+  base.figures.tape_command = base_command;
+  now.figures.tape_command = new_command;
+  return diff_reports(base, now, {}, "")->warning;
+}
+
+TEST(DiffWarning, IsOfReportsOfDifferentPrograms) {
+  EXPECT_EQ(warning("redis-server a.conf", 1000, "python3 app.py", 990),
+            "these reports are of different programs (base: 'redis-server a.conf', 1,000 events; "
+            "new: 'python3 app.py', 990 events): what differs says nothing about the allocators");
+}
+
+TEST(DiffWarning, IsOfOneProgramOnOtherWorkOfAnotherLength) {
+  EXPECT_NE(warning("python3 a.py", 1000, "python3 b.py", 2002), "");
+}
+
+TEST(DiffWarning, IsNotOfOneCommandWhateverItsLength) {
+  EXPECT_EQ(warning("./server --test", 1000, "./server --test", 1'000'000), "");
+  EXPECT_EQ(warning("main/server --test", 1000, "/srv/branch/server --test", 5000), "");
+}
+
+TEST(DiffWarning, IsNotOfOneProgramOnLikeWork) {
+  EXPECT_EQ(warning("server --port 1", 1000, "server --port 2", 1500), "");
+}
+
+TEST(DiffWarning, IsNotOfReportsThatDoNotSayTheirCommand) {
+  EXPECT_EQ(warning("", 1000, "server", 9000), "");
+}
+
+TEST(DiffWarning, StandsInEveryFormat) {
+  ReportDiff diff;
+  diff.warning = "odd pair";
+  for (const DiffFormat format :
+       {DiffFormat::kText, DiffFormat::kMarkdown, DiffFormat::kJson, DiffFormat::kJunit}) {
+    EXPECT_NE(format_diff(diff, format)->find("odd pair"), std::string::npos);
+  }
+}
+
 TEST_F(DiffTest, RefusesReportsWithoutACommonLabel) {
   const auto base = named_report("a.json", {run_figures("x")});
   const auto now = named_report("b.json", {});

@@ -70,8 +70,8 @@ TEST_F(GateParserTest, ReadsEachUnitOfTime) {
 
 TEST_F(GateParserTest, ReadsEachWayToWriteANumber) {
   EXPECT_EQ(value_of("1000"), 1000);
-  EXPECT_EQ(value_of("0.25"), 0.25);
-  EXPECT_EQ(value_of(".5"), 0.5);
+  EXPECT_EQ(parse("end.fragmentation>0.25").value, 0.25);
+  EXPECT_EQ(parse("end.fragmentation>.5").value, 0.5);
   EXPECT_EQ(value_of("1e6"), 1e6);
 }
 
@@ -103,20 +103,32 @@ TEST_F(GateParserTest, TakesAnyCounter) {
   EXPECT_EQ(parse("counters.zeroed > 5MiB").value, 5 * 0x1p20L);
 }
 
+TEST_F(GateParserTest, RefusesAPartOfAByte) {
+  expect_error("peak.liveBytes > 0.25", "expected a whole number of bytes, or a unit");
+  expect_error("peak.liveBytes > +0.5", "expected a whole number of bytes, or a unit");
+  EXPECT_EQ(parse("peak.liveBytes > 1.5KiB").value, 1536);
+  EXPECT_EQ(parse("peak.liveBytes > +0.5%").kind, GateKind::kPercent);
+}
+
 TEST_F(GateParserTest, QuotesTheExpressionInItsErrors) {
   expect_error("peak.liveBytes", "cannot read the gate 'peak.liveBytes'");
 }
 
+TEST_F(GateParserTest, SaysHowToQuoteAGateThatTheShellCut) {
+  expect_error("peak.liveBytes", "quote the whole gate: --fail-if 'peak.liveBytes > 5%'");
+  EXPECT_EQ(error_of("peak.liveBytes ~ 5").find("quote"), std::string::npos);
+}
+
 TEST_F(GateParserTest, SuggestsTheMetricThatWasMeant) {
   expect_error("peak.comittedBytes>+5%",
-               "column 1: there is no metric 'peak.comittedBytes'; did you mean "
+               "column 1: there is no metric 'peak.comittedBytes' (did you mean "
                "peak.committedBytes");
 }
 
 TEST_F(GateParserTest, ListsEveryMetricAfterTheSuggestions) {
   const std::string message = error_of("committedBytes>5");
-  EXPECT_LT(message.find("end.committedBytes, peak.committedBytes, "),
-            message.find("(the metrics are: "));
+  EXPECT_LT(message.find("end.committedBytes or peak.committedBytes"),
+            message.find("; the metrics are: "));
   for (const std::string& name : schema::metric_names()) {
     EXPECT_NE(message.find(name), std::string::npos) << name;
   }

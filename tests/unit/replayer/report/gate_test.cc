@@ -81,6 +81,16 @@ TEST_F(GateTest, HasNoRoundingErrorOnDecimalLimits) {
   EXPECT_TRUE(fails("==0.3", 0.0, 0.3));
 }
 
+TEST_F(GateTest, HasWholeLimitsForWholeFiguresAndJudgesTheSame) {
+  EXPECT_EQ(outcome(">+5%", n(101), n(106)).limit, 106.0L);  // 106.05
+  EXPECT_EQ(outcome("<=+5%", n(101), n(106)).limit, 106.0L);
+  EXPECT_EQ(outcome(">=+5%", n(101), n(106)).limit, 107.0L);
+  EXPECT_EQ(outcome("<+5%", n(101), n(106)).limit, 107.0L);
+  EXPECT_FALSE(fails(">+5%", n(101), n(106)));
+  EXPECT_FALSE(fails(">=+5%", n(101), n(106)));
+  EXPECT_TRUE(fails("<+5%", n(101), n(106)));
+}
+
 TEST_F(GateTest, MeasuresANegativeBaseByItsSize) {
   EXPECT_TRUE(fails(">+10%", -1.0, -0.5));
   EXPECT_FALSE(fails(">+10%", -1.0, -1.0));

@@ -1,0 +1,79 @@
+#include "cli/option_kinds.h"
+
+#include <algorithm>
+
+#include "base/near_names.h"
+#include "base/number_text.h"
+#include "base/quantity.h"
+
+namespace heaptape::cli {
+
+CLI::Validator choice_validator(const std::vector<std::string>& names) {
+  const auto pick = [names](std::string& text) {
+    const auto choice = std::ranges::find(names, CLI::detail::to_lower(text));
+    if (choice == names.end()) {
+      return "'" + text + "' is not one of " + CLI::detail::join(names, "|") +
+             base::did_you_mean(text, names);
+    }
+    text = std::to_string(choice - names.begin());
+    return std::string();
+  };
+  return {pick, ""};
+}
+
+CLI::Validator count_validator(Bounds bounds) {
+  const auto pick = [bounds](std::string& text) {
+    const auto count = base::parse_count(text);
+    if (!count)
+      return "'" + text +
+             "' is not a count: type a whole number below 2^64, such as 1000, 10k or 1.5M";
+    if (*count < bounds.least || *count > bounds.most) {
+      return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
+             " to " + base::grouped(bounds.most);
+    }
+    text = std::to_string(*count);
+    return std::string();
+  };
+  return {pick, ""};
+}
+
+void add_size(CLI::App* command, const std::string& name, uint64_t& bytes,
+              const std::string& help) {
+  const auto pick = [](std::string& text) {
+    const auto size = base::parse_quantity(text);
+    if (!size) return "'" + text + "' is not a size: type bytes, such as 4096, 64KiB or 1.5MiB";
+    text = std::to_string(*size);
+    return std::string();
+  };
+  command->add_option(name, bytes, help)->transform(CLI::Validator(pick, ""))->option_text("SIZE");
+}
+
+CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
+                        const std::string& help) {
+  const auto refuse = [](std::string& text) {
+    return std::string(text.empty() ? "the name of the file is empty" : "");
+  };
+  return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
+}
+
+void add_tape(CLI::App* command, std::string& path) {
+  command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
+}
+
+void add_json(CLI::App* command, Format& format) {
+  command->add_flag_callback(
+      "--json", [&format] { format = Format::kJson; }, "print JSON");
+}
+
+void add_looks(CLI::App* command, Looks& looks) {
+  add_choice<ColourChoice>(command, "--color", looks.colours,
+                           {{"auto", ColourChoice::kAuto},
+                            {"always", ColourChoice::kAlways},
+                            {"never", ColourChoice::kNever}},
+                           "colours for errors, notes and gates: in a terminal where NO_COLOR is "
+                           "not set, or always, or never (default auto)");
+  command->add_flag("--bytes", looks.exact_bytes,
+                    "print sizes to the byte: 12,582,912 B, not 12.0 MiB");
+}
+
+}  // namespace heaptape::cli

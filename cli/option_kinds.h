@@ -1,0 +1,69 @@
+// The kinds of options that commands have, on top of CLI11. For command_line.cc alone.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+
+namespace heaptape::cli {
+
+// Turns one of `names` into its place among them, and refuses all others.
+CLI::Validator choice_validator(const std::vector<std::string>& names);
+
+// One of the names of `choices`, in any case.
+template <typename Value>
+void add_choice(CLI::App* command, const std::string& name, Value& value,
+                const std::map<std::string, Value>& choices, const std::string& help) {
+  std::vector<std::string> names;
+  std::vector<Value> values;
+  std::string list;
+  for (const auto& [choice, meaning] : choices) {
+    names.push_back(choice);
+    values.push_back(meaning);
+    list += (list.empty() ? "" : "|") + choice;
+  }
+  command
+      ->add_option_function<size_t>(
+          name, [&value, values](const size_t& place) { value = values[place]; }, help)
+      ->transform(choice_validator(names))
+      ->option_text(list);
+}
+
+struct Bounds {
+  uint64_t least = 0;
+  uint64_t most = UINT64_MAX;
+};
+
+// CLI11 by itself would take -1, and what is greater, for the greatest number there is.
+CLI::Validator count_validator(Bounds bounds);
+
+template <typename Count>
+void add_count(CLI::App* command, const std::string& name, Count& value, Bounds bounds,
+               const std::string& help) {
+  command->add_option(name, value, help)->transform(count_validator(bounds))->option_text("N");
+}
+
+// Bytes, with or without a unit.
+void add_size(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& help);
+
+// A file to write. An empty name, that of an unset variable in a script, would lose what was asked
+// for.
+CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
+                        const std::string& help);
+
+void add_tape(CLI::App* command, std::string& path);
+void add_json(CLI::App* command, Format& format);
+
+// How results look; every command has these options.
+struct Looks {
+  ColourChoice colours = ColourChoice::kAuto;
+  bool exact_bytes = false;
+};
+void add_looks(CLI::App* command, Looks& looks);
+
+}  // namespace heaptape::cli

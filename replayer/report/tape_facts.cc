@@ -1,0 +1,104 @@
+#include "replayer/report/tape_facts.h"
+
+#include <capnp/message.h>
+
+#include <ctime>
+#include <vector>
+
+#include "base/display_text.h"
+#include "replayer/report/run_fields.h"
+#include "replayer/report/state_fields.h"
+#include "schema/json_text.h"
+#include "schema/kj_guard.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+namespace {
+
+namespace wire = schema::wire;
+
+void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header) {
+  facts.setCommand(base::command_text(header.command_line));
+  auto words = facts.initCommandLine(static_cast<unsigned>(header.command_line.size()));
+  for (unsigned i = 0; i < words.size(); ++i) words.set(i, header.command_line[i]);
+  facts.setExecutable(header.executable);
+  facts.setPid(header.pid);
+  facts.setParentPid(header.parent_pid);
+  facts.setAllocator(header.allocator);
+  facts.setWriter(header.writer);
+  if (header.start_unix_ns != 0) facts.setRecordedAt(utc_text(header.start_unix_ns));
+}
+
+void set_losses(wire::TapeFacts::Builder facts, const schema::TapeLosses& losses) {
+  auto out = facts.initLosses();
+  out.setLostEvents(losses.lost_events);
+  out.setUnrepairedInversions(losses.unrepaired_inversions);
+  out.setLostRanges(losses.lost_ranges);
+  auto causes = facts.initLossCauses();
+  causes.setRingFull(losses.causes.ring_full);
+  causes.setRecorderStopped(losses.causes.recorder_stopped);
+  causes.setNoRing(losses.causes.no_ring);
+  causes.setLeftHooks(losses.causes.left_hooks);
+}
+
+void set_summary(wire::TapeFacts::Builder facts, const schema::TapeSummary& summary) {
+  facts.setAllocations(summary.allocations);
+  facts.setFrees(summary.frees);
+  facts.setReallocations(summary.reallocations);
+  facts.setFailedCalls(summary.failed);
+  facts.setThreads(summary.threads);
+  auto threads = facts.initThreadList(static_cast<unsigned>(summary.thread_list.size()));
+  for (unsigned i = 0; i < threads.size(); ++i) {
+    threads[i].setId(summary.thread_list[i].id);
+    threads[i].setName(summary.thread_list[i].name);
+  }
+  facts.setDurationNs(summary.duration_ns);
+  facts.setEnded(end_text(summary));
+  set_losses(facts, summary.losses);
+  facts.setStalls(summary.stalls);
+  facts.setStallNs(summary.stall_ns);
+  facts.setRepairedInversions(summary.repaired_inversions);
+  facts.setUnknownFrees(summary.unknown_frees);
+  facts.setNestedCalls(summary.nested_calls);
+  facts.setBootstrapCalls(summary.bootstrap_calls);
+}
+
+}  // namespace
+
+std::string end_text(const schema::TapeSummary& summary) {
+  std::string text = schema::describe(summary.end_reason);
+  if (summary.end_reason == schema::EndReason::kSignalled) {
+    text += " " + std::to_string(summary.end_status);
+  } else if (summary.end_reason == schema::EndReason::kExited && summary.end_status >= 0) {
+    text += " with status " + std::to_string(summary.end_status);
+  }
+  return text;
+}
+
+std::string utc_text(uint64_t unix_ns) {
+  const auto seconds = static_cast<time_t>(unix_ns / 1'000'000'000);
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[64];
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+base::Result<std::string> facts_json(const schema::TapeReader& tape) {
+  return schema::guard_kj(base::ErrorCode::kIo, "cannot write the facts as JSON",
+                          [&]() -> base::Result<std::string> {
+                            capnp::MallocMessageBuilder message;
+                            auto facts = message.initRoot<wire::TapeFacts>();
+                            facts.setVersion(wire::REPORT_VERSION);
+                            facts.setPath(tape.path());
+                            facts.setFileBytes(tape.file_bytes());
+                            facts.setBytesPerEvent(ratio(tape.file_bytes(), tape.events()));
+                            set_header(facts, tape.header());
+                            facts.setEvents(tape.events());
+                            facts.setFinished(tape.finished());
+                            if (tape.summary()) set_summary(facts, *tape.summary());
+                            return schema::json_text(facts.asReader());
+                          });
+}
+
+}  // namespace heaptape::replayer

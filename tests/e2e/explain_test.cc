@@ -1,0 +1,242 @@
+// What `heaptape explain` and `heaptape holes` say of real programs, on real allocators and models.
+#include "replayer/engine/explain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "allocators/catalog/catalog.h"
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape {
+namespace {
+
+using replayer::Account;
+using replayer::Explanation;
+
+Explanation explain(const std::string& path, const std::string& spec, const std::string& at = "") {
+  replayer::ExplainOptions options;
+  options.spec = *allocators::parse_spec(spec);
+  if (!at.empty()) options.at = *replayer::parse_moment(at);
+  auto tape = schema::TapeReader::open(path);
+  EXPECT_TRUE(tape.ok());
+  auto explanation = replayer::explain(*tape, options, nullptr);
+  EXPECT_TRUE(explanation.ok()) << explanation.error().message;
+  EXPECT_FALSE(explanation->run.failure) << explanation->run.failure->text;
+  return std::move(*explanation);
+}
+
+const Account& account_of(const Explanation& explanation) {
+  return *explanation.state().account;
+}
+
+void expect_closed(const Explanation& explanation) {
+  const Account& account = account_of(explanation);
+  EXPECT_EQ(account.unexplained_bytes, 0);
+  EXPECT_EQ(account.committed_bytes, account.live_bytes + account.slack_bytes +
+                                         account.metadata_bytes + account.cached_bytes +
+                                         account.hole_bytes + account.top_bytes +
+                                         account.returned_bytes);
+  EXPECT_EQ(account.resident_bytes,
+            account.committed_bytes - account.returned_bytes - account.untouched_bytes);
+  const auto& snapshot = explanation.state().snapshot;
+  EXPECT_EQ(account.resident_bytes, snapshot.resident_bytes);
+  EXPECT_EQ(account.committed_bytes, snapshot.committed_bytes);
+  EXPECT_EQ(account.live_bytes, snapshot.live.live_bytes);
+}
+
+// What came back when the allocator was asked.
+int64_t tried_bytes(const Explanation& explanation) {
+  const replayer::ActionResult& action = explanation.run.metrics.actions.at(0);
+  return static_cast<int64_t>(action.before.resident_bytes) -
+         static_cast<int64_t>(action.after.resident_bytes);
+}
+
+struct RealProgram {
+  const char* name;
+  std::vector<std::string> words;
+};
+
+std::ostream& operator<<(std::ostream& out, const RealProgram& program) {
+  return out << program.name;
+}
+
+// Records once for all tests of a program.
+class ExplainedProgram : public testing::TestWithParam<RealProgram> {
+ protected:
+  static std::string tape() {
+    static std::map<std::string, std::pair<std::unique_ptr<tests::TempDir>, std::string>> tapes;
+    auto& [dir, path] = tapes[GetParam().name];
+    if (dir == nullptr) {
+      dir = std::make_unique<tests::TempDir>();
+      path = tests::record(*dir, GetParam().words, {"PYTHONMALLOC=malloc"});
+    }
+    return path;
+  }
+};
+
+TEST_P(ExplainedProgram, HasAnAccountThatClosesOnRealAllocators) {
+  for (const char* const spec : {"glibc", "jemalloc", "mimalloc", "tcmalloc"}) {
+    SCOPED_TRACE(spec);
+    for (const char* const at : {"peak", "exit"}) expect_closed(explain(tape(), spec, at));
+  }
+}
+
+TEST_P(ExplainedProgram, HasAnAccountThatClosesOnEveryModel) {
+  for (const allocators::CatalogEntry& entry : allocators::catalog()) {
+    if (!entry.name.starts_with("model:") || entry.name == "model:ideal") continue;
+    SCOPED_TRACE(entry.name);
+    expect_closed(explain(tape(), entry.name, "exit"));
+  }
+}
+
+TEST_P(ExplainedProgram, HasTheAccountOfGlibcOnItsModel) {
+  if (const std::string why = tests::not_glibc_2_36(); !why.empty()) GTEST_SKIP() << why;
+  const Account real = account_of(explain(tape(), "glibc", "exit"));
+  const Account model = account_of(explain(tape(), "model:ptmalloc", "exit"));
+  EXPECT_EQ(model.metadata_bytes, real.metadata_bytes);
+  EXPECT_EQ(model.cached_bytes, real.cached_bytes);
+  EXPECT_EQ(model.trimmable_bytes, real.trimmable_bytes);
+}
+
+// Within a page for each arena, or 1 %.
+TEST_P(ExplainedProgram, GetsBackFromMallocTrimWhatIsEstimated) {
+  for (const char* const spec : {"glibc", "model:ptmalloc"}) {
+    for (const char* const at : {"peak", "exit"}) {
+      const Explanation explanation = explain(tape(), spec, at);
+      const auto estimate = static_cast<double>(*account_of(explanation).trimmable_bytes);
+      EXPECT_NEAR(static_cast<double>(tried_bytes(explanation)), estimate,
+                  std::max(16 * 4096.0, estimate / 100))
+          << spec << " " << at;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ExplainedProgram,
+    testing::Values(
+        RealProgram{"Python",
+                    {"python3", "-c",
+                     "x = [str(i) * (i % 40) for i in range(40000)]\ndel x[::3]\nprint(len(x))"}},
+        RealProgram{"Perl",
+                    {"perl", "-e",
+                     "$h{$_} = 'x' x ($_ % 99) for 1..20000; delete $h{$_} "
+                     "for grep { $_ % 3 } keys %h"}},
+        RealProgram{"Compiler",
+                    {"sh", "-c", "echo '#include <vector>' | c++ -x c++ -O1 -c -o /dev/null -"}},
+        RealProgram{"Sqlite",
+                    {"sqlite3", ":memory:",
+                     "create table t(a, b); with recursive n(i) as (select 1 union all select i + "
+                     "1 from n where i < 20000) insert into t select i, hex(randomblob(i % 90)) "
+                     "from n; delete from t where a % 3; select count(*) from t"}},
+        RealProgram{"Threads", {tests::target_path("replay_fuzz"), "1", "40000", "8"}}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+class ExplainTest : public testing::Test {
+ protected:
+  std::string scenario(const std::string& name, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {"heaptape", "scenario", name, "-o", tape_};
+    words.insert(words.end(), options.begin(), options.end());
+    EXPECT_EQ(tests::run(words).status, 0);
+    return tape_;
+  }
+  std::string said(const std::vector<std::string>& words) {
+    std::vector<std::string> line = {"heaptape"};
+    line.insert(line.end(), words.begin(), words.end());
+    const auto ended = tests::run(line);
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    return ended.out;
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("s.tape");
+};
+
+// The published case: the numbers are those of its author.
+TEST_F(ExplainTest, SaysByHowManyBytesTheSliverPinsALongHole) {
+  for (const char* const spec : {"glibc", "model:ptmalloc"}) {
+    if (const auto why = tests::not_glibc_2_36(spec); !why.empty()) GTEST_SKIP() << why;
+    const Explanation explanation = explain(scenario("sliver-pin"), spec, "end");
+    const auto& growths = explanation.run.metrics.heap_growths;
+    const auto growth =
+        std::ranges::find(growths, 8'880'819u, &replayer::HeapGrowth::request_bytes);
+    ASSERT_NE(growth, growths.end());
+    EXPECT_EQ(growth->largest_hole_bytes, 8'880'480u);
+    EXPECT_EQ(growth->short_bytes(), 339u);
+    ASSERT_TRUE(growth->pin);
+    EXPECT_EQ(growth->pin->requested_bytes, 232u);
+    EXPECT_EQ(growth->pin->birth, 5u);
+    EXPECT_GE(growth->free_bytes, growth->request_bytes);
+    EXPECT_EQ(growth->given_back_at, 0u);
+  }
+}
+
+TEST_F(ExplainTest, PrintsTheShortfallAndThePin) {
+  if (const auto why = tests::not_glibc_2_36(); !why.empty()) GTEST_SKIP() << why;
+  const std::string text = said({"explain", scenario("sliver-pin"), "-a", "glibc", "--at", "end"});
+  EXPECT_NE(text.find("8,880,819     8,880,480        339  232 bytes of #5"), std::string::npos)
+      << text;
+}
+
+TEST_F(ExplainTest, WritesJsonThatNamesTheMoment) {
+  const std::string json =
+      said({"explain", scenario("sliver-pin"), "-a", "model:ptmalloc", "--at", "#6", "--json"});
+  EXPECT_EQ(tests::json_number(json, "at"), 6u);
+  EXPECT_EQ(tests::json_number(json, "unexplainedBytes"), 0u);
+  EXPECT_NE(json.find("\"heapGrowths\""), std::string::npos);
+}
+
+TEST_F(ExplainTest, HolesNamesTheBlocksBesideTheLargest) {
+  const std::string text =
+      said({"holes", scenario("sliver-pin"), "-a", "model:ptmalloc", "--at", "#6"});
+  EXPECT_NE(text.find(": 8,880,480 bytes (8.47 MiB), all resident; last free in it: #6"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("behind it: 232 bytes at 0x"), std::string::npos) << text;
+}
+
+TEST_F(ExplainTest, HolesShowsNoneBelowTheLeastSize) {
+  const std::string text = said({"holes", scenario("sliver-pin"), "-a", "model:ptmalloc", "--at",
+                                 "#6", "--min-size", "9MiB"});
+  EXPECT_EQ(text.find("before it"), std::string::npos) << text;
+}
+
+TEST_F(ExplainTest, RefusesAMomentThatIsNotThere) {
+  scenario("sliver-pin");
+  const auto refuse = [this](const std::string& at, const std::string& part) {
+    tests::expect_refusal(tests::run({"heaptape", "explain", tape_, "-a", "glibc", "--at", at}),
+                          part);
+  };
+  refuse("#8", "has 7 calls: there is no #8");
+  refuse("plato", "there is no moment 'plato'");
+  refuse("plateau", "has no plateau");
+  refuse("3s", "has no times");
+}
+
+TEST_F(ExplainTest, RefusesABackendWithoutBlocks) {
+  tests::expect_refusal(
+      tests::run({"heaptape", "explain", scenario("sliver-pin"), "-a", "noop", "--at", "end"}),
+      "'noop' places no blocks");
+}
+
+TEST_F(ExplainTest, OfATapeWithoutCallsHasAnEmptyAccount) {
+  tests::write_tape(tape_, {});
+  const Explanation explanation = explain(tape_, "model:ptmalloc");
+  expect_closed(explanation);
+  EXPECT_EQ(account_of(explanation).live_bytes, 0u);
+}
+
+TEST_F(ExplainTest, LooksBeforeItAsksForMemoryBack) {
+  const Explanation explanation = explain(scenario("sliver-pin"), "model:ptmalloc", "#6");
+  EXPECT_EQ(explanation.state().snapshot.resident_bytes,
+            explanation.run.metrics.actions.at(0).before.resident_bytes);
+  EXPECT_GT(tried_bytes(explanation), 8'000'000);
+}
+
+}  // namespace
+}  // namespace heaptape
