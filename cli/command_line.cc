@@ -41,8 +41,8 @@ class Request {
 };
 
 template <typename Value>
-void add_choice(CLI::App* command, const std::string& name, Value& value,
-                const std::map<std::string, Value>& choices, const std::string& help) {
+CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value,
+                        const std::map<std::string, Value>& choices, const std::string& help) {
   std::string names;
   for (const auto& [choice, unused] : choices) names += (names.empty() ? "" : "|") + choice;
   const auto pick = [choices, names](std::string& text) {
@@ -51,7 +51,9 @@ void add_choice(CLI::App* command, const std::string& name, Value& value,
     text = std::to_string(static_cast<int>(choice->second));  // as CLI11 reads enumerations
     return std::string();
   };
-  command->add_option(name, value, help)->transform(CLI::Validator(pick, ""))->option_text(names);
+  return command->add_option(name, value, help)
+      ->transform(CLI::Validator(pick, ""))
+      ->option_text(names);
 }
 
 // A file to write. An empty name, that of an unset variable in a script, would lose what was asked
@@ -151,11 +153,20 @@ void add_recover(CLI::App& app, Request& request) {
 
 void add_stats(CLI::App& app, Request& request) {
   auto options = std::make_shared<StatsOptions>();
-  CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
+  CLI::App* command =
+      app.add_subcommand("stats", "Count the calls of a tape: sizes, lifetimes, resizes, threads");
   add_tape(command, options->path);
-  command->add_flag_callback(
-      "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON");
-  command->footer("Example: heaptape stats run.tape --json");
+  CLI::Option* by =
+      add_choice<StatsFormat>(command, "--by", options->format,
+                              {{"size", StatsFormat::kSizes}, {"thread", StatsFormat::kThreads}},
+                              "print the whole table of sizes or of threads instead");
+  command
+      ->add_flag_callback(
+          "--json", [options] { options->format = StatsFormat::kJson; }, "print all of it as JSON")
+      ->excludes(by);
+  add_output(command, "--csv", options->csv_path, "write sizes and lifetimes as CSV")
+      ->option_text("FILE");
+  command->footer("Example: heaptape stats run.tape --by size");
   request.set_by(command, options, run_stats);
 }
 

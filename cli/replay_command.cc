@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/output_check.h"
 
 #include <algorithm>
 #include <cctype>
@@ -40,16 +41,6 @@ Result<std::vector<allocators::BackendSpec>> parse_specs(const std::vector<std::
     specs.push_back(std::move(spec));
   }
   return specs;
-}
-
-// Whether a file can go to `path`: asked before the work, not after it. Who reads from a FIFO would
-// take a try for the end.
-Status check_writable(const std::string& path) {
-  std::error_code error;
-  if (path.empty() || std::filesystem::is_fifo(path, error)) return {};
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto probe,
-                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
-  return {};
 }
 
 // "REPORT.LABEL.log", with no letters that a file name should not have.

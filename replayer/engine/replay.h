@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
 #include "replayer/engine/action.h"
+#include "replayer/metrics/program_profile.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
@@ -38,6 +40,8 @@ struct RunResult {
   std::optional<RunFailure> failure = {};  // nothing: it came to the end of the tape
   std::vector<std::string> notes = {};     // see Backend::notes
   std::string output = "";                 // see Backend::output
+  // Of the calls that were replayed: the same in all runs that came to the end.
+  std::shared_ptr<const ProgramProfile> program = nullptr;
 };
 
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then
