@@ -23,8 +23,11 @@ class CallTimes {
   // In ns since the recording began, of call number `event`, from 1. Only forward in the batch.
   uint64_t time_of(uint64_t event) {
     while (at_ + 1 < points_.size() && points_[at_ + 1].event < event) step();
-    return points_[at_].time_ns +
-           static_cast<uint64_t>(static_cast<double>(event - points_[at_].event) * ns_per_call_);
+    const schema::TimeSample& before = points_[at_];
+    if (event <= before.event) [[unlikely]]  // a damaged tape has samples ahead of their calls
+      return before.time_ns;
+    return before.time_ns +
+           static_cast<uint64_t>(static_cast<double>(event - before.event) * ns_per_call_);
   }
   // Whether there was any sample so far, but for what was before the first call.
   bool are_known() const { return known_; }

@@ -117,6 +117,18 @@ TEST_F(StatsCommand, AgreesWithTheReportOfAReplay) {
   }
 }
 
+TEST_F(StatsCommand, KnowsTheBlocksOfScenarios) {
+  const std::vector<std::pair<const char*, const char*>> known{
+      {"calloc-loop", R"("shareAtZero": 1,)"},     // each block freed at once
+      {"fill", R"("freed": "0")"},                 // none ever freed
+      {"manifest-patching", R"("count": "500",)"}  // each manifest grows
+  };
+  for (const auto& [scenario, part] : known) {
+    ASSERT_EQ(run({"heaptape", "scenario", scenario, "-o", tape_}).status, 0);
+    expect({"--json"}, {part});
+  }
+}
+
 TEST_F(StatsCommand, PrintsNoTableAsJson) {
   write();
   expect_refusal(run({"heaptape", "stats", tape_, "--by", "size", "--json"}), "--json");

@@ -51,6 +51,11 @@ TEST_F(CallTimesOfATape, NeverFall) {
   EXPECT_EQ(times(0, 4, {{2, 100}, {4, 50}}), (Times{50, 100, 100, 100}));
 }
 
+TEST_F(CallTimesOfATape, WaitForSamplesThatAreAhead) {
+  EXPECT_EQ(times(0, 1, {{100, 1000}}, TimeSample{200, 1 << 20}), (Times{10}));
+  EXPECT_EQ(times(1, 2, {}, TimeSample{200, 1 << 20}), (Times{1000, 1000}));
+}
+
 TEST_F(CallTimesOfATape, TakeAnyNumber) {
   EXPECT_EQ(times(0, 2, {{2, UINT64_MAX}}).back(), uint64_t{1} << 62);
 }
