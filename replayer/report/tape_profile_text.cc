@@ -79,7 +79,9 @@ std::string lifetime_rows(const Lifetimes& lifetimes, const LogHistogram* in_ns)
   return aligned(rows);
 }
 
-std::string lifetime_shares(const Lifetimes& lifetimes, const LiveValues& live) {
+std::string lifetime_shares(const SlotResolver& resolver) {
+  const Lifetimes& lifetimes = resolver.program().lifetimes();
+  const LiveValues& live = resolver.live().values();
   std::vector<TableRow> rows{{"lifetimes by share", "blocks", "", ""}};
   const auto add = [&](const char* name, uint64_t blocks, const std::string& bytes) {
     rows.push_back({name, grouped(blocks), percent(blocks, lifetimes.blocks()), bytes});
@@ -87,6 +89,9 @@ std::string lifetime_shares(const Lifetimes& lifetimes, const LiveValues& live) 
   add("freed by the next call (temporaries)", live.temporaries, "");
   add("lived under 0.01% of the run's calls", lifetimes.under_ten_thousandth(), "");
   add("lived under 10% of the run's calls", lifetimes.under_tenth(), "");
+  if (resolver.foreign_releases() != 0) {
+    add("freed by another thread", resolver.foreign_releases(), "");
+  }
   add("never freed (survivors)", live.live_count, bytes_text(live.live_bytes));
   return aligned(rows);
 }
@@ -131,7 +136,7 @@ std::string profile_text(const TapeCounts& counts) {
   if (lifetimes.blocks() == 0) return "";
   std::string text = "\n" + dominant_sizes(counts.profile.sizes()) + "\n" +
                      lifetime_rows(lifetimes, counts.profile.lifetimes_ns()) + "\n" +
-                     lifetime_shares(lifetimes, counts.resolver.live().values());
+                     lifetime_shares(counts.resolver);
   if (chains.in_place() + chains.moved() == 0) return text;
   return text + "\n" + resize_rows(chains) + chain_rows(chains);
 }

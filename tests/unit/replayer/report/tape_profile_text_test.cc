@@ -62,6 +62,7 @@ lifetimes by share                    blocks
 freed by the next call (temporaries)       1  33.3%
 lived under 0.01% of the run's calls       1  33.3%
 lived under 10% of the run's calls         1  33.3%
+freed by another thread                    1  33.3%
 never freed (survivors)                    1  33.3%  24 B
 
 resizes                     count          bytes copied
@@ -87,6 +88,11 @@ TEST_F(ProfileText, IsEmptyWhereNothingWasAllocated) {
 TEST_F(ProfileText, LeavesOutResizesWhereThereWereNone) {
   take({malloc_event(24, kA)});
   EXPECT_EQ(text().find("resizes"), std::string::npos);
+}
+
+TEST_F(ProfileText, LeavesOutOtherThreadsWhereNoneFrees) {
+  take({malloc_event(24, kA, 1), free_event(kA, 1)});
+  EXPECT_EQ(text().find("another thread"), std::string::npos);
 }
 
 TEST_F(ProfileText, CountsTheSizesThatItLeavesOut) {
