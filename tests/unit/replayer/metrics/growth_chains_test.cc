@@ -120,6 +120,7 @@ TEST(GrowthChains, NameTheFirstOfThoseThatAreAlike) {
     for (int growth = 0; growth < 2; ++growth) chains.on_resize(i, i + 1, 0, {10, 20, true});
     chains.on_release(i);
   }
+  ASSERT_EQ(chains.costliest().size(), GrowthChains::kNamed);
   EXPECT_EQ(chains.costliest().front().birth, 1u);
   EXPECT_EQ(chains.costliest().back().birth, 10u);
 }
