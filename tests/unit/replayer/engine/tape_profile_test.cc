@@ -121,10 +121,13 @@ TEST_F(AProfile, TellsResizesInPlaceFromMoves) {
 }
 
 TEST_F(AProfile, GivesABlockToTheThreadThatResizedItLast) {
-  of({malloc_event(100, kA, 0), {schema::Op::kRealloc, 1, 300, 0, kB, kA}});
+  of({malloc_event(100, kA, 0),
+      {schema::Op::kRealloc, 1, 300, 0, kB, kA},
+      {schema::Op::kRealloc, 2, 500, 0, kB, kB}});
   EXPECT_EQ(thread(0).live_count, 0u);
-  EXPECT_EQ(thread(0).asked_bytes, 100u);
-  EXPECT_EQ(thread(1).live_bytes, 300u);
+  EXPECT_EQ(thread(1).live_count, 0u);
+  EXPECT_EQ(thread(1).asked_bytes, 300u);
+  EXPECT_EQ(thread(2).live_bytes, 500u);
 }
 
 TEST_F(AProfile, CountsFreesOfOtherThreadsBlocksOnBothSides) {
