@@ -110,10 +110,20 @@ void add_recover(CLI::App& app, Request& request) {
 
 void add_stats(CLI::App& app, Request& request) {
   auto options = std::make_shared<StatsOptions>();
-  CLI::App* command = app.add_subcommand("stats", "Count the calls of a tape");
+  CLI::App* command =
+      app.add_subcommand("stats", "Count the calls of a tape: sizes, lifetimes, resizes, threads");
   add_tape(command, options->path);
-  add_json(command, options->format);
-  command->footer("Example: heaptape stats run.tape --json");
+  CLI::Option* by =
+      add_choice<StatsFormat>(command, "--by", options->format,
+                              {{"size", StatsFormat::kSizes}, {"thread", StatsFormat::kThreads}},
+                              "print the whole table of sizes or of threads instead");
+  command
+      ->add_flag_callback(
+          "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON")
+      ->excludes(by);
+  add_output(command, "--csv", options->csv_path, "write sizes and lifetimes as CSV")
+      ->option_text("FILE");
+  command->footer("Example: heaptape stats run.tape --by size");
   request.set_by(command, options, run_stats);
 }
 

@@ -47,9 +47,12 @@ struct DumpOptions {
 };
 int run_dump(const DumpOptions& options, Console& console);
 
+enum class StatsFormat : uint8_t { kText, kSizes, kThreads, kJson };
+
 struct StatsOptions {
   std::string path;
-  Format format = Format::kText;
+  StatsFormat format = StatsFormat::kText;
+  std::string csv_path;  // empty: none
 };
 int run_stats(const StatsOptions& options, Console& console);
 

@@ -17,8 +17,8 @@ CLI::Validator choice_validator(const std::vector<std::string>& names);
 
 // One of the names of `choices`, in any case.
 template <typename Value>
-void add_choice(CLI::App* command, const std::string& name, Value& value,
-                const std::map<std::string, Value>& choices, const std::string& help) {
+CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value,
+                        const std::map<std::string, Value>& choices, const std::string& help) {
   std::vector<std::string> names;
   std::vector<Value> values;
   std::string list;
@@ -27,7 +27,7 @@ void add_choice(CLI::App* command, const std::string& name, Value& value,
     values.push_back(meaning);
     list += (list.empty() ? "" : "|") + choice;
   }
-  command
+  return command
       ->add_option_function<size_t>(
           name, [&value, values](const size_t& place) { value = values[place]; }, help)
       ->transform(choice_validator(names))

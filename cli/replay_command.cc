@@ -12,6 +12,7 @@
 #include "base/output_file.h"
 #include "cli/allocator_words.h"
 #include "cli/bigger_tape.h"
+#include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "replayer/engine/tape_moments.h"
 #include "replayer/report/latency_table.h"
@@ -25,16 +26,6 @@ namespace {
 using base::Error;
 using base::Result;
 using base::Status;
-
-// Whether a file can go to `path`: asked before the work, not after it. Who reads from a FIFO would
-// take a try for the end.
-Status check_writable(const std::string& path) {
-  std::error_code error;
-  if (path.empty() || std::filesystem::is_fifo(path, error)) return {};
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto probe,
-                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
-  return {};
-}
 
 // "REPORT.LABEL.log", with no letters that a file name should not have.
 std::string log_path(const std::string& report, const std::string& label) {

@@ -1,9 +1,13 @@
 #include <ostream>
 
 #include "base/number_text.h"
+#include "base/output_file.h"
 #include "cli/bigger_tape.h"
 #include "cli/commands.h"
+#include "cli/output_check.h"
 #include "cli/tape_reading.h"
+#include "replayer/report/tape_profile_rows.h"
+#include "replayer/report/tape_profile_text.h"
 #include "replayer/report/tape_stats.h"
 
 namespace heaptape::cli {
@@ -33,27 +37,52 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
   put("live bytes, end", base::bytes_text(values.live_bytes));
   put("cumulative bytes, upper", base::bytes_text(values.cumulative_bytes_upper));
   put("cumulative bytes, lower", base::bytes_text(values.cumulative_bytes_lower));
+  out << replayer::profile_text(counts);
+}
+
+base::Result<std::string> json_or_table(const schema::TapeReader& tape, const TapeCounts& counts,
+                                        StatsFormat format) {
+  if (format == StatsFormat::kSizes) return replayer::sizes_table(counts.profile.sizes());
+  if (format == StatsFormat::kThreads) {
+    return replayer::threads_table(
+        counts.profile.threads(),
+        tape.summary() ? tape.summary()->thread_list : std::vector<schema::ThreadIdentity>());
+  }
+  return replayer::stats_json(tape, counts);
+}
+
+base::Status check_csv(const StatsOptions& options) {
+  if (!options.csv_path.empty() && base::same_file(options.csv_path, options.path)) {
+    return base::Error::usage("'" + options.csv_path + "' is the tape: write to another file");
+  }
+  return check_writable(options.csv_path);
+}
+
+base::Status count_and_print(const StatsOptions& options, Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
+  HEAPTAPE_RETURN_IF_ERROR(check_csv(options));
+  note_bigger_tape(tape, console);
+  TapeCounts counts(tape.events());
+  Progress progress(console, "counting");
+  HEAPTAPE_RETURN_IF_ERROR(
+      replayer::count_tape(tape, counts, [&progress](double share) { progress.show(share); }));
+  if (!options.csv_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::profile_csv(counts)));
+  }
+  if (options.format == StatsFormat::kText) {
+    print(tape, counts, console.out());
+    return {};
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, json_or_table(tape, counts, options.format));
+  console.out() << text;
+  return {};
 }
 
 }  // namespace
 
 int run_stats(const StatsOptions& options, Console& console) {
-  auto tape = open_tape(options.path, schema::OnDamage::kStop, console);
-  if (!tape.ok()) return console.fail(tape.error());
-  note_bigger_tape(*tape, console);
-  TapeCounts counts;
-  Progress progress(console, "counting");
-  const auto status =
-      replayer::count_tape(*tape, counts, [&progress](double share) { progress.show(share); });
-  if (!status.ok()) return console.fail(status.error());
-  if (options.format == Format::kText) {
-    print(*tape, counts, console.out());
-    return console.finish();
-  }
-  const auto json = replayer::stats_json(*tape, counts);
-  if (!json.ok()) return console.fail(json.error());
-  console.out() << *json;
-  return console.finish();
+  const base::Status status = count_and_print(options, console);
+  return status.ok() ? console.finish() : console.fail(status.error());
 }
 
 }  // namespace heaptape::cli

@@ -112,7 +112,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
                          options));
     runs.push_back(std::move(run));
   }
-  SlotResolver resolver;
+  SlotResolver resolver(events);
   TapeFacts facts(tape.header());
   ReplayPlan plan(events, options.samples, options.actions, options.moments);
   SharedNumbers shared_numbers;
@@ -158,9 +158,12 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   }
   HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
   facts.note(resolver);
+  resolver.finish();
+  const auto program = std::make_shared<const ProgramProfile>(resolver.program());
   std::vector<RunResult> results;
   for (const auto& run : runs) {
     results.push_back(run->finish(resolver, done, options, facts));
+    if (!run->has_failed()) results.back().program = program;
   }
   return results;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "replayer/answers/moment.h"
 #include "replayer/engine/action.h"
 #include "replayer/heap_map/heap_picture.h"
+#include "replayer/metrics/program_profile.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
@@ -44,6 +46,8 @@ struct RunResult {
   std::vector<std::string> notes = {};     // see Backend::notes
   std::string output = "";                 // see Backend::output
   std::optional<HeapPicture> picture = {};
+  // Of the calls that were replayed: the same in all runs that came to the end.
+  std::shared_ptr<const ProgramProfile> program = nullptr;
 };
 
 // Reads `tape`, which stands at its beginning. `progress` (may be empty) is called now and then

@@ -123,6 +123,7 @@ ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
   op.slot = take_slot();
   bind(op.slot, event);
   live_.on_allocate(number, op.slot, event.size);
+  program_.on_allocate(number, op.slot);
   return op;
 }
 
@@ -136,6 +137,8 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
   const uint32_t slot = shadow_.find(event.freed_address);
   if (slot == AddressShadow::kNoSlot) return allocate(event, number);  // a block from before
   const uint64_t old_size = blocks_[slot].size;
+  program_.on_resize(slot, owners_[slot],
+                     {old_size, event.size, event.address != event.freed_address});
   shadow_.clear(event.freed_address);
   bind(slot, event);
   live_.on_resize(number, old_size, event.size);
@@ -154,6 +157,7 @@ ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
   if (owners_[slot] != event.thread) ++foreign_releases_;
   const uint64_t size = blocks_[slot].size;
   live_.on_release(number, slot, size);
+  program_.on_release(number, slot);
   blocks_[slot] = {};
   free_slots_.push_back(slot);
   return {.kind = ReplayKind::kFree, .slot = slot, .size = size};

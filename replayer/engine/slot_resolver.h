@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
+#include "replayer/metrics/program_profile.h"
 #include "schema/tape/event.h"
 
 namespace heaptape::replayer {
@@ -46,15 +47,22 @@ struct SkippedCounts {
 // One thread; events in the order of the tape.
 class SlotResolver {
  public:
+  // `run_calls`: how many events will come, which only shares of the run are taken of.
   // `slot_limit`: less than there are only where a test wants to see the end of them.
-  explicit SlotResolver(uint32_t slot_limit = AddressShadow::kNoSlot) : slot_limit_(slot_limit) {}
+  explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNoSlot)
+      : slot_limit_(slot_limit), program_(run_calls) {}
 
   // Replaces all of `batch` but its samples, times, next time and thread ends. Fails when more
   // blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 
+  // No more events come. Once.
+  void finish() { program_.finish(); }
+
   const LiveMetrics& live() const { return live_; }
+  // Whole only after finish().
+  const ProgramProfile& program() const { return program_; }
   const SkippedCounts& skipped() const { return skipped_; }
   // Blocks freed by a thread, and by another one than asked for them (or resized them last).
   uint64_t releases() const { return releases_; }
@@ -74,6 +82,7 @@ class SlotResolver {
   std::vector<uint32_t> owners_;   // by slot: the thread that asked for the block
   std::vector<uint32_t> free_slots_;
   LiveMetrics live_;
+  ProgramProfile program_;
   SkippedCounts skipped_;
   uint64_t releases_ = 0;
   uint64_t foreign_releases_ = 0;

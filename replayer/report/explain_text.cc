@@ -22,6 +22,15 @@ std::string percent(uint64_t part, uint64_t whole) {
   return format_text("%.1f%%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+// A blank line between two.
+std::string sections(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!part.empty()) text += (text.empty() ? "" : "\n") + part;
+  }
+  return text;
+}
+
 std::string call(uint64_t event) {
   return "#" + grouped(event);
 }
@@ -176,11 +185,11 @@ std::string hole_sizes_text(const Account& account) {
 std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
                              const HolesOptions& options) {
   const HeapPicture& picture = *explanation.run.picture;
-  return heading(tape, explanation) + "\n" + account_text(*explanation.state().account) + "\n" +
-         remedies_text(explanation) + "\n" + hole_sizes_text(*explanation.state().account) + "\n" +
-         pins_text(picture, find_holes(picture), options.top) + "\n" +
-         growths_text(explanation.run.metrics.heap_growths, options.top) +
-         notes_text(explanation.run);
+  const Account& account = *explanation.state().account;
+  return sections({heading(tape, explanation), account_text(account), remedies_text(explanation),
+                   hole_sizes_text(account), pins_text(picture, find_holes(picture), options.top),
+                   growths_text(explanation.run.metrics.heap_growths, options.top),
+                   notes_text(explanation.run)});
 }
 
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
@@ -188,11 +197,11 @@ std::string holes_text(const schema::TapeReader& tape, const Explanation& explan
   const HeapPicture& picture = *explanation.run.picture;
   const std::vector<Hole> holes = find_holes(picture);
   const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
-  std::string text =
-      heading(tape, explanation) + "\n" + hole_sizes_text(*explanation.state().account);
-  if (!largest.empty()) text += "\nthe largest\n";
-  for (const Hole& hole : largest) text += hole_text(picture, hole);
-  return text + "\n" + pins_text(picture, holes, options.top) + notes_text(explanation.run);
+  std::string list;
+  for (const Hole& hole : largest) list += hole_text(picture, hole);
+  if (!list.empty()) list.insert(0, "the largest\n");
+  return sections({heading(tape, explanation), hole_sizes_text(*explanation.state().account), list,
+                   pins_text(picture, holes, options.top), notes_text(explanation.run)});
 }
 
 }  // namespace heaptape::replayer

@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
+#include "replayer/report/tape_profile_fields.h"
 #include "replayer/report/timeline_csv.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
@@ -76,6 +77,11 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   for (unsigned i = 0; i < moments.size(); ++i) set_moment(moments[i], options.moments[i]);
   auto list = report.initRuns(static_cast<unsigned>(runs.size()));
   for (unsigned i = 0; i < list.size(); ++i) set_run(list[i], runs[i], options);
+  for (const RunResult& run : runs) {
+    if (run.program && !report.hasProgram()) {
+      set_program(report.initProgram(), *run.program, run.metrics.end.live);
+    }
+  }
   BuiltReport built;
   HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
   built.timeline_csv = timeline_csv(report.asReader());

@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/tape_profile_fields.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
@@ -47,6 +48,7 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_peak(stats.initPeakLiveBytes(), live.live_bytes_peak());
   stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
   stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
+  set_profile(stats, counts);
 }
 
 }  // namespace
@@ -57,13 +59,17 @@ base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
   ResolvedBatch resolved;
   for (uint64_t done = 0;; done += batch.events.size()) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-    if (batch.events.empty()) return {};
+    if (batch.events.empty()) {
+      counts.resolver.finish();
+      return {};
+    }
     for (const schema::Event& event : batch.events) {
       ++counts.calls[static_cast<uint8_t>(event.op)];
       const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
       if (releases && event.freed_address == 0) ++counts.null_frees;
     }
     HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
+    counts.profile.add(batch, done, resolved.ops);
     progress(static_cast<double>(done) / static_cast<double>(tape.events()));
   }
 }

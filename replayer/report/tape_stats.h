@@ -9,14 +9,19 @@
 
 #include "base/result.h"
 #include "replayer/engine/slot_resolver.h"
+#include "replayer/engine/tape_profile.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
 
 struct TapeCounts {
+  // `run_calls`: how many calls will be counted.
+  explicit TapeCounts(uint64_t run_calls) : resolver(run_calls) {}
+
   std::array<uint64_t, schema::kOpLimit> calls{};  // by stored value of the op
   uint64_t null_frees = 0;
   SlotResolver resolver;
+  TapeProfile profile;
 };
 
 // Counts every event of a reader that stands at the beginning of its tape. `progress`, which must

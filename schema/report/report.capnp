@@ -25,12 +25,20 @@ struct Report {
   tape @1 :TapeInfo;
   runs @2 :List(Run);
   moments @3 :List(Moment);  # found on the tape, by call
+  program @4 :ProgramInfo;   # absent where all runs failed
 }
 
 struct Moment {
   name @0 :Text;     # "peak", "plateau", "exit", "end"
   at @1 :UInt64;     # after so many calls
   timeNs @2 :UInt64; # since the recording began; 0 where the tape has no times
+}
+
+# What the program did with its blocks, whatever the allocator: of the calls that were replayed.
+struct ProgramInfo {
+  lifetimes @0 :TapeStats.Lifetimes;  # in calls, without the CDF
+  resizes @1 :Resizes;                # as they were recorded
+  growthChains @2 :TapeStats.GrowthChains;
 }
 
 struct TapeInfo {
@@ -344,6 +352,11 @@ struct TapeStats {
   cumulativeBytesUpper @14 :UInt64;
   cumulativeBytesLower @15 :UInt64;
   threadList @16 :List(Thread);  # by number, from 0; empty where the tape has no names
+  sizes @17 :List(SizeBucket);   # those that were asked for, ascending
+  lifetimes @18 :Lifetimes;
+  resizes @19 :Resizes;          # as they were recorded
+  growthChains @20 :GrowthChains;
+  perThread @21 :List(ThreadTotal);  # of those that made calls, by number
 
   struct Thread {
     id @0 :UInt32;  # as the process sees it
@@ -353,6 +366,69 @@ struct TapeStats {
   struct Calls {
     op @0 :Text;
     count @1 :UInt64;
+  }
+
+  struct SizeBucket {
+    from @0 :UInt64;       # the smallest and the greatest size that it counts
+    to @1 :UInt64;
+    calls @2 :UInt64;      # that asked for such a size and got it, resizes included
+    bytes @3 :UInt64;      # that they asked for
+    smallest @4 :UInt64;   # that was asked for
+    largest @5 :UInt64;
+    liveCount @6 :UInt64;  # at the end
+    overRepresentedByCalls @7 :Bool;
+    overRepresentedByBytes @8 :Bool;
+  }
+
+  struct Lifetimes {
+    blocks @0 :UInt64;         # that were allocated
+    freed @1 :UInt64;
+    survivors @2 :UInt64;      # those never freed
+    survivorBytes @3 :UInt64;
+    shareAtZero @4 :Float64;   # of all blocks, as the two that follow
+    shareUnderTenThousandth @5 :Float64;  # of the run, in calls
+    shareUnderTenth @6 :Float64;
+    calls @7 :LifetimeCurve;   # between allocation and free
+    ns @8 :LifetimeCurve;      # from allocation to free; absent where the tape has no times
+  }
+
+  struct LifetimeCurve {
+    hasMedian @0 :Bool;        # false: fewer than half of the blocks were freed
+    median @1 :UInt64;
+    cdf @2 :List(LifetimePoint);
+  }
+
+  struct LifetimePoint {
+    upTo @0 :UInt64;
+    blocks @1 :UInt64;         # that lived as long at most
+    share @2 :Float64;         # of all blocks
+  }
+
+  struct GrowthChains {
+    count @0 :UInt64;          # blocks that were made larger twice and more
+    growths @1 :UInt64;        # how often all of them were
+    copiedBytes @2 :UInt64;    # by their resizes
+    costliest @3 :List(GrowthChain);
+    longest @4 :List(GrowthChain);
+  }
+
+  struct GrowthChain {
+    birth @0 :UInt64;          # number of the call that asked for the block, from 1
+    thread @1 :UInt32;         # that made it
+    fromBytes @2 :UInt64;
+    toBytes @3 :UInt64;        # its greatest size
+    length @4 :UInt64;         # resizes that made it larger
+    copiedBytes @5 :UInt64;
+  }
+
+  struct ThreadTotal {
+    thread @0 :UInt32;
+    calls @1 :UInt64;
+    askedBytes @2 :UInt64;     # every size that it asked for and got
+    liveCount @3 :UInt64;      # blocks that belong to it, at the end
+    liveBytes @4 :UInt64;
+    foreignFrees @5 :UInt64;   # blocks that it freed and that belonged to another
+    freedByOthers @6 :UInt64;  # blocks that belonged to it and that another freed
   }
 }
 

@@ -48,7 +48,7 @@ class BadTape : public testing::Test {
     std::ostringstream err;
     cli::Console console(out, err);
     cli::run_info({path_}, console);
-    cli::run_stats({path_, cli::Format::kJson}, console);
+    cli::run_stats({path_, cli::StatsFormat::kJson, {}}, console);
     cli::run_dump({.path = path_, .format = schema::TextFormat::kNdjson}, console);
     cli::run_recover({.path = path_, .output = dir_.file("out")}, console);
     cli::ReplayCommandOptions options;

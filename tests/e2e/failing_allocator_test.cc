@@ -54,6 +54,15 @@ TEST_F(FailingAllocator, ThatDiesWhenItIsLoadedFailsBeforeTheFirstCall) {
   expect_failure("start", "before the first call", "was killed by signal 6");
 }
 
+// What the program did is known to the end only if one run came there.
+TEST_F(FailingAllocator, TakesTheProgramOutOfTheReportOnlyWhereAllFail) {
+  replay("crash");
+  EXPECT_NE(tests::read_bytes(dir_.file("r.json")).find("\"blocks\": \"100\""), std::string::npos);
+  tests::run({"heaptape", "replay", dir_.file("t"), "-a", library() + " REPLAY_FAIL=crash", "-o",
+              dir_.file("r.json")});
+  EXPECT_EQ(tests::read_bytes(dir_.file("r.json")).find("\"program\""), std::string::npos);
+}
+
 TEST_F(FailingAllocator, ThatPlacesImpossibleBlocksIsNamedWithTheCall) {
   expect_failure("overlap", "at #10", "over a block that is live");
   expect_failure("misalign", "at #10", "which is not a multiple of 8");

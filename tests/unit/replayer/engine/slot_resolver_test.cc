@@ -199,7 +199,7 @@ TEST_F(Resolver, FollowsBlocksOfAnyAlignment) {
 }
 
 TEST_F(Resolver, RefusesMoreLiveBlocksThanItHasSlots) {
-  SlotResolver small(2);
+  SlotResolver small(0, 2);
   const std::vector<Event> events = {malloc_event(1, kA), malloc_event(1, kB), free_event(kA),
                                      malloc_event(1, kA), malloc_event(1, kC)};
   EXPECT_TRUE(small.resolve(std::span(events).first(4), 0, batch_).ok());

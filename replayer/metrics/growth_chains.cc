@@ -1,0 +1,61 @@
+#include "replayer/metrics/growth_chains.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace heaptape::replayer {
+namespace {
+
+// Of two that are equal otherwise, the one that began first.
+bool costs_more(const GrowthChain& a, const GrowthChain& b) {
+  if (a.copied_bytes != b.copied_bytes) return a.copied_bytes > b.copied_bytes;
+  return a.length != b.length ? a.length > b.length : a.birth < b.birth;
+}
+
+bool is_longer(const GrowthChain& a, const GrowthChain& b) {
+  return a.length != b.length ? a.length > b.length : costs_more(a, b);
+}
+
+template <typename Before>
+void offer(std::vector<GrowthChain>& list, const GrowthChain& chain, Before before) {
+  if (list.size() == GrowthChains::kNamed) {
+    if (!before(chain, list.back())) return;
+    list.pop_back();
+  }
+  list.insert(std::ranges::upper_bound(list, chain, before), chain);
+}
+
+}  // namespace
+
+void GrowthChains::on_resize(uint32_t slot, uint64_t call, uint32_t owner, const Resize& resize) {
+  ++(resize.moved ? moved_ : in_place_);
+  moved_bytes_ += resize.copied_bytes();
+  if (slot >= open_.size()) open_.resize(slot + size_t{1});
+  GrowthChain& chain = open_[slot];
+  if (chain.birth == 0) {
+    chain = {.birth = call,
+             .thread = owner,
+             .from_bytes = resize.old_bytes,
+             .to_bytes = resize.old_bytes};
+  }
+  chain.to_bytes = std::max(chain.to_bytes, resize.new_bytes);
+  chain.length += resize.new_bytes > resize.old_bytes;
+  chain.copied_bytes += resize.copied_bytes();
+}
+
+void GrowthChains::close(GrowthChain& open) {
+  const GrowthChain chain = std::exchange(open, {});
+  if (chain.length < kLeastLength) return;
+  ++count_;
+  growths_ += chain.length;
+  copied_bytes_ += chain.copied_bytes;
+  offer(costliest_, chain, costs_more);
+  offer(longest_, chain, is_longer);
+}
+
+void GrowthChains::finish() {
+  for (GrowthChain& chain : open_) close(chain);
+  open_ = {};
+}
+
+}  // namespace heaptape::replayer

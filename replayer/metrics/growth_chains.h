@@ -1,0 +1,76 @@
+// Resizes as they were recorded, and blocks that grew again and again. docs/metrics.md, "Sizes and
+// lifetimes".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heaptape::replayer {
+
+struct Resize {
+  uint64_t old_bytes;
+  uint64_t new_bytes;
+  bool moved;
+
+  // What had to be copied.
+  uint64_t copied_bytes() const {
+    if (!moved) return 0;
+    return old_bytes < new_bytes ? old_bytes : new_bytes;
+  }
+};
+
+// The resizes of one block that made it larger; those that did not neither end nor lengthen it.
+struct GrowthChain {
+  uint64_t birth = 0;         // the call that asked for the block, from 1
+  uint32_t thread = 0;        // that made this call
+  uint64_t from_bytes = 0;    // its first size
+  uint64_t to_bytes = 0;      // its greatest size
+  uint64_t length = 0;        // resizes that made it larger
+  uint64_t copied_bytes = 0;  // by all of its resizes
+};
+
+// Memory grows with blocks alive. One thread.
+class GrowthChains {
+ public:
+  static constexpr uint64_t kLeastLength = 2;  // of what counts as a chain
+  static constexpr size_t kNamed = 10;
+
+  // `slot` holds the block that `call` asked for. `owner`: the thread that asked for it, or resized
+  // it last.
+  void on_resize(uint32_t slot, uint64_t call, uint32_t owner, const Resize& resize);
+  // The block in `slot` is gone.
+  void on_release(uint32_t slot) {
+    if (slot < open_.size() && open_[slot].birth != 0) close(open_[slot]);
+  }
+  // No more calls come: closes the chains of blocks that are alive.
+  void finish();
+
+  // Of all resizes that returned a block.
+  uint64_t in_place() const { return in_place_; }
+  uint64_t moved() const { return moved_; }
+  uint64_t moved_bytes() const { return moved_bytes_; }
+
+  // Of closed chains: how many, of how many growths, and what they copied.
+  uint64_t count() const { return count_; }
+  uint64_t growths() const { return growths_; }
+  uint64_t copied_bytes() const { return copied_bytes_; }
+  // kNamed of them at most: those that copied most, and the longest, in this order.
+  const std::vector<GrowthChain>& costliest() const { return costliest_; }
+  const std::vector<GrowthChain>& longest() const { return longest_; }
+
+ private:
+  void close(GrowthChain& chain);
+
+  std::vector<GrowthChain> open_;  // by slot; birth 0: no resize yet
+  uint64_t in_place_ = 0;
+  uint64_t moved_ = 0;
+  uint64_t moved_bytes_ = 0;
+  uint64_t count_ = 0;
+  uint64_t growths_ = 0;
+  uint64_t copied_bytes_ = 0;
+  std::vector<GrowthChain> costliest_;
+  std::vector<GrowthChain> longest_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,47 @@
+// How long blocks live. docs/metrics.md, "Sizes and lifetimes".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "replayer/metrics/log_histogram.h"
+
+namespace heaptape::replayer {
+
+// The lifetime of a block is the number of calls between its allocation and its free, which resizes
+// do not end. A block that is never freed lives longer than every other.
+class Lifetimes {
+ public:
+  // `run_calls`: how many the whole run has, for shares of it.
+  explicit Lifetimes(uint64_t run_calls)
+      : ten_thousandth_((run_calls + 9999) / 10000), tenth_((run_calls + 9) / 10) {}
+
+  void on_birth() { ++blocks_; }
+  void on_death(uint64_t calls) {
+    in_calls_.add(calls);
+    under_ten_thousandth_ += calls < ten_thousandth_;
+    under_tenth_ += calls < tenth_;
+  }
+
+  uint64_t blocks() const { return blocks_; }
+  // Blocks that died before 0.01 % and 10 % of the run's calls had come between: exact.
+  uint64_t under_ten_thousandth() const { return under_ten_thousandth_; }
+  uint64_t under_tenth() const { return under_tenth_; }
+  const LogHistogram& in_calls() const { return in_calls_; }
+
+  // What `percent` of all blocks do not outlive, in calls or by another histogram of the same
+  // blocks; within a 64th. Nothing where so many were not freed.
+  std::optional<uint64_t> quantile(const LogHistogram& lifetimes, unsigned percent) const {
+    return lifetimes.value_at(blocks_ / 100 * percent + (blocks_ % 100 * percent + 99) / 100);
+  }
+
+ private:
+  uint64_t ten_thousandth_;
+  uint64_t tenth_;
+  uint64_t blocks_ = 0;
+  uint64_t under_ten_thousandth_ = 0;
+  uint64_t under_tenth_ = 0;
+  LogHistogram in_calls_;
+};
+
+}  // namespace heaptape::replayer

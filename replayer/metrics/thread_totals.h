@@ -1,0 +1,67 @@
+// What each thread asked for and gave back. docs/metrics.md, "Sizes and lifetimes".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
+namespace heaptape::replayer {
+
+// A block belongs to the thread that asked for it, or resized it last.
+struct ThreadTotal {
+  uint64_t calls = 0;            // all that it made, failed ones included
+  uint64_t asked_bytes = 0;      // every size that it asked for and got
+  uint64_t live_count = 0;       // blocks that belong to it
+  uint64_t live_bytes = 0;       // their sizes
+  uint64_t foreign_frees = 0;    // blocks that it freed and that belonged to another
+  uint64_t freed_by_others = 0;  // blocks that belonged to it and that another freed
+};
+
+// Memory grows with threads. Not with their numbers: a tape may have any.
+class ThreadTotals {
+ public:
+  ThreadTotals() = default;
+  ThreadTotals(const ThreadTotals&) = delete;
+  ThreadTotals& operator=(const ThreadTotals&) = delete;
+
+  void on_call(uint32_t thread) { ++at(thread).calls; }
+  void on_take(uint32_t thread, uint64_t size) {
+    ThreadTotal& total = at(thread);
+    total.asked_bytes += size;
+    total.live_bytes += size;
+    ++total.live_count;
+  }
+  // A block was freed by `thread`.
+  void on_free(uint32_t owner, uint32_t thread, uint64_t size) {
+    if (owner != thread) {
+      ++at(owner).freed_by_others;
+      ++at(thread).foreign_frees;
+    }
+    on_leave(owner, size);
+  }
+  // A block does not belong to it any more, or not with this size.
+  void on_leave(uint32_t owner, uint64_t size) {
+    ThreadTotal& total = at(owner);
+    total.live_bytes -= size;
+    --total.live_count;
+  }
+
+  // By number.
+  std::map<uint32_t, ThreadTotal> sorted() const { return {totals_.begin(), totals_.end()}; }
+
+ private:
+  // Most calls are of the thread that made the one before.
+  ThreadTotal& at(uint32_t thread) {
+    if (last_ == nullptr || thread != last_thread_) {
+      last_ = &totals_[thread];  // stays where it is when others come
+      last_thread_ = thread;
+    }
+    return *last_;
+  }
+
+  std::unordered_map<uint32_t, ThreadTotal> totals_;
+  ThreadTotal* last_ = nullptr;
+  uint32_t last_thread_ = 0;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,15 @@
+// Fills in what `stats --json` and reports say of sizes, lifetimes, resizes and threads.
+#pragma once
+
+#include "replayer/report/tape_stats.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+
+// Call both inside guard_kj.
+void set_profile(schema::wire::TapeStats::Builder stats, const TapeCounts& counts);
+// `live`: of the same calls.
+void set_program(schema::wire::ProgramInfo::Builder out, const ProgramProfile& program,
+                 const LiveValues& live);
+
+}  // namespace heaptape::replayer

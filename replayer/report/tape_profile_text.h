@@ -1,0 +1,22 @@
+// Sizes, lifetimes, resizes and threads of a tape as `heaptape stats` prints them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replayer/report/tape_stats.h"
+#include "schema/tape/tape_info.h"
+
+namespace heaptape::replayer {
+
+// Empty where nothing was allocated.
+std::string profile_text(const TapeCounts& counts);
+
+// `--by size`: every bucket, ascending.
+std::string sizes_table(const SizeHistogram& sizes);
+
+// `--by thread`: every thread, by number. `names` may lack any.
+std::string threads_table(const ThreadTotals& threads,
+                          const std::vector<schema::ThreadIdentity>& names);
+
+}  // namespace heaptape::replayer

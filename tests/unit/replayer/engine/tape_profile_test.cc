@@ -1,0 +1,142 @@
+#include "replayer/engine/tape_profile.h"
+
+#include <gtest/gtest.h>
+
+#include "replayer/engine/slot_resolver.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::Event;
+using tests::free_event;
+using tests::malloc_event;
+using tests::realloc_event;
+
+constexpr uint64_t kA = 0x10000;
+constexpr uint64_t kB = 0x20000;
+constexpr uint64_t kC = 0x30000;
+
+class AProfile : public testing::Test {
+ protected:
+  // Of a program that makes just these calls, a microsecond each.
+  void of(const std::vector<Event>& events) {
+    ResolvedBatch resolved;
+    schema::EventBatch batch;
+    batch.events = events;
+    batch.times = {{events.size(), 1000 * events.size()}};
+    resolver_.emplace(events.size());
+    EXPECT_TRUE(resolver_->resolve(events, 0, resolved).ok());
+    resolver_->finish();
+    profile_.emplace().add(batch, 0, resolved.ops);
+  }
+  ThreadTotal thread(uint32_t number) { return profile_->threads().sorted().at(number); }
+
+  const Lifetimes& lifetimes() { return resolver_->program().lifetimes(); }
+  const GrowthChains& chains() { return resolver_->program().growth_chains(); }
+
+  std::optional<SlotResolver> resolver_;
+  std::optional<TapeProfile> profile_;
+};
+
+uint64_t calls_of(const LogHistogram& lifetimes, uint64_t value) {
+  for (const auto& bucket : lifetimes.buckets()) {
+    if (bucket.from == value) return bucket.count;
+  }
+  return 0;
+}
+
+TEST_F(AProfile, HasLifetimeZeroForABlockFreedAtOnce) {
+  of({malloc_event(1, kA), free_event(kA)});
+  EXPECT_EQ(calls_of(lifetimes().in_calls(), 0), 1u);
+}
+
+TEST_F(AProfile, CountsCallsBetweenAllocationAndFree) {
+  of({malloc_event(1, kA), malloc_event(1, kB), free_event(0), free_event(kA)});
+  EXPECT_EQ(calls_of(lifetimes().in_calls(), 2), 1u);
+}
+
+TEST_F(AProfile, EndsNoLifetimeWithAResize) {
+  of({malloc_event(1, kA), realloc_event(kA, 2, kB), realloc_event(kB, 3, kB), free_event(kB)});
+  EXPECT_EQ(calls_of(lifetimes().in_calls(), 2), 1u);
+  EXPECT_EQ(lifetimes().blocks(), 1u);
+}
+
+TEST_F(AProfile, KnowsLifetimesInTime) {
+  of({malloc_event(1, kA), free_event(0), free_event(kA)});
+  EXPECT_EQ(profile_->lifetimes_ns()->buckets().at(0).from, 1984u);  // 2,000 is in it
+}
+
+TEST_F(AProfile, HasNoMedianWhereMostBlocksStay) {
+  of({malloc_event(1, kA), malloc_event(1, kB), malloc_event(1, kC), free_event(kC)});
+  EXPECT_EQ(lifetimes().quantile(lifetimes().in_calls(), 50), std::nullopt);
+  EXPECT_EQ(lifetimes().quantile(lifetimes().in_calls(), 33), 0u);
+}
+
+// Of 20 calls: under 10 % are 0 and 1, under 0.01 % is 0.
+TEST_F(AProfile, SharesTheRunExactly) {
+  std::vector<Event> events{malloc_event(1, kA), free_event(kA), malloc_event(1, kA),
+                            free_event(0),       free_event(kA), malloc_event(1, kA),
+                            free_event(0),       free_event(0),  free_event(kA)};
+  events.resize(20, free_event(0));
+  of(events);
+  EXPECT_EQ(lifetimes().under_ten_thousandth(), 1u);
+  EXPECT_EQ(lifetimes().under_tenth(), 2u);
+}
+
+TEST_F(AProfile, CountsSizesOfResizes) {
+  of({malloc_event(100, kA), realloc_event(kA, 300, kB)});
+  const auto buckets = profile_->sizes().buckets();
+  ASSERT_EQ(buckets.size(), 2u);
+  EXPECT_EQ(buckets[0].counts.live_count, 0u);
+  EXPECT_EQ(buckets[1].counts.live_count, 1u);
+  EXPECT_EQ(buckets[1].counts.bytes, 300u);
+}
+
+TEST_F(AProfile, CountsSizesAsTheProgramAskedForThem) {
+  of({{schema::Op::kNew, 0, 0, 0, kA, 0}});
+  EXPECT_EQ(profile_->sizes().total().largest, 0u);
+}
+
+TEST_F(AProfile, LeavesFailedCallsOut) {
+  of({malloc_event(100, 0), malloc_event(5, kA), realloc_event(kA, 300, 0)});
+  EXPECT_EQ(profile_->sizes().total().calls, 1u);
+  EXPECT_EQ(chains().moved(), 0u);
+  EXPECT_EQ(thread(0).calls, 3u);
+}
+
+TEST_F(AProfile, NamesAGrowthChainByTheBirthOfItsBlock) {
+  of({free_event(0), malloc_event(100, kA, 1), realloc_event(kA, 200, kB),
+      realloc_event(kB, 300, kA)});
+  const GrowthChain& chain = chains().costliest().at(0);
+  EXPECT_EQ(chain.birth, 2u);
+  EXPECT_EQ(chain.thread, 1u);
+  EXPECT_EQ(chain.copied_bytes, 300u);
+}
+
+TEST_F(AProfile, TellsResizesInPlaceFromMoves) {
+  of({malloc_event(100, kA), realloc_event(kA, 200, kA), realloc_event(kA, 300, kB)});
+  EXPECT_EQ(chains().in_place(), 1u);
+  EXPECT_EQ(chains().moved(), 1u);
+}
+
+TEST_F(AProfile, GivesABlockToTheThreadThatResizedItLast) {
+  of({malloc_event(100, kA, 0),
+      {schema::Op::kRealloc, 1, 300, 0, kB, kA},
+      {schema::Op::kRealloc, 2, 500, 0, kB, kB}});
+  EXPECT_EQ(thread(0).live_count, 0u);
+  EXPECT_EQ(thread(1).live_count, 0u);
+  EXPECT_EQ(thread(1).asked_bytes, 300u);
+  EXPECT_EQ(thread(2).live_bytes, 500u);
+}
+
+TEST_F(AProfile, CountsFreesOfOtherThreadsBlocksOnBothSides) {
+  of({malloc_event(100, kA, 0), malloc_event(7, kB, 1), free_event(kA, 1), free_event(kB, 1)});
+  EXPECT_EQ(thread(1).foreign_frees, 1u);
+  EXPECT_EQ(thread(0).freed_by_others, 1u);
+  EXPECT_EQ(thread(0).foreign_frees + thread(1).freed_by_others, 0u);
+  EXPECT_EQ(thread(0).live_bytes + thread(1).live_count, 0u);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
