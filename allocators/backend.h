@@ -24,6 +24,19 @@ using base::AddressRange;
 using base::Result;
 using base::Status;
 
+// When the blocks of a batch die. A tick is 1 << tick_log2 calls: kNever is more than any tape has.
+struct Deaths {
+  static constexpr uint32_t kNever = (uint32_t{1} << 30) - 1;
+
+  // By op, the tick in which the block that it places is freed or resized; kNever, or 0 for what
+  // places none. Empty: it is not known.
+  std::span<const uint32_t> ticks = {};
+  int tick_log2 = 0;
+
+  // Of the call that `events` came before.
+  uint32_t tick_at(uint64_t events) const { return static_cast<uint32_t>(events >> tick_log2) + 1; }
+};
+
 // Consecutive events, one op each. Nothing here is owned; it stays valid until collect().
 struct ReplayBatch {
   uint64_t first_event = 0;  // calls before ops[0]
@@ -37,6 +50,7 @@ struct ReplayBatch {
   std::optional<schema::TimeSample> next_time = {};
   // Ascending; one of event first_event + i comes before ops[i], one behind all ops after the last.
   std::span<const schema::ThreadEnd> thread_ends = {};
+  Deaths deaths = {};  // for backends with foresight
 };
 
 // A change of the writable memory an allocator holds ("committed"), in the course of op number `op`
@@ -154,7 +168,8 @@ struct BackendTraits {
 // - after an error it is good for nothing but output() and its destruction, which ends whatever
 //   start() began. kTarget: the allocator failed, at `event` of the error if it has one; anything
 //   else is no fault of the allocator.
-// What it may expect: start() first, then submit() and collect() in turn; one thread.
+// What it may expect: start() first, then, if it has foresight, rehearse() with every batch there
+// is, then submit() and collect() in turn; one thread.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -164,6 +179,10 @@ class Backend {
 
   // Commits whatever the allocator takes before its first call; op is 0 in each event.
   virtual Result<std::vector<RegionEvent>> start() = 0;
+  // Whether it is to know what will come.
+  virtual bool has_foresight() const { return false; }
+  // The ops and deaths of `batch`, and nothing else of it, are set. Batches may be cut elsewhere.
+  virtual Status rehearse(const ReplayBatch&) { return {}; }
   // Begins to work on `batch`. A native backend returns at once.
   virtual Status submit(const ReplayBatch& batch) = 0;
   // Waits for the batch submitted last. Fails when the allocator's process died, say.

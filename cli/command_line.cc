@@ -213,6 +213,9 @@ void add_explain(CLI::App& app, Request& request) {
   options->holes.top = 5;
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many groups of pins and how many growths to show (default 5)");
+  command->add_flag(
+      "--foresight", options->explain.with_foresight,
+      "estimate, too, what perfect foresight would save: takes several times as long");
   command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }

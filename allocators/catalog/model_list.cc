@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "allocators/models/foresight/foresight_backend.h"
 #include "allocators/models/lmdb/lmdb_model.h"
 #include "allocators/models/macos_large/macos_large_model.h"
 #include "allocators/models/model_backend.h"
@@ -51,6 +52,11 @@ constexpr ModelEntry kModels[] = {
     model<BumpModel>("model:bump", "an arena: what is freed is never used again"),
     model<IdealModel>("model:ideal",
                       "perfect compaction: the least memory that can hold the blocks"),
+    {"model:foresight", "no block moves, but when each dies is known: how far placing well can go",
+     [](const base::Values& options, uint64_t) -> std::unique_ptr<Backend> {
+       return std::make_unique<ForesightBackend>(options);
+     },
+     ForesightBackend::parameters, false, nullptr},
     model<PagealignList>("model:pagealign-list",
                          "gnulib's pagealign_alloc: mmap, blocks in a linked list"),
     model<PagealignHash>("model:pagealign-hash",

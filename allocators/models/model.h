@@ -66,6 +66,9 @@ class AddressSpace {
 //   void end_thread(uint32_t thread)         it has ended; later calls under its number are a new
 //                                            thread's
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
+//   void set_death(uint32_t now, uint32_t death)
+//                                            when the next call is made, and when the block that it
+//                                            places dies (see Deaths)
 //   void give_back_memory()                  what the allocator does when it is asked to give free
 //                                            memory back to the system
 //   KeptMemory kept_memory(std::span<const AddressRange> gaps) const

@@ -132,6 +132,12 @@ class ModelBackend : public Backend {
   void tell_circumstances(const ReplayBatch& batch, uint32_t i) {
     tell_thread_ends(batch, batch.first_event + i);
     if constexpr (requires { model_.set_thread(0u); }) model_.set_thread(batch.ops[i].thread);
+    if constexpr (requires { model_.set_death(0u, 0u); }) {
+      const Deaths& deaths = batch.deaths;
+      if (!deaths.ticks.empty()) {
+        model_.set_death(deaths.tick_at(batch.first_event + i), deaths.ticks[i]);
+      }
+    }
     if constexpr (requires { model_.set_time(uint64_t{}); }) {
       // A time sample says what had passed when so many calls had been made.
       while (next_time_ < batch.times.size() &&

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replayer/answers/meshing.h"
+
 namespace heaptape::replayer {
 
 base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions& options,
@@ -14,7 +16,11 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
     };
   };
   HEAPTAPE_ASSIGN_OR_RETURN(Moment moment, find_moment(tape, options.at, show(0, kShareOfSearch)));
-  const ReplayOptions replayed{.specs = {options.spec},
+  std::vector<allocators::BackendSpec> specs{options.spec};
+  if (options.with_foresight) {
+    HEAPTAPE_ASSIGN_OR_RETURN(specs.emplace_back(), allocators::parse_spec("model:foresight"));
+  }
+  const ReplayOptions replayed{.specs = specs,
                                .touch = options.touch,
                                .threads = options.threads,
                                .clock = options.clock,
@@ -24,7 +30,11 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .moments = {moment},
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
-  return Explanation{std::move(moment), std::move(runs.front())};
+  Explanation explanation{std::move(moment), std::move(runs.front()), {}};
+  if (options.with_foresight && !runs.back().failure) {
+    explanation.foresight_bytes = runs.back().metrics.moments.front().snapshot.resident_bytes;
+  }
+  return explanation;
 }
 
 std::vector<Estimate> estimates_of(const Explanation& explanation) {
@@ -32,10 +42,18 @@ std::vector<Estimate> estimates_of(const Explanation& explanation) {
   std::vector<Estimate> estimates;
   if (account.trimmable_bytes) estimates.push_back({"trim", *account.trimmable_bytes});
   estimates.push_back({"purge", account.purgeable_bytes});
+  const auto beyond = [&account](uint64_t bytes) {
+    return account.resident_bytes - std::min(account.resident_bytes, bytes);
+  };
+  if (explanation.run.picture) {
+    estimates.push_back({"meshing", estimate_meshing(*explanation.run.picture).meshable_bytes});
+  }
+  if (explanation.foresight_bytes) {
+    estimates.push_back({"foresight", beyond(*explanation.foresight_bytes)});
+  }
   const uint64_t touched_bytes =
       account.live_bytes - std::min(account.live_bytes, account.untouched_bytes);
-  estimates.push_back(
-      {"compaction", account.resident_bytes - std::min(account.resident_bytes, touched_bytes)});
+  estimates.push_back({"compaction", beyond(touched_bytes)});
   return estimates;
 }
 

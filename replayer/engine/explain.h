@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ExplainOptions {
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Threads threads = allocators::Threads::kOrdered;
   allocators::Clock clock = allocators::Clock::kTape;
+  bool with_foresight = false;  // takes several times as long
 };
 
 struct Explanation {
@@ -27,13 +29,15 @@ struct Explanation {
   // Up to that moment, with its picture and account. Right behind it the allocator was asked to
   // give memory back: the one of `actions`, if it can be asked.
   RunResult run;
+  // Resident on model:foresight at that moment.
+  std::optional<uint64_t> foresight_bytes;
 
   const MomentState& state() const { return run.metrics.moments.front(); }
 };
 
 // Resident bytes that would come back.
 struct Estimate {
-  std::string what;  // "trim", "purge", "compaction"
+  std::string what;  // "trim", "purge", "meshing", "foresight", "compaction"
   uint64_t bytes = 0;
 };
 // The first is what the allocator can be asked for. Requires that the run did not fail, and has an

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "replayer/engine/event_clock.h"
+#include "replayer/engine/foresight.h"
 #include "replayer/engine/live_peaks.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_plan.h"
@@ -112,6 +113,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
                          options));
     runs.push_back(std::move(run));
   }
+  HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));
   SlotResolver resolver(events);
   TapeFacts facts(tape.header());
   ReplayPlan plan(events, options.samples, options.actions, options.moments);
@@ -144,6 +146,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     }
     const size_t peak = live_peaks.find(batch);
     if (peak != 0 && peak < batch.ops.size()) rest = split_off(batch, peak);
+    batch.deaths = deaths.for_batch(batch);
     done += batch.ops.size();
     AfterBatch after = plan.reached(done);
     after.has_live_peak = peak != 0;

@@ -11,6 +11,16 @@ namespace heaptape::replayer {
 using base::Result;
 using base::Status;
 
+namespace {
+
+allocators::ReplayBatch replay_batch(const ResolvedBatch& batch) {
+  return {batch.first_event,        batch.slot_limit,  batch.ops,
+          batch.recorded_addresses, batch.samples,     batch.times,
+          batch.next_time,          batch.thread_ends, batch.deaths};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpec& spec,
                                                     const allocators::BackendContext& context,
                                                     const ReplayOptions& options) {
@@ -39,11 +49,12 @@ Status ReplayRun::settle(const Status& status) {
   return {};
 }
 
+Status ReplayRun::rehearse(const ResolvedBatch& batch) {
+  return has_failed() ? Status() : settle(backend_->rehearse(replay_batch(batch)));
+}
+
 Status ReplayRun::submit(const ResolvedBatch& batch) {
-  if (has_failed()) return {};
-  return settle(
-      backend_->submit({batch.first_event, batch.slot_limit, batch.ops, batch.recorded_addresses,
-                        batch.samples, batch.times, batch.next_time, batch.thread_ends}));
+  return has_failed() ? Status() : settle(backend_->submit(replay_batch(batch)));
 }
 
 Status ReplayRun::collect() {

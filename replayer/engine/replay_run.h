@@ -25,8 +25,10 @@ class ReplayRun {
                                                         const ReplayOptions& options);
 
   bool has_failed() const { return failure_.has_value(); }
+  bool has_foresight() const { return !has_failed() && backend_->has_foresight(); }
 
   // As Backend has them; `batch` outlives analyse().
+  base::Status rehearse(const ResolvedBatch& batch);
   base::Status submit(const ResolvedBatch& batch);
   base::Status collect();
   base::Status analyse(const ResolvedBatch& batch);

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "allocators/replay_op.h"
+#include "allocators/backend.h"
 #include "base/result.h"
 #include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
@@ -27,7 +27,8 @@ struct ResolvedBatch {
   std::vector<schema::TimeSample> times;
   std::optional<schema::TimeSample> next_time;
   std::vector<schema::ThreadEnd> thread_ends;
-  LiveValues live;  // after the last op
+  allocators::Deaths deaths;  // not the resolver's
+  LiveValues live;            // after the last op
 };
 
 // Events that no backend is asked to repeat.
@@ -52,7 +53,8 @@ class SlotResolver {
   explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNoSlot)
       : slot_limit_(slot_limit), program_(run_calls) {}
 
-  // Replaces all of `batch` but its samples, times, next time and thread ends. Fails when more
+  // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails
+  // when more
   // blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);

@@ -166,6 +166,35 @@ RankedHole HoleTree::lowest_fit_from(uint64_t from, uint64_t bytes, uint64_t& sk
   return {};
 }
 
+// There is one under `index`.
+Hole HoleTree::highest_fit(Index index, uint64_t bytes) const {
+  for (;;) {
+    const Node& node = nodes_[index];
+    if (nodes_[node.right].largest >= bytes) {
+      index = node.right;
+    } else if (node.hole.bytes >= bytes) {
+      return node.hole;
+    } else {
+      index = node.left;
+    }
+  }
+}
+
+Hole HoleTree::highest_fit_before(uint64_t limit, uint64_t bytes) {
+  path_.clear();  // nodes below `limit` whose right subtrees are not wholly so
+  for (Index index = root_; index != 0;) {
+    const Node& node = nodes_[index];
+    if (node.hole.address < limit) path_.push_back(index);
+    index = node.hole.address < limit ? node.right : node.left;
+  }
+  for (; !path_.empty(); path_.pop_back()) {
+    const Node& node = nodes_[path_.back()];
+    if (node.hole.bytes >= bytes) return node.hole;
+    if (nodes_[node.left].largest >= bytes) return highest_fit(node.left, bytes);
+  }
+  return {};
+}
+
 uint64_t HoleTree::rank(uint64_t address) const {
   uint64_t rank = 0;
   for (Index index = root_; index != 0;) {

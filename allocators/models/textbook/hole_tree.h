@@ -34,6 +34,8 @@ class HoleTree {
   RankedHole lowest_fit(uint64_t bytes) const { return lowest_fit(root_, bytes, 0); }
   // The same among those at or above `from`. `skipped`: how many are below.
   RankedHole lowest_fit_from(uint64_t from, uint64_t bytes, uint64_t& skipped);
+  // The highest fit among those below `limit`; none if there is none.
+  Hole highest_fit_before(uint64_t limit, uint64_t bytes);
   // How many holes are below `address`.
   uint64_t rank(uint64_t address) const;
 
@@ -50,6 +52,7 @@ class HoleTree {
   };
 
   RankedHole lowest_fit(Index node, uint64_t bytes, uint64_t rank) const;
+  Hole highest_fit(Index node, uint64_t bytes) const;
   Index new_node(Hole hole);
   Index* descend(uint64_t address);
   void split(Index node, uint64_t address, Index& below, Index& above);

@@ -1,0 +1,133 @@
+#include "allocators/models/foresight/foresight_model.h"
+
+#include <algorithm>
+
+namespace heaptape::allocators {
+namespace {
+
+using foresight::Candidate;
+using foresight::kGranuleBytes;
+using foresight::kNever;
+using foresight::NewBlock;
+using foresight::PageOrder;
+
+constexpr int kLooks = 16;  // at pages that have the room
+
+constexpr auto accept_any = [](uint64_t) { return true; };
+
+constexpr uint64_t kLimit = kWrapperBase - kModelBase;  // no room for more
+
+PageOrder order_of(Placing placing) {
+  if (placing == Placing::kFirst) return PageOrder::kAddress;
+  return placing == Placing::kFit ? PageOrder::kRoom : PageOrder::kDeath;
+}
+
+}  // namespace
+
+ForesightModel::ForesightModel(AddressSpace& space, Placing placing)
+    : placing_(placing), heap_(space, order_of(placing)) {}
+
+bool ForesightModel::is_near(uint32_t page_death) const {
+  if (placing_ != Placing::kBoxes || page_death == death_) return true;
+  if (page_death == kNever || death_ == kNever) return false;
+  constexpr uint64_t kReach = 4;
+  const uint64_t page = uint64_t{page_death} - now_ + 1;
+  const uint64_t block = uint64_t{death_} - now_ + 1;
+  return page <= kReach * block && block <= kReach * page;
+}
+
+template <typename Next, typename Accepts>
+uint64_t ForesightModel::tightest(std::optional<Candidate> page, uint64_t bytes, Next next,
+                                  Accepts accepts) const {
+  Candidate best{.bytes = UINT64_MAX};
+  for (int i = 0; i < kLooks && page && is_near(page->death); ++i) {
+    if (page->bytes < best.bytes && accepts(page->page)) {
+      best = *page;
+      if (order_of(placing_) != PageOrder::kDeath || best.bytes == bytes) break;
+    }
+    page = next(page->key);
+  }
+  return best.page;
+}
+
+template <typename Accepts>
+uint64_t ForesightModel::choose_later(Room room, uint64_t bytes, Accepts accepts) {
+  const auto from = [&](uint64_t key) { return heap_.first_from(room, bytes, key); };
+  const auto next = [&](uint64_t key) { return from(key + 1); };
+  return tightest(from(heap_.key_at(death_)), bytes, next, accepts);
+}
+
+template <typename Accepts>
+uint64_t ForesightModel::choose_earlier(Room room, uint64_t bytes, Accepts accepts) {
+  const auto before = [&](uint64_t key) { return heap_.last_before(room, bytes, key); };
+  return tightest(before(heap_.key_at(death_)), bytes, before, accepts);
+}
+
+uint64_t ForesightModel::choose_run(const NewBlock& block) {
+  // That many bytes are enough wherever the run begins.
+  const uint64_t bytes = block.bytes + block.alignment - kGranuleBytes;
+  if (bytes >= 2 * kPageBytes) return 0;
+  uint64_t page = choose_later(Room::kRun, bytes, accept_any);
+  if (page == 0) page = choose_earlier(Room::kRun, bytes, accept_any);
+  return page == 0 ? 0 : heap_.place_in_run(page, block);
+}
+
+// A page that lives on anyway gives what it has. Another one has to hold half of the block.
+uint64_t ForesightModel::choose_tail(const NewBlock& block) {
+  uint64_t page = choose_later(Room::kTail, kGranuleBytes, accept_any);
+  if (page == 0) {
+    page = choose_earlier(Room::kTail, round_up(block.bytes / 2, kGranuleBytes), accept_any);
+  }
+  return page == 0 ? 0 : heap_.place_in_stretch(page, block);
+}
+
+// The fits take any hole, as textbooks have it. To who knows deaths, pages of its own are worth
+// more, unless the block takes fewer new ones there.
+uint64_t ForesightModel::choose_stretch(const NewBlock& block) {
+  const auto saves = [&](uint64_t page) {
+    const uint64_t place = heap_.place_in_stretch(page, block);
+    return order_of(placing_) != PageOrder::kDeath ||
+           heap_.new_pages(place, block.bytes) < page_up(block.bytes) / kPageBytes;
+  };
+  uint64_t page = choose_later(Room::kStretch, block.bytes, saves);
+  if (page == 0) page = choose_earlier(Room::kStretch, block.bytes, saves);
+  return page == 0 ? 0 : heap_.place_in_stretch(page, block);
+}
+
+uint64_t ForesightModel::choose_place(const NewBlock& block) {
+  uint64_t place = block.alignment < kPageBytes ? choose_run(block) : 0;
+  if (place == 0 && block.alignment == kGranuleBytes) {
+    place = block.bytes < kPageBytes ? choose_tail(block) : choose_stretch(block);
+  }
+  return place != 0 ? place : heap_.place_on_new_pages(block);
+}
+
+Placement ForesightModel::allocate(uint64_t bytes, uint64_t alignment) {
+  if (bytes >= kLimit || alignment >= kLimit) return {};
+  const NewBlock block{.bytes = round_up(std::max<uint64_t>(bytes, 1), kGranuleBytes),
+                       .alignment = std::max(alignment, kGranuleBytes),
+                       .death = death_};
+  const uint64_t address = choose_place(block);
+  if (address == 0) return {};
+  heap_.take(address, block);
+  sizes_.insert(address, block.bytes);
+  return {address, block.bytes};
+}
+
+Placement ForesightModel::reallocate(uint64_t address, uint64_t bytes) {
+  if (bytes >= kLimit) return {};
+  const NewBlock old{.bytes = sizes_.get(address), .death = death_};
+  release(address);
+  const Placement placed = allocate(bytes, 0);
+  if (placed.address != 0) return placed;
+  heap_.take(address, old);
+  sizes_.insert(address, old.bytes);
+  return {};
+}
+
+void ForesightModel::release(uint64_t address) {
+  heap_.give_back(address, sizes_.get(address));
+  sizes_.erase(address);
+}
+
+}  // namespace heaptape::allocators
