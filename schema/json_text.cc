@@ -8,16 +8,16 @@ namespace {
 // The codec's handlers have no virtual destructor: it never owns one.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wnon-virtual-dtor"
-class IntegerHandler final : public capnp::JsonCodec::Handler<uint64_t> {
+template <typename Integer>
+class IntegerHandler final : public capnp::JsonCodec::Handler<Integer> {
  public:
-  void encode(const capnp::JsonCodec& /*codec*/, uint64_t input,
+  void encode(const capnp::JsonCodec& /*codec*/, Integer input,
               capnp::JsonValue::Builder output) const override {
     set_integer(output, input);
   }
   // As every codec does: numbers and strings.
-  uint64_t decode(const capnp::JsonCodec& /*codec*/,
-                  capnp::JsonValue::Reader input) const override {
-    return capnp::JsonCodec().decode<uint64_t>(input);
+  Integer decode(const capnp::JsonCodec& /*codec*/, capnp::JsonValue::Reader input) const override {
+    return capnp::JsonCodec().decode<Integer>(input);
   }
 };
 #pragma GCC diagnostic pop
@@ -38,11 +38,23 @@ void set_integer(capnp::JsonValue::Builder out, uint64_t number) {
   }
 }
 
+void set_integer(capnp::JsonValue::Builder out, int64_t number) {
+  if (number < 0 && number >= -static_cast<int64_t>(kMaxJsonNumber)) {
+    out.setNumber(static_cast<double>(number));
+  } else if (number < 0) {
+    out.setString(std::to_string(number));
+  } else {
+    set_integer(out, static_cast<uint64_t>(number));
+  }
+}
+
 std::string json_text(capnp::DynamicStruct::Reader message) {
-  IntegerHandler integers;
+  IntegerHandler<uint64_t> integers;
+  IntegerHandler<int64_t> signed_integers;
   capnp::JsonCodec codec;
   codec.setPrettyPrint(true);
   codec.addTypeHandler(integers);
+  codec.addTypeHandler(signed_integers);
   return finished(codec.encode(message));
 }
 

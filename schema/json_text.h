@@ -18,6 +18,7 @@ inline constexpr uint64_t kMaxJsonNumber = uint64_t{1} << 53;
 
 // A number, or beyond kMaxJsonNumber a string of digits.
 void set_integer(capnp::JsonValue::Builder out, uint64_t number);
+void set_integer(capnp::JsonValue::Builder out, int64_t number);
 
 // Pretty-printed, with a newline at the end. Text that is not UTF-8 (a path may be) comes out with
 // U+FFFD in its place. capnp::JsonCodec reads it back.

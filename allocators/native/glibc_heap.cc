@@ -45,7 +45,7 @@ class HeapReader {
 // in a fastbin does not.
 class CachedChunks {
  public:
-  CachedChunks(int pid) : heap_(pid), blocks_(pid) {}
+  explicit CachedChunks(int pid) : heap_(pid), blocks_(pid) {}
 
   std::optional<uint64_t> size_word(uint64_t chunk) { return heap_.word(chunk + 8); }
   bool is_fast(uint64_t chunk, uint64_t bytes) {
@@ -60,12 +60,13 @@ class CachedChunks {
   uint64_t key_ = 0;  // 0: not known
 };
 
-// The word that most of the cached blocks have in common.
+// The word that most of those have in common that are too large for a fastbin; 0: there are none.
 uint64_t find_key(int pid, std::span<const AddressRange> kept) {
   HeapReader heap(pid);
   std::unordered_map<uint64_t, size_t> counts;
   size_t blocks = 0;
   for (const AddressRange& chunk : kept) {
+    if (chunk.bytes() <= glibc::kMostFastBytes) continue;
     if (++blocks > 4096) break;
     if (const auto word = heap.word(chunk.begin + 8)) ++counts[*word];
   }

@@ -38,17 +38,20 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
   return "";
 }
 
-// Those that say what a real allocator would do; of one there is no best.
+// Real allocators, and where there is no choice of these the models of such, too.
 std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures,
                                           const std::vector<RunResult>& runs) {
-  std::vector<const RunFigures*> found;
+  std::vector<const RunFigures*> real;
+  std::vector<const RunFigures*> all;
   for (size_t i = 0; i < runs.size(); ++i) {
-    const bool is_real =
-        runs[i].spec.kind == BackendKind::kNative || runs[i].spec.kind == BackendKind::kPlugin ||
-        (runs[i].spec.kind == BackendKind::kModel && !runs[i].spec.imitates_nobody());
-    if (is_real && !runs[i].failure) found.push_back(&figures[i]);
+    const BackendKind kind = runs[i].spec.kind;
+    const bool is_real = kind == BackendKind::kNative || kind == BackendKind::kPlugin;
+    const bool is_like_one = kind == BackendKind::kModel && !runs[i].spec.imitates_nobody();
+    if (runs[i].failure || (!is_real && !is_like_one)) continue;
+    all.push_back(&figures[i]);
+    if (is_real) real.push_back(&figures[i]);
   }
-  return found;
+  return real.size() >= 2 ? real : all;
 }
 
 std::string best_of(const std::vector<const RunFigures*>& runs, const std::string& metric,

@@ -57,17 +57,17 @@ TEST_F(StatsCommand, SaysWhatDominates) {
 TEST_F(StatsCommand, HasSizesAndChainsAsJson) {
   write();
   expect({"--json"},
-         {R"({"from": "97", "to": "112", "calls": "1", "bytes": "100", "smallest": "100", )"
-          R"("largest": "100", "liveCount": "0", "overRepresentedByCalls": true, )",
-          R"("resizes": {"inPlace": "1", "moved": "1", "movedBytes": "300"})",
-          R"({"birth": "1", "thread": 0, "fromBytes": "100", "toBytes": "500", )"
-          R"("length": "2", "copiedBytes": "300"})"});
+         {R"({"from": 97, "to": 112, "calls": 1, "bytes": 100, "smallest": 100, )"
+          R"("largest": 100, "liveCount": 0, "overRepresentedByCalls": true, )",
+          R"("resizes": {"inPlace": 1, "moved": 1, "movedBytes": 300})",
+          R"({"birth": 1, "thread": 0, "fromBytes": 100, "toBytes": 500, )"
+          R"("length": 2, "copiedBytes": 300})"});
 }
 
 TEST_F(StatsCommand, HasLifetimesAsJson) {
   write();
-  expect({"--json"}, {R"("blocks": "2")", R"("freed": "1")", R"("survivorBytes": "24")",
-                      R"("cdf": [{"upTo": "3", "blocks": "1", "share": 0.5}])", R"("ns": {)"});
+  expect({"--json"}, {R"("blocks": 2)", R"("freed": 1)", R"("survivorBytes": 24)",
+                      R"("cdf": [{"upTo": 3, "blocks": 1, "share": 0.5}])", R"("ns": {)"});
 }
 
 TEST_F(StatsCommand, HasNoTimesInJsonOfATapeWithoutThem) {
@@ -77,8 +77,8 @@ TEST_F(StatsCommand, HasNoTimesInJsonOfATapeWithoutThem) {
 
 TEST_F(StatsCommand, HasThreadsAsJson) {
   write();
-  expect({"--json"}, {R"({"thread": 1, "calls": "2", "askedBytes": "24", "liveCount": "1", )"
-                      R"("liveBytes": "24", "foreignFrees": "1", "freedByOthers": "0"})"});
+  expect({"--json"}, {R"({"thread": 1, "calls": 2, "askedBytes": 24, "liveCount": 1, )"
+                      R"("liveBytes": 24, "foreignFrees": 1, "freedByOthers": 0})"});
 }
 
 TEST_F(StatsCommand, PrintsOneTableIfAsked) {
@@ -110,9 +110,9 @@ TEST_F(StatsCommand, AgreesWithTheReportOfAReplay) {
   ASSERT_EQ(run({"heaptape", "replay", tape_, "-a", "model:ideal", "-o", report}).status, 0);
   const std::string json = tests::read_bytes(report);
   const std::string program = json.substr(json.find("\"program\""));
-  for (const char* part : {R"("blocks": "2")", R"("shareUnderTenth": 0)", R"("median": "3")",
-                           R"("resizes": {"inPlace": "1", "moved": "1", "movedBytes": "300"})",
-                           R"("length": "2", "copiedBytes": "300"})"}) {
+  for (const char* part : {R"("blocks": 2)", R"("shareUnderTenth": 0)", R"("median": 3)",
+                           R"("resizes": {"inPlace": 1, "moved": 1, "movedBytes": 300})",
+                           R"("length": 2, "copiedBytes": 300})"}) {
     EXPECT_NE(program.find(part), std::string::npos) << part << " in " << program;
   }
 }
@@ -120,8 +120,8 @@ TEST_F(StatsCommand, AgreesWithTheReportOfAReplay) {
 TEST_F(StatsCommand, KnowsTheBlocksOfScenarios) {
   const std::vector<std::pair<const char*, const char*>> known{
       {"calloc-loop", R"("shareAtZero": 1,)"},     // each block freed at once
-      {"fill", R"("freed": "0")"},                 // none ever freed
-      {"manifest-patching", R"("count": "500",)"}  // each manifest grows
+      {"fill", R"("freed": 0)"},                 // none ever freed
+      {"manifest-patching", R"("count": 500,)"}  // each manifest grows
   };
   for (const auto& [scenario, part] : known) {
     ASSERT_EQ(run({"heaptape", "scenario", scenario, "-o", tape_}).status, 0);

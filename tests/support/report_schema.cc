@@ -62,6 +62,8 @@ class Definitions {
         return R"("type": "integer")";
       case Type::UINT64:
         return R"("$ref": "#/$defs/Integer")";
+      case Type::INT64:
+        return R"("$ref": "#/$defs/SignedInteger")";
       case Type::FLOAT64:
         return R"("$ref": "#/$defs/Float")";
       case Type::LIST:
@@ -81,6 +83,10 @@ class Definitions {
 constexpr char kNumbers[] = R"(    "Integer": {
       "description": "below 2^64; a string beyond 2^53",
       "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]
+    },
+    "SignedInteger": {
+      "description": "of 64 bits; a string beyond 2^53",
+      "anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^-?[0-9]+$"}]
     },
     "Float": {
       "anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]
