@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "allocators/glibc_chunks.h"
@@ -182,16 +183,21 @@ class ModelChunks {
   std::optional<uint64_t> size_word(uint64_t address) const {
     const Chunk chunk = chunk_of(address + kHeaderBytes);
     if (chunk == kMappedChunk) return std::nullopt;
-    return to_bytes(chunks_.units(chunk)) | (chunks_.free_before(chunk) == 0 ? 1 : 0);
+    const auto top = tops_.find(chunk);
+    const uint64_t bytes = top != tops_.end() ? top->second : to_bytes(chunks_.units(chunk));
+    return bytes | (chunks_.free_before(chunk) == 0 ? 1 : 0);
   }
   bool is_fast(uint64_t address, uint64_t /*bytes*/) const {
     return fast_.contains(chunk_of(address + kHeaderBytes));
   }
   void add_fast(Chunk chunk) { fast_.insert(chunk); }
+  // Its size is the arena's to know.
+  void add_top(Chunk chunk, uint64_t bytes) { tops_[chunk] = bytes; }
 
  private:
   const ChunkMemory& chunks_;
   std::unordered_set<Chunk> fast_;
+  std::unordered_map<Chunk, uint64_t> tops_;
 };
 
 }  // namespace
@@ -199,6 +205,7 @@ class ModelChunks {
 KeptMemory PtmallocModel::kept_memory(std::span<const AddressRange> gaps) const {
   ModelChunks reader(process_.chunks);
   for (const auto& arena : arenas_.all()) {
+    reader.add_top(arena->top(), arena->end() - address_of(arena->top()));
     arena->for_each_fast([&reader](Chunk chunk) { reader.add_fast(chunk); });
   }
   return {.cached = kept_chunks(reader, gaps, kMainBase), .own = {}};
