@@ -56,12 +56,11 @@ TEST_F(StatsCommand, SaysWhatDominates) {
 
 TEST_F(StatsCommand, HasSizesAndChainsAsJson) {
   write();
-  expect({"--json"},
-         {R"({"from": 97, "to": 112, "calls": 1, "bytes": 100, "smallest": 100, )"
-          R"("largest": 100, "liveCount": 0, "overRepresentedByCalls": true, )",
-          R"("resizes": {"inPlace": 1, "moved": 1, "movedBytes": 300})",
-          R"({"birth": 1, "thread": 0, "fromBytes": 100, "toBytes": 500, )"
-          R"("length": 2, "copiedBytes": 300})"});
+  expect({"--json"}, {R"({"from": 97, "to": 112, "calls": 1, "bytes": 100, "smallest": 100, )"
+                      R"("largest": 100, "liveCount": 0, "overRepresentedByCalls": true, )",
+                      R"("resizes": {"inPlace": 1, "moved": 1, "movedBytes": 300})",
+                      R"({"birth": 1, "thread": 0, "fromBytes": 100, "toBytes": 500, )"
+                      R"("length": 2, "copiedBytes": 300})"});
 }
 
 TEST_F(StatsCommand, HasLifetimesAsJson) {
@@ -119,7 +118,7 @@ TEST_F(StatsCommand, AgreesWithTheReportOfAReplay) {
 
 TEST_F(StatsCommand, KnowsTheBlocksOfScenarios) {
   const std::vector<std::pair<const char*, const char*>> known{
-      {"calloc-loop", R"("shareAtZero": 1,)"},     // each block freed at once
+      {"calloc-loop", R"("shareAtZero": 1,)"},   // each block freed at once
       {"fill", R"("freed": 0)"},                 // none ever freed
       {"manifest-patching", R"("count": 500,)"}  // each manifest grows
   };

@@ -127,8 +127,7 @@ TEST_F(GateParserTest, SuggestsTheMetricThatWasMeant) {
 
 TEST_F(GateParserTest, ListsEveryMetricAfterTheSuggestions) {
   const std::string message = error_of("committedBytes>5");
-  EXPECT_LT(message.find("end.committedBytes"),
-            message.find("; the metrics are: "));
+  EXPECT_LT(message.find("end.committedBytes"), message.find("; the metrics are: "));
   for (const std::string& name : schema::metric_names()) {
     EXPECT_NE(message.find(name), std::string::npos) << name;
   }
