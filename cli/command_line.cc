@@ -160,8 +160,8 @@ void add_replay(CLI::App& app, Request& request) {
             "stop after this many calls, such as 10k or 1.5M");
   command
       ->add_option("--do", options->actions,
-                   "ask real allocators to give memory back after call N, or at the end: trim@N, "
-                   "purge@N, trim@end; may be repeated")
+                   "ask allocators to give memory back after call N, or at a moment: trim@N, "
+                   "purge@plateau, trim@12.5s, trim@end; may be repeated")
       ->option_text("ACTION...");
   add_choice<allocators::Touch>(command, "--touch", options->replay.touch, kTouches,
                                 "what to write into each block: every byte, nothing, or one byte "

@@ -116,18 +116,34 @@ Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions
   return usable_specs(default_allocators(), console);
 }
 
+// Those at moments of the tape are found there.
+Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& options,
+                                                 schema::TapeReader& tape) {
+  std::vector<replayer::Action> actions;
+  for (const std::string& text : options.actions) {
+    if (const auto request = replayer::moment_of_action(text)) {
+      HEAPTAPE_ASSIGN_OR_RETURN(const auto moment, replayer::find_moment(tape, *request, nullptr));
+      actions.push_back({text.substr(0, text.find('@')), moment.event});
+    } else {
+      HEAPTAPE_ASSIGN_OR_RETURN(actions.emplace_back(), replayer::parse_action(text));
+    }
+  }
+  return actions;
+}
+
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
   for (const std::string& text : options.actions) {
-    HEAPTAPE_ASSIGN_OR_RETURN(auto action, replayer::parse_action(text));
-    replay_options.actions.push_back(std::move(action));
+    if (replayer::moment_of_action(text)) continue;
+    HEAPTAPE_RETURN_IF_ERROR(replayer::parse_action(text));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions, actions_of(options, tape));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,

@@ -47,6 +47,7 @@ class AccountTaker {
       : map_(map),
         absent_(absent),
         pages_absent_(absent),
+        parts_absent_(absent),
         cached_(kept.cached),
         own_(kept.own),
         trim_(trim) {
@@ -90,34 +91,33 @@ class AccountTaker {
   void add_free(AddressRange region, AddressRange gap, uint64_t absent_bytes, bool is_hole) {
     in_gap_.clear();
     cached_.for_each(gap, [this](AddressRange part) {
-      account_.cached_bytes += part.bytes();
-      in_gap_.push_back(part);
+      in_gap_.push_back({part, &account_.cached_bytes});
     });
     own_.for_each(gap, [this](AddressRange part) {
-      account_.metadata_bytes += part.bytes();
-      in_gap_.push_back(part);
+      in_gap_.push_back({part, &account_.metadata_bytes});
     });
-    std::ranges::sort(in_gap_, {}, &AddressRange::begin);
+    std::ranges::sort(in_gap_, {}, [](const Kept& kept) { return kept.part.begin; });
     uint64_t kept_bytes = 0;
     uint64_t begin = gap.begin;
-    for (const AddressRange& part : in_gap_) {
+    for (const auto& [part, sum] : in_gap_) {
       add_free_stretch(region, {begin, part.begin});
       begin = part.end;
-      kept_bytes += part.bytes();
+      const uint64_t resident_bytes = part.bytes() - parts_absent_.bytes(part);
+      *sum += resident_bytes;
+      kept_bytes += resident_bytes;
     }
     add_free_stretch(region, {begin, gap.end});
-    const uint64_t free_bytes = gap.bytes() - kept_bytes;
-    const uint64_t returned_bytes = std::min(absent_bytes, free_bytes);
-    account_.returned_bytes += returned_bytes;
+    account_.returned_bytes += absent_bytes;
+    const uint64_t free_bytes = gap.bytes() - absent_bytes - kept_bytes;
     if (!is_hole) {
-      account_.top_bytes += free_bytes - returned_bytes;
+      account_.top_bytes += free_bytes;
       return;
     }
-    account_.hole_bytes += free_bytes - returned_bytes;
+    account_.hole_bytes += free_bytes;
     HoleClass& holes = account_.holes[static_cast<size_t>(std::bit_width(gap.bytes())) - 1];
     ++holes.count;
     holes.bytes += gap.bytes();
-    holes.resident_bytes += free_bytes - returned_bytes;
+    holes.resident_bytes += free_bytes;
   }
 
   void add_free_stretch(AddressRange region, AddressRange stretch) {
@@ -149,10 +149,15 @@ class AccountTaker {
   const HeapMap& map_;
   Overlap absent_;
   Overlap pages_absent_;
+  Overlap parts_absent_;
   Overlap cached_;
   Overlap own_;
   const std::optional<TrimRule> trim_;
-  std::vector<AddressRange> in_gap_;  // what is kept in the gap under way
+  struct Kept {
+    AddressRange part;
+    uint64_t* sum;  // of the account, that it counts for
+  };
+  std::vector<Kept> in_gap_;  // of the gap under way
   uint64_t absent_gap_bytes_ = 0;
   Account account_;
 };

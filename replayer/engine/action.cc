@@ -15,7 +15,18 @@ base::Result<Action> parse_action(std::string_view text) {
   }
   return base::Error::usage("cannot do '" + std::string(text) +
                             "': type trim@N or purge@N, with N a number of calls, such as 10k or "
-                            "1.5M, or end");
+                            "1.5M, or peak, plateau, exit, end, or a time such as 12.5s");
+}
+
+std::optional<MomentRequest> moment_of_action(std::string_view text) {
+  const size_t at = text.find('@');
+  const std::string_view name = text.substr(0, at);
+  if (at == text.npos || (name != "trim" && name != "purge")) return std::nullopt;
+  const auto request = parse_moment(text.substr(at + 1));
+  if (!request.ok() || request->kind == MomentRequest::Kind::kEvent || request->name == "end") {
+    return std::nullopt;
+  }
+  return *request;
 }
 
 base::Status check_actions(const std::vector<Action>& actions, uint64_t events) {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/engine/tape_moments.h"
 
 namespace heaptape::replayer {
 
@@ -19,6 +21,9 @@ struct Action {
 
 // "trim@N" or "purge@N", with N a count, such as 1.5M, or "end".
 base::Result<Action> parse_action(std::string_view text);
+
+// Of "trim@plateau" the moment that is meant, or nothing: then parse_action() knows what it is.
+std::optional<MomentRequest> moment_of_action(std::string_view text);
 
 // Fails if one of them comes after the end of a replay of `events` calls.
 base::Status check_actions(const std::vector<Action>& actions, uint64_t events);

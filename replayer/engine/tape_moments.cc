@@ -149,6 +149,9 @@ Result<MomentRequest> parse_moment(std::string_view text) {
     return MomentRequest{
         .kind = MomentRequest::Kind::kEvent, .name = "#" + std::to_string(*event), .event = *event};
   }
+  if (text.starts_with("mark:")) {
+    return Error::usage("'" + name + "': tapes have no marks; name a call or a time");
+  }
   return Error::usage("there is no moment '" + name +
                       "': type peak, plateau, exit, end, a call such as #1000 or 1.5M, or a time "
                       "such as 12.5s");

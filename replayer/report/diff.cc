@@ -21,10 +21,12 @@ using schema::RunFigures;
 
 // The metrics that a table shows, in its order.
 constexpr const char* kHeadlines[] = {
-    "peak.liveBytes",     "peak.usableBytes",     "peak.committedBytes", "end.committedBytes",
-    "peak.residentBytes", "peak.holes.count",     "peak.holes.bytes",    "peak.holes.largest",
-    "peak.fragmentation", "peak.distanceToIdeal", "end.fragmentation",   "accounting.refused",
-    "time.nsPerEvent",
+    "peak.liveBytes",          "peak.usableBytes",     "peak.committedBytes",
+    "end.committedBytes",      "peak.residentBytes",   "atPeak.residentBytes",
+    "atPlateau.residentBytes", "atExit.residentBytes", "atPlateau.residentHoleBytes",
+    "peak.holes.count",        "peak.holes.bytes",     "peak.holes.largest",
+    "peak.fragmentation",      "peak.distanceToIdeal", "end.fragmentation",
+    "accounting.refused",      "time.nsPerEvent",
 };
 
 using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now

@@ -24,6 +24,12 @@ constexpr const char* kAtMoment[] = {"residentBytes", "residentHoleBytes",
 constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
                                   "peak.distanceToIdeal", "time.nsPerEvent"};
 
+// Where the memory is at one moment, as a sum: docs/metrics.md, "The account".
+constexpr const char* kAccount[] = {
+    "liveBytes",         "slackBytes",       "account.metadataBytes", "account.cachedBytes",
+    "account.holeBytes", "account.topBytes", "residentBytes",         "account.returnedBytes",
+    "committedBytes"};
+
 std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
   std::vector<std::string> columns;
   for (const std::string& state : {std::string("atPeak"), second_state(runs)}) {
@@ -233,16 +239,8 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
-}  // namespace
-
-std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
-  HEAPTAPE_CHECK(report.runs.size() == runs.size());
-  std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
-  const auto whole =
-      std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
-  if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
-  text += "\n";
-  const std::vector<std::string> columns = columns_of(report.runs);
+std::string table_of(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs,
+                     const std::vector<std::string>& columns) {
   std::vector<TableRow> rows(2);
   rows[0].push_back("");
   rows[1].push_back("allocator");
@@ -252,9 +250,40 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
     rows[1].push_back(heading.name);
   }
   for (size_t i = 0; i < runs.size(); ++i) {
-    rows.push_back(row_of(report.runs[i], runs[i].spec.kind, columns));
+    rows.push_back(row_of(figures[i], runs[i].spec.kind, columns));
   }
-  text += aligned(rows) + best_line(report.runs, runs) + "\n";
+  return aligned(rows);
+}
+
+// Of those that place blocks; empty where none does.
+std::string account_table(const std::vector<RunFigures>& figures,
+                          const std::vector<RunResult>& runs) {
+  const std::string state = second_state(figures) + ".";
+  std::vector<RunFigures> placing;
+  std::vector<RunResult> of_placing;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!figures[i].metric(state + "account.holeBytes")) continue;
+    placing.push_back(figures[i]);
+    of_placing.push_back({.spec = runs[i].spec});
+  }
+  if (placing.empty()) return "";
+  std::vector<std::string> columns;
+  for (const char* const metric : kAccount) columns.push_back(state + metric);
+  return table_of(placing, of_placing, columns) + "\n";
+}
+
+}  // namespace
+
+std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  HEAPTAPE_CHECK(report.runs.size() == runs.size());
+  std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
+  const auto whole =
+      std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
+  if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
+  text += "\n";
+  text +=
+      table_of(report.runs, runs, columns_of(report.runs)) + best_line(report.runs, runs) + "\n";
+  text += account_table(report.runs, runs);
   text += accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += failure_line(run);
   for (size_t i = 0; i < runs.size(); ++i) {

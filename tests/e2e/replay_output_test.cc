@@ -270,6 +270,41 @@ TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
   EXPECT_TRUE(lines[38].starts_with("\"a,b\",")) << lines[38];
 }
 
+// One name for one thing: what the CSV calls a column, gates know as a metric of the end.
+TEST_F(ReplayOutput, HasColumnsOfCsvThatGatesKnow) {
+  replay({"-a", "model:runs", "--samples", "1", "--csv", csv_});
+  std::istringstream header(lines_of(tests::read_bytes(csv_))[0]);
+  std::string column;
+  std::getline(header, column, ',');
+  EXPECT_EQ(column, "run");
+  while (std::getline(header, column, ',')) {
+    EXPECT_TRUE(schema::is_metric_name("end." + column)) << column;
+  }
+}
+
+TEST_F(ReplayOutput, HasTheWordsOfMetricsAboveItsColumns) {
+  const Ended ended = replay({"-a", "model:runs", "-a", "model:bump"});
+  EXPECT_NE(ended.out.find("resident  resident hole  purgeable"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("distance to ideal  ns per event\n"), std::string::npos) << ended.out;
+}
+
+TEST_F(ReplayOutput, HasTheAccountOfEachRun) {
+  const Ended ended = replay({"-a", "model:runs", "-a", "noop"});
+  EXPECT_NE(ended.out.find("metadata"), std::string::npos) << ended.out;
+}
+
+TEST_F(ReplayOutput, SaysWhichAllocatorHasLeastResident) {
+  const Ended two = replay({"-a", "model:runs", "-a", "model:ptmalloc", "-a", "model:ideal"});
+  EXPECT_NE(two.out.find("least resident at peak: model:"), std::string::npos) << two.out;
+  EXPECT_EQ(two.out.find("model:ideal (", two.out.find("least resident")), std::string::npos);
+  EXPECT_EQ(replay({"-a", "model:runs"}).out.find("least resident"), std::string::npos);
+}
+
+TEST_F(ReplayOutput, AsksForMemoryBackAtAMoment) {
+  const Ended ended = replay({"-a", "model:ptmalloc", "--do", "trim@exit"});
+  EXPECT_NE(ended.out.find("trim: model:ptmalloc: after #"), std::string::npos) << ended.out;
+}
+
 TEST_F(ReplayOutput, EndsTheTimelineWithTheEnd) {
   replay({"-a", "model:runs", "--samples", "1", "--csv", csv_, "-o", report_});
   const auto lines = lines_of(tests::read_bytes(csv_));

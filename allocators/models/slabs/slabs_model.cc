@@ -265,6 +265,22 @@ std::vector<AddressRange> SlabsModel::absent() const {
   return ranges;
 }
 
+KeptMemory SlabsModel::kept_memory(std::span<const AddressRange> /*gaps*/) const {
+  KeptMemory kept;
+  for (const auto& thread : threads_) {
+    if (thread == nullptr || !thread->cache) continue;
+    thread->cache->append_cached(kept.cached);
+    if (thread->cache_memory == 0) continue;
+    kept.own.push_back({thread->cache_memory,
+                        thread->cache_memory + slabs::ThreadCache::memory_bytes()});
+  }
+  std::ranges::sort(kept.cached, {}, &AddressRange::begin);
+  const std::vector<AddressRange>& metadata = shared_.system.metadata();
+  kept.own.insert(kept.own.end(), metadata.begin(), metadata.end());
+  std::ranges::sort(kept.own, {}, &AddressRange::begin);
+  return kept;
+}
+
 uint64_t SlabsModel::work() const {
   return shared_.page_counts.examined + shared_.page_counts.purged_pages;
 }

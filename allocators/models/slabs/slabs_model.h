@@ -42,6 +42,8 @@ class SlabsModel {
 
   // Pages that were never written to, or purged since.
   std::vector<AddressRange> absent() const;
+  // What the threads cache, and the blocks of metadata, as a whole.
+  KeptMemory kept_memory(std::span<const AddressRange> gaps) const;
   std::vector<Counter> counters() const;
   uint64_t work() const;
   static const char* work_unit() { return "extents examined and pages purged"; }

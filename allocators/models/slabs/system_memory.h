@@ -19,8 +19,11 @@ class SystemMemory {
   uint64_t map(uint64_t bytes);
   // For metadata, which has room left when blocks have none. An aligned mapping leaves a gap above.
   uint64_t map_metadata(uint64_t bytes, uint64_t alignment) {
-    return map_down_to(kModelBase, bytes, alignment);
+    const uint64_t address = map_down_to(kModelBase, bytes, alignment);
+    if (address != 0) metadata_.push_back({address, address + bytes});
+    return address;
   }
+  const std::vector<AddressRange>& metadata() const { return metadata_; }
 
   uint64_t mapped_bytes() const { return mapped_bytes_; }
 
@@ -52,6 +55,7 @@ class SystemMemory {
   uint64_t lowest_ = kTop;
   uint64_t mapped_bytes_ = 0;
   std::vector<AddressRange> for_blocks_;
+  std::vector<AddressRange> metadata_;
   WrittenPages written_;
 };
 

@@ -104,4 +104,13 @@ void ThreadCache::collect() {
   turn_ = turn_ + 1 == kCachedClasses ? 0 : turn_ + 1;
 }
 
+void ThreadCache::append_cached(std::vector<AddressRange>& ranges) const {
+  for (uint32_t size_class = 0; size_class < kCachedClasses; ++size_class) {
+    const Stack& stack = stacks_[size_class];
+    for (uint32_t i = 0; i < stack.count; ++i) {
+      ranges.push_back({stack.blocks[i], stack.blocks[i] + class_bytes(size_class)});
+    }
+  }
+}
+
 }  // namespace heaptape::allocators::slabs

@@ -52,6 +52,9 @@ class ThreadCache {
     stack.blocks[stack.count++] = block;
   }
 
+  // Appends the blocks it keeps.
+  void append_cached(std::vector<AddressRange>& ranges) const;
+
   // Gives everything back.
   void flush_all();
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace heaptape::replayer {
 namespace {
 
@@ -322,6 +324,87 @@ TEST(AnalysisWithoutPlacements, OnlyCounts) {
   EXPECT_EQ(run.accounting.replayed, 3u);
   EXPECT_EQ(run.accounting.refused, 0u);
   EXPECT_EQ(run.resizes.in_place, 0u);
+}
+
+class AnalysisOfGrowth : public Analysis {
+ protected:
+  AnalysisOfGrowth() { analysis_ = std::make_unique<RunAnalysis>(traits(), options()); }
+  // Those of the run so far, which ends with this.
+  std::vector<HeapGrowth> growths() {
+    EXPECT_TRUE(analysis_->add(batch_, result_).ok());
+    return analysis_->take_metrics().heap_growths;
+  }
+
+ private:
+  static allocators::BackendTraits traits() { return {}; }
+  static RunAnalysis::Options options() { return {.heap_growths = 3}; }
+
+ protected:
+  std::unique_ptr<RunAnalysis> analysis_;
+};
+
+// Blocks of 100, 232 and 40 bytes with a hole of 1,000 granules behind the first.
+TEST_F(AnalysisOfGrowth, KnowsTheLargestHoleAndHowManyBytesItWasShort) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  allocate(1, 232, kHeap + 16'128, 232);
+  allocate(2, 40, kHeap + 32'000, 40);
+  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
+  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+  const HeapGrowth growth = growths().at(1);
+  EXPECT_EQ(growth.event, 4u);
+  EXPECT_EQ(growth.growth_bytes, 8 * kPage);
+  EXPECT_EQ(growth.largest_hole_bytes, 16'000u);
+  EXPECT_EQ(growth.short_bytes(), 4'000u);
+  EXPECT_FALSE(growth.is_own_mapping);
+}
+
+TEST_F(AnalysisOfGrowth, NamesThePinOnTheSideWithMoreFreeBytes) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  allocate(1, 232, kHeap + 16'128, 232);
+  allocate(2, 40, kHeap + 32'000, 40);
+  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
+  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+  const HeapGrowth growth = growths().at(1);
+  ASSERT_TRUE(growth.pin);
+  EXPECT_EQ(growth.pin->birth, 2u);
+  EXPECT_EQ(growth.pin->requested_bytes, 232u);
+}
+
+TEST_F(AnalysisOfGrowth, HasNoPinWhereTheHoleWasFarTooSmall) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  allocate(1, 232, kHeap + 16'128, 232);
+  commit(kHeap + 8 * kPage, kHeap + 40 * kPage);
+  allocate(2, 100'000, kHeap + 8 * kPage, 100'000);
+  EXPECT_FALSE(growths().at(0).pin);
+}
+
+TEST_F(AnalysisOfGrowth, TellsAMappingOfItsOwn) {
+  commit(kHeap, kHeap + 5 * kPage);
+  allocate(0, 20'000, kHeap + 16, 20'464);
+  EXPECT_TRUE(growths().at(0).is_own_mapping);
+}
+
+TEST_F(AnalysisOfGrowth, CountsOnlyWhatIsAboveThePeak) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  decommit(kHeap + 4 * kPage, kHeap + 8 * kPage);
+  free(0);
+  commit(kHeap + 4 * kPage, kHeap + 9 * kPage);
+  allocate(1, 100, kHeap + 16, 100);
+  const auto all = growths();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].growth_bytes, kPage);
+}
+
+TEST_F(AnalysisOfGrowth, TellsWhenItWasGivenBack) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  decommit(kHeap, kHeap + 8 * kPage);
+  free(0);
+  EXPECT_EQ(growths().at(0).given_back_at, 2u);
 }
 
 }  // namespace

@@ -69,5 +69,18 @@ TEST(PercentText, SaysThatTheBaseWasZero) {
   EXPECT_EQ(percent_text(integer(0), integer(0)), "0.00%");
 }
 
+TEST(HeadingOf, IsTheWordsOfTheName) {
+  EXPECT_EQ(heading_of("atPeak.residentHoleBytes").group, "at peak");
+  EXPECT_EQ(heading_of("atPeak.residentHoleBytes").name, "resident hole");
+  EXPECT_EQ(heading_of("peak.distanceToIdeal").name, "distance to ideal");
+  EXPECT_EQ(heading_of("atPlateau.account.purgeableBytes").group, "at plateau");
+  EXPECT_EQ(heading_of("atPlateau.account.purgeableBytes").name, "purgeable");
+}
+
+TEST(HeadingOf, AMetricWithoutGroupIsItsNameAlone) {
+  EXPECT_EQ(heading_of("temporaries").group, "");
+  EXPECT_EQ(heading_of("temporaries").name, "temporaries");
+}
+
 }  // namespace
 }  // namespace heaptape::replayer
