@@ -271,8 +271,8 @@ KeptMemory SlabsModel::kept_memory(std::span<const AddressRange> /*gaps*/) const
     if (thread == nullptr || !thread->cache) continue;
     thread->cache->append_cached(kept.cached);
     if (thread->cache_memory == 0) continue;
-    kept.own.push_back({thread->cache_memory,
-                        thread->cache_memory + slabs::ThreadCache::memory_bytes()});
+    kept.own.push_back(
+        {thread->cache_memory, thread->cache_memory + slabs::ThreadCache::memory_bytes()});
   }
   std::ranges::sort(kept.cached, {}, &AddressRange::begin);
   const std::vector<AddressRange>& metadata = shared_.system.metadata();
