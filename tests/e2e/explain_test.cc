@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "allocators/catalog/catalog.h"
+#include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
@@ -176,6 +178,20 @@ TEST_F(ExplainTest, SaysByHowManyBytesTheSliverPinsALongHole) {
     EXPECT_GE(growth->free_bytes, growth->request_bytes);
     EXPECT_EQ(growth->given_back_at, 0u);
   }
+}
+
+// The published case: what stays of each manifest are blocks of 232 and 77 bytes.
+TEST_F(ExplainTest, NamesWhatStaysOfManifestsAsThePins) {
+  const std::vector<std::string> sets = {"--set",          "manifests=300", "--set",
+                                         "length=1000000", "--set",         "growth=100"};
+  const Explanation explanation =
+      explain(scenario("manifest-patching", sets), "model:ptmalloc", "exit");
+  const auto holes = replayer::find_holes(*explanation.run.picture);
+  const auto pins = replayer::rank_pins(*explanation.run.picture, holes, 2);
+  ASSERT_EQ(pins.size(), 2u);
+  EXPECT_EQ(pins[0].size_bytes, 232u);
+  EXPECT_EQ(pins[1].size_bytes, 77u);
+  EXPECT_GT(pins[0].resident_hole_bytes, account_of(explanation).hole_bytes / 2);
 }
 
 TEST_F(ExplainTest, PrintsTheShortfallAndThePin) {
