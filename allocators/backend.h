@@ -198,7 +198,7 @@ class Backend {
   virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {
     return KeptMemory();
   }
-  // After the last batch: the answer may take memory, and what follows is not what it was.
+  // Between batches only. The answer may take memory: nothing but give_back_memory() may follow.
   virtual Result<OwnStatistics> own_statistics() { return OwnStatistics(); }
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;

@@ -25,7 +25,8 @@ std::optional<schema::ManifestProcess> bigger_tape(const schema::TapeReader& tap
   if (biggest.events / kTimesAsLong < std::max<uint64_t>(tape.events(), 1)) return std::nullopt;
   const bool is_name = biggest.tape.find('/') == std::string::npos;  // as the recorder writes it
   std::error_code error;
-  if (!is_name || !std::filesystem::exists(beside(tape, biggest.tape), error)) return std::nullopt;
+  if (!is_name || !std::filesystem::is_regular_file(beside(tape, biggest.tape), error))
+    return std::nullopt;
   return biggest;
 }
 
@@ -33,9 +34,9 @@ void note_bigger_tape(const schema::TapeReader& tape, Console& console) {
   const auto bigger = bigger_tape(tape);
   if (!bigger) return;
   console.print_note(
-      base::quoted(tape.path()) + " is of " + base::display_text(tape.header().executable) +
+      base::quoted(tape.path()) + " records " + base::display_text(tape.header().executable) +
       ", which made " + base::grouped(tape.events()) + " calls; " +
-      base::quoted(beside(tape, bigger->tape)) + ", of the same recording, is of " +
+      base::quoted(beside(tape, bigger->tape)) + ", of the same recording, records " +
       base::display_text(bigger->executable) + ", which made " + base::grouped(bigger->events));
 }
 

@@ -188,7 +188,7 @@ void add_replay(CLI::App& app, Request& request) {
 
 void add_explained(CLI::App* command, ExplainCommandOptions& options) {
   add_tape(command, options.tape_path);
-  command->add_option("-a,--allocator", options.spec, "the allocator, as of `heaptape replay`")
+  command->add_option("-a,--allocator", options.spec, "the allocator, as for `heaptape replay`")
       ->required()
       ->option_text("SPEC");
   command
@@ -197,10 +197,10 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
                    "12.5s (default: the plateau, or the exit where there is none)")
       ->option_text("WHEN");
   add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
-                                "what to write into each block, as of `heaptape replay` (default "
+                                "what to write into each block, as for `heaptape replay` (default "
                                 "page)");
   add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
-                                  "threads of a real allocator, as of `heaptape replay` (default "
+                                  "threads of a real allocator, as for `heaptape replay` (default "
                                   "ordered)");
   add_json(command, options.format);
 }
@@ -213,9 +213,8 @@ void add_explain(CLI::App& app, Request& request) {
   options->holes.top = 5;
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many groups of pins and how many growths to show (default 5)");
-  command->add_flag(
-      "--foresight", options->explain.with_foresight,
-      "estimate, too, what perfect foresight would save: takes several times as long");
+  command->add_flag("--foresight", options->explain.with_foresight,
+                    "also estimate what perfect foresight would save: takes several times as long");
   command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }

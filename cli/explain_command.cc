@@ -30,6 +30,7 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
+  explained.heap_growths = static_cast<uint32_t>(options.holes.top);
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const replayer::Explanation explanation,

@@ -118,12 +118,19 @@ Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions
 
 // Those at moments of the tape are found there.
 Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& options,
-                                                 schema::TapeReader& tape) {
+                                                 schema::TapeReader& tape,
+                                                 const std::vector<replayer::Moment>& moments) {
   std::vector<replayer::Action> actions;
   for (const std::string& text : options.actions) {
     if (const auto request = replayer::moment_of_action(text)) {
+      const auto found = std::ranges::find(moments, request->name, &replayer::Moment::name);
+      const std::string name = text.substr(0, text.find('@'));
+      if (found != moments.end()) {
+        actions.push_back({name, found->event});
+        continue;
+      }
       HEAPTAPE_ASSIGN_OR_RETURN(const auto moment, replayer::find_moment(tape, *request, nullptr));
-      actions.push_back({text.substr(0, text.find('@')), moment.event});
+      actions.push_back({name, moment.event});
     } else {
       HEAPTAPE_ASSIGN_OR_RETURN(actions.emplace_back(), replayer::parse_action(text));
     }
@@ -143,13 +150,14 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
-  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions, actions_of(options, tape));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
                             replayer::find_moments(tape, options.replay.until, [&](double share) {
                               progress.show(share * kShareOfSearch);
                             }));
+  HEAPTAPE_ASSIGN_OR_RETURN(replay_options.actions,
+                            actions_of(options, tape, replay_options.moments));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto runs,
                             replayer::replay(tape, replay_options, [&](double share) {
                               progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);

@@ -47,9 +47,10 @@ FileKind kind_of(const std::string& path) {
 std::string tape_in(const std::string& folder) {
   std::string first;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string path = entry.path();
-    if (entry.path().extension() == ".tape" && (first.empty() || path < first)) first = path;
+  std::filesystem::directory_iterator entry(folder, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string path = entry->path();
+    if (entry->path().extension() == ".tape" && (first.empty() || path < first)) first = path;
   }
   return first;
 }

@@ -96,8 +96,7 @@ std::string no_such_allocator(const std::string& name, const std::string& label)
     const std::string word = label + "=" + name;
     return quoted(word) +
            " is a variable, not an allocator: write it behind its allocator, in the same quotes, "
-           "-a "
-           "'glibc " +
+           "-a 'glibc " +
            word + "'";
   }
   for (const std::string& advice : {advice_on_options(name), advice_on_file(name)}) {

@@ -2,8 +2,10 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 
 #include "allocators/glibc_chunks.h"
@@ -11,8 +13,9 @@
 namespace heaptape::allocators {
 namespace {
 
-// Words of another process, page by page: chunks are visited in ascending order. Pages where nobody
-// wrote are not looked at, for that would make them resident. process_vm_readv(2).
+// Words of another process, page by page: chunks are visited in ascending order. To read a page
+// that is not there would make it resident; headers of chunks lie on pages that malloc wrote to.
+// process_vm_readv(2).
 class HeapReader {
  public:
   explicit HeapReader(int pid) : pid_(pid) {}

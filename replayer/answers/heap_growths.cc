@@ -17,7 +17,10 @@ HeapGrowth& HeapGrowths::add(HeapGrowth growth) {
 
 void HeapGrowths::note_given_back(AddressRange range, uint64_t event) {
   for (HeapGrowth& growth : growths_) {
-    if (growth.ranges.empty()) continue;
+    const auto overlaps = [range](const AddressRange& held) {
+      return held.begin < range.end && range.begin < held.end;
+    };
+    if (std::ranges::none_of(growth.ranges, overlaps)) continue;
     std::vector<AddressRange> left;
     for (const AddressRange& held : growth.ranges) {
       const AddressRange gone = base::common_part(held, range);

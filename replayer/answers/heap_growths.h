@@ -12,7 +12,7 @@
 namespace heaptape::replayer {
 
 struct HeapGrowth {
-  uint64_t event = 0;               // number of the call, from 1; 0: before any
+  uint64_t event = 0;               // number of the call, from 1
   uint64_t growth_bytes = 0;        // by how much committed bytes rose above their peak so far
   uint64_t request_bytes = 0;       // 0: the call asked for nothing
   bool is_own_mapping = false;      // what was committed holds the block of the call and no other

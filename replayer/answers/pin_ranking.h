@@ -21,8 +21,6 @@ struct PinGroup {
   uint64_t hole_bytes = 0;  // of the holes beside them, each counted once
   uint64_t resident_hole_bytes = 0;
   uint64_t purgeable_bytes = 0;  // of these holes, in whole pages: needs no pin to go
-
-  uint64_t pin_bytes() const { return size_bytes * count; }
 };
 
 // The `most` groups with most resident bytes in holes beside them, the greatest first. A hole

@@ -24,7 +24,8 @@ class EventClock {
   // Nothing before the first.
   std::optional<uint64_t> at(uint64_t event) const {
     if (!before_) return std::nullopt;
-    if (!after_ || after_->event <= before_->event || event <= before_->event) {
+    if (!after_ || after_->event <= before_->event || event <= before_->event ||
+        after_->time_ns <= before_->time_ns) {
       return before_->time_ns;
     }
     const double share = static_cast<double>(event - before_->event) /

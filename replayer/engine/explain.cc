@@ -28,6 +28,8 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .until = moment.event,
                                .actions = {{"trim", moment.event}},
                                .moments = {moment},
+                               .heap_growths = options.heap_growths,
+                               .looks_first = true,
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
   Explanation explanation{std::move(moment), std::move(runs.front()), {}};

@@ -21,6 +21,7 @@ struct ExplainOptions {
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Threads threads = allocators::Threads::kOrdered;
   allocators::Clock clock = allocators::Clock::kTape;
+  uint32_t heap_growths = 10;   // how many of the largest to keep
   bool with_foresight = false;  // takes several times as long
 };
 

@@ -53,8 +53,13 @@ class Pipeline {
  private:
   static Status finish(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
-    for (const Moment& moment : after.moments) HEAPTAPE_RETURN_IF_ERROR(run.look(moment));
+    const auto look = [&]() -> Status {
+      for (const Moment& moment : after.moments) HEAPTAPE_RETURN_IF_ERROR(run.look(moment));
+      return {};
+    };
+    if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look());
     for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
+    if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look());
     if (after.has_sample) return run.sample(after.time_ns);
     return after.has_live_peak ? run.measure_peak() : Status();
   }
@@ -150,6 +155,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     done += batch.ops.size();
     AfterBatch after = plan.reached(done);
     after.has_live_peak = peak != 0;
+    after.looks_first = options.looks_first;
     clock.note(batch.times, batch.next_time);
     after.time_ns = clock.at(done);
     for (const auto& run : runs) {

@@ -29,6 +29,7 @@ struct ReplayOptions {
   std::vector<Action> actions = {};
   std::vector<Moment> moments = {};  // to look at; none is behind the end
   uint32_t heap_growths = 10;        // how many of the largest to keep
+  bool looks_first = false;          // at moments, before actions of the same place
   bool keep_picture = false;         // of the last of them
   uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
 };

@@ -15,6 +15,7 @@ namespace heaptape::replayer {
 struct AfterBatch {
   std::span<const Moment> moments = {};
   std::span<const Action> actions = {};
+  bool looks_first = true;  // false: the actions come before the moments
   bool has_sample = false;
   bool has_live_peak = false;            // see LivePeaks
   std::optional<uint64_t> time_ns = {};  // after the batch, since the recording began

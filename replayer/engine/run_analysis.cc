@@ -86,7 +86,8 @@ void RunAnalysis::note_holes_at_peak() {
 // `regions` begins with those of this op, which are yet to come.
 void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const ReplayOp& op,
                                const Placement& placement, uint64_t event) {
-  HeapGrowth growth{.event = event, .request_bytes = op.size};
+  const bool is_free = op.kind == ReplayKind::kFree || op.kind == ReplayKind::kFreeNull;
+  HeapGrowth growth{.event = event, .request_bytes = is_free ? 0 : op.size};
   uint64_t committed_bytes = map_.committed_bytes();
   for (const RegionEvent& region : regions) {
     if (region.op != regions.front().op) break;
@@ -94,20 +95,23 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
       committed_bytes -= std::min(committed_bytes, region.range.bytes());
     } else if (!map_.holds_any_of(region.range)) {
       committed_bytes += region.range.bytes();
-      growth.ranges.push_back(region.range);
     }
   }
   const uint64_t peak_bytes = metrics_.committed_bytes_peak.value;
   growth.growth_bytes = committed_bytes > peak_bytes ? committed_bytes - peak_bytes : 0;
   if (!heap_growths_.is_kept(growth.growth_bytes)) return;
+  for (const RegionEvent& region : regions) {
+    if (region.op != regions.front().op) break;
+    if (region.kind == RegionEvent::Kind::kCommit) growth.ranges.push_back(region.range);
+  }
   const HoleStats before = holes();
   growth.largest_hole_bytes = before.largest;
   growth.free_bytes = before.bytes + before.top_bytes;
   growth.is_own_mapping = std::ranges::any_of(growth.ranges, [&](const auto& range) {
     return placement.address - range.begin < base::kPageBytes &&
-           range.bytes() < op.size + 2 * base::kPageBytes;
+           range.bytes() < growth.request_bytes + 2 * base::kPageBytes;
   });
-  if (before.largest != 0 && before.largest >= op.size / 2) {
+  if (before.largest != 0 && before.largest >= growth.request_bytes / 2) {
     growth.pin = find_pin(before.largest);
   }
   heap_growths_.add(std::move(growth));
@@ -277,10 +281,11 @@ std::vector<allocators::AddressRange> RunAnalysis::gaps() const {
 Account RunAnalysis::account(const allocators::Residency& residency,
                              const allocators::KeptMemory& kept) const {
   const uint64_t granule = uint64_t{1} << traits_.granule_log2;
-  BlockSums sums{.live_bytes = live_.live_bytes, .usable_bytes = usable_bytes_};
+  BlockSums sums{.live_bytes = 0, .usable_bytes = usable_bytes_};
   for (const Block& block : blocks_) {
     if (block.address == 0) continue;
     const uint64_t end = block.address + block.usable_bytes;
+    sums.live_bytes += block.requested_bytes;
     sums.rounding_bytes += base::round_up(end, granule) - end;
     sums.rounding_bytes += block.address - base::round_down(block.address, granule);
   }

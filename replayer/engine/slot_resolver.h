@@ -53,9 +53,8 @@ class SlotResolver {
   explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNoSlot)
       : slot_limit_(slot_limit), program_(run_calls) {}
 
-  // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails
-  // when more
-  // blocks are alive than there are slots; then this object is of no more use.
+  // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails when
+  // more blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 

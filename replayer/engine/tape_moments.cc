@@ -1,7 +1,6 @@
 #include "replayer/engine/tape_moments.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -56,33 +55,46 @@ LiveProfile::Change change_of(allocators::ReplayKind kind) {
   }
 }
 
-// After how many calls the program paused, among the samples of a batch.
-std::vector<uint64_t> pauses(const schema::EventBatch& batch) {
-  std::vector<uint64_t> events;
-  for (size_t i = 0; i < batch.times.size(); ++i) {
-    const schema::TimeSample& time = batch.times[i];
-    const auto& next =
-        i + 1 < batch.times.size() ? std::optional(batch.times[i + 1]) : batch.next_time;
-    if (next && next->time_ns - time.time_ns >= kPauseNs &&
-        next->event - time.event <= kPauseCalls) {
-      events.push_back(time.event);
-    }
-  }
-  return events;
-}
+// Feeds a profile with a tape, batch by batch.
+class ProfileFeed {
+ public:
+  explicit ProfileFeed(LiveProfile& profile) : profile_(profile) {}
 
-void note_batch(const schema::EventBatch& batch, const ResolvedBatch& resolved,
-                LiveProfile& profile) {
-  const std::vector<uint64_t> paused_after = pauses(batch);
-  auto pause = paused_after.begin();
-  for (size_t i = 0; i < resolved.ops.size(); ++i) {
-    const uint64_t event = resolved.first_event + i + 1;
-    profile.note(event, resolved.live_bytes[i], change_of(resolved.ops[i].kind));
-    for (; pause != paused_after.end() && *pause <= event; ++pause) {
-      if (*pause == event) profile.note_pause();
+  bool has_times() const { return last_.has_value(); }
+
+  void note(const schema::EventBatch& batch, const ResolvedBatch& resolved) {
+    find_pauses(batch);
+    auto pause = paused_after_.begin();
+    const auto note_pauses = [&](uint64_t event) {
+      for (; pause != paused_after_.end() && *pause <= event; ++pause) profile_.note_pause();
+    };
+    note_pauses(resolved.first_event);
+    for (size_t i = 0; i < resolved.ops.size(); ++i) {
+      const uint64_t event = resolved.first_event + i + 1;
+      profile_.note(event, resolved.live_bytes[i], change_of(resolved.ops[i].kind));
+      note_pauses(event);
     }
   }
-}
+
+ private:
+  // After how many calls the program paused. A pause is known by the sample behind it: one that
+  // began in the batch before is told at the beginning of this one.
+  void find_pauses(const schema::EventBatch& batch) {
+    paused_after_.clear();
+    const auto look = [this](const schema::TimeSample& time) {
+      if (last_ && time.time_ns > last_->time_ns && time.time_ns - last_->time_ns >= kPauseNs &&
+          time.event >= last_->event && time.event - last_->event <= kPauseCalls) {
+        paused_after_.push_back(last_->event);
+      }
+      last_ = time;
+    };
+    for (const schema::TimeSample& time : batch.times) look(time);
+  }
+
+  LiveProfile& profile_;
+  std::optional<schema::TimeSample> last_;
+  std::vector<uint64_t> paused_after_;
+};
 
 // When `event` calls had been made.
 Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
@@ -112,14 +124,16 @@ Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request)
     const bool is_end = batch.events.empty();
     for (const schema::TimeSample& time : batch.times) {
       if (time.time_ns > request.time_ns) {
-        const double passed = !before ? 0
-                                      : static_cast<double>(request.time_ns - before->time_ns) /
-                                            static_cast<double>(time.time_ns - before->time_ns);
         const uint64_t first = before ? before->event : 0;
-        return Moment{
-            request.name,
-            first + static_cast<uint64_t>(passed * static_cast<double>(time.event - first)),
-            request.time_ns};
+        const uint64_t begin_ns = before ? before->time_ns : 0;  // at most what was asked for
+        const double passed = !before ? 0
+                                      : static_cast<double>(request.time_ns - begin_ns) /
+                                            static_cast<double>(time.time_ns - begin_ns);
+        const uint64_t calls = std::max(time.event, first) - first;
+        return Moment{request.name,
+                      std::min(tape.events(),
+                               first + static_cast<uint64_t>(passed * static_cast<double>(calls))),
+                      request.time_ns};
       }
       before = time;
     }
@@ -162,6 +176,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
   const uint64_t events = std::min(tape.events(), until);
   SlotResolver resolver;
   LiveProfile profile;
+  ProfileFeed feed(profile);
   schema::EventBatch batch;
   ResolvedBatch resolved;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
@@ -169,7 +184,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, events - done)));
     if (batch.events.empty()) break;
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(batch.events, done, resolved));
-    note_batch(batch, resolved, profile);
+    feed.note(batch, resolved);
     if (progress) progress(static_cast<double>(done) / static_cast<double>(events));
   }
   std::vector<Moment> moments{{"peak", profile.peak_at()}};
@@ -178,6 +193,7 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
   moments.push_back({"end", events});
   std::ranges::stable_sort(moments, {}, &Moment::event);
   for (Moment& moment : moments) {
+    if (!feed.has_times()) break;
     HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
   }
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));

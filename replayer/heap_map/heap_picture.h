@@ -16,7 +16,7 @@ struct LiveBlock {
   uint64_t usable_bytes = 0;
   uint64_t requested_bytes = 0;
   uint64_t birth = 0;   // number of the call that made it, from 1; a resize does not change it
-  uint32_t thread = 0;  // of the tape, that made it
+  uint32_t thread = 0;  // of the tape, modulo 65,536, that made it
 
   uint64_t end() const { return address + usable_bytes; }
 };

@@ -1,6 +1,7 @@
-// The latest free around each place of a heap: by which a hole came to be as it is.
+// The latest free around each place of a heap: the one that gave a hole its shape.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -10,8 +11,8 @@
 namespace heaptape::replayer {
 
 // Remembers, of the blocks that began in the same 1,024 bytes, the one that was freed last. Memory:
-// 24 bytes for each 1,024 in which a freed block ever began. One thread. Addresses are below
-// base::kAddressLimit.
+// 24 bytes for each 1,024 of the pages in which a freed block ever began: with the addresses that
+// an allocator uses, not with live blocks. One thread. Addresses are below base::kAddressLimit.
 class LastFrees {
  public:
   struct Free {
@@ -23,15 +24,22 @@ class LastFrees {
     tree_.leaf(block.begin).cells[index(block.begin)] = {block, event};
   }
 
-  // The latest one that is remembered of a block in `range`. The time grows with its bytes.
+  // The latest one that is remembered of a block in `range`, within its first TiB. The time grows
+  // with its bytes where blocks were freed.
   std::optional<Free> latest_in(base::AddressRange range) const {
+    constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+    const uint64_t end = range.begin + std::min(range.bytes(), kMostBytes);
     std::optional<Free> latest;
-    for (uint64_t at = range.begin; at < range.end; at = (at / kCellBytes + 1) * kCellBytes) {
+    for (uint64_t at = range.begin; at < end;) {
       const Leaf* const leaf = tree_.find(at);
-      if (leaf == nullptr) continue;
+      if (leaf == nullptr) {
+        at = (at / base::kLeafSpan + 1) * base::kLeafSpan;
+        continue;
+      }
       const Free& free = leaf->cells[index(at)];
       const bool is_inside = free.block.begin >= range.begin && free.block.end <= range.end;
       if (free.event != 0 && is_inside && (!latest || free.event > latest->event)) latest = free;
+      at = (at / kCellBytes + 1) * kCellBytes;
     }
     return latest;
   }

@@ -13,7 +13,8 @@ namespace heaptape::replayer {
 
 // A call is made when it has its place on the line between the time samples around it, as in a
 // replay (docs/decisions/0018-clock.md): before the first sample the clock goes from 0, behind the
-// last one that the tape reader knows it stands. Time that falls, stands. One thread.
+// last one that the tape reader knows it stands. A sample that is earlier than the one before
+// counts as that. One thread.
 class CallTimes {
  public:
   // The next `count` calls, behind `first_event` others, with what the tape reader gave with them.

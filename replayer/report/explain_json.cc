@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/display_text.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
 #include "replayer/report/state_fields.h"
@@ -88,7 +87,7 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   const HeapPicture& picture = *explanation.run.picture;
   const MomentState& state = explanation.state();
   out.setVersion(wire::REPORT_VERSION);
-  out.setPath(base::display_text(tape.path()));
+  out.setPath(tape.path());
   set_run(out, explanation.run);
   set_moment(out.initMoment(), explanation.moment);
   set_state(out.initState(), state.snapshot, &*state.account);

@@ -65,10 +65,9 @@ std::string account_text(const Account& account) {
   rows.push_back({"= committed", bytes_text(account.committed_bytes), ""});
   if (account.unexplained_bytes != 0) {
     const bool is_less = account.unexplained_bytes < 0;
-    rows.push_back({"  unexplained",
-                    (is_less ? "-" : "") +
-                        bytes_text(static_cast<uint64_t>(std::abs(account.unexplained_bytes))),
-                    ""});
+    const auto bytes = static_cast<uint64_t>(account.unexplained_bytes);
+    rows.push_back(
+        {"  unexplained", (is_less ? "-" : "") + bytes_text(is_less ? 0 - bytes : bytes), ""});
   }
   return aligned(rows);
 }
@@ -162,7 +161,7 @@ std::string hole_text(const HeapPicture& picture, const Hole& hole) {
     }
   }
   text += "\n    before it: " + block_text(picture, hole.before) +
-          "\n    behind it: " + block_text(picture, hole.after) + "\n";
+          "\n    after it: " + block_text(picture, hole.after) + "\n";
   const Pin pin = pin_of(picture, hole);
   return text + "    without the " + (pin.block == hole.after ? "latter" : "former") +
          ": a hole of " + bytes_text(pin.joined_bytes) + ", " +

@@ -38,11 +38,6 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
   return "";
 }
 
-// What no allocator can be.
-bool is_bound(const allocators::BackendSpec& spec) {
-  return spec.text.starts_with("model:ideal") || spec.text.starts_with("model:foresight");
-}
-
 // Real allocators, and where there is no choice of these the models of such, too.
 std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures,
                                           const std::vector<RunResult>& runs) {
@@ -51,7 +46,7 @@ std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures
   for (size_t i = 0; i < runs.size(); ++i) {
     const BackendKind kind = runs[i].spec.kind;
     const bool is_real = kind == BackendKind::kNative || kind == BackendKind::kPlugin;
-    const bool is_like_one = kind == BackendKind::kModel && !is_bound(runs[i].spec);
+    const bool is_like_one = kind == BackendKind::kModel && !runs[i].spec.imitates_nobody();
     if (runs[i].failure || (!is_real && !is_like_one)) continue;
     all.push_back(&figures[i]);
     if (is_real) real.push_back(&figures[i]);

@@ -16,7 +16,7 @@ using base::grouped;
 constexpr size_t kSizesPrinted = 8;
 constexpr size_t kChainsPrinted = 5;  // of each list
 
-// "12.3%"; what is something does not look like nothing.
+// "12.3%"; what is not 0 never prints as 0.0%.
 std::string percent(uint64_t part, uint64_t whole) {
   const double percent = share(part, whole) * 100;
   if (part != 0 && percent < 0.05) return "<0.1%";

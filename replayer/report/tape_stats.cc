@@ -20,7 +20,7 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
                const TapeCounts& counts) {
   const LiveMetrics& live = counts.resolver.live();
   stats.setVersion(wire::REPORT_VERSION);
-  stats.setPath(base::display_text(tape.path()));
+  stats.setPath(tape.path());
   stats.setEvents(tape.events());
   stats.setThreads(tape.summary() ? tape.summary()->threads : 0);
   stats.setDurationNs(tape.summary() ? tape.summary()->duration_ns : 0);

@@ -132,7 +132,7 @@ struct Account {  # where memory is, with liveBytes and slackBytes of the state
 }
 
 struct HeapGrowth {  # committed bytes rose above their peak so far
-  at @0 :UInt64;                 # number of the call, from 1; 0 = before any
+  at @0 :UInt64;                 # number of the call, from 1
   growthBytes @1 :UInt64;
   requestBytes @2 :UInt64;
   ownMapping @3 :Bool;           # what was committed holds the block of the call alone
@@ -148,7 +148,7 @@ struct Block {
   requestedBytes @1 :UInt64;
   usableBytes @2 :UInt64;
   birth @3 :UInt64;              # number of the call that made it, from 1
-  thread @4 :UInt32;             # of the tape, that made it
+  thread @4 :UInt32;             # of the tape, modulo 65,536, that made it
 }
 
 struct Peak {

@@ -215,7 +215,7 @@ TEST_F(ExplainTest, HolesNamesTheBlocksBesideTheLargest) {
   EXPECT_NE(text.find(": 8,880,480 bytes (8.47 MiB), all resident; last free in it: #6"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("behind it: 232 bytes at 0x"), std::string::npos) << text;
+  EXPECT_NE(text.find("after it: 232 bytes at 0x"), std::string::npos) << text;
 }
 
 TEST_F(ExplainTest, HolesShowsNoneBelowTheLeastSize) {

@@ -294,7 +294,7 @@ TEST_F(ReplayOutput, HasTheAccountOfEachRun) {
 }
 
 TEST_F(ReplayOutput, SaysWhichAllocatorHasLeastResident) {
-  const Ended two = replay({"-a", "model:runs", "-a", "model:ptmalloc", "-a", "model:ideal"});
+  const Ended two = replay({"-a", "model:slabs", "-a", "model:ptmalloc", "-a", "model:ideal"});
   EXPECT_NE(two.out.find("least resident at peak: model:"), std::string::npos) << two.out;
   EXPECT_EQ(two.out.find("model:ideal (", two.out.find("least resident")), std::string::npos);
   EXPECT_EQ(replay({"-a", "model:runs"}).out.find("least resident"), std::string::npos);

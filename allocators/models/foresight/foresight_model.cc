@@ -81,8 +81,8 @@ uint64_t ForesightModel::choose_tail(const NewBlock& block) {
   return page == 0 ? 0 : heap_.place_in_stretch(page, block);
 }
 
-// The fits take any hole, as textbooks have it. To who knows deaths, pages of its own are worth
-// more, unless the block takes fewer new ones there.
+// The fits take any hole, as textbooks have it. Where deaths are known, new pages are better,
+// unless the block takes fewer of them in a hole.
 uint64_t ForesightModel::choose_stretch(const NewBlock& block) {
   const auto saves = [&](uint64_t page) {
     const uint64_t place = heap_.place_in_stretch(page, block);
