@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,7 +71,7 @@ int run_replay(const ReplayCommandOptions& options, Console& console);
 struct ExplainCommandOptions {
   std::string tape_path;
   std::string spec;                  // as given with -a
-  std::string at;                    // as given with --at; empty: nothing was
+  std::optional<std::string> at;     // as given with --at
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
   replayer::HolesOptions holes = {};
   Format format = Format::kText;

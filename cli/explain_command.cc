@@ -24,8 +24,8 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   replayer::ExplainOptions explained = options.explain;
   HEAPTAPE_ASSIGN_OR_RETURN(const auto specs, parse_specs({options.spec}));
   explained.spec = specs.front();
-  if (!options.at.empty()) {
-    HEAPTAPE_ASSIGN_OR_RETURN(explained.at, replayer::parse_moment(options.at));
+  if (options.at) {
+    HEAPTAPE_ASSIGN_OR_RETURN(explained.at, replayer::parse_moment(*options.at));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
@@ -40,6 +40,10 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
     console.print_error("'" + run.spec.label + "' failed at #" + base::grouped(run.failure->event) +
                         ": " + run.failure->text);
     return kExitFailed;
+  }
+  if (explained.threads == allocators::Threads::kFree && !explanation.state().account) {
+    return base::Error::usage(
+        "--threads free leaves out where blocks are: take ordered, lockstep or merged");
   }
   if (!explanation.state().account) {
     return base::Error::usage("'" + run.spec.label +
@@ -62,10 +66,12 @@ int finish(const Result<int>& exit_code, Console& console) {
 }  // namespace
 
 int run_explain(const ExplainCommandOptions& options, Console& console) {
+  tell_file_size_limit();
   return finish(explain_tape(options, console, replayer::explanation_text), console);
 }
 
 int run_holes(const ExplainCommandOptions& options, Console& console) {
+  tell_file_size_limit();
   return finish(explain_tape(options, console, replayer::holes_text), console);
 }
 

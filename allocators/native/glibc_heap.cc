@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "allocators/glibc_chunks.h"
 
@@ -20,6 +21,8 @@ class HeapReader {
  public:
   explicit HeapReader(int pid) : pid_(pid) {}
 
+  // Whether any page could be read.
+  bool has_read() const { return has_read_; }
   // `address` is a multiple of 8.
   std::optional<uint64_t> word(uint64_t address) {
     if (base::page_down(address) != page_ || page_ == 0) read_page(base::page_down(address));
@@ -41,53 +44,83 @@ class HeapReader {
   int pid_;
   uint64_t page_ = 0;
   bool is_read_ = false;
+  bool has_read_ = false;
   std::array<char, base::kPageBytes> bytes_;
 };
 
-// A block in a thread's cache has the cache's key, a random number, in its second word; what lies
-// in a fastbin does not.
-class CachedChunks {
+// All chunks that count as in use, whatever keeps them.
+class AllChunks {
  public:
-  explicit CachedChunks(int pid) : heap_(pid), blocks_(pid) {}
+  explicit AllChunks(int pid) : heap_(pid) {}
 
   std::optional<uint64_t> size_word(uint64_t chunk) { return heap_.word(chunk + 8); }
-  bool is_fast(uint64_t chunk, uint64_t bytes) {
-    const auto key = bytes <= glibc::kMostFastBytes ? blocks_.word(chunk + 24) : std::nullopt;
-    return key && key_ != 0 && *key != key_;
-  }
-  void set_key(uint64_t key) { key_ = key; }
+  bool is_fast(uint64_t /*chunk*/, uint64_t /*bytes*/) { return false; }
+  bool can_read() const { return heap_.has_read(); }
 
  private:
   HeapReader heap_;
-  HeapReader blocks_;
-  uint64_t key_ = 0;  // 0: not known
 };
 
-// The word that most of those have in common that are too large for a fastbin; 0: there are none.
-uint64_t find_key(int pid, std::span<const AddressRange> kept) {
-  HeapReader heap(pid);
-  std::unordered_map<uint64_t, size_t> counts;
-  size_t blocks = 0;
-  for (const AddressRange& chunk : kept) {
-    if (chunk.bytes() <= glibc::kMostFastBytes) continue;
-    if (++blocks > 4096) break;
-    if (const auto word = heap.word(chunk.begin + 8)) ++counts[*word];
+// The caches of threads: each is a block of the heap, with a count and the first block of a list
+// for each of 64 sizes from 32 bytes on (glibc 2.30 and later, struct tcache_perthread_struct). The
+// link in a block is mangled with its own address (safe-linking).
+class ThreadCaches {
+ public:
+  static constexpr uint64_t kChunkBytes = 0x290;
+
+  // `kept`: all chunks that count as in use, as walk_chunks() gives them.
+  ThreadCaches(int pid, std::span<const AddressRange> kept) : memory_(pid) {
+    for (const AddressRange& chunk : kept) bytes_[chunk.begin] = chunk.bytes();
+    for (const AddressRange& chunk : kept) {
+      if (chunk.bytes() == kChunkBytes) add_cache(chunk.begin);
+    }
   }
-  const auto most = std::ranges::max_element(
-      counts, {}, [](const auto& entry) { return entry.first == 0 ? 0 : entry.second; });
-  return most == counts.end() || most->second < 2 ? 0 : most->first;
-}
+
+  bool holds(uint64_t block) const { return blocks_.contains(block); }
+
+ private:
+  static constexpr uint64_t kSizes = 64;
+
+  // Adds its blocks if it is a cache: a free block of that size looks like none.
+  void add_cache(uint64_t cache) {
+    std::vector<uint64_t> blocks;
+    for (uint64_t size = 0; size < kSizes; ++size) {
+      const auto counts = memory_.word(cache + size / 4 * 8);
+      auto block = memory_.word(cache + 2 * kSizes + 8 * size);
+      if (!counts || !block) return;
+      uint64_t count = *counts >> (size % 4 * 16) & UINT16_MAX;
+      for (; count != 0; --count) {
+        const auto found = bytes_.find(*block);
+        if (found == bytes_.end() || found->second != 32 + 16 * size) return;
+        blocks.push_back(*block);
+        const auto link = memory_.word(*block);
+        if (!link) return;
+        block = *link ^ (*block >> 12);
+      }
+      if (*block != 0) return;
+    }
+    blocks_.insert(blocks.begin(), blocks.end());
+  }
+
+  HeapReader memory_;
+  std::unordered_map<uint64_t, uint64_t> bytes_;  // of chunks, by block
+  std::unordered_set<uint64_t> blocks_;
+};
 
 }  // namespace
 
-std::vector<AddressRange> read_kept_chunks(int pid, std::span<const AddressRange> gaps,
-                                           uint64_t initial_break) {
-  CachedChunks reader(pid);
+std::optional<std::vector<AddressRange>> read_kept_chunks(int pid,
+                                                          std::span<const AddressRange> gaps,
+                                                          uint64_t initial_break) {
+  AllChunks reader(pid);
   std::vector<AddressRange> kept = kept_chunks(reader, gaps, initial_break);
-  const uint64_t key = find_key(pid, kept);
-  if (key == 0) return kept;
-  reader.set_key(key);
-  return kept_chunks(reader, gaps, initial_break);
+  if (!gaps.empty() && !reader.can_read()) return std::nullopt;
+  const ThreadCaches caches(pid, kept);
+  // What is as small and in no cache is in a fastbin.
+  std::erase_if(kept, [&caches](const AddressRange& chunk) {
+    return chunk.bytes() <= glibc::kMostFastBytes && !caches.holds(chunk.begin);
+  });
+  return kept;
 }
 
 }  // namespace heaptape::allocators

@@ -1,6 +1,7 @@
 // Reads the heap of another process that glibc's malloc serves.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace heaptape::allocators {
 
 // What lies in `gaps` and is kept ready for the next request, as Backend::kept_memory has it.
 // Nothing where the process may not be read.
-std::vector<AddressRange> read_kept_chunks(int pid, std::span<const AddressRange> gaps,
-                                           uint64_t initial_break);
+std::optional<std::vector<AddressRange>> read_kept_chunks(int pid,
+                                                          std::span<const AddressRange> gaps,
+                                                          uint64_t initial_break);
 
 }  // namespace heaptape::allocators

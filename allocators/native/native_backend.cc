@@ -254,8 +254,12 @@ Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions
 Result<KeptMemory> NativeBackend::kept_memory(std::span<const AddressRange> gaps) {
   const WorkerShared& shared = worker_->shared();
   if (options_.calls != Calls::kMade || shared.libc_serves_malloc == 0) return KeptMemory();
-  return KeptMemory{.cached = read_kept_chunks(worker_->pid(), gaps, shared.initial_break),
-                    .own = {}};
+  auto cached = read_kept_chunks(worker_->pid(), gaps, shared.initial_break);
+  if (!cached) {
+    cannot_read_heap_ = true;
+    return KeptMemory();
+  }
+  return KeptMemory{.cached = std::move(*cached), .own = {}};
 }
 
 Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
@@ -273,6 +277,11 @@ Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
   if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
+  if (cannot_read_heap_) {
+    notes.emplace_back(
+        "the worker's heap may not be read (process_vm_readv): what is cached counts as holes, and "
+        "what a trim gives back is overestimated");
+  }
   const std::string provider = worker_->shared().provider;
   for (const std::string& name : unread_names(provider, options_.environment)) {
     notes.push_back("nothing in " + file_name(provider) + " reads " + name +

@@ -69,7 +69,8 @@ class NativeBackend : public Backend {
   uint32_t given_end_ = 0;  // how many it has
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
-  bool is_at_work_ = false;    // the worker has a turn
+  bool is_at_work_ = false;  // the worker has a turn
+  bool cannot_read_heap_ = false;
   std::string why_lock_step_;  // where that was not asked for
   TapeClock clock_;
   FreeOrder free_order_;

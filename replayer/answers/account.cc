@@ -186,9 +186,7 @@ void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_
   account.cached_bytes += take(cached_bytes, account.hole_bytes);
   const uint64_t metadata_bytes = own.metadata_bytes.value_or(0);
   const uint64_t in_tops = take(metadata_bytes, account.top_bytes);
-  const uint64_t in_holes = take(metadata_bytes - in_tops, account.hole_bytes);
-  account.metadata_bytes += in_tops + in_holes;
-  take(in_tops + in_holes, account.purgeable_bytes);
+  account.metadata_bytes += in_tops + take(metadata_bytes - in_tops, account.hole_bytes);
 }
 
 }  // namespace heaptape::replayer

@@ -7,7 +7,8 @@ namespace {
 
 // A fall of less than this share of the peak is none, and a teardown that frees less is none.
 constexpr uint64_t kLeastFallShare = 8;
-constexpr size_t kStretches = 128;
+constexpr uint64_t kStretches = 128;
+constexpr uint64_t kLeastStretchCalls = 16;
 // How far the score may rise in a teardown: so far, and by this share of its fall.
 constexpr int64_t kSmallRise = 64;
 constexpr int64_t kRiseShare = 16;
@@ -80,10 +81,11 @@ uint64_t LiveProfile::live_at(uint64_t exit, const Bucket& bucket) const {
   return exit == bucket.best_at ? bucket.live_at_best : bucket.highest;
 }
 
-// A candidate is a stretch of 1/128 of the run, the pause after the largest fall, and where the
-// program ceased to work, whatever follows.
+// A candidate is a stretch of 1/128 of the run and 16 calls at least, the pause after the largest
+// fall, and where the program ceased to work, whatever follows.
 LiveProfile::Fall LiveProfile::largest_fall(uint64_t exit) const {
-  const size_t stretch = (buckets_.size() + kStretches - 1) / kStretches;
+  const uint64_t calls = std::max<uint64_t>(events_ / kStretches, kLeastStretchCalls);
+  const auto stretch = static_cast<size_t>((calls + bucket_calls_ - 1) / bucket_calls_);
   Fall largest = pause_fall_;
   uint64_t highest_before = 0;
   for (size_t first = 0; first < buckets_.size(); ++first) {
@@ -94,6 +96,7 @@ LiveProfile::Fall LiveProfile::largest_fall(uint64_t exit) const {
       fall.to_bytes = std::max(fall.to_bytes, buckets_[last].highest);
     }
     const bool is_exit = last < buckets_.size() && end_of(buckets_[last]) >= exit;
+    if (!is_exit && last < first + stretch) break;
     fall.at = is_exit ? exit : end_of(buckets_[last - 1]);
     if (is_exit) fall.to_bytes = live_at(exit, buckets_[last]);
     if (fall.bytes() > largest.bytes()) largest = fall;

@@ -11,7 +11,8 @@ base::Result<Action> parse_action(std::string_view text) {
   const std::string_view place = at == text.npos ? "" : text.substr(at + 1);
   if (name == "trim" || name == "purge") {
     if (place == "end") return Action{std::string(name), Action::kEnd};
-    if (const auto event = base::parse_count(place)) return Action{std::string(name), *event};
+    if (const auto event = base::parse_count(place.substr(place.starts_with('#') ? 1 : 0)))
+      return Action{std::string(name), *event};
   }
   return base::Error::usage("cannot do '" + std::string(text) +
                             "': type trim@N or purge@N, with N a number of calls, such as 10k or "

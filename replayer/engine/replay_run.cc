@@ -80,6 +80,7 @@ Status ReplayRun::look(const Moment& moment) {
   const auto kept = backend_->kept_memory(analysis_->gaps());
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moment, *residency, *kept);
+  analysis_->note_resident(residency->resident_bytes);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(*residency);
   const auto own = backend_->own_statistics();
@@ -158,7 +159,12 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
   metrics.incomparable = why_incomparable(spec_, run, facts);
   result.notes = run_notes(spec_, run, facts);
   std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
-  if (cannot_give_back_) {
+  if (metrics.accounting.refused != 0) {
+    result.notes.push_back(base::grouped(metrics.accounting.refused) +
+                           " requests were refused that the recorded run was granted: memory is "
+                           "understated");
+  }
+  if (cannot_give_back_ && !options.looks_first) {
     result.notes.emplace_back("it cannot be asked to give memory back: --do changes nothing here");
   }
   if (metrics.misaligned_blocks != 0) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/near_names.h"
 #include "base/number_text.h"
 #include "base/quantity.h"
 #include "replayer/answers/live_profile.h"
@@ -25,6 +26,7 @@ constexpr uint64_t kPauseCalls = 1000;
 
 // Nothing unless it is a number of seconds, or of milliseconds.
 std::optional<uint64_t> parse_time(std::string_view text) {
+  if (text.starts_with('-')) return std::nullopt;
   double factor = 1e9;
   if (text.ends_with("ms")) {
     factor = 1e6;
@@ -166,8 +168,9 @@ Result<MomentRequest> parse_moment(std::string_view text) {
   if (text.starts_with("mark:")) {
     return Error::usage("'" + name + "': tapes have no marks; name a call or a time");
   }
-  return Error::usage("there is no moment '" + name +
-                      "': type peak, plateau, exit, end, a call such as #1000 or 1.5M, or a time "
+  return Error::usage("there is no moment '" + name + "'" +
+                      base::did_you_mean(name, {"peak", "plateau", "exit", "end"}) +
+                      ": type peak, plateau, exit, end, a call such as #1000 or 1.5M, or a time "
                       "such as 12.5s");
 }
 

@@ -47,7 +47,8 @@ std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures
     const BackendKind kind = runs[i].spec.kind;
     const bool is_real = kind == BackendKind::kNative || kind == BackendKind::kPlugin;
     const bool is_like_one = kind == BackendKind::kModel && !runs[i].spec.imitates_nobody();
-    if (runs[i].failure || (!is_real && !is_like_one)) continue;
+    if (runs[i].failure || runs[i].metrics.accounting.refused != 0 || (!is_real && !is_like_one))
+      continue;
     all.push_back(&figures[i]);
     if (is_real) real.push_back(&figures[i]);
   }

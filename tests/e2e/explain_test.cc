@@ -11,6 +11,7 @@
 #include "allocators/catalog/catalog.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
+#include "tests/support/golden.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
@@ -242,6 +243,35 @@ TEST_F(ExplainTest, OfARunWithoutPlateauLooksAtItsExitUnlessAsked) {
   tests::expect_refusal(
       tests::run({"heaptape", "explain", tape_, "-a", "model:bump", "--at", "plateau"}),
       "has no plateau");
+}
+
+TEST_F(ExplainTest, SuggestsTheMomentThatWasMeant) {
+  scenario("sliver-pin");
+  tests::expect_refusal(
+      tests::run({"heaptape", "explain", tape_, "-a", "glibc", "--at", "plataeu"}),
+      "did you mean plateau");
+}
+
+TEST_F(ExplainTest, RefusesThreadsThatRunFreely) {
+  tests::expect_refusal(tests::run({"heaptape", "explain", scenario("sliver-pin"), "-a", "glibc",
+                                    "--threads", "free"}),
+                        "take ordered, lockstep or merged");
+}
+
+TEST_F(ExplainTest, OfAFewCallsTakesNoDipForAPlateau) {
+  EXPECT_NE(said({"explain", scenario("sliver-pin"), "-a", "model:ptmalloc"}).find("at exit"),
+            std::string::npos);
+}
+
+// Without thread caches what is small and free is in fastbins, which a trim empties.
+TEST_F(ExplainTest, CountsNothingAsCachedWhereNothingIs) {
+  if (const auto why = tests::not_glibc_2_36(); !why.empty()) GTEST_SKIP() << why;
+  const std::string tape = tests::golden_path("../../docs/questions/python.tape");
+  const std::string spec = "glibc GLIBC_TUNABLES=glibc.malloc.tcache_count=0";
+  const Explanation explanation = explain(tape, spec, "plateau");
+  EXPECT_LE(account_of(explanation).cached_bytes, 656u);  // the empty cache itself
+  EXPECT_EQ(tried_bytes(explanation),
+            static_cast<int64_t>(*account_of(explanation).trimmable_bytes));
 }
 
 TEST_F(ExplainTest, RefusesABackendWithoutBlocks) {
