@@ -64,8 +64,7 @@ class Grouping {
   // Sums up the holes of the newest group.
   void close() {
     std::ranges::sort(of_group_);
-    const auto repeated = std::ranges::unique(of_group_);
-    of_group_.erase(repeated.begin(), repeated.end());
+    of_group_.erase(std::unique(of_group_.begin(), of_group_.end()), of_group_.end());
     for (const size_t hole : of_group_) {
       groups_.back().hole_bytes += holes_[hole].range.bytes();
       groups_.back().resident_hole_bytes += holes_[hole].resident_bytes;
