@@ -39,6 +39,7 @@ class HeapReader {
     const iovec remote{reinterpret_cast<void*>(page), bytes_.size()};
     is_read_ =
         process_vm_readv(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes_.size());
+    has_read_ = has_read_ || is_read_;
   }
 
   int pid_;

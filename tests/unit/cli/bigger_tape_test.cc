@@ -41,7 +41,7 @@ class BiggerTape : public testing::Test {
 
 TEST_F(BiggerTape, IsNamedInOneLine) {
   list(1234);
-  EXPECT_TRUE(note().starts_with("heaptape: note: '" + tape_ + "' is of ")) << note();
+  EXPECT_TRUE(note().starts_with("heaptape: note: '" + tape_ + "' records ")) << note();
   EXPECT_NE(note().find("which made 2 calls; '" + dir_.file("run.7.server.tape") +
                         "', of the same recording, records /opt/server, which made 1,234\n"),
             std::string::npos)
