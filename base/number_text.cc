@@ -50,6 +50,10 @@ std::string grouped(uint64_t number) {
   return grouped_digits(std::to_string(number));
 }
 
+std::string counted(uint64_t count, const char* thing) {
+  return grouped(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
 std::string bytes_text(uint64_t bytes) {
   if (bytes_style == BytesStyle::kExact) return grouped(bytes) + " B";
   if (bytes < 1024) return std::to_string(bytes) + " B";

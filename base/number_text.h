@@ -7,7 +7,8 @@
 
 namespace heaptape::base {
 
-std::string grouped(uint64_t number);    // "1,234,567"
+std::string grouped(uint64_t number);                    // "1,234,567"
+std::string counted(uint64_t count, const char* thing);  // "1 block", "1,234 blocks"
 std::string bytes_text(uint64_t bytes);  // "512 B", "12.3 MiB"; or "12,345,678 B", see below
 std::string duration_text(double ns);    // "81.2 ns", "1.50 ms"
 std::string ratio_text(double ratio);    // "0.1234"

@@ -8,11 +8,11 @@ namespace heaptape::replayer {
 
 using base::AddressRange;
 
-HeapGrowth& HeapGrowths::add(HeapGrowth growth) {
+void HeapGrowths::add(HeapGrowth growth) {
   if (growths_.size() == most_) growths_.pop_back();
   const auto place = std::ranges::upper_bound(growths_, growth.growth_bytes, std::greater(),
                                               &HeapGrowth::growth_bytes);
-  return *growths_.insert(place, std::move(growth));
+  growths_.insert(place, std::move(growth));
 }
 
 void HeapGrowths::note_given_back(AddressRange range, uint64_t event) {

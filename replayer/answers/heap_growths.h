@@ -39,8 +39,9 @@ class HeapGrowths {
     return growth_bytes != 0 && most_ != 0 &&
            (growths_.size() < most_ || growth_bytes > growths_.back().growth_bytes);
   }
-  // Requires is_kept(). It stays where it is until the next add().
-  HeapGrowth& add(HeapGrowth growth);
+  bool is_wanted() const { return most_ != 0; }
+  // Requires is_kept().
+  void add(HeapGrowth growth);
   void note_given_back(base::AddressRange range, uint64_t event);
 
   // The largest first.

@@ -118,10 +118,16 @@ Pin pin_of(const HeapPicture& picture, const Hole& hole) {
   const Pin before = {hole.before, ahead.after.end - ahead.before.begin};
   const AddressRange region = region_of(picture, hole.range.begin);
   const bool is_header = gap_kind(region, ahead.before) == GapKind::kHeader;
-  const uint64_t far_before = is_header ? 0 : ahead.before.bytes();
-  const uint64_t far_after = behind.after.bytes();
-  if (far_before != far_after) return far_before > far_after ? before : after;
-  return picture.blocks[hole.before].birth > picture.blocks[hole.after].birth ? before : after;
+  const PinSide side = pin_side({picture.blocks[hole.before], is_header ? 0 : ahead.before.bytes()},
+                                {picture.blocks[hole.after], behind.after.bytes()});
+  return side == PinSide::kBefore ? before : after;
+}
+
+PinSide pin_side(const BesideHole& before, const BesideHole& after) {
+  const bool is_before = before.free_bytes_beyond != after.free_bytes_beyond
+                             ? before.free_bytes_beyond > after.free_bytes_beyond
+                             : before.block.birth > after.block.birth;
+  return is_before ? PinSide::kBefore : PinSide::kAfter;
 }
 
 }  // namespace heaptape::replayer

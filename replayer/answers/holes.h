@@ -31,8 +31,16 @@ std::vector<Hole> largest_holes(std::vector<Hole> holes, uint64_t min_bytes, siz
 // given back as it is: those of pages that would be free then, of its own bytes and around it.
 uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block);
 
-// Of the two blocks beside a hole the one with more free bytes on its other side, or the younger
-// one if there are as many: the pin of the hole. How large the hole would be without it.
+// Which of the two blocks beside a hole pins it: the one with more free bytes on its other side, or
+// the younger one if there are as many. The header of a region is not free.
+enum class PinSide : uint8_t { kBefore, kAfter };
+struct BesideHole {
+  const LiveBlock& block;
+  uint64_t free_bytes_beyond;
+};
+PinSide pin_side(const BesideHole& before, const BesideHole& after);
+
+// The pin of a hole, and how large that would be without it.
 struct Pin {
   size_t block = kNoBlock;  // in HeapPicture::blocks
   uint64_t joined_bytes = 0;

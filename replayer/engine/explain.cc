@@ -32,6 +32,11 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .looks_first = true,
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
+  RunResult& first = runs.front();
+  if (first.picture && !first.picture->absent) {
+    first.notes.emplace_back(
+        "which pages are resident is not known: all that is committed counts as resident");
+  }
   Explanation explanation{std::move(moment), std::move(runs.front()), {}};
   if (options.with_foresight && !runs.back().failure) {
     explanation.foresight_bytes = runs.back().metrics.moments.front().snapshot.resident_bytes;
@@ -42,20 +47,21 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
 std::vector<Estimate> estimates_of(const Explanation& explanation) {
   const Account& account = *explanation.state().account;
   std::vector<Estimate> estimates;
-  if (account.trimmable_bytes) estimates.push_back({"trim", *account.trimmable_bytes});
-  estimates.push_back({"purge", account.purgeable_bytes});
+  if (account.trimmable_bytes) estimates.push_back({Remedy::kTrim, *account.trimmable_bytes});
+  estimates.push_back({Remedy::kPurge, account.purgeable_bytes});
   const auto beyond = [&account](uint64_t bytes) {
     return account.resident_bytes - std::min(account.resident_bytes, bytes);
   };
   if (explanation.run.picture) {
-    estimates.push_back({"meshing", estimate_meshing(*explanation.run.picture).meshable_bytes});
+    estimates.push_back(
+        {Remedy::kMeshing, estimate_meshing(*explanation.run.picture).meshable_bytes});
   }
   if (explanation.foresight_bytes) {
-    estimates.push_back({"foresight", beyond(*explanation.foresight_bytes)});
+    estimates.push_back({Remedy::kForesight, beyond(*explanation.foresight_bytes)});
   }
   const uint64_t touched_bytes =
       account.live_bytes - std::min(account.live_bytes, account.untouched_bytes);
-  estimates.push_back({"compaction", beyond(touched_bytes)});
+  estimates.push_back({Remedy::kCompaction, beyond(touched_bytes)});
   return estimates;
 }
 

@@ -2,6 +2,7 @@
 // docs/metrics.md, "The account" and "Holes and pins".
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -36,9 +37,11 @@ struct Explanation {
   const MomentState& state() const { return run.metrics.moments.front(); }
 };
 
+enum class Remedy : uint8_t { kTrim, kPurge, kMeshing, kForesight, kCompaction };
+
 // Resident bytes that would come back.
 struct Estimate {
-  std::string what;  // "trim", "purge", "meshing", "foresight", "compaction"
+  Remedy remedy = Remedy::kPurge;
   uint64_t bytes = 0;
 };
 // The first is what the allocator can be asked for. Requires that the run did not fail, and has an

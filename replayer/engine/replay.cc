@@ -53,13 +53,9 @@ class Pipeline {
  private:
   static Status finish(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
     HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
-    const auto look = [&]() -> Status {
-      for (const Moment& moment : after.moments) HEAPTAPE_RETURN_IF_ERROR(run.look(moment));
-      return {};
-    };
-    if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look());
+    if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(run.look(after.moments));
     for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
-    if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look());
+    if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(run.look(after.moments));
     if (after.has_sample) return run.sample(after.time_ns);
     return after.has_live_peak ? run.measure_peak() : Status();
   }

@@ -73,13 +73,13 @@ Status ReplayRun::sample(std::optional<uint64_t> time_ns) {
   return {};
 }
 
-Status ReplayRun::look(const Moment& moment) {
-  if (has_failed()) return {};
+Status ReplayRun::look(std::span<const Moment> moments) {
+  if (has_failed() || moments.empty()) return {};
   const auto residency = backend_->residency(analysis_->regions());
   if (!residency.ok()) return settle(residency.error());
   const auto kept = backend_->kept_memory(analysis_->gaps());
   if (!kept.ok()) return settle(kept.error());
-  analysis_->look(moment, *residency, *kept);
+  analysis_->look(moments, *residency, *kept);
   analysis_->note_resident(residency->resident_bytes);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(*residency);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "allocators/backend.h"
@@ -35,8 +36,8 @@ class ReplayRun {
 
   // After a batch was analysed: a point of the timeline.
   base::Status sample(std::optional<uint64_t> time_ns);
-  // The same: the account of that moment.
-  base::Status look(const Moment& moment);
+  // The same: the account of these moments, which are all now.
+  base::Status look(std::span<const Moment> moments);
   // The same: what is resident, for the peak alone.
   base::Status measure_peak();
   // What a program does with malloc_trim, say; memory is measured right before and right after.

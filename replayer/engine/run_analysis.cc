@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/address/pages.h"
+#include "replayer/answers/holes.h"
 #include "replayer/engine/block_check.h"
 
 namespace heaptape::replayer {
@@ -40,7 +41,7 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
       if (!has_region || !makes_a_peak(*region)) note_holes_at_peak();
     }
     take_away(op, result.placements[i], event);
-    if (region != result.regions.end() && region->op == i && heap_growths_.is_kept(UINT64_MAX))
+    if (region != result.regions.end() && region->op == i && heap_growths_.is_wanted())
         [[unlikely]] {
       watch_growth({region, result.regions.end()}, op, result.placements[i], event);
     }
@@ -117,7 +118,7 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
   heap_growths_.add(std::move(growth));
 }
 
-// Of the first hole of that size; which of the two blocks beside it is as pin_of() has it.
+// Of the first hole of that size, as pin_of() finds it where there is a picture.
 std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   using allocators::AddressRange;
   AddressRange ahead;  // the gaps around it
@@ -137,7 +138,7 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
     return base::round_down(block.address, granule);
   };
   const auto end_of = [granule](const Block& block) {
-    return base::round_up(block.address + block.usable_bytes, granule);
+    return base::round_up(block.address + std::max<uint64_t>(block.usable_bytes, 1), granule);
   };
   const Block* before = nullptr;
   const Block* after = nullptr;
@@ -151,9 +152,8 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   const bool is_header = gap_kind(ahead_region, ahead) == GapKind::kHeader;
   const uint64_t far_before = ahead.end == begin_of(*before) && !is_header ? ahead.bytes() : 0;
   const uint64_t far_after = behind.begin == end_of(*after) ? behind.bytes() : 0;
-  const bool is_before =
-      far_before != far_after ? far_before > far_after : before->birth > after->birth;
-  return live_block(is_before ? *before : *after);
+  const LiveBlock blocks[] = {live_block(*before), live_block(*after)};
+  return blocks[pin_side({blocks[0], far_before}, {blocks[1], far_after}) == PinSide::kAfter];
 }
 
 // The first half of an op, before its memory calls take effect: the block that it gives up.
@@ -251,12 +251,15 @@ Snapshot RunAnalysis::snapshot(const allocators::Residency& residency) const {
   return snapshot;
 }
 
-void RunAnalysis::look(const Moment& moment, const allocators::Residency& residency,
+void RunAnalysis::look(std::span<const Moment> moments, const allocators::Residency& residency,
                        const allocators::KeptMemory& kept) {
-  MomentState state{moment, snapshot(residency), {}};
-  state.snapshot.time_ns = moment.time_ns;
+  MomentState state{{}, snapshot(residency), {}};
   if (places_blocks_) state.account = account(residency, kept);
-  metrics_.moments.push_back(std::move(state));
+  for (const Moment& moment : moments) {
+    state.moment = moment;
+    state.snapshot.time_ns = moment.time_ns;
+    metrics_.moments.push_back(state);
+  }
 }
 
 void RunAnalysis::sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns) {

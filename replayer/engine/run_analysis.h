@@ -46,8 +46,9 @@ class RunAnalysis {
   std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns = {});
-  // Notes the account of that state, with what lies in gaps() and is not free.
-  void look(const Moment& moment, const allocators::Residency& residency,
+  // Notes the account of that state, with what lies in gaps() and is not free, for each of these
+  // moments.
+  void look(std::span<const Moment> moments, const allocators::Residency& residency,
             const allocators::KeptMemory& kept);
 
   // To the account noted last.

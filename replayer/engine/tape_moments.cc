@@ -222,9 +222,10 @@ Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& reques
     return moment;
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto moments, find_moments(tape, UINT64_MAX, progress));
-  const char* const wanted[] = {request.name.empty() ? "plateau" : request.name.c_str(),
-                                request.name.empty() ? "exit" : ""};
-  for (const char* const name : wanted) {
+  const std::vector<std::string> names = request.name.empty()
+                                             ? std::vector<std::string>{"plateau", "exit"}
+                                             : std::vector<std::string>{request.name};
+  for (const std::string& name : names) {
     const auto found = std::ranges::find(moments, name, &Moment::name);
     if (found != moments.end()) return *found;
   }

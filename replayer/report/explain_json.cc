@@ -59,10 +59,26 @@ void set_hole_sizes(wire::Explanation::Builder out, const Account& account) {
   }
 }
 
+const char* name_of(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kTrim:
+      return "trim";
+    case Remedy::kPurge:
+      return "purge";
+    case Remedy::kMeshing:
+      return "meshing";
+    case Remedy::kForesight:
+      return "foresight";
+    case Remedy::kCompaction:
+      break;
+  }
+  return "compaction";
+}
+
 void set_estimates(wire::Explanation::Builder out, const std::vector<Estimate>& estimates) {
   auto list = out.initEstimates(static_cast<unsigned>(estimates.size()));
   for (unsigned i = 0; i < list.size(); ++i) {
-    list[i].setWhat(estimates[i].what);
+    list[i].setWhat(name_of(estimates[i].remedy));
     list[i].setBytes(estimates[i].bytes);
   }
 }

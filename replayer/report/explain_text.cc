@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
+#include "replayer/report/metric_text.h"
 #include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
@@ -16,11 +17,6 @@ namespace {
 using base::bytes_text;
 using base::format_text;
 using base::grouped;
-
-std::string percent(uint64_t part, uint64_t whole) {
-  if (whole == 0) return "-";
-  return format_text("%.1f%%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
 
 // A blank line between two.
 std::string sections(const std::vector<std::string>& parts) {
@@ -40,14 +36,14 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   const bool is_found = !moment.name.empty() && moment.name[0] != '#';
   std::string text = base::display_text(tape.path()) + " on " + explanation.run.spec.label;
   if (is_found) text += " at " + moment.name;
-  text += ": after " + call(moment.event) + " of " + grouped(tape.events()) + " calls";
+  text += ": after " + call(moment.event) + " of " + base::counted(tape.events(), "call");
   if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
   return text + "\n";
 }
 
 std::string account_text(const Account& account) {
   const auto row = [&account](const char* what, uint64_t bytes) {
-    return TableRow{what, bytes_text(bytes), percent(bytes, account.resident_bytes)};
+    return TableRow{what, bytes_text(bytes), share_text(bytes, account.resident_bytes)};
   };
   std::vector<TableRow> rows{{"where the memory is", "bytes", "of resident"}};
   rows.push_back(row("  live, as requested", account.live_bytes));
@@ -81,11 +77,19 @@ std::string tried_text(const RunMetrics& metrics) {
 }
 
 // What people know it as.
-const char* remedy(const std::string& what) {
-  if (what == "trim") return "  malloc_trim(0)";
-  if (what == "purge") return "  a purge of all pages that hold nothing";
-  if (what == "meshing") return "  sharing pages whose live parts do not overlap (meshing)";
-  if (what == "foresight") return "  perfect foresight, without moving blocks";
+const char* describe(Remedy remedy) {
+  switch (remedy) {
+    case Remedy::kTrim:
+      return "  malloc_trim(0)";
+    case Remedy::kPurge:
+      return "  a purge of all pages that hold nothing";
+    case Remedy::kMeshing:
+      return "  sharing pages whose live parts do not overlap (meshing)";
+    case Remedy::kForesight:
+      return "  perfect foresight, without moving blocks";
+    case Remedy::kCompaction:
+      break;
+  }
   return "  moving all blocks together (compaction)";
 }
 
@@ -94,7 +98,8 @@ std::string remedies_text(const Explanation& explanation) {
   std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
   for (const Estimate& estimate : estimates_of(explanation)) {
     // The first is what the allocator can be asked for.
-    rows.push_back({remedy(estimate.what), bytes_text(estimate.bytes), std::exchange(tried, "")});
+    rows.push_back(
+        {describe(estimate.remedy), bytes_text(estimate.bytes), std::exchange(tried, "")});
   }
   return aligned(rows);
 }
@@ -105,9 +110,8 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
   std::vector<TableRow> rows{{"which blocks stand beside holes", "of bytes", "thread", "born from",
                               "to", "resident in holes", "in holes"}};
   for (const PinGroup& group : groups) {
-    rows.push_back({"  " + grouped(group.count) + (group.count == 1 ? " block" : " blocks"),
-                    grouped(group.size_bytes), std::to_string(group.thread),
-                    call(group.first_birth), call(group.last_birth),
+    rows.push_back({"  " + base::counted(group.count, "block"), grouped(group.size_bytes),
+                    std::to_string(group.thread), call(group.first_birth), call(group.last_birth),
                     bytes_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
   }
   return aligned(rows);

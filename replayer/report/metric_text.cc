@@ -63,6 +63,16 @@ MetricHeading heading_of(const std::string& metric) {
   return {first_dot == metric.npos ? "" : words(metric.substr(0, first_dot)), name};
 }
 
+double ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string share_text(uint64_t part, uint64_t whole) {
+  if (whole == 0) return "-";
+  const double percent = ratio(part, whole) * 100;
+  return part != 0 && percent < 0.05 ? "<0.1%" : base::format_text("%.1f%%", percent);
+}
+
 std::string value_text(const std::optional<MetricValue>& value, MetricUnit unit) {
   if (!value) return "-";
   return (schema::number_of(*value) < 0 ? "-" : "") + size_text(absolute(*value), unit);

@@ -1,6 +1,7 @@
 // Figures of a report as text for tables; see base/number_text.h.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,11 @@ struct MetricHeading {
   std::string name;
 };
 MetricHeading heading_of(const std::string& metric);
+
+double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
+
+// "12.3%"; what is not 0 never prints as 0.0%. "-" if `whole` is 0.
+std::string share_text(uint64_t part, uint64_t whole);
 
 // A figure in a table, in its unit; "-" for one that is not there.
 std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);

@@ -3,6 +3,7 @@
 #include <capnp/message.h>
 
 #include "base/display_text.h"
+#include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "replayer/report/growth_text.h"
+#include "replayer/report/metric_text.h"
 #include "replayer/report/state_fields.h"
 
 namespace heaptape::replayer {

@@ -33,7 +33,7 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
     const auto bytes = run.metric(state + ".liveBytes");
     if (!bytes) continue;
     return ": " + value_text(bytes, MetricUnit::kBytes) + " live in " +
-           value_text(run.metric(state + ".liveCount"), MetricUnit::kCount) + " blocks";
+           base::counted(std::get<uint64_t>(*run.metric(state + ".liveCount")), "block");
   }
   return "";
 }

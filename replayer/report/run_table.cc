@@ -276,7 +276,7 @@ std::string account_table(const std::vector<RunFigures>& figures,
 
 std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
   HEAPTAPE_CHECK(report.runs.size() == runs.size());
-  std::string text = report.tape_path + ": " + base::grouped(report.tape_events) + " events\n";
+  std::string text = report.tape_path + ": " + base::counted(report.tape_events, "event") + "\n";
   const auto whole =
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);

@@ -1,14 +1,12 @@
 #include "replayer/report/state_fields.h"
 
+#include "replayer/report/metric_text.h"
+
 #include <algorithm>
 
 namespace heaptape::replayer {
 
 namespace wire = schema::wire;
-
-double ratio(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 // What of the committed memory holds nothing that the program asked for.
 double fragmentation(uint64_t live_bytes, uint64_t committed_bytes) {

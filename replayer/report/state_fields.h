@@ -7,7 +7,6 @@
 
 namespace heaptape::replayer {
 
-double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
 // What of the committed memory holds nothing that the program asked for.
 double fragmentation(uint64_t live_bytes, uint64_t committed_bytes);
 

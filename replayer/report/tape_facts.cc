@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/display_text.h"
+#include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
 #include "schema/json_text.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "replayer/report/metric_text.h"
 #include "replayer/report/tape_profile_rows.h"
 
 namespace heaptape::replayer {
@@ -50,9 +51,9 @@ void set_lifetimes(wire::TapeStats::Lifetimes::Builder out, const Lifetimes& lif
   out.setFreed(lifetimes.in_calls().total());
   out.setSurvivors(live.live_count);
   out.setSurvivorBytes(live.live_bytes);
-  out.setShareAtZero(share(live.temporaries, blocks));
-  out.setShareUnderTenThousandth(share(lifetimes.under_ten_thousandth(), blocks));
-  out.setShareUnderTenth(share(lifetimes.under_tenth(), blocks));
+  out.setShareAtZero(ratio(live.temporaries, blocks));
+  out.setShareUnderTenThousandth(ratio(lifetimes.under_ten_thousandth(), blocks));
+  out.setShareUnderTenth(ratio(lifetimes.under_tenth(), blocks));
   set_median(out.initCalls(), lifetimes, lifetimes.in_calls());
 }
 

@@ -1,6 +1,7 @@
 #include "replayer/report/tape_profile_rows.h"
 
 #include "base/number_text.h"
+#include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -21,7 +22,7 @@ std::string sizes_csv(const SizeHistogram& sizes) {
   for (const SizeBucket& bucket : sizes.buckets()) {
     so_far += bucket.counts.calls;
     text += csv_line("size",
-                     {bucket.from, bucket.to, bucket.counts.calls, so_far, share(so_far, calls)},
+                     {bucket.from, bucket.to, bucket.counts.calls, so_far, ratio(so_far, calls)},
                      std::to_string(bucket.counts.bytes));
   }
   return text;
@@ -35,16 +36,12 @@ std::string lifetimes_csv(const std::string& what, const LogHistogram& lifetimes
 
 }  // namespace
 
-double share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::vector<CdfPoint> cdf(const LogHistogram& lifetimes, uint64_t blocks) {
   std::vector<CdfPoint> points;
   uint64_t so_far = 0;
   for (const LogHistogram::Bucket& bucket : lifetimes.buckets()) {
     so_far += bucket.count;
-    points.push_back({bucket.from, bucket.to, bucket.count, so_far, share(so_far, blocks)});
+    points.push_back({bucket.from, bucket.to, bucket.count, so_far, ratio(so_far, blocks)});
   }
   return points;
 }

@@ -9,9 +9,6 @@
 
 namespace heaptape::replayer {
 
-// 0 of nothing.
-double share(uint64_t part, uint64_t whole);
-
 // A bucket of lifetimes. Exact: the borders are those of the histogram.
 struct CdfPoint {
   uint64_t from;

@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "replayer/report/metric_text.h"
 #include "replayer/report/tape_profile_rows.h"
 #include "replayer/report/text_table.h"
 
@@ -15,13 +16,6 @@ using base::grouped;
 
 constexpr size_t kSizesPrinted = 8;
 constexpr size_t kChainsPrinted = 5;  // of each list
-
-// "12.3%"; what is not 0 never prints as 0.0%.
-std::string percent(uint64_t part, uint64_t whole) {
-  const double percent = share(part, whole) * 100;
-  if (part != 0 && percent < 0.05) return "<0.1%";
-  return base::format_text("%.1f%%", percent);
-}
 
 // The one size that was asked for, or the borders of the bucket.
 std::string size_text(const SizeBucket& bucket) {
@@ -41,8 +35,8 @@ std::string size_rows(const std::vector<SizeBucket>& buckets, const SizeCounts& 
       {"size in bytes", "calls", "", "bytes", "", "live at end", "over-represented"}};
   for (const SizeBucket& bucket : buckets) {
     const SizeCounts& counts = bucket.counts;
-    rows.push_back({size_text(bucket), grouped(counts.calls), percent(counts.calls, all.calls),
-                    bytes_text(counts.bytes), percent(counts.bytes, all.bytes),
+    rows.push_back({size_text(bucket), grouped(counts.calls), share_text(counts.calls, all.calls),
+                    bytes_text(counts.bytes), share_text(counts.bytes, all.bytes),
                     grouped(counts.live_count), verdict(bucket)});
   }
   return aligned(rows);
@@ -52,7 +46,7 @@ std::string size_rows(const std::vector<SizeBucket>& buckets, const SizeCounts& 
 std::string dominant_sizes(const SizeHistogram& sizes) {
   const SizeCounts all = sizes.total();
   const auto weight = [&all](const SizeBucket& bucket) {
-    return std::max(share(bucket.counts.calls, all.calls), share(bucket.counts.bytes, all.bytes));
+    return std::max(ratio(bucket.counts.calls, all.calls), ratio(bucket.counts.bytes, all.bytes));
   };
   std::vector<SizeBucket> buckets = sizes.buckets();
   std::ranges::stable_sort(buckets, std::greater<>(), weight);
@@ -84,7 +78,7 @@ std::string lifetime_shares(const SlotResolver& resolver) {
   const LiveValues& live = resolver.live().values();
   std::vector<TableRow> rows{{"lifetimes by share", "blocks", "", ""}};
   const auto add = [&](const char* name, uint64_t blocks, const std::string& bytes) {
-    rows.push_back({name, grouped(blocks), percent(blocks, lifetimes.blocks()), bytes});
+    rows.push_back({name, grouped(blocks), share_text(blocks, lifetimes.blocks()), bytes});
   };
   add("freed by the next call (temporaries)", live.temporaries, "");
   add("lived under 0.01% of the run's calls", lifetimes.under_ten_thousandth(), "");
@@ -100,12 +94,12 @@ std::string resize_rows(const GrowthChains& chains) {
   const uint64_t resizes = chains.in_place() + chains.moved();
   std::vector<TableRow> rows{
       {"resizes", "count", "", "bytes copied"},
-      {"in place", grouped(chains.in_place()), percent(chains.in_place(), resizes), ""},
-      {"moved", grouped(chains.moved()), percent(chains.moved(), resizes),
+      {"in place", grouped(chains.in_place()), share_text(chains.in_place(), resizes), ""},
+      {"moved", grouped(chains.moved()), share_text(chains.moved(), resizes),
        bytes_text(chains.moved_bytes())}};
   if (chains.count() != 0) {
     rows.push_back({"growths in " + grouped(chains.count()) + " growth chains",
-                    grouped(chains.growths()), percent(chains.growths(), resizes),
+                    grouped(chains.growths()), share_text(chains.growths(), resizes),
                     bytes_text(chains.copied_bytes())});
   }
   return aligned(rows);

@@ -290,7 +290,10 @@ TEST_F(ReplayOutput, HasTheWordsOfMetricsAboveItsColumns) {
 
 TEST_F(ReplayOutput, HasTheAccountOfEachRun) {
   const Ended ended = replay({"-a", "model:runs", "-a", "noop"});
-  EXPECT_NE(ended.out.find("metadata"), std::string::npos) << ended.out;
+  const size_t head = ended.out.find("at plateau  at plateau  at plateau  at plateau  at plateau");
+  ASSERT_NE(ended.out.find("metadata", head), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("returned   committed\nmodel:runs"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("\nnoop", ended.out.find("returned")), std::string::npos) << ended.out;
 }
 
 TEST_F(ReplayOutput, SaysWhichAllocatorHasLeastResident) {

@@ -334,6 +334,17 @@ class AnalysisOfGrowth : public Analysis {
     EXPECT_TRUE(analysis_->add(batch_, result_).ok());
     return analysis_->take_metrics().heap_growths;
   }
+  // 20,000 bytes are asked for where there are blocks of 100, 232 and 40 bytes, with a hole of
+  // 1,000 granules behind the first.
+  HeapGrowth growth_beside_a_hole() {
+    commit(kHeap, kHeap + 8 * kPage);
+    allocate(0, 100, kHeap + 16, 100);
+    allocate(1, 232, kHeap + 16'128, 232);
+    allocate(2, 40, kHeap + 32'000, 40);
+    commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
+    allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+    return growths().at(1);
+  }
 
  private:
   static allocators::BackendTraits traits() { return {}; }
@@ -343,15 +354,8 @@ class AnalysisOfGrowth : public Analysis {
   std::unique_ptr<RunAnalysis> analysis_;
 };
 
-// Blocks of 100, 232 and 40 bytes with a hole of 1,000 granules behind the first.
 TEST_F(AnalysisOfGrowth, KnowsTheLargestHoleAndHowManyBytesItWasShort) {
-  commit(kHeap, kHeap + 8 * kPage);
-  allocate(0, 100, kHeap + 16, 100);
-  allocate(1, 232, kHeap + 16'128, 232);
-  allocate(2, 40, kHeap + 32'000, 40);
-  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
-  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
-  const HeapGrowth growth = growths().at(1);
+  const HeapGrowth growth = growth_beside_a_hole();
   EXPECT_EQ(growth.event, 4u);
   EXPECT_EQ(growth.growth_bytes, 8 * kPage);
   EXPECT_EQ(growth.largest_hole_bytes, 16'000u);
@@ -360,13 +364,7 @@ TEST_F(AnalysisOfGrowth, KnowsTheLargestHoleAndHowManyBytesItWasShort) {
 }
 
 TEST_F(AnalysisOfGrowth, NamesThePinOnTheSideWithMoreFreeBytes) {
-  commit(kHeap, kHeap + 8 * kPage);
-  allocate(0, 100, kHeap + 16, 100);
-  allocate(1, 232, kHeap + 16'128, 232);
-  allocate(2, 40, kHeap + 32'000, 40);
-  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
-  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
-  const HeapGrowth growth = growths().at(1);
+  const HeapGrowth growth = growth_beside_a_hole();
   ASSERT_TRUE(growth.pin);
   EXPECT_EQ(growth.pin->birth, 2u);
   EXPECT_EQ(growth.pin->requested_bytes, 232u);
