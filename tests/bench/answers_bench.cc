@@ -80,12 +80,17 @@ std::string short_name(const std::string& path) {
 void add_benchmarks() {
   for (const std::string& path : tapes()) {
     const std::string name = short_name(path);
+    const auto add = [](const std::string& title, auto function) {
+      benchmark::RegisterBenchmark(title.c_str(), function)
+          ->Unit(benchmark::kMillisecond)
+          ->UseRealTime();
+    };
+    for (const char* const spec :
+         {"model:first-fit", "model:foresight:placing=boxes", "model:foresight"}) {
+      add(name + "/" + spec + "/replay",
+          [path, spec](benchmark::State& state) { BM_Replay(state, path, spec); });
+    }
     for (const char* const spec : {"glibc", "jemalloc", "model:ptmalloc"}) {
-      const auto add = [](const std::string& title, auto function) {
-        benchmark::RegisterBenchmark(title.c_str(), function)
-            ->Unit(benchmark::kMillisecond)
-            ->UseRealTime();
-      };
       add(name + "/" + spec + "/replay",
           [path, spec](benchmark::State& state) { BM_Replay(state, path, spec); });
       add(name + "/" + spec + "/explain end",
@@ -93,10 +98,7 @@ void add_benchmarks() {
       add(name + "/" + spec + "/explain exit",
           [path, spec](benchmark::State& state) { BM_Explain(state, path, spec, "exit"); });
     }
-    benchmark::RegisterBenchmark((name + "/find moments").c_str(),
-                                 [path](benchmark::State& state) { BM_FindMoments(state, path); })
-        ->Unit(benchmark::kMillisecond)
-        ->UseRealTime();
+    add(name + "/find moments", [path](benchmark::State& state) { BM_FindMoments(state, path); });
   }
 }
 
