@@ -61,13 +61,14 @@ class HeapMap {
   // grows with the number of ranges, and of gaps in them.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
-  // Calls visit(region, gap) for every gap, ascending; gap_kind() says what each is. The time grows
-  // with the number of gaps.
+  // Calls visit(region, gap) for every gap that touches `window`, ascending; gap_kind() says what
+  // each is. The time grows with the number of these gaps and of regions.
   template <typename Visit>
-  void for_each_gap(Visit visit) const {
-    regions_.for_each_touching({0, base::kAddressLimit}, [&](AddressRange region) {
-      Edge before = edges_.find_before(edges_.start_at(region.begin));
-      while (edges_.address_of(before) < region.end) {
+  void for_each_gap(AddressRange window, Visit visit) const {
+    regions_.for_each_touching(window, [&](AddressRange region) {
+      const AddressRange part = base::common_part(window, region);
+      Edge before = edges_.find_before(edges_.start_at(part.begin));
+      while (edges_.address_of(before) <= part.end) {
         const Edge after = edges_.find_from(before + 1);
         const AddressRange gap = gap_in(region, before, after);
         if (base::is_free_between(before, after) && gap.begin < gap.end) visit(region, gap);
@@ -75,9 +76,12 @@ class HeapMap {
       }
     });
   }
+  template <typename Visit>
+  void for_each_gap(Visit visit) const {
+    for_each_gap({0, base::kAddressLimit}, visit);
+  }
   // Whether such a gap is counted in holes().
   bool is_hole(AddressRange region, AddressRange gap) const;
-  int granule_log2() const { return granule_log2_; }
 
   // Every hole, ascending, found by reading the whole map: the second opinion that tests hold
   // against holes(), with which it shares nothing but the definition of a hole.
@@ -106,9 +110,6 @@ class HeapMap {
   // accounts for the gaps there are then. `edit` must change nothing outside.
   template <typename Edit>
   void rework(AddressRange window, Edit edit);
-  // Calls visit(region, gap) for every gap that touches `window`, ascending.
-  template <typename Visit>
-  void for_each_gap_in(AddressRange window, Visit visit) const;
   // What an edit of the edges of `block` can change: its own range, unless blocks overlap there.
   AddressRange window_around(Block block, bool overlaps) const;
 
