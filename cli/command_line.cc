@@ -77,6 +77,23 @@ void add_record(CLI::App& app, Request& request) {
   request.set_by(command, options, run_record);
 }
 
+void add_ctl(CLI::App& app, Request& request) {
+  auto options = std::make_shared<CtlOptions>();
+  CLI::App* command =
+      app.add_subcommand("ctl", "Mark a moment on the tape of a program while it is recorded");
+  command->add_option("pid", options->pid, "the recorded process")->required()->option_text("PID");
+  command->add_option("verb", options->verb, "mark")->required()->option_text("mark");
+  command
+      ->add_option("name", options->name,
+                   "what to call the moment: letters, digits, '-', '_' and '.'")
+      ->required()
+      ->option_text("NAME");
+  command->footer(
+      "Example: heaptape ctl 1234 mark loaded\n"
+      "Then: heaptape explain run.tape -a glibc --at mark:loaded");
+  request.set_by(command, options, run_ctl);
+}
+
 void add_info(CLI::App& app, Request& request) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* command =
@@ -136,6 +153,8 @@ void add_dump(CLI::App& app, Request& request) {
   add_choice<TextFormat>(command, "--format", options->format,
                          {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
                          "output format (default text)");
+  command->add_flag("--times", options->with_times,
+                    "also print when each call was made, in seconds since the recording began");
   command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
   request.set_by(command, options, run_dump);
 }
@@ -193,8 +212,8 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
       ->option_text("SPEC");
   command
       ->add_option("--at", options.at,
-                   "the moment: peak, plateau, exit, end, a call such as #1000, or a time such as "
-                   "12.5s (default: the plateau, or the exit where there is none)")
+                   "the moment: peak, plateau, exit, end, mark:NAME, a call such as #1000, or a "
+                   "time such as 12.5s (default: the plateau, or the exit where there is none)")
       ->option_text("WHEN");
   add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
                                 "what to write into each block, as for `heaptape replay` (default "
@@ -313,6 +332,7 @@ Action parse_command_line(int argc, const char* const* argv) {
   app.footer("`heaptape COMMAND --help` has an example of each.");
   Request request;
   add_record(app, request);
+  add_ctl(app, request);
   add_info(app, request);
   add_verify(app, request);
   add_recover(app, request);

@@ -22,6 +22,13 @@ namespace heaptape::cli {
 // where somebody watches, a list of the tapes: what the program prints stays as it was.
 int run_record(const recorder::RecordOptions& options, Console& console);
 
+struct CtlOptions {
+  uint32_t pid = 0;  // of a recorded process, as its recorder sees it
+  std::string verb;
+  std::string name;  // of the mark
+};
+int run_ctl(const CtlOptions& options, Console& console);
+
 enum class Format : uint8_t { kText, kJson };
 
 struct InfoOptions {
@@ -45,6 +52,7 @@ struct DumpOptions {
   uint64_t from = 1;  // numbers of calls, from 1, both included
   uint64_t to = UINT64_MAX;
   schema::TextFormat format = schema::TextFormat::kText;
+  bool with_times = false;
 };
 int run_dump(const DumpOptions& options, Console& console);
 

@@ -1,9 +1,12 @@
 #include "cli/commands.h"
 
+#include <algorithm>
+#include <optional>
 #include <ostream>
 
 #include "base/number_text.h"
 #include "cli/tape_reading.h"
+#include "replayer/engine/event_clock.h"
 
 namespace heaptape::cli {
 namespace {
@@ -12,37 +15,77 @@ using base::Status;
 using schema::EventBatch;
 using schema::TapeReader;
 
+// So many calls before the first that is printed there is a time sample: the recorder takes one
+// every 512 calls.
+constexpr uint64_t kTimeLead = 4096;
+
+// Told of a tape batch by batch: when each call was made, as EventClock has it.
+class CallTimes {
+ public:
+  // The calls of `batch` follow, in turn.
+  void begin(const EventBatch& batch) {
+    batch_ = &batch;
+    next_ = 0;
+    clock_.note({}, batch.times.empty() ? batch.next_time : std::optional(batch.times.front()));
+  }
+  std::optional<uint64_t> at(uint64_t event) {
+    const auto& times = batch_->times;
+    for (; next_ < times.size() && times[next_].event <= event; ++next_) {
+      const bool is_last = next_ + 1 == times.size();
+      clock_.note({&times[next_], 1},
+                  is_last ? batch_->next_time : std::optional(times[next_ + 1]));
+    }
+    return clock_.at(event);
+  }
+
+ private:
+  const EventBatch* batch_ = nullptr;
+  size_t next_ = 0;  // in its times
+  replayer::EventClock clock_;
+};
+
 // Appends those of the batch that were asked for. Returns false once the last of them is past.
-bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options) {
+bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options,
+                  CallTimes& times) {
+  times.begin(batch);
   auto end = batch.thread_ends.begin();
-  const auto append_ends = [&](uint64_t event) {
+  auto mark = batch.marks.begin();
+  const auto append_between = [&](uint64_t event) {
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
       if (end->event >= options.from && end->event <= options.to) {
         schema::append_end(text, options.format, *end);
       }
     }
+    for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
+      if (mark->event >= options.from && mark->event <= options.to) {
+        schema::append_mark(text, options.format, *mark);
+      }
+    }
   };
   for (size_t i = 0; i < batch.events.size(); ++i) {
     const uint64_t number = batch.first_event + i + 1;
-    append_ends(number - 1);
+    append_between(number - 1);
     if (number > options.to) return false;
+    const auto time_ns = options.with_times ? times.at(number) : std::nullopt;
     if (number < options.from) continue;
-    schema::append_event(text, options.format, number, batch.events[i]);
+    schema::append_event(text, options.format, number, batch.events[i], time_ns);
   }
-  append_ends(UINT64_MAX);
+  append_between(UINT64_MAX);
   return !batch.events.empty();
 }
 
 Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
   const uint64_t before = options.from == 0 ? 0 : options.from - 1;
   if (before >= tape.events()) return {};
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(before));
+  const uint64_t lead = options.with_times ? std::min(before, kTimeLead) : 0;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(before - lead));
   EventBatch batch;
   std::string text;
+  CallTimes times;
   for (bool more = true; more && out;) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
     text.clear();
-    more = append_batch(text, batch, options);
+    more = append_batch(text, batch, options, times);
     out << text;
   }
   return {};

@@ -23,6 +23,7 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   auto sample = batch.samples.begin();
   auto time = batch.times.begin();
   auto end = batch.thread_ends.begin();
+  auto mark = batch.marks.begin();
   const auto copy_up_to = [&](uint64_t event) {
     for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
       writer.add_sample(*sample);
@@ -32,6 +33,9 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
     }
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
       writer.add_end(end->thread);
+    }
+    for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
+      writer.add_mark(mark->name, mark->time_ns);
     }
   };
   for (size_t i = 0; i < batch.events.size(); ++i) {

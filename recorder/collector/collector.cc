@@ -2,10 +2,12 @@
 
 #include <linux/futex.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/clock.h"
 #include "recorder/ring/stamp.h"
@@ -39,7 +41,9 @@ Recording Collector::run(int target_pid) {
   std::optional<TargetEnd> end;
   while (!end) {
     const uint64_t now_ns = base::monotonic_ns();
+    std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
     const uint64_t events = drain_all();
+    place_marks(now_ns);
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
@@ -70,6 +74,20 @@ uint64_t Collector::drain_all() {
     show_progress();
   }
   return events;
+}
+
+void Collector::place_marks(uint64_t now_ns) {
+  std::erase_if(marks_, [&](const MarkRequest& request) {
+    RecordedProcess* const process = table_.find_pid(request.pid);
+    MarkReply reply{kMarkMagic, 0, 0, MarkOutcome::kUnknownProcess, 0};
+    if (process != nullptr) {
+      const auto mark = process->add_mark(request.name, now_ns);
+      if (!mark) return false;
+      reply = {kMarkMagic, mark->event, mark->time_ns, MarkOutcome::kPlaced, 0};
+    }
+    send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL | MSG_DONTWAIT);
+    return true;
+  });
 }
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().

@@ -34,6 +34,7 @@ class Collector {
  public:
   Collector(SessionMemory& memory, HandshakeServer& handshakes, CollectorOptions options)
       : session_(memory.view()),
+        handshakes_(handshakes),
         options_(std::move(options)),
         table_(session_, handshakes, options_.tape_path) {}
 
@@ -45,6 +46,7 @@ class Collector {
 
  private:
   uint64_t drain_all();
+  void place_marks(uint64_t now_ns);
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
@@ -53,8 +55,10 @@ class Collector {
   void finish_all(const TargetEnd& end);
 
   SessionView session_;
+  HandshakeServer& handshakes_;
   CollectorOptions options_;
   ProcessTable table_;
+  std::vector<MarkRequest> marks_;  // asked for before the last drain, not placed yet
   UnrecordedList unrecorded_;
   ProcReader proc_reader_;
   uint32_t target_pid_ = 0;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr size_t kMaxSilentClients = 64;
 constexpr uint64_t kPatienceNs = 1000 * base::kMillisecondNs;
 constexpr int kBacklog = 4096;
+constexpr size_t kMaxMarksWaiting = 64;
 
 std::string random_hex(size_t digits) {
   std::string text;
@@ -32,6 +34,14 @@ std::string random_hex(size_t digits) {
     text += kDigits[byte & 15];
   }
   return text.substr(0, digits);
+}
+
+// Who connected; nothing if the kernel does not know.
+std::optional<ucred> peer_of(int connection) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  return peer;
 }
 
 bool send_welcome(int connection, const Welcome& welcome, int descriptor) {
@@ -89,11 +99,11 @@ void HandshakeServer::serve(std::span<const pollfd> waits, int session_descripto
   for (size_t i = 0; i < clients_.size(); ++i) {
     if (waits[i + 1].revents == 0) {
       silent.push_back(std::move(clients_[i]));
-    } else if (const int connection = clients_[i].connection.get(); knows_token(connection)) {
-      answer(connection, session_descriptor);
+    } else {
+      hear(std::move(clients_[i]), session_descriptor);
     }
   }
-  clients_ = std::move(silent);  // closes the connections of the others
+  clients_ = std::move(silent);
   if (waits[0].revents != 0) accept_client();
   reject_silent_clients();
 }
@@ -117,10 +127,22 @@ void HandshakeServer::reject_silent_clients() {
   }
 }
 
-bool HandshakeServer::knows_token(int connection) {
-  Hello hello{};
-  if (recv(connection, &hello, sizeof hello, 0) != sizeof hello || hello.magic != kHelloMagic ||
-      std::memcmp(hello.token, token_.data(), kTokenDigits) != 0) {
+// Closes the connection of who says nothing that we know.
+void HandshakeServer::hear(Client client, int session_descriptor) {
+  union {
+    Hello hello;
+    MarkMessage mark;
+  } said{};
+  const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, 0);
+  if (bytes == sizeof said.hello && may_join(said.hello)) {
+    answer(client.connection.get(), session_descriptor);
+  } else if (bytes == sizeof said.mark) {
+    note_mark(std::move(client), said.mark);
+  }
+}
+
+bool HandshakeServer::may_join(const Hello& hello) {
+  if (hello.magic != kHelloMagic || std::memcmp(hello.token, token_.data(), kTokenDigits) != 0) {
     return false;
   }
   if (hello.layout_version == kLayoutVersion) return true;
@@ -129,11 +151,20 @@ bool HandshakeServer::knows_token(int connection) {
   return false;
 }
 
+void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
+  const auto peer = peer_of(client.connection.get());
+  const bool may_ask = peer && (peer->uid == 0 || peer->uid == geteuid());
+  if (!may_ask || message.magic != kMarkMagic || message.name_bytes > sizeof message.name) return;
+  const std::lock_guard lock(mutex_);
+  if (marks_.size() >= kMaxMarksWaiting) return;
+  marks_.push_back(
+      {std::move(client.connection), message.pid, std::string(message.name, message.name_bytes)});
+}
+
 void HandshakeServer::answer(int connection, int session_descriptor) {
-  ucred peer{};
-  socklen_t peer_length = sizeof peer;
-  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &peer_length) != 0) return;
-  const auto pid = static_cast<uint32_t>(peer.pid);
+  const auto peer = peer_of(connection);
+  if (!peer) return;
+  const auto pid = static_cast<uint32_t>(peer->pid);
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
   ProcessIdentity identity = identify_process(pid);
   const std::lock_guard lock(mutex_);
@@ -158,6 +189,11 @@ uint64_t HandshakeServer::given_up() const {
 uint64_t HandshakeServer::of_other_builds() const {
   const std::lock_guard lock(mutex_);
   return of_other_builds_;
+}
+
+std::vector<MarkRequest> HandshakeServer::take_marks() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(marks_, {});
 }
 
 std::optional<ProcessIdentity> HandshakeServer::take_identity(uint32_t pid) {

@@ -1,5 +1,5 @@
 // The collector's side of the handshake (recorder/ring/handshake.h): gives the session's memory to
-// the processes that know its token.
+// the processes that know its token. Also takes requests for marks from who may make them.
 #pragma once
 
 #include <poll.h>
@@ -16,19 +16,22 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "recorder/collector/mark_request.h"
 #include "recorder/collector/process_sampler.h"
+#include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
 
 // Guarantees, whoever connects:
 // - Without the token nobody gets the descriptor, nor any answer.
+// - Only who runs as the collector's user, or as root, may ask for a mark.
 // - No client is waited for: one that says nothing is rejected after a second, or earlier, the
 //   oldest first, when more than 64 are silent.
 // - Who a process is has been read from /proc before its answer leaves, so before it runs on.
 //
 // The socket exists from open() on, so a process may connect before anybody serves it. One thread
-// serves: it polls what add_waits() names and hands the result to serve(). take_identity() may be
-// called by any thread.
+// serves: it polls what add_waits() names and hands the result to serve(). The other
+// threads may call what says so.
 class HandshakeServer {
  public:
   static base::Result<std::unique_ptr<HandshakeServer>> open();
@@ -46,6 +49,8 @@ class HandshakeServer {
   // Who a process was, as seen during its handshake; for a pid that joined more than once (by
   // exec), the first time. Removes the entry.
   std::optional<ProcessIdentity> take_identity(uint32_t pid);
+  // The marks asked for since the last call, the earliest first. Any thread.
+  std::vector<MarkRequest> take_marks();
   // Processes that knew the token and were gone, or tired of waiting, when their answer was ready.
   // They are not recorded. Any thread.
   uint64_t given_up() const;
@@ -62,7 +67,9 @@ class HandshakeServer {
   HandshakeServer(base::Descriptor listener, std::string session_value, std::string token);
   void accept_client();
   void reject_silent_clients();
-  bool knows_token(int connection);
+  void hear(Client client, int session_descriptor);
+  bool may_join(const Hello& hello);
+  void note_mark(Client client, const MarkMessage& message);
   void answer(int connection, int session_descriptor);
   void forget_last(uint32_t pid);
 
@@ -72,6 +79,7 @@ class HandshakeServer {
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
   std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_
+  std::vector<MarkRequest> marks_;                              // guarded by mutex_
   uint64_t given_up_ = 0;                                       // guarded by mutex_
   uint64_t of_other_builds_ = 0;                                // guarded by mutex_
 };

@@ -76,6 +76,11 @@ RecordedProcess* ProcessTable::find_serial(uint64_t serial) {
   return found == slot_of_serial_.end() ? nullptr : processes_.at(found->second).get();
 }
 
+RecordedProcess* ProcessTable::find_pid(uint32_t pid) {
+  const auto found = slot_of_pid_.find(pid);
+  return found == slot_of_pid_.end() ? nullptr : processes_.at(found->second).get();
+}
+
 // A forked process is what its parent was. /proc may already show what it has executed since.
 ProcessIdentity ProcessTable::identify(const Claim& claim) {
   ProcessIdentity identity;

@@ -65,6 +65,8 @@ class ProcessTable {
   // By slot. adopt_claims(), end() and leave() change it.
   using Processes = std::map<uint32_t, std::unique_ptr<RecordedProcess>>;
   const Processes& processes() const { return processes_; }
+  // By its pid among ours; or null.
+  RecordedProcess* find_pid(uint32_t pid);
 
   // Waits until every finished tape is in its file, and completes manifest() and failures().
   void wait_for_tapes();

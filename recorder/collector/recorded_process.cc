@@ -58,17 +58,25 @@ std::vector<uint32_t> RecordedProcess::free_rings() {
 }
 
 uint64_t RecordedProcess::drain(uint64_t cut, uint64_t now_ns) {
-  const bool behind = tape_->is_behind();
-  if (behind != (slot_.behind.load(std::memory_order_relaxed) != 0)) slot_.behind = behind ? 1 : 0;
-  return behind ? 0 : merge_->drain(cut, now_ns);
+  is_held_up_ = tape_->is_behind();
+  const uint32_t behind = is_held_up_ ? 1 : 0;
+  if (behind != slot_.behind.load(std::memory_order_relaxed)) slot_.behind = behind;
+  return is_held_up_ ? 0 : merge_->drain(cut, now_ns);
+}
+
+std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, uint64_t now_ns) {
+  if (is_held_up_) return std::nullopt;
+  has_new_mark_ = true;
+  return merge_->add_mark(name, now_ns);
 }
 
 void RecordedProcess::save_if_due(uint64_t now_ns) {
   const uint64_t events = tape_->encoder().events();
-  if (events == saved_events_) return;
+  if (events == saved_events_ && !has_new_mark_) return;
   if (next_save_ns_ == 0) next_save_ns_ = now_ns + kSaveAfterNs;
   if (now_ns < next_save_ns_ || !tape_->save()) return;
   saved_events_ = events;
+  has_new_mark_ = false;
   next_save_ns_ = 0;
 }
 

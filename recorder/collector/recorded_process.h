@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,9 @@ class RecordedProcess {
   // Drains its rings as RingMerge does, unless the tape's file is behind: that holds up nobody
   // else.
   uint64_t drain(uint64_t cut, uint64_t now_ns);
+  // Puts a mark behind what was drained, and returns where that is; nothing if the last drain()
+  // came to nothing for the tape's file was behind: ask again after the next.
+  std::optional<schema::Mark> add_mark(const std::string& name, uint64_t now_ns);
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
   // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.
@@ -67,6 +71,8 @@ class RecordedProcess {
   bool was_gone_ = false;      // before we could open it
   uint64_t next_save_ns_ = 0;  // 0: there was nothing to save
   uint64_t saved_events_ = 0;
+  bool has_new_mark_ = false;
+  bool is_held_up_ = false;  // the last drain() was
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet

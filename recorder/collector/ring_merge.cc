@@ -195,6 +195,12 @@ void RingMerge::add_sample(schema::ProcessSample sample, uint64_t now_ns) {
   tape_.add_sample(std::move(sample));
 }
 
+schema::Mark RingMerge::add_mark(std::string name, uint64_t now_ns) {
+  schema::Mark mark{tape_.events(), now_ns - std::min(now_ns, start_ns_), std::move(name)};
+  tape_.add_mark(mark.name, mark.time_ns);
+  return mark;
+}
+
 std::vector<uint32_t> RingMerge::free_dead_rings() {
   std::vector<uint32_t> freed;
   std::erase_if(cursors_, [&](const std::unique_ptr<RingCursor>& cursor) {

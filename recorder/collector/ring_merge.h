@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "recorder/collector/live_set.h"
@@ -71,6 +72,9 @@ class RingMerge {
 
   // Fills in `sample.time_ns` and `sample.event`.
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
+
+  // Behind the calls written so far. Returns where that is.
+  schema::Mark add_mark(std::string name, uint64_t now_ns);
 
   // Frees the rings of threads that are dead, once they have been read to their end, and returns
   // their indices.

@@ -14,9 +14,10 @@ base::Result<Action> parse_action(std::string_view text) {
     if (const auto event = base::parse_count(place.substr(place.starts_with('#') ? 1 : 0)))
       return Action{std::string(name), *event};
   }
-  return base::Error::usage("cannot do '" + std::string(text) +
-                            "': type trim@N or purge@N, with N a number of calls, such as 10k or "
-                            "1.5M, or peak, plateau, exit, end, or a time such as 12.5s");
+  return base::Error::usage(
+      "cannot do '" + std::string(text) +
+      "': type trim@N or purge@N, with N a number of calls, such as 10k or "
+      "1.5M, or peak, plateau, exit, end, mark:NAME, or a time such as 12.5s");
 }
 
 std::optional<MomentRequest> moment_of_action(std::string_view text) {

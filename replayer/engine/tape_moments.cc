@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "base/clock.h"
+#include "base/display_text.h"
 #include "base/near_names.h"
 #include "base/number_text.h"
 #include "base/quantity.h"
@@ -117,6 +119,59 @@ Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event
   return std::optional<uint64_t>();
 }
 
+Moment moment_of(const schema::Mark& mark) {
+  return {std::string(kMarkPrefix) + base::display_text(mark.name), mark.event, mark.time_ns};
+}
+
+// Of several marks with one name the last; of the first kMostMarks names.
+class MarkList {
+ public:
+  void note(const std::vector<schema::Mark>& marks, uint64_t until) {
+    for (const schema::Mark& mark : marks) {
+      if (mark.event > until) break;
+      Moment moment = moment_of(mark);
+      const auto same = std::ranges::find(moments_, moment.name, &Moment::name);
+      if (same != moments_.end()) moments_.erase(same);
+      if (moments_.size() < kMostMarks) moments_.push_back(std::move(moment));
+    }
+  }
+  const std::vector<Moment>& moments() const { return moments_; }
+
+ private:
+  std::vector<Moment> moments_;
+};
+
+Error no_mark(const schema::TapeReader& tape, const std::string& name, const MarkList& marks) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const Moment& mark : marks.moments()) {
+    names.push_back(mark.name);
+    list += (list.empty() ? "" : ", ") + mark.name;
+  }
+  if (names.empty()) {
+    return Error::usage("'" + tape.path() +
+                        "' has no marks: name a call or a time (`heaptape ctl PID mark NAME` puts "
+                        "a mark onto a tape while it is recorded)");
+  }
+  return Error::usage("'" + tape.path() + "' has no " + name + base::did_you_mean(name, names) +
+                      ": its marks are " + list);
+}
+
+// The last of that name.
+Result<Moment> find_mark(schema::TapeReader& tape, const std::string& name) {
+  MarkList others;
+  std::optional<Moment> found;
+  schema::EventBatch batch;
+  do {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+    others.note(batch.marks, UINT64_MAX);
+    for (const schema::Mark& mark : batch.marks) {
+      if (Moment moment = moment_of(mark); moment.name == name) found = std::move(moment);
+    }
+  } while (!batch.events.empty());
+  return found ? Result<Moment>(*found) : no_mark(tape, name, others);
+}
+
 // How many calls had been made by then.
 Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request) {
   schema::EventBatch batch;
@@ -157,6 +212,9 @@ Result<MomentRequest> parse_moment(std::string_view text) {
   if (const auto time_ns = parse_time(text)) {
     return MomentRequest{.kind = MomentRequest::Kind::kTime, .name = name, .time_ns = *time_ns};
   }
+  if (text.starts_with(kMarkPrefix) && text.size() > kMarkPrefix.size()) {
+    return MomentRequest{.kind = MomentRequest::Kind::kMark, .name = base::display_text(name)};
+  }
   std::string_view number = text;
   if (number.starts_with('#')) number.remove_prefix(1);
   std::string digits(number);
@@ -165,13 +223,11 @@ Result<MomentRequest> parse_moment(std::string_view text) {
     return MomentRequest{
         .kind = MomentRequest::Kind::kEvent, .name = "#" + std::to_string(*event), .event = *event};
   }
-  if (text.starts_with("mark:")) {
-    return Error::usage("'" + name + "': tapes have no marks; name a call or a time");
-  }
-  return Error::usage("there is no moment '" + name + "'" +
-                      base::did_you_mean(name, {"peak", "plateau", "exit", "end"}) +
-                      ": type peak, plateau, exit, end, a call such as #1000 or 1.5M, or a time "
-                      "such as 12.5s");
+  return Error::usage(
+      "there is no moment '" + name + "'" +
+      base::did_you_mean(name, {"peak", "plateau", "exit", "end"}) +
+      ": type peak, plateau, exit, end, mark:NAME, a call such as #1000 or 1.5M, or a time "
+      "such as 12.5s");
 }
 
 Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
@@ -182,9 +238,11 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
   ProfileFeed feed(profile);
   schema::EventBatch batch;
   ResolvedBatch resolved;
+  MarkList marks;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  for (uint64_t done = 0; done < events; done += batch.events.size()) {
+  for (uint64_t done = 0;; done += batch.events.size()) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, events - done)));
+    marks.note(batch.marks, events);
     if (batch.events.empty()) break;
     HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(batch.events, done, resolved));
     feed.note(batch, resolved);
@@ -194,9 +252,10 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
   if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
   moments.push_back({"exit", profile.exit_at()});
   moments.push_back({"end", events});
+  std::ranges::copy(marks.moments(), std::back_inserter(moments));
   std::ranges::stable_sort(moments, {}, &Moment::event);
   for (Moment& moment : moments) {
-    if (!feed.has_times()) break;
+    if (!feed.has_times() || moment.time_ns) continue;
     HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
   }
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
@@ -205,8 +264,9 @@ Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t unti
 
 Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& request,
                            const std::function<void(double)>& progress) {
-  if (request.kind == MomentRequest::Kind::kTime) {
-    auto moment = find_time(tape, request);
+  if (request.kind == MomentRequest::Kind::kTime || request.kind == MomentRequest::Kind::kMark) {
+    auto moment = request.kind == MomentRequest::Kind::kTime ? find_time(tape, request)
+                                                             : find_mark(tape, request.name);
     HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
     return moment;
   }

@@ -46,6 +46,17 @@ bool is_name_character(char c) {
   return c > ' ' && c < 0x7f && std::string_view("<>=!").find(c) == std::string_view::npos;
 }
 
+// "end.*" for all that begin so.
+std::vector<std::string> metric_groups() {
+  std::vector<std::string> groups;
+  for (const std::string& name : schema::metric_names()) {
+    std::string group = name.substr(0, name.find('.')) + ".*";
+    if (std::ranges::find(groups, group) == groups.end()) groups.push_back(std::move(group));
+  }
+  groups.emplace_back("atMark.NAME.*");
+  return groups;
+}
+
 class GateParser {
  public:
   explicit GateParser(std::string_view text) : text_(text) {}
@@ -91,8 +102,9 @@ class GateParser {
     if (schema::is_metric_name(gate_.metric)) return {};
     return wrong(start, "there is no metric '" + gate_.metric + "'" +
                             base::did_you_mean(gate_.metric, schema::metric_names()) +
-                            "; the metrics are: " + base::name_list(schema::metric_names()) +
-                            ", and counters.NAME for a counter of the allocator");
+                            "; the metrics are: " + base::name_list(metric_groups()) +
+                            ", and counters.NAME for a counter of the allocator: "
+                            "docs/metrics.md has them all");
   }
 
   Status parse_op() {

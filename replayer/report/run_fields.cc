@@ -158,6 +158,21 @@ void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
 
 namespace {
 
+// `set` fills a state.
+template <typename Set>
+void set_marks(wire::Run::Builder out, const RunMetrics& run, Set set) {
+  std::vector<const MomentState*> marks;
+  for (const MomentState& state : run.moments) {
+    if (state.moment.name.starts_with(kMarkPrefix)) marks.push_back(&state);
+  }
+  if (marks.empty()) return;
+  auto list = out.initAtMarks(static_cast<unsigned>(marks.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setName(marks[i]->moment.name.substr(kMarkPrefix.size()));
+    set(list[i].initState(), marks[i]->snapshot, marks[i]);
+  }
+}
+
 void set_states(wire::Run::Builder out, const RunMetrics& run) {
   const auto set = [&run](wire::State::Builder state, const Snapshot& snapshot,
                           const MomentState* moment) {
@@ -174,6 +189,7 @@ void set_states(wire::Run::Builder out, const RunMetrics& run) {
   if (const auto* exit = find_moment(run.moments, "exit")) {
     set(out.initAtExit(), exit->snapshot, exit);
   }
+  set_marks(out, run, set);
   auto growths = out.initHeapGrowths(static_cast<unsigned>(run.heap_growths.size()));
   for (unsigned i = 0; i < growths.size(); ++i) set_heap_growth(growths[i], run.heap_growths[i]);
 }

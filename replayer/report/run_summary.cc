@@ -13,8 +13,12 @@ using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
 
-// The part of a run that has its figures at a moment: "atPeak" of "peak".
+// The part of a run that has its figures at a moment: "atPeak" of "peak", "atMark.warm" of
+// "mark:warm".
 std::string state_of(const std::string& moment) {
+  if (moment.starts_with(kMarkPrefix)) {
+    return std::string(schema::kMarkPrefix) + moment.substr(kMarkPrefix.size());
+  }
   if (moment == "end") return moment;
   std::string state = "at" + moment;
   state[2] = static_cast<char>(state[2] - 'a' + 'A');

@@ -29,7 +29,7 @@ struct Report {
 }
 
 struct Moment {
-  name @0 :Text;     # "peak", "plateau", "exit", "end"
+  name @0 :Text;     # "peak", "plateau", "exit", "end", "mark:NAME"
   at @1 :UInt64;     # after so many calls
   timeNs @2 :UInt64; # since the recording began; 0 where the tape has no times
 }
@@ -84,6 +84,12 @@ struct Run {
   atPlateau @20 :State;       # absent where there is no plateau
   atExit @21 :State;
   heapGrowths @22 :List(HeapGrowth);  # the largest first
+  atMarks @23 :List(MarkState);       # by call
+}
+
+struct MarkState {
+  name @0 :Text;  # of the mark, without "mark:"
+  state @1 :State;
 }
 
 struct Failure {

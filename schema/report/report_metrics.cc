@@ -108,17 +108,42 @@ bool is_latency_name(std::string_view name) {
   return std::ranges::find(latency_fields(), parts.substr(dot + 1)) != latency_fields().end();
 }
 
-// A number of a state that is not known where its holes are not, though the report cannot leave it
-// out.
-bool is_unknown(DynamicStruct::Reader run, const MetricField& metric) {
-  if (metric.path.front().getType().isStruct() &&
-      metric.path.front().getType().asStruct() == capnp::Schema::from<wire::State>()) {
-    const std::string_view leaf = metric.path.back().getProto().getName().cStr();
-    if (leaf != "usableBytes" && leaf != "slackBytes" && leaf != "residentHoleBytes") return false;
-    if (metric.path.size() != 2 || !run.has(metric.path.front())) return false;
-    return !run.get(metric.path.front()).as<DynamicStruct>().has("holes");
+// Those of a State, with their paths from there.
+const std::vector<MetricField>& state_fields() {
+  static const std::vector<MetricField> fields = [] {
+    std::vector<MetricField> all;
+    add_metrics(capnp::Schema::from<wire::State>(), {}, all);
+    return all;
+  }();
+  return fields;
+}
+
+// `name` is atMark.NAME.FIELD, where NAME may have dots, too. Null if it has no such field.
+const MetricField* mark_field(std::string_view name) {
+  const std::string_view parts = name.substr(kMarkPrefix.size());
+  for (const MetricField& field : state_fields()) {
+    if (parts.size() > field.name.size() + 1 && parts.ends_with(field.name) &&
+        parts[parts.size() - field.name.size() - 1] == '.') {
+      return &field;
+    }
   }
-  return false;
+  return nullptr;
+}
+
+// A number of a state that is not known where its holes are not, though the report cannot leave it
+// out. `name` is its name in the state.
+bool needs_holes(std::string_view name) {
+  return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
+}
+
+bool is_unknown(DynamicStruct::Reader run, const MetricField& metric) {
+  const capnp::StructSchema::Field first = metric.path.front();
+  if (metric.path.size() != 2 || !first.getType().isStruct() ||
+      first.getType().asStruct() != capnp::Schema::from<wire::State>()) {
+    return false;
+  }
+  return needs_holes(metric.path.back().getProto().getName().cStr()) && run.has(first) &&
+         !run.get(first).as<DynamicStruct>().has("holes");
 }
 
 // Nothing if the report leaves a part out that holds the number, or if it is not finite.
@@ -149,6 +174,11 @@ long double number_of(const MetricValue& value) {
 
 MetricUnit metric_unit(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return counter_unit(name);
+  if (name.starts_with(kMarkPrefix)) {
+    const MetricField* const field = mark_field(name);
+    HEAPTAPE_CHECK(field != nullptr);
+    return *field->unit;
+  }
   if (name.starts_with(kLatencyPrefix)) {
     return name.find("Ns", name.rfind('.')) == name.npos ? MetricUnit::kCount : MetricUnit::kNs;
   }
@@ -183,6 +213,7 @@ const std::vector<std::string>& metric_names() {
 bool is_metric_name(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return name.size() > kCounterPrefix.size();
   if (name.starts_with(kLatencyPrefix)) return is_latency_name(name);
+  if (name.starts_with(kMarkPrefix)) return mark_field(name) != nullptr;
   return std::ranges::find(metric_names(), name) != metric_names().end();
 }
 
@@ -200,6 +231,17 @@ void add_latency(wire::Latency::Reader latency, RunFigures& figures) {
   const DynamicStruct::Reader fields = latency;
   for (const std::string& field : latency_fields()) {
     figures.metrics.push_back({name + field, fields.get(field).as<uint64_t>()});
+  }
+}
+
+void add_mark(wire::MarkState::Reader mark, RunFigures& figures) {
+  const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
+  const DynamicStruct::Reader state = mark.getState();
+  for (const MetricField& field : state_fields()) {
+    if (!mark.getState().hasHoles() && needs_holes(field.name)) continue;
+    if (const auto value = value_of(state, field)) {
+      figures.metrics.push_back({name + field.name, *value});
+    }
   }
 }
 
@@ -228,6 +270,7 @@ RunFigures figures_of(wire::Run::Reader run) {
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
   }
   for (const auto latency : run.getLatency()) add_latency(latency, figures);
+  for (const auto mark : run.getAtMarks()) add_mark(mark, figures);
   for (const auto curve : run.getGrowth().getCurves()) {
     if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
   }

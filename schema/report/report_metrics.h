@@ -1,7 +1,8 @@
 // The numbers of a report as plain values under dotted names: `end.liveBytes`,
 // `end.holes.over1MiB`, `peak.committedBytes` with its place `peak.committedBytes.at`,
-// `counters.NAME`. Names and units are read off report.capnp at run time, so that tables, --fail-if
-// and JSON cannot disagree; docs/metrics.md defines each. This header is free of Cap'n Proto.
+// `atMark.NAME.liveBytes`, `counters.NAME`. Names and units are read off report.capnp at run time,
+// so that tables, --fail-if and JSON cannot disagree; docs/metrics.md defines each. This header is
+// free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +35,16 @@ const char* unit_name(MetricUnit unit);  // "count", "bytes", "ns", "ratio"
 inline constexpr std::string_view kCounterPrefix = "counters.";
 // latency.OP.FIELD of all calls of that kind, latency.OP.SIZES.FIELD of those in a band of sizes.
 inline constexpr std::string_view kLatencyPrefix = "latency.";
+// atMark.NAME.FIELD: what the end has as end.FIELD.
+inline constexpr std::string_view kMarkPrefix = "atMark.";
 
 // Every numeric field of a run, in the order of report.capnp; lists (timeline, histograms) are not
-// metrics. Counters and latencies are, but their names are the run's: see is_metric_name.
+// metrics. Counters, latencies and figures at marks are, but their names are the run's: see
+// is_metric_name.
 const std::vector<std::string>& metric_names();
 
-// One of metric_names(), "counters." and a name, or "latency.", a kind of call and a field.
+// One of metric_names(), "counters." and a name, "latency.", a kind of call and a field, or
+// "atMark.", a name and a field of a state.
 bool is_metric_name(std::string_view name);
 
 struct Metric {
@@ -55,7 +60,7 @@ struct RunFigures {
   std::string backend;
   std::string threads;
   std::string touch;
-  std::vector<Metric> metrics;  // in the order of metric_names(), then counters, latencies
+  std::vector<Metric> metrics;  // in the order of metric_names(), then counters, latencies, marks
   std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
   std::string clock = "";
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
@@ -69,7 +74,7 @@ struct RunFigures {
 };
 
 struct MomentFigures {
-  std::string name;  // "peak", "plateau", "exit", "end"
+  std::string name;  // "peak", "plateau", "exit", "end", "mark:NAME"
   uint64_t at = 0;
   uint64_t time_ns = 0;  // 0: the tape has no times
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/address/address_range.h"
@@ -48,6 +49,15 @@ struct ThreadEnd {
   uint32_t thread = 0;  // dense index, as in Event
 
   bool operator==(const ThreadEnd&) const = default;
+};
+
+// "When `event` calls had been made, somebody called this moment NAME": `heaptape ctl`.
+struct Mark {
+  uint64_t event = 0;    // number of calls so far
+  uint64_t time_ns = 0;  // since the recording of this process began
+  std::string name;      // bytes; who records them keeps to kMaxMarkBytes, a hostile tape may not
+
+  bool operator==(const Mark&) const = default;
 };
 
 // What the collector saw of the process from outside, after `event` calls.

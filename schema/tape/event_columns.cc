@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "schema/tape/mark_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
 #include "schema/tape/wire_words.h"
@@ -15,9 +16,10 @@ namespace {
 constexpr unsigned kSegmentWords = 1 << 16;
 constexpr unsigned kPartSegmentWords = 1 << 10;
 
-// Of an EventChunk before it had thread ends.
-constexpr uint16_t kFirstDataWords = 2;
-constexpr uint16_t kFirstPointers = 8;
+// Of an EventChunk: its numbers, and its pointers before it had thread ends, and before marks.
+constexpr uint16_t kDataWords = 2;
+constexpr uint16_t kPointersBeforeEnds = 8;
+constexpr uint16_t kPointersBeforeMarks = 9;
 
 void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
@@ -53,14 +55,15 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEnc
   if (!in.ends.empty()) set_column(out.initEnds(), wire::Encoding::VARINT, in.ends.bytes());
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
   for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], in.samples[i]);
+  if (!in.marks.empty()) write_marks(out, in.marks);
 }
 
-// A chunk without thread ends is written as it was before there were any: the same events give the
-// same bytes.
+// A chunk without thread ends, or without marks, is written as it was before there were any: the
+// same events give the same bytes.
 wire::EventChunk::Builder init_chunk(capnp::MessageBuilder& message, const EventColumns& in) {
-  if (!in.ends.empty()) return message.initRoot<wire::EventChunk>();
+  if (!in.marks.empty()) return message.initRoot<wire::EventChunk>();
   return message.getRoot<capnp::AnyPointer>()
-      .initAsAnyStruct(kFirstDataWords, kFirstPointers)
+      .initAsAnyStruct(kDataWords, in.ends.empty() ? kPointersBeforeEnds : kPointersBeforeMarks)
       .as<wire::EventChunk>();
 }
 
@@ -101,6 +104,7 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
     }
     out.samples.push_back(std::move(copy));
   }
+  out.marks = read_marks(in);
   return {};
 }
 
@@ -119,6 +123,7 @@ size_t EventColumns::bytes() {
 void EventColumns::clear() {
   for (ColumnWriter* column : columns()) column->clear();
   samples.clear();
+  marks.clear();
   count = failed = thread_limit = 0;
 }
 
@@ -174,6 +179,7 @@ base::Status PartJoiner::add(std::span<const uint64_t> words) {
   const auto to = chunk_.columns();
   for (size_t i = 0; i < from.size(); ++i) to[i]->put_bytes(from[i]->bytes());
   std::ranges::move(added.samples, std::back_inserter(chunk_.samples));
+  std::ranges::move(added.marks, std::back_inserter(chunk_.marks));
   open_thread_ = part.open_thread;
   open_run_ = part.open_run;
   return {};

@@ -23,6 +23,7 @@ struct EventColumns {
   ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times,
       ends;
   std::vector<ProcessSample> samples;
+  std::vector<Mark> marks;
   uint64_t first_event = 0;  // calls on the tape before these
   uint64_t number = 0;       // chunks on the tape before this one
   uint32_t count = 0;
@@ -31,7 +32,9 @@ struct EventColumns {
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
   FreedMode freed_mode = FreedMode::kTrial;
 
-  bool empty() const { return count == 0 && samples.empty() && times.empty() && ends.empty(); }
+  bool empty() const {
+    return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty();
+  }
   // Of the encodings that the mode produces.
   std::span<const uint8_t> freed(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
@@ -41,7 +44,7 @@ struct EventColumns {
     return {&ops,     &sizes, &addresses, &freed_by_freed, &freed_by_used, &alignments,
             &threads, &times, &ends};
   }
-  // Of all columns, without the samples.
+  // Of all columns, without samples and marks.
   size_t bytes();
   // Forgets the events and keeps the memory for others.
   void clear();

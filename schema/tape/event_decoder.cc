@@ -4,6 +4,7 @@
 
 #include "base/address/address_range.h"
 #include "schema/kj_guard.h"
+#include "schema/tape/mark_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
 #include "schema/tape/wire_words.h"
@@ -72,6 +73,7 @@ base::Status EventDecoder::load_columns() {
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader ends,
                             open_column(chunk.getEnds(), Encoding::VARINT, "thread-end"));
   for (const auto sample : chunk.getSamples()) samples_.push_back(read_sample(sample));
+  marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
   return load_ends(ends);
 }

@@ -33,6 +33,7 @@ class EventDecoder {
   const std::vector<TimeSample>& times() const { return times_; }
   const std::vector<ThreadEnd>& ends() const { return ends_; }
   const std::vector<ProcessSample>& samples() const { return samples_; }
+  const std::vector<Mark>& marks() const { return marks_; }
 
   // Fills the front of `out`; returns how many events that were, 0 at the end of the chunk.
   // Fails with kDamaged.
@@ -55,6 +56,7 @@ class EventDecoder {
   std::vector<TimeSample> times_;
   std::vector<ThreadEnd> ends_;
   std::vector<ProcessSample> samples_;
+  std::vector<Mark> marks_;
   uint64_t first_event_ = 0;
   uint32_t count_ = 0;
   uint32_t position_ = 0;

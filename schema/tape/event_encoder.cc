@@ -38,6 +38,11 @@ void EventEncoder::add_sample(ProcessSample sample) {
   columns_.samples.push_back(std::move(sample));
 }
 
+void EventEncoder::add_mark(Mark mark) {
+  sample_bytes_ += sizeof mark + mark.name.size();
+  columns_.marks.push_back(std::move(mark));
+}
+
 EventColumns EventEncoder::take() {
   end_run();
   EventColumns next;
@@ -47,7 +52,7 @@ EventColumns EventEncoder::take() {
   new_address_.reset();
   last_freed_.reset();
   last_used_.reset();
-  part_mark_ = {};
+  part_end_ = {};
   sample_bytes_ = 0;
   time_count_ = 0;
   end_count_ = 0;
@@ -64,24 +69,27 @@ void EventEncoder::recycle(EventColumns spare) {
 
 EventPart EventEncoder::take_part() {
   EventPart part;
-  part.events_before = part_mark_.count;
+  part.events_before = part_end_.count;
   part.open_thread = run_thread_;
   part.open_run = run_length_;
   EventColumns& added = part.columns;
-  added.first_event = columns_.first_event + part_mark_.count;
-  added.count = columns_.count - part_mark_.count;
+  added.first_event = columns_.first_event + part_end_.count;
+  added.count = columns_.count - part_end_.count;
   added.unit_log2 = columns_.unit_log2;
   added.freed_mode = columns_.freed_mode;
   const auto from = columns_.columns();
   const auto to = added.columns();
   for (size_t i = 0; i < from.size(); ++i) {
-    to[i]->put_bytes(from[i]->bytes().subspan(part_mark_.column_bytes[i]));
-    part_mark_.column_bytes[i] = from[i]->bytes().size();
+    to[i]->put_bytes(from[i]->bytes().subspan(part_end_.column_bytes[i]));
+    part_end_.column_bytes[i] = from[i]->bytes().size();
   }
-  const auto first_sample = columns_.samples.begin() + static_cast<ptrdiff_t>(part_mark_.samples);
+  const auto first_sample = columns_.samples.begin() + static_cast<ptrdiff_t>(part_end_.samples);
   added.samples.assign(first_sample, columns_.samples.end());
-  part_mark_.samples = columns_.samples.size();
-  part_mark_.count = columns_.count;
+  part_end_.samples = columns_.samples.size();
+  const auto first_mark = columns_.marks.begin() + static_cast<ptrdiff_t>(part_end_.marks);
+  added.marks.assign(first_mark, columns_.marks.end());
+  part_end_.marks = columns_.marks.size();
+  part_end_.count = columns_.count;
   return part;
 }
 

@@ -20,7 +20,7 @@ class EventEncoder {
   uint32_t count() const { return columns_.count; }
   uint64_t first_event() const { return columns_.first_event; }
   uint64_t number() const { return columns_.number; }
-  // Of what the samples take on the tape, before compression.
+  // Of what samples and marks take on the tape, before compression.
   uint64_t sample_bytes() const { return sample_bytes_; }
 
   // False when an address is not a multiple of the unit: end the chunk, lower the unit, go on.
@@ -54,6 +54,8 @@ class EventEncoder {
   void add_end(uint32_t thread);
   // sample.event must be the number of calls written so far on the whole tape.
   void add_sample(ProcessSample sample);
+  // So must mark.event.
+  void add_mark(Mark mark);
 
   // The chunk so far; a new one begins. The unit and the time of the last sample go on.
   EventColumns take();
@@ -64,9 +66,10 @@ class EventEncoder {
 
  private:
   // How much of the chunk the parts so far have.
-  struct PartMark {
+  struct PartEnd {
     std::array<size_t, EventColumns::kColumns> column_bytes{};
     size_t samples = 0;
+    size_t marks = 0;
     uint32_t count = 0;
   };
 
@@ -97,7 +100,7 @@ class EventEncoder {
   EventColumns columns_;
   NewAddressPredictor new_address_;
   LastAddress last_freed_, last_used_;
-  PartMark part_mark_;
+  PartEnd part_end_;
   uint64_t sample_bytes_ = 0;
   uint32_t run_thread_ = 0;
   uint32_t run_length_ = 0;

@@ -31,6 +31,13 @@ struct ProcessSample {
   regions @3 :List(AddressRange);
 }
 
+# "After so many calls, and so long after the recording began, somebody said NAME."
+struct Mark {
+  event @0 :UInt64;
+  timeNs @1 :UInt64;
+  name @2 :Data;  # bytes, kMaxMarkBytes at most
+}
+
 struct EventChunk {
   firstEvent @0 :UInt64;  # calls before this chunk
   count @1 :UInt32;
@@ -44,6 +51,7 @@ struct EventChunk {
   times @9 :Column;       # pairs: calls since the last sample, nanoseconds since it
   samples @10 :List(ProcessSample);
   ends @11 :Column;       # pairs: calls since the last thread end, thread
+  marks @12 :List(Mark);
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished

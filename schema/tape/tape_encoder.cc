@@ -12,6 +12,11 @@ void TapeEncoder::add_sample(ProcessSample sample) {
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
 }
 
+void TapeEncoder::add_mark(std::string name, uint64_t time_ns) {
+  encoder_.add_mark({events(), time_ns, std::move(name)});
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+}
+
 void TapeEncoder::make_room(const Event& next) {
   const bool fits = encoder_.accepts(next);
   flush();

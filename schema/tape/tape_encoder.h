@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "schema/tape/chunk_sink.h"
 #include "schema/tape/event_encoder.h"
@@ -28,6 +29,8 @@ class TapeEncoder {
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
   // Sets sample.event to the number of events so far.
   void add_sample(ProcessSample sample);
+  // After the events so far. `time_ns` as add_time() has it.
+  void add_mark(std::string name, uint64_t time_ns);
 
   // Hands over what came since the last chunk or part, in case the sink's process is killed. Costs
   // the finished tape nothing.

@@ -128,7 +128,7 @@ base::Result<bool> TapeReader::load_next_chunk() {
     uint64_t chunk_bytes = 0;
     const base::Status loaded = load_chunk(chunk, chunk_bytes);
     chunks_end_ = std::max(chunks_end_, chunk.offset + chunk_bytes);
-    next_time_ = next_end_ = next_sample_ = 0;
+    next_time_ = next_end_ = next_sample_ = next_mark_ = 0;
     if (loaded.ok()) return true;
     decoder_ = EventDecoder();
     HEAPTAPE_RETURN_IF_ERROR(
@@ -158,6 +158,7 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   batch.thread_ends.clear();
   batch.next_time.reset();
   batch.samples.clear();
+  batch.marks.clear();
   for (;;) {
     while (decoder_.remaining() == 0) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
@@ -200,12 +201,17 @@ void TapeReader::take_samples(EventBatch& batch) {
   while (next_sample_ < samples.size() && samples[next_sample_].event <= end) {
     batch.samples.push_back(samples[next_sample_++]);
   }
+  const auto& marks = decoder_.marks();
+  while (next_mark_ < marks.size() && marks[next_mark_].event <= end) {
+    batch.marks.push_back(marks[next_mark_++]);
+  }
 }
 
 void TapeReader::take_all_samples(EventBatch& batch) {
   std::ranges::copy(decoder_.times(), std::back_inserter(batch.times));
   std::ranges::copy(decoder_.ends(), std::back_inserter(batch.thread_ends));
   std::ranges::copy(decoder_.samples(), std::back_inserter(batch.samples));
+  std::ranges::copy(decoder_.marks(), std::back_inserter(batch.marks));
 }
 
 }  // namespace heaptape::schema

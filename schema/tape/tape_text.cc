@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "base/display_text.h"
+#include "base/number_text.h"
+
 namespace heaptape::schema {
 namespace {
 
@@ -40,7 +43,6 @@ void append_text(std::string& out, uint64_t number, const Event& event) {
     out += " = ";
     append_address(out, event.address);
   }
-  out += '\n';
 }
 
 void append_field(std::string& out, const char* name) {
@@ -79,17 +81,45 @@ void append_ndjson(std::string& out, uint64_t number, const Event& event) {
     append_number(out, event.size);
     address_field("address", event.address);
   }
-  out += "}\n";
 }
 
 }  // namespace
 
-void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event) {
+void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
+                  std::optional<uint64_t> time_ns) {
   if (format == TextFormat::kText) {
     append_text(out, number, event);
-  } else {
-    append_ndjson(out, number, event);
+    if (time_ns) out += " at " + base::format_text("%.9f", static_cast<double>(*time_ns) / 1e9);
+    out += '\n';
+    return;
   }
+  append_ndjson(out, number, event);
+  if (time_ns) {
+    append_field(out, "timeNs");
+    append_number(out, *time_ns);
+  }
+  out += "}\n";
+}
+
+void append_mark(std::string& out, TextFormat format, const Mark& mark) {
+  const std::string name = base::display_text(mark.name);
+  if (format == TextFormat::kText) {
+    append_number(out, mark.event);
+    out += " mark " + name + "\n";
+    return;
+  }
+  out += "{\"n\":";
+  append_number(out, mark.event);
+  append_field(out, "mark");
+  out += '"';
+  for (const char c : name) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  out += '"';
+  append_field(out, "timeNs");
+  append_number(out, mark.time_ns);
+  out += "}\n";
 }
 
 void append_end(std::string& out, TextFormat format, const ThreadEnd& end) {

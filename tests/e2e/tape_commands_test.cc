@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/number_text.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_text.h"
 #include "schema/tape/tape_writer.h"
@@ -82,6 +83,18 @@ TEST_F(TapeCommands, InfoSaysWhatTheTapeIsOf) {
   EXPECT_NE(outcome.out.find("command    ./program --flag 'a b'"), std::string::npos);
   EXPECT_NE(outcome.out.find("events     5,000 = "), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("losses     none"), std::string::npos);
+}
+
+// A sample says 100 ns a call; before the first of them nobody knows.
+TEST_F(TapeCommands, DumpSaysWhenCallsWereMade) {
+  write();
+  const auto first = std::to_string(kChunk + 250);
+  const Ended outcome = run({"heaptape", "dump", tape_, "--times", "--from", first, "--to", first});
+  std::string line = text(kChunk + 250, kChunk + 250, schema::TextFormat::kText);
+  line.insert(line.size() - 1, base::format_text(" at %.9f", (kChunk + 250) * 100e-9));
+  EXPECT_EQ(outcome.out, line);
+  const Ended unknown = run({"heaptape", "dump", tape_, "--times", "--to", "1"});
+  EXPECT_EQ(unknown.out, text(1, 1, schema::TextFormat::kText));
 }
 
 TEST_F(TapeCommands, InfoAndStatsNameTheThreads) {

@@ -15,6 +15,7 @@ struct Samples {
   std::vector<schema::TimeSample> times;
   std::vector<schema::ProcessSample> samples;
   std::vector<schema::ThreadEnd> ends;
+  std::vector<schema::Mark> marks;
 };
 
 Samples samples_of(const std::string& path) {
@@ -24,6 +25,7 @@ Samples samples_of(const std::string& path) {
   EXPECT_TRUE(for_each_batch(*tape, [&all](const schema::EventBatch& batch) {
                 all.times.insert(all.times.end(), batch.times.begin(), batch.times.end());
                 all.ends.insert(all.ends.end(), batch.thread_ends.begin(), batch.thread_ends.end());
+                all.marks.insert(all.marks.end(), batch.marks.begin(), batch.marks.end());
                 all.samples.insert(all.samples.end(), batch.samples.begin(), batch.samples.end());
               }).ok());
   return all;
@@ -32,7 +34,7 @@ Samples samples_of(const std::string& path) {
 class RecoverCommand : public testing::Test {
  protected:
   // After every third of the events a sample, after every second the time, after every fifth the
-  // end of a thread.
+  // end of a thread, after every fourth a mark.
   RecoverCommand() {
     auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
     for (uint64_t i = 1; i <= 10; ++i) {
@@ -40,6 +42,7 @@ class RecoverCommand : public testing::Test {
       if (i % 2 == 0) (*writer)->add_time(i * 1000);
       if (i % 3 == 0) (*writer)->add_sample({0, i * 1000, i * 4096, {{0x1000, i * 0x1000}}});
       if (i % 5 == 0) (*writer)->add_end(static_cast<uint32_t>(i));
+      if (i % 4 == 0) (*writer)->add_mark(std::to_string(i), i * 1000);
       if (i == 6) (*writer)->flush();
     }
     EXPECT_TRUE((*writer)->finish({}).ok());
@@ -68,6 +71,11 @@ TEST_F(RecoverCommand, LeavesEachTimeAtItsEvent) {
 
 TEST_F(RecoverCommand, LeavesEachThreadEndAtItsEvent) {
   EXPECT_EQ(samples_of(recovered_).ends, (std::vector<schema::ThreadEnd>{{5, 5}, {10, 10}}));
+}
+
+TEST_F(RecoverCommand, LeavesEachMarkAtItsEvent) {
+  EXPECT_EQ(samples_of(recovered_).marks,
+            (std::vector<schema::Mark>{{4, 4000, "4"}, {8, 8000, "8"}}));
 }
 
 TEST_F(RecoverCommand, KeepsWhatAnUnfinishedTapeSavedLast) {

@@ -82,5 +82,20 @@ TEST_F(RecordedProcessTest, IsDrainedAgainOnceItsFileHasCaughtUp) {
   EXPECT_EQ(behind(), 0u);
 }
 
+// What it was asked for before that drain must be before it.
+TEST_F(RecordedProcessTest, TakesNoMarkWhileItIsNotDrained) {
+  tests::RingPen(session_, 0).write(tests::malloc_record(0x1000));
+  table_->adopt_claims();
+  fall_behind();
+  drain();
+  EXPECT_FALSE(process().add_mark("early", base::monotonic_ns()));
+  read_file();
+  const uint64_t events = process().tape().encoder().events();
+  ASSERT_TRUE(tests::wait_until([this] { return drain() == 1; }));
+  const auto mark = process().add_mark("late", base::monotonic_ns());
+  ASSERT_TRUE(mark);
+  EXPECT_EQ(mark->event, events + 1);
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
 
@@ -34,8 +37,73 @@ TEST(ParseMoment, RefusesWhatIsNeither) {
   }
 }
 
-TEST(ParseMoment, SaysThatTapesHaveNoMarks) {
-  EXPECT_NE(parse_moment("mark:load").error().message.find("no marks"), std::string::npos);
+TEST(ParseMoment, TakesMarks) {
+  EXPECT_EQ(parse_moment("mark:load")->kind, MomentRequest::Kind::kMark);
+  EXPECT_EQ(parse_moment("mark:load")->name, "mark:load");
+  EXPECT_FALSE(parse_moment("mark:").ok());
+}
+
+class MarksOfATape : public testing::Test {
+ protected:
+  // A block and a mark for each name.
+  schema::TapeReader tape(const std::vector<std::string>& names) {
+    auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+    for (size_t i = 0; i < names.size(); ++i) {
+      (*writer)->append(tests::malloc_event(100, 0x10000 + 128 * i));
+      (*writer)->add_mark(names[i], 1000 * (i + 1));
+    }
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    return std::move(*schema::TapeReader::open(path_));
+  }
+  static base::Result<Moment> find(schema::TapeReader& tape, const std::string& name) {
+    return find_moment(tape, *parse_moment(name), {});
+  }
+
+  tests::TempDir dir_;
+  std::string path_ = dir_.file("m.tape");
+};
+
+TEST_F(MarksOfATape, AreMoments) {
+  auto marked = tape({"load", "drop"});
+  EXPECT_EQ(*find(marked, "mark:load"), (Moment{"mark:load", 1, 1000}));
+  const auto moments = find_moments(marked, UINT64_MAX, {});
+  EXPECT_EQ(std::ranges::count(*moments, Moment{"mark:load", 1, 1000}), 1);
+  EXPECT_EQ(std::ranges::count(*moments, Moment{"mark:drop", 2, 2000}), 1);
+}
+
+TEST_F(MarksOfATape, OfOneNameAreTheLastOfThem) {
+  auto marked = tape({"turn", "other", "turn"});
+  EXPECT_EQ(find(marked, "mark:turn")->event, 3u);
+  const auto moments = find_moments(marked, UINT64_MAX, {});
+  EXPECT_EQ(std::ranges::count(*moments, "mark:turn", &Moment::name), 1);
+  EXPECT_EQ(std::ranges::find(*moments, "mark:turn", &Moment::name)->event, 3u);
+}
+
+TEST_F(MarksOfATape, CountAsFarAsTheReplayGoes) {
+  auto marked = tape({"turn", "turn", "later"});
+  const auto moments = find_moments(marked, 1, {});
+  EXPECT_EQ(std::ranges::find(*moments, "mark:turn", &Moment::name)->event, 1u);
+  EXPECT_EQ(std::ranges::count(*moments, "mark:later", &Moment::name), 0);
+}
+
+TEST_F(MarksOfATape, AreInAReportUpToALimit) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < 2 * kMostMarks; ++i) names.push_back(std::to_string(i));
+  auto marked = tape(names);
+  const auto moments = find_moments(marked, UINT64_MAX, {});
+  EXPECT_EQ(std::ranges::count_if(
+                *moments, [](const Moment& moment) { return moment.name.starts_with("mark:"); }),
+            static_cast<ptrdiff_t>(kMostMarks));
+  EXPECT_EQ(find(marked, "mark:" + names.back())->event, names.size());
+}
+
+TEST_F(MarksOfATape, AreNamedToWhoAsksForAnother) {
+  auto marked = tape({"load", "drop"});
+  const std::string message = find(marked, "mark:lode").error().message;
+  EXPECT_NE(message.find("did you mean mark:load?"), std::string::npos) << message;
+  EXPECT_NE(message.find("its marks are mark:load, mark:drop"), std::string::npos) << message;
+  auto unmarked = tape({});
+  EXPECT_NE(find(unmarked, "mark:a").error().message.find("has no marks"), std::string::npos);
 }
 
 // A block, then one more, which is freed, and the end of the first.

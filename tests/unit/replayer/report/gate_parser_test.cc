@@ -125,11 +125,12 @@ TEST_F(GateParserTest, SuggestsTheMetricThatWasMeant) {
                "peak.committedBytes");
 }
 
-TEST_F(GateParserTest, ListsEveryMetricAfterTheSuggestions) {
+TEST_F(GateParserTest, ListsTheGroupsOfMetricsAfterTheSuggestions) {
   const std::string message = error_of("committedBytes>5");
   EXPECT_LT(message.find("end.committedBytes"), message.find("; the metrics are: "));
   for (const std::string& name : schema::metric_names()) {
-    EXPECT_NE(message.find(name), std::string::npos) << name;
+    const std::string group = name.substr(0, name.find('.')) + ".*";
+    EXPECT_NE(message.find(group), std::string::npos) << group;
   }
 }
 

@@ -112,6 +112,17 @@ TEST(MetricNames, OfLatenciesHaveTheUnitOfTheirField) {
   EXPECT_EQ(metric_unit("latency.malloc.maxAt"), MetricUnit::kCount);
 }
 
+TEST(MetricNames, AcceptTheFiguresAtAnyMark) {
+  EXPECT_TRUE(is_metric_name("atMark.warm.residentBytes"));
+  EXPECT_TRUE(is_metric_name("atMark.v1.2.holes.largest")) << "its name may have dots";
+  EXPECT_EQ(metric_unit("atMark.warm.account.holeBytes"), MetricUnit::kBytes);
+  EXPECT_EQ(metric_unit("atMark.warm.fragmentation"), MetricUnit::kRatio);
+  for (const char* name : {"atMark.", "atMark.warm", "atMark.residentBytes",
+                           "atMark..residentBytes", "atMark.warm.resident"}) {
+    EXPECT_FALSE(is_metric_name(name)) << name;
+  }
+}
+
 TEST_F(RunFiguresTest, HaveTheLatenciesOfTheirCalls) {
   EXPECT_EQ(glibc("latency.malloc.p50Ns"), integer(21));
   EXPECT_EQ(glibc("latency.malloc.to64.maxAt"), integer(1234));

@@ -300,11 +300,52 @@ TEST_F(Tape, SmallRepetitiveRunsCostLittleOnDisk) {
   EXPECT_LT(open().file_bytes(), events.size() / 50);
 }
 
+TEST_F(Tape, KeepsMarks) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_mark("begin", 5);
+  (*writer)->append(malloc_event(1, 0x5000));
+  (*writer)->append(malloc_event(1, 0x6000));
+  (*writer)->add_mark("two", 99);
+  (*writer)->flush();
+  (*writer)->add_mark("end", 100);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 1).ok());
+  EXPECT_EQ(batch.marks, (std::vector<Mark>{{0, 5, "begin"}}));
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.marks, (std::vector<Mark>{{2, 99, "two"}}));
+  ASSERT_TRUE(reader.read(batch, 10).ok());
+  EXPECT_EQ(batch.marks, (std::vector<Mark>{{2, 100, "end"}}));
+}
+
+TEST_F(Tape, WithoutMarksIsAsItWasBeforeThereWereAny) {
+  EventColumns columns;
+  columns.count = 1;
+  const auto without = encode(columns, FreedEncoding::kLastFreed);
+  columns.marks.push_back({0, 0, "m"});
+  const auto with = encode(columns, FreedEncoding::kLastFreed);
+  // In words: pointers to ends and marks, the tag of the list, and a mark with its name.
+  EXPECT_EQ(with->size() - without->size(), 2u + 1u + 4u);
+}
+
+// Of a hostile writer.
+TEST(EventDecoder, LeavesOutMarksOfOtherChunksAndOnesThatGoBack) {
+  EventColumns columns;
+  columns.first_event = 10;
+  columns.marks = {{9, 0, "before"}, {10, 1, "in"}, {11, 2, "behind"}, {5, 3, "back"}};
+  EventDecoder decoder;
+  ASSERT_TRUE(decoder.load(*encode(columns, FreedEncoding::kLastFreed)).ok());
+  EXPECT_EQ(decoder.marks(), (std::vector<Mark>{{10, 1, "in"}}));
+}
+
 // Its memory serves another chunk, perhaps of another tape.
 TEST(EventColumns, KeepNoCountsWhenTheyAreCleared) {
   EventColumns columns;
   columns.count = columns.failed = columns.thread_limit = 3;
   columns.samples.emplace_back();
+  columns.marks.emplace_back();
   columns.clear();
   EXPECT_TRUE(columns.empty());
   EXPECT_EQ(columns.failed, 0u);

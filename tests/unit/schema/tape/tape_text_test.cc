@@ -39,6 +39,30 @@ TEST(TapeText, ShowsTheEndOfAThread) {
   EXPECT_EQ(out, "7 t3 ends\n{\"n\":7,\"thread\":3,\"end\":true}\n");
 }
 
+TEST(TapeText, ShowsAMark) {
+  std::string out;
+  append_mark(out, TextFormat::kText, {7, 1234567, "warm"});
+  append_mark(out, TextFormat::kNdjson, {7, 1234567, "warm"});
+  EXPECT_EQ(out, "7 mark warm\n{\"n\":7,\"mark\":\"warm\",\"timeNs\":1234567}\n");
+}
+
+// Of a hostile tape.
+TEST(TapeText, LetsNoNameOfAMarkOutOfItsLineOrString) {
+  std::string out;
+  append_mark(out, TextFormat::kNdjson, {7, 0, "a\"\\\nb"});
+  EXPECT_EQ(out.find('\n'), out.size() - 1);
+  EXPECT_NE(out.find("\"a\\\"\\\\"), std::string::npos) << out;
+}
+
+TEST(TapeText, ShowsWhenACallWasMade) {
+  std::string out;
+  append_event(out, TextFormat::kText, 7, tests::free_event(0x5581c0), 1'234'567'890);
+  append_event(out, TextFormat::kNdjson, 7, tests::free_event(0x5581c0), 1'234'567'890);
+  EXPECT_EQ(out,
+            "7 t0 free(0x5581c0) at 1.234567890\n{\"n\":7,\"thread\":0,\"op\":\"free\","
+            "\"freed\":\"0x5581c0\",\"timeNs\":1234567890}\n");
+}
+
 TEST(TapeText, WritesOneJsonObjectALine) {
   EXPECT_EQ(line(TextFormat::kNdjson, tests::realloc_event(0, 100, 0x5581f0)),
             "{\"n\":7,\"thread\":0,\"op\":\"realloc\",\"freed\":null,\"size\":100,"

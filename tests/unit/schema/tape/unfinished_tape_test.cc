@@ -119,6 +119,22 @@ TEST_F(UnfinishedTape, HoldsTheThreadEndsOfItsSaves) {
   EXPECT_EQ(batch.thread_ends, (std::vector<ThreadEnd>{{10, 2}, {20, 1}}));
 }
 
+TEST_F(UnfinishedTape, HoldsTheMarksOfItsSaves) {
+  append_to(10);
+  writer_->add_mark("first", 400);
+  writer_->save();
+  writer_->add_mark("second", 500);
+  writer_->save();
+  append_to(20);
+  writer_->add_mark("third", 600);
+  writer_->save();
+  TapeReader reader = open();
+  EventBatch batch;
+  ASSERT_TRUE(reader.read(batch, 100).ok());
+  EXPECT_EQ(batch.marks,
+            (std::vector<Mark>{{10, 400, "first"}, {10, 500, "second"}, {20, 600, "third"}}));
+}
+
 TEST_F(UnfinishedTape, IsReadFromAnyEvent) {
   append_to(kEventsPerChunk + 2000);
   writer_->save();

@@ -1,0 +1,27 @@
+#include <ostream>
+
+#include "base/number_text.h"
+#include "base/quantity.h"
+#include "cli/commands.h"
+#include "recorder/collector/mark_client.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr int kPatienceMs = 10'000;
+
+}  // namespace
+
+int run_ctl(const CtlOptions& options, Console& console) {
+  if (options.verb != "mark") {
+    return console.fail("ctl cannot '" + options.verb +
+                        "': type `heaptape ctl PID mark NAME`, the pid first");
+  }
+  const auto place = recorder::request_mark(options.pid, options.name, kPatienceMs);
+  if (!place.ok()) return console.fail(place.error());
+  console.out() << "mark " << options.name << " after call #" << base::grouped(place->event)
+                << base::format_text(", %.3f s", static_cast<double>(place->time_ns) / 1e9) << "\n";
+  return console.finish();
+}
+
+}  // namespace heaptape::cli

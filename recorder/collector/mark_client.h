@@ -1,0 +1,25 @@
+// Asks the recorder of a process for a mark on its tape. recorder/collector/mark_request.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace heaptape::recorder {
+
+// Where a mark was put.
+struct MarkPlace {
+  uint64_t event;    // calls before it
+  uint64_t time_ns;  // since the recording of the process began
+};
+
+// Asks the recorders of this network namespace, as /proc/net/unix lists them, until one says that
+// it records the process; `pid` is as that one sees it. Returns when the mark is on the
+// tape: behind each call that had returned before, but for those that the recorder holds back for
+// a resize under way. `patience_ms` is for all of it. A name is 1 to kMaxMarkBytes
+// letters, digits, '-', '_' and '.'. Fails with kUsage if it is not, or if nobody records the
+// process, with kTarget if a recorder does not answer.
+base::Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms);
+
+}  // namespace heaptape::recorder

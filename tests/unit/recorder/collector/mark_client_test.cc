@@ -1,0 +1,107 @@
+// Both sides of a request for a mark: the recorder's server and `heaptape ctl`'s client.
+#include "recorder/collector/mark_client.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "recorder/collector/handshake_server.h"
+
+namespace heaptape::recorder {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+constexpr uint32_t kPid = 4'100'000'000;  // of no process
+
+// A recorder that puts each mark for kPid at call 42, and knows no other process.
+class Recorder {
+ public:
+  Recorder() : thread_([this] { run(); }) {}
+  ~Recorder() {
+    done_ = true;
+    thread_.join();
+  }
+
+  std::string last_name() const { return last_name_; }
+
+ private:
+  void run() {
+    std::vector<pollfd> waits;
+    while (!done_) {
+      waits.clear();
+      server_->add_waits(waits);
+      poll(waits.data(), waits.size(), 1);
+      server_->serve(waits, -1);
+      for (const MarkRequest& request : server_->take_marks()) {
+        last_name_ = request.name;
+        const bool is_known = request.pid == kPid;
+        const MarkReply reply{kMarkMagic, 42, 1000,
+                              is_known ? MarkOutcome::kPlaced : MarkOutcome::kUnknownProcess, 0};
+        send(request.connection.get(), &reply, sizeof reply, MSG_NOSIGNAL);
+      }
+    }
+  }
+
+  std::unique_ptr<HandshakeServer> server_ = std::move(*HandshakeServer::open());
+  std::atomic<bool> done_ = false;
+  std::string last_name_;  // read when a reply has come
+  std::thread thread_;
+};
+
+TEST(MarkClient, FindsTheRecorderOfAProcessAmongOthers) {
+  const auto other = std::move(*HandshakeServer::open());  // says nothing
+  const Recorder recorder;
+  const auto place = request_mark(kPid, "warm-1.a_B", kPatienceMs);
+  ASSERT_TRUE(place.ok()) << place.error().message;
+  EXPECT_EQ(place->event, 42u);
+  EXPECT_EQ(place->time_ns, 1000u);
+  EXPECT_EQ(recorder.last_name(), "warm-1.a_B");
+}
+
+TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
+  const Recorder recorder;
+  const auto place = request_mark(kPid + 1, "warm", kPatienceMs);
+  ASSERT_FALSE(place.ok());
+  EXPECT_EQ(place.error().code, base::ErrorCode::kUsage);
+  EXPECT_NE(place.error().message.find("no recorder of yours records process 4100000001"),
+            std::string::npos);
+}
+
+TEST(MarkClient, DoesNotWaitForEverForARecorderThatIsStopped) {
+  const auto stopped = std::move(*HandshakeServer::open());
+  const auto place = request_mark(kPid, "warm", 10);
+  ASSERT_FALSE(place.ok());
+  EXPECT_EQ(place.error().code, base::ErrorCode::kTarget);
+}
+
+TEST(MarkClient, TakesNoNameThatAMetricCannotHave) {
+  for (const std::string& name :
+       {std::string(), std::string(65, 'a'), std::string("a b"), std::string("a\n"),
+        std::string("a\"b"), std::string("\xc3\xa4"), std::string("a>1")}) {
+    const auto place = request_mark(kPid, name, kPatienceMs);
+    ASSERT_FALSE(place.ok()) << name;
+    EXPECT_NE(place.error().message.find("cannot name a mark"), std::string::npos) << name;
+  }
+}
+
+TEST(MarkClient, HasNoSayInTheRecordingsOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  const Recorder recorder;
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (setuid(kNobody) != 0) _exit(2);
+    _exit(request_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
