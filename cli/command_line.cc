@@ -207,7 +207,9 @@ void add_replay(CLI::App& app, Request& request) {
 
 void add_explained(CLI::App* command, ExplainCommandOptions& options) {
   add_tape(command, options.tape_path);
-  command->add_option("-a,--allocator", options.spec, "the allocator, as for `heaptape replay`")
+  command
+      ->add_option("-a,--allocator", options.spec,
+                   "the allocator, as for `heaptape replay`; must be given")
       ->required()
       ->option_text("SPEC");
   command

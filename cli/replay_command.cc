@@ -130,6 +130,11 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
         continue;
       }
       HEAPTAPE_ASSIGN_OR_RETURN(const auto moment, replayer::find_moment(tape, *request, nullptr));
+      if (moment.event > options.replay.until) {
+        return Error::usage("'" + text + "' would be after #" + base::grouped(moment.event) +
+                            ", but the replay ends after " + base::grouped(options.replay.until) +
+                            " calls (--until)");
+      }
       actions.push_back({name, moment.event});
     } else {
       HEAPTAPE_ASSIGN_OR_RETURN(actions.emplace_back(), replayer::parse_action(text));

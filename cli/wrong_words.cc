@@ -60,15 +60,19 @@ std::string one_too_many(const CLI::App& command, const std::string& word) {
          (takes("--allocator") ? ", and allocators behind -a" : "");
 }
 
-// "--allocator: 1 required SPEC missing", in words.
-std::string without_value(const std::string& what) {
+// "--allocator: 1 required SPEC missing", or "--allocator: At Most 1 required but received 2", in
+// words.
+std::string wrong_number(const std::string& what) {
   const size_t colon = what.find(':');
-  return colon == std::string::npos ? what : "'" + what.substr(0, colon) + "' lacks its value";
+  if (colon == std::string::npos) return what;
+  const bool are_too_many = what.find("but received", colon) != std::string::npos;
+  return "'" + what.substr(0, colon) + "' " +
+         (are_too_many ? "is given more than once" : "lacks its value");
 }
 
 std::string reason(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   const bool is_missing = is(error, ExitCodes::RequiredError);
-  if (is(error, ExitCodes::ArgumentMismatch)) return without_value(error.what());
+  if (is(error, ExitCodes::ArgumentMismatch)) return wrong_number(error.what());
   if (!is_missing && !is(error, ExitCodes::ExtrasError)) return error.what();
   const std::vector<std::string> extras = app.remaining(true);
   const auto option = std::ranges::find_if(

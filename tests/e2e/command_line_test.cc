@@ -107,6 +107,11 @@ TEST_F(CommandLineTest, SaysWhichOptionLacksItsValue) {
   expect_refusal(run({"heaptape", "replay", tape_, "-a"}), "'--allocator' lacks its value");
 }
 
+TEST_F(CommandLineTest, SaysWhichOptionIsGivenTwice) {
+  expect_refusal(run({"heaptape", "explain", tape_, "-a", "glibc", "-a", "noop"}),
+                 "'--allocator' is given more than once");
+}
+
 TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {
   const std::string report = dir_.file("r.json");
   ASSERT_EQ(run({"heaptape", "replay", tape_, "-a", "noop", "-o", report}).status, 0);

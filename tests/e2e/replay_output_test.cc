@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 #include "tests/support/tapes.h"
@@ -69,6 +70,19 @@ TEST_F(ReplayOutput, RefusesActionsThatCannotBeDone) {
   expect_refusal(replay({"-a", "glibc", "--do", "shrink@10"}), "cannot do 'shrink@10'");
   expect_refusal(replay({"-a", "glibc", "--do", "trim@10k"}), "comes after the end");
   expect_refusal(replay({"-a", "glibc", "--until", "100", "--do", "trim@101"}), "has 100 calls");
+}
+
+TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
+  const std::string timed = dir_.file("timed.tape");
+  auto writer = schema::TapeWriter::create(timed, tests::sample_header());
+  for (uint64_t i = 1; i <= 100; ++i) {
+    (*writer)->append(tests::malloc_event(16, i * 0x1000));
+    (*writer)->add_time(i * 100'000'000);
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  expect_refusal(
+      run({"heaptape", "replay", timed, "-a", "noop", "--until", "10", "--do", "trim@5s"}),
+      "'trim@5s' would be after #50, but the replay ends after 10 calls (--until)");
 }
 
 TEST_F(ReplayOutput, HasTheDocumentedKeys) {
