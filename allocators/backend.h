@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/commit_rule.h"
 #include "allocators/growth_log.h"
 #include "allocators/replay_op.h"
 #include "base/address/address_range.h"
@@ -63,6 +64,7 @@ struct RegionEvent {
   uint32_t op = 0;
   Kind kind = Kind::kCommit;
   AddressRange range;
+  CommitRule rule = {};  // of models alone
 };
 
 struct BatchResult {

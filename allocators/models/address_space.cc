@@ -2,8 +2,8 @@
 
 namespace heaptape::allocators {
 
-void AddressSpace::commit(AddressRange range) {
-  events_.push_back({op_, RegionEvent::Kind::kCommit, range});
+void AddressSpace::commit(AddressRange range, const CommitRule& rule) {
+  events_.push_back({op_, RegionEvent::Kind::kCommit, range, rule});
 }
 
 void AddressSpace::decommit(AddressRange range) {

@@ -44,7 +44,8 @@ class AddressSpace {
   // aligned: models begin at multiples of kBreakPeriodBytes.
   uint64_t break_phase() const { return break_phase_; }
 
-  void commit(AddressRange range);
+  // `rule`: why, where the model has more ways than one to come to it.
+  void commit(AddressRange range, const CommitRule& rule = kNoRule);
   void decommit(AddressRange range);
 
   // For the adapter: the changes since the last call, stamped with the op they happened in.

@@ -8,6 +8,12 @@ namespace heaptape::replayer {
 
 using base::AddressRange;
 
+void HeapGrowth::add(AddressRange committed, const std::string& its_rule) {
+  ranges.push_back(committed);
+  if (!rule.empty() && !its_rule.empty()) rule += "; ";
+  rule += its_rule;
+}
+
 void HeapGrowths::add(HeapGrowth growth) {
   if (growths_.size() == most_) growths_.pop_back();
   const auto place = std::ranges::upper_bound(growths_, growth.growth_bytes, std::greater(),

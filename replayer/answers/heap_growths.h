@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/address/address_range.h"
@@ -21,12 +22,16 @@ struct HeapGrowth {
   // Of the largest hole, where it had half of the request and more: the block that pinned it.
   std::optional<LiveBlock> pin = {};
   std::vector<base::AddressRange> ranges = {};  // what was committed
+  // By which rules of a model, in the order of what was committed, "; " between two; "" = not
+  // known.
+  std::string rule = {};
   uint64_t given_back_at = 0;  // the call by which all of it had been given back once; 0 = never
 
   // By how much the largest hole was too small; 0 if it was not.
   uint64_t short_bytes() const {
     return request_bytes > largest_hole_bytes ? request_bytes - largest_hole_bytes : 0;
   }
+  void add(base::AddressRange committed, const std::string& its_rule);
 };
 
 // Keeps the `most` largest, the earlier ones of those that are as large.

@@ -103,7 +103,8 @@ void RunAnalysis::watch_growth(std::span<const RegionEvent> regions, const Repla
   if (!heap_growths_.is_kept(growth.growth_bytes)) return;
   for (const RegionEvent& region : regions) {
     if (region.op != regions.front().op) break;
-    if (region.kind == RegionEvent::Kind::kCommit) growth.ranges.push_back(region.range);
+    if (region.kind != RegionEvent::Kind::kCommit) continue;
+    growth.add(region.range, allocators::text_of(region.rule));
   }
   const HoleStats before = holes();
   growth.largest_hole_bytes = before.largest;

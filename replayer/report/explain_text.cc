@@ -133,6 +133,7 @@ std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top) {
                     grouped(growth.request_bytes), grouped(growth.largest_hole_bytes),
                     grouped(growth.short_bytes()), pin_cell(growth), bytes_text(growth.free_bytes),
                     growth.given_back_at == 0 ? "never" : call(growth.given_back_at)});
+    if (!growth.rule.empty()) rows.push_back({"    " + growth.rule});
   }
   return aligned(rows);
 }

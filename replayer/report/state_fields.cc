@@ -94,6 +94,7 @@ void set_heap_growth(wire::HeapGrowth::Builder out, const HeapGrowth& growth) {
   out.setFreeBytes(growth.free_bytes);
   if (growth.pin) set_block(out.initPin(), *growth.pin);
   out.setGivenBackAt(growth.given_back_at);
+  if (!growth.rule.empty()) out.setRule(growth.rule);
 }
 
 void set_action(wire::Action::Builder out, const ActionResult& action) {

@@ -147,6 +147,7 @@ struct HeapGrowth {  # committed bytes rose above their peak so far
   freeBytes @6 :UInt64;          # right before, in all holes and tops
   pin @7 :Block;                 # of the largest hole; absent where that had less than half of the request
   givenBackAt @8 :UInt64;        # the call by which all of it was; 0 = never
+  rule @9 :Text;                 # by which a model took it, a sentence; absent where it is not known
 }
 
 struct Block {

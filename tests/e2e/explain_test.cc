@@ -202,6 +202,24 @@ TEST_F(ExplainTest, PrintsTheShortfallAndThePin) {
       << text;
 }
 
+TEST_F(ExplainTest, PrintsTheRuleOfAModelBelowEachGrowth) {
+  const std::string text =
+      said({"explain", scenario("sliver-pin"), "-a", "model:ptmalloc", "--at", "end"});
+  EXPECT_NE(
+      text.find("never\n    no free chunk fits and top lacks 8,746,976 bytes: the break moves"),
+      std::string::npos)
+      << text;
+}
+
+TEST_F(ExplainTest, HasARuleInJsonWhereItIsKnown) {
+  const std::string rule = "\"rule\": \"no free chunk fits";
+  const auto json_on = [this](const std::string& spec) {
+    return said({"explain", scenario("sliver-pin"), "-a", spec, "--at", "end", "--json"});
+  };
+  EXPECT_NE(json_on("model:ptmalloc").find(rule), std::string::npos);
+  EXPECT_EQ(json_on("glibc").find("\"rule\""), std::string::npos);
+}
+
 TEST_F(ExplainTest, WritesJsonThatNamesTheMoment) {
   const std::string json =
       said({"explain", scenario("sliver-pin"), "-a", "model:ptmalloc", "--at", "#6", "--json"});

@@ -85,6 +85,15 @@ class ModelHeap {
     return sum;
   }
 
+  // Of what was committed by the last call that took memory from the system, "; " between two.
+  std::string rules() const {
+    std::string text;
+    for (const allocators::CommitRule& rule : rules_) {
+      text += (text.empty() ? "" : "; ") + allocators::text_of(rule);
+    }
+    return text;
+  }
+
   uint64_t counter(const std::string& name) const {
     for (const allocators::Counter& counter : model_.counters()) {
       if (counter.name == name) return counter.value;
@@ -128,9 +137,14 @@ class ModelHeap {
   bool touches_live(const allocators::AddressRange& range) const { return touches(live_, range); }
 
   void apply_changes() {
+    const auto is_commit = [](const allocators::RegionEvent& change) {
+      return change.kind == allocators::RegionEvent::Kind::kCommit;
+    };
+    if (std::ranges::any_of(space_.events(), is_commit)) rules_.clear();
     for (const allocators::RegionEvent& change : space_.events()) {
-      if (change.kind == allocators::RegionEvent::Kind::kCommit) {
+      if (is_commit(change)) {
         EXPECT_TRUE(committed_.add(change.range)) << "was committed in part";
+        rules_.push_back(change.rule);
       } else {
         EXPECT_TRUE(committed_.remove(change.range)) << "was not committed in full";
         EXPECT_FALSE(touches_live(change.range)) << "a block lost its memory";
@@ -144,6 +158,7 @@ class ModelHeap {
   std::map<uint64_t, uint64_t> live_;
   std::map<uint64_t, uint64_t> wanted_;  // bytes of the last block at an address
   RangeSet committed_;
+  std::vector<allocators::CommitRule> rules_;
 };
 
 }  // namespace heaptape::tests

@@ -24,6 +24,13 @@ constexpr LmdbPage page_of(uint64_t address) {
   return static_cast<LmdbPage>((address - kModelBase) / kPageBytes);
 }
 
+// CommitRule::words.
+constexpr char kSkipsList[] =
+    "requests of % pages and more (skip_pages) do not search: the file grows";
+constexpr char kGivesUp[] =
+    "the search gave up before it found a run of free pages % long: the file grows";
+constexpr char kNoRun[] = "no run of usable free pages is % long: the file grows";
+
 LmdbPageAllocator::Options page_options(const base::Values& options) {
   return {.variant = options.get<LmdbVariant>("variant"),
           .skip_pages = options["skip_pages"],
@@ -44,7 +51,11 @@ std::vector<base::Parameter> LmdbModel::parameters() {
 }
 
 LmdbModel::LmdbModel(AddressSpace& space, const base::Values& options)
-    : space_(space), pages_(page_options(options)), txn_ops_(options["txn_ops"]) {}
+    : space_(space),
+      skip_pages_(options.get<LmdbVariant>("variant") == LmdbVariant::kF2 ? options["skip_pages"]
+                                                                          : UINT64_MAX),
+      pages_(page_options(options)),
+      txn_ops_(options["txn_ops"]) {}
 
 Placement LmdbModel::allocate(uint64_t bytes, uint64_t alignment) {
   const Placement placed = place(bytes, alignment);
@@ -58,11 +69,17 @@ Placement LmdbModel::place(uint64_t bytes, uint64_t alignment) {
   if (bytes >= kMostBytes || alignment >= kMostBytes) return {};
   const uint64_t file_end = address_of(static_cast<LmdbPage>(pages_.file_pages()));
   const uint64_t count = pages_for(bytes, alignment);
+  const uint64_t given_up = pages_.counts().retry_exhausted;
   const std::optional<LmdbPage> first = pages_.allocate(count);
   if (!first) return {};
   const uint64_t begin = address_of(*first);
   const uint64_t end = begin + count * kPageBytes;
-  if (end > file_end) space_.commit({file_end, end});
+  if (end > file_end) {
+    const bool gave_up = pages_.counts().retry_exhausted != given_up;
+    const CommitRule rule = count >= skip_pages_ ? CommitRule{kSkipsList, {skip_pages_}}
+                                                 : CommitRule{gave_up ? kGivesUp : kNoRun, {count}};
+    space_.commit({file_end, end}, rule);
+  }
   const uint64_t address = round_up(begin + kHeaderBytes, alignment);
   blocks_.of(page_of(address)) = {*first, static_cast<uint32_t>(count)};
   return {address, end - address};

@@ -51,6 +51,7 @@ class LmdbModel {
   void count_call();
 
   AddressSpace& space_;
+  const uint64_t skip_pages_;  // of f2; the others never skip
   lmdb::LmdbPageAllocator pages_;
   lmdb::BlockPages blocks_;
   const uint64_t txn_ops_;

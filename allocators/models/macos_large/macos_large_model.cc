@@ -12,6 +12,12 @@ using macos_large::CachedBlock;
 // An alignment up to this takes the same way as none: a quantum of the small blocks.
 constexpr uint64_t kSmallQuantum = 512;
 
+// CommitRule::words.
+constexpr char kNotCached[] = "no cached block (there are %) serves for % bytes: a new mapping";
+constexpr char kNeverCached[] = "blocks of % bytes and more are not cached: each is a new mapping";
+constexpr char kGrowsInPlace[] =
+    "the addresses behind the block are free: its mapping grows in place by % bytes";
+
 }  // namespace
 
 MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& options)
@@ -98,8 +104,14 @@ uint64_t MacosLargeModel::map(uint64_t bytes, uint64_t alignment) {
   const uint64_t address = unmapped_.take_lowest(bytes, alignment);
   if (address == 0) return 0;
   ++counts_.vm_map;
-  space_.commit({address, address + bytes});
+  space_.commit({address, address + bytes}, rule_of_mapping(bytes));
   return address;
+}
+
+CommitRule MacosLargeModel::rule_of_mapping(uint64_t bytes) const {
+  if (variant_ == Variant::kNoCache) return kNoRule;
+  if (!is_cacheable(bytes)) return {kNeverCached, {entry_limit_bytes_}};
+  return {kNotCached, {row_.blocks().size(), bytes}};
 }
 
 void MacosLargeModel::unmap(AddressRange range) {
@@ -162,7 +174,7 @@ bool MacosLargeModel::try_resize_in_place(uint64_t address, uint64_t bytes) {
   } else {
     if (!unmapped_.take(change)) return false;
     ++counts_.vm_map;
-    space_.commit(change);
+    space_.commit(change, {kGrowsInPlace, {change.bytes()}});
   }
   had = wanted;
   return true;

@@ -66,6 +66,7 @@ class MacosLargeModel {
   uint64_t bytes_to_zero(const macos_large::CachedBlock& block, uint64_t bytes) const;
   void forget_cached(const macos_large::CachedBlock& block);
   uint64_t map(uint64_t bytes, uint64_t alignment);
+  CommitRule rule_of_mapping(uint64_t bytes) const;
   void unmap(AddressRange range);
   void release_large(uint64_t address);
   bool try_resize_in_place(uint64_t address, uint64_t bytes);

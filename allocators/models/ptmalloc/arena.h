@@ -102,6 +102,7 @@ class Arena {
   }
   uint64_t top_bytes() const { return to_bytes(top_units_); }
   bool grow_break(uint64_t units);
+  CommitRule rule_of_break(uint64_t units, uint64_t lacks) const;
   bool grow_heaps(uint64_t units, ThreadCache* cache);
   void end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCache* cache);
   void trim_break(uint64_t pad);

@@ -9,6 +9,30 @@ constexpr uint32_t units_of(uint64_t bytes) {
   return static_cast<uint32_t>(bytes >> kUnitLog2);
 }
 
+// CommitRule::words. What top lacks is counted with the 32 bytes that must stay of it.
+constexpr char kReachesThreshold[] =
+    "a chunk of % bytes reaches mmap_threshold (% bytes now): it gets a mapping";
+constexpr char kNoHeapHolds[] =
+    "neither the arena's heap nor a new one (% bytes at most) holds a chunk of % bytes: it gets a "
+    "mapping";
+constexpr char kFirstBreak[] =
+    "the heap begins: it needs % bytes, and top_pad (% bytes) comes on top, in whole pages";
+constexpr char kTopLacks[] =
+    "no free chunk fits and top lacks % bytes: the break moves by that and top_pad (% bytes), in "
+    "whole pages";
+constexpr char kMappingsUsedUp[] =
+    "as many chunks as mmap_max allows (%) have mappings and top lacks % bytes: the break moves by "
+    "that and top_pad, in whole pages";
+constexpr char kNewArena[] =
+    "another thread comes and no arena is idle: arena % begins a heap with room for the request "
+    "and top_pad (% bytes)";
+constexpr char kHeapGrows[] =
+    "no free chunk of the arena fits and its top lacks % bytes: its heap grows by that, in whole "
+    "pages";
+constexpr char kHeapIsFull[] =
+    "the arena's heap cannot grow beyond % bytes: another begins with room for the request and "
+    "top_pad (% bytes)";
+
 }  // namespace
 
 Chunk Arena::allocate_from_system(uint64_t units, ThreadCache* cache) {
@@ -16,13 +40,16 @@ Chunk Arena::allocate_from_system(uint64_t units, ThreadCache* cache) {
   MappedChunks& mapped = process_.mapped;
   bool tried = false;
   if (to_bytes(units) >= tuning.mmap_threshold && mapped.count() < tuning.mmap_max) {
-    if (mapped.allocate(to_bytes(units)) != 0) return kMappedChunk;
+    const uint64_t bytes = to_bytes(units);
+    const CommitRule rule{kReachesThreshold, {bytes, tuning.mmap_threshold}};
+    if (mapped.allocate(bytes, rule) != 0) return kMappedChunk;
     tried = true;
   }
   if (is_main()) {
     if (!grow_break(units)) return kNoChunk;
   } else if (!grow_heaps(units, cache)) {
-    return !tried && mapped.allocate(to_bytes(units)) != 0 ? kMappedChunk : kNoChunk;
+    const CommitRule rule{kNoHeapHolds, {kHeapMaxBytes, to_bytes(units)}};
+    return !tried && mapped.allocate(to_bytes(units), rule) != 0 ? kMappedChunk : kNoChunk;
   }
   return split_top(units);
 }
@@ -31,11 +58,20 @@ Chunk Arena::allocate_from_system(uint64_t units, ThreadCache* cache) {
 bool Arena::grow_break(uint64_t units) {
   const uint64_t pad = process_.tuning.top_pad;
   if (units > units_of(kMainMaxBytes) || pad > kMainMaxBytes) return false;
-  const uint64_t bytes = page_up(to_bytes(units) + pad + kMinBytes - top_bytes());
-  if (!process_.brk.grow(bytes)) return false;
+  const uint64_t lacks = to_bytes(units) + kMinBytes - top_bytes();
+  const uint64_t bytes = page_up(lacks + pad);
+  if (!process_.brk.grow(bytes, rule_of_break(units, lacks))) return false;
   system_bytes_ += bytes;
   top_units_ += units_of(bytes);
   return true;
+}
+
+CommitRule Arena::rule_of_break(uint64_t units, uint64_t lacks) const {
+  const Tuning& tuning = process_.tuning;
+  if (to_bytes(units) >= tuning.mmap_threshold && process_.mapped.count() >= tuning.mmap_max) {
+    return {kMappingsUsedUp, {tuning.mmap_max, lacks}};
+  }
+  return {system_bytes_ == 0 ? kFirstBreak : kTopLacks, {lacks, tuning.top_pad}};
 }
 
 bool Arena::begin_heaps(uint64_t bytes) {
@@ -43,12 +79,13 @@ bool Arena::begin_heaps(uint64_t bytes) {
   const uint64_t header = process_.layout.heap_info_bytes + process_.layout.arena_bytes;
   const uint64_t pad = process_.tuning.top_pad;
   // The size of malloc_state is not a multiple of 16; the rest is requested on top.
+  const CommitRule rule{kNewArena, {index_, pad}};
   uint32_t heap = SubHeaps::kNoHeap;
   if (bytes <= kHeapMaxBytes) {
-    heap = heaps.create(*this, SubHeaps::kNoHeap, bytes + header + kUnitBytes, pad);
+    heap = heaps.create(*this, SubHeaps::kNoHeap, bytes + header + kUnitBytes, pad, rule);
   }
   if (heap == SubHeaps::kNoHeap) {
-    heap = heaps.create(*this, SubHeaps::kNoHeap, header + kUnitBytes, pad);
+    heap = heaps.create(*this, SubHeaps::kNoHeap, header + kUnitBytes, pad, rule);
   }
   if (heap == SubHeaps::kNoHeap) return false;
   system_bytes_ = heaps[heap].bytes;
@@ -63,15 +100,17 @@ bool Arena::grow_heaps(uint64_t units, ThreadCache* cache) {
   const uint32_t old_heap = heap_of(top_);
   if (units > units_of(kHeapMaxBytes)) return false;
   const uint64_t old_bytes = heaps[old_heap].bytes;
-  if (heaps.grow(old_heap, kMinBytes + to_bytes(units) - top_bytes())) {
+  const uint64_t lacks = kMinBytes + to_bytes(units) - top_bytes();
+  if (heaps.grow(old_heap, lacks, {kHeapGrows, {lacks}})) {
     const uint64_t grown = heaps[old_heap].bytes - old_bytes;
     system_bytes_ += grown;
     top_units_ += units_of(grown);
     return true;
   }
   const uint64_t header = process_.layout.heap_info_bytes;
-  const uint32_t heap =
-      heaps.create(*this, old_heap, to_bytes(units) + kMinBytes + header, process_.tuning.top_pad);
+  const uint64_t pad = process_.tuning.top_pad;
+  const uint32_t heap = heaps.create(*this, old_heap, to_bytes(units) + kMinBytes + header, pad,
+                                     {kHeapIsFull, {kHeapMaxBytes, pad}});
   if (heap == SubHeaps::kNoHeap) return false;
   system_bytes_ += heaps[heap].bytes;
   const Chunk old_top = top_;

@@ -4,10 +4,10 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-bool BreakMemory::grow(uint64_t bytes) {
+bool BreakMemory::grow(uint64_t bytes, const CommitRule& rule) {
   if (bytes > kMainMaxBytes - bytes_) return false;
   const uint64_t old_break = kMainBase + bytes_;
-  space_.commit({old_break, old_break + bytes});
+  space_.commit({old_break, old_break + bytes}, rule);
   for (uint64_t end = bytes_; end < bytes_ + bytes;) {
     end = std::min(end + kHeapMaxBytes, bytes_ + bytes);
     memory_.open(kMainFirst + static_cast<Chunk>(end >> kUnitLog2));

@@ -15,7 +15,7 @@ class BreakMemory {
       : space_(space), memory_(memory), counts_(counts) {}
 
   // Both take multiples of the page size. grow() fails where the model's heap ends (32 GiB).
-  bool grow(uint64_t bytes);
+  bool grow(uint64_t bytes, const CommitRule& rule);
   void shrink(uint64_t bytes);
 
   uint64_t most_bytes() const { return most_bytes_; }

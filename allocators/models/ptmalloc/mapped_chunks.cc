@@ -9,6 +9,8 @@ namespace {
 // The end of a mapped chunk holds no header whose first field the block could use.
 constexpr uint64_t kTailBytes = 8;
 
+constexpr char kMappingGrows[] = "a block that has a mapping keeps one: it grows to % bytes";
+
 }  // namespace
 
 MappedChunks::MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts)
@@ -16,12 +18,12 @@ MappedChunks::MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts)
   gaps_.insert({kMappingsBase, kMappingsEnd});
 }
 
-uint64_t MappedChunks::allocate(uint64_t chunk_bytes) {
+uint64_t MappedChunks::allocate(uint64_t chunk_bytes, const CommitRule& rule) {
   const uint64_t bytes = page_up(chunk_bytes + kTailBytes);
   const uint64_t address = reserve(bytes);
   if (address == 0) return 0;
   ++counts_.mmap_calls;
-  commit(address, bytes);
+  commit(address, bytes, rule);
   latest_ = address + kHeaderBytes;
   chunks_[latest_] = {bytes, 0};
   return latest_;
@@ -55,7 +57,7 @@ uint64_t MappedChunks::resize(uint64_t block, uint64_t chunk_bytes) {
   if (address == 0) return 0;
   ++counts_.mremap_calls;
   unmap(old_address, old.bytes);  // before the commit: the pages move, they are never there twice
-  commit(address, bytes);
+  commit(address, bytes, {kMappingGrows, {bytes}});
   chunks_.erase(found);
   const uint64_t moved = address + old.offset + kHeaderBytes;
   chunks_[moved] = {bytes, old.offset};
@@ -77,9 +79,9 @@ uint64_t MappedChunks::usable_bytes(uint64_t block) const {
   return mapping.bytes - mapping.offset - kHeaderBytes;
 }
 
-void MappedChunks::commit(uint64_t address, uint64_t bytes) {
+void MappedChunks::commit(uint64_t address, uint64_t bytes, const CommitRule& rule) {
   mapped_bytes_ += bytes;
-  space_.commit({address, address + bytes});
+  space_.commit({address, address + bytes}, rule);
 }
 
 void MappedChunks::unmap(uint64_t address, uint64_t bytes) {

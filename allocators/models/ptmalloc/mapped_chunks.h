@@ -21,7 +21,7 @@ class MappedChunks {
   uint64_t mapped_bytes() const { return mapped_bytes_; }
 
   // A chunk of `chunk_bytes`, a multiple of 16; returns its block, 0 if there is no room.
-  uint64_t allocate(uint64_t chunk_bytes);
+  uint64_t allocate(uint64_t chunk_bytes, const CommitRule& rule);
   // The block that allocate() returned last.
   uint64_t latest() const { return latest_; }
   // Moves the header of the latest block so that the block is aligned, to 32 or more.
@@ -40,7 +40,7 @@ class MappedChunks {
 
   // 0 if there is no room.
   uint64_t reserve(uint64_t bytes) { return gaps_.take_best(bytes, kPageBytes, 0); }
-  void commit(uint64_t address, uint64_t bytes);
+  void commit(uint64_t address, uint64_t bytes, const CommitRule& rule);
   void unmap(uint64_t address, uint64_t bytes);
 
   AddressSpace& space_;

@@ -9,7 +9,8 @@ constexpr uint64_t kHeapMinBytes = 32 * 1024;
 
 }  // namespace
 
-uint32_t SubHeaps::create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad) {
+uint32_t SubHeaps::create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad,
+                          const CommitRule& rule) {
   const uint64_t padded = bytes + top_pad < bytes ? UINT64_MAX : bytes + top_pad;
   if (padded < kHeapMinBytes) {
     bytes = kHeapMinBytes;
@@ -24,17 +25,17 @@ uint32_t SubHeaps::create(Arena& arena, uint32_t previous, uint64_t bytes, uint6
   if (heap == kNoHeap) return kNoHeap;
   memory_.open(first_of_heap(heap) + 1);
   heaps_[heap] = {&arena, previous, 0, 0, kNoChunk};
-  grow(heap, bytes);
+  grow(heap, bytes, rule);
   return heap;
 }
 
-bool SubHeaps::grow(uint32_t index, uint64_t bytes) {
+bool SubHeaps::grow(uint32_t index, uint64_t bytes, const CommitRule& rule) {
   SubHeap& heap = heaps_[index];
   if (bytes > kHeapMaxBytes || heap.bytes + page_up(bytes) > kHeapMaxBytes) return false;
   heap.bytes += page_up(bytes);
   if (heap.bytes > heap.writable_bytes) {
     const uint64_t address = address_of_heap(index);
-    space_.commit({address + heap.writable_bytes, address + heap.bytes});
+    space_.commit({address + heap.writable_bytes, address + heap.bytes}, rule);
     heap.writable_bytes = heap.bytes;
   }
   return true;

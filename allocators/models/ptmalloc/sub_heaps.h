@@ -35,8 +35,9 @@ class SubHeaps {
   // A heap with `bytes` and the padding in use, less than that if it must be, at least 32 KiB.
   // kNoHeap if `bytes` are too many for a heap, or there are as many heaps as the model has room
   // for (512).
-  uint32_t create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad);
-  bool grow(uint32_t heap, uint64_t bytes);
+  uint32_t create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad,
+                  const CommitRule& rule);
+  bool grow(uint32_t heap, uint64_t bytes, const CommitRule& rule);
   // `bytes` is a multiple of the page size. The memory stays writable.
   void shrink(uint32_t heap, uint64_t bytes) { heaps_[heap].bytes -= bytes; }
   void destroy(uint32_t heap);

@@ -6,7 +6,7 @@ ChunkSpace::ChunkSpace(AddressSpace& space) : space_(space) {
   unmapped_.insert({kModelBase, kTop});
 }
 
-uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
+uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment, const CommitRule& rule) {
   if (bytes > kWrapperBase || alignment > kWrapperBase) return 0;
   if (const uint64_t kept = recycled_.take_best(bytes, alignment, alignment - kRunChunkBytes)) {
     return kept;
@@ -14,7 +14,7 @@ uint64_t ChunkSpace::map(uint64_t bytes, uint64_t alignment) {
   const uint64_t address = unmapped_.take_highest(bytes, alignment);
   if (address == 0) return 0;
   mapped_chunks_total_ += bytes >> kRunChunkLog2;
-  space_.commit({address, address + bytes});
+  space_.commit({address, address + bytes}, rule);
   return address;
 }
 

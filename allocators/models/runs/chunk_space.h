@@ -22,8 +22,9 @@ class ChunkSpace {
 
   // `bytes` and `alignment` are multiples of a chunk, the alignment a power of two. Kept chunks
   // come first, best fit; then new ones at the highest address, as Linux places mappings where
-  // nothing else is mapped. The contents are absent. 0: no room.
-  uint64_t map(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
+  // nothing else is mapped. The contents are absent. 0: no room. `rule` is of
+  // new ones.
+  uint64_t map(uint64_t bytes, uint64_t alignment, const CommitRule& rule);
   // Any chunks in use, whatever the calls that mapped them.
   void unmap(AddressRange chunks);
 

@@ -5,11 +5,25 @@
 #include "base/check.h"
 
 namespace heaptape::allocators::runs {
+namespace {
+
+// CommitRule::words.
+constexpr char kAboveRuns[] =
+    "above % bytes a block has chunks of its own, and no kept chunks serve for % bytes: new ones";
+constexpr char kAlignedBeyondRuns[] =
+    "no run holds a block aligned to % bytes: it has chunks of its own, and no kept ones serve: "
+    "new ones";
+
+}  // namespace
 
 Placement HugeBlocks::allocate(uint64_t bytes, uint64_t alignment) {
   if (bytes > kMostRequestBytes) return {};
   const uint64_t chunk_bytes = round_up(bytes, kRunChunkBytes);
-  const uint64_t address = space_.map(chunk_bytes, std::max(alignment, kRunChunkBytes));
+  // Smaller ones come here for their alignment alone.
+  const CommitRule rule = bytes > kLargeMaxBytes
+                              ? CommitRule{kAboveRuns, {kLargeMaxBytes, chunk_bytes}}
+                              : CommitRule{kAlignedBeyondRuns, {alignment}};
+  const uint64_t address = space_.map(chunk_bytes, std::max(alignment, kRunChunkBytes), rule);
   if (address == 0) return {};
   // The pages behind the usable part stay committed: the original gives them back only where it is
   // built with MALLOC_DECOMMIT, which Linux builds are not. Nothing writes to them, though.

@@ -7,6 +7,16 @@
 #include "base/check.h"
 
 namespace heaptape::allocators::runs {
+namespace {
+
+// CommitRule::words.
+constexpr char kNoSmallRun[] =
+    "no run of the size class has room, and neither % free pages in a row nor an empty chunk are "
+    "kept: a new chunk of % bytes";
+constexpr char kNoLargeRun[] =
+    "neither % free pages in a row nor an empty chunk are kept: a new chunk of % bytes";
+
+}  // namespace
 
 uint64_t PageRuns::allocate(uint32_t pages, PageUse use) {
   const uint64_t address = claim(pages, use);
@@ -83,15 +93,16 @@ PageRuns::Span PageRuns::span_at(uint64_t address) {
 uint64_t PageRuns::claim(uint32_t pages, PageUse use) {
   const auto best = available_.lower_bound(uint64_t{pages} << kCountShift);
   if (best != available_.end()) return split(best, pages, use);
-  RunChunk* chunk = spare_ != nullptr ? spare_ : new_chunk();
+  const char* words = use == PageUse::kSmallRun ? kNoSmallRun : kNoLargeRun;
+  RunChunk* chunk = spare_ != nullptr ? spare_ : new_chunk({words, {pages, kRunChunkBytes}});
   if (chunk == nullptr) return 0;
   spare_ = nullptr;
   const Span whole{chunk, kChunkHeaderPages, kLargestRunPages};
   return split(available_.insert(key(whole)).first, pages, use);
 }
 
-RunChunk* PageRuns::new_chunk() {
-  const uint64_t address = space_.map(kRunChunkBytes);
+RunChunk* PageRuns::new_chunk(const CommitRule& rule) {
+  const uint64_t address = space_.map(kRunChunkBytes, kRunChunkBytes, rule);
   if (address == 0) return nullptr;
   RunChunk& chunk = map_.chunk(address);
   chunk.address = address;

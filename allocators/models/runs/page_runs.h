@@ -64,7 +64,7 @@ class PageRuns {
   Span span_at(uint64_t address);
 
   uint64_t claim(uint32_t pages, PageUse use);
-  RunChunk* new_chunk();
+  RunChunk* new_chunk(const CommitRule& rule);
   uint64_t split(AvailableRuns::iterator free_run, uint32_t pages, PageUse use);
   void trim(const Span& run, uint32_t keep_first, uint32_t keep_count, Freed freed);
   void give_back(Span run, Freed freed);

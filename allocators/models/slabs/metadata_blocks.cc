@@ -10,6 +10,11 @@ constexpr uint64_t kBlockHeaderBytes = 144;
 // What a base holds of itself.
 constexpr uint64_t kOwnBytes = 2048;
 
+// CommitRule::words.
+constexpr char kFirstBlock[] = "a new arena begins a block of records, in pages of % bytes";
+constexpr char kNextBlock[] =
+    "no block of records has % bytes left: another begins, in pages of % bytes";
+
 }  // namespace
 
 MetadataBlocks::MetadataBlocks(SystemMemory& system) : system_(system) {
@@ -44,7 +49,9 @@ AddressRange& MetadataBlocks::new_block(uint64_t bytes, uint64_t alignment) {
   const uint64_t wanted = round_up(page_class_bytes(page_class_of(least)), kHugePageBytes);
   const uint64_t next = round_up(page_class_bytes(last_page_class_ + 1), kHugePageBytes);
   const uint64_t block_bytes = std::max(wanted, next);
-  const uint64_t block = system_.map_metadata(block_bytes, kHugePageBytes);
+  const CommitRule rule = unused_.empty() ? CommitRule{kFirstBlock, {kHugePageBytes}}
+                                          : CommitRule{kNextBlock, {bytes, kHugePageBytes}};
+  const uint64_t block = system_.map_metadata(block_bytes, kHugePageBytes, rule);
   HEAPTAPE_CHECK(block != 0);
   bytes_ += block_bytes;
   last_page_class_ = page_class_of(block_bytes);

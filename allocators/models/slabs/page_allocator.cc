@@ -12,6 +12,16 @@ constexpr uint64_t kRecordBytes = 128;
 constexpr int kDirtyExcessLog2 = 6;
 constexpr int kAnyExcessLog2 = 63;
 
+// CommitRule::words.
+constexpr char kNoSlab[] =
+    "no slab of blocks of % bytes has room and no free extent serves as one: the arena's next "
+    "mapping has % bytes";
+constexpr char kNoExtent[] =
+    "no dirty, muzzy or retained extent serves for % bytes: the arena's next mapping has % bytes";
+constexpr char kNoExtentAndMore[] =
+    "no dirty, muzzy or retained extent serves for % bytes, nor would the arena's next mapping (% "
+    "bytes): one of the request's class is made";
+
 }  // namespace
 
 PageAllocator::PageAllocator(Arena& arena, SystemMemory& system, MetadataBlocks& metadata,
@@ -43,13 +53,13 @@ void PageAllocator::drop_record(Extent& record) {
   spare_records_ = &record;
 }
 
-Extent* PageAllocator::allocate(uint64_t bytes, uint64_t alignment) {
+Extent* PageAllocator::allocate(uint64_t bytes, uint64_t alignment, uint64_t region_bytes) {
   Extent* extent = recycle(ExtentState::kDirty, bytes, alignment);
   if (extent == nullptr && !muzzy_decay_.at_once()) {
     extent = recycle(ExtentState::kMuzzy, bytes, alignment);
   }
   if (extent == nullptr) extent = recycle(ExtentState::kRetained, bytes, alignment);
-  if (extent == nullptr) extent = grow(bytes, alignment);
+  if (extent == nullptr) extent = grow(bytes, alignment, region_bytes);
   return extent;
 }
 
@@ -68,11 +78,16 @@ Extent* PageAllocator::recycle(ExtentState state, uint64_t bytes, uint64_t align
   return extent;
 }
 
-Extent* PageAllocator::grow(uint64_t bytes, uint64_t alignment) {
+Extent* PageAllocator::grow(uint64_t bytes, uint64_t alignment, uint64_t region_bytes) {
   const uint64_t least = bytes + alignment - kPageBytes;
   if (least < bytes || least > kLargestBytes) return nullptr;
   const uint32_t growth = std::max(next_growth_, page_class_of(least));
-  const uint64_t base = system_.map(page_class_bytes(growth));
+  const char* words = region_bytes != 0        ? kNoSlab
+                      : growth == next_growth_ ? kNoExtent
+                                               : kNoExtentAndMore;
+  const uint64_t wanted = region_bytes != 0 ? region_bytes : bytes;
+  const uint64_t base =
+      system_.map(page_class_bytes(growth), {words, {wanted, page_class_bytes(next_growth_)}});
   if (base == 0) return nullptr;
   next_growth_ = growth + 1;
   Extent* extent = new_record();

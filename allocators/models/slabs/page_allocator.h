@@ -39,8 +39,9 @@ class PageAllocator {
                 Counts& counts, const Options& options);
 
   // `bytes` and `alignment` are multiples of a page, the latter a power of two. The extent is the
-  // caller's until it is released. Null: no room.
-  Extent* allocate(uint64_t bytes, uint64_t alignment);
+  // caller's until it is released. Null: no room. `region_bytes`: of the slab that it is to be, 0
+  // for a large block.
+  Extent* allocate(uint64_t bytes, uint64_t alignment, uint64_t region_bytes);
   void release(Extent& extent);
   // `bytes` more from what is free behind it; false if that is not enough, and nothing has changed.
   bool try_expand(Extent& extent, uint64_t bytes);
@@ -64,7 +65,7 @@ class PageAllocator {
   void drop_record(Extent& record);
 
   Extent* recycle(ExtentState state, uint64_t bytes, uint64_t alignment);
-  Extent* grow(uint64_t bytes, uint64_t alignment);
+  Extent* grow(uint64_t bytes, uint64_t alignment, uint64_t region_bytes);
   Extent* split(Extent& extent, uint64_t bytes);
   void deactivate(ExtentState state, Extent& extent);
   void retain(Extent& extent);

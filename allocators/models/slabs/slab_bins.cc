@@ -48,7 +48,7 @@ bool SlabBins::refill(Bin& bin, uint32_t size_class) {
 
 Extent* SlabBins::new_slab(uint32_t size_class) {
   const SlabGeometry& geometry = kSlabs[size_class];
-  Extent* const slab = pages_.allocate(geometry.bytes(), kPageBytes);
+  Extent* const slab = pages_.allocate(geometry.bytes(), kPageBytes, geometry.region_bytes);
   if (slab == nullptr) return nullptr;
   slab->size_class = size_class;
   slab->is_slab = true;

@@ -182,7 +182,7 @@ uint64_t SlabsModel::small_block(uint32_t size_class) {
 // lines of the processor's cache.
 uint64_t SlabsModel::large_block(Arena& arena, uint32_t size_class, uint64_t alignment) {
   Extent* const extent = arena.pages.allocate(class_bytes(size_class) + kLargePadBytes,
-                                              std::max(alignment, kPageBytes));
+                                              std::max(alignment, kPageBytes), 0);
   if (extent == nullptr) return 0;
   extent->size_class = size_class;
   thread_->ticker.tick(arena, now_ns_);

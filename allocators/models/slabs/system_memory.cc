@@ -2,16 +2,17 @@
 
 namespace heaptape::allocators::slabs {
 
-uint64_t SystemMemory::map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment) {
+uint64_t SystemMemory::map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment,
+                                   const CommitRule& rule) {
   if (lowest_ < limit || bytes > lowest_ - limit || lowest_ - limit - bytes < alignment) return 0;
   lowest_ = round_down(lowest_ - bytes, alignment);
   mapped_bytes_ += bytes;
-  space_.commit({lowest_, lowest_ + bytes});
+  space_.commit({lowest_, lowest_ + bytes}, rule);
   return lowest_;
 }
 
-uint64_t SystemMemory::map(uint64_t bytes) {
-  const uint64_t base = map_down_to(kBlocksEnd, bytes, kPageBytes);
+uint64_t SystemMemory::map(uint64_t bytes, const CommitRule& rule) {
+  const uint64_t base = map_down_to(kBlocksEnd, bytes, kPageBytes, rule);
   if (base == 0) return 0;
   for_blocks_.push_back({base, base + bytes});
   written_.extend_to(page_at(base) + 1);

@@ -16,10 +16,10 @@ class SystemMemory {
   explicit SystemMemory(AddressSpace& space) : space_(space) {}
 
   // For blocks. From the top downwards, as Linux places mappings. Zeroed. 0: no room.
-  uint64_t map(uint64_t bytes);
+  uint64_t map(uint64_t bytes, const CommitRule& rule);
   // For metadata, which has room left when blocks have none. An aligned mapping leaves a gap above.
-  uint64_t map_metadata(uint64_t bytes, uint64_t alignment) {
-    const uint64_t address = map_down_to(kModelBase, bytes, alignment);
+  uint64_t map_metadata(uint64_t bytes, uint64_t alignment, const CommitRule& rule) {
+    const uint64_t address = map_down_to(kModelBase, bytes, alignment, rule);
     if (address != 0) metadata_.push_back({address, address + bytes});
     return address;
   }
@@ -49,7 +49,7 @@ class SystemMemory {
   static uint64_t page_at(uint64_t address) { return (kTop - 1 - address) >> kPageLog2; }
   static uint64_t end_of(uint64_t page) { return kTop - (page << kPageLog2); }
 
-  uint64_t map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment);
+  uint64_t map_down_to(uint64_t limit, uint64_t bytes, uint64_t alignment, const CommitRule& rule);
 
   AddressSpace& space_;
   uint64_t lowest_ = kTop;

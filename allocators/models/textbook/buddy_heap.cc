@@ -30,6 +30,12 @@ bool is_free_of_order(uint64_t tag, int order) {
   return (tag & 0xffff) == (free_tag(order, 0) & 0xffff);
 }
 
+// CommitRule::words.
+constexpr char kNoFreeBlock[] =
+    "no block of % bytes or more is free to be split: the heap grows by a largest one, % bytes";
+constexpr char kAboveLargest[] =
+    "above % bytes a block is a run of largest ones, and no free run has % bytes: the heap grows";
+
 }  // namespace
 
 BuddyHeap::BuddyHeap(AddressSpace& space, const base::Values& options)
@@ -55,7 +61,8 @@ Placement BuddyHeap::allocate(uint64_t bytes, uint64_t alignment) {
     return address == 0 ? Placement{} : Placement{address, uint64_t{1} << order};
   }
   const uint64_t run_bytes = largest_blocks_.run_bytes(std::max<uint64_t>(bytes, 1));
-  const uint64_t address = largest_blocks_.allocate(run_bytes, alignment);
+  const uint64_t address = largest_blocks_.allocate(
+      run_bytes, alignment, {kAboveLargest, {largest_blocks_.unit_bytes(), run_bytes}});
   if (address == 0) return {};
   tags_[address] = run_tag(run_bytes);
   return {address, run_bytes};
@@ -64,8 +71,7 @@ Placement BuddyHeap::allocate(uint64_t bytes, uint64_t alignment) {
 uint64_t BuddyHeap::allocate_order(int order) {
   const uint64_t lists = nonempty_ >> order;
   int from = lists == 0 ? largest_order_ : order + std::countr_zero(lists);
-  const uint64_t address =
-      lists == 0 ? largest_blocks_.allocate(uint64_t{1} << largest_order_, 1) : pop(from);
+  const uint64_t address = lists == 0 ? allocate_largest(order) : pop(from);
   if (address == 0) return 0;
   for (; from > order; ++splits_) {
     --from;
@@ -73,6 +79,12 @@ uint64_t BuddyHeap::allocate_order(int order) {
   }
   tags_[address] = used_tag(order);
   return address;
+}
+
+// To be split down to `order`.
+uint64_t BuddyHeap::allocate_largest(int order) {
+  const uint64_t bytes = largest_blocks_.unit_bytes();
+  return largest_blocks_.allocate(bytes, 1, {kNoFreeBlock, {uint64_t{1} << order, bytes}});
 }
 
 void BuddyHeap::push(uint64_t address, int order) {

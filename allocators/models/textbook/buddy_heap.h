@@ -43,6 +43,7 @@ class BuddyHeap {
 
   int order_for(uint64_t bytes) const;
   uint64_t allocate_order(int order);
+  uint64_t allocate_largest(int order);
   void push(uint64_t address, int order);
   uint64_t pop(int order);
   void unlink(uint32_t node, int order);

@@ -29,11 +29,11 @@ uint64_t HeapSegment::step_at(uint64_t address) const {
   return begin() + (address - begin() + grow_bytes_ - 1) / grow_bytes_ * grow_bytes_;
 }
 
-bool HeapSegment::reach(uint64_t end) {
+bool HeapSegment::reach(uint64_t end, const CommitRule& rule) {
   if (end <= end_) return true;
   const uint64_t new_end = step_at(end);
   if (new_end > kHeapLimit) return false;
-  space_.commit({end_, new_end});
+  space_.commit({end_, new_end}, rule);
   end_ = new_end;
   ++grows_;
   return true;

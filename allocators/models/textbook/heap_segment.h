@@ -31,7 +31,7 @@ class HeapSegment {
   uint64_t end() const { return end_; }
 
   // Raises the end to the first step at or above `end`. False: no room.
-  bool reach(uint64_t end);
+  bool reach(uint64_t end, const CommitRule& rule = kNoRule);
   // Lowers the end to that step, if it is above.
   void shrink(uint64_t end);
 

@@ -7,6 +7,13 @@ namespace {
 
 constexpr uint64_t kPageChoices[] = {4096, 16384, 65536, 262144, 1048576};
 
+// CommitRule::words.
+constexpr char kNoBlockOfClass[] =
+    "no block of % bytes is free, nor a page of % bytes to cut into such: the heap grows";
+constexpr char kNoRunOfPages[] =
+    "above % bytes a block has pages of its own, and no free ones serve for % bytes: the heap "
+    "grows";
+
 // Who owns a page: a class, or the large block that begins there.
 constexpr uint64_t kClass = 1;
 uint64_t class_owner(uint32_t size_class) {
@@ -50,7 +57,8 @@ Placement SegregatedHeap::allocate_small(uint32_t size_class) {
     return {address, bytes};
   }
   if (blocks.left == 0) {
-    const uint64_t page = pages_.allocate(pages_.unit_bytes(), 1);
+    const uint64_t page =
+        pages_.allocate(pages_.unit_bytes(), 1, {kNoBlockOfClass, {bytes, pages_.unit_bytes()}});
     if (page == 0) return {};
     owners_[page] = class_owner(size_class);
     blocks.next = page;
@@ -64,7 +72,8 @@ Placement SegregatedHeap::allocate_small(uint32_t size_class) {
 }
 
 Placement SegregatedHeap::allocate_large(uint64_t bytes, uint64_t alignment) {
-  const uint64_t address = pages_.allocate(bytes, alignment);
+  const CommitRule rule{kNoRunOfPages, {pages_.unit_bytes() / 2, pages_.run_bytes(bytes)}};
+  const uint64_t address = pages_.allocate(bytes, alignment, rule);
   if (address == 0) return {};
   owners_[address] = large_owner(pages_.run_bytes(bytes));
   return {address, pages_.run_bytes(bytes)};

@@ -11,22 +11,22 @@ UnitRuns::UnitRuns(AddressSpace& space, uint64_t unit_bytes, uint64_t grow_bytes
       // A whole number of units, so that the segment ends where a run could.
       segment_(space, round_up(std::max(grow_bytes, unit_bytes), unit_bytes)) {}
 
-uint64_t UnitRuns::allocate(uint64_t bytes, uint64_t alignment) {
+uint64_t UnitRuns::allocate(uint64_t bytes, uint64_t alignment, const CommitRule& rule) {
   alignment = std::max(alignment, unit_bytes_);
   const uint64_t run = run_bytes(bytes);
   const uint64_t slack = alignment - unit_bytes_;
   if (const uint64_t address = free_.take_best(run, alignment, slack)) return address;
-  return grow(run + slack) ? free_.take_best(run, alignment, slack) : 0;
+  return grow(run + slack, rule) ? free_.take_best(run, alignment, slack) : 0;
 }
 
-bool UnitRuns::grow(uint64_t bytes) {
+bool UnitRuns::grow(uint64_t bytes, const CommitRule& rule) {
   const uint64_t old_end = segment_.end();
   uint64_t begin = old_end;
   if (!free_.by_address().empty()) {
     const auto& [last_begin, last_end] = *free_.by_address().rbegin();
     if (last_end == old_end) begin = last_begin;
   }
-  if (!segment_.reach(begin + bytes)) return false;
+  if (!segment_.reach(begin + bytes, rule)) return false;
   free_.insert({old_end, segment_.end()});
   return true;
 }

@@ -18,7 +18,8 @@ class UnitRuns {
   uint64_t unit_bytes() const { return unit_bytes_; }
 
   // A run that has room for `bytes`, at a multiple of `alignment`, a power of two; 0: no room.
-  uint64_t allocate(uint64_t bytes, uint64_t alignment);
+  // `rule`: why the heap grows if none is free.
+  uint64_t allocate(uint64_t bytes, uint64_t alignment, const CommitRule& rule);
   void release(AddressRange run);
   // The run of `old_bytes` at `address` has `bytes` from now on, if what it would take is free.
   bool try_resize_in_place(uint64_t address, uint64_t old_bytes, uint64_t bytes);
@@ -28,7 +29,7 @@ class UnitRuns {
   void append_counters(std::vector<Counter>& counters) const { segment_.append_counters(counters); }
 
  private:
-  bool grow(uint64_t bytes);
+  bool grow(uint64_t bytes, const CommitRule& rule);
 
   uint64_t unit_bytes_;
   uint64_t trim_bytes_;

@@ -21,7 +21,10 @@ constexpr uint64_t kHeap = 0x100000;
 
 class Analysis : public testing::Test {
  protected:
-  void commit(uint64_t begin, uint64_t end) { note(RegionEvent::Kind::kCommit, begin, end); }
+  void commit(uint64_t begin, uint64_t end, const allocators::CommitRule& rule = {}) {
+    note(RegionEvent::Kind::kCommit, begin, end);
+    result_.regions.back().rule = rule;
+  }
   void decommit(uint64_t begin, uint64_t end) { note(RegionEvent::Kind::kDecommit, begin, end); }
 
   // One more event, in which the changes of memory noted since the last one happened.
@@ -395,6 +398,26 @@ TEST_F(AnalysisOfGrowth, CountsOnlyWhatIsAboveThePeak) {
   const auto all = growths();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].growth_bytes, kPage);
+}
+
+TEST_F(AnalysisOfGrowth, HasTheRuleOfItsOwnCallAmongThoseOfABatch) {
+  commit(kHeap, kHeap + 8 * kPage, {"by the rule of %", {1}});
+  allocate(0, 100, kHeap + 16, 100);
+  commit(kHeap + 8 * kPage, kHeap + 10 * kPage);
+  allocate(1, 100, kHeap + 8 * kPage, 100);
+  commit(kHeap + 10 * kPage, kHeap + 11 * kPage, {"by the rule of %", {3}});
+  allocate(2, 100, kHeap + 10 * kPage, 100);
+  std::vector<std::string> rules;
+  for (const HeapGrowth& growth : growths()) rules.push_back(growth.rule);
+  EXPECT_EQ(rules, (std::vector<std::string>{"by the rule of 1", "", "by the rule of 3"}));
+}
+
+TEST_F(AnalysisOfGrowth, HasTheRulesOfAllThatItsCallCommitted) {
+  commit(kHeap, kHeap + kPage, {"one"});
+  commit(kHeap + kPage, kHeap + 2 * kPage);
+  commit(kHeap + 2 * kPage, kHeap + 3 * kPage, {"other"});
+  allocate(0, 100, kHeap + 16, 100);
+  EXPECT_EQ(growths().at(0).rule, "one; other");
 }
 
 TEST_F(AnalysisOfGrowth, TellsWhenItWasGivenBack) {

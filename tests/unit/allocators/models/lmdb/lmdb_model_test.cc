@@ -77,6 +77,28 @@ TEST(LmdbModel, GrowsTheFileByWhatItTakesAndNeverShrinksIt) {
   EXPECT_EQ(heap.committed_bytes(), 21 * kPageBytes);
 }
 
+TEST(LmdbModel, SaysThatNoRunOfPagesWasLongEnough) {
+  LmdbHeap heap;
+  heap.allocate(81'920);
+  EXPECT_EQ(heap.rules(), "no run of usable free pages is 21 long: the file grows");
+}
+
+TEST(LmdbModel, SaysFromWhichSizeOnNothingIsSearched) {
+  LmdbHeap heap({"variant=f2", "skip_pages=21"});
+  heap.allocate(81'920);
+  EXPECT_EQ(heap.rules(),
+            "requests of 21 pages and more (skip_pages) do not search: the file grows");
+}
+
+TEST(LmdbModel, SaysThatTheSearchGaveUp) {
+  LmdbHeap heap;
+  heap.free_every_second(400, 2);
+  heap.pass(1);
+  heap.allocate(bytes_of(2));
+  EXPECT_EQ(heap.rules(),
+            "the search gave up before it found a run of free pages 2 long: the file grows");
+}
+
 TEST(LmdbModel, ReusesPagesInTheTransactionAfterTheNextOne) {
   LmdbHeap heap;
   const uint64_t block = heap.allocate(kOnePage);

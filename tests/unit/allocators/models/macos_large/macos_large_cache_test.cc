@@ -37,6 +37,24 @@ TEST_F(MacosLarge, MakesThreeMadviseCallsARoundWith16GiBOfMemory) {
   EXPECT_EQ(counter("vmDealloc"), 0u);
 }
 
+TEST_F(MacosLarge, SaysThatNoCachedBlockServed) {
+  free_new(kMiB);
+  allocate(2 * kMiB);
+  EXPECT_EQ(rules(), "no cached block (there are 1) serves for 2,097,152 bytes: a new mapping");
+}
+
+TEST_F(MacosLarge, SaysFromWhichSizeOnNothingIsCached) {
+  allocate(1000 * kMiB);
+  EXPECT_EQ(rules(), "blocks of 134,217,728 bytes and more are not cached: each is a new mapping");
+}
+
+TEST_F(MacosLarge, SaysThatAMappingGrewInPlace) {
+  reallocate(allocate(kMiB), 2 * kMiB);
+  EXPECT_EQ(rules(),
+            "the addresses behind the block are free: its mapping grows in place by 1,048,576 "
+            "bytes");
+}
+
 TEST_F(MacosLarge, MapsBlocksOf1000MiBEachTime) {
   loop(1000 * kMiB, 10'000);
   EXPECT_EQ(counter("bytesZeroed"), 0u);

@@ -116,6 +116,20 @@ TEST_F(Buddies, InARunGrowIntoTheRunBehind) {
   EXPECT_EQ(reallocate(run, 20'000), run + 12'288);
 }
 
+TEST_F(Buddies, SayThatNoneIsFreeToBeSplit) {
+  place(100);
+  EXPECT_EQ(rules(),
+            "no block of 128 bytes or more is free to be split: the heap grows by a largest one, "
+            "4,096 bytes");
+}
+
+TEST_F(Buddies, SayThatNoRunIsFreeForALargeBlock) {
+  place(10'000);
+  EXPECT_EQ(rules(),
+            "above 4,096 bytes a block is a run of largest ones, and no free run has 12,288 bytes: "
+            "the heap grows");
+}
+
 class MegabyteBuddies : public Buddies {
  protected:
   MegabyteBuddies() : Buddies({"trim=1MiB", "min_order=6"}) {}

@@ -50,6 +50,11 @@ class FirstFitTest : public FitTest<FirstFitModel> {
 class NextFitTest : public FitTest<NextFitModel> {};
 class BestFitTest : public FitTest<BestFitModel> {};
 
+TEST_F(FirstFitTest, SaysNothingOfItsOneRuleToGrow) {
+  place(100'000);
+  EXPECT_EQ(rules(), "");
+}
+
 TEST_F(FirstFitTest, PlacesBlocksOneBehindTheOther) {
   EXPECT_EQ(place(100), 16u);
   EXPECT_EQ(place(104), 16u + 112);

@@ -19,6 +19,20 @@ class Segregated : public testing::Test, protected tests::ModelHeap<SegregatedMo
   void free(uint64_t offset) { release(kModelBase + offset); }
 };
 
+TEST_F(Segregated, SaysThatNoBlockOfTheClassIsFreeNorAPage) {
+  place(100);
+  EXPECT_EQ(rules(),
+            "no block of 112 bytes is free, nor a page of 65,536 bytes to cut into such: the heap "
+            "grows");
+}
+
+TEST_F(Segregated, SaysThatNoPagesAreFreeForALargeBlock) {
+  allocate(2'000'000);
+  EXPECT_EQ(rules(),
+            "above 32,768 bytes a block has pages of its own, and no free ones serve for 2,031,616 "
+            "bytes: the heap grows");
+}
+
 TEST(SizeClasses, AreFourToADoubling) {
   std::vector<uint64_t> sizes;
   for (uint32_t i = 0; i < 14; ++i) sizes.push_back(size_class_bytes(i));
