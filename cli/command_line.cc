@@ -81,7 +81,10 @@ void add_ctl(CLI::App& app, Request& request) {
   auto options = std::make_shared<CtlOptions>();
   CLI::App* command =
       app.add_subcommand("ctl", "Mark a moment on the tape of a program while it is recorded");
-  command->add_option("pid", options->pid, "the recorded process")->required()->option_text("PID");
+  command->add_option("pid", options->pid, "the recorded process")
+      ->required()
+      ->transform(count_validator({.least = 1, .most = INT32_MAX}))
+      ->option_text("PID");
   command->add_option("verb", options->verb, "mark")->required()->option_text("mark");
   command
       ->add_option("name", options->name,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "base/number_text.h"
 #include "cli/tape_reading.h"
@@ -24,24 +25,25 @@ class CallTimes {
  public:
   // The calls of `batch` follow, in turn.
   void begin(const EventBatch& batch) {
-    batch_ = &batch;
+    times_.erase(times_.begin(), times_.begin() + static_cast<ptrdiff_t>(next_));
     next_ = 0;
-    clock_.note({}, batch.times.empty() ? batch.next_time : std::optional(batch.times.front()));
+    times_.insert(times_.end(), batch.times.begin(), batch.times.end());
+    behind_ = batch.next_time;
   }
   std::optional<uint64_t> at(uint64_t event) {
-    const auto& times = batch_->times;
-    for (; next_ < times.size() && times[next_].event <= event; ++next_) {
-      const bool is_last = next_ + 1 == times.size();
-      clock_.note({&times[next_], 1},
-                  is_last ? batch_->next_time : std::optional(times[next_ + 1]));
-    }
-    return clock_.at(event);
+    // Of two at one call the first counts: what follows it is a pause.
+    while (next_ < times_.size() && times_[next_].event < event) before_ = times_[next_++];
+    if (!before_) return std::nullopt;
+    replayer::EventClock clock;
+    clock.note({&*before_, 1}, next_ < times_.size() ? std::optional(times_[next_]) : behind_);
+    return clock.at(event);
   }
 
  private:
-  const EventBatch* batch_ = nullptr;
-  size_t next_ = 0;  // in its times
-  replayer::EventClock clock_;
+  std::optional<schema::TimeSample> before_;  // the call
+  std::vector<schema::TimeSample> times_;     // from there on, and some before
+  size_t next_ = 0;                           // in times_
+  std::optional<schema::TimeSample> behind_;  // those
 };
 
 // Appends those of the batch that were asked for. Returns false once the last of them is past.
@@ -76,7 +78,7 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
 
 Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
   const uint64_t before = options.from == 0 ? 0 : options.from - 1;
-  if (before >= tape.events()) return {};
+  if (before != 0 && before >= tape.events()) return {};
   const uint64_t lead = options.with_times ? std::min(before, kTimeLead) : 0;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(before - lead));
   EventBatch batch;

@@ -89,7 +89,8 @@ int run_recover(const RecoverOptions& options, Console& console) {
   if (!written.ok()) return console.fail(written.error());
   console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
                 << " events recovered, " << base::grouped(lost_ranges(*tape))
-                << " damaged stretches left out\n";
+                << (lost_ranges(*tape) == 1 ? " damaged stretch" : " damaged stretches")
+                << " left out\n";
   return console.finish();
 }
 

@@ -40,10 +40,11 @@ Recording Collector::run(int target_pid) {
   target_pid_ = static_cast<uint32_t>(target_pid);
   std::optional<TargetEnd> end;
   while (!end) {
-    const uint64_t now_ns = base::monotonic_ns();
     std::ranges::move(handshakes_.take_marks(), std::back_inserter(marks_));
-    const uint64_t events = drain_all();
-    place_marks(now_ns);
+    const uint64_t cut = stamp_now(session_.header());
+    const uint64_t now_ns = base::monotonic_ns();  // of the cut: stamps tell the time by it
+    const uint64_t events = drain_all(cut, now_ns);
+    place_marks(cut, now_ns);
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, table_.processes().size(), proc_reader_);
       process->save_if_due(now_ns);
@@ -64,9 +65,7 @@ Recording Collector::run(int target_pid) {
           std::move(table_.failures())};
 }
 
-uint64_t Collector::drain_all() {
-  const uint64_t cut = stamp_now(session_.header());
-  const uint64_t now_ns = base::monotonic_ns();  // of the cut: stamps tell the time by it
+uint64_t Collector::drain_all(uint64_t cut, uint64_t now_ns) {
   table_.adopt_claims();
   uint64_t events = 0;
   for (const auto& [slot, process] : table_.processes()) {
@@ -76,12 +75,14 @@ uint64_t Collector::drain_all() {
   return events;
 }
 
-void Collector::place_marks(uint64_t now_ns) {
-  std::erase_if(marks_, [&](const MarkRequest& request) {
+// After the drain of `cut`.
+void Collector::place_marks(uint64_t cut, uint64_t now_ns) {
+  std::erase_if(marks_, [&](MarkRequest& request) {
+    if (request.cut == 0) request.cut = cut;
     RecordedProcess* const process = table_.find_pid(request.pid);
     MarkReply reply{kMarkMagic, 0, 0, MarkOutcome::kUnknownProcess, 0};
     if (process != nullptr) {
-      const auto mark = process->add_mark(request.name, now_ns);
+      const auto mark = process->add_mark(request.name, request.cut, now_ns);
       if (!mark) return false;
       reply = {kMarkMagic, mark->event, mark->time_ns, MarkOutcome::kPlaced, 0};
     }

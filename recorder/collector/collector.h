@@ -45,8 +45,8 @@ class Collector {
   void wake();
 
  private:
-  uint64_t drain_all();
-  void place_marks(uint64_t now_ns);
+  uint64_t drain_all(uint64_t cut, uint64_t now_ns);
+  void place_marks(uint64_t cut, uint64_t now_ns);
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
   void show_progress();
@@ -58,7 +58,7 @@ class Collector {
   HandshakeServer& handshakes_;
   CollectorOptions options_;
   ProcessTable table_;
-  std::vector<MarkRequest> marks_;  // asked for before the last drain, not placed yet
+  std::vector<MarkRequest> marks_;  // asked for, and not placed yet
   UnrecordedList unrecorded_;
   ProcReader proc_reader_;
   uint32_t target_pid_ = 0;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -22,7 +23,7 @@ namespace {
 constexpr size_t kMaxSilentClients = 64;
 constexpr uint64_t kPatienceNs = 1000 * base::kMillisecondNs;
 constexpr int kBacklog = 4096;
-constexpr size_t kMaxMarksWaiting = 64;
+constexpr size_t kMaxMarksWaiting = 1024;
 
 std::string random_hex(size_t digits) {
   std::string text;
@@ -133,7 +134,7 @@ void HandshakeServer::hear(Client client, int session_descriptor) {
     Hello hello;
     MarkMessage mark;
   } said{};
-  const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, 0);
+  const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, MSG_TRUNC);
   if (bytes == sizeof said.hello && may_join(said.hello)) {
     answer(client.connection.get(), session_descriptor);
   } else if (bytes == sizeof said.mark) {
@@ -155,10 +156,13 @@ void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
   const auto peer = peer_of(client.connection.get());
   const bool may_ask = peer && (peer->uid == 0 || peer->uid == geteuid());
   if (!may_ask || message.magic != kMarkMagic || message.name_bytes > sizeof message.name) return;
+  const std::string_view name(message.name, message.name_bytes);
+  if (!schema::is_mark_name(name)) return;
+  const bool shares_pids = static_cast<uint32_t>(peer->pid) == message.client_pid;
   const std::lock_guard lock(mutex_);
   if (marks_.size() >= kMaxMarksWaiting) return;
   marks_.push_back(
-      {std::move(client.connection), message.pid, std::string(message.name, message.name_bytes)});
+      {std::move(client.connection), shares_pids ? message.pid : 0, std::string(name)});
 }
 
 void HandshakeServer::answer(int connection, int session_descriptor) {

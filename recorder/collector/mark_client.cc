@@ -2,10 +2,11 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -28,9 +29,10 @@ using base::Error;
 using base::Result;
 
 // The names of all sessions' sockets, with the prefix.
-std::set<std::string> list_sessions() {
+Result<std::set<std::string>> list_sessions() {
   std::set<std::string> names;
   std::ifstream sockets("/proc/net/unix");
+  if (!sockets) return base::os_error("cannot look for recorders in /proc/net/unix", errno);
   const std::string begin = std::string(" @") + kSocketPrefix;
   for (std::string line; std::getline(sockets, line);) {
     const size_t at = line.rfind(begin);
@@ -39,12 +41,17 @@ std::set<std::string> list_sessions() {
   return names;
 }
 
-// What the name of a metric may have: marks are part of such.
-bool may_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+// Root, or whoever runs the process: nobody else's recorder can have it.
+bool is_trusted(int connection, uint32_t pid) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+  struct stat process {};
+  const bool exists = stat(("/proc/" + std::to_string(pid)).c_str(), &process) == 0;
+  return peer.uid == 0 || peer.uid == geteuid() || (exists && peer.uid == process.st_uid);
 }
 
-// None if the recorder is ending, or stopped and has many waiting.
+// None if there is no recorder to trust, or if it is ending, or stopped and has many waiting.
 base::Descriptor send_to(const std::string& session, const MarkMessage& message) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -53,15 +60,17 @@ base::Descriptor send_to(const std::string& session, const MarkMessage& message)
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + session.size());
   base::Descriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      !is_trusted(connection.get(), message.pid) ||
       send(connection.get(), &message, sizeof message, MSG_NOSIGNAL) != sizeof message) {
     return {};
   }
   return connection;
 }
 
-// Waits for recorders, and forgets those that say no, or nothing because we are another user's. The
-// first place that one names; nothing if none does in time: then `asked` has those that are silent.
-std::optional<MarkPlace> wait_for_place(std::vector<base::Descriptor>& asked, int patience_ms) {
+// Waits for recorders, and forgets those that say no, or go: then `has_lost_one`. The first place
+// that one names; nothing if none does in time: then `asked` has those that are silent.
+std::optional<MarkPlace> wait_for_place(std::vector<base::Descriptor>& asked, int patience_ms,
+                                        bool& has_lost_one) {
   const uint64_t deadline_ns =
       base::monotonic_ns() + static_cast<uint64_t>(patience_ms) * base::kMillisecondNs;
   while (!asked.empty()) {
@@ -78,6 +87,7 @@ std::optional<MarkPlace> wait_for_place(std::vector<base::Descriptor>& asked, in
           reply.outcome == MarkOutcome::kPlaced) {
         return MarkPlace{reply.event, reply.time_ns};
       }
+      has_lost_one |= bytes <= 0;
       asked.erase(asked.begin() + static_cast<ptrdiff_t>(i));
     }
   }
@@ -87,27 +97,38 @@ std::optional<MarkPlace> wait_for_place(std::vector<base::Descriptor>& asked, in
 }  // namespace
 
 Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms) {
-  if (name.empty() || name.size() > schema::kMaxMarkBytes || !std::ranges::all_of(name, may_name)) {
-    return Error::usage(base::quoted(name) + " cannot name a mark: take 1 to " +
+  const std::string process = "process " + std::to_string(pid);
+  if (!schema::is_mark_name(name)) {
+    return Error::usage(base::quoted(name) + " cannot name a mark: take at most " +
                         std::to_string(schema::kMaxMarkBytes) +
-                        " letters, digits, '-', '_' and '.'");
+                        " letters, digits, '-', '_' and '.', and begin with a letter or digit");
   }
-  MarkMessage message{.magic = kMarkMagic, .pid = pid, .name_bytes = 0, .name = {}};
-  message.name_bytes = static_cast<uint32_t>(name.size());
+  MarkMessage message{.magic = kMarkMagic,
+                      .pid = pid,
+                      .client_pid = static_cast<uint32_t>(getpid()),
+                      .name_bytes = static_cast<uint32_t>(name.size()),
+                      .unused = 0,
+                      .name = {}};
   std::ranges::copy(name, message.name);
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto sessions, list_sessions());
   std::vector<base::Descriptor> asked;
-  for (const std::string& session : list_sessions()) {
+  for (const std::string& session : sessions) {
     base::Descriptor connection = send_to(session, message);
     if (connection) asked.push_back(std::move(connection));
   }
-  if (const auto place = wait_for_place(asked, patience_ms)) return *place;
-  const std::string process = "process " + std::to_string(pid);
+  bool has_lost_one = false;
+  if (const auto place = wait_for_place(asked, patience_ms, has_lost_one)) return *place;
   if (!asked.empty()) {
     return Error::target("a recorder did not answer in time, so " + process +
                          " may have no mark: is that recorder stopped?");
   }
+  if (has_lost_one) {
+    return Error::target("a recorder ended, or had too much to do, before it could mark " +
+                         process + ": try again if that still runs");
+  }
   return Error::usage("no recorder of yours records " + process +
-                      ": give the pid of a program that runs under `heaptape record`");
+                      ": give the pid, as its recorder sees it, of a program that runs under "
+                      "`heaptape record` and has called malloc already");
 }
 
 }  // namespace heaptape::recorder

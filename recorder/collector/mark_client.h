@@ -16,10 +16,9 @@ struct MarkPlace {
 
 // Asks the recorders of this network namespace, as /proc/net/unix lists them, until one says that
 // it records the process; `pid` is as that one sees it. Returns when the mark is on the
-// tape: behind each call that had returned before, but for those that the recorder holds back for
-// a resize under way. `patience_ms` is for all of it. A name is 1 to kMaxMarkBytes
-// letters, digits, '-', '_' and '.'. Fails with kUsage if it is not, or if nobody records the
-// process, with kTarget if a recorder does not answer.
+// tape: behind each call that had returned before, and before each that begins afterwards.
+// `patience_ms` is for all of it. Fails with kUsage if the name is none (schema::is_mark_name), or
+// if nobody records the process, with kTarget if a recorder does not answer.
 base::Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms);
 
 }  // namespace heaptape::recorder

@@ -64,8 +64,9 @@ uint64_t RecordedProcess::drain(uint64_t cut, uint64_t now_ns) {
   return is_held_up_ ? 0 : merge_->drain(cut, now_ns);
 }
 
-std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, uint64_t now_ns) {
-  if (is_held_up_) return std::nullopt;
+std::optional<schema::Mark> RecordedProcess::add_mark(const std::string& name, uint64_t cut,
+                                                      uint64_t now_ns) {
+  if (is_held_up_ || !merge_->has_written_up_to(cut)) return std::nullopt;
   has_new_mark_ = true;
   return merge_->add_mark(name, now_ns);
 }

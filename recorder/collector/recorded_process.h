@@ -49,9 +49,9 @@ class RecordedProcess {
   // Drains its rings as RingMerge does, unless the tape's file is behind: that holds up nobody
   // else.
   uint64_t drain(uint64_t cut, uint64_t now_ns);
-  // Puts a mark behind what was drained, and returns where that is; nothing if the last drain()
-  // came to nothing for the tape's file was behind: ask again after the next.
-  std::optional<schema::Mark> add_mark(const std::string& name, uint64_t now_ns);
+  // Puts a mark behind what was drained, and returns where that is; nothing if a call up to `cut`,
+  // that of a drain(), is still missing: ask again after the next.
+  std::optional<schema::Mark> add_mark(const std::string& name, uint64_t cut, uint64_t now_ns);
   // Sees to it that what came a while ago gets into the file: that much survives if we are killed.
   void save_if_due(uint64_t now_ns);
   // Asks `reader` when it is time for a sample, and takes it once it is there: neither waits.

@@ -186,6 +186,12 @@ void RingMerge::forsake(uint64_t block) {
   }
 }
 
+bool RingMerge::has_written_up_to(uint64_t cut) const {
+  return std::ranges::all_of(cursors_, [cut](const auto& cursor) {
+    return cursor->peek() == nullptr || cursor->order() > cut;
+  });
+}
+
 bool RingMerge::idle() const {
   return std::ranges::all_of(cursors_, [](const auto& cursor) { return cursor->idle(); });
 }

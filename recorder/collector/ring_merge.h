@@ -67,6 +67,9 @@ class RingMerge {
   static constexpr uint64_t kEverything = UINT64_MAX;
   uint64_t drain(uint64_t cut, uint64_t now_ns);
 
+  // No call stamped up to `cut`, that of a drain(), is held back.
+  bool has_written_up_to(uint64_t cut) const;
+
   // The rings hold nothing that drain() has not seen.
   bool idle() const;
 

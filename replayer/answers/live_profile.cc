@@ -63,7 +63,7 @@ uint64_t LiveProfile::exit_at() const {
   uint64_t live_at_exit = 0;
   for (auto bucket = buckets_.rbegin(); bucket != buckets_.rend(); ++bucket) {
     const bool goes_on = bucket->worst_score >= worst - kSmallRise - (best - worst) / kRiseShare;
-    if ((goes_on || bucket->best_at > bucket->worst_at) && bucket->best_score > best) {
+    if (goes_on && bucket->best_score > best) {
       best = bucket->best_score;
       exit = bucket->best_at;
       live_at_exit = bucket->live_at_best;

@@ -120,7 +120,7 @@ Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event
 }
 
 Moment moment_of(const schema::Mark& mark) {
-  return {std::string(kMarkPrefix) + base::display_text(mark.name), mark.event, mark.time_ns};
+  return {std::string(kMarkPrefix) + mark.name, mark.event, mark.time_ns};
 }
 
 // Of several marks with one name the last; of the first kMostMarks names.
@@ -144,10 +144,12 @@ class MarkList {
 Error no_mark(const schema::TapeReader& tape, const std::string& name, const MarkList& marks) {
   std::vector<std::string> names;
   std::string list;
+  constexpr size_t kMostNames = 16;
   for (const Moment& mark : marks.moments()) {
+    if (names.size() < kMostNames) list += (names.empty() ? "" : ", ") + mark.name;
     names.push_back(mark.name);
-    list += (list.empty() ? "" : ", ") + mark.name;
   }
+  if (names.size() > kMostNames) list += ", ...";
   if (names.empty()) {
     return Error::usage("'" + tape.path() +
                         "' has no marks: name a call or a time (`heaptape ctl PID mark NAME` puts "

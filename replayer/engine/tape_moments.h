@@ -32,7 +32,7 @@ base::Result<MomentRequest> parse_moment(std::string_view text);
 // Those of the first `until` calls, by call: the peak of live bytes, the plateau if there is one,
 // the exit, the end, and the marks: of several with one name the last, and of the first kMostMarks
 // names. Reads the tape from its beginning, and leaves it there. `progress` as replay() has it.
-inline constexpr size_t kMostMarks = 32;
+inline constexpr size_t kMostMarks = 256;
 base::Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
                                                const std::function<void(double)>& progress);
 

@@ -172,6 +172,17 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   return diff;
 }
 
+// Of marks and counters: only the runs know their names.
+std::string near_names(const std::string& metric, const std::vector<RunPair>& pairs) {
+  std::vector<std::string> names;
+  for (const auto& [base, now] : pairs) {
+    for (const schema::Metric& known : now->metrics) names.push_back(known.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return base::did_you_mean(metric, names);
+}
+
 // The outcomes of one gate over all runs.
 std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
   std::vector<GateOutcome> outcomes;
@@ -181,7 +192,7 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
   if (!unanswered) return outcomes;
   for (GateOutcome& outcome : outcomes) {
     outcome.state = GateState::kFailed;
-    outcome.detail = "no compared run has " + gate.metric;
+    outcome.detail = "no compared run has " + gate.metric + near_names(gate.metric, pairs);
   }
   return outcomes;
 }

@@ -94,7 +94,8 @@ std::string moment_lines(const schema::ReportFigures& report) {
     const schema::MomentFigures& moment = report.moments[i];
     text += moment.name;
     // Several may be one: a run that frees nothing at its end, say.
-    if (i + 1 < report.moments.size() && report.moments[i + 1].at == moment.at) {
+    if (i + 1 < report.moments.size() && report.moments[i + 1].at == moment.at &&
+        report.moments[i + 1].time_ns == moment.time_ns) {
       text += ", ";
       continue;
     }

@@ -235,6 +235,7 @@ void add_latency(wire::Latency::Reader latency, RunFigures& figures) {
 }
 
 void add_mark(wire::MarkState::Reader mark, RunFigures& figures) {
+  if (mark.getName().size() == 0) return;  // none of ours: no metric could be called so
   const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
   const DynamicStruct::Reader state = mark.getState();
   for (const MetricField& field : state_fields()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address/address_range.h"
@@ -51,11 +52,25 @@ struct ThreadEnd {
   bool operator==(const ThreadEnd&) const = default;
 };
 
+// What can name a mark: letters, digits, '-', '_' and '.', the first of them a letter or a digit,
+// so that it can be part of a metric's name, and a word of a command line.
+inline constexpr size_t kMaxMarkBytes = 64;
+constexpr bool is_mark_name(std::string_view name) {
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  };
+  if (name.empty() || name.size() > kMaxMarkBytes || !is_alphanumeric(name[0])) return false;
+  for (const char c : name) {
+    if (!is_alphanumeric(c) && c != '-' && c != '_' && c != '.') return false;
+  }
+  return true;
+}
+
 // "When `event` calls had been made, somebody called this moment NAME": `heaptape ctl`.
 struct Mark {
   uint64_t event = 0;    // number of calls so far
   uint64_t time_ns = 0;  // since the recording of this process began
-  std::string name;      // bytes; who records them keeps to kMaxMarkBytes, a hostile tape may not
+  std::string name;      // is_mark_name
 
   bool operator==(const Mark&) const = default;
 };

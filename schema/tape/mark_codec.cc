@@ -20,8 +20,10 @@ std::vector<Mark> read_marks(wire::EventChunk::Reader in) {
   for (const auto mark : in.getMarks()) {
     const uint64_t event = mark.getEvent();
     if (event < last || event - in.getFirstEvent() > in.getCount()) continue;
-    const capnp::Data::Reader name = mark.getName();
-    marks.push_back({event, mark.getTimeNs(), std::string(name.begin(), name.end())});
+    const capnp::Data::Reader bytes = mark.getName();
+    const std::string_view name(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
+    if (!is_mark_name(name)) continue;
+    marks.push_back({event, mark.getTimeNs(), std::string(name)});
     last = event;
   }
   return marks;

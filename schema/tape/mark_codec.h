@@ -11,8 +11,8 @@ namespace heaptape::schema {
 
 void write_marks(wire::EventChunk::Builder out, const std::vector<Mark>& marks);
 
-// Those at calls of the chunk; others are not ours, and are left out. Throws kj::Exception on
-// damage: use inside guard_kj.
+// Those at calls of the chunk, with names that marks can have; others are not ours, and are left
+// out. Throws kj::Exception on damage: use inside guard_kj.
 std::vector<Mark> read_marks(wire::EventChunk::Reader in);
 
 }  // namespace heaptape::schema

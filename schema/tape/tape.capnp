@@ -35,7 +35,7 @@ struct ProcessSample {
 struct Mark {
   event @0 :UInt64;
   timeNs @1 :UInt64;
-  name @2 :Data;  # bytes, kMaxMarkBytes at most
+  name @2 :Data;  # see is_mark_name
 }
 
 struct EventChunk {

@@ -43,9 +43,6 @@ inline constexpr uint32_t kEventsPerChunk = 1u << 16;
 // sampled too.
 inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
 
-// What the recorder takes for the name of a mark.
-inline constexpr size_t kMaxMarkBytes = 64;
-
 // How far behind the last whole chunk the parts of the next one are saved: a hole that takes no
 // room on the disk. Larger than a chunk gets (60 bytes an event, and its samples), so that a chunk
 // is not written over the parts that stand for it as long as it is not whole.

@@ -60,6 +60,9 @@ void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
   if (status_.ok() && !file_) status_ = open(compressor);
   const base::Status written = status_.ok() ? write_chunk(chunk, compressor) : status_;
   if (!written.ok()) lose(chunk.count, written.error());
+  // The parts of a chunk without events would be taken for the next one's, which begins at the same
+  // call.
+  if (chunk.count == 0 && parts_end_ != 0 && file_) file_->drop_behind();
   parts_end_ = 0;
   parts_count_ = 0;
   rest_if_short();

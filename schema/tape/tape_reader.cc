@@ -104,11 +104,11 @@ base::Status TapeReader::seek(uint64_t event) {
   const auto reaches = [event](const ChunkRef& chunk) {
     return has_events(chunk) && event < chunk.first_event + chunk.event_count;
   };
-  const auto chunk = std::ranges::find_if(chunks_, reaches);
+  const auto chunk = event == 0 ? chunks_.begin() : std::ranges::find_if(chunks_, reaches);
   next_chunk_ = static_cast<size_t>(chunk - chunks_.begin());
   chunks_end_ = 0;
   decoder_ = EventDecoder();
-  if (chunk == chunks_.end()) return {};
+  if (chunk == chunks_.end() || event == 0) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
   if (!loaded || decoder_.first_event() > event) return {};
   EventBatch skipped;

@@ -2,7 +2,6 @@
 
 #include <charconv>
 
-#include "base/display_text.h"
 #include "base/number_text.h"
 
 namespace heaptape::schema {
@@ -12,6 +11,10 @@ void append_number(std::string& out, uint64_t value, int base = 10) {
   char digits[24];
   const auto end = std::to_chars(digits, digits + sizeof digits, value, base).ptr;
   out.append(digits, end);
+}
+
+double seconds(uint64_t ns) {
+  return static_cast<double>(ns) / 1e9;
 }
 
 void append_address(std::string& out, uint64_t address) {
@@ -89,7 +92,7 @@ void append_event(std::string& out, TextFormat format, uint64_t number, const Ev
                   std::optional<uint64_t> time_ns) {
   if (format == TextFormat::kText) {
     append_text(out, number, event);
-    if (time_ns) out += " at " + base::format_text("%.9f", static_cast<double>(*time_ns) / 1e9);
+    if (time_ns) out += " at " + base::format_text("%.9f", seconds(*time_ns));
     out += '\n';
     return;
   }
@@ -102,21 +105,15 @@ void append_event(std::string& out, TextFormat format, uint64_t number, const Ev
 }
 
 void append_mark(std::string& out, TextFormat format, const Mark& mark) {
-  const std::string name = base::display_text(mark.name);
   if (format == TextFormat::kText) {
     append_number(out, mark.event);
-    out += " mark " + name + "\n";
+    out += " mark " + mark.name + base::format_text(" at %.9f\n", seconds(mark.time_ns));
     return;
   }
   out += "{\"n\":";
   append_number(out, mark.event);
   append_field(out, "mark");
-  out += '"';
-  for (const char c : name) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  out += '"';
+  out += '"' + mark.name + '"';
   append_field(out, "timeNs");
   append_number(out, mark.time_ns);
   out += "}\n";

@@ -24,7 +24,7 @@ void append_event(std::string& out, TextFormat format, uint64_t number, const Ev
 void append_end(std::string& out, TextFormat format, const ThreadEnd& end);
 
 // Appends the line of a mark that was put after so many calls:
-//   7 mark warm
+//   7 mark warm at 0.001234567
 //   {"n":7,"mark":"warm","timeNs":1234567}
 void append_mark(std::string& out, TextFormat format, const Mark& mark);
 

@@ -15,7 +15,7 @@ class RecordMarks : public RecordTest {
   }
   uint64_t event_of(const std::string& name) const {
     const std::string lines = "\n" + dump();
-    const size_t at = lines.find(" mark " + name + "\n");
+    const size_t at = lines.find(" mark " + name + " at ");
     EXPECT_NE(at, std::string::npos) << name;
     if (at == std::string::npos) return 0;
     return std::stoull(lines.substr(lines.rfind('\n', at) + 1));

@@ -97,6 +97,20 @@ TEST_F(TapeCommands, DumpSaysWhenCallsWereMade) {
   EXPECT_EQ(unknown.out, text(1, 1, schema::TextFormat::kText));
 }
 
+// The recorder puts a sample on each side of a pause.
+TEST_F(TapeCommands, DumpGivesACallTheTimeBeforeThePauseBehindIt) {
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  for (uint64_t i = 1; i <= 3; ++i) {
+    (*writer)->append(tests::malloc_event(16, i * 0x1000));
+    (*writer)->add_time(i == 3 ? 9'001'000 : i * 1000);
+    if (i == 2) (*writer)->add_time(9'000'000);
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  const std::string times = run({"heaptape", "dump", tape_, "--times"}).out;
+  EXPECT_NE(times.find("2 t0 malloc(16) = 0x2000 at 0.000002000\n"), std::string::npos) << times;
+  EXPECT_NE(times.find("3 t0 malloc(16) = 0x3000 at 0.009"), std::string::npos) << times;
+}
+
 TEST_F(TapeCommands, InfoAndStatsNameTheThreads) {
   schema::TapeSummary summary;
   summary.thread_list = {{42, "main"}, {43, "worker"}};
@@ -197,7 +211,7 @@ TEST_F(TapeCommands, RecoverKeepsAllButADamagedChunk) {
   damage(2);
   const Ended outcome = recover(tape_);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("4,000 events recovered, 1 damaged stretches"), std::string::npos);
+  EXPECT_NE(outcome.out.find("4,000 events recovered, 1 damaged stretch"), std::string::npos);
   EXPECT_TRUE(recovered() == events_without(2 * kChunk, 3 * kChunk));
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +18,9 @@ namespace heaptape::recorder {
 namespace {
 
 constexpr int kPatienceMs = 20'000;
-constexpr uint32_t kPid = 4'100'000'000;  // of no process
+constexpr uint32_t kPid = 2'100'000'000;  // of no process
+
+constexpr uid_t kNobody = 65534;
 
 // A recorder that puts each mark for kPid at call 42, and knows no other process.
 class Recorder {
@@ -68,7 +72,7 @@ TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
   const auto place = request_mark(kPid + 1, "warm", kPatienceMs);
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage);
-  EXPECT_NE(place.error().message.find("no recorder of yours records process 4100000001"),
+  EXPECT_NE(place.error().message.find("no recorder of yours records process 2100000001"),
             std::string::npos);
 }
 
@@ -82,11 +86,51 @@ TEST(MarkClient, DoesNotWaitForEverForARecorderThatIsStopped) {
 TEST(MarkClient, TakesNoNameThatAMetricCannotHave) {
   for (const std::string& name :
        {std::string(), std::string(65, 'a'), std::string("a b"), std::string("a\n"),
-        std::string("a\"b"), std::string("\xc3\xa4"), std::string("a>1")}) {
+        std::string("a\"b"), std::string("\xc3\xa4"), std::string("a>1"), std::string("-a")}) {
     const auto place = request_mark(kPid, name, kPatienceMs);
     ASSERT_FALSE(place.ok()) << name;
     EXPECT_NE(place.error().message.find("cannot name a mark"), std::string::npos) << name;
   }
+}
+
+// It has a process of that number, but what is it?
+TEST(MarkClient, FindsNoRecorderOfAnotherPidNamespace) {
+  const Recorder recorder;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWPID) != 0) _exit(77);
+    const pid_t inner = fork();
+    if (inner == 0) _exit(request_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
+    int status = 0;
+    _exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "only root can make a pid namespace";
+  EXPECT_EQ(status, 0);
+}
+
+// Whoever calls a socket as a recorder does.
+TEST(MarkClient, TrustsNoSocketOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setuid(kNobody) != 0) _exit(2);
+    const auto forged = std::move(*HandshakeServer::open());  // says nothing
+    (void)!write(ready[1], "r", 1);
+    pause();
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const auto place = request_mark(1, "warm", 50);  // process 1 is root's
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << "did not wait for it";
 }
 
 TEST(MarkClient, HasNoSayInTheRecordingsOfAnotherUser) {
@@ -94,7 +138,6 @@ TEST(MarkClient, HasNoSayInTheRecordingsOfAnotherUser) {
   const Recorder recorder;
   const pid_t child = fork();
   if (child == 0) {
-    constexpr uid_t kNobody = 65534;
     if (setuid(kNobody) != 0) _exit(2);
     _exit(request_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
   }

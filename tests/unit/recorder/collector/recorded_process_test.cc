@@ -88,11 +88,11 @@ TEST_F(RecordedProcessTest, TakesNoMarkWhileItIsNotDrained) {
   table_->adopt_claims();
   fall_behind();
   drain();
-  EXPECT_FALSE(process().add_mark("early", base::monotonic_ns()));
+  EXPECT_FALSE(process().add_mark("early", RingMerge::kEverything, base::monotonic_ns()));
   read_file();
   const uint64_t events = process().tape().encoder().events();
   ASSERT_TRUE(tests::wait_until([this] { return drain() == 1; }));
-  const auto mark = process().add_mark("late", base::monotonic_ns());
+  const auto mark = process().add_mark("late", RingMerge::kEverything, base::monotonic_ns());
   ASSERT_TRUE(mark);
   EXPECT_EQ(mark->event, events + 1);
 }

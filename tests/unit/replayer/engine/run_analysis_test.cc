@@ -400,6 +400,17 @@ TEST_F(AnalysisOfGrowth, CountsOnlyWhatIsAboveThePeak) {
   EXPECT_EQ(all[1].growth_bytes, kPage);
 }
 
+// A cache may need room for what is freed.
+TEST_F(AnalysisOfGrowth, ByAFreeAsksForNothing) {
+  commit(kHeap, kHeap + kPage);
+  allocate(0, 100, kHeap + 16, 100);
+  commit(kHeap + kPage, kHeap + 4 * kPage);
+  free(0);
+  const HeapGrowth growth = growths().at(0);
+  EXPECT_EQ(growth.event, 2u);
+  EXPECT_EQ(growth.request_bytes, 0u);
+}
+
 TEST_F(AnalysisOfGrowth, HasTheRuleOfItsOwnCallAmongThoseOfABatch) {
   commit(kHeap, kHeap + 8 * kPage, {"by the rule of %", {1}});
   allocate(0, 100, kHeap + 16, 100);

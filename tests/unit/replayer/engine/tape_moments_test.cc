@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
@@ -141,6 +142,42 @@ TEST_F(MomentsOfATape, AreThoseOfTheFirstCallsAlone) {
   const auto moments = find_moments(reader, 500, nullptr);
   EXPECT_EQ(moments->back().event, 500u);
   EXPECT_EQ(moments->front().event, 500u);
+}
+
+// The program allocates, then frees all but ten blocks; when so many calls had been made, so many
+// milliseconds had passed.
+class PausesOfATape : public MomentsOfATape {
+ protected:
+  uint64_t exit_with(size_t blocks, const std::vector<std::pair<uint64_t, uint64_t>>& times) {
+    auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+    uint64_t calls = 0;
+    auto time = times.begin();
+    for (const schema::Event& event : events(10, blocks)) {
+      (*writer)->append(event);
+      for (++calls; time != times.end() && time->first == calls; ++time) {
+        (*writer)->add_time(time->second * 1'000'000);
+      }
+    }
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    auto reader = std::move(*schema::TapeReader::open(path_));
+    const auto moments = find_moments(reader, UINT64_MAX, {});
+    return std::ranges::find(*moments, "exit", &Moment::name)->event;
+  }
+};
+
+TEST_F(PausesOfATape, EndATeardown) {
+  EXPECT_EQ(exit_with(3000, {{3500, 10}, {3500, 200}}), 3500u);
+  EXPECT_EQ(exit_with(3000, {{3500, 10}, {3500, 60}}), 3010u) << "a short one does not";
+}
+
+TEST_F(PausesOfATape, AreNoSlowStretchesOfManyCalls) {
+  EXPECT_EQ(exit_with(3000, {{3500, 10}, {3501, 200}}), 3500u);
+  EXPECT_EQ(exit_with(3000, {{3500, 10}, {5500, 200}}), 3010u);
+}
+
+// A replay reads 16,384 calls at a time.
+TEST_F(PausesOfATape, StandWhereTheyAreAlsoBetweenTwoBatches) {
+  EXPECT_EQ(exit_with(10'000, {{16'384, 10}, {16'385, 200}}), 16'384u);
 }
 
 TEST_F(MomentsOfATape, LeaveItAtItsBeginning) {

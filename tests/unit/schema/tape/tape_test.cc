@@ -340,6 +340,17 @@ TEST(EventDecoder, LeavesOutMarksOfOtherChunksAndOnesThatGoBack) {
   EXPECT_EQ(decoder.marks(), (std::vector<Mark>{{10, 1, "in"}}));
 }
 
+TEST(EventDecoder, LeavesOutMarksWithNamesThatNoneHas) {
+  EventColumns columns;
+  for (const std::string& name : {std::string(), std::string("a b"), std::string("\x1b[31m"),
+                                  std::string("-a"), std::string(65, 'a'), std::string("ok-1._")}) {
+    columns.marks.push_back({0, 0, name});
+  }
+  EventDecoder decoder;
+  ASSERT_TRUE(decoder.load(*encode(columns, FreedEncoding::kLastFreed)).ok());
+  EXPECT_EQ(decoder.marks(), (std::vector<Mark>{{0, 0, "ok-1._"}}));
+}
+
 // Its memory serves another chunk, perhaps of another tape.
 TEST(EventColumns, KeepNoCountsWhenTheyAreCleared) {
   EventColumns columns;

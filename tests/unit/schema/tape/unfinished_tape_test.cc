@@ -135,6 +135,27 @@ TEST_F(UnfinishedTape, HoldsTheMarksOfItsSaves) {
             (std::vector<Mark>{{10, 400, "first"}, {10, 500, "second"}, {20, 600, "third"}}));
 }
 
+// Its parts, and those of the next chunk, begin at the same call.
+TEST_F(UnfinishedTape, HasNothingTwiceOfAChunkWithoutEvents) {
+  append_to(10);
+  writer_->flush();
+  writer_->add_mark("a", 1);
+  writer_->save();
+  writer_->add_mark("b", 2);
+  writer_->save();
+  writer_->flush();
+  writer_->add_mark("c", 3);
+  writer_->save();
+  TapeReader reader = open();
+  std::string names;
+  EventBatch batch;
+  do {
+    ASSERT_TRUE(reader.read(batch, 100).ok());
+    for (const Mark& mark : batch.marks) names += mark.name;
+  } while (!batch.events.empty());
+  EXPECT_EQ(names, "abc");
+}
+
 TEST_F(UnfinishedTape, IsReadFromAnyEvent) {
   append_to(kEventsPerChunk + 2000);
   writer_->save();
