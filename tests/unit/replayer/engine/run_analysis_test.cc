@@ -373,6 +373,19 @@ TEST_F(AnalysisOfGrowth, NamesThePinOnTheSideWithMoreFreeBytes) {
   EXPECT_EQ(growth.pin->requested_bytes, 232u);
 }
 
+// What a region begins with is the allocator's own, and would not be free with the block behind it.
+TEST_F(AnalysisOfGrowth, DoesNotTakeTheBeginningOfARegionForFree) {
+  commit(kHeap, kHeap + 8 * kPage);
+  allocate(0, 100, kHeap + 2'000, 100);
+  allocate(1, 232, kHeap + 16'128, 232);
+  allocate(2, 40, kHeap + 17'376, 40);
+  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
+  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+  const HeapGrowth growth = growths().at(1);
+  ASSERT_TRUE(growth.pin);
+  EXPECT_EQ(growth.pin->birth, 2u);
+}
+
 TEST_F(AnalysisOfGrowth, HasNoPinWhereTheHoleWasFarTooSmall) {
   commit(kHeap, kHeap + 8 * kPage);
   allocate(0, 100, kHeap + 16, 100);
