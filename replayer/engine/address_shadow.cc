@@ -4,15 +4,19 @@ namespace heaptape::replayer {
 
 uint32_t AddressShadow::find_odd(uint64_t address) const {
   const auto found = odd_.find(address);
-  return found == odd_.end() ? kNoSlot : found->second;
+  return found == odd_.end() ? kNone : found->second;
 }
 
-void AddressShadow::refine(std::span<const SlotBlock> blocks) {
-  granule_log2_ = 3;
-  tree_ = std::make_unique<base::AddressTree<Leaf>>();
-  for (uint32_t slot = 0; slot < blocks.size(); ++slot) {
-    if (blocks[slot].address != 0) set(blocks[slot].address, slot);
+// From the back: a number's new place is behind all those that are yet to move. Only those that are
+// there are written: the rest of the leaf has no memory yet.
+void AddressShadow::Leaf::refine() {
+  for (size_t i = base::kLeafSpan / 16; i-- > 0;) {
+    const uint32_t number = numbers[i];
+    if (number == 0) continue;
+    numbers[i] = 0;
+    numbers[2 * i] = number;
   }
+  is_fine = 1;
 }
 
 }  // namespace heaptape::replayer

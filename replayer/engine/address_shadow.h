@@ -1,71 +1,67 @@
-// Which slot the block at an address has: 4 bytes for every 16 bytes of address space in which a
-// block ever began, laid out like that address space, so that looking up has the locality of the
-// heap itself.
+// A number for each address at which a block begins: 4 bytes for every 16 bytes of address space in
+// which one ever began, laid out like that address space, so that looking up has the locality of
+// the heap itself.
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <unordered_map>
 
 #include "base/address/address_tree.h"
 
 namespace heaptape::replayer {
 
-// Of a live block of the tape.
-struct SlotBlock {
-  uint64_t address = 0;  // 0: none, or lost to a newer block
-  uint64_t size = 0;     // requested bytes
-};
-
-// Tapes with blocks on odd multiples of 8 need finer granules (see fits); the rare blocks with less
-// alignment than 8 go to a hash table. Addresses are below base::kAddressLimit, as TapeReader's
-// are. One thread.
+// Where a block begins on an odd multiple of 8, the 64 MiB around it go over to 8 bytes for each 8;
+// the rare blocks with less alignment go to a hash table. Addresses are below base::kAddressLimit,
+// as TapeReader's are. One thread.
 class AddressShadow {
  public:
-  static constexpr uint32_t kNoSlot = UINT32_MAX;
+  static constexpr uint32_t kNone = UINT32_MAX;
 
+  // kNone where nothing is set.
   uint32_t find(uint64_t address) const {
     if (address % 8 != 0) [[unlikely]]
       return find_odd(address);
-    if (address % granule() != 0) return kNoSlot;
-    const Leaf* leaf = tree_->find(address);
-    return leaf == nullptr ? kNoSlot : leaf->slots[index(address)] - 1;
+    const Leaf* leaf = tree_.find(address);
+    if (leaf == nullptr || address % leaf->granule() != 0) return kNone;
+    return leaf->at(address) - 1;
   }
-
-  // Whether set() takes the address. If not: refine() first.
-  bool fits(uint64_t address) const { return address % granule() == 0 || address % 8 != 0; }
-  // Goes over to 8-byte granules. `blocks`, by slot, are the ones that are set now.
-  void refine(std::span<const SlotBlock> blocks);
-
-  // Requires fits(address).
-  void set(uint64_t address, uint32_t slot) {
+  // `number` is not kNone.
+  void set(uint64_t address, uint32_t number) {
     if (address % 8 != 0) [[unlikely]] {
-      odd_[address] = slot;
-    } else {
-      tree_->leaf(address).slots[index(address)] = slot + 1;
+      odd_[address] = number;
+      return;
     }
+    Leaf& leaf = tree_.leaf(address);
+    if (address % leaf.granule() != 0) [[unlikely]]
+      leaf.refine();
+    leaf.at(address) = number + 1;
   }
-  // Requires that `address` has a slot.
+  // Requires that `address` has a number.
   void clear(uint64_t address) {
     if (address % 8 != 0) [[unlikely]] {
       odd_.erase(address);
     } else {
-      tree_->leaf(address).slots[index(address)] = 0;
+      tree_.leaf(address).at(address) = 0;
     }
   }
 
  private:
+  // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
   struct Leaf {
-    uint32_t slots[base::kLeafSpan / 8];  // slot + 1; the second half is for 8-byte granules
+    uint32_t is_fine;                       // 1: of granules of 8 bytes
+    uint32_t numbers[base::kLeafSpan / 8];  // + 1
+
+    uint64_t granule() const { return 16 >> is_fine; }
+    const uint32_t& at(uint64_t address) const {
+      return numbers[address % base::kLeafSpan >> (4 - is_fine)];
+    }
+    uint32_t& at(uint64_t address) { return numbers[address % base::kLeafSpan >> (4 - is_fine)]; }
+    void refine();
   };
-  uint64_t granule() const { return uint64_t{1} << granule_log2_; }
-  size_t index(uint64_t address) const { return (address % base::kLeafSpan) >> granule_log2_; }
   uint32_t find_odd(uint64_t address) const;
 
-  std::unique_ptr<base::AddressTree<Leaf>> tree_ = std::make_unique<base::AddressTree<Leaf>>();
+  base::AddressTree<Leaf> tree_;
   std::unordered_map<uint64_t, uint32_t> odd_;
-  int granule_log2_ = 4;
 };
 
 }  // namespace heaptape::replayer

@@ -2,30 +2,21 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
-#include <string>
-#include <unordered_map>
+#include <thread>
 #include <utility>
 
-#include "replayer/engine/event_clock.h"
+#include "replayer/engine/ahead.h"
+#include "replayer/engine/batch_source.h"
 #include "replayer/engine/foresight.h"
-#include "replayer/engine/live_peaks.h"
 #include "replayer/engine/repeats.h"
-#include "replayer/engine/replay_plan.h"
 #include "replayer/engine/replay_run.h"
-#include "replayer/engine/run_notes.h"
-#include "replayer/engine/slot_resolver.h"
 
 namespace heaptape::replayer {
 namespace {
 
 using base::Result;
 using base::Status;
-
-// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
-// placements and the blocks' metadata stay in the second-level cache.
-constexpr size_t kBatchEvents = 1 << 14;
 
 // Keeps one allocator at work while the answers of the one before are analysed: two processors are
 // busy, and no two allocators ever run at the same time, which would spoil both their times.
@@ -69,44 +60,61 @@ class Pipeline {
   AfterBatch after_pending_;
 };
 
-// Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
-// the process behind the last event of the tape comes with it.
-Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
-                 schema::EventBatch& batch) {
-  HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
-  if (done + batch.events.size() < tape.events()) {
-    if (!batch.events.empty() || max_events == 0) return {};
-    return base::Error::damaged("'" + tape.path() + "' ends after " + std::to_string(done) +
-                                " of its " + std::to_string(tape.events()) + " events");
-  }
-  schema::EventBatch rest;
-  HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
-  std::ranges::move(rest.samples, std::back_inserter(batch.samples));
-  std::ranges::move(rest.times, std::back_inserter(batch.times));
-  std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
-  return {};
+using Runs = std::vector<std::unique_ptr<ReplayRun>>;
+
+// Whether reading and resolving may have a processor while allocators and the analysis have theirs.
+bool may_read_ahead(const Runs& runs) {
+  const bool has_worker =
+      std::ranges::any_of(runs, [](const auto& run) { return run->has_worker(); });
+  return std::thread::hardware_concurrency() > (has_worker ? 2u : 1u);
 }
 
-// Leaves out the ends of threads that share their number in ReplayOp with an older one that lives:
-// its cache is not to go.
-class SharedNumbers {
- public:
-  void filter(std::vector<schema::ThreadEnd>& ends) {
-    std::erase_if(ends, [this](const schema::ThreadEnd& end) {
-      constexpr uint32_t kNumbers = uint32_t{UINT16_MAX} + 1;
-      return ++ended_[end.thread % kNumbers] <= end.thread / kNumbers;
+// Submits what next() gives, a PlannedBatch or null, to all runs. The batch before stays as it is.
+template <typename Next>
+Status submit_all(const Runs& runs, Next next) {
+  Pipeline pipeline;
+  const auto has_failed = [](const auto& run) { return run->has_failed(); };
+  while (!std::ranges::all_of(runs, has_failed)) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, next());
+    if (batch == nullptr) break;
+    for (const auto& run : runs) {
+      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch->ops, batch->after));
+    }
+  }
+  return pipeline.drain();
+}
+
+Status submit_all(BatchSource& source, const Runs& runs,
+                  const std::function<void(double)>& progress) {
+  constexpr size_t kKept = 2;  // one is analysed while the other is worked on
+  constexpr size_t kAhead = 2;
+  const auto tell = [&](const PlannedBatch& batch) {
+    if (!progress || batch.done == 0 || !batch.ends_a_step) return;
+    progress(static_cast<double>(batch.done) / static_cast<double>(source.events()));
+  };
+  if (may_read_ahead(runs)) {
+    Ahead<PlannedBatch> ahead({.items = kKept + kAhead, .kept = kKept},
+                              [&source](PlannedBatch& batch) { return source.next(batch); });
+    return submit_all(runs, [&]() -> Result<const PlannedBatch*> {
+      HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, ahead.next());
+      if (batch != nullptr) tell(*batch);
+      return batch;
     });
   }
-
- private:
-  std::unordered_map<uint32_t, uint32_t> ended_;  // by number, how many of those that share it
-};
+  std::array<PlannedBatch, kKept> batches;
+  return submit_all(runs, [&, turn = size_t{0}]() mutable -> Result<const PlannedBatch*> {
+    PlannedBatch& batch = batches[turn++ % kKept];
+    HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source.next(batch));
+    if (is_there) tell(batch);
+    return is_there ? &batch : nullptr;
+  });
+}
 
 Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const ReplayOptions& options,
                                            const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), options.until);
   HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions, events));
-  std::vector<std::unique_ptr<ReplayRun>> runs;
+  Runs runs;
   for (const allocators::BackendSpec& spec : options.specs) {
     HEAPTAPE_ASSIGN_OR_RETURN(
         auto run,
@@ -115,59 +123,13 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     runs.push_back(std::move(run));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));
-  SlotResolver resolver(events);
-  TapeFacts facts(tape.header());
-  ReplayPlan plan(events, options.samples, options.actions, options.moments);
-  SharedNumbers shared_numbers;
-  Pipeline pipeline;
-  LivePeaks live_peaks;
-  EventClock clock;
-  schema::EventBatch read;
-  std::array<ResolvedBatch, 2> batches;  // one is analysed while the other is worked on
-  ResolvedBatch rest;                    // read already, and yet to come
-  uint64_t done = 0;
-  const auto all_failed = [&runs] {
-    return std::ranges::all_of(runs, [](const auto& run) { return run->has_failed(); });
-  };
-  // Once for a tape without events.
-  for (size_t turn = 0; (done < events || turn == 0) && !all_failed(); ++turn) {
-    ResolvedBatch& batch = batches[turn % batches.size()];
-    if (!rest.ops.empty()) {
-      batch = std::exchange(rest, {});
-    } else {
-      HEAPTAPE_RETURN_IF_ERROR(
-          read_next(tape, std::min<uint64_t>(kBatchEvents, plan.room(done)), done, read));
-      facts.note(read);
-      HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(read.events, done, batch));
-      batch.samples = std::move(read.samples);
-      batch.times = std::move(read.times);
-      batch.next_time = read.next_time;
-      batch.thread_ends = std::move(read.thread_ends);
-      shared_numbers.filter(batch.thread_ends);
-    }
-    const size_t peak = live_peaks.find(batch);
-    if (peak != 0 && peak < batch.ops.size()) rest = split_off(batch, peak);
-    batch.deaths = deaths.for_batch(batch);
-    done += batch.ops.size();
-    AfterBatch after = plan.reached(done);
-    after.has_live_peak = peak != 0;
-    after.looks_first = options.looks_first;
-    clock.note(batch.times, batch.next_time);
-    after.time_ns = clock.at(done);
-    for (const auto& run : runs) {
-      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch, after));
-    }
-    if (progress && done != 0 && rest.ops.empty()) {
-      progress(static_cast<double>(done) / static_cast<double>(events));
-    }
-  }
-  HEAPTAPE_RETURN_IF_ERROR(pipeline.drain());
-  facts.note(resolver);
-  resolver.finish();
-  const auto program = std::make_shared<const ProgramProfile>(resolver.program());
+  BatchSource source(tape, events, options, deaths);
+  HEAPTAPE_RETURN_IF_ERROR(submit_all(source, runs, progress));
+  source.finish();
+  const auto program = std::make_shared<const ProgramProfile>(source.resolver().program());
   std::vector<RunResult> results;
   for (const auto& run : runs) {
-    results.push_back(run->finish(resolver, done, options, facts));
+    results.push_back(run->finish(source.resolver(), events, options, source.facts()));
     if (!run->has_failed()) results.back().program = program;
   }
   return results;

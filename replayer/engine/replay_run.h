@@ -26,6 +26,8 @@ class ReplayRun {
                                                         const ReplayOptions& options);
 
   bool has_failed() const { return failure_.has_value(); }
+  // The allocator runs in a process of its own, at the same time.
+  bool has_worker() const { return spec_.kind == allocators::BackendKind::kNative; }
   bool has_foresight() const { return !has_failed() && backend_->has_foresight(); }
 
   // As Backend has them; `batch` outlives analyse().

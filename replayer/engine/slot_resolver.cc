@@ -135,7 +135,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
     return {};
   }
   const uint32_t slot = shadow_.find(event.freed_address);
-  if (slot == AddressShadow::kNoSlot) return allocate(event, number);  // a block from before
+  if (slot == AddressShadow::kNone) return allocate(event, number);  // a block from before
   const uint64_t old_size = blocks_[slot].size;
   program_.on_resize(slot, owners_[slot],
                      {old_size, event.size, event.address != event.freed_address});
@@ -148,7 +148,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
 
 ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
   const uint32_t slot = shadow_.find(event.freed_address);
-  if (slot == AddressShadow::kNoSlot) {
+  if (slot == AddressShadow::kNone) {
     ++skipped_.unknown_frees;
     return {};
   }
@@ -175,11 +175,9 @@ uint32_t SlotResolver::take_slot() {
 }
 
 void SlotResolver::bind(uint32_t slot, const Event& event) {
-  if (!shadow_.fits(event.address)) [[unlikely]]
-    shadow_.refine(blocks_);
   // Invariant: blocks_ and shadow_ agree, so the block whose free is missing has no address.
   const uint32_t lost = shadow_.find(event.address);
-  if (lost != AddressShadow::kNoSlot) [[unlikely]]
+  if (lost != AddressShadow::kNone) [[unlikely]]
     blocks_[lost].address = 0;
   blocks_[slot] = {event.address, event.size};
   owners_[slot] = event.thread;

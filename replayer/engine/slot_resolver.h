@@ -16,6 +16,12 @@
 
 namespace heaptape::replayer {
 
+// Of a live block of the tape.
+struct SlotBlock {
+  uint64_t address = 0;  // 0: none, or lost to a newer block
+  uint64_t size = 0;     // requested bytes
+};
+
 // Consecutive events as a backend takes them, one op each.
 struct ResolvedBatch {
   uint64_t first_event = 0;  // calls before ops[0]
@@ -50,7 +56,7 @@ class SlotResolver {
  public:
   // `run_calls`: how many events will come, which only shares of the run are taken of.
   // `slot_limit`: less than there are only where a test wants to see the end of them.
-  explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNoSlot)
+  explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNone)
       : slot_limit_(slot_limit), program_(run_calls) {}
 
   // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails when

@@ -11,8 +11,9 @@
 #include "base/number_text.h"
 #include "base/quantity.h"
 #include "replayer/answers/live_profile.h"
+#include "replayer/engine/ahead.h"
 #include "replayer/engine/event_clock.h"
-#include "replayer/engine/slot_resolver.h"
+#include "replayer/engine/live_sizes.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 using base::Error;
 using base::Result;
 using base::Status;
+using schema::EventBatch;
 
 constexpr size_t kBatchEvents = 1 << 14;
 // A program that makes so few calls for so long pauses.
@@ -46,19 +48,6 @@ std::optional<uint64_t> parse_time(std::string_view text) {
   return static_cast<uint64_t>(std::llround(number * factor));
 }
 
-LiveProfile::Change change_of(allocators::ReplayKind kind) {
-  switch (kind) {
-    case allocators::ReplayKind::kFree:
-      return LiveProfile::Change::kFreed;
-    case allocators::ReplayKind::kNothing:
-    case allocators::ReplayKind::kRealloc:
-    case allocators::ReplayKind::kFreeNull:
-      return LiveProfile::Change::kNone;
-    default:
-      return LiveProfile::Change::kAllocated;
-  }
-}
-
 // Feeds a profile with a tape, batch by batch.
 class ProfileFeed {
  public:
@@ -66,16 +55,18 @@ class ProfileFeed {
 
   bool has_times() const { return last_.has_value(); }
 
-  void note(const schema::EventBatch& batch, const ResolvedBatch& resolved) {
+  // `first_event`: calls before the batch.
+  void note(const schema::EventBatch& batch, uint64_t first_event) {
     find_pauses(batch);
     auto pause = paused_after_.begin();
     const auto note_pauses = [&](uint64_t event) {
       for (; pause != paused_after_.end() && *pause <= event; ++pause) profile_.note_pause();
     };
-    note_pauses(resolved.first_event);
-    for (size_t i = 0; i < resolved.ops.size(); ++i) {
-      const uint64_t event = resolved.first_event + i + 1;
-      profile_.note(event, resolved.live_bytes[i], change_of(resolved.ops[i].kind));
+    note_pauses(first_event);
+    for (size_t i = 0; i < batch.events.size(); ++i) {
+      const uint64_t event = first_event + i + 1;
+      const LiveSizes::Change change = sizes_.note(batch.events[i]);
+      profile_.note(event, sizes_.live_bytes(), change);
       note_pauses(event);
     }
   }
@@ -96,9 +87,32 @@ class ProfileFeed {
   }
 
   LiveProfile& profile_;
+  LiveSizes sizes_;
   std::optional<schema::TimeSample> last_;
   std::vector<uint64_t> paused_after_;
 };
+
+// Calls visit(batch, calls before it) for the first `events` calls and what stands behind them.
+// Reading is about as much work as a visit: each has a processor.
+template <typename Visit>
+Status read_ahead(schema::TapeReader& tape, uint64_t events, Visit visit) {
+  constexpr size_t kAhead = 3;
+  uint64_t read = 0;
+  bool is_over = false;
+  Ahead<EventBatch> batches({.items = kAhead, .kept = 1}, [&](EventBatch& batch) -> Result<bool> {
+    if (is_over) return false;
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, events - read)));
+    read += batch.events.size();
+    is_over = batch.events.empty();
+    return true;
+  });
+  for (uint64_t done = 0;;) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const EventBatch* batch, batches.next());
+    if (batch == nullptr) return {};
+    visit(*batch, done);
+    done += batch->events.size();
+  }
+}
 
 // When `event` calls had been made.
 Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
@@ -235,21 +249,15 @@ Result<MomentRequest> parse_moment(std::string_view text) {
 Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
                                          const std::function<void(double)>& progress) {
   const uint64_t events = std::min(tape.events(), until);
-  SlotResolver resolver;
   LiveProfile profile;
   ProfileFeed feed(profile);
-  schema::EventBatch batch;
-  ResolvedBatch resolved;
   MarkList marks;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  for (uint64_t done = 0;; done += batch.events.size()) {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, events - done)));
+  HEAPTAPE_RETURN_IF_ERROR(read_ahead(tape, events, [&](const EventBatch& batch, uint64_t done) {
     marks.note(batch.marks, events);
-    if (batch.events.empty()) break;
-    HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(batch.events, done, resolved));
-    feed.note(batch, resolved);
-    if (progress) progress(static_cast<double>(done) / static_cast<double>(events));
-  }
+    feed.note(batch, done);
+    if (progress && events != 0) progress(static_cast<double>(done) / static_cast<double>(events));
+  }));
   std::vector<Moment> moments{{"peak", profile.peak_at()}};
   if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
   moments.push_back({"exit", profile.exit_at()});

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace heaptape::schema {
@@ -107,11 +108,13 @@ class ColumnReader {
   explicit ColumnReader(std::span<const uint8_t> bytes)
       : next_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
-  bool get_byte(uint8_t& value) {
-    if (next_ == end_) return false;
-    value = *next_++;
-    return true;
+  // The next bytes, in place; null if there are fewer.
+  const uint8_t* get_bytes(size_t count) {
+    if (static_cast<size_t>(end_ - next_) < count) return nullptr;
+    return std::exchange(next_, next_ + count);
   }
+  // Fills `values`; false where get() would be for one of them.
+  bool get_all(std::span<uint64_t> values);
   // False at the end of the column and for a varint of more than 64 bits.
   bool get(uint64_t& value) {
     if (end_ - next_ < 8) [[unlikely]]
@@ -123,12 +126,17 @@ class ColumnReader {
       return get_slowly(value);
     const int last_bit = std::countr_zero(ends);  // the highest bit of the varint's last byte
     next_ += last_bit / 8 + 1;
-    value = gather(word & (~uint64_t{0} >> (63 - last_bit)) & ~kContinuationBits);
+    value = first_value(word, last_bit);
     return true;
   }
   bool at_end() const { return next_ == end_; }
 
  private:
+  // Of a varint of at most 8 bytes at the beginning of `word`, whose last byte has that highest
+  // bit.
+  static uint64_t first_value(uint64_t word, int last_bit) {
+    return gather(word & (~uint64_t{0} >> (63 - last_bit)) & ~kContinuationBits);
+  }
   bool get_slowly(uint64_t& value) {
     uint64_t result = 0;
     for (int shift = 0; shift <= 63; shift += 7) {
@@ -147,6 +155,42 @@ class ColumnReader {
   const uint8_t* next_ = nullptr;
   const uint8_t* end_ = nullptr;
 };
+
+// Reads words of eight bytes and takes all that end in each: to look for the next value only when
+// the length of the one before is known costs twice the time.
+inline bool ColumnReader::get_all(std::span<uint64_t> values) {
+  uint64_t* out = values.data();
+  uint64_t* const end = out + values.size();
+  while (out != end) {
+    uint64_t word;
+    if (end_ - next_ < 8) {
+      if (!get_slowly(*out++)) return false;
+      continue;
+    }
+    std::memcpy(&word, next_, sizeof word);
+    uint64_t ends = ~word & kContinuationBits;
+    if (ends == kContinuationBits && end - out >= 8) {  // small sizes, most of all
+      for (int i = 0; i < 8; ++i) out[i] = next_[i];
+      out += 8;
+      next_ += 8;
+      continue;
+    }
+    if (ends == 0) [[unlikely]] {
+      if (!get_slowly(*out++)) return false;
+      continue;
+    }
+    int used = 0;  // bits
+    do {
+      const int last_bit = std::countr_zero(ends);
+      *out++ = first_value(word, last_bit);
+      word = word >> last_bit >> 1;
+      ends = ends >> last_bit >> 1;
+      used += last_bit + 1;
+    } while (ends != 0 && out != end);
+    next_ += used / 8;
+  }
+  return true;
+}
 
 // Threads and size classes that the address predictors tell apart. Threads that differ by a
 // multiple of kThreadContexts share a context: worse prediction, same result.
@@ -202,9 +246,17 @@ class NewAddressPredictor {
     last_any_ = 0;
   }
 
- private:
+  // For who predicts many blocks of one thread in a row: the last addresses by size class, made if
+  // need be, and that of any block. Valid until another context is made.
   using Classes = std::array<uint64_t, kSizeClasses>;
+  Classes& classes(uint32_t thread) {
+    const size_t context = thread_context(thread);
+    if (context >= last_.size()) last_.resize(context + 1);
+    return last_[context];
+  }
+  uint64_t& last_any() { return last_any_; }
 
+ private:
   std::vector<Classes> last_;  // by context
   uint64_t last_any_ = 0;
 };
@@ -216,6 +268,7 @@ class LastAddress {
   void update(uint32_t thread, uint64_t address) {
     if (address != 0) last_[thread_context(thread)] = address;
   }
+  uint64_t& of(uint32_t thread) { return last_[thread_context(thread)]; }
   void reset() { last_ = {}; }
 
  private:

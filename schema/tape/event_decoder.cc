@@ -1,5 +1,6 @@
 #include "schema/tape/event_decoder.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/address/address_range.h"
@@ -33,6 +34,28 @@ ProcessSample read_sample(wire::ProcessSample::Reader in) {
   }
   return sample;
 }
+
+// What an op has values for: each in bits of its own, so that the traits of a block's events can be
+// added up.
+constexpr uint32_t kTraitLimit = 1 << 10;
+constexpr uint32_t kHandsOut = 1;
+constexpr uint32_t kGivesUp = kTraitLimit;
+constexpr uint32_t kAligned = kTraitLimit * kTraitLimit;
+constexpr uint32_t kInvalidOp = uint32_t{1} << 31;
+
+constexpr auto kOpTraits = [] {
+  std::array<uint32_t, 256> traits{};
+  for (size_t op = 0; op < traits.size(); ++op) {
+    if (!is_valid_op(static_cast<uint8_t>(op))) {
+      traits[op] = kInvalidOp;
+      continue;
+    }
+    const OpInfo& info = op_info(static_cast<Op>(op));
+    traits[op] = (info.kind != OpKind::kRelease ? kHandsOut : 0) +
+                 (info.kind != OpKind::kAllocate ? kGivesUp : 0) + (info.aligned ? kAligned : 0);
+  }
+  return traits;
+}();
 
 }  // namespace
 
@@ -116,52 +139,113 @@ bool EventDecoder::next_thread() {
   return true;
 }
 
-bool EventDecoder::next_freed(Event& event) {
-  uint64_t code = 0;
-  if (!freed_.get(code)) return false;
-  event.freed_address = AddressCode::decode(code, last_freed_.predict(event.thread), unit_log2_);
-  if (event.freed_address >= base::kAddressLimit) return false;
-  last_freed_.update(event.thread, event.freed_address);
-  return true;
-}
-
-bool EventDecoder::next_block(Event& event) {
-  uint64_t code = 0;
-  if (!sizes_.get(event.size) || !addresses_.get(code)) return false;
-  const uint64_t predicted = new_address_.predict(event.thread, event.size);
-  event.address = AddressCode::decode(code, predicted, unit_log2_);
-  if (event.address >= base::kAddressLimit) return false;
-  new_address_.update(event.thread, event.size, event.address);
-  if (freed_by_use_) last_freed_.update(event.thread, event.address);
-  return true;
-}
+// Where the next event of a block has its values.
+struct EventDecoder::BlockPlace {
+  const uint8_t* op;
+  size_t block = 0;  // in sizes and addresses
+  size_t freed = 0;
+  size_t alignment = 0;
+  uint64_t all_addresses = 0;  // so far, or-ed
+  uint64_t all_freed = 0;
+};
 
 base::Result<size_t> EventDecoder::read(std::span<Event> out) {
-  const size_t wanted = std::min<size_t>(out.size(), remaining());
-  for (size_t i = 0; i < wanted; ++i) {
-    Event event;
-    uint8_t op = 0;
-    if (!ops_.get_byte(op) || !is_valid_op(op))
-      return base::Error::damaged("its op column is wrong");
-    event.op = static_cast<Op>(op);
-    if (run_left_ == 0 && !next_thread()) return base::Error::damaged("its thread column is wrong");
-    --run_left_;
-    event.thread = thread_;
-    const OpInfo& info = op_info(event.op);
-    if (info.kind != OpKind::kAllocate && !next_freed(event)) {
-      return base::Error::damaged("its freed-address column is wrong");
-    }
-    if (info.kind != OpKind::kRelease && !next_block(event)) {
-      return base::Error::damaged("its size or address column is wrong");
-    }
-    if (info.aligned && !alignments_.get(event.alignment)) {
-      return base::Error::damaged("its alignment column is wrong");
-    }
-    out[i] = event;
+  out = out.first(std::min<size_t>(out.size(), remaining()));
+  for (size_t done = 0; done < out.size(); done += kBlockEvents) {
+    HEAPTAPE_RETURN_IF_ERROR(
+        read_block(out.subspan(done, std::min(kBlockEvents, out.size() - done))));
   }
-  position_ += static_cast<uint32_t>(wanted);
+  position_ += static_cast<uint32_t>(out.size());
   if (remaining() == 0) HEAPTAPE_RETURN_IF_ERROR(finish());
-  return wanted;
+  return out.size();
+}
+
+base::Status EventDecoder::read_values(size_t events, BlockValues& values) {
+  values.ops = ops_.get_bytes(events);
+  if (values.ops == nullptr) return base::Error::damaged("its op column is wrong");
+  uint32_t sum = 0;
+  uint32_t all = 0;
+  for (size_t i = 0; i < events; ++i) {
+    const uint32_t traits = kOpTraits[values.ops[i]];
+    sum += traits & ~kInvalidOp;
+    all |= traits;
+  }
+  if ((all & kInvalidOp) != 0) return base::Error::damaged("its op column is wrong");
+  const auto first = [sum](std::array<uint64_t, kBlockEvents>& column, uint32_t trait) {
+    return std::span(column).first(sum / trait % kTraitLimit);
+  };
+  if (!freed_.get_all(first(values.freed, kGivesUp))) {
+    return base::Error::damaged("its freed-address column is wrong");
+  }
+  if (!sizes_.get_all(first(values.sizes, kHandsOut)) ||
+      !addresses_.get_all(first(values.addresses, kHandsOut))) {
+    return base::Error::damaged("its size or address column is wrong");
+  }
+  if (!alignments_.get_all(first(values.alignments, kAligned))) {
+    return base::Error::damaged("its alignment column is wrong");
+  }
+  return {};
+}
+
+base::Status EventDecoder::read_block(std::span<Event> out) {
+  BlockValues values;
+  HEAPTAPE_RETURN_IF_ERROR(read_values(out.size(), values));
+  BlockPlace place{values.ops};
+  while (!out.empty()) {
+    if (run_left_ == 0 && !next_thread()) return base::Error::damaged("its thread column is wrong");
+    const auto run = out.first(std::min<uint64_t>(run_left_, out.size()));
+    if (freed_by_use_) {
+      put_together<true>(run, values, place);
+    } else {
+      put_together<false>(run, values, place);
+    }
+    run_left_ -= run.size();
+    out = out.subspan(run.size());
+  }
+  if (place.all_freed >= base::kAddressLimit) {
+    return base::Error::damaged("its freed-address column is wrong");
+  }
+  if (place.all_addresses >= base::kAddressLimit) {
+    return base::Error::damaged("its size or address column is wrong");
+  }
+  return {};
+}
+
+// Of one thread.
+template <bool kFreedByUse>
+void EventDecoder::put_together(std::span<Event> run, const BlockValues& values,
+                                BlockPlace& place) {
+  BlockPlace at = place;
+  NewAddressPredictor::Classes& classes = new_address_.classes(thread_);
+  uint64_t last_any = new_address_.last_any();
+  uint64_t last_freed = last_freed_.of(thread_);
+  for (Event& event : run) {
+    const uint8_t op = *at.op++;
+    const uint32_t traits = kOpTraits[op];
+    event = {static_cast<Op>(op), thread_};
+    if ((traits & kGivesUp) != 0) {
+      const uint64_t code = values.freed[at.freed++];
+      event.freed_address = AddressCode::decode(code, last_freed, unit_log2_);
+      at.all_freed |= event.freed_address;
+      if (event.freed_address != 0) last_freed = event.freed_address;
+    }
+    if ((traits & kHandsOut) != 0) {
+      event.size = values.sizes[at.block];
+      const uint64_t code = values.addresses[at.block++];
+      uint64_t& last = classes[size_class(event.size)];
+      event.address = AddressCode::decode(code, last != 0 ? last : last_any, unit_log2_);
+      at.all_addresses |= event.address;
+      if (event.address != 0) {
+        last = last_any = event.address;
+        if (kFreedByUse) last_freed = event.address;
+      }
+    }
+    if ((traits & kAligned) != 0) [[unlikely]]
+      event.alignment = values.alignments[at.alignment++];
+  }
+  new_address_.last_any() = last_any;
+  last_freed_.of(thread_) = last_freed;
+  place = at;
 }
 
 base::Status EventDecoder::finish() const {

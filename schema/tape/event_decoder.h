@@ -1,6 +1,7 @@
 // Turns the columns of one chunk back into events; the other half of event_encoder.h.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,17 +36,29 @@ class EventDecoder {
   const std::vector<ProcessSample>& samples() const { return samples_; }
   const std::vector<Mark>& marks() const { return marks_; }
 
-  // Fills the front of `out`; returns how many events that were, 0 at the end of the chunk.
+  // Overwrites the front of `out`; returns how many events that were, 0 at the end of the chunk.
   // Fails with kDamaged.
   base::Result<size_t> read(std::span<Event> out);
 
  private:
+  // Events that are decoded at a time, one column after the other: each loop has its state in
+  // registers, and the values stay in the first-level cache.
+  static constexpr size_t kBlockEvents = 512;
+  // The values of a block, by column, in the order of the events that have one.
+  struct BlockValues {
+    const uint8_t* ops;
+    std::array<uint64_t, kBlockEvents> sizes, addresses, freed, alignments;
+  };
+  struct BlockPlace;
+
   base::Status load_columns();
   base::Status load_times(ColumnReader column);
   base::Status load_ends(ColumnReader column);
+  base::Status read_block(std::span<Event> out);
+  base::Status read_values(size_t events, BlockValues& values);
+  template <bool kFreedByUse>
+  void put_together(std::span<Event> run, const BlockValues& values, BlockPlace& place);
   bool next_thread();
-  bool next_block(Event& event);
-  bool next_freed(Event& event);
   base::Status finish() const;
 
   std::vector<uint64_t> words_;

@@ -153,7 +153,6 @@ base::Status TapeReader::load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes
 }
 
 base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
-  batch.events.clear();
   batch.times.clear();
   batch.thread_ends.clear();
   batch.next_time.reset();
@@ -162,7 +161,10 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
   for (;;) {
     while (decoder_.remaining() == 0) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
-      if (!loaded) return {};
+      if (!loaded) {
+        batch.events.clear();
+        return {};
+      }
       // Samples without events (a process that never allocates) still come through.
       if (decoder_.count() == 0) take_all_samples(batch);
     }

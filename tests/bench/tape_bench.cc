@@ -112,6 +112,27 @@ void BM_ReadRandom(benchmark::State& state) {
 }
 BENCHMARK(BM_ReadRandom);
 
+// Those of docs/questions.
+void read_real(benchmark::State& state, const char* name) {
+  auto reader = TapeReader::open(std::string(HEAPTAPE_QUESTIONS_DIR "/") + name);
+  EventBatch batch;
+  for (auto _ : state) {
+    (void)reader->seek(0);
+    do {
+      (void)reader->read(batch, 1 << 14);
+    } while (!batch.events.empty());
+  }
+  set_per_event(state, reader->events());
+}
+void BM_ReadRedis(benchmark::State& state) {
+  read_real(state, "redis.tape");
+}
+void BM_ReadCompiler(benchmark::State& state) {
+  read_real(state, "compiler.tape");
+}
+BENCHMARK(BM_ReadRedis);
+BENCHMARK(BM_ReadCompiler);
+
 }  // namespace
 }  // namespace heaptape::schema
 

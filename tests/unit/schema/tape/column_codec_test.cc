@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "base/address/address_range.h"
+#include "tests/support/tapes.h"
 
 namespace heaptape::schema {
 namespace {
@@ -42,6 +46,38 @@ TEST(ColumnReader, RefusesAVarintThatEndsTooSoon) {
   ColumnReader reader(bytes);
   uint64_t value = 0;
   EXPECT_FALSE(reader.get(value));
+}
+
+// Values of all lengths, in runs of one length and mixed.
+TEST(ColumnReader, ReturnsManyAtATimeAsItDoesOneByOne) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    tests::Random random(seed);
+    ColumnWriter writer;
+    std::vector<uint64_t> values(random.below(200));
+    uint64_t bits = 7;
+    for (uint64_t& value : values) {
+      if (random.below(10) == 0) bits = 1 + random.below(64);
+      value = random.next() >> (64 - bits);
+      writer.put(value);
+    }
+    ColumnReader reader(writer.bytes());
+    std::vector<uint64_t> read(values.size());
+    const size_t first = random.below(values.size() + 1);
+    ASSERT_TRUE(reader.get_all(std::span(read).first(first)));
+    ASSERT_TRUE(reader.get_all(std::span(read).subspan(first)));
+    EXPECT_EQ(read, values);
+    EXPECT_TRUE(reader.at_end());
+  }
+}
+
+TEST(ColumnReader, HasNotMoreThanThereAre) {
+  for (const size_t count : {0, 1, 8, 20}) {
+    const std::vector<uint8_t> bytes(count, 5);
+    ColumnReader reader(bytes);
+    std::vector<uint64_t> read(count + 1);
+    EXPECT_FALSE(reader.get_all(read)) << count;
+  }
 }
 
 TEST(ColumnReader, RefusesAVarintOfMoreThan64Bits) {

@@ -1,0 +1,88 @@
+#include "replayer/engine/batch_source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace heaptape::replayer {
+namespace {
+
+using base::Result;
+using base::Status;
+
+// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
+// placements and the blocks' metadata stay in the second-level cache.
+constexpr size_t kBatchEvents = 1 << 14;
+
+// Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
+// the process behind the last event of the tape comes with it.
+Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,
+                 schema::EventBatch& batch) {
+  HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, max_events));
+  if (done + batch.events.size() < tape.events()) {
+    if (!batch.events.empty() || max_events == 0) return {};
+    return base::Error::damaged("'" + tape.path() + "' ends after " + std::to_string(done) +
+                                " of its " + std::to_string(tape.events()) + " events");
+  }
+  schema::EventBatch rest;
+  HEAPTAPE_RETURN_IF_ERROR(tape.read(rest, 1));
+  std::ranges::move(rest.samples, std::back_inserter(batch.samples));
+  std::ranges::move(rest.times, std::back_inserter(batch.times));
+  std::ranges::move(rest.thread_ends, std::back_inserter(batch.thread_ends));
+  return {};
+}
+
+}  // namespace
+
+BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
+                         const DeathTimes& deaths)
+    : tape_(tape),
+      events_(events),
+      looks_first_(options.looks_first),
+      deaths_(deaths),
+      plan_(events, options.samples, options.actions, options.moments),
+      resolver_(events),
+      facts_(tape.header()) {}
+
+Status BatchSource::read(ResolvedBatch& batch) {
+  HEAPTAPE_RETURN_IF_ERROR(
+      read_next(tape_, std::min<uint64_t>(kBatchEvents, plan_.room(done_)), done_, read_));
+  facts_.note(read_);
+  HEAPTAPE_RETURN_IF_ERROR(resolver_.resolve(read_.events, done_, batch));
+  batch.samples = std::move(read_.samples);
+  batch.times = std::move(read_.times);
+  batch.next_time = read_.next_time;
+  batch.thread_ends = std::move(read_.thread_ends);
+  shared_numbers_.filter(batch.thread_ends);
+  return {};
+}
+
+Result<bool> BatchSource::next(PlannedBatch& planned) {
+  if (has_begun_ && done_ == events_) return false;
+  has_begun_ = true;
+  ResolvedBatch& batch = planned.ops;
+  if (rest_.ops.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(read(batch));
+  } else {
+    batch = std::exchange(rest_, {});
+  }
+  const size_t peak = live_peaks_.find(batch);
+  if (peak != 0 && peak < batch.ops.size()) rest_ = split_off(batch, peak);
+  batch.deaths = deaths_.for_batch(batch);
+  done_ += batch.ops.size();
+  planned.done = done_;
+  planned.ends_a_step = rest_.ops.empty();
+  planned.after = plan_.reached(done_);
+  planned.after.has_live_peak = peak != 0;
+  planned.after.looks_first = looks_first_;
+  clock_.note(batch.times, batch.next_time);
+  planned.after.time_ns = clock_.at(done_);
+  return true;
+}
+
+void BatchSource::finish() {
+  facts_.note(resolver_);
+  resolver_.finish();
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,61 @@
+// The batches of a replay, in turn: read, resolved, and ending where there is something to do.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "replayer/engine/event_clock.h"
+#include "replayer/engine/foresight.h"
+#include "replayer/engine/live_peaks.h"
+#include "replayer/engine/replay.h"
+#include "replayer/engine/replay_plan.h"
+#include "replayer/engine/run_notes.h"
+#include "replayer/engine/shared_numbers.h"
+#include "replayer/engine/slot_resolver.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::replayer {
+
+struct PlannedBatch {
+  ResolvedBatch ops;
+  AfterBatch after;          // to be done after them; its spans are of the source
+  uint64_t done = 0;         // calls up to its end
+  bool ends_a_step = false;  // false: it is the first part of what was to be one
+};
+
+// One thread at a time.
+class BatchSource {
+ public:
+  // `tape` stands at its beginning; it and `deaths` outlive the source. The first `events` calls.
+  BatchSource(schema::TapeReader& tape, uint64_t events, const ReplayOptions& options,
+              const DeathTimes& deaths);
+
+  // Replaces `batch`. False when there are no more; a tape without events gives one batch.
+  base::Result<bool> next(PlannedBatch& batch);
+  // No more batches are wanted. Once.
+  void finish();
+
+  uint64_t events() const { return events_; }
+  const SlotResolver& resolver() const { return resolver_; }
+  const TapeFacts& facts() const { return facts_; }
+
+ private:
+  base::Status read(ResolvedBatch& batch);
+
+  schema::TapeReader& tape_;
+  const uint64_t events_;
+  const bool looks_first_;
+  const DeathTimes& deaths_;
+  ReplayPlan plan_;
+  SlotResolver resolver_;
+  TapeFacts facts_;
+  SharedNumbers shared_numbers_;
+  LivePeaks live_peaks_;
+  EventClock clock_;
+  schema::EventBatch read_;
+  ResolvedBatch rest_;  // read already, and yet to come
+  uint64_t done_ = 0;
+  bool has_begun_ = false;
+};
+
+}  // namespace heaptape::replayer
