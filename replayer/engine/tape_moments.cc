@@ -1,15 +1,11 @@
 #include "replayer/engine/tape_moments.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <iterator>
 
 #include "base/clock.h"
-#include "base/display_text.h"
 #include "base/near_names.h"
 #include "base/number_text.h"
-#include "base/quantity.h"
 #include "replayer/answers/live_profile.h"
 #include "replayer/engine/ahead.h"
 #include "replayer/engine/event_clock.h"
@@ -27,26 +23,6 @@ constexpr size_t kBatchEvents = 1 << 14;
 // A program that makes so few calls for so long pauses.
 constexpr uint64_t kPauseNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kPauseCalls = 1000;
-
-// Nothing unless it is a number of seconds, or of milliseconds.
-std::optional<uint64_t> parse_time(std::string_view text) {
-  if (text.starts_with('-')) return std::nullopt;
-  double factor = 1e9;
-  if (text.ends_with("ms")) {
-    factor = 1e6;
-    text.remove_suffix(2);
-  } else if (text.ends_with("s")) {
-    text.remove_suffix(1);
-  } else {
-    return std::nullopt;
-  }
-  double number = 0;
-  const auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (!(number >= 0) || number * factor >= 0x1p63) return std::nullopt;
-  return static_cast<uint64_t>(std::llround(number * factor));
-}
 
 // Feeds a profile with a tape, batch by batch.
 class ProfileFeed {
@@ -219,32 +195,6 @@ Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request)
 }
 
 }  // namespace
-
-Result<MomentRequest> parse_moment(std::string_view text) {
-  for (const char* const name : {"peak", "plateau", "exit", "end"}) {
-    if (text == name) return MomentRequest{.kind = MomentRequest::Kind::kFound, .name = name};
-  }
-  const std::string name(text);
-  if (const auto time_ns = parse_time(text)) {
-    return MomentRequest{.kind = MomentRequest::Kind::kTime, .name = name, .time_ns = *time_ns};
-  }
-  if (text.starts_with(kMarkPrefix) && text.size() > kMarkPrefix.size()) {
-    return MomentRequest{.kind = MomentRequest::Kind::kMark, .name = base::display_text(name)};
-  }
-  std::string_view number = text;
-  if (number.starts_with('#')) number.remove_prefix(1);
-  std::string digits(number);
-  std::erase(digits, ',');
-  if (const auto event = base::parse_count(digits)) {
-    return MomentRequest{
-        .kind = MomentRequest::Kind::kEvent, .name = "#" + std::to_string(*event), .event = *event};
-  }
-  return Error::usage(
-      "there is no moment '" + name + "'" +
-      base::did_you_mean(name, {"peak", "plateau", "exit", "end"}) +
-      ": type peak, plateau, exit, end, mark:NAME, a call such as #1000 or 1.5M, or a time "
-      "such as 12.5s");
-}
 
 Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
                                          const std::function<void(double)>& progress) {

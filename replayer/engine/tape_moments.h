@@ -10,24 +10,10 @@
 
 #include "base/result.h"
 #include "replayer/answers/moment.h"
+#include "replayer/engine/moment_request.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
-
-// What follows --at.
-struct MomentRequest {
-  enum class Kind : uint8_t { kFound, kMark, kEvent, kTime };
-
-  Kind kind = Kind::kFound;
-  std::string name;      // as it was typed; of kFound "peak", "plateau", "exit", "end", or empty:
-                         // the plateau, and where there is none the exit; of kMark "mark:NAME"
-  uint64_t event = 0;    // of kEvent
-  uint64_t time_ns = 0;  // of kTime: since the recording began
-};
-
-// "peak", "plateau", "exit", "end", "mark:NAME", "#1391340466", "1391340466", "1.5M", "12.5s",
-// "800ms".
-base::Result<MomentRequest> parse_moment(std::string_view text);
 
 // Those of the first `until` calls, by call: the peak of live bytes, the plateau if there is one,
 // the exit, the end, and the marks: of several with one name the last, and of the first kMostMarks
