@@ -85,7 +85,7 @@ void add_ctl(CLI::App& app, Request& request) {
       ->required()
       ->transform(count_validator({.least = 1, .most = INT32_MAX}))
       ->option_text("PID");
-  command->add_option("verb", options->verb, "mark")->required()->option_text("mark");
+  command->add_option("verb", options->verb, "what to do")->required()->option_text("mark");
   command
       ->add_option("name", options->name,
                    "what to call the moment: letters, digits, '-', '_' and '.'")

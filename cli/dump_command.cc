@@ -40,16 +40,16 @@ class CallTimes {
   }
 
  private:
-  std::optional<schema::TimeSample> before_;  // the call
-  std::vector<schema::TimeSample> times_;     // from there on, and some before
-  size_t next_ = 0;                           // in times_
-  std::optional<schema::TimeSample> behind_;  // those
+  std::optional<schema::TimeSample> before_;  // the last one before the call
+  std::vector<schema::TimeSample> times_;     // of this batch, and what the one before left
+  size_t next_ = 0;                           // in times_: the first at the call or behind it
+  std::optional<schema::TimeSample> behind_;  // the first one behind the batch
 };
 
 // Appends those of the batch that were asked for. Returns false once the last of them is past.
 bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options,
                   CallTimes& times) {
-  times.begin(batch);
+  if (options.with_times) times.begin(batch);
   auto end = batch.thread_ends.begin();
   auto mark = batch.marks.begin();
   const auto append_between = [&](uint64_t event) {

@@ -7,14 +7,16 @@ uint32_t AddressShadow::find_odd(uint64_t address) const {
   return found == odd_.end() ? kNone : found->second;
 }
 
-// From the back: a number's new place is behind all those that are yet to move. Only those that are
-// there are written: the rest of the leaf has no memory yet.
+// From the back: a number's new place is behind all those that are yet to move.
 void AddressShadow::Leaf::refine() {
-  for (size_t i = base::kLeafSpan / 16; i-- > 0;) {
-    const uint32_t number = numbers[i];
-    if (number == 0) continue;
-    numbers[i] = 0;
-    numbers[2 * i] = number;
+  for (size_t stretch = base::kLeafSpan / 16 / kStretch; stretch-- > 0;) {
+    if (!has_numbers[stretch]) continue;
+    for (size_t i = (stretch + 1) * kStretch; i-- > stretch * kStretch;) {
+      const uint32_t number = numbers[i];
+      if (number == 0) continue;
+      numbers[i] = 0;
+      numbers[2 * i] = number;
+    }
   }
   is_fine = 1;
 }

@@ -34,6 +34,7 @@ class AddressShadow {
     Leaf& leaf = tree_.leaf(address);
     if (address % leaf.granule() != 0) [[unlikely]]
       leaf.refine();
+    leaf.has_numbers[leaf.index(address) / kStretch] = true;
     leaf.at(address) = number + 1;
   }
   // Requires that `address` has a number.
@@ -46,16 +47,20 @@ class AddressShadow {
   }
 
  private:
+  static constexpr size_t kStretch = 1024;  // numbers
+
   // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
   struct Leaf {
-    uint32_t is_fine;                       // 1: of granules of 8 bytes
+    uint32_t is_fine;  // 1: of granules of 8 bytes
+    // By stretch: whether a number was ever set in it. The others have no memory yet, and refine()
+    // gives them none: a hostile tape may have a leaf for every two blocks.
+    bool has_numbers[base::kLeafSpan / 8 / kStretch];
     uint32_t numbers[base::kLeafSpan / 8];  // + 1
 
     uint64_t granule() const { return 16 >> is_fine; }
-    const uint32_t& at(uint64_t address) const {
-      return numbers[address % base::kLeafSpan >> (4 - is_fine)];
-    }
-    uint32_t& at(uint64_t address) { return numbers[address % base::kLeafSpan >> (4 - is_fine)]; }
+    size_t index(uint64_t address) const { return address % base::kLeafSpan >> (4 - is_fine); }
+    const uint32_t& at(uint64_t address) const { return numbers[index(address)]; }
+    uint32_t& at(uint64_t address) { return numbers[index(address)]; }
     void refine();
   };
   uint32_t find_odd(uint64_t address) const;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -23,8 +24,8 @@ namespace heaptape::replayer {
 //
 // `make` overwrites an item, perhaps one that was taken before, and returns false instead when
 // there are no more. It runs in the other thread, from the constructor to the destructor, which
-// waits for the one call that may be under way. What it throws comes out of next(). One thread
-// takes.
+// waits for the one call that may be under way; or in next(), where the system grants no thread.
+// What it throws comes out of next(). One thread takes.
 template <typename Item>
 class Ahead {
  public:
@@ -34,9 +35,14 @@ class Ahead {
     size_t kept;   // so many that were taken stay as they are: the last ones
   };
 
-  Ahead(Room room, Make make)
-      : items_(room.items), kept_(room.kept), make_(std::move(make)), thread_([this] { run(); }) {}
+  Ahead(Room room, Make make) : items_(room.items), kept_(room.kept), make_(std::move(make)) {
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {  // a limit on threads or on address space
+    }
+  }
   ~Ahead() {
+    if (!thread_.joinable()) return;
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -52,6 +58,8 @@ class Ahead {
     std::unique_lock lock(mutex_);
     ++taken_;
     changed_.notify_all();
+    if (!thread_.joinable() && ended_ == 0)
+      ++(make(items_[made_ % items_.size()]) ? made_ : ended_);
     changed_.wait(lock, [this] { return made_ >= taken_ || ended_; });
     if (made_ >= taken_) return &items_[(taken_ - 1) % items_.size()];
     if (thrown_) std::rethrow_exception(thrown_);
@@ -100,7 +108,7 @@ class Ahead {
   bool stopping_ = false;
   base::Status status_;
   std::exception_ptr thrown_;
-  std::thread thread_;  // the last: it uses all the others
+  std::thread thread_;  // none: next() makes
 };
 
 }  // namespace heaptape::replayer

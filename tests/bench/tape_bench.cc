@@ -97,24 +97,8 @@ void BM_WriteRepetitive(benchmark::State& state) {
 BENCHMARK(BM_WriteRandom);
 BENCHMARK(BM_WriteRepetitive);
 
-void BM_ReadRandom(benchmark::State& state) {
-  tests::TempDir dir;
-  tests::write_tape(dir.file("t"), random_events());
-  auto reader = TapeReader::open(dir.file("t"));
-  EventBatch batch;
-  for (auto _ : state) {
-    (void)reader->seek(0);
-    do {
-      (void)reader->read(batch, 1 << 14);
-    } while (!batch.events.empty());
-  }
-  set_per_event(state, kEvents);
-}
-BENCHMARK(BM_ReadRandom);
-
-// Those of docs/questions.
-void read_real(benchmark::State& state, const char* name) {
-  auto reader = TapeReader::open(std::string(HEAPTAPE_QUESTIONS_DIR "/") + name);
+void read(benchmark::State& state, const std::string& path) {
+  auto reader = TapeReader::open(path);
   EventBatch batch;
   for (auto _ : state) {
     (void)reader->seek(0);
@@ -124,12 +108,18 @@ void read_real(benchmark::State& state, const char* name) {
   }
   set_per_event(state, reader->events());
 }
+void BM_ReadRandom(benchmark::State& state) {
+  tests::TempDir dir;
+  tests::write_tape(dir.file("t"), random_events());
+  read(state, dir.file("t"));
+}
 void BM_ReadRedis(benchmark::State& state) {
-  read_real(state, "redis.tape");
+  read(state, HEAPTAPE_QUESTIONS_DIR "/redis.tape");
 }
 void BM_ReadCompiler(benchmark::State& state) {
-  read_real(state, "compiler.tape");
+  read(state, HEAPTAPE_QUESTIONS_DIR "/compiler.tape");
 }
+BENCHMARK(BM_ReadRandom);
 BENCHMARK(BM_ReadRedis);
 BENCHMARK(BM_ReadCompiler);
 

@@ -1,6 +1,7 @@
 // What `heaptape replay` writes: the report, the timeline, the table; and that a replay that fails
 // writes nothing.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -16,6 +17,7 @@
 namespace heaptape {
 namespace {
 
+using tests::CommandLine;
 using tests::count_of;
 using tests::Ended;
 using tests::expect_refusal;
@@ -83,6 +85,24 @@ TEST_F(ReplayOutput, RefusesActionsAtMomentsBehindItsEnd) {
   expect_refusal(
       run({"heaptape", "replay", timed, "-a", "noop", "--until", "10", "--do", "trim@5s"}),
       "'trim@5s' would be after #50, but the replay ends after 10 calls (--until)");
+}
+
+// No address space has room for a stack of that size, so there is no thread but the first.
+TEST_F(ReplayOutput, IsTheSameWhereTheSystemGrantsNoThread) {
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer maps its stack, too";
+  rlimit stack{};
+  ASSERT_EQ(getrlimit(RLIMIT_STACK, &stack), 0);
+  if (stack.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "the size of stacks is limited";
+  const auto no_thread = [] {
+    const rlimit huge{uint64_t{1} << 50, RLIM_INFINITY};
+    setrlimit(RLIMIT_STACK, &huge);
+  };
+  const Ended alone = run(CommandLine{.words = {"heaptape", "replay", tape_, "-a", "model:bump"},
+                                      .before_exec = no_thread});
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  const size_t counts = alone.out.find("\nevents: ");  // above are times
+  ASSERT_NE(counts, std::string::npos) << alone.out;
+  EXPECT_NE(replay({"-a", "model:bump"}).out.find(alone.out.substr(counts)), std::string::npos);
 }
 
 TEST_F(ReplayOutput, HasTheDocumentedKeys) {

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
+
+#include "tests/support/tapes.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -90,6 +93,21 @@ TEST(AddressShadow, KeepsItsNumbersWhenABlockBeginsOnAnOddMultipleOfEight) {
   for (const uint64_t place : places) EXPECT_EQ(shadow.find(place), number++) << place - leaf;
   EXPECT_EQ(shadow.find(leaf + 8), 5u);
   EXPECT_EQ(shadow.find(leaf + 24), kNone);
+}
+
+// Random numbers of a leaf, among them ones in the stretches that others move to.
+TEST(AddressShadow, MovesAllNumbersOfALeafWherever) {
+  AddressShadow shadow;
+  tests::Random random(7);
+  const uint64_t leaf = kHeap / base::kLeafSpan * base::kLeafSpan;
+  std::map<uint64_t, uint32_t> numbers;
+  for (uint32_t number = 0; number < 3000; ++number) {
+    const uint64_t reach = random.below(2) == 0 ? 4096 : base::kLeafSpan / 16;
+    numbers[leaf + random.below(reach) * 16] = number;
+  }
+  for (const auto& [address, number] : numbers) shadow.set(address, number);
+  shadow.set(leaf + base::kLeafSpan - 8, 1);
+  for (const auto& [address, number] : numbers) ASSERT_EQ(shadow.find(address), number);
 }
 
 TEST(AddressShadow, TellsNeighboursEightBytesApart) {
