@@ -162,6 +162,20 @@ TEST_F(RingMergeTest, WaitsForAChainOfResizesUntilAllAreLogged) {
   EXPECT_EQ(summary_.losses.unrepaired_inversions, 0u);
 }
 
+// What is held back may have returned before somebody asks for a mark.
+TEST_F(RingMergeTest, KnowsUpToWhereItHasWritten) {
+  a_.write(malloc_record(kX, 1));
+  b_.write(malloc_record(kX, 30)).write(malloc_record(kZ, 35));
+  a_.header().resizing = kX;
+  EXPECT_EQ(drain(40), 1u);
+  EXPECT_TRUE(merge_.has_written_up_to(29));
+  EXPECT_FALSE(merge_.has_written_up_to(30));
+  EXPECT_FALSE(merge_.has_written_up_to(40));
+  a_.write(realloc_record(kX, kY, 10, 50));
+  EXPECT_EQ(drain(60), 3u);
+  EXPECT_TRUE(merge_.has_written_up_to(60));
+}
+
 // So that the merge does not run through rings upon rings for one call.
 TEST_F(RingMergeTest, FollowsChainsOfResizesEightDeep) {
   write_chain_of_resizes(8);
