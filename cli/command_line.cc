@@ -200,6 +200,9 @@ void add_replay(CLI::App& app, Request& request) {
   add_count(command, "--repeat", options->replay.repeats, {.least = 1, .most = 100},
             "replay on each real allocator so many times, at most 100, and give the medians of all "
             "times (default 1)");
+  add_count(command, "--jobs", options->replay.jobs, {.least = 1, .most = 256},
+            "replay on so many allocators at the same time, at most 256, and leave out all times "
+            "(default 1)");
   command->add_flag("--latency", options->with_latency,
                     "print how long single calls took, by kind and size");
   command->footer(

@@ -143,8 +143,20 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
   return actions;
 }
 
+// Allocators that share processors have no times worth telling.
+Status check_jobs(const ReplayCommandOptions& options) {
+  if (options.replay.jobs == 1) return {};
+  const char* const timed = options.replay.repeats > 1 ? "--repeat"
+                            : options.with_latency     ? "--latency"
+                                                       : nullptr;
+  if (timed == nullptr) return {};
+  return Error::usage(std::string(timed) +
+                      " is about times, which --jobs leaves out: give one of the two");
+}
+
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
+  HEAPTAPE_RETURN_IF_ERROR(check_jobs(options));
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
   for (const std::string& text : options.actions) {

@@ -51,9 +51,19 @@ class AddressTree {
   // The same, or null where nothing was ever written.
   const Leaf* find(uint64_t address) const {
     const uint64_t key = address >> kLeafSpanLog2;
-    if (key == cached_key_) return cached_;
-    const Middle* middle = root_[key >> kMiddleLog2];
-    return middle == nullptr ? nullptr : middle->leaves[key & (kMiddleSize - 1)];
+    if (key == cached_key_) [[likely]]
+      return cached_;
+    return find_uncached(key);
+  }
+  Leaf* find(uint64_t address) {
+    const uint64_t key = address >> kLeafSpanLog2;
+    if (key == cached_key_) [[likely]]
+      return cached_;
+    Leaf* const leaf = find_uncached(key);
+    if (leaf == nullptr) return nullptr;
+    cached_key_ = key;
+    cached_ = leaf;
+    return leaf;
   }
 
  private:
@@ -68,6 +78,11 @@ class AddressTree {
     void* begin;
     size_t bytes;
   };
+
+  Leaf* find_uncached(uint64_t key) const {
+    const Middle* const middle = root_[key >> kMiddleLog2];
+    return middle == nullptr ? nullptr : middle->leaves[key & (kMiddleSize - 1)];
+  }
 
   template <typename T>
   T* map(size_t count) {

@@ -59,6 +59,11 @@ class EdgeBitmap {
   // The address at an edge: of a start the first one inside, of an end the first one outside.
   uint64_t address_of(Edge edge) const { return (edge + 1) >> 1 << granule_log2_; }
 
+  // That something will be asked or told of `edge` soon.
+  void prefetch(Edge edge) const {
+    if (const LeafBits* const leaf = find_leaf(edge)) leaf->prefetch(bit_of(edge));
+  }
+
   bool contains(Edge edge) const;
   void insert(Edge edge);
   void erase(Edge edge);

@@ -7,6 +7,16 @@ uint32_t AddressShadow::find_odd(uint64_t address) const {
   return found == odd_.end() ? kNone : found->second;
 }
 
+uint32_t AddressShadow::exchange_odd(uint64_t address, uint32_t number) {
+  const auto [place, is_new] = odd_.try_emplace(address, number);
+  return is_new ? kNone : std::exchange(place->second, number);
+}
+
+uint32_t AddressShadow::take_odd(uint64_t address) {
+  const auto node = odd_.extract(address);
+  return node.empty() ? kNone : node.mapped();
+}
+
 // From the back: a number's new place is behind all those that are yet to move.
 void AddressShadow::Leaf::refine() {
   for (size_t stretch = base::kLeafSpan / 16 / kStretch; stretch-- > 0;) {

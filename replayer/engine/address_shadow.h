@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 
 #include "base/address/address_tree.h"
+#include "base/address/pages.h"
 
 namespace heaptape::replayer {
 
@@ -34,8 +36,7 @@ class AddressShadow {
     Leaf& leaf = tree_.leaf(address);
     if (address % leaf.granule() != 0) [[unlikely]]
       leaf.refine();
-    leaf.has_numbers[leaf.index(address) / kStretch] = true;
-    leaf.at(address) = number + 1;
+    leaf.put(leaf.index(address), number + 1);
   }
   // Requires that `address` has a number.
   void clear(uint64_t address) {
@@ -45,9 +46,34 @@ class AddressShadow {
       tree_.leaf(address).at(address) = 0;
     }
   }
+  // find() and set() in one; find() and, where there is a number, clear().
+  uint32_t exchange(uint64_t address, uint32_t number) {
+    if (address % 8 != 0) [[unlikely]]
+      return exchange_odd(address, number);
+    Leaf& leaf = tree_.leaf(address);
+    if (address % leaf.granule() != 0) [[unlikely]]
+      leaf.refine();
+    return leaf.put(leaf.index(address), number + 1) - 1;
+  }
+  uint32_t take(uint64_t address) {
+    if (address % 8 != 0) [[unlikely]]
+      return take_odd(address);
+    Leaf* const leaf = tree_.find(address);
+    if (leaf == nullptr || address % leaf->granule() != 0) [[unlikely]]
+      return kNone;
+    uint32_t& place = leaf->at(address);
+    const uint32_t number = place;
+    if (number != 0) [[likely]]
+      place = 0;
+    return number - 1;
+  }
+  // That one of the above will ask for `address` soon.
+  void prefetch(uint64_t address) const {
+    if (const Leaf* const leaf = tree_.find(address)) __builtin_prefetch(&leaf->at(address), 1);
+  }
 
  private:
-  static constexpr size_t kStretch = 1024;  // numbers
+  static constexpr size_t kStretch = base::kPageBytes / sizeof(uint32_t);  // numbers
 
   // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
   struct Leaf {
@@ -55,15 +81,24 @@ class AddressShadow {
     // By stretch: whether a number was ever set in it. The others have no memory yet, and refine()
     // gives them none: a hostile tape may have a leaf for every two blocks.
     bool has_numbers[base::kLeafSpan / 8 / kStretch];
-    uint32_t numbers[base::kLeafSpan / 8];  // + 1
+    alignas(base::kPageBytes) uint32_t numbers[base::kLeafSpan / 8];  // + 1
 
     uint64_t granule() const { return 16 >> is_fine; }
     size_t index(uint64_t address) const { return address % base::kLeafSpan >> (4 - is_fine); }
     const uint32_t& at(uint64_t address) const { return numbers[index(address)]; }
     uint32_t& at(uint64_t address) { return numbers[index(address)]; }
+    // Returns what was there. A page that is read before it is written costs the system two faults.
+    uint32_t put(size_t index, uint32_t value) {
+      const bool is_new_page = !std::exchange(has_numbers[index / kStretch], true);
+      if (is_new_page) [[unlikely]]
+        const_cast<volatile uint32_t&>(numbers[index]) = 0;
+      return std::exchange(numbers[index], value);
+    }
     void refine();
   };
   uint32_t find_odd(uint64_t address) const;
+  uint32_t exchange_odd(uint64_t address, uint32_t number);
+  uint32_t take_odd(uint64_t address);
 
   base::AddressTree<Leaf> tree_;
   std::unordered_map<uint64_t, uint32_t> odd_;

@@ -7,6 +7,7 @@
 #include "replayer/engine/event_clock.h"
 #include "replayer/engine/foresight.h"
 #include "replayer/engine/live_peaks.h"
+#include "replayer/engine/planned_batch.h"
 #include "replayer/engine/replay.h"
 #include "replayer/engine/replay_plan.h"
 #include "replayer/engine/run_notes.h"
@@ -15,13 +16,6 @@
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
-
-struct PlannedBatch {
-  ResolvedBatch ops;
-  AfterBatch after;          // to be done after them; its spans are of the source
-  uint64_t done = 0;         // calls up to its end
-  bool ends_a_step = false;  // false: it is the first part of what was to be one
-};
 
 // One thread at a time.
 class BatchSource {

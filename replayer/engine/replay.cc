@@ -11,6 +11,7 @@
 #include "replayer/engine/foresight.h"
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_run.h"
+#include "replayer/engine/side_by_side.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -22,42 +23,29 @@ using base::Status;
 // busy, and no two allocators ever run at the same time, which would spoil both their times.
 class Pipeline {
  public:
-  Status submit(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
-    if (pending_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
+  Status submit(ReplayRun& run, const PlannedBatch& batch) {
+    if (run_ != nullptr) HEAPTAPE_RETURN_IF_ERROR(run_->collect(*batch_));
     // Between two batches of one allocator there may be something to do with it.
-    const bool overlap = pending_ != &run || after_pending_.is_nothing();
-    if (!overlap) HEAPTAPE_RETURN_IF_ERROR(finish_pending());
-    ReplayRun* const before = std::exchange(pending_, &run);
-    const ResolvedBatch* const batch_before = std::exchange(pending_batch_, &batch);
-    const AfterBatch after_before = std::exchange(after_pending_, after);
+    const bool overlap = run_ != &run || batch_->after.lets_go_on();
+    if (!overlap) HEAPTAPE_RETURN_IF_ERROR(complete());
+    ReplayRun* const run_before = std::exchange(run_, &run);
+    const PlannedBatch* const batch_before = std::exchange(batch_, &batch);
     HEAPTAPE_RETURN_IF_ERROR(run.submit(batch));
-    if (!overlap || before == nullptr) return {};
-    return finish(*before, *batch_before, after_before);
+    if (!overlap || run_before == nullptr) return {};
+    return run_before->complete(*batch_before);
   }
 
   Status drain() {
-    if (pending_ == nullptr) return {};
-    HEAPTAPE_RETURN_IF_ERROR(pending_->collect());
-    return finish_pending();
+    if (run_ == nullptr) return {};
+    HEAPTAPE_RETURN_IF_ERROR(run_->collect(*batch_));
+    return complete();
   }
 
  private:
-  static Status finish(ReplayRun& run, const ResolvedBatch& batch, AfterBatch after) {
-    HEAPTAPE_RETURN_IF_ERROR(run.analyse(batch));
-    if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(run.look(after.moments));
-    for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(run.perform(action));
-    if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(run.look(after.moments));
-    if (after.has_sample) return run.sample(after.time_ns);
-    return after.has_live_peak ? run.measure_peak() : Status();
-  }
-  Status finish_pending() {
-    ReplayRun* const run = std::exchange(pending_, nullptr);
-    return finish(*run, *pending_batch_, after_pending_);
-  }
+  Status complete() { return std::exchange(run_, nullptr)->complete(*batch_); }
 
-  ReplayRun* pending_ = nullptr;  // submitted, not yet analysed
-  const ResolvedBatch* pending_batch_ = nullptr;
-  AfterBatch after_pending_;
+  ReplayRun* run_ = nullptr;  // submitted, not yet completed
+  const PlannedBatch* batch_ = nullptr;
 };
 
 using Runs = std::vector<std::unique_ptr<ReplayRun>>;
@@ -69,46 +57,78 @@ bool may_read_ahead(const Runs& runs) {
   return std::thread::hardware_concurrency() > (has_worker ? 2u : 1u);
 }
 
-// Submits what next() gives, a PlannedBatch or null, to all runs. The batch before stays as it is.
+bool have_all_failed(const Runs& runs) {
+  return std::ranges::all_of(runs, [](const auto& run) { return run->has_failed(); });
+}
+
+// Takes all runs through what next() gives, a PlannedBatch or null. The batch before stays as it
+// is.
 template <typename Next>
-Status submit_all(const Runs& runs, Next next) {
+Status replay_in_turn(const Runs& runs, Next next) {
   Pipeline pipeline;
-  const auto has_failed = [](const auto& run) { return run->has_failed(); };
-  while (!std::ranges::all_of(runs, has_failed)) {
+  while (!have_all_failed(runs)) {
     HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, next());
     if (batch == nullptr) break;
-    for (const auto& run : runs) {
-      HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, batch->ops, batch->after));
-    }
+    for (const auto& run : runs) HEAPTAPE_RETURN_IF_ERROR(pipeline.submit(*run, *batch));
   }
   return pipeline.drain();
 }
 
-Status submit_all(BatchSource& source, const Runs& runs,
-                  const std::function<void(double)>& progress) {
-  constexpr size_t kKept = 2;  // one is analysed while the other is worked on
-  constexpr size_t kAhead = 2;
-  const auto tell = [&](const PlannedBatch& batch) {
-    if (!progress || batch.done == 0 || !batch.ends_a_step) return;
-    progress(static_cast<double>(batch.done) / static_cast<double>(source.events()));
-  };
-  if (may_read_ahead(runs)) {
-    Ahead<PlannedBatch> ahead({.items = kKept + kAhead, .kept = kKept},
-                              [&source](PlannedBatch& batch) { return source.next(batch); });
-    return submit_all(runs, [&]() -> Result<const PlannedBatch*> {
-      HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, ahead.next());
-      if (batch != nullptr) tell(*batch);
-      return batch;
+class Feed {
+ public:
+  Feed(BatchSource& source, const std::function<void(double)>& progress)
+      : source_(source), progress_(progress) {}
+
+  Status in_turn(const Runs& runs) {
+    constexpr size_t kKept = 2;  // one is analysed while the other is worked on
+    constexpr size_t kAhead = 2;
+    if (may_read_ahead(runs)) {
+      Ahead<PlannedBatch> ahead({.items = kKept + kAhead, .kept = kKept}, reading());
+      return replay_in_turn(runs, [&] { return next(ahead); });
+    }
+    std::array<PlannedBatch, kKept> batches;
+    return replay_in_turn(runs, [&, turn = size_t{0}]() mutable -> Result<const PlannedBatch*> {
+      PlannedBatch& batch = batches[turn++ % kKept];
+      HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source_.next(batch));
+      if (is_there) tell(batch);
+      return is_there ? &batch : nullptr;
     });
   }
-  std::array<PlannedBatch, kKept> batches;
-  return submit_all(runs, [&, turn = size_t{0}]() mutable -> Result<const PlannedBatch*> {
-    PlannedBatch& batch = batches[turn++ % kKept];
-    HEAPTAPE_ASSIGN_OR_RETURN(const bool is_there, source.next(batch));
-    if (is_there) tell(batch);
-    return is_there ? &batch : nullptr;
-  });
-}
+
+  // So many batches at a time that threads seldom wait for one another, and that what a run keeps
+  // in the processor's caches is of use to it.
+  Status side_by_side(const Runs& runs, size_t jobs) {
+    constexpr size_t kTogether = 8;
+    Ahead<PlannedBatch> ahead({.items = 2 * kTogether, .kept = kTogether}, reading());
+    for (std::vector<const PlannedBatch*> batches; !have_all_failed(runs); batches.clear()) {
+      while (batches.size() < kTogether) {
+        HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, next(ahead));
+        if (batch == nullptr) break;
+        batches.push_back(batch);
+      }
+      HEAPTAPE_RETURN_IF_ERROR(replay_side_by_side(runs, batches, jobs));
+      if (batches.size() < kTogether) break;
+    }
+    return {};
+  }
+
+ private:
+  Ahead<PlannedBatch>::Make reading() {
+    return [this](PlannedBatch& batch) { return source_.next(batch); };
+  }
+  Result<const PlannedBatch*> next(Ahead<PlannedBatch>& ahead) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, ahead.next());
+    if (batch != nullptr) tell(*batch);
+    return batch;
+  }
+  void tell(const PlannedBatch& batch) {
+    if (!progress_ || batch.done == 0 || !batch.ends_a_step) return;
+    progress_(static_cast<double>(batch.done) / static_cast<double>(source_.events()));
+  }
+
+  BatchSource& source_;
+  const std::function<void(double)>& progress_;
+};
 
 Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const ReplayOptions& options,
                                            const std::function<void(double)>& progress) {
@@ -124,7 +144,9 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));
   BatchSource source(tape, events, options, deaths);
-  HEAPTAPE_RETURN_IF_ERROR(submit_all(source, runs, progress));
+  Feed feed(source, progress);
+  HEAPTAPE_RETURN_IF_ERROR(options.jobs > 1 ? feed.side_by_side(runs, options.jobs)
+                                            : feed.in_turn(runs));
   source.finish();
   const auto program = std::make_shared<const ProgramProfile>(source.resolver().program());
   std::vector<RunResult> results;

@@ -32,6 +32,8 @@ struct ReplayOptions {
   bool looks_first = false;          // at moments, before actions of the same place
   bool keep_picture = false;         // of the last of them
   uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
+  // Allocators at work at the same time; at least 1. With more than one no time is told.
+  uint32_t jobs = 1;
 };
 
 // Why and where an allocator failed: it died, hung, or handed out a block that cannot be.

@@ -20,9 +20,10 @@ struct AfterBatch {
   bool has_live_peak = false;            // see LivePeaks
   std::optional<uint64_t> time_ns = {};  // after the batch, since the recording began
 
-  bool is_nothing() const {
-    return moments.empty() && actions.empty() && !has_sample && !has_live_peak;
-  }
+  // What is resident right after the batch.
+  bool measures() const { return has_sample || has_live_peak; }
+  // Nothing but that: the allocator may go on before the batch was analysed.
+  bool lets_go_on() const { return moments.empty() && actions.empty(); }
 };
 
 // The timeline has as many points as asked for, or one an event, as even as whole numbers allow,

@@ -35,6 +35,7 @@ Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpe
                                               .heap_growths = options.heap_growths,
                                               .keep_frees = options.keep_picture});
   run->analysis_->start(*regions);
+  run->apply(*regions);
   return run;
 }
 
@@ -53,64 +54,89 @@ Status ReplayRun::rehearse(const ResolvedBatch& batch) {
   return has_failed() ? Status() : settle(backend_->rehearse(replay_batch(batch)));
 }
 
-Status ReplayRun::submit(const ResolvedBatch& batch) {
-  return has_failed() ? Status() : settle(backend_->submit(replay_batch(batch)));
+Status ReplayRun::submit(const PlannedBatch& batch) {
+  return has_failed() ? Status() : settle(backend_->submit(replay_batch(batch.ops)));
 }
 
-Status ReplayRun::collect() {
-  return has_failed() ? Status() : settle(backend_->collect(result_));
-}
-
-Status ReplayRun::analyse(const ResolvedBatch& batch) {
-  return has_failed() ? Status() : settle(analysis_->add(batch, result_));
-}
-
-Status ReplayRun::sample(std::optional<uint64_t> time_ns) {
+Status ReplayRun::collect(const PlannedBatch& batch) {
   if (has_failed()) return {};
-  const auto residency = backend_->residency(analysis_->regions());
+  HEAPTAPE_RETURN_IF_ERROR(settle(backend_->collect(result_)));
+  apply(result_.regions);
+  return batch.after.lets_go_on() && batch.after.measures() ? measure() : Status();
+}
+
+Status ReplayRun::complete(const PlannedBatch& batch) {
+  if (has_failed()) return {};
+  const AfterBatch& after = batch.after;
+  HEAPTAPE_RETURN_IF_ERROR(settle(analysis_->add(batch.ops, result_)));
+  if (after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
+  for (const Action& action : after.actions) HEAPTAPE_RETURN_IF_ERROR(perform(action));
+  if (!after.looks_first) HEAPTAPE_RETURN_IF_ERROR(look(after.moments));
+  if (!after.measures()) return {};
+  if (!after.lets_go_on()) HEAPTAPE_RETURN_IF_ERROR(measure());
+  if (has_failed()) return {};
+  if (after.has_sample) {
+    analysis_->sample(measured_, after.time_ns);
+  } else {
+    analysis_->note_resident(measured_.resident_bytes);
+  }
+  return {};
+}
+
+Status ReplayRun::take(const PlannedBatch& batch) {
+  HEAPTAPE_RETURN_IF_ERROR(submit(batch));
+  HEAPTAPE_RETURN_IF_ERROR(collect(batch));
+  return complete(batch);
+}
+
+void ReplayRun::apply(std::span<const allocators::RegionEvent> regions) {
+  for (const allocators::RegionEvent& region : regions) {
+    if (region.kind == allocators::RegionEvent::Kind::kCommit) {
+      committed_.add(region.range);
+    } else {
+      committed_.remove(region.range);
+    }
+  }
+}
+
+Status ReplayRun::measure() {
+  if (has_failed()) return {};
+  auto residency = backend_->residency(committed_.ranges());
   if (!residency.ok()) return settle(residency.error());
-  analysis_->sample(*residency, time_ns);
+  measured_ = std::move(*residency);
   return {};
 }
 
 Status ReplayRun::look(std::span<const Moment> moments) {
   if (has_failed() || moments.empty()) return {};
-  const auto residency = backend_->residency(analysis_->regions());
-  if (!residency.ok()) return settle(residency.error());
+  HEAPTAPE_RETURN_IF_ERROR(measure());
+  if (has_failed()) return {};
   const auto kept = backend_->kept_memory(analysis_->gaps());
   if (!kept.ok()) return settle(kept.error());
-  analysis_->look(moments, *residency, *kept);
-  analysis_->note_resident(residency->resident_bytes);
+  analysis_->look(moments, measured_, *kept);
+  analysis_->note_resident(measured_.resident_bytes);
   if (!keep_picture_) return {};
-  picture_ = analysis_->picture(*residency);
+  picture_ = analysis_->picture(measured_);
   const auto own = backend_->own_statistics();
   if (!own.ok()) return settle(own.error());
   analysis_->note_own(*own);
   return {};
 }
 
-Status ReplayRun::measure_peak() {
-  if (has_failed()) return {};
-  const auto residency = backend_->residency(analysis_->regions());
-  if (!residency.ok()) return settle(residency.error());
-  analysis_->note_resident(residency->resident_bytes);
-  return {};
-}
-
 Status ReplayRun::perform(const Action& action) {
+  HEAPTAPE_RETURN_IF_ERROR(measure());
   if (has_failed()) return {};
-  const auto before = backend_->residency(analysis_->regions());
-  if (!before.ok()) return settle(before.error());
   const auto given_back = backend_->give_back_memory();
   if (!given_back.ok()) return settle(given_back.error());
   if (!*given_back) {
     cannot_give_back_ = true;
     return {};
   }
-  ActionResult& result = analysis_->perform(action.name, *before, **given_back);
-  const auto after = backend_->residency(analysis_->regions());
-  if (!after.ok()) return settle(after.error());
-  result.after.resident_bytes = after->resident_bytes;
+  ActionResult& result = analysis_->perform(action.name, measured_, **given_back);
+  if (!is_timed_) result.elapsed_ns = 0;
+  apply((*given_back)->regions);
+  HEAPTAPE_RETURN_IF_ERROR(measure());
+  if (!has_failed()) result.after.resident_bytes = measured_.resident_bytes;
   return {};
 }
 
@@ -138,8 +164,11 @@ void ReplayRun::take_metrics(const SlotResolver& resolver, uint64_t events, RunM
   metrics.live_bytes_peak = resolver.live().live_bytes_peak();
   metrics.threads = backend_->threads();
   metrics.counters = backend_->counters();
-  for (const auto& latency : backend_->latencies()) {
-    metrics.latencies.push_back({latency, latency, latency});
+  metrics.is_timed = is_timed_;
+  if (is_timed_) {
+    for (const auto& latency : backend_->latencies()) {
+      metrics.latencies.push_back({latency, latency, latency});
+    }
   }
   metrics.stamp_ns = backend_->stamp_ns();
   metrics.replay_ns_min = metrics.replay_ns_max = metrics.replay_ns;
@@ -171,6 +200,9 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
     result.notes.push_back(base::grouped(metrics.misaligned_blocks) +
                            " blocks aligned to less than the program asked, the first at #" +
                            base::grouped(metrics.first_misaligned));
+  }
+  if (!is_timed_ && spec_.is_timed()) {
+    result.notes.emplace_back("it shared the processors with the others (--jobs): no times");
   }
   if (!result.output.empty()) {
     result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");

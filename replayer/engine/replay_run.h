@@ -9,11 +9,12 @@
 
 #include "allocators/backend.h"
 #include "allocators/catalog/backend_spec.h"
+#include "base/address/region_set.h"
 #include "base/result.h"
+#include "replayer/engine/planned_batch.h"
 #include "replayer/engine/replay.h"
 #include "replayer/engine/run_analysis.h"
 #include "replayer/engine/run_notes.h"
-#include "replayer/engine/slot_resolver.h"
 
 namespace heaptape::replayer {
 
@@ -30,20 +31,18 @@ class ReplayRun {
   bool has_worker() const { return spec_.kind == allocators::BackendKind::kNative; }
   bool has_foresight() const { return !has_failed() && backend_->has_foresight(); }
 
-  // As Backend has them; `batch` outlives analyse().
+  // As Backend has it.
   base::Status rehearse(const ResolvedBatch& batch);
-  base::Status submit(const ResolvedBatch& batch);
-  base::Status collect();
-  base::Status analyse(const ResolvedBatch& batch);
 
-  // After a batch was analysed: a point of the timeline.
-  base::Status sample(std::optional<uint64_t> time_ns);
-  // The same: the account of these moments, which are all now.
-  base::Status look(std::span<const Moment> moments);
-  // The same: what is resident, for the peak alone.
-  base::Status measure_peak();
-  // What a program does with malloc_trim, say; memory is measured right before and right after.
-  base::Status perform(const Action& action);
+  // Each batch in three steps, of which the first is that of Backend. After the second the
+  // allocator may go on with the next batch if batch.after.lets_go_on(). `batch` outlives the
+  // third.
+  base::Status submit(const PlannedBatch& batch);
+  base::Status collect(const PlannedBatch& batch);
+  // Analyses what the allocator did, and does what is to be done after the batch.
+  base::Status complete(const PlannedBatch& batch);
+  // All three.
+  base::Status take(const PlannedBatch& batch);
 
   // Once, after the last batch: `events` were replayed.
   RunResult finish(const SlotResolver& resolver, uint64_t events, const ReplayOptions& options,
@@ -54,9 +53,15 @@ class ReplayRun {
             const ReplayOptions& options)
       : spec_(std::move(spec)),
         backend_(spec_.make(context)),
-        keep_picture_(options.keep_picture) {}
+        keep_picture_(options.keep_picture),
+        is_timed_(options.jobs == 1) {}
 
   base::Status settle(const base::Status& status);
+  // What is resident now.
+  base::Status measure();
+  base::Status look(std::span<const Moment> moments);
+  base::Status perform(const Action& action);
+  void apply(std::span<const allocators::RegionEvent> regions);
   void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
   void add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result);
 
@@ -64,9 +69,12 @@ class ReplayRun {
   std::unique_ptr<allocators::Backend> backend_;
   std::optional<RunAnalysis> analysis_;
   allocators::BatchResult result_;
+  base::RegionSet committed_;       // ahead of the analysis
+  allocators::Residency measured_;  // last
   std::optional<RunFailure> failure_;
   bool cannot_give_back_ = false;
   const bool keep_picture_;
+  const bool is_timed_;
   std::optional<HeapPicture> picture_;
   std::string output_;  // of a failed allocator
 };

@@ -12,6 +12,15 @@ using allocators::RegionEvent;
 using allocators::ReplayKind;
 using allocators::ReplayOp;
 
+namespace {
+
+// Heaps of fewer blocks stay in the cache.
+constexpr size_t kManyBlocks = 1 << 15;
+// Memory answers meanwhile.
+constexpr size_t kOpsAhead = 16;
+
+}  // namespace
+
 RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, const Options& options)
     : traits_(traits),
       places_blocks_(traits.places_blocks),
@@ -29,11 +38,11 @@ void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
 }
 
 base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
-  if (blocks_.size() < batch.slot_limit) {
-    blocks_.resize(std::max<size_t>(batch.slot_limit, blocks_.size() * 2));
-  }
+  blocks_.grow(batch.slot_limit);
+  const bool prefetches = places_blocks_ && blocks_.size() >= kManyBlocks;
   auto region = result.regions.begin();
   for (size_t i = 0; i < batch.ops.size(); ++i) {
+    if (prefetches) prefetch(batch, result, i);
     const ReplayOp& op = batch.ops[i];
     const uint64_t event = batch.first_event + i + 1;
     if (new_committed_peak_) [[unlikely]] {
@@ -66,6 +75,15 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
   live_ = batch.live;
   metrics_.replay_ns += result.elapsed_ns;
   return {};
+}
+
+// The block first, which knows where it is. One that moves meanwhile was fetched in vain.
+inline void RunAnalysis::prefetch(const ResolvedBatch& batch, const allocators::BatchResult& result,
+                                  size_t at) const {
+  if (at + 2 * kOpsAhead >= batch.ops.size()) return;
+  __builtin_prefetch(&blocks_[batch.ops[at + 2 * kOpsAhead].slot], 1);
+  const uint64_t placed = result.placements[at + kOpsAhead].address;
+  map_.prefetch(placed != 0 ? placed : blocks_[batch.ops[at + kOpsAhead].slot].address);
 }
 
 // When the memory held is what it was at the peak, and more is certain to come to it: the holes of
@@ -126,13 +144,15 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   AddressRange ahead_region;
   AddressRange hole;
   AddressRange behind;
-  map_.for_each_gap([&](AddressRange region, AddressRange gap) {
-    const bool is_found = hole.bytes() != 0;
-    if (is_found && behind.bytes() == 0) behind = gap;
-    if (is_found) return;
+  map_.visit_gaps_until({0, base::kAddressLimit}, [&](AddressRange region, AddressRange gap) {
+    if (hole.bytes() != 0) {
+      behind = gap;
+      return true;
+    }
     const bool is_it = gap.bytes() == hole_bytes && map_.is_hole(region, gap);
     (is_it ? hole : ahead) = gap;
     if (!is_it) ahead_region = region;
+    return false;
   });
   const uint64_t granule = uint64_t{1} << traits_.granule_log2;
   const auto begin_of = [granule](const Block& block) {
@@ -143,11 +163,12 @@ std::optional<LiveBlock> RunAnalysis::find_pin(uint64_t hole_bytes) const {
   };
   const Block* before = nullptr;
   const Block* after = nullptr;
-  for (const Block& block : blocks_) {
-    if (block.address == 0) continue;
+  blocks_.visit_until([&](const Block& block) {
+    if (block.address == 0) return false;
     if (begin_of(block) == hole.end) after = &block;
     if (end_of(block) == hole.begin) before = &block;
-  }
+    return before != nullptr && after != nullptr;
+  });
   if (after == nullptr) return std::nullopt;
   if (before == nullptr) return live_block(*after);
   const bool is_header = gap_kind(ahead_region, ahead) == GapKind::kHeader;
@@ -286,13 +307,13 @@ Account RunAnalysis::account(const allocators::Residency& residency,
                              const allocators::KeptMemory& kept) const {
   const uint64_t granule = uint64_t{1} << traits_.granule_log2;
   BlockSums sums{.live_bytes = 0, .usable_bytes = usable_bytes_};
-  for (const Block& block : blocks_) {
-    if (block.address == 0) continue;
+  blocks_.for_each([&](const Block& block) {
+    if (block.address == 0) return;
     const uint64_t end = block.address + block.usable_bytes;
     sums.live_bytes += block.requested_bytes;
     sums.rounding_bytes += base::round_up(end, granule) - end;
     sums.rounding_bytes += block.address - base::round_down(block.address, granule);
-  }
+  });
   std::optional<TrimRule> trim;
   if (traits_.arena_heap_bytes == allocators::kGlibcHeapBytes) trim = {traits_.initial_break};
   return take_account(map_, sums, residency.absent, kept, trim);
@@ -315,10 +336,9 @@ HeapPicture RunAnalysis::picture(const allocators::Residency& residency) const {
                       .absent = residency.absent,
                       .resident_bytes = residency.resident_bytes,
                       .frees = frees_};
-  for (const Block& block : blocks_) {
-    if (block.address == 0) continue;
-    picture.blocks.push_back(live_block(block));
-  }
+  blocks_.for_each([&](const Block& block) {
+    if (block.address != 0) picture.blocks.push_back(live_block(block));
+  });
   std::ranges::sort(picture.blocks, {}, &LiveBlock::address);
   return picture;
 }

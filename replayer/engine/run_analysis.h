@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "base/address/slot_table.h"
 #include "replayer/answers/account.h"
 #include "replayer/answers/heap_growths.h"
 #include "replayer/engine/slot_resolver.h"
@@ -42,8 +43,6 @@ class RunAnalysis {
   // follow then.
   base::Status add(const ResolvedBatch& batch, const allocators::BatchResult& result);
 
-  // The committed memory, for Backend::residency.
-  std::vector<allocators::AddressRange> regions() const { return map_.regions(); }
   // Notes the state after the last batch on the timeline; it also becomes `end`.
   void sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns = {});
   // Notes the account of that state, with what lies in gaps() and is not free, for each of these
@@ -84,6 +83,7 @@ class RunAnalysis {
   static_assert(sizeof(Block) == 32);
   static LiveBlock live_block(const Block& block);
 
+  void prefetch(const ResolvedBatch& batch, const allocators::BatchResult& result, size_t at) const;
   void take_away(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   // False: the block overlaps another one.
   bool put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,
@@ -105,7 +105,7 @@ class RunAnalysis {
   uint64_t checked_granule_ = 0;  // of blocks that are checked; 0 = they are not
   HeapMap map_;
   Fidelity fidelity_;
-  std::vector<Block> blocks_;  // by slot
+  base::SlotTable<Block> blocks_;  // by slot
   uint64_t usable_bytes_ = 0;
   uint64_t events_ = 0;
   LiveValues live_;

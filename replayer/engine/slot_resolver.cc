@@ -1,6 +1,7 @@
 #include "replayer/engine/slot_resolver.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <string>
 
@@ -29,52 +30,68 @@ uint8_t alignment_log2(uint64_t alignment) {
       std::min<int>(alignment <= 1 ? 0 : std::bit_width(alignment - 1), 47));
 }
 
-ReplayKind allocation_kind(Op op) {
+// What an op is in a replay, and how much it asks for there.
+enum class Asks : uint8_t { kItsSize, kAtLeastOne, kWholeAlignments };
+struct Plan {
+  OpKind kind = OpKind::kRelease;
+  ReplayKind replayed = ReplayKind::kMalloc;
+  Asks asks = Asks::kItsSize;
+};
+
+constexpr Plan plan_of(Op op) {
+  const OpKind kind = schema::op_info(op).kind;
   switch (op) {
     case Op::kCalloc:
-      return ReplayKind::kCalloc;
+      return {kind, ReplayKind::kCalloc};
     case Op::kPosixMemalign:
-      return ReplayKind::kPosixMemalign;
+      return {kind, ReplayKind::kPosixMemalign};
     case Op::kMemalign:
-      return ReplayKind::kMemalign;
+      return {kind, ReplayKind::kMemalign};
     case Op::kValloc:
-      return ReplayKind::kValloc;
+      return {kind, ReplayKind::kValloc};
     case Op::kPvalloc:
-      return ReplayKind::kPvalloc;
+      return {kind, ReplayKind::kPvalloc};
     case Op::kAlignedAlloc:
-    case Op::kNewAligned:
-    case Op::kNewArrayAligned:
-    case Op::kNewAlignedNothrow:
-    case Op::kNewArrayAlignedNothrow:
-      return ReplayKind::kAlignedAlloc;
-    default:
-      return ReplayKind::kMalloc;
-  }
-}
-
-uint64_t allocation_size(const Event& event, uint8_t alignment_log2) {
-  switch (event.op) {
+      return {kind, ReplayKind::kAlignedAlloc};
     case Op::kNew:
     case Op::kNewArray:
     case Op::kNewNothrow:
     case Op::kNewArrayNothrow:
-      return operator_new_size(event.size);
+      return {kind, ReplayKind::kMalloc, Asks::kAtLeastOne};
     case Op::kNewAligned:
     case Op::kNewArrayAligned:
     case Op::kNewAlignedNothrow:
     case Op::kNewArrayAlignedNothrow:
-      return aligned_new_size(event.size, uint64_t{1} << alignment_log2);
+      return {kind, ReplayKind::kAlignedAlloc, Asks::kWholeAlignments};
     default:
-      return event.size;
+      return {kind};
   }
 }
 
-ReplayOp allocation_op(const Event& event) {
-  const uint8_t log2 = alignment_log2(event.alignment);
-  return {.kind = allocation_kind(event.op),
-          .alignment_log2 = log2,
-          .size = allocation_size(event, log2)};
+constexpr auto kPlans = [] {
+  std::array<Plan, schema::kOpLimit> plans{};
+  for (uint8_t op = 0; op < plans.size(); ++op) {
+    if (schema::is_valid_op(op)) plans[op] = plan_of(static_cast<Op>(op));
+  }
+  return plans;
+}();
+
+ReplayOp allocation_op(const Event& event, const Plan& plan) {
+  ReplayOp op{.kind = plan.replayed, .size = event.size};
+  if (event.alignment != 0) [[unlikely]]
+    op.alignment_log2 = alignment_log2(event.alignment);
+  if (plan.asks == Asks::kAtLeastOne) {
+    op.size = operator_new_size(event.size);
+  } else if (plan.asks == Asks::kWholeAlignments) {
+    op.size = aligned_new_size(event.size, uint64_t{1} << op.alignment_log2);
+  }
+  return op;
 }
+
+// Heaps of fewer blocks stay in the cache.
+constexpr size_t kManyBlocks = 1 << 15;
+// Memory answers meanwhile.
+constexpr size_t kEventsAhead = 16;
 
 }  // namespace
 
@@ -84,12 +101,10 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   batch.ops.resize(events.size());
   batch.recorded_addresses.resize(events.size());
   batch.live_bytes.resize(events.size());
-  for (size_t i = 0; i < events.size(); ++i) {
-    ReplayOp op = resolve_one(events[i], first_event + i + 1);
-    op.thread = static_cast<uint16_t>(events[i].thread);
-    batch.ops[i] = op;
-    batch.recorded_addresses[i] = events[i].address;
-    batch.live_bytes[i] = live_.values().live_bytes;
+  if (blocks_.size() < kManyBlocks) {
+    resolve_all<false>(events, batch);
+  } else {
+    resolve_all<true>(events, batch);
   }
   if (blocks_.size() > slot_limit_) {
     return base::Error::target("the tape has more than " + std::to_string(slot_limit_) +
@@ -101,8 +116,37 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   return {};
 }
 
-ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
-  switch (schema::op_info(event.op).kind) {
+template <bool kPrefetches>
+void SlotResolver::resolve_all(std::span<const Event> events, ResolvedBatch& batch) {
+  ReplayOp* op = batch.ops.data();
+  uint64_t* address = batch.recorded_addresses.data();
+  uint64_t* live_bytes = batch.live_bytes.data();
+  uint64_t number = batch.first_event;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (kPrefetches) prefetch(events, i);
+    const Event& event = events[i];
+    *op = resolve_one(event, ++number);
+    op++->thread = static_cast<uint16_t>(event.thread);
+    *address++ = event.address;
+    *live_bytes++ = live_.values().live_bytes;
+  }
+}
+
+// In two steps: the slot has to be there when the block is asked for. A slot that changes meanwhile
+// was fetched in vain.
+inline void SlotResolver::prefetch(std::span<const Event> events, size_t at) const {
+  if (at + 2 * kEventsAhead >= events.size()) return;
+  const Event& far = events[at + 2 * kEventsAhead];
+  if (far.freed_address != 0) shadow_.prefetch(far.freed_address);
+  if (far.address != 0) shadow_.prefetch(far.address);
+  const Event& near = events[at + kEventsAhead];
+  if (near.freed_address == 0) return;
+  const uint32_t slot = shadow_.find(near.freed_address);
+  if (slot != AddressShadow::kNone) __builtin_prefetch(&blocks_[slot], 1);
+}
+
+inline ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
+  switch (kPlans[static_cast<uint8_t>(event.op)].kind) {
     case OpKind::kAllocate:
       return allocate(event, number);
     case OpKind::kResize:
@@ -110,20 +154,23 @@ ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {
     case OpKind::kRelease:
       break;
   }
-  if (event.freed_address != 0) return release(event, number);
+  if (event.freed_address != 0) [[likely]]
+    return release(event, number);
   return {.kind = ReplayKind::kFreeNull};
 }
 
-ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
-  if (event.address == 0) {
+// A block that is handed out while it is alive loses its address to the new one.
+inline ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
+  if (event.address == 0) [[unlikely]] {
     ++skipped_.failed_calls;
     return {};
   }
-  ReplayOp op = allocation_op(event);
+  ReplayOp op = allocation_op(event, kPlans[static_cast<uint8_t>(event.op)]);
   op.slot = take_slot();
-  bind(op.slot, event);
+  shadow_.exchange(event.address, op.slot);
+  blocks_[op.slot] = {.size = event.size, .birth = number, .owner = event.thread};
   live_.on_allocate(number, op.slot, event.size);
-  program_.on_allocate(number, op.slot);
+  program_.on_allocate();
   return op;
 }
 
@@ -134,54 +181,43 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
     ++skipped_.failed_calls;
     return {};
   }
-  const uint32_t slot = shadow_.find(event.freed_address);
+  const uint32_t slot = shadow_.take(event.freed_address);
   if (slot == AddressShadow::kNone) return allocate(event, number);  // a block from before
-  const uint64_t old_size = blocks_[slot].size;
-  program_.on_resize(slot, owners_[slot],
-                     {old_size, event.size, event.address != event.freed_address});
-  shadow_.clear(event.freed_address);
-  bind(slot, event);
+  Block& block = blocks_[slot];
+  const uint64_t old_size = block.size;
+  block.chain = program_.on_resize(block.birth, block.owner, block.chain,
+                                   {old_size, event.size, event.address != event.freed_address});
+  block.size = event.size;
+  block.owner = event.thread;
+  shadow_.exchange(event.address, slot);
   live_.on_resize(number, old_size, event.size);
   // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
   return {.kind = ReplayKind::kRealloc, .slot = slot, .size = std::max<uint64_t>(event.size, 1)};
 }
 
-ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
-  const uint32_t slot = shadow_.find(event.freed_address);
-  if (slot == AddressShadow::kNone) {
+inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
+  const uint32_t slot = shadow_.take(event.freed_address);
+  if (slot == AddressShadow::kNone) [[unlikely]] {
     ++skipped_.unknown_frees;
     return {};
   }
-  shadow_.clear(event.freed_address);
+  const Block& block = blocks_[slot];
   ++releases_;
-  if (owners_[slot] != event.thread) ++foreign_releases_;
-  const uint64_t size = blocks_[slot].size;
-  live_.on_release(number, slot, size);
-  program_.on_release(number, slot);
-  blocks_[slot] = {};
+  foreign_releases_ += block.owner != event.thread;
+  live_.on_release(number, slot, block.size);
+  program_.on_release(number, block.birth, block.chain);
   free_slots_.push_back(slot);
-  return {.kind = ReplayKind::kFree, .slot = slot, .size = size};
+  return {.kind = ReplayKind::kFree, .slot = slot, .size = block.size};
 }
 
-uint32_t SlotResolver::take_slot() {
+inline uint32_t SlotResolver::take_slot() {
   if (free_slots_.empty()) {
-    blocks_.emplace_back();
-    owners_.emplace_back();
+    blocks_.grow(blocks_.size() + 1);
     return static_cast<uint32_t>(blocks_.size() - 1);
   }
   const uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   return slot;
-}
-
-void SlotResolver::bind(uint32_t slot, const Event& event) {
-  // Invariant: blocks_ and shadow_ agree, so the block whose free is missing has no address.
-  const uint32_t lost = shadow_.find(event.address);
-  if (lost != AddressShadow::kNone) [[unlikely]]
-    blocks_[lost].address = 0;
-  blocks_[slot] = {event.address, event.size};
-  owners_[slot] = event.thread;
-  shadow_.set(event.address, slot);
 }
 
 }  // namespace heaptape::replayer

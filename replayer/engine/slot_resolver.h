@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "base/address/slot_table.h"
 #include "base/result.h"
 #include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
@@ -15,12 +16,6 @@
 #include "schema/tape/event.h"
 
 namespace heaptape::replayer {
-
-// Of a live block of the tape.
-struct SlotBlock {
-  uint64_t address = 0;  // 0: none, or lost to a newer block
-  uint64_t size = 0;     // requested bytes
-};
 
 // Consecutive events as a backend takes them, one op each.
 struct ResolvedBatch {
@@ -76,17 +71,26 @@ class SlotResolver {
   uint64_t foreign_releases() const { return foreign_releases_; }
 
  private:
+  // Of a live block. Half a cache line.
+  struct alignas(32) Block {
+    uint64_t size = 0;   // requested bytes
+    uint64_t birth = 0;  // the call that asked for it, from 1
+    uint32_t owner = 0;  // the thread that asked for it, or resized it last
+    uint32_t chain = GrowthChains::kNone;
+  };
+
+  template <bool kPrefetches>
+  void resolve_all(std::span<const schema::Event> events, ResolvedBatch& batch);
+  void prefetch(std::span<const schema::Event> events, size_t at) const;
   allocators::ReplayOp resolve_one(const schema::Event& event, uint64_t number);
   allocators::ReplayOp allocate(const schema::Event& event, uint64_t number);
   allocators::ReplayOp resize(const schema::Event& event, uint64_t number);
   allocators::ReplayOp release(const schema::Event& event, uint64_t number);
   uint32_t take_slot();
-  void bind(uint32_t slot, const schema::Event& event);
 
   uint32_t slot_limit_;
-  AddressShadow shadow_;
-  std::vector<SlotBlock> blocks_;  // by slot
-  std::vector<uint32_t> owners_;   // by slot: the thread that asked for the block
+  AddressShadow shadow_;           // slots
+  base::SlotTable<Block> blocks_;  // by slot
   std::vector<uint32_t> free_slots_;
   LiveMetrics live_;
   ProgramProfile program_;

@@ -29,7 +29,15 @@ HeapMap::HeapMap(int granule_log2, uint64_t min_hole_bytes)
 void HeapMap::commit(AddressRange range) {
   range = whole_granules(range);
   if (range.begin >= range.end || covers(regions_.find(range.begin), range)) return;
-  rework(range, [&] { regions_.add(range); });
+  // Of a region that grew, all gaps but those at the seams stay as they are.
+  std::vector<AddressRange> parts;
+  uint64_t at = range.begin;
+  regions_.for_each_touching(range, [&](AddressRange region) {
+    if (at < region.begin) parts.push_back({at, region.begin});
+    at = std::max(at, region.end);
+  });
+  if (at < range.end) parts.push_back({at, range.end});
+  for (const AddressRange part : parts) rework(part, [&] { regions_.add(part); });
 }
 
 void HeapMap::decommit(AddressRange range) {
@@ -100,8 +108,22 @@ HoleStats HeapMap::holes() const {
 }
 
 uint64_t HeapMap::absent_hole_bytes(std::span<const AddressRange> absent) const {
-  uint64_t bytes = 0;
+  uint64_t absent_bytes = 0;
+  for (const AddressRange range : absent) absent_bytes += range.bytes();
+  if (absent_bytes <= committed_bytes() / 2) return hole_bytes_in(absent);
+  std::vector<AddressRange> others;
+  uint64_t at = 0;
   for (const AddressRange range : absent) {
+    if (at < range.begin) others.push_back({at, range.begin});
+    at = range.end;
+  }
+  if (at < kUserSpaceEnd) others.push_back({at, kUserSpaceEnd});
+  return holes().bytes - hole_bytes_in(others);
+}
+
+uint64_t HeapMap::hole_bytes_in(std::span<const AddressRange> ranges) const {
+  uint64_t bytes = 0;
+  for (const AddressRange range : ranges) {
     for_each_gap(range, [&](AddressRange region, AddressRange gap) {
       if (is_hole(region, gap)) bytes += common_part(gap, range).bytes();
     });

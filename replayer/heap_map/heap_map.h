@@ -40,9 +40,14 @@ class HeapMap {
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
   // Ranges are widened to whole granules, and may overlap what is committed or is not. The time
-  // grows with the number of gaps in the range.
+  // grows with the number of gaps in what changes.
   void commit(AddressRange range);
   void decommit(AddressRange range);
+
+  // That a block at `address` will be placed, resized or removed soon.
+  void prefetch(uint64_t address) const {
+    if (address < base::kAddressLimit) edges_.prefetch(edges_.start_at(address));
+  }
 
   // False: it shares a granule with another block.
   bool place(uint64_t address, uint64_t usable_bytes);
@@ -58,20 +63,31 @@ class HeapMap {
   HoleStats holes() const;
 
   // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time
-  // grows with the number of ranges, and of gaps in them.
+  // grows with the number of ranges, and of gaps in them or outside, where there are fewer pages.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
   // Calls visit(region, gap) for every gap that touches `window`, ascending; gap_kind() says what
   // each is. The time grows with the number of these gaps and of regions.
   template <typename Visit>
   void for_each_gap(AddressRange window, Visit visit) const {
+    visit_gaps_until(window, [&visit](AddressRange region, AddressRange gap) {
+      visit(region, gap);
+      return false;
+    });
+  }
+  // The same, as long as visit() returns false.
+  template <typename Visit>
+  void visit_gaps_until(AddressRange window, Visit visit) const {
+    bool is_done = false;
     regions_.for_each_touching(window, [&](AddressRange region) {
       const AddressRange part = base::common_part(window, region);
       Edge before = edges_.find_before(edges_.start_at(part.begin));
-      while (edges_.address_of(before) <= part.end) {
+      while (!is_done && edges_.address_of(before) <= part.end) {
         const Edge after = edges_.find_from(before + 1);
         const AddressRange gap = gap_in(region, before, after);
-        if (base::is_free_between(before, after) && gap.begin < gap.end) visit(region, gap);
+        if (base::is_free_between(before, after) && gap.begin < gap.end) {
+          is_done = visit(region, gap);
+        }
         before = after;
       }
     });
@@ -88,6 +104,8 @@ class HeapMap {
   std::vector<AddressRange> scan_holes() const;
 
  private:
+  uint64_t hole_bytes_in(std::span<const AddressRange> ranges) const;
+
   // The granules a block occupies, as its first and last edge.
   struct Block {
     Edge start;

@@ -27,24 +27,35 @@ void offer(std::vector<GrowthChain>& list, const GrowthChain& chain, Before befo
 
 }  // namespace
 
-void GrowthChains::on_resize(uint32_t slot, uint64_t call, uint32_t owner, const Resize& resize) {
+uint32_t GrowthChains::on_resize(uint32_t number, uint64_t call, uint32_t owner,
+                                 const Resize& resize) {
   ++(resize.moved ? moved_ : in_place_);
   moved_bytes_ += resize.copied_bytes();
-  if (slot >= open_.size()) open_.resize(slot + size_t{1});
-  GrowthChain& chain = open_[slot];
-  if (chain.birth == 0) {
-    chain = {.birth = call,
-             .thread = owner,
-             .from_bytes = resize.old_bytes,
-             .to_bytes = resize.old_bytes};
+  if (number == kNone) {
+    if (unused_.empty()) {
+      unused_.push_back(static_cast<uint32_t>(open_.size()));
+      open_.emplace_back();
+    }
+    number = unused_.back();
+    unused_.pop_back();
+    open_[number] = {.birth = call,
+                     .thread = owner,
+                     .from_bytes = resize.old_bytes,
+                     .to_bytes = resize.old_bytes};
   }
+  GrowthChain& chain = open_[number];
   chain.to_bytes = std::max(chain.to_bytes, resize.new_bytes);
   chain.length += resize.new_bytes > resize.old_bytes;
   chain.copied_bytes += resize.copied_bytes();
+  return number;
 }
 
-void GrowthChains::close(GrowthChain& open) {
-  const GrowthChain chain = std::exchange(open, {});
+void GrowthChains::on_release(uint32_t number) {
+  close(std::exchange(open_[number], {}));
+  unused_.push_back(number);
+}
+
+void GrowthChains::close(const GrowthChain& chain) {
   if (chain.length < kLeastLength) return;
   ++count_;
   growths_ += chain.length;
@@ -54,8 +65,9 @@ void GrowthChains::close(GrowthChain& open) {
 }
 
 void GrowthChains::finish() {
-  for (GrowthChain& chain : open_) close(chain);
+  for (const GrowthChain& chain : open_) close(chain);
   open_ = {};
+  unused_ = {};
 }
 
 }  // namespace heaptape::replayer

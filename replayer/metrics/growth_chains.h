@@ -30,19 +30,20 @@ struct GrowthChain {
   uint64_t copied_bytes = 0;  // by all of its resizes
 };
 
-// Memory grows with blocks alive. One thread.
+// Memory grows with the blocks that are alive and were resized. One thread.
 class GrowthChains {
  public:
   static constexpr uint64_t kLeastLength = 2;  // of what counts as a chain
   static constexpr size_t kNamed = 10;
 
-  // `slot` holds the block that `call` asked for. `owner`: the thread that asked for it, or resized
-  // it last.
-  void on_resize(uint32_t slot, uint64_t call, uint32_t owner, const Resize& resize);
-  // The block in `slot` is gone.
-  void on_release(uint32_t slot) {
-    if (slot < open_.size() && open_[slot].birth != 0) close(open_[slot]);
-  }
+  // What a block has that was never resized.
+  static constexpr uint32_t kNone = 0;
+
+  // Of the block that `call` asked for. `owner`: the thread that asked for it, or resized it last.
+  // `chain`: what this returned for the block the last time, or kNone.
+  uint32_t on_resize(uint32_t chain, uint64_t call, uint32_t owner, const Resize& resize);
+  // The block is gone, and its chain, which is not kNone.
+  void on_release(uint32_t chain);
   // No more calls come: closes the chains of blocks that are alive.
   void finish();
 
@@ -60,9 +61,10 @@ class GrowthChains {
   const std::vector<GrowthChain>& longest() const { return longest_; }
 
  private:
-  void close(GrowthChain& chain);
+  void close(const GrowthChain& chain);
 
-  std::vector<GrowthChain> open_;  // by slot; birth 0: no resize yet
+  std::vector<GrowthChain> open_ = std::vector<GrowthChain>(1);  // by number; birth 0: nobody's
+  std::vector<uint32_t> unused_;                                 // numbers
   uint64_t in_place_ = 0;
   uint64_t moved_ = 0;
   uint64_t moved_bytes_ = 0;

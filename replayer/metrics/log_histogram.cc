@@ -20,7 +20,7 @@ std::vector<LogHistogram::Bucket> LogHistogram::buckets() const {
 }
 
 std::optional<uint64_t> LogHistogram::value_at(uint64_t rank) const {
-  if (rank == 0 || rank > total_) return std::nullopt;
+  if (rank == 0 || rank > total()) return std::nullopt;
   size_t index = 0;
   for (uint64_t before = counts_[0]; before < rank; before += counts_[index]) ++index;
   return first_of(index) + (last_of(index) - first_of(index)) / 2;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -21,12 +22,9 @@ class LogHistogram {
 
   LogHistogram() : counts_(kBuckets) {}
 
-  void add(uint64_t value) {
-    ++counts_[index_of(value)];
-    ++total_;
-  }
+  void add(uint64_t value) { ++counts_[index_of(value)]; }
 
-  uint64_t total() const { return total_; }
+  uint64_t total() const { return std::reduce(counts_.begin(), counts_.end()); }
   // Those with any value, ascending.
   std::vector<Bucket> buckets() const;
   // The value at `rank` when all are sorted, from 1: exact below 64, else the middle of its bucket,
@@ -47,7 +45,6 @@ class LogHistogram {
   static uint64_t last_of(size_t index);
 
   std::vector<uint64_t> counts_;
-  uint64_t total_ = 0;
 };
 
 }  // namespace heaptape::replayer

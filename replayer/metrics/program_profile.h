@@ -2,46 +2,37 @@
 // calls, resizes and growth chains as they were recorded. docs/metrics.md, "Sizes and lifetimes".
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "replayer/metrics/growth_chains.h"
 #include "replayer/metrics/lifetimes.h"
 
 namespace heaptape::replayer {
 
-// Calls are numbered from 1. Memory grows with slots, not with calls. One thread.
+// Calls are numbered from 1. What is to be known of a live block is with the caller. Memory grows
+// with the blocks that are alive and were resized. One thread.
 class ProgramProfile {
  public:
   // `run_calls`: how many calls will come.
   explicit ProgramProfile(uint64_t run_calls) : lifetimes_(run_calls) {}
 
-  void on_allocate(uint64_t call, uint32_t slot) {
-    if (slot >= births_.size()) [[unlikely]]
-      births_.resize(slot + size_t{1});
-    births_[slot] = call;
-    lifetimes_.on_birth();
+  void on_allocate() { lifetimes_.on_birth(); }
+  // `birth`: the call that asked for the block. `owner`, `chain`: see GrowthChains, which also says
+  // what is returned.
+  uint32_t on_resize(uint64_t birth, uint32_t owner, uint32_t chain, const Resize& resize) {
+    return growth_chains_.on_resize(chain, birth, owner, resize);
   }
-  // `owner`: the thread that asked for the block, or resized it last.
-  void on_resize(uint32_t slot, uint32_t owner, const Resize& resize) {
-    growth_chains_.on_resize(slot, births_[slot], owner, resize);
+  void on_release(uint64_t call, uint64_t birth, uint32_t chain) {
+    lifetimes_.on_death(call - birth - 1);
+    if (chain != GrowthChains::kNone) growth_chains_.on_release(chain);
   }
-  void on_release(uint64_t call, uint32_t slot) {
-    lifetimes_.on_death(call - births_[slot] - 1);
-    growth_chains_.on_release(slot);
-  }
-  // No more come. Once: gives back what grows with slots.
-  void finish() {
-    growth_chains_.finish();
-    births_ = {};
-  }
+  // No more come. Once.
+  void finish() { growth_chains_.finish(); }
 
   const Lifetimes& lifetimes() const { return lifetimes_; }
   const GrowthChains& growth_chains() const { return growth_chains_; }
 
  private:
-  std::vector<uint64_t> births_;  // by slot
   Lifetimes lifetimes_;
   GrowthChains growth_chains_;
 };

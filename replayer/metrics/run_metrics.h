@@ -62,7 +62,7 @@ struct ActionResult {
   uint64_t at = 0;
   HeldMemory before = {};
   HeldMemory after = {};
-  uint64_t elapsed_ns = 0;
+  uint64_t elapsed_ns = 0;  // 0 where times are not told
 };
 
 // The medians of several replays, one by one, the least and the greatest of each. The slowest call
@@ -94,6 +94,7 @@ struct RunMetrics {
   uint64_t first_difference = 0;
   uint64_t misaligned_blocks = 0;  // less than the program asked
   uint64_t first_misaligned = 0;   // call from 1; 0 = none
+  bool is_timed = true;            // false: times and latencies are not told
   uint32_t repeats = 1;            // how many replays the times are the medians of
   uint64_t replay_ns = 0;          // and the least and the greatest of them
   uint64_t replay_ns_min = 0;

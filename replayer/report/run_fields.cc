@@ -198,7 +198,7 @@ void set_states(wire::Run::Builder out, const RunMetrics& run) {
 
 void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_counts(out, run);
-  set_time(out.initTime(), run);
+  if (run.is_timed) set_time(out.initTime(), run);
   set_states(out, run);
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);

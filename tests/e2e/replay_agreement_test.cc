@@ -29,10 +29,11 @@ class ReplaysOfOneTape : public testing::Test {
   // The metrics that `wanted` takes, of each run.
   template <typename Wanted>
   std::string figures(const std::string& tape, const std::vector<std::string>& specs,
-                      const std::string& threads, Wanted wanted) {
+                      const std::string& threads, Wanted wanted,
+                      std::vector<std::string> options = {}) {
     std::string text;
-    for (const schema::RunFigures& run :
-         tests::replay_report(dir_, tape, specs, {"--threads", threads, "--samples", "16"}).runs) {
+    options.insert(options.end(), {"--threads", threads, "--samples", "16"});
+    for (const schema::RunFigures& run : tests::replay_report(dir_, tape, specs, options).runs) {
       for (const schema::Metric& metric : run.metrics) {
         if (!wanted(metric.name)) continue;
         const auto value = static_cast<double>(schema::number_of(metric.value));
@@ -41,10 +42,12 @@ class ReplaysOfOneTape : public testing::Test {
     }
     return text;
   }
-  std::string all_but_times(const std::vector<std::string>& specs, const std::string& threads) {
-    return figures(tape_, specs, threads, [](const std::string& name) {
+  std::string all_but_times(const std::vector<std::string>& specs, const std::string& threads,
+                            const std::vector<std::string>& options = {}) {
+    const auto is_no_time = [](const std::string& name) {
       return !name.starts_with("time.") && !name.starts_with("latency.");
-    });
+    };
+    return figures(tape_, specs, threads, is_no_time, options);
   }
   // The same for every allocator.
   std::string of_the_program(const std::string& tape, const std::string& spec,
@@ -77,6 +80,18 @@ TEST_F(ReplaysOfOneTape, GiveTheSameFiguresOnModels) {
   ASSERT_GE(models().size(), 16u);
   const std::string first = all_but_times(models(), "ordered");
   EXPECT_EQ(all_but_times(models(), "ordered"), first);
+}
+
+// More of them than jobs, fewer, and as many.
+TEST_F(ReplaysOfOneTape, GiveTheSameFiguresSideBySide) {
+  std::vector<std::string> specs = models();
+  for (const std::string& spec : real_allocators()) specs.push_back(spec);
+  const std::string expected = all_but_times(specs, "ordered");
+  for (const char* const jobs : {"2", "3", "100"}) {
+    EXPECT_EQ(all_but_times(specs, "ordered", {"--jobs", jobs}), expected) << jobs;
+  }
+  EXPECT_EQ(all_but_times({specs[0]}, "ordered", {"--jobs", "2"}),
+            all_but_times({specs[0]}, "ordered"));
 }
 
 TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheThreads) {

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "schema/report/report_metrics.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
@@ -232,6 +233,37 @@ TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
   EXPECT_NE(ended.out.find("\ntimes: medians of 2 replays; ns per event glibc "), std::string::npos)
       << ended.out;
   EXPECT_EQ(replay({"-a", "glibc"}).out.find("\ntimes: "), std::string::npos);
+}
+
+TEST_F(ReplayOutput, HasNoTimesOfAllocatorsThatSharedTheProcessors) {
+  const Ended ended = replay({"-a", "glibc", "-a", "model:bump", "--jobs", "2", "-o", report_});
+  EXPECT_NE(ended.out.find("note: glibc: it shared the processors with the others (--jobs): no "
+                           "times"),
+            std::string::npos)
+      << ended.out;
+  const auto report = schema::read_figures(report_);
+  ASSERT_TRUE(report.ok());
+  for (const schema::RunFigures& run : report->runs) {
+    EXPECT_FALSE(run.metric("time.nsPerEvent")) << run.label;
+    EXPECT_FALSE(run.metric("latency.malloc.samples")) << run.label;
+    EXPECT_TRUE(run.metric("end.committedBytes")) << run.label;
+  }
+  const Ended gated = run({"heaptape", "diff", report_, report_, "--fail-if", "time.nsPerEvent>1"});
+  EXPECT_NE(gated.status, 0);
+}
+
+TEST_F(ReplayOutput, TakesNoTimesOfAllocatorsSideBySide) {
+  for (const std::vector<std::string>& timed :
+       {std::vector<std::string>{"--repeat", "2"}, std::vector<std::string>{"--latency"}}) {
+    std::vector<std::string> options = {"-a", "glibc", "--jobs", "2"};
+    options.insert(options.end(), timed.begin(), timed.end());
+    const Ended ended = replay(options);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_NE(ended.err.find(timed[0] + " is about times, which --jobs leaves out"),
+              std::string::npos)
+        << ended.err;
+  }
+  EXPECT_EQ(replay({"-a", "glibc", "--jobs", "1", "--latency"}).status, 0);
 }
 
 TEST_F(ReplayOutput, HasLatenciesWhereAskedFor) {

@@ -43,6 +43,39 @@ TEST(AddressShadow, TellsNeighboursApart) {
   EXPECT_EQ(shadow.find(kHeap + 16), 2u);
 }
 
+// Of every alignment, known or not.
+TEST(AddressShadow, ExchangesAndTakesWhatFindFinds) {
+  for (const uint64_t address : {kHeap, kHeap + 8, kHeap + 3}) {
+    AddressShadow shadow;
+    EXPECT_EQ(shadow.take(address), kNone);
+    EXPECT_EQ(shadow.exchange(address, 5), kNone);
+    EXPECT_EQ(shadow.find(address), 5u);
+    EXPECT_EQ(shadow.exchange(address, 6), 5u);
+    EXPECT_EQ(shadow.take(address + 16), kNone);
+    EXPECT_EQ(shadow.take(address), 6u);
+    EXPECT_EQ(shadow.find(address), kNone);
+    EXPECT_EQ(shadow.take(address), kNone);
+  }
+}
+
+TEST(AddressShadow, KeepsNeighboursWhereOneIsExchangedOrTaken) {
+  AddressShadow shadow;
+  shadow.set(kHeap, 1);
+  shadow.set(kHeap + 16, 2);
+  shadow.exchange(kHeap + 8, 3);
+  EXPECT_EQ(shadow.take(kHeap), 1u);
+  EXPECT_EQ(shadow.find(kHeap + 8), 3u);
+  EXPECT_EQ(shadow.take(kHeap + 16), 2u);
+}
+
+// A leaf would take memory for each address that a damaged tape frees.
+TEST(AddressShadow, TakesNothingFromTheMiddleOfABlock) {
+  AddressShadow shadow;
+  shadow.set(kHeap, 1);
+  for (const uint64_t offset : {1, 8, 16}) EXPECT_EQ(shadow.take(kHeap + offset), kNone);
+  EXPECT_EQ(shadow.find(kHeap), 1u);
+}
+
 TEST(AddressShadow, TellsTheSamePlaceInDifferentLeavesApart) {
   AddressShadow shadow;
   const uint64_t last = base::kAddressLimit - base::kLeafSpan;

@@ -2,15 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace heaptape::replayer {
 namespace {
 
 class AGrowthChain : public testing::Test {
  protected:
-  // The block in slot 0, that call 10 of thread 3 asked for.
+  // The block that call 10 of thread 3 asked for.
   void resize(uint64_t old_bytes, uint64_t new_bytes, bool moved = true) {
-    chains_.on_resize(0, 10, 3, {old_bytes, new_bytes, moved});
+    chain_ = chains_.on_resize(chain_, 10, 3, {old_bytes, new_bytes, moved});
   }
+  void release() { chains_.on_release(std::exchange(chain_, GrowthChains::kNone)); }
   GrowthChain only() {
     chains_.finish();
     EXPECT_EQ(chains_.costliest().size(), 1u);
@@ -18,6 +21,7 @@ class AGrowthChain : public testing::Test {
   }
 
   GrowthChains chains_;
+  uint32_t chain_ = GrowthChains::kNone;
 };
 
 TEST_F(AGrowthChain, CopiesWhatItsMovesCopy) {
@@ -59,7 +63,7 @@ TEST_F(AGrowthChain, GoesOnBehindAShrink) {
 
 TEST_F(AGrowthChain, EndsWithItsBlock) {
   resize(100, 200);
-  chains_.on_release(0);
+  release();
   resize(100, 200);
   chains_.finish();
   EXPECT_EQ(chains_.count(), 0u);
@@ -68,22 +72,36 @@ TEST_F(AGrowthChain, EndsWithItsBlock) {
 TEST_F(AGrowthChain, CountsBeforeTheEndOfTheTapeOnceItsBlockIsGone) {
   resize(100, 200);
   resize(200, 300);
-  chains_.on_release(0);
+  release();
   EXPECT_EQ(chains_.count(), 1u);
   EXPECT_EQ(chains_.growths(), 2u);
 }
 
-TEST(GrowthChains, ReleaseBlocksThatTheyDoNotKnow) {
+TEST_F(AGrowthChain, LeavesNothingToTheBlockThatComesNext) {
+  resize(100, 200);
+  resize(200, 300);
+  release();
+  resize(10, 20);
+  release();
+  chains_.finish();
+  EXPECT_EQ(chains_.count(), 1u);
+  EXPECT_EQ(chains_.growths(), 2u);
+}
+
+TEST(GrowthChains, TakeNoMoreRoomThanThereAreBlocks) {
   GrowthChains chains;
-  chains.on_release(7);
-  EXPECT_EQ(chains.count(), 0u);
+  const uint32_t first = chains.on_resize(GrowthChains::kNone, 1, 0, {1, 2, false});
+  const uint32_t second = chains.on_resize(GrowthChains::kNone, 2, 0, {1, 2, false});
+  EXPECT_NE(first, second);
+  chains.on_release(first);
+  EXPECT_EQ(chains.on_resize(GrowthChains::kNone, 3, 0, {1, 2, false}), first);
 }
 
 TEST(GrowthChains, CountResizesOfAllBlocks) {
   GrowthChains chains;
-  chains.on_resize(0, 1, 0, {100, 80, true});
-  chains.on_resize(1, 2, 0, {100, 300, true});
-  chains.on_resize(1, 2, 0, {300, 400, false});
+  chains.on_resize(GrowthChains::kNone, 1, 0, {100, 80, true});
+  const uint32_t chain = chains.on_resize(GrowthChains::kNone, 2, 0, {100, 300, true});
+  chains.on_resize(chain, 2, 0, {300, 400, false});
   EXPECT_EQ(chains.in_place(), 1u);
   EXPECT_EQ(chains.moved(), 2u);
   EXPECT_EQ(chains.moved_bytes(), 180u);
@@ -93,10 +111,11 @@ TEST(GrowthChains, CountResizesOfAllBlocks) {
 GrowthChains many_chains() {
   GrowthChains chains;
   for (uint32_t i = 0; i < GrowthChains::kNamed + 5; ++i) {
+    uint32_t chain = GrowthChains::kNone;
     for (uint64_t growth = 0; growth < i + 2; ++growth) {
-      chains.on_resize(i, i + 1, 0, {1000 + growth, 1001 + growth, i % 2 == 1});
+      chain = chains.on_resize(chain, i + 1, 0, {1000 + growth, 1001 + growth, i % 2 == 1});
     }
-    chains.on_release(i);
+    chains.on_release(chain);
   }
   return chains;
 }
@@ -117,8 +136,11 @@ TEST(GrowthChains, NameTheCostliestOnesInOrder) {
 TEST(GrowthChains, NameTheFirstOfThoseThatAreAlike) {
   GrowthChains chains;
   for (uint32_t i = 0; i < 20; ++i) {
-    for (int growth = 0; growth < 2; ++growth) chains.on_resize(i, i + 1, 0, {10, 20, true});
-    chains.on_release(i);
+    uint32_t chain = GrowthChains::kNone;
+    for (int growth = 0; growth < 2; ++growth) {
+      chain = chains.on_resize(chain, i + 1, 0, {10, 20, true});
+    }
+    chains.on_release(chain);
   }
   ASSERT_EQ(chains.costliest().size(), GrowthChains::kNamed);
   EXPECT_EQ(chains.costliest().front().birth, 1u);

@@ -1,0 +1,247 @@
+// What replays cost, as whole commands, for each event of the tape; beside them the floor: a loop
+// that makes the same calls from a list in memory. Everything runs in turn, at random, and medians
+// of five are told. HEAPTAPE_BENCH_TAPE names one more tape.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "replayer/engine/slot_resolver.h"
+#include "replayer/engine/tape_moments.h"
+#include "schema/tape/tape_reader.h"
+#include "tests/support/command.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape {
+namespace {
+
+using allocators::ReplayKind;
+using Words = std::vector<std::string>;
+
+const std::string kHeaptape = HEAPTAPE_BINARY;
+const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
+constexpr size_t kBatchEvents = 1 << 14;
+
+std::string run(const Words& words, const std::vector<std::string>& environment = {}) {
+  const tests::Ended ended =
+      tests::run_command({.words = words, .environment = environment, .time_limit_seconds = 3000});
+  if (ended.status == 0) return ended.out;
+  std::fprintf(stderr, "%s: %s\n", words.front().c_str(), ended.describe().c_str());
+  std::abort();
+}
+
+schema::TapeReader open(const std::string& path) {
+  auto tape = schema::TapeReader::open(path);
+  HEAPTAPE_CHECK(tape.ok());
+  return std::move(*tape);
+}
+
+// Calls visit(events, batch) for the whole tape, and returns how many slots it has.
+template <typename Visit>
+uint32_t resolve(schema::TapeReader& tape, Visit visit) {
+  replayer::SlotResolver resolver(tape.events());
+  replayer::ResolvedBatch batch;
+  schema::EventBatch read;
+  for (uint64_t done = 0; done < tape.events(); done += read.events.size()) {
+    HEAPTAPE_CHECK(tape.read(read, kBatchEvents).ok() && !read.events.empty());
+    HEAPTAPE_CHECK(resolver.resolve(read.events, done, batch).ok());
+    visit(batch);
+  }
+  return batch.slot_limit;
+}
+
+// The calls of a tape as targets/resolved_loop.c reads them.
+struct Floor {
+  std::string path;
+  uint32_t slots = 0;
+};
+
+uint64_t floor_event(const allocators::ReplayOp& op) {
+  uint64_t kind = 4;  // aligned
+  switch (op.kind) {
+    case ReplayKind::kMalloc:
+      kind = 0;
+      break;
+    case ReplayKind::kCalloc:
+      kind = 1;
+      break;
+    case ReplayKind::kRealloc:
+      kind = 2;
+      break;
+    case ReplayKind::kFree:
+      kind = 3;
+      break;
+    default:
+      break;
+  }
+  return op.slot | kind << 29 | std::min<uint64_t>(op.size, UINT32_MAX) << 32;
+}
+
+Floor write_floor(const std::string& tape_path, const std::string& path) {
+  auto tape = open(tape_path);
+  std::ofstream file(path, std::ios::binary);
+  const uint32_t slots = resolve(tape, [&file](const replayer::ResolvedBatch& batch) {
+    std::vector<uint64_t> events;
+    for (const allocators::ReplayOp& op : batch.ops) {
+      const bool is_call = op.kind != ReplayKind::kNothing && op.kind != ReplayKind::kFreeNull;
+      if (is_call) events.push_back(floor_event(op));
+    }
+    file.write(reinterpret_cast<const char*>(events.data()),
+               static_cast<std::streamsize>(events.size() * sizeof(uint64_t)));
+  });
+  HEAPTAPE_CHECK(slots < 1u << 29 && file.flush().good());
+  return {path, slots};
+}
+
+struct Tape {
+  std::string name;
+  std::string path;
+  Floor floor;
+};
+
+// A Python program that writes and reads 60,000 records of JSON, every object through malloc; a
+// compiler; a tight loop of random malloc and free.
+std::vector<Tape> record_tapes(const tests::TempDir& dir) {
+  std::ofstream(dir.file("records.py")) << R"(import json
+records = [{"id": i, "name": "user%d" % i, "tags": ["a%d" % (i % 7), "b%d" % (i % 11)],
+            "score": i * 1.5, "nested": {"x": i, "y": [i, i + 1]}} for i in range(60000)]
+assert len(json.loads(json.dumps(records))) == 60000
+)";
+  const auto record = [&dir](const std::string& name, const Words& words) {
+    Words all = {kHeaptape, "record", "-o", dir.file(name), "--"};
+    all.insert(all.end(), words.begin(), words.end());
+    run(all, {"PYTHONMALLOC=malloc"});
+  };
+  record("json", {"/usr/bin/python3", dir.file("records.py")});
+  // The driver compiles nothing itself: the tape is that of cc1plus.
+  const std::string source = HEAPTAPE_SOURCE_DIR "/schema/tape/tape_reader.cc";
+  record("driver", {"g++", "-std=c++20", "-O1", "-I", HEAPTAPE_SOURCE_DIR, "-S", source, "-o",
+                    dir.file("out.s")});
+  const std::string found = run({"sh", "-c", "ls -S " + dir.file("driver") + "* | head -n 1"});
+  record("random", {kTargets + "/random_loop", "20000000"});
+  std::vector<Tape> tapes = {{"json", dir.file("json"), {}},
+                             {"compiler", found.substr(0, found.size() - 1), {}},
+                             {"random", dir.file("random"), {}}};
+  if (const char* const more = std::getenv("HEAPTAPE_BENCH_TAPE")) {
+    tapes.push_back({"given", more, {}});
+  }
+  for (Tape& tape : tapes) tape.floor = write_floor(tape.path, dir.file(tape.name + ".floor"));
+  return tapes;
+}
+
+// Times body() as the benchmark's one iteration; nanoseconds for each event.
+void time_events(benchmark::State& state, uint64_t events, const std::function<void()>& body) {
+  double seconds = 0;
+  for (auto _ : state) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    seconds += took.count();
+    state.SetIterationTime(took.count());
+  }
+  const double all = static_cast<double>(state.iterations()) * static_cast<double>(events);
+  state.counters["ns_per_event"] = seconds * 1e9 / all;
+}
+
+void add(const std::string& name, const std::function<void(benchmark::State&)>& function) {
+  benchmark::RegisterBenchmark(name.c_str(), function)
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+void add_command(const Tape& tape, const std::string& name, const Words& words) {
+  const uint64_t events = open(tape.path).events();
+  add(tape.name + "/" + name, [words, events](benchmark::State& state) {
+    time_events(state, events, [&words] { run(words); });
+  });
+}
+
+Words replay_of(const Tape& tape, const Words& allocators, const Words& options = {}) {
+  Words words = {kHeaptape, "replay", tape.path, "--touch", "none"};
+  for (const std::string& allocator : allocators) words.insert(words.end(), {"-a", allocator});
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
+}
+
+void add_steps(const Tape& tape) {
+  const uint64_t events = open(tape.path).events();
+  add(tape.name + "/floor", [tape](benchmark::State& state) {
+    double ns = 0;
+    for (auto _ : state) {
+      ns = std::stod(
+          run({kTargets + "/resolved_loop", tape.floor.path, std::to_string(tape.floor.slots)}));
+      state.SetIterationTime(ns * 1e-9);
+    }
+    state.counters["ns_per_event"] = ns;
+  });
+  add(tape.name + "/read", [tape, events](benchmark::State& state) {
+    time_events(state, events, [&tape] {
+      auto reader = open(tape.path);
+      schema::EventBatch batch;
+      do {
+        HEAPTAPE_CHECK(reader.read(batch, kBatchEvents).ok());
+      } while (!batch.events.empty());
+    });
+  });
+  add(tape.name + "/read and resolve", [tape, events](benchmark::State& state) {
+    time_events(state, events, [&tape] {
+      auto reader = open(tape.path);
+      resolve(reader, [](const replayer::ResolvedBatch& batch) {
+        benchmark::DoNotOptimize(batch.ops.data());
+      });
+    });
+  });
+  add(tape.name + "/find moments", [tape, events](benchmark::State& state) {
+    time_events(state, events, [&tape] {
+      auto reader = open(tape.path);
+      HEAPTAPE_CHECK(replayer::find_moments(reader, UINT64_MAX, nullptr).ok());
+    });
+  });
+}
+
+void add_tape(const Tape& tape) {
+  add_steps(tape);
+  add_command(tape, "stats", {kHeaptape, "stats", tape.path});
+  for (const char* const allocator :
+       {"noop", "glibc", "jemalloc", "recorded", "model:ptmalloc", "model:slabs"}) {
+    add_command(tape, allocator, replay_of(tape, {allocator}));
+  }
+}
+
+void add_samples(const Tape& tape) {
+  for (const char* const allocator : {"glibc", "jemalloc"}) {
+    for (const char* const samples : {"10", "2000"}) {
+      add_command(tape, std::string(allocator) + "/samples:" + samples,
+                  replay_of(tape, {allocator}, {"--samples", samples}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heaptape
+
+int main(int argc, char** argv) {
+  const heaptape::tests::TempDir dir;
+  const auto tapes = heaptape::record_tapes(dir);
+  for (const auto& tape : tapes) heaptape::add_tape(tape);
+  heaptape::add_samples(tapes.front());
+  // What is given on the command line comes last, and counts.
+  std::vector<char*> arguments = {argv[0]};
+  std::string defaults[] = {"--benchmark_repetitions=5",
+                            "--benchmark_enable_random_interleaving=true",
+                            "--benchmark_report_aggregates_only=true"};
+  for (std::string& option : defaults) arguments.push_back(option.data());
+  arguments.insert(arguments.end(), argv + 1, argv + argc);
+  int count = static_cast<int>(arguments.size());
+  benchmark::Initialize(&count, arguments.data());
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
