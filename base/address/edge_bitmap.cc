@@ -1,5 +1,7 @@
 #include "base/address/edge_bitmap.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace heaptape::base {
@@ -31,6 +33,27 @@ Edge EdgeBitmap::find_from(Edge from) const {
 Edge EdgeBitmap::find_before(Edge limit) const {
   const LeafBits* leaf = find_leaf(limit);
   return leaf != nullptr ? find_before(*leaf, limit) : last_before_leaf(limit);
+}
+
+Edge EdgeBitmap::find_gap(Edge from, Edge limit) const {
+  if (from >= limit) return kAfterAllEdges;
+  const auto find_in = [&](const LeafBits& leaf, Edge begin) {
+    const Edge leaf_end = (begin & ~leaf_mask_) + leaf_mask_ + 1;
+    const uint64_t bits = std::min(limit, leaf_end) - leaf_begin(begin);
+    const uint64_t bit = leaf.find_lone_odd(bit_of(begin), bits);
+    return bit == LeafBits::kNone ? kAfterAllEdges : leaf_begin(begin) + bit;
+  };
+  if (const LeafBits* const leaf = find_leaf(from)) {
+    const Edge found = find_in(*leaf, from);
+    if (found != kAfterAllEdges) return found;
+  }
+  for (auto next = leaves_.upper_bound(leaf_key(from)); next != leaves_.end(); ++next) {
+    const Edge begin = next->first << leaf_edges_log2_;
+    if (begin >= limit) break;
+    const Edge found = find_in(*next->second, begin);
+    if (found != kAfterAllEdges) return found;
+  }
+  return kAfterAllEdges;
 }
 
 std::optional<EdgeBitmap::Gap> EdgeBitmap::insert_block(Edge start, Edge end) {

@@ -70,6 +70,10 @@ class EdgeBitmap {
 
   // The first edge at or after `from`; kAfterAllEdges if there is none.
   Edge find_from(Edge from) const;
+  // The first end at or after `from` and before `limit` that no start follows right away: a gap
+  // begins there. kAfterAllEdges if there is none. The time grows with the blocks between, 32
+  // granules at a time. Where 64 MiB end there may be a start all the same.
+  Edge find_gap(Edge from, Edge limit) const;
   // The last edge before `limit`; kBeforeAllEdges if there is none.
   Edge find_before(Edge limit) const;
 

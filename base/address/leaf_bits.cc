@@ -55,4 +55,22 @@ uint64_t LeafBits::last_under(int n, uint64_t bit) const {
   return bit;
 }
 
+uint64_t LeafBits::find_lone_odd(uint64_t from, uint64_t limit) const {
+  constexpr uint64_t kOdd = 0xaaaaaaaaaaaaaaaa;
+  const uint64_t* const words = level(0);
+  uint64_t wanted = ~uint64_t{0} << (from & 63);
+  for (uint64_t index = from >> 6; index << 6 < limit; wanted = ~uint64_t{0}) {
+    const uint64_t word = words[index];
+    const uint64_t successors = word >> 1 | words[index + 1] << 63;
+    const uint64_t lone = word & kOdd & ~successors & wanted;
+    if (lone != 0) {
+      const uint64_t found = index << 6 | lowest(lone);
+      return found < limit ? found : kNone;
+    }
+    ++index;
+    if (words[index] == 0 && index << 6 < limit) index = search_from(index << 6) >> 6;
+  }
+  return kNone;
+}
+
 }  // namespace heaptape::base

@@ -50,6 +50,10 @@ class LeafBits {
       return search_before(limit);
     return limit - 1 - static_cast<uint64_t>(std::countl_zero(bits));
   }
+  // The first odd number from `from` on and before `limit` (at most kLimit) whose successor is not
+  // there, or kNone; that of the last number of all counts as not there. Takes 64 numbers at a
+  // time.
+  uint64_t find_lone_odd(uint64_t from, uint64_t limit) const;
   // The first and the last number; the set must not be empty.
   uint64_t first() const { return first_under(kLevels - 1, lowest(level(kLevels - 1)[0])); }
   uint64_t last() const { return last_under(kLevels - 1, highest(level(kLevels - 1)[0])); }

@@ -17,7 +17,7 @@ void TapeProfile::add(const schema::EventBatch& batch, uint64_t done,
 void TapeProfile::add_one(const Event& event, uint64_t number, const ReplayOp& op) {
   threads_.on_call(event.thread);
   if (op.kind == ReplayKind::kNothing || op.kind == ReplayKind::kFreeNull) return;
-  if (op.slot >= blocks_.size()) blocks_.resize(op.slot + size_t{1});
+  blocks_.grow(op.slot + size_t{1});
   Block& block = blocks_[op.slot];
   switch (op.kind) {
     case ReplayKind::kFree:

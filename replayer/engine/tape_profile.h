@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "allocators/replay_op.h"
+#include "base/address/slot_table.h"
 #include "replayer/metrics/call_times.h"
 #include "replayer/metrics/log_histogram.h"
 #include "replayer/metrics/size_histogram.h"
@@ -28,7 +28,7 @@ class TapeProfile {
   const ThreadTotals& threads() const { return threads_; }
 
  private:
-  struct Block {
+  struct alignas(32) Block {
     uint64_t birth_ns = 0;
     uint64_t size = 0;   // as the program asked for it last
     uint32_t owner = 0;  // the thread that asked for it, or resized it last
@@ -39,7 +39,7 @@ class TapeProfile {
   void release(const schema::Event& event, uint64_t number, const Block& block);
 
   CallTimes times_;
-  std::vector<Block> blocks_;  // by slot
+  base::SlotTable<Block> blocks_;  // by slot
   SizeHistogram sizes_;
   LogHistogram lifetimes_ns_;
   ThreadTotals threads_;

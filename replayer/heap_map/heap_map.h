@@ -88,7 +88,7 @@ class HeapMap {
         if (base::is_free_between(before, after) && gap.begin < gap.end) {
           is_done = visit(region, gap);
         }
-        before = after;
+        before = edges_.find_gap(after, edges_.start_at(part.end));
       }
     });
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <unordered_map>
+#include <vector>
 
 namespace heaptape::replayer {
 
@@ -46,22 +47,29 @@ class ThreadTotals {
     --total.live_count;
   }
 
-  // By number.
-  std::map<uint32_t, ThreadTotal> sorted() const { return {totals_.begin(), totals_.end()}; }
-
- private:
-  // Most calls are of the thread that made the one before.
-  ThreadTotal& at(uint32_t thread) {
-    if (last_ == nullptr || thread != last_thread_) {
-      last_ = &totals_[thread];  // stays where it is when others come
-      last_thread_ = thread;
+  // By number; those that made a call.
+  std::map<uint32_t, ThreadTotal> sorted() const {
+    std::map<uint32_t, ThreadTotal> sorted(others_.begin(), others_.end());
+    for (uint32_t thread = 0; thread < first_.size(); ++thread) {
+      if (first_[thread].calls != 0) sorted[thread] = first_[thread];
     }
-    return *last_;
+    return sorted;
   }
 
-  std::unordered_map<uint32_t, ThreadTotal> totals_;
-  ThreadTotal* last_ = nullptr;
-  uint32_t last_thread_ = 0;
+ private:
+  // The others have numbers as large as a damaged tape likes.
+  static constexpr uint32_t kFirst = 4096;
+
+  ThreadTotal& at(uint32_t thread) {
+    if (thread < first_.size()) [[likely]]
+      return first_[thread];
+    if (thread >= kFirst) return others_[thread];
+    first_.resize(thread + size_t{1});
+    return first_[thread];
+  }
+
+  std::vector<ThreadTotal> first_;  // by number
+  std::unordered_map<uint32_t, ThreadTotal> others_;
 };
 
 }  // namespace heaptape::replayer

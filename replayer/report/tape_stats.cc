@@ -2,7 +2,10 @@
 
 #include <capnp/message.h>
 
+#include <utility>
+
 #include "base/display_text.h"
+#include "replayer/engine/ahead.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "schema/json_text.h"
@@ -53,25 +56,42 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
 
 }  // namespace
 
+// Reading, resolving and counting have a thread each.
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress) {
-  schema::EventBatch batch;
-  ResolvedBatch resolved;
-  for (uint64_t done = 0;; done += batch.events.size()) {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-    if (batch.events.empty()) {
-      counts.resolver.finish();
-      return {};
-    }
-    for (const schema::Event& event : batch.events) {
+  Ahead<schema::EventBatch> reading({.items = 3, .kept = 1},
+                                    [&tape](schema::EventBatch& batch) -> base::Result<bool> {
+                                      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+                                      return !batch.events.empty();
+                                    });
+  struct Resolved {
+    schema::EventBatch read;
+    ResolvedBatch ops;
+  };
+  Ahead<Resolved> resolving(
+      {.items = 3, .kept = 1},
+      [&, done = uint64_t{0}](Resolved& batch) mutable -> base::Result<bool> {
+        HEAPTAPE_ASSIGN_OR_RETURN(schema::EventBatch * read, reading.next());
+        if (read == nullptr) return false;
+        std::swap(batch.read, *read);
+        const auto& events = batch.read.events;
+        HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(events, done, batch.ops));
+        done += events.size();
+        return true;
+      });
+  for (;;) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const Resolved* batch, resolving.next());
+    if (batch == nullptr) break;
+    for (const schema::Event& event : batch->read.events) {
       ++counts.calls[static_cast<uint8_t>(event.op)];
-      const bool releases = schema::op_info(event.op).kind == schema::OpKind::kRelease;
-      if (releases && event.freed_address == 0) ++counts.null_frees;
+      counts.null_frees +=
+          event.freed_address == 0 && schema::op_info(event.op).kind == schema::OpKind::kRelease;
     }
-    HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(batch.events, done, resolved));
-    counts.profile.add(batch, done, resolved.ops);
-    progress(static_cast<double>(done) / static_cast<double>(tape.events()));
+    counts.profile.add(batch->read, batch->ops.first_event, batch->ops.ops);
+    progress(static_cast<double>(batch->ops.first_event) / static_cast<double>(tape.events()));
   }
+  counts.resolver.finish();
+  return {};
 }
 
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {

@@ -225,6 +225,30 @@ void add_samples(const Tape& tape) {
   }
 }
 
+// Ten settings of one model, one at a time and two at a time, beside one of them alone.
+void add_candidates(const Tape& tape) {
+  Words ten;
+  for (int count = 1; count <= 10; ++count) {
+    const std::string number = std::to_string(count);
+    ten.push_back("c" + number + "=model:ptmalloc:tcache_count=" + number);
+  }
+  add_command(tape, "one candidate", replay_of(tape, {ten[6]}));
+  for (const char* const jobs : {"1", "2"}) {
+    add_command(tape, std::string("ten candidates/jobs:") + jobs,
+                replay_of(tape, ten, {"--jobs", jobs}));
+  }
+}
+
+// Eight threads at the same loop.
+void add_threads(const tests::TempDir& dir) {
+  const Tape tape = {"threads", dir.file("threads"), {}};
+  run({kHeaptape, "record", "-o", tape.path, "--", kTargets + "/thread_loop", "8", "250000"});
+  for (const char* const threads : {"merged", "ordered"}) {
+    add_command(tape, std::string("glibc/") + threads,
+                replay_of(tape, {"glibc"}, {"--threads", threads}));
+  }
+}
+
 }  // namespace
 }  // namespace heaptape
 
@@ -233,6 +257,8 @@ int main(int argc, char** argv) {
   const auto tapes = heaptape::record_tapes(dir);
   for (const auto& tape : tapes) heaptape::add_tape(tape);
   heaptape::add_samples(tapes.front());
+  heaptape::add_candidates(tapes.front());
+  heaptape::add_threads(dir);
   // What is given on the command line comes last, and counts.
   std::vector<char*> arguments = {argv[0]};
   std::string defaults[] = {"--benchmark_repetitions=5",

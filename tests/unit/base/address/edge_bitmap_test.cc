@@ -49,6 +49,36 @@ TEST_P(EdgeBitmapTest, FindsPastALeafThatBecameEmpty) {
   EXPECT_EQ(edges_.find_before(start(3 * kGiB)), start(kGiB));
 }
 
+// Blocks one behind the other, in several leaves, with a gap here and there.
+TEST_P(EdgeBitmapTest, FindsGapsBehindBlocksWithoutAny) {
+  const auto block = [this](uint64_t begin, uint64_t end_address) {
+    edges_.insert(start(begin));
+    edges_.insert(end(end_address));
+  };
+  block(0x10000, 0x10040);
+  block(0x10040, 0x10080);
+  block(0x10080, 0x10100);
+  block(0x20000, 0x20040);
+  block(kGiB, kGiB + 0x40);
+  EXPECT_EQ(edges_.find_gap(0, kAfterAllEdges), end(0x10100));
+  EXPECT_EQ(edges_.find_gap(end(0x10100), kAfterAllEdges), end(0x10100));
+  EXPECT_EQ(edges_.find_gap(end(0x10100) + 1, kAfterAllEdges), end(0x20040));
+  EXPECT_EQ(edges_.find_gap(start(0x30000), kAfterAllEdges), end(kGiB + 0x40));
+  EXPECT_EQ(edges_.find_gap(start(kGiB / 2), kAfterAllEdges), end(kGiB + 0x40));
+  EXPECT_EQ(edges_.find_gap(start(kGiB + 0x80), kAfterAllEdges), kAfterAllEdges);
+  EXPECT_EQ(edges_.find_gap(kAfterAllEdges, kAfterAllEdges), kAfterAllEdges);
+}
+
+TEST_P(EdgeBitmapTest, FindsNoGapAtItsLimitOrBehind) {
+  edges_.insert_block(start(0x10000), end(0x10040));
+  edges_.insert_block(start(kGiB), end(kGiB + 0x40));
+  EXPECT_EQ(edges_.find_gap(0, end(0x10040)), kAfterAllEdges);
+  EXPECT_EQ(edges_.find_gap(0, end(0x10040) + 1), end(0x10040));
+  EXPECT_EQ(edges_.find_gap(end(0x10040) + 1, end(kGiB + 0x40)), kAfterAllEdges);
+  EXPECT_EQ(edges_.find_gap(start(kGiB), end(kGiB + 0x40)), kAfterAllEdges);
+  EXPECT_EQ(edges_.find_gap(start(kGiB), start(kGiB)), kAfterAllEdges);
+}
+
 TEST_P(EdgeBitmapTest, InsertsABlockAndTellsItsGap) {
   edges_.insert_block(start(0x10000), end(0x10040));
   edges_.insert_block(start(0x20000), end(0x20040));

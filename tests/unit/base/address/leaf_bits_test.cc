@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "tests/support/seeded_random.h"
+
 namespace heaptape::base {
 namespace {
 
@@ -69,6 +71,51 @@ TEST_F(LeafBitsTest, StopsAtTheNearest) {
   EXPECT_EQ(bits_->find_before(70), 10u);
   EXPECT_EQ(bits_->first(), 0u);
   EXPECT_EQ(bits_->last(), kLast);
+}
+
+TEST_F(LeafBitsTest, FindsNoLoneOddNumberWhereThereIsNone) {
+  EXPECT_EQ(bits_->find_lone_odd(0, LeafBits::kLimit), LeafBits::kNone);
+  for (const uint64_t even : {uint64_t{0}, uint64_t{62}, uint64_t{64}, kLast - 1}) {
+    bits_->insert(even);
+  }
+  bits_->insert(63);  // 64 follows, in the next word
+  EXPECT_EQ(bits_->find_lone_odd(0, LeafBits::kLimit), LeafBits::kNone);
+  EXPECT_EQ(bits_->find_lone_odd(kLast, LeafBits::kLimit), LeafBits::kNone);
+}
+
+TEST_F(LeafBitsTest, FindsLoneOddNumbersFarAndNear) {
+  for (const uint64_t number :
+       {uint64_t{1}, uint64_t{63}, uint64_t{127}, uint64_t{300001}, kLast}) {
+    bits_->insert(number);
+  }
+  EXPECT_EQ(bits_->find_lone_odd(0, LeafBits::kLimit), 1u);
+  EXPECT_EQ(bits_->find_lone_odd(1, LeafBits::kLimit), 1u);
+  EXPECT_EQ(bits_->find_lone_odd(2, LeafBits::kLimit), 63u);
+  EXPECT_EQ(bits_->find_lone_odd(64, LeafBits::kLimit), 127u);
+  EXPECT_EQ(bits_->find_lone_odd(128, LeafBits::kLimit), 300001u);
+  EXPECT_EQ(bits_->find_lone_odd(300002, LeafBits::kLimit), kLast);
+}
+
+// Against the definition.
+TEST_F(LeafBitsTest, FindsTheLoneOddNumbersOfAnySet) {
+  tests::SeededRandom random;
+  for (const uint64_t spread : {uint64_t{200}, uint64_t{3000}, uint64_t{60'000}}) {
+    std::vector<bool> is_there(spread + 1);
+    for (uint64_t i = 0; i < spread; ++i) {
+      if (random.below(3) == 0) continue;
+      bits_->insert(i);
+      is_there[i] = true;
+    }
+    for (uint64_t from = 0; from < spread; from += 1 + random.below(20)) {
+      uint64_t expected = from | 1;
+      while (expected < spread && !(is_there[expected] && !is_there[expected + 1])) expected += 2;
+      const uint64_t found = expected < spread ? expected : LeafBits::kNone;
+      ASSERT_EQ(bits_->find_lone_odd(from, LeafBits::kLimit), found) << from;
+      ASSERT_EQ(bits_->find_lone_odd(from, expected), LeafBits::kNone) << from;
+      ASSERT_EQ(bits_->find_lone_odd(from, expected + 1), found) << from;
+    }
+    bits_ = std::make_unique<LeafBits>();
+  }
 }
 
 TEST_F(LeafBitsTest, ForgetsWhatIsErased) {
