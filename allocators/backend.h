@@ -171,7 +171,7 @@ struct BackendTraits {
 //   start() began. kTarget: the allocator failed, at `event` of the error if it has one; anything
 //   else is no fault of the allocator.
 // What it may expect: start() first, then, if it has foresight, rehearse() with every batch there
-// is, then submit() and collect() in turn; one thread.
+// is, then submit() and collect() in turn; one thread at a time.
 class Backend {
  public:
   virtual ~Backend() = default;

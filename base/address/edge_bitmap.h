@@ -44,8 +44,8 @@ constexpr bool is_free_between(Edge first, Edge second) {
 
 // A set of edges, all of addresses below kAddressLimit; so must be those that searches begin at.
 // Guarantees:
-// - A search takes a handful of loads, however far away the answer is; where it leaves the 64 MiB
-//   that it began in, it also looks into a map of those in use.
+// - A search takes a handful of loads, however far away the answer is, but for find_gap(); where it
+//   leaves the 64 MiB that it began in, it also looks into a map of those in use.
 // - An edit of a block makes both its changes or none.
 // - Memory is two bits a granule, of the pages of bits that were ever written: these stay.
 // One thread. Throws std::bad_alloc.
@@ -58,11 +58,6 @@ class EdgeBitmap {
   Edge start_at(uint64_t address) const { return address >> granule_log2_ << 1; }
   // The address at an edge: of a start the first one inside, of an end the first one outside.
   uint64_t address_of(Edge edge) const { return (edge + 1) >> 1 << granule_log2_; }
-
-  // That something will be asked or told of `edge` soon.
-  void prefetch(Edge edge) const {
-    if (const LeafBits* const leaf = find_leaf(edge)) leaf->prefetch(bit_of(edge));
-  }
 
   bool contains(Edge edge) const;
   void insert(Edge edge);

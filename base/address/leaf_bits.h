@@ -14,9 +14,6 @@ class LeafBits {
   static constexpr uint64_t kLimit = 1 << 24;
   static constexpr uint64_t kNone = UINT64_MAX;
 
-  // That something will be asked or told of `bit` soon.
-  void prefetch(uint64_t bit) const { __builtin_prefetch(level(0) + (bit >> 6), 1); }
-
   bool contains(uint64_t bit) const { return (level(0)[bit >> 6] >> (bit & 63) & 1) != 0; }
 
   // Returns whether the set was empty before.

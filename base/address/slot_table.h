@@ -20,7 +20,7 @@ template <typename T>
 class SlotTable {
   static constexpr size_t kChunkBytes = size_t{2} << 20;
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
-  static_assert(kPageBytes % sizeof(T) == 0, "divided by shifts");
+  static_assert(kPageBytes % sizeof(T) == 0, "grow() writes one element of each page");
 
  public:
   SlotTable() = default;

@@ -26,6 +26,7 @@ void AddressShadow::Leaf::refine() {
       if (number == 0) continue;
       numbers[i] = 0;
       numbers[2 * i] = number;
+      has_numbers[2 * i / kStretch] = true;
     }
   }
   is_fine = 1;

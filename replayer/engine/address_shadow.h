@@ -67,10 +67,6 @@ class AddressShadow {
       place = 0;
     return number - 1;
   }
-  // That one of the above will ask for `address` soon.
-  void prefetch(uint64_t address) const {
-    if (const Leaf* const leaf = tree_.find(address)) __builtin_prefetch(&leaf->at(address), 1);
-  }
 
  private:
   static constexpr size_t kStretch = base::kPageBytes / sizeof(uint32_t);  // numbers

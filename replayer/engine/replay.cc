@@ -101,12 +101,15 @@ class Feed {
     constexpr size_t kTogether = 8;
     Ahead<PlannedBatch> ahead({.items = 2 * kTogether, .kept = kTogether}, reading());
     for (std::vector<const PlannedBatch*> batches; !have_all_failed(runs); batches.clear()) {
+      Status status;
       while (batches.size() < kTogether) {
-        HEAPTAPE_ASSIGN_OR_RETURN(const PlannedBatch* batch, next(ahead));
-        if (batch == nullptr) break;
-        batches.push_back(batch);
+        const auto batch = next(ahead);
+        if (!batch.ok()) status = batch.error();
+        if (!batch.ok() || *batch == nullptr) break;
+        batches.push_back(*batch);
       }
       HEAPTAPE_RETURN_IF_ERROR(replay_side_by_side(runs, batches, jobs));
+      if (!status.ok() && !have_all_failed(runs)) return status;
       if (batches.size() < kTogether) break;
     }
     return {};

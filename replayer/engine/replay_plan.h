@@ -20,9 +20,9 @@ struct AfterBatch {
   bool has_live_peak = false;            // see LivePeaks
   std::optional<uint64_t> time_ns = {};  // after the batch, since the recording began
 
-  // What is resident right after the batch.
+  // Whether resident memory is to be measured after it.
   bool measures() const { return has_sample || has_live_peak; }
-  // Nothing but that: the allocator may go on before the batch was analysed.
+  // Whether the allocator may go on before the batch is analysed.
   bool lets_go_on() const { return moments.empty() && actions.empty(); }
 };
 

@@ -202,7 +202,8 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                            base::grouped(metrics.first_misaligned));
   }
   if (!is_timed_ && spec_.is_timed()) {
-    result.notes.emplace_back("it shared the processors with the others (--jobs): no times");
+    result.notes.emplace_back(
+        "its times are not told: with --jobs, allocators share the processors");
   }
   if (!result.output.empty()) {
     result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");

@@ -19,7 +19,7 @@
 namespace heaptape::replayer {
 
 // Once the allocator has failed nothing more happens to it: every call succeeds, and finish() says
-// how it failed. Other errors come back from the call. One thread.
+// how it failed. Other errors come back from the call. One thread at a time.
 class ReplayRun {
  public:
   static base::Result<std::unique_ptr<ReplayRun>> start(const allocators::BackendSpec& spec,
@@ -29,6 +29,7 @@ class ReplayRun {
   bool has_failed() const { return failure_.has_value(); }
   // The allocator runs in a process of its own, at the same time.
   bool has_worker() const { return spec_.kind == allocators::BackendKind::kNative; }
+  bool is_plugin() const { return spec_.kind == allocators::BackendKind::kPlugin; }
   bool has_foresight() const { return !has_failed() && backend_->has_foresight(); }
 
   // As Backend has it.

@@ -12,15 +12,6 @@ using allocators::RegionEvent;
 using allocators::ReplayKind;
 using allocators::ReplayOp;
 
-namespace {
-
-// Heaps of fewer blocks stay in the cache.
-constexpr size_t kManyBlocks = 1 << 15;
-// Memory answers meanwhile.
-constexpr size_t kOpsAhead = 16;
-
-}  // namespace
-
 RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, const Options& options)
     : traits_(traits),
       places_blocks_(traits.places_blocks),
@@ -39,10 +30,8 @@ void RunAnalysis::start(const std::vector<RegionEvent>& regions) {
 
 base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::BatchResult& result) {
   blocks_.grow(batch.slot_limit);
-  const bool prefetches = places_blocks_ && blocks_.size() >= kManyBlocks;
   auto region = result.regions.begin();
   for (size_t i = 0; i < batch.ops.size(); ++i) {
-    if (prefetches) prefetch(batch, result, i);
     const ReplayOp& op = batch.ops[i];
     const uint64_t event = batch.first_event + i + 1;
     if (new_committed_peak_) [[unlikely]] {
@@ -75,15 +64,6 @@ base::Status RunAnalysis::add(const ResolvedBatch& batch, const allocators::Batc
   live_ = batch.live;
   metrics_.replay_ns += result.elapsed_ns;
   return {};
-}
-
-// The block first, which knows where it is. One that moves meanwhile was fetched in vain.
-inline void RunAnalysis::prefetch(const ResolvedBatch& batch, const allocators::BatchResult& result,
-                                  size_t at) const {
-  if (at + 2 * kOpsAhead >= batch.ops.size()) return;
-  __builtin_prefetch(&blocks_[batch.ops[at + 2 * kOpsAhead].slot], 1);
-  const uint64_t placed = result.placements[at + kOpsAhead].address;
-  map_.prefetch(placed != 0 ? placed : blocks_[batch.ops[at + kOpsAhead].slot].address);
 }
 
 // When the memory held is what it was at the peak, and more is certain to come to it: the holes of

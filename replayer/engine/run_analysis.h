@@ -83,7 +83,6 @@ class RunAnalysis {
   static_assert(sizeof(Block) == 32);
   static LiveBlock live_block(const Block& block);
 
-  void prefetch(const ResolvedBatch& batch, const allocators::BatchResult& result, size_t at) const;
   void take_away(const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   // False: the block overlaps another one.
   bool put_back(const allocators::ReplayOp& op, const Placement& placement, uint64_t event,

@@ -12,13 +12,14 @@ namespace heaptape::replayer {
 using base::Status;
 
 void for_each_in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next = 0;
+  std::atomic<size_t> next = 1;
   std::mutex mutex;
   std::exception_ptr thrown;
-  const auto take_turns = [&] {
+  const auto take_turns = [&](size_t first) {
     try {
-      for (size_t i = next++; i < count; i = next++) work(i);
+      for (size_t i = first; i < count; i = next++) work(i);
     } catch (...) {
+      next = count;
       const std::lock_guard lock(mutex);
       thrown = std::current_exception();
     }
@@ -26,10 +27,12 @@ void for_each_in_threads(size_t count, size_t threads, const std::function<void(
   std::vector<std::jthread> others;
   others.reserve(threads);
   try {
-    while (others.size() + 1 < std::min(threads, count)) others.emplace_back(take_turns);
+    while (others.size() + 1 < std::min(threads, count)) {
+      others.emplace_back([&] { take_turns(next++); });
+    }
   } catch (const std::system_error&) {  // a limit on threads or on address space
   }
-  take_turns();
+  take_turns(0);
   others.clear();
   if (thrown) std::rethrow_exception(thrown);
 }
@@ -37,11 +40,17 @@ void for_each_in_threads(size_t count, size_t threads, const std::function<void(
 Status replay_side_by_side(const std::vector<std::unique_ptr<ReplayRun>>& runs,
                            const std::vector<const PlannedBatch*>& batches, size_t jobs) {
   std::vector<Status> statuses(runs.size());
-  for_each_in_threads(runs.size(), jobs, [&](size_t i) {
+  const auto take_all = [&](size_t run) {
     for (const PlannedBatch* const batch : batches) {
-      statuses[i] = runs[i]->take(*batch);
-      if (!statuses[i].ok()) return;
+      if (statuses[run].ok()) statuses[run] = runs[run]->take(*batch);
     }
+  };
+  std::vector<size_t> plugins;
+  std::vector<size_t> others;
+  for (size_t i = 0; i < runs.size(); ++i) (runs[i]->is_plugin() ? plugins : others).push_back(i);
+  for_each_in_threads(others.size() + 1, jobs, [&](size_t i) {
+    if (i != 0) return take_all(others[i - 1]);
+    std::ranges::for_each(plugins, take_all);
   });
   const auto failed = std::ranges::find_if_not(statuses, &Status::ok);
   return failed == statuses.end() ? Status() : *failed;

@@ -13,13 +13,14 @@
 namespace heaptape::replayer {
 
 // Calls work(i) for each i below `count`, each once, in at most `threads` threads, the caller's
-// among them; less where the system grants no more. Returns when all are done. What one throws
-// comes out here.
+// among them, which does work(0); less where the system grants no more. Returns when all are done.
+// What one throws comes out here; some are then not called.
 void for_each_in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work);
 
 // Takes all `runs` through the same batches, each of them through all in turn, `jobs` at the same
-// time. The batches stay as they are meanwhile. An allocator that fails ends its own run alone; the
-// error is that of the first run that has one.
+// time; plug-ins all in the caller's thread, as they are promised. The batches stay as they are
+// meanwhile. An allocator that fails ends its own run alone; the error is that of the first run
+// that has one.
 base::Status replay_side_by_side(const std::vector<std::unique_ptr<ReplayRun>>& runs,
                                  const std::vector<const PlannedBatch*>& batches, size_t jobs);
 

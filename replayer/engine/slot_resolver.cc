@@ -88,11 +88,6 @@ ReplayOp allocation_op(const Event& event, const Plan& plan) {
   return op;
 }
 
-// Heaps of fewer blocks stay in the cache.
-constexpr size_t kManyBlocks = 1 << 15;
-// Memory answers meanwhile.
-constexpr size_t kEventsAhead = 16;
-
 }  // namespace
 
 base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first_event,
@@ -101,10 +96,13 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   batch.ops.resize(events.size());
   batch.recorded_addresses.resize(events.size());
   batch.live_bytes.resize(events.size());
-  if (blocks_.size() < kManyBlocks) {
-    resolve_all<false>(events, batch);
-  } else {
-    resolve_all<true>(events, batch);
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
+    ReplayOp op = resolve_one(event, first_event + i + 1);
+    op.thread = static_cast<uint16_t>(event.thread);
+    batch.ops[i] = op;
+    batch.recorded_addresses[i] = event.address;
+    batch.live_bytes[i] = live_.values().live_bytes;
   }
   if (blocks_.size() > slot_limit_) {
     return base::Error::target("the tape has more than " + std::to_string(slot_limit_) +
@@ -114,35 +112,6 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   batch.slot_limit = static_cast<uint32_t>(blocks_.size());
   batch.live = live_.values();
   return {};
-}
-
-template <bool kPrefetches>
-void SlotResolver::resolve_all(std::span<const Event> events, ResolvedBatch& batch) {
-  ReplayOp* op = batch.ops.data();
-  uint64_t* address = batch.recorded_addresses.data();
-  uint64_t* live_bytes = batch.live_bytes.data();
-  uint64_t number = batch.first_event;
-  for (size_t i = 0; i < events.size(); ++i) {
-    if (kPrefetches) prefetch(events, i);
-    const Event& event = events[i];
-    *op = resolve_one(event, ++number);
-    op++->thread = static_cast<uint16_t>(event.thread);
-    *address++ = event.address;
-    *live_bytes++ = live_.values().live_bytes;
-  }
-}
-
-// In two steps: the slot has to be there when the block is asked for. A slot that changes meanwhile
-// was fetched in vain.
-inline void SlotResolver::prefetch(std::span<const Event> events, size_t at) const {
-  if (at + 2 * kEventsAhead >= events.size()) return;
-  const Event& far = events[at + 2 * kEventsAhead];
-  if (far.freed_address != 0) shadow_.prefetch(far.freed_address);
-  if (far.address != 0) shadow_.prefetch(far.address);
-  const Event& near = events[at + kEventsAhead];
-  if (near.freed_address == 0) return;
-  const uint32_t slot = shadow_.find(near.freed_address);
-  if (slot != AddressShadow::kNone) __builtin_prefetch(&blocks_[slot], 1);
 }
 
 inline ReplayOp SlotResolver::resolve_one(const Event& event, uint64_t number) {

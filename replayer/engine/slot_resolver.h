@@ -71,17 +71,15 @@ class SlotResolver {
   uint64_t foreign_releases() const { return foreign_releases_; }
 
  private:
-  // Of a live block. Half a cache line.
+  // Of a live block. Half a cache line, so that none lies in two.
   struct alignas(32) Block {
     uint64_t size = 0;   // requested bytes
     uint64_t birth = 0;  // the call that asked for it, from 1
     uint32_t owner = 0;  // the thread that asked for it, or resized it last
     uint32_t chain = GrowthChains::kNone;
   };
+  static_assert(sizeof(Block) == 32);
 
-  template <bool kPrefetches>
-  void resolve_all(std::span<const schema::Event> events, ResolvedBatch& batch);
-  void prefetch(std::span<const schema::Event> events, size_t at) const;
   allocators::ReplayOp resolve_one(const schema::Event& event, uint64_t number);
   allocators::ReplayOp allocate(const schema::Event& event, uint64_t number);
   allocators::ReplayOp resize(const schema::Event& event, uint64_t number);

@@ -40,14 +40,9 @@ class HeapMap {
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
   // Ranges are widened to whole granules, and may overlap what is committed or is not. The time
-  // grows with the number of gaps in what changes.
+  // grows with the number of gaps in what changes and, 32 granules at a time, of blocks between.
   void commit(AddressRange range);
   void decommit(AddressRange range);
-
-  // That a block at `address` will be placed, resized or removed soon.
-  void prefetch(uint64_t address) const {
-    if (address < base::kAddressLimit) edges_.prefetch(edges_.start_at(address));
-  }
 
   // False: it shares a granule with another block.
   bool place(uint64_t address, uint64_t usable_bytes);
@@ -63,11 +58,13 @@ class HeapMap {
   HoleStats holes() const;
 
   // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time
-  // grows with the number of ranges, and of gaps in them or outside, where there are fewer pages.
+  // grows with the number of ranges, and with what is in them, or with what is outside where less
+  // than half of the memory is.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
   // Calls visit(region, gap) for every gap that touches `window`, ascending; gap_kind() says what
-  // each is. The time grows with the number of these gaps and of regions.
+  // each is. The time grows with the number of these gaps, of regions and, 32 granules at a time,
+  // of blocks between.
   template <typename Visit>
   void for_each_gap(AddressRange window, Visit visit) const {
     visit_gaps_until(window, [&visit](AddressRange region, AddressRange gap) {
@@ -80,6 +77,7 @@ class HeapMap {
   void visit_gaps_until(AddressRange window, Visit visit) const {
     bool is_done = false;
     regions_.for_each_touching(window, [&](AddressRange region) {
+      if (is_done) return;
       const AddressRange part = base::common_part(window, region);
       Edge before = edges_.find_before(edges_.start_at(part.begin));
       while (!is_done && edges_.address_of(before) <= part.end) {

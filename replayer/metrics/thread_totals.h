@@ -18,7 +18,7 @@ struct ThreadTotal {
   uint64_t freed_by_others = 0;  // blocks that belonged to it and that another freed
 };
 
-// Memory grows with threads. Not with their numbers: a tape may have any.
+// Memory grows with threads, and with their numbers up to 4096: a tape may have any.
 class ThreadTotals {
  public:
   ThreadTotals() = default;
@@ -49,27 +49,27 @@ class ThreadTotals {
 
   // By number; those that made a call.
   std::map<uint32_t, ThreadTotal> sorted() const {
-    std::map<uint32_t, ThreadTotal> sorted(others_.begin(), others_.end());
-    for (uint32_t thread = 0; thread < first_.size(); ++thread) {
-      if (first_[thread].calls != 0) sorted[thread] = first_[thread];
+    std::map<uint32_t, ThreadTotal> sorted(sparse_.begin(), sparse_.end());
+    for (uint32_t thread = 0; thread < dense_.size(); ++thread) {
+      if (dense_[thread].calls != 0) sorted[thread] = dense_[thread];
     }
     return sorted;
   }
 
  private:
   // The others have numbers as large as a damaged tape likes.
-  static constexpr uint32_t kFirst = 4096;
+  static constexpr uint32_t kDenseLimit = 4096;
 
   ThreadTotal& at(uint32_t thread) {
-    if (thread < first_.size()) [[likely]]
-      return first_[thread];
-    if (thread >= kFirst) return others_[thread];
-    first_.resize(thread + size_t{1});
-    return first_[thread];
+    if (thread < dense_.size()) [[likely]]
+      return dense_[thread];
+    if (thread >= kDenseLimit) return sparse_[thread];
+    dense_.resize(thread + size_t{1});
+    return dense_[thread];
   }
 
-  std::vector<ThreadTotal> first_;  // by number
-  std::unordered_map<uint32_t, ThreadTotal> others_;
+  std::vector<ThreadTotal> dense_;  // by number
+  std::unordered_map<uint32_t, ThreadTotal> sparse_;
 };
 
 }  // namespace heaptape::replayer

@@ -1,17 +1,22 @@
 // What replays cost, as whole commands, for each event of the tape; beside them the floor: a loop
 // that makes the same calls from a list in memory. Everything runs in turn, at random, and medians
-// of five are told. HEAPTAPE_BENCH_TAPE names one more tape.
+// of five are told. HEAPTAPE_BENCH_TAPE names a tape to take instead of those that are recorded
+// here.
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/address/pages.h"
 #include "base/check.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/engine/tape_moments.h"
@@ -29,10 +34,10 @@ const std::string kHeaptape = HEAPTAPE_BINARY;
 const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
 constexpr size_t kBatchEvents = 1 << 14;
 
-std::string run(const Words& words, const std::vector<std::string>& environment = {}) {
-  const tests::Ended ended =
+tests::Ended run(const Words& words, const std::vector<std::string>& environment = {}) {
+  tests::Ended ended =
       tests::run_command({.words = words, .environment = environment, .time_limit_seconds = 3000});
-  if (ended.status == 0) return ended.out;
+  if (ended.status == 0) return ended;
   std::fprintf(stderr, "%s: %s\n", words.front().c_str(), ended.describe().c_str());
   std::abort();
 }
@@ -109,6 +114,9 @@ struct Tape {
 // A Python program that writes and reads 60,000 records of JSON, every object through malloc; a
 // compiler; a tight loop of random malloc and free.
 std::vector<Tape> record_tapes(const tests::TempDir& dir) {
+  if (const char* const given = std::getenv("HEAPTAPE_BENCH_TAPE")) {
+    return {{"given", given, write_floor(given, dir.file("given.floor"))}};
+  }
   std::ofstream(dir.file("records.py")) << R"(import json
 records = [{"id": i, "name": "user%d" % i, "tags": ["a%d" % (i % 7), "b%d" % (i % 11)],
             "score": i * 1.5, "nested": {"x": i, "y": [i, i + 1]}} for i in range(60000)]
@@ -124,14 +132,11 @@ assert len(json.loads(json.dumps(records))) == 60000
   const std::string source = HEAPTAPE_SOURCE_DIR "/schema/tape/tape_reader.cc";
   record("driver", {"g++", "-std=c++20", "-O1", "-I", HEAPTAPE_SOURCE_DIR, "-S", source, "-o",
                     dir.file("out.s")});
-  const std::string found = run({"sh", "-c", "ls -S " + dir.file("driver") + "* | head -n 1"});
+  const std::string found = run({"sh", "-c", "ls -S " + dir.file("driver") + "* | head -n 1"}).out;
   record("random", {kTargets + "/random_loop", "20000000"});
   std::vector<Tape> tapes = {{"json", dir.file("json"), {}},
                              {"compiler", found.substr(0, found.size() - 1), {}},
                              {"random", dir.file("random"), {}}};
-  if (const char* const more = std::getenv("HEAPTAPE_BENCH_TAPE")) {
-    tapes.push_back({"given", more, {}});
-  }
   for (Tape& tape : tapes) tape.floor = write_floor(tape.path, dir.file(tape.name + ".floor"));
   return tapes;
 }
@@ -160,7 +165,9 @@ void add(const std::string& name, const std::function<void(benchmark::State&)>& 
 void add_command(const Tape& tape, const std::string& name, const Words& words) {
   const uint64_t events = open(tape.path).events();
   add(tape.name + "/" + name, [words, events](benchmark::State& state) {
-    time_events(state, events, [&words] { run(words); });
+    uint64_t peak_bytes = 0;  // of heaptape itself
+    time_events(state, events, [&] { peak_bytes = run(words).peak_resident_bytes; });
+    state.counters["peak_mib"] = static_cast<double>(peak_bytes >> 20);
   });
 }
 
@@ -176,8 +183,8 @@ void add_steps(const Tape& tape) {
   add(tape.name + "/floor", [tape](benchmark::State& state) {
     double ns = 0;
     for (auto _ : state) {
-      ns = std::stod(
-          run({kTargets + "/resolved_loop", tape.floor.path, std::to_string(tape.floor.slots)}));
+      const std::string slots = std::to_string(tape.floor.slots);
+      ns = std::stod(run({kTargets + "/resolved_loop", tape.floor.path, slots}).out);
       state.SetIterationTime(ns * 1e-9);
     }
     state.counters["ns_per_event"] = ns;
@@ -239,6 +246,33 @@ void add_candidates(const Tape& tape) {
   }
 }
 
+// What a page costs that is touched for the first time: written, or read and then written, while
+// another thread of the process is at work.
+void add_pages() {
+  for (const bool is_read_first : {false, true}) {
+    add(is_read_first ? "page/read and written" : "page/written",
+        [is_read_first](benchmark::State& state) {
+          constexpr size_t kPages = 1 << 16;
+          std::atomic<bool> is_over = false;
+          std::jthread other([&is_over] {
+            while (!is_over) benchmark::DoNotOptimize(is_over);
+          });
+          void* const memory = mmap(nullptr, kPages * base::kPageBytes, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+          HEAPTAPE_CHECK(memory != MAP_FAILED);
+          time_events(state, kPages, [memory, is_read_first] {
+            auto* const bytes = static_cast<volatile char*>(memory);
+            for (size_t i = 0; i < kPages; ++i) {
+              if (is_read_first) benchmark::DoNotOptimize(bytes[i * base::kPageBytes]);
+              bytes[i * base::kPageBytes] = 1;
+            }
+          });
+          munmap(memory, kPages * base::kPageBytes);
+          is_over = true;
+        });
+  }
+}
+
 // Eight threads at the same loop.
 void add_threads(const tests::TempDir& dir) {
   const Tape tape = {"threads", dir.file("threads"), {}};
@@ -256,9 +290,12 @@ int main(int argc, char** argv) {
   const heaptape::tests::TempDir dir;
   const auto tapes = heaptape::record_tapes(dir);
   for (const auto& tape : tapes) heaptape::add_tape(tape);
-  heaptape::add_samples(tapes.front());
-  heaptape::add_candidates(tapes.front());
-  heaptape::add_threads(dir);
+  if (std::getenv("HEAPTAPE_BENCH_TAPE") == nullptr) {
+    heaptape::add_samples(tapes.front());
+    heaptape::add_candidates(tapes.front());
+    heaptape::add_threads(dir);
+    heaptape::add_pages();
+  }
   // What is given on the command line comes last, and counts.
   std::vector<char*> arguments = {argv[0]};
   std::string defaults[] = {"--benchmark_repetitions=5",

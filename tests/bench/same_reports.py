@@ -24,10 +24,10 @@ SCENARIOS = [
     ["ring-mix"], ["fleet-like"], ["fleet-like", "events=300k", "live=100k", "threads=1"],
 ]
 OPTIONS = [[], ["--samples", "40", "--touch", "none", "--do", "trim@end"]]
+SECONDS = 300
 # Those that take hours, or terabytes, on some of the cases.
 SKIPPED = {"model:lmdb", "model:pagealign-list", "model:pagealign-hash"}
 TIMES = {"time", "latency", "elapsedNs"}
-SECONDS = 300
 
 
 def run(words, **options):

@@ -63,6 +63,17 @@ TEST_F(PluginCommand, EndsAtAFaultWithOneSentence) {
           "0x100000001010, over the live block at 0x100000001000");
 }
 
+// Both, and nobody else.
+TEST_F(PluginCommand, EndsAtItsOwnFaultSideBySide) {
+  const auto ended = replay("a=" + faulty() + ":fault=overlap",
+                            {"-a", "good=" + example(), "-a", "b=" + faulty() + ":fault=overlap",
+                             "-a", "glibc", "-a", "model:bump", "--jobs", "3"});
+  expect_failure(ended, "'a' failed at #3: ");
+  expect_failure(ended, "'b' failed at #3: ");
+  EXPECT_EQ(ended.err.find("good"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("24.4 MiB"), std::string::npos) << ended.out;
+}
+
 TEST_F(PluginCommand, EndsAtAFaultInTheCountAtTheEnd) {
   const auto made = tests::run({"heaptape", "scenario", "fill", "--set", "count=10", "--set",
                                 "free=on", "-o", dir_.file("t")});

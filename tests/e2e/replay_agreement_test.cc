@@ -94,6 +94,25 @@ TEST_F(ReplaysOfOneTape, GiveTheSameFiguresSideBySide) {
             all_but_times({specs[0]}, "ordered"));
 }
 
+// What allocators are asked to give back, they give back side by side, too.
+TEST_F(ReplaysOfOneTape, GiveBackTheSameSideBySide) {
+  const std::vector<std::string> specs = {"glibc", "model:ptmalloc", "model:slabs"};
+  const auto with = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--do", "trim@1000", "--do", "trim@end", "--samples", "40"});
+    std::string text;
+    for (const schema::RunFigures& run : tests::replay_report(dir_, tape_, specs, options).runs) {
+      text += run.failure + "\n";
+      for (const schema::Metric& metric : run.metrics) {
+        if (metric.name.starts_with("time.") || metric.name.starts_with("latency.")) continue;
+        text += run.label + " " + metric.name + " " +
+                std::to_string(static_cast<double>(schema::number_of(metric.value))) + "\n";
+      }
+    }
+    return text;
+  };
+  EXPECT_EQ(with({"--jobs", "3"}), with({}));
+}
+
 TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheThreads) {
   const std::string expected = of_the_program(tape_, "recorded", "merged");
   for (const char* threads : {"merged", "ordered", "lockstep", "free"}) {

@@ -69,8 +69,13 @@ TEST(MarkClient, FindsTheRecorderOfAProcessAmongOthers) {
 
 TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
   const Recorder recorder;
-  const auto place = request_mark(kPid + 1, "warm", kPatienceMs);
+  auto place = request_mark(kPid + 1, "warm", kPatienceMs);
   ASSERT_FALSE(place.ok());
+  // Another recorder of the machine may come to its end while it is asked.
+  for (int i = 0; i < 50 && place.error().code == base::ErrorCode::kTarget; ++i) {
+    place = request_mark(kPid + 1, "warm", kPatienceMs);
+    ASSERT_FALSE(place.ok());
+  }
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage);
   EXPECT_NE(place.error().message.find("no recorder of yours records process 2100000001"),
             std::string::npos);

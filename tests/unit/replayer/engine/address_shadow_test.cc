@@ -68,6 +68,17 @@ TEST(AddressShadow, KeepsNeighboursWhereOneIsExchangedOrTaken) {
   EXPECT_EQ(shadow.take(kHeap + 16), 2u);
 }
 
+// What moved when the leaf went over to granules of 8 bytes is still there.
+TEST(AddressShadow, ExchangesWhatWasThereBeforeGranulesBecameFiner) {
+  AddressShadow shadow;
+  const uint64_t begin = kHeap / base::kLeafSpan * base::kLeafSpan;
+  for (uint32_t i = 0; i < 5000; ++i) shadow.set(begin + i * uint64_t{16}, i);
+  shadow.set(begin + 5000 * 16 + 8, 7);
+  for (uint32_t i = 0; i < 5000; ++i) {
+    ASSERT_EQ(shadow.exchange(begin + i * uint64_t{16}, i + 1), i);
+  }
+}
+
 // A leaf would take memory for each address that a damaged tape frees.
 TEST(AddressShadow, TakesNothingFromTheMiddleOfABlock) {
   AddressShadow shadow;

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/command.h"
+
 namespace heaptape::replayer {
 namespace {
 
@@ -25,11 +27,22 @@ TEST(ForEachInThreads, DoesNothingWhereThereIsNothing) {
 // Each waits for the other.
 TEST(ForEachInThreads, DoesSomeAtTheSameTime) {
   std::atomic<int> there = 0;
-  for_each_in_threads(2, 2, [&there](size_t) {
+  std::atomic<int> met = 0;
+  for_each_in_threads(2, 2, [&](size_t) {
     ++there;
-    while (there < 2) std::this_thread::yield();
+    met += tests::wait_until([&there] { return there == 2; });
   });
-  EXPECT_EQ(there, 2);
+  EXPECT_EQ(met, 2);
+}
+
+TEST(ForEachInThreads, DoesTheFirstInTheThreadOfTheCaller) {
+  for (int repeat = 0; repeat < 100; ++repeat) {
+    std::thread::id first;
+    for_each_in_threads(4, 4, [&first](size_t i) {
+      if (i == 0) first = std::this_thread::get_id();
+    });
+    ASSERT_EQ(first, std::this_thread::get_id());
+  }
 }
 
 TEST(ForEachInThreads, DoesNoMoreAtATimeThanItMay) {
@@ -51,6 +64,18 @@ TEST(ForEachInThreads, ThrowsWhatOneOfThemThrew) {
   };
   EXPECT_THROW(for_each_in_threads(10, 3, work), std::runtime_error);
   EXPECT_THROW(for_each_in_threads(10, 1, work), std::runtime_error);
+}
+
+TEST(ForEachInThreads, WaitsForTheOthersWhenOneThrows) {
+  std::atomic<int> under_way = 0;
+  const auto work = [&under_way](size_t i) {
+    if (i == 0) throw std::runtime_error("zero");
+    ++under_way;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    --under_way;
+  };
+  EXPECT_THROW(for_each_in_threads(3, 3, work), std::runtime_error);
+  EXPECT_EQ(under_way, 0);
 }
 
 }  // namespace

@@ -160,6 +160,9 @@ TEST_F(HeapMapTest, CountsTheAbsentPartOfHolesOnly) {
   EXPECT_EQ(map_.absent_hole_bytes(Ranges{range(0x1000, 0x2000), range(0x3000, 0x8000)}), 0x2000u);
   EXPECT_EQ(map_.absent_hole_bytes(Ranges{range(0, kSize)}), map_.holes().bytes);
   EXPECT_EQ(map_.absent_hole_bytes({}), 0u);
+  // All but a page, and what is no memory at all: the same by subtraction.
+  EXPECT_EQ(map_.absent_hole_bytes(Ranges{range(0, 0x1000), range(0x2000, 0x100000)}),
+            map_.holes().bytes - map_.absent_hole_bytes(Ranges{range(0x1000, 0x2000)}));
 }
 
 TEST_F(HeapMapTest, HoldsABlockOfTheWholeAddressSpace) {
