@@ -30,7 +30,11 @@ namespace {
 using allocators::ReplayKind;
 using Words = std::vector<std::string>;
 
-const std::string kHeaptape = HEAPTAPE_BINARY;
+std::string heaptape() {
+  const char* const other = std::getenv("HEAPTAPE_BENCH_BINARY");
+  return other != nullptr ? other : HEAPTAPE_BINARY;
+}
+const std::string kHeaptape = heaptape();
 const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
 constexpr size_t kBatchEvents = 1 << 14;
 
