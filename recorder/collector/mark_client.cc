@@ -110,20 +110,25 @@ Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patien
                       .unused = 0,
                       .name = {}};
   std::ranges::copy(name, message.name);
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto sessions, list_sessions());
-  std::vector<base::Descriptor> asked;
-  for (const std::string& session : sessions) {
-    base::Descriptor connection = send_to(session, message);
-    if (connection) asked.push_back(std::move(connection));
-  }
-  bool has_lost_one = false;
-  if (const auto place = wait_for_place(asked, patience_ms, has_lost_one)) return *place;
-  if (!asked.empty()) {
-    return Error::target("a recorder did not answer in time, so " + process +
-                         " may have no mark: is that recorder stopped?");
+  // Those that end while they are asked are mostly recorders of other processes.
+  constexpr int kTries = 8;
+  bool has_lost_one = true;
+  for (int i = 0; i < kTries && has_lost_one; ++i) {
+    has_lost_one = false;
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto sessions, list_sessions());
+    std::vector<base::Descriptor> asked;
+    for (const std::string& session : sessions) {
+      base::Descriptor connection = send_to(session, message);
+      if (connection) asked.push_back(std::move(connection));
+    }
+    if (const auto place = wait_for_place(asked, patience_ms, has_lost_one)) return *place;
+    if (!asked.empty()) {
+      return Error::target("a recorder did not answer in time, so " + process +
+                           " may have no mark: is that recorder stopped?");
+    }
   }
   if (has_lost_one) {
-    return Error::target("a recorder ended, or had too much to do, before it could mark " +
+    return Error::target("recorders ended, or had too much to do, before they could mark " +
                          process + ": try again if that still runs");
   }
   return Error::usage("no recorder of yours records " + process +

@@ -1,7 +1,7 @@
 // What replays cost, as whole commands, for each event of the tape; beside them the floor: a loop
 // that makes the same calls from a list in memory. Everything runs in turn, at random, and medians
 // of five are told. HEAPTAPE_BENCH_TAPE names a tape to take instead of those that are recorded
-// here.
+// here, HEAPTAPE_BENCH_BINARY another build of heaptape, whose commands are timed.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
