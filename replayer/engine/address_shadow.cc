@@ -7,11 +7,6 @@ uint32_t AddressShadow::find_odd(uint64_t address) const {
   return found == odd_.end() ? kNone : found->second;
 }
 
-uint32_t AddressShadow::exchange_odd(uint64_t address, uint32_t number) {
-  const auto [place, is_new] = odd_.try_emplace(address, number);
-  return is_new ? kNone : std::exchange(place->second, number);
-}
-
 uint32_t AddressShadow::take_odd(uint64_t address) {
   const auto node = odd_.extract(address);
   return node.empty() ? kNone : node.mapped();
@@ -26,7 +21,6 @@ void AddressShadow::Leaf::refine() {
       if (number == 0) continue;
       numbers[i] = 0;
       numbers[2 * i] = number;
-      has_numbers[2 * i / kStretch] = true;
     }
   }
   is_fine = 1;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <unordered_map>
-#include <utility>
 
 #include "base/address/address_tree.h"
 #include "base/address/pages.h"
@@ -27,7 +26,8 @@ class AddressShadow {
     if (leaf == nullptr || address % leaf->granule() != 0) return kNone;
     return leaf->at(address) - 1;
   }
-  // `number` is not kNone.
+  // `number` is not kNone. Only writes: a page that is read before it is written costs the system
+  // two faults.
   void set(uint64_t address, uint32_t number) {
     if (address % 8 != 0) [[unlikely]] {
       odd_[address] = number;
@@ -36,7 +36,8 @@ class AddressShadow {
     Leaf& leaf = tree_.leaf(address);
     if (address % leaf.granule() != 0) [[unlikely]]
       leaf.refine();
-    leaf.put(leaf.index(address), number + 1);
+    leaf.has_numbers[leaf.index(address) / kStretch] = true;
+    leaf.at(address) = number + 1;
   }
   // Requires that `address` has a number.
   void clear(uint64_t address) {
@@ -46,15 +47,7 @@ class AddressShadow {
       tree_.leaf(address).at(address) = 0;
     }
   }
-  // find() and set() in one; find() and, where there is a number, clear().
-  uint32_t exchange(uint64_t address, uint32_t number) {
-    if (address % 8 != 0) [[unlikely]]
-      return exchange_odd(address, number);
-    Leaf& leaf = tree_.leaf(address);
-    if (address % leaf.granule() != 0) [[unlikely]]
-      leaf.refine();
-    return leaf.put(leaf.index(address), number + 1) - 1;
-  }
+  // find() and, where there is a number, clear().
   uint32_t take(uint64_t address) {
     if (address % 8 != 0) [[unlikely]]
       return take_odd(address);
@@ -74,8 +67,8 @@ class AddressShadow {
   // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
   struct Leaf {
     uint32_t is_fine;  // 1: of granules of 8 bytes
-    // By stretch: whether a number was ever set in it. The others have no memory yet, and refine()
-    // gives them none: a hostile tape may have a leaf for every two blocks.
+    // By stretch: whether a number was set in it before refine(). The others have no memory yet,
+    // and refine() gives them none: a hostile tape may have a leaf for every two blocks.
     bool has_numbers[base::kLeafSpan / 8 / kStretch];
     alignas(base::kPageBytes) uint32_t numbers[base::kLeafSpan / 8];  // + 1
 
@@ -83,17 +76,9 @@ class AddressShadow {
     size_t index(uint64_t address) const { return address % base::kLeafSpan >> (4 - is_fine); }
     const uint32_t& at(uint64_t address) const { return numbers[index(address)]; }
     uint32_t& at(uint64_t address) { return numbers[index(address)]; }
-    // Returns what was there. A page that is read before it is written costs the system two faults.
-    uint32_t put(size_t index, uint32_t value) {
-      const bool is_new_page = !std::exchange(has_numbers[index / kStretch], true);
-      if (is_new_page) [[unlikely]]
-        const_cast<volatile uint32_t&>(numbers[index]) = 0;
-      return std::exchange(numbers[index], value);
-    }
     void refine();
   };
   uint32_t find_odd(uint64_t address) const;
-  uint32_t exchange_odd(uint64_t address, uint32_t number);
   uint32_t take_odd(uint64_t address);
 
   base::AddressTree<Leaf> tree_;

@@ -74,6 +74,7 @@ Status replay_in_turn(const Runs& runs, Next next) {
   return pipeline.drain();
 }
 
+// Hands the batches of a source to runs. One thread.
 class Feed {
  public:
   Feed(BatchSource& source, const std::function<void(double)>& progress)

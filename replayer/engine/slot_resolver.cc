@@ -136,7 +136,7 @@ inline ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
   }
   ReplayOp op = allocation_op(event, kPlans[static_cast<uint8_t>(event.op)]);
   op.slot = take_slot();
-  shadow_.exchange(event.address, op.slot);
+  shadow_.set(event.address, op.slot);
   blocks_[op.slot] = {.size = event.size, .birth = number, .owner = event.thread};
   live_.on_allocate(number, op.slot, event.size);
   program_.on_allocate();
@@ -158,7 +158,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
                                    {old_size, event.size, event.address != event.freed_address});
   block.size = event.size;
   block.owner = event.thread;
-  shadow_.exchange(event.address, slot);
+  shadow_.set(event.address, slot);
   live_.on_resize(number, old_size, event.size);
   // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
   return {.kind = ReplayKind::kRealloc, .slot = slot, .size = std::max<uint64_t>(event.size, 1)};

@@ -226,9 +226,9 @@ std::string action_lines(const RunResult& run) {
     text += action.action + ": " + run.spec.label + ": after #" + base::grouped(action.at) +
             ": committed " + change(action.before.committed_bytes, action.after.committed_bytes) +
             ", resident " + change(action.before.resident_bytes, action.after.resident_bytes) +
-            (action.elapsed_ns == 0
-                 ? ""
-                 : ", took " + base::duration_text(static_cast<double>(action.elapsed_ns))) +
+            (run.metrics.is_timed
+                 ? ", took " + base::duration_text(static_cast<double>(action.elapsed_ns))
+                 : "") +
             "\n";
   }
   return text;

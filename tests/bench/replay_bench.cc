@@ -1,7 +1,7 @@
 // What replays cost, as whole commands, for each event of the tape; beside them the floor: a loop
 // that makes the same calls from a list in memory. Everything runs in turn, at random, and medians
 // of five are told. HEAPTAPE_BENCH_TAPE names a tape to take instead of those that are recorded
-// here, HEAPTAPE_BENCH_BINARY another build of heaptape, whose commands are timed.
+// here, HEAPTAPE_BENCH_BINARY another build of heaptape to time beside this one: before and after.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -30,11 +30,7 @@ namespace {
 using allocators::ReplayKind;
 using Words = std::vector<std::string>;
 
-std::string heaptape() {
-  const char* const other = std::getenv("HEAPTAPE_BENCH_BINARY");
-  return other != nullptr ? other : HEAPTAPE_BINARY;
-}
-const std::string kHeaptape = heaptape();
+const std::string kHeaptape = HEAPTAPE_BINARY;
 const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
 constexpr size_t kBatchEvents = 1 << 14;
 
@@ -52,7 +48,7 @@ schema::TapeReader open(const std::string& path) {
   return std::move(*tape);
 }
 
-// Calls visit(events, batch) for the whole tape, and returns how many slots it has.
+// Calls visit(batch) for the whole tape, and returns how many slots it has.
 template <typename Visit>
 uint32_t resolve(schema::TapeReader& tape, Visit visit) {
   replayer::SlotResolver resolver(tape.events());
@@ -72,24 +68,11 @@ struct Floor {
   uint32_t slots = 0;
 };
 
+// The kinds that it tells apart, in its order; all others are aligned_alloc there.
 uint64_t floor_event(const allocators::ReplayOp& op) {
-  uint64_t kind = 4;  // aligned
-  switch (op.kind) {
-    case ReplayKind::kMalloc:
-      kind = 0;
-      break;
-    case ReplayKind::kCalloc:
-      kind = 1;
-      break;
-    case ReplayKind::kRealloc:
-      kind = 2;
-      break;
-    case ReplayKind::kFree:
-      kind = 3;
-      break;
-    default:
-      break;
-  }
+  constexpr ReplayKind kKinds[] = {ReplayKind::kMalloc, ReplayKind::kCalloc, ReplayKind::kRealloc,
+                                   ReplayKind::kFree};
+  const auto kind = static_cast<uint64_t>(std::ranges::find(kKinds, op.kind) - std::begin(kKinds));
   return op.slot | kind << 29 | std::min<uint64_t>(op.size, UINT32_MAX) << 32;
 }
 
@@ -167,6 +150,14 @@ void add(const std::string& name, const std::function<void(benchmark::State&)>& 
 }
 
 void add_command(const Tape& tape, const std::string& name, const Words& words) {
+  // One from before --jobs does not know it.
+  const char* const other = std::getenv("HEAPTAPE_BENCH_BINARY");
+  if (other != nullptr && words[0] == kHeaptape &&
+      std::ranges::find(words, "--jobs") == words.end()) {
+    Words others = words;
+    others[0] = other;
+    add_command(tape, name + "/other", others);
+  }
   const uint64_t events = open(tape.path).events();
   add(tape.name + "/" + name, [words, events](benchmark::State& state) {
     uint64_t peak_bytes = 0;  // of heaptape itself

@@ -4,11 +4,11 @@ docs/benchmarks.md. `./dev bench scale` runs it; `./dev bench scale 1G` goes up 
 and needs 4 bytes of disk for each.
 """
 
+import argparse
 import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build/release"
@@ -57,7 +57,9 @@ def measured(folder, label, events, live):
 
 
 def main():
-    most = CALLS[sys.argv[1] if len(sys.argv) > 1 else "100M"]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("most", nargs="?", choices=CALLS, default="100M", help="calls")
+    most = CALLS[parser.parse_args().most]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
         folder = pathlib.Path(name)
         table("calls, of `fleet-like` with 20,000 live blocks",

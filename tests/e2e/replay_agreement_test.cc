@@ -97,20 +97,11 @@ TEST_F(ReplaysOfOneTape, GiveTheSameFiguresSideBySide) {
 // What allocators are asked to give back, they give back side by side, too.
 TEST_F(ReplaysOfOneTape, GiveBackTheSameSideBySide) {
   const std::vector<std::string> specs = {"glibc", "model:ptmalloc", "model:slabs"};
-  const auto with = [&](std::vector<std::string> options) {
-    options.insert(options.end(), {"--do", "trim@1000", "--do", "trim@end", "--samples", "40"});
-    std::string text;
-    for (const schema::RunFigures& run : tests::replay_report(dir_, tape_, specs, options).runs) {
-      text += run.failure + "\n";
-      for (const schema::Metric& metric : run.metrics) {
-        if (metric.name.starts_with("time.") || metric.name.starts_with("latency.")) continue;
-        text += run.label + " " + metric.name + " " +
-                std::to_string(static_cast<double>(schema::number_of(metric.value))) + "\n";
-      }
-    }
-    return text;
-  };
-  EXPECT_EQ(with({"--jobs", "3"}), with({}));
+  const std::vector<std::string> actions = {"--do", "trim@1000", "--do", "trim@end"};
+  std::vector<std::string> side_by_side = {"--jobs", "3"};
+  side_by_side.insert(side_by_side.end(), actions.begin(), actions.end());
+  EXPECT_EQ(all_but_times(specs, "ordered", side_by_side),
+            all_but_times(specs, "ordered", actions));
 }
 
 TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheThreads) {

@@ -44,13 +44,13 @@ TEST(AddressShadow, TellsNeighboursApart) {
 }
 
 // Of every alignment, known or not.
-TEST(AddressShadow, ExchangesAndTakesWhatFindFinds) {
+TEST(AddressShadow, TakesWhatFindFinds) {
   for (const uint64_t address : {kHeap, kHeap + 8, kHeap + 3}) {
     AddressShadow shadow;
     EXPECT_EQ(shadow.take(address), kNone);
-    EXPECT_EQ(shadow.exchange(address, 5), kNone);
+    shadow.set(address, 5);
     EXPECT_EQ(shadow.find(address), 5u);
-    EXPECT_EQ(shadow.exchange(address, 6), 5u);
+    shadow.set(address, 6);
     EXPECT_EQ(shadow.take(address + 16), kNone);
     EXPECT_EQ(shadow.take(address), 6u);
     EXPECT_EQ(shadow.find(address), kNone);
@@ -58,24 +58,24 @@ TEST(AddressShadow, ExchangesAndTakesWhatFindFinds) {
   }
 }
 
-TEST(AddressShadow, KeepsNeighboursWhereOneIsExchangedOrTaken) {
+TEST(AddressShadow, KeepsNeighboursWhereOneIsSetOrTaken) {
   AddressShadow shadow;
   shadow.set(kHeap, 1);
   shadow.set(kHeap + 16, 2);
-  shadow.exchange(kHeap + 8, 3);
+  shadow.set(kHeap + 8, 3);
   EXPECT_EQ(shadow.take(kHeap), 1u);
   EXPECT_EQ(shadow.find(kHeap + 8), 3u);
   EXPECT_EQ(shadow.take(kHeap + 16), 2u);
 }
 
 // What moved when the leaf went over to granules of 8 bytes is still there.
-TEST(AddressShadow, ExchangesWhatWasThereBeforeGranulesBecameFiner) {
+TEST(AddressShadow, TakesWhatWasThereBeforeGranulesBecameFiner) {
   AddressShadow shadow;
   const uint64_t begin = kHeap / base::kLeafSpan * base::kLeafSpan;
   for (uint32_t i = 0; i < 5000; ++i) shadow.set(begin + i * uint64_t{16}, i);
   shadow.set(begin + 5000 * 16 + 8, 7);
   for (uint32_t i = 0; i < 5000; ++i) {
-    ASSERT_EQ(shadow.exchange(begin + i * uint64_t{16}, i + 1), i);
+    ASSERT_EQ(shadow.take(begin + i * uint64_t{16}), i);
   }
 }
 
