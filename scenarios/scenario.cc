@@ -45,6 +45,7 @@ const std::vector<Scenario>& scenarios() {
       calloc_loop_scenario(),
       ring_mix_scenario(),
       fleet_like_scenario(),
+      clone_like_scenario(),
   };
   return list;
 }

@@ -52,4 +52,8 @@ Scenario ring_mix_scenario();
 // fleet_like.cc: sizes and lifetimes as published for the programs of a large fleet of servers.
 Scenario fleet_like_scenario();
 
+// clone_like.cc: the calls of the longest run described in public, 2.34 billion: small blocks by
+// the hundred for each revision, and two of them kept.
+Scenario clone_like_scenario();
+
 }  // namespace heaptape::scenarios

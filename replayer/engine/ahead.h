@@ -6,11 +6,11 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/engine/helper_thread.h"
 
 namespace heaptape::replayer {
 
@@ -24,7 +24,7 @@ namespace heaptape::replayer {
 //
 // `make` overwrites an item, perhaps one that was taken before, and returns false instead when
 // there are no more. It runs in the other thread, from the constructor to the destructor, which
-// waits for the one call that may be under way; or in next(), where the system grants no thread.
+// waits for the one call that may be under way; or in next(), where there is no room for a thread.
 // What it throws comes out of next(). One thread takes.
 template <typename Item>
 class Ahead {
@@ -36,10 +36,7 @@ class Ahead {
   };
 
   Ahead(Room room, Make make) : items_(room.items), kept_(room.kept), make_(std::move(make)) {
-    try {
-      thread_ = std::thread([this] { run(); });
-    } catch (const std::system_error&) {  // a limit on threads or on address space
-    }
+    thread_ = helper_thread([this] { run(); });
   }
   ~Ahead() {
     if (!thread_.joinable()) return;
@@ -108,7 +105,7 @@ class Ahead {
   bool stopping_ = false;
   base::Status status_;
   std::exception_ptr thrown_;
-  std::thread thread_;  // none: next() makes
+  std::jthread thread_;  // none: next() makes
 };
 
 }  // namespace heaptape::replayer

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
+#include <utility>
+
+#include "replayer/engine/helper_thread.h"
 
 namespace heaptape::replayer {
 
@@ -26,11 +28,10 @@ void for_each_in_threads(size_t count, size_t threads, const std::function<void(
   };
   std::vector<std::jthread> others;
   others.reserve(threads);
-  try {
-    while (others.size() + 1 < std::min(threads, count)) {
-      others.emplace_back([&] { take_turns(next++); });
-    }
-  } catch (const std::system_error&) {  // a limit on threads or on address space
+  while (others.size() + 1 < std::min(threads, count)) {
+    std::jthread other = helper_thread([&] { take_turns(next++); });
+    if (!other.joinable()) break;
+    others.push_back(std::move(other));
   }
   take_turns(0);
   others.clear();

@@ -13,7 +13,7 @@
 namespace heaptape::replayer {
 
 // Calls work(i) for each i below `count`, each once, in at most `threads` threads, the caller's
-// among them, which does work(0); less where the system grants no more. Returns when all are done.
+// among them, which does work(0); fewer where there is no room for more. Returns when all are done.
 // What one throws comes out here; some are then not called.
 void for_each_in_threads(size_t count, size_t threads, const std::function<void(size_t)>& work);
 

@@ -276,6 +276,27 @@ TEST_F(CommandLineTest, SaysThatAModelReservesMoreAddressSpaceThanIsAllowed) {
                  "raise the limit of address space (ulimit -v)");
 }
 
+// Threads take address space for their stacks and their share of malloc.
+TEST_F(CommandLineTest, NeedsNoMoreAddressSpaceForItsThreads) {
+  if (tests::kSanitized)
+    GTEST_SKIP() << "a sanitizer needs more address space than the limit leaves";
+  ASSERT_EQ(run({"heaptape", "scenario", "fleet-like", "--set", "events=200k", "-o", tape_}).status,
+            0);
+  for (rlim_t bytes = 200 << 20; bytes < 700 << 20; bytes += 40 << 20) {
+    const auto limit = [bytes] {
+      const rlimit most{bytes, bytes};
+      setrlimit(RLIMIT_AS, &most);
+    };
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {"heaptape", "stats", tape_},
+             {"heaptape", "replay", tape_, "--jobs", "4", "-a", "model:bump", "-a",
+              "model:first-fit", "-a", "model:buddy", "-a", "model:best-fit"}}) {
+      const auto ended = run(CommandLine{.words = words, .before_exec = limit});
+      EXPECT_EQ(ended.status, 0) << bytes << ' ' << ended.describe();
+    }
+  }
+}
+
 TEST_F(CommandLineTest, SaysThatAFileReachesTheLimit) {
   tests::Random random(1);
   tests::write_tape(tape_, tests::eventful_events(random, 100'000));

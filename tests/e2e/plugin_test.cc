@@ -74,6 +74,19 @@ TEST_F(PluginCommand, EndsAtItsOwnFaultSideBySide) {
   EXPECT_NE(ended.out.find("24.4 MiB"), std::string::npos) << ended.out;
 }
 
+TEST_F(PluginCommand, IsCalledByOneThreadSideBySide) {
+  const std::string report = dir_.file("r.json");
+  const auto ended = replay("a=" + faulty(), {"-a", "b=" + faulty(), "-a", "model:bump", "-a",
+                                              "model:ideal", "--jobs", "4", "-o", report});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  for (const char* const label : {"a", "b"}) {
+    const auto gate =
+        tests::run({"heaptape", "diff", report, report, "--run", label, "--fail-if",
+                    "counters.fromOtherThreads>0", "--fail-if", "counters.allocations!=100000"});
+    EXPECT_EQ(gate.status, 0) << gate.describe();
+  }
+}
+
 TEST_F(PluginCommand, EndsAtAFaultInTheCountAtTheEnd) {
   const auto made = tests::run({"heaptape", "scenario", "fill", "--set", "count=10", "--set",
                                 "free=on", "-o", dir_.file("t")});

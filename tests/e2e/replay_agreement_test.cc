@@ -120,6 +120,22 @@ TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheModel) {
   }
 }
 
+// One sentence, and the same, however many of them there are.
+TEST_F(ReplaysOfOneTape, EndAtItsDamageSideBySideToo) {
+  std::string bytes = tests::read_bytes(tape_);
+  bytes[bytes.size() / 2] ^= 1;
+  tests::write_bytes(tape_, bytes);
+  std::vector<std::string> words = {"heaptape", "replay", tape_,        "-a",
+                                    "glibc",    "-a",     "model:slabs"};
+  const auto in_turn = tests::run(words);
+  words.insert(words.end(), {"--jobs", "2"});
+  const auto side_by_side = tests::run(words);
+  EXPECT_EQ(side_by_side.status, 2) << side_by_side.describe();
+  EXPECT_NE(side_by_side.err.find("damaged"), std::string::npos) << side_by_side.err;
+  EXPECT_EQ(side_by_side.err, in_turn.err);
+  EXPECT_EQ(side_by_side.out, "");
+}
+
 // In the middle of what its threads did.
 TEST_F(ReplaysOfOneTape, AgreeOnATapeThatWasCutOff) {
   const std::string whole = tests::read_bytes(tape_);

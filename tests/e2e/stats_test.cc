@@ -128,6 +128,12 @@ TEST_F(StatsCommand, KnowsTheBlocksOfScenarios) {
   }
 }
 
+// Calls are read some thousands at a time.
+TEST_F(StatsCommand, CountsCallsFromTheFirstToTheLast) {
+  ASSERT_EQ(run({"heaptape", "scenario", "fill", "--set", "count=100000", "-o", tape_}).status, 0);
+  expect({}, {"#100,000\n"});
+}
+
 TEST_F(StatsCommand, PrintsNoTableAsJson) {
   write();
   expect_refusal(run({"heaptape", "stats", tape_, "--by", "size", "--json"}), "--json");

@@ -16,7 +16,7 @@ struct Ended {
   bool timed_out = false;  // killed by us
   std::string out;
   std::string err;
-  uint64_t peak_resident_bytes = 0;
+  uint64_t peak_resident_bytes = 0;  // of it or one of its children, whichever has most
 
   // For messages of failed expectations.
   std::string describe() const;

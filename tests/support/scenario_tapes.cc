@@ -50,6 +50,7 @@ std::vector<std::vector<std::string>> quick_values(const std::string& name) {
       {"manifest-patching", {{"manifests=20", "length=50000"}}},
       {"sliver-pin", {{}, {"hole=8880819"}}},
       {"fleet-like", {{"events=20000", "live=1000"}}},
+      {"clone-like", {{"events=20000"}}},
       {"cvs-pagealign", {{"bytes=1MiB"}}},
       {"openbsd-cvs", {{"bytes=1MiB"}}},
       {"pagealign-bench", {{"batches=20"}}},

@@ -1,7 +1,9 @@
 /* A plug-in that gives each block pages of its own, and breaks one promise when told to:
  * plugin:./libfaulty_plugin.so:fault=overlap. Most faults come with the third allocation. */
+#define _GNU_SOURCE /* gettid */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "heaptape_plugin.h"
 
@@ -25,7 +27,8 @@ typedef struct model {
   uint64_t allocations;
   uint64_t live;
   uint64_t work;
-  uint64_t circumstances[2]; /* thread, time */
+  uint64_t circumstances[2];   /* thread, time */
+  uint64_t from_other_threads; /* allocations asked for by another than the first of the process */
 } model;
 
 static int has(const model* m, const char* fault) {
@@ -91,6 +94,7 @@ static heaptape_block allocate(void* self, uint64_t size, uint64_t alignment, ui
   const uint64_t unit = alignment > kPage ? alignment : kPage;
   heaptape_block block = {(m->next + unit - 1) / unit * unit, (size / kPage + 1) * kPage};
   (void)flags;
+  m->from_other_threads += gettid() != getpid();
   if (size > m->host->window_end - m->host->window_begin) {
     block.address = 0;
     return block;
@@ -154,6 +158,7 @@ static void read_counters(void* self, uint64_t* values) {
   const model* m = self;
   memcpy(values, m->circumstances, sizeof m->circumstances);
   values[2] = m->allocations;
+  values[3] = m->from_other_threads;
 }
 
 static uint64_t work(void* self) {
@@ -170,7 +175,8 @@ static void set_time(void* self, uint64_t time_ns) {
 
 static const heaptape_parameter kParameters[] = {{"fault", "what to do wrong", 0, kFaults},
                                                  {"unused", "any number", 7, NULL}};
-static const char* const kCounters[] = {"lastThread", "lastTime", "allocations"};
+static const char* const kCounters[] = {"lastThread", "lastTime", "allocations",
+                                        "fromOtherThreads"};
 
 const heaptape_plugin* heaptape_plugin_v1(void) {
   static const heaptape_plugin plugin = {
@@ -182,7 +188,7 @@ const heaptape_plugin* heaptape_plugin_v1(void) {
       .parameters = kParameters,
       .parameter_count = 2,
       .counter_names = kCounters,
-      .counter_count = 3,
+      .counter_count = 4,
       .create = create,
       .destroy = destroy,
       .allocate = allocate,

@@ -8,6 +8,11 @@
 #include <thread>
 
 #include "tests/support/command.h"
+#include "tests/support/limit.h"
+#include "tests/support/programs.h"
+#include "tests/support/replays.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -76,6 +81,33 @@ TEST(ForEachInThreads, WaitsForTheOthersWhenOneThrows) {
   };
   EXPECT_THROW(for_each_in_threads(3, 3, work), std::runtime_error);
   EXPECT_EQ(under_way, 0);
+}
+
+TEST(ForEachInThreads, DoesAllInOneThreadWhereAddressSpaceIsShort) {
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitizer needs more address space than that";
+  const tests::Limit limit(RLIMIT_AS, rlim_t{3} << 30);
+  std::vector<std::thread::id> ids(10);
+  for_each_in_threads(ids.size(), 4, [&ids](size_t i) { ids[i] = std::this_thread::get_id(); });
+  EXPECT_EQ(ids, std::vector(10, std::this_thread::get_id()));
+}
+
+// Where nobody has read it before.
+TEST(SideBySide, EndsAtTheDamageOfATape) {
+  const tests::TempDir dir;
+  const std::string path = dir.file("a.tape");
+  std::vector<schema::Event> events;
+  for (uint64_t i = 1; i <= 200'000; ++i) events.push_back(tests::malloc_event(8, 64 * i));
+  tests::write_tape(path, events);
+  std::string bytes = tests::read_bytes(path);
+  bytes[bytes.size() / 2] ^= 1;
+  tests::write_bytes(path, bytes);
+  auto tape = schema::TapeReader::open(path);
+  ASSERT_TRUE(tape.ok());
+  auto options = tests::replay_options({"model:bump", "model:first-fit"});
+  options.jobs = 2;
+  const auto runs = replay(*tape, options, {});
+  ASSERT_FALSE(runs.ok());
+  EXPECT_EQ(runs.error().code, base::ErrorCode::kDamaged);
 }
 
 }  // namespace

@@ -137,6 +137,22 @@ TEST_F(MomentsOfATape, AreInTheOrderOfCalls) {
   EXPECT_EQ((*moments)[2], (Moment{"end", 1990}));
 }
 
+TEST_F(MomentsOfATape, HaveTheTimesOfTheTape) {
+  schema::TapeSummary summary;
+  summary.duration_ns = 3'000'000;
+  auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+  (*writer)->add_time(10'000);
+  for (const schema::Event& event : events(0, 1000)) (*writer)->append(event);
+  (*writer)->add_time(2'010'000);
+  EXPECT_TRUE((*writer)->finish(summary).ok());
+  auto reader = std::move(*schema::TapeReader::open(path_));
+  const auto moments = find_moments(reader, UINT64_MAX, nullptr);
+  ASSERT_TRUE(moments.ok());
+  EXPECT_EQ(moments->front(), (Moment{"peak", 1000, 1'010'000}));
+  EXPECT_EQ(moments->back(), (Moment{"end", 2000, 2'010'000}));
+  EXPECT_EQ(find_moment(reader, *parse_moment("#1000"), nullptr)->time_ns, 1'010'000u);
+}
+
 TEST_F(MomentsOfATape, AreThoseOfTheFirstCallsAlone) {
   auto reader = tape(events(10, 990));
   const auto moments = find_moments(reader, 500, nullptr);

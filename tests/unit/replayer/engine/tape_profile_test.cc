@@ -138,5 +138,13 @@ TEST_F(AProfile, CountsFreesOfOtherThreadsBlocksOnBothSides) {
   EXPECT_EQ(thread(0).live_bytes + thread(1).live_count, 0u);
 }
 
+// A damaged tape has any number for a thread.
+TEST_F(AProfile, HasThreadsOfEveryNumber) {
+  of({malloc_event(100, kA, 4'000'000'000), malloc_event(300, kB, 7)});
+  EXPECT_EQ(thread(4'000'000'000).live_bytes, 100u);
+  EXPECT_EQ(thread(7).live_bytes, 300u);
+  EXPECT_EQ(profile_->threads().sorted().size(), 2u);
+}
+
 }  // namespace
 }  // namespace heaptape::replayer
