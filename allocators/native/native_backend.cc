@@ -1,13 +1,16 @@
 #include "allocators/native/native_backend.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "allocators/native/environment_names.h"
 #include "allocators/native/glibc_heap.h"
 #include "allocators/native/latency_summary.h"
-#include "allocators/native/pagemap.h"
 #include "base/clock.h"
 #include "base/output_file.h"
 
@@ -89,6 +92,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
   traits_.is_foreign_code = options_.calls == Calls::kMade;
   traits_.places_blocks = traits_.is_foreign_code && options_.threads != Threads::kFree;
   memory_ = std::make_unique<MemoryTracker>(shared.initial_break);
+  resident_.emplace(worker_->pid());
   std::vector<RegionEvent> events;
   take_memory_calls(0, events);
   return events;
@@ -232,15 +236,37 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
     uint32_t op = op_offset + shared.calls[i].op;
     // Threads that run at the same time, the allocator's own too, log their calls as they come.
     if (!events.empty()) op = std::max(op, events.back().op);
-    memory_->apply(shared.calls[i], op, events);
+    const MemoryCall& call = shared.calls[i];
+    if (call.number == SYS_madvise) {
+      forget_pages(call);
+      continue;
+    }
+    const size_t before = events.size();
+    memory_->apply(call, op, events);
+    for (const RegionEvent& event : std::span(events).subspan(before)) {
+      resident_->forget(event.range);
+    }
+    ++memory_calls_;
   }
-  memory_calls_ += shared.memory_calls;
   shared.memory_calls = 0;
+  if (std::exchange(shared.gave_back_untold, 0) != 0) resident_->forget_all();
+}
+
+// madvise(address, bytes, advice), which may have failed half-way.
+void NativeBackend::forget_pages(const MemoryCall& call) {
+  const AddressRange range{call.arguments[0], call.arguments[0] + call.arguments[1]};
+  if (call.arguments[2] == MADV_FREE) {
+    resident_->never_remember(range);
+  } else {
+    resident_->forget(range);
+  }
 }
 
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
   if (can_afford_mallinfo()) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
-  auto residency = read_residency(worker_->pid(), regions);
+  // Threads of the allocator's own may just have done something.
+  if (worker_->shared().memory_calls != 0) resident_->forget_all();
+  auto residency = resident_->look(regions);
   if (residency.ok()) return residency;
   // If it was killed, that is what there is to say, and of this run alone.
   if (Status lives = worker_->check_alive(); !lives.ok()) {

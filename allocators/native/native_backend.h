@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocators/backend.h"
 #include "allocators/native/free_order.h"
 #include "allocators/native/memory_tracker.h"
+#include "allocators/native/pagemap.h"
 #include "allocators/native/tape_clock.h"
 #include "allocators/native/worker_process.h"
 
@@ -55,6 +57,7 @@ class NativeBackend : public Backend {
   Status check_provider();
   void give_next();
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
+  void forget_pages(const MemoryCall& call);
   bool can_afford_mallinfo() const;
   Status compare_with_mallinfo();
   Result<std::span<const Statistic>> ask_statistics();
@@ -64,7 +67,8 @@ class NativeBackend : public Backend {
   BackendTraits traits_;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<MemoryTracker> memory_;
-  ReplayBatch batch_;       // the one under way
+  std::optional<ResidentPages> resident_;  // since the worker runs
+  ReplayBatch batch_;                      // the one under way
   size_t given_ = 0;        // ops of it that the worker has done, before those it has
   uint32_t given_end_ = 0;  // how many it has
   size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done

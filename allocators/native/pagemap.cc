@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/address/pages.h"
 #include "base/descriptor.h"
@@ -54,21 +56,33 @@ constexpr size_t kPagesPerGroup = 512;
 // Reading the entries of more than this takes seconds a sample.
 constexpr uint64_t kMaxReadBytes = uint64_t{1} << 40;
 
-void note_pages(Residency& residency, AddressRange pages, bool are_resident) {
-  if (are_resident) {
-    residency.resident_bytes += pages.bytes();
-    return;
+// What a look finds, page by page in ascending order.
+class Findings {
+ public:
+  Findings() { residency_.absent.emplace(); }
+
+  void note(AddressRange pages, bool are_resident) {
+    if (are_resident) residency_.resident_bytes += pages.bytes();
+    std::vector<AddressRange>& stretches = are_resident ? resident_ : *residency_.absent;
+    if (!stretches.empty() && stretches.back().end == pages.begin) {
+      stretches.back().end = pages.end;
+    } else {
+      stretches.push_back(pages);
+    }
   }
-  auto& absent = *residency.absent;
-  if (!absent.empty() && absent.back().end == pages.begin) {
-    absent.back().end = pages.end;
-  } else {
-    absent.push_back(pages);
-  }
-}
+  // Pages that need no look.
+  void note_known(AddressRange pages) { residency_.resident_bytes += pages.bytes(); }
+
+  const std::vector<AddressRange>& resident() const { return resident_; }
+  Residency take() { return std::move(residency_); }
+
+ private:
+  Residency residency_;
+  std::vector<AddressRange> resident_;  // but for known ones
+};
 
 // Heaps are large and their pages alike: most groups need no look at the single page.
-void note_group(Residency& residency, uint64_t address, std::span<const uint64_t> entries) {
+void note_group(Findings& findings, uint64_t address, std::span<const uint64_t> entries) {
   uint64_t any = 0;
   uint64_t all = ~uint64_t{0};
   for (const uint64_t entry : entries) {
@@ -76,17 +90,17 @@ void note_group(Residency& residency, uint64_t address, std::span<const uint64_t
     all &= entry;
   }
   if ((any & (kPresent | kSwapped)) == 0 || (all & kPresent) != 0) {
-    note_pages(residency, {address, address + entries.size() * kPageBytes}, (all & kPresent) != 0);
+    findings.note({address, address + entries.size() * kPageBytes}, (all & kPresent) != 0);
     return;
   }
   for (const uint64_t entry : entries) {
-    note_pages(residency, {address, address + kPageBytes}, (entry & (kPresent | kSwapped)) != 0);
+    findings.note({address, address + kPageBytes}, (entry & (kPresent | kSwapped)) != 0);
     address += kPageBytes;
   }
 }
 
 // Takes in `region` by scanning. The errno value, or 0.
-int scan(int pagemap, AddressRange region, Residency& residency) {
+int scan(int pagemap, AddressRange region, Findings& findings) {
   std::array<PageRegion, 1024> found;
   uint64_t at = region.begin;
   while (at < region.end) {
@@ -101,12 +115,12 @@ int scan(int pagemap, AddressRange region, Residency& residency) {
     const int count = ioctl(pagemap, kPagemapScan, &arguments);
     if (count < 0) return errno;
     for (const PageRegion& pages : std::span(found).first(static_cast<size_t>(count))) {
-      if (pages.begin > at) note_pages(residency, {at, pages.begin}, false);
-      note_pages(residency, {pages.begin, pages.end}, true);
+      if (pages.begin > at) findings.note({at, pages.begin}, false);
+      findings.note({pages.begin, pages.end}, true);
       at = pages.end;
     }
     if (arguments.walk_end <= at && count == 0) return EIO;
-    if (arguments.walk_end > at) note_pages(residency, {at, arguments.walk_end}, false);
+    if (arguments.walk_end > at) findings.note({at, arguments.walk_end}, false);
     at = std::max<uint64_t>(at, arguments.walk_end);
   }
   return 0;
@@ -114,7 +128,7 @@ int scan(int pagemap, AddressRange region, Residency& residency) {
 
 // The same by reading. The errno value, or 0.
 int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entries,
-                 Residency& residency) {
+                 Findings& findings) {
   for (uint64_t at = region.begin; at < region.end;) {
     const size_t pages = std::min<uint64_t>(kPagesPerRead, (region.end - at) / kPageBytes);
     entries.resize(pages);
@@ -124,12 +138,24 @@ int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entrie
     const size_t limit = (region.end - at) / kPageBytes;
     const size_t count = std::min(limit, static_cast<size_t>(got) / sizeof(uint64_t));
     for (size_t i = 0; i < count; i += kPagesPerGroup) {
-      note_group(residency, at + i * kPageBytes,
+      note_group(findings, at + i * kPageBytes,
                  std::span(entries).subspan(i, std::min(kPagesPerGroup, count - i)));
     }
     at += count * kPageBytes;
   }
   return 0;
+}
+
+// What is remembered is remembered by groups: a call to look at one costs as much as 50 pages.
+constexpr uint64_t kGroupBytes = 64 * kPageBytes;
+
+AddressRange whole_groups(AddressRange range) {
+  const uint64_t begin = base::round_up(range.begin, kGroupBytes);
+  return {begin, std::max(begin, range.end & ~(kGroupBytes - 1))};
+}
+
+AddressRange groups_around(AddressRange range) {
+  return {range.begin & ~(kGroupBytes - 1), base::round_up(range.end, kGroupBytes)};
 }
 
 // All of the process, which is a little more than its committed memory.
@@ -143,30 +169,52 @@ Residency whole_process(int pid) {
 
 }  // namespace
 
-Result<Residency> read_residency(int pid, std::span<const AddressRange> regions,
-                                 PagemapAccess access) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/pagemap";
+Result<Residency> ResidentPages::look(std::span<const AddressRange> regions) {
+  const std::string path = "/proc/" + std::to_string(pid_) + "/pagemap";
   const base::Descriptor pagemap(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!pagemap) return base::os_error("cannot open '" + path + "'", errno);
-  Residency residency;
-  residency.absent.emplace();
+  Findings findings;
   std::vector<uint64_t> entries;
   uint64_t bytes = 0;
-  bool can_scan = access == PagemapAccess::kScan;
   int error = 0;
-  for (const AddressRange& region : regions) {
-    const AddressRange pages{page_down(region.begin), page_up(region.end)};
+  const auto look_at = [&](AddressRange pages) {
+    if (error != 0 || pages.begin >= pages.end) return;
     bytes += pages.bytes();
-    if (can_scan) {
-      error = scan(pagemap.get(), pages, residency);
-      can_scan = error != ENOTTY && error != EINVAL;  // an older kernel: nothing is scanned yet
+    if (access_ == PagemapAccess::kScan) {
+      error = scan(pagemap.get(), pages, findings);
+      if (error != ENOTTY && error != EINVAL) return;
+      access_ = PagemapAccess::kRead;  // an older kernel: nothing was scanned yet
+      error = 0;
     }
-    if (!can_scan && bytes > kMaxReadBytes) return whole_process(pid);
-    if (!can_scan) error = read_entries(pagemap.get(), pages, entries, residency);
-    if (error != 0) break;
+    if (bytes <= kMaxReadBytes) error = read_entries(pagemap.get(), pages, entries, findings);
+  };
+  for (const AddressRange& region : regions) {
+    AddressRange rest{page_down(region.begin), page_up(region.end)};
+    known_.for_each_touching(rest, [&](AddressRange known) {
+      const AddressRange part = base::common_part(rest, known);
+      if (part.begin >= part.end) return;
+      look_at({rest.begin, part.begin});
+      findings.note_known(part);
+      rest.begin = part.end;
+    });
+    look_at(rest);
+    if (error != 0) return base::os_error("cannot read '" + path + "'", error);
+    if (access_ == PagemapAccess::kRead && bytes > kMaxReadBytes) return whole_process(pid_);
   }
-  if (error != 0) return base::os_error("cannot read '" + path + "'", error);
-  return residency;
+  for (const AddressRange& stretch : findings.resident()) known_.add(whole_groups(stretch));
+  if (fickle_.bytes() != 0) {
+    for (const AddressRange& range : fickle_.ranges()) known_.remove(range);
+  }
+  return findings.take();
+}
+
+void ResidentPages::forget(AddressRange range) {
+  known_.remove(groups_around(range));
+}
+
+void ResidentPages::never_remember(AddressRange range) {
+  fickle_.add(groups_around(range));
+  forget(range);
 }
 
 }  // namespace heaptape::allocators

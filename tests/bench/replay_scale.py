@@ -9,7 +9,9 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -44,12 +46,12 @@ def measure(tape, repetitions):
              f"--benchmark_repetitions={repetitions}", "--benchmark_format=json"]
     out = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True,
                          env={**os.environ, "HEAPTAPE_BENCH_TAPE": str(tape)}).stdout
-    results = {}
+    results = {name: [] for name in COLUMNS}
     for result in json.loads(out)["benchmarks"]:
-        if result.get("aggregate_name") == "median":
-            results[result["run_name"].split("/")[1]] = result
+        if result["run_type"] == "iteration":
+            results[result["run_name"].split("/")[1]].append(result["ns_per_event"])
     _, mib = timed([HEAPTAPE, "replay", tape, "-a", "glibc", "--touch", "none"])
-    return [results[name]["ns_per_event"] for name in COLUMNS], mib
+    return [statistics.median(results[name]) for name in COLUMNS], mib
 
 
 def table(title, rows):
@@ -71,6 +73,7 @@ def measured(folder, label, events, live):
     tape = folder / "scale.tape"
     write_scenario(tape, "fleet-like", events=events, live=live)
     ns, mib = measure(tape, 5 if events <= 10**7 else 3 if events <= 10**8 else 1)
+    print(f"{label}: {[round(value, 1) for value in ns]} ns", file=sys.stderr, flush=True)
     return label, ns, mib
 
 

@@ -165,8 +165,9 @@ struct WorkerShared {
   uint32_t end_done;    // the same of thread ends
   uint32_t current_op;  // under way: the backend may look at it in the worker's turn
   uint32_t memory_calls;
-  uint32_t sleepers;    // threads that wait for a time of the tape
-  uint64_t elapsed_ns;  // for these ops, or for kGiveBack
+  uint32_t sleepers;          // threads that wait for a time of the tape
+  uint32_t gave_back_untold;  // 1: the log lacks calls of madvise; the backend clears it
+  uint64_t elapsed_ns;        // for these ops, or for kGiveBack
   uint64_t elapsed_ticks;
   uint64_t initial_break;
   uint64_t mallinfo_arena;  // kDescribe, and only where libc itself serves malloc

@@ -112,26 +112,43 @@ bool answer_question(greg_t* registers) {
   }
 }
 
+// Whether this is a madvise that the log need not have, or has no room for: an allocator may give
+// back any number of pieces at one call.
+bool leaves_untold(const greg_t* registers) {
+  constexpr greg_t kDontNeedLocked = 24;  // MADV_DONTNEED_LOCKED, Linux 5.18
+  if (registers[REG_RAX] != SYS_madvise) return false;
+  const greg_t advice = registers[REG_RDX];
+  const bool takes_pages = advice == MADV_DONTNEED || advice == MADV_FREE ||
+                           advice == MADV_REMOVE || advice == kDontNeedLocked;
+  if (!takes_pages) return true;
+  if (log_target->memory_calls < kMaxMemoryCalls - kMemoryCallsPerOp) return false;
+  log_target->gave_back_untold = 1;
+  return true;
+}
+
+void log_call(const greg_t* registers, long result) {
+  if (log_target->memory_calls == kMaxMemoryCalls) {
+    log_target->failure = WorkerFailure::kLogOverflow;
+    return;
+  }
+  MemoryCall& call = log_target->calls[log_target->memory_calls++];
+  call.op = *current_op_index;
+  call.number = static_cast<uint32_t>(registers[REG_RAX]);
+  const int argument_registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8};
+  for (int i = 0; i < 5; ++i) {
+    call.arguments[i] = static_cast<uint64_t>(registers[argument_registers[i]]);
+  }
+  call.result = static_cast<uint64_t>(result);
+}
+
 void on_trap(int, siginfo_t*, void* context) {
   greg_t* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   if (answer_question(registers)) return;
   enter_log();
-  const long number = registers[REG_RAX];
-  const long result =
-      heaptape_unwatched(number, registers[REG_RDI], registers[REG_RSI], registers[REG_RDX],
-                         registers[REG_R10], registers[REG_R8], registers[REG_R9]);
-  if (log_target->memory_calls < kMaxMemoryCalls) {
-    MemoryCall& call = log_target->calls[log_target->memory_calls++];
-    call.op = *current_op_index;
-    call.number = static_cast<uint32_t>(number);
-    const int argument_registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8};
-    for (int i = 0; i < 5; ++i) {
-      call.arguments[i] = static_cast<uint64_t>(registers[argument_registers[i]]);
-    }
-    call.result = static_cast<uint64_t>(result);
-  } else {
-    log_target->failure = WorkerFailure::kLogOverflow;
-  }
+  const long result = heaptape_unwatched(registers[REG_RAX], registers[REG_RDI], registers[REG_RSI],
+                                         registers[REG_RDX], registers[REG_R10], registers[REG_R8],
+                                         registers[REG_R9]);
+  if (!leaves_untold(registers)) log_call(registers, result);
   leave_log();
   registers[REG_RAX] = result;
 }
@@ -143,12 +160,13 @@ bool install_filter() {
   // Jumps count instructions: (if equal, otherwise).
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, arch))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 15),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 16),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, nr))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 9, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 8, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 7, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 6, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 10, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 9, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 8, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 7, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 6, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 5, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 4, 0),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettimeofday, 3, 0),

@@ -4,6 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/seeded_random.h"
+
 namespace heaptape::allocators {
 namespace {
 
@@ -27,7 +32,7 @@ class OwnMapping : public testing::TestWithParam<PagemapAccess> {
     return {begin_ + from * kPage, begin_ + to * kPage};
   }
   Residency residency(std::vector<AddressRange> regions) {
-    const auto residency = read_residency(getpid(), regions, GetParam());
+    const auto residency = ResidentPages(getpid(), GetParam()).look(regions);
     EXPECT_TRUE(residency.ok()) << residency.error().message;
     return *residency;
   }
@@ -81,6 +86,78 @@ TEST_P(OwnMapping, HasMoreStretchesThanOneScanTells) {
   munmap(pages, kMany * kPage);
 }
 
+// A thousand times something changes, and what is remembered is compared with a first look.
+class RememberedPages : public OwnMapping {
+ protected:
+  static constexpr uint64_t kMany = 2048;
+  RememberedPages() {
+    void* pages = mmap(nullptr, kMany * kPage, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(pages, MAP_FAILED);
+    madvise(pages, kMany * kPage, MADV_NOHUGEPAGE);
+    begin_ = reinterpret_cast<uint64_t>(pages);
+  }
+  ~RememberedPages() override { munmap(reinterpret_cast<void*>(begin_), kMany * kPage); }
+
+  AddressRange draw_range() {
+    const uint64_t from = random_.below(kMany);
+    return pages(from, from + 1 + random_.below(std::min<uint64_t>(kMany - from, 300)));
+  }
+  void give_back(AddressRange range) {
+    madvise(reinterpret_cast<void*>(range.begin), range.bytes(), MADV_DONTNEED);
+  }
+
+  tests::Random random_{1};
+  ResidentPages remembered_{getpid(), GetParam()};
+};
+
+TEST_P(RememberedPages, AreThoseOfAFirstLook) {
+  for (int step = 0; step < 1000; ++step) {
+    const AddressRange range = draw_range();
+    switch (random_.below(4)) {
+      case 0:
+        give_back(range);
+        remembered_.forget(range);
+        break;
+      case 1:
+        give_back(range);
+        remembered_.forget_all();
+        break;
+      default:
+        for (uint64_t at = range.begin; at < range.end; at += kPage) touch((at - begin_) / kPage);
+        break;
+    }
+    std::vector<AddressRange> regions = {pages(0, kMany)};
+    if (step % 3 != 0) regions = {draw_range()};
+    const auto now = remembered_.look(regions);
+    const Residency first = residency(regions);
+    ASSERT_EQ(now->resident_bytes, first.resident_bytes) << step;
+    ASSERT_EQ(*now->absent, *first.absent) << step;
+  }
+}
+
+// A stretch that was resident is not looked at again: who gives it back without a word is not seen.
+TEST_P(RememberedPages, AreNotLookedAtAgain) {
+  for (uint64_t page = 0; page < kMany; ++page) touch(page);
+  const uint64_t whole = remembered_.look(std::vector{pages(0, kMany)})->resident_bytes;
+  EXPECT_EQ(whole, kMany * kPage);
+  give_back(pages(0, kMany));
+  EXPECT_GE(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, whole / 2);
+}
+
+TEST_P(RememberedPages, MayBeTakenAwayAtAnyTime) {
+  remembered_.never_remember(pages(0, kMany));
+  for (uint64_t page = 0; page < kMany; ++page) touch(page);
+  EXPECT_EQ(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, kMany * kPage);
+  give_back(pages(0, kMany));
+  EXPECT_EQ(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Access, RememberedPages,
+                         testing::Values(PagemapAccess::kScan, PagemapAccess::kRead),
+                         [](const auto& access) {
+                           return access.param == PagemapAccess::kScan ? "Scan" : "Read";
+                         });
 INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
                          testing::Values(PagemapAccess::kScan, PagemapAccess::kRead),
                          [](const auto& access) {
@@ -90,18 +167,18 @@ INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
 // Entry by entry that would take seconds.
 TEST(Residency, OfMoreThanATebibyteReadEntryByEntryIsThatOfTheProcess) {
   const std::vector<AddressRange> huge = {{0, (uint64_t{1} << 40) + kPage}};
-  const auto whole = read_residency(getpid(), huge, PagemapAccess::kRead);
+  const auto whole = ResidentPages(getpid(), PagemapAccess::kRead).look(huge);
   ASSERT_TRUE(whole.ok());
   EXPECT_GT(whole->resident_bytes, 0u);
   EXPECT_FALSE(whole->absent.has_value());
 }
 
 TEST(Residency, OfNoRegionIsNothing) {
-  EXPECT_EQ(read_residency(getpid(), {})->resident_bytes, 0u);
+  EXPECT_EQ(ResidentPages(getpid()).look({})->resident_bytes, 0u);
 }
 
 TEST(Residency, OfAProcessThatIsGoneIsAnError) {
-  const auto gone = read_residency(INT32_MAX, {});
+  const auto gone = ResidentPages(INT32_MAX).look({});
   ASSERT_FALSE(gone.ok());
   EXPECT_NE(gone.error().message.find("pagemap"), std::string::npos);
 }
