@@ -23,7 +23,7 @@ constexpr uint64_t kMostLines = 580;
 constexpr uint64_t kMostDiffs = 3;
 constexpr uint64_t kFewestDiffLines = 4;
 constexpr uint64_t kMostDiffLines = 12;
-constexpr uint64_t kSameLength = 8;  // of so many diffs one changes the length of a line
+constexpr uint64_t kDiffsPerNewLength = 8;  // one in so many changes the length of a line
 
 // A file of the repository: the length of each of its lines, and its newest text.
 struct File {
@@ -50,7 +50,7 @@ class List {
 };
 
 // A dict of CPython 2.7: a table of 24 bytes an entry, which grows when it is two thirds full
-// (Objects/dictobject.c, dictresize).
+// (Objects/dictobject.c, dictresize). Its first eight entries, in the object itself, are left out.
 class Dict {
  public:
   explicit Dict(HeapWriter& heap) : heap_(heap), table_(heap.malloc(kEntryBytes * room_)) {}
@@ -119,7 +119,7 @@ class Clone {
   uint64_t draw_text(File& file) {
     const uint64_t count = kFewestDiffLines + random_.below(kMostDiffLines - kFewestDiffLines + 1);
     const uint64_t first = random_.below(file.lines.size() - count + 1);
-    if (random_.below(kSameLength) == 0) file.lines[first] = draw_line();
+    if (random_.below(kDiffsPerNewLength) == 0) file.lines[first] = draw_line();
     uint64_t text = 0;
     for (uint64_t i = first; i < first + count; ++i) text += file.lines[i];
     return text;

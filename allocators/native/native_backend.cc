@@ -1,11 +1,11 @@
 #include "allocators/native/native_backend.h"
 
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "allocators/native/environment_names.h"
@@ -238,7 +238,7 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
     if (!events.empty()) op = std::max(op, events.back().op);
     const MemoryCall& call = shared.calls[i];
     if (call.number == SYS_madvise) {
-      forget_pages(call);
+      resident_->forget({call.arguments[0], call.arguments[0] + call.arguments[1]});
       continue;
     }
     const size_t before = events.size();
@@ -246,26 +246,19 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
     for (const RegionEvent& event : std::span(events).subspan(before)) {
       resident_->forget(event.range);
     }
+    if (events.size() == before) resident_->forget_all();  // it may have failed half-way
     ++memory_calls_;
   }
   shared.memory_calls = 0;
   if (std::exchange(shared.gave_back_untold, 0) != 0) resident_->forget_all();
 }
 
-// madvise(address, bytes, advice), which may have failed half-way.
-void NativeBackend::forget_pages(const MemoryCall& call) {
-  const AddressRange range{call.arguments[0], call.arguments[0] + call.arguments[1]};
-  if (call.arguments[2] == MADV_FREE) {
-    resident_->never_remember(range);
-  } else {
-    resident_->forget(range);
-  }
-}
-
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
   if (can_afford_mallinfo()) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
-  // Threads of the allocator's own may just have done something.
-  if (worker_->shared().memory_calls != 0) resident_->forget_all();
+  // What other allocators give back by madvise is not seen; that of the turn of mallinfo2 is in the
+  // log still.
+  const WorkerShared& shared = worker_->shared();
+  if (shared.libc_serves_malloc == 0 || shared.memory_calls != 0) resident_->forget_all();
   auto residency = resident_->look(regions);
   if (residency.ok()) return residency;
   // If it was killed, that is what there is to say, and of this run alone.

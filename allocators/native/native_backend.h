@@ -57,7 +57,6 @@ class NativeBackend : public Backend {
   Status check_provider();
   void give_next();
   void take_memory_calls(uint32_t op_offset, std::vector<RegionEvent>& events);
-  void forget_pages(const MemoryCall& call);
   bool can_afford_mallinfo() const;
   Status compare_with_mallinfo();
   Result<std::span<const Statistic>> ask_statistics();

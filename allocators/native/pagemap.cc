@@ -71,7 +71,7 @@ class Findings {
     }
   }
   // Pages that need no look.
-  void note_known(AddressRange pages) { residency_.resident_bytes += pages.bytes(); }
+  void count_known(AddressRange pages) { residency_.resident_bytes += pages.bytes(); }
 
   const std::vector<AddressRange>& resident() const { return resident_; }
   Residency take() { return std::move(residency_); }
@@ -146,7 +146,8 @@ int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entrie
   return 0;
 }
 
-// What is remembered is remembered by groups: a call to look at one costs as much as 50 pages.
+// What is remembered is remembered by groups of pages: each gap between two of them takes a call of
+// its own, which costs as much as some dozens of pages.
 constexpr uint64_t kGroupBytes = 64 * kPageBytes;
 
 AddressRange whole_groups(AddressRange range) {
@@ -194,7 +195,7 @@ Result<Residency> ResidentPages::look(std::span<const AddressRange> regions) {
       const AddressRange part = base::common_part(rest, known);
       if (part.begin >= part.end) return;
       look_at({rest.begin, part.begin});
-      findings.note_known(part);
+      findings.count_known(part);
       rest.begin = part.end;
     });
     look_at(rest);
@@ -202,19 +203,11 @@ Result<Residency> ResidentPages::look(std::span<const AddressRange> regions) {
     if (access_ == PagemapAccess::kRead && bytes > kMaxReadBytes) return whole_process(pid_);
   }
   for (const AddressRange& stretch : findings.resident()) known_.add(whole_groups(stretch));
-  if (fickle_.bytes() != 0) {
-    for (const AddressRange& range : fickle_.ranges()) known_.remove(range);
-  }
   return findings.take();
 }
 
 void ResidentPages::forget(AddressRange range) {
   known_.remove(groups_around(range));
-}
-
-void ResidentPages::never_remember(AddressRange range) {
-  fickle_.add(groups_around(range));
-  forget(range);
 }
 
 }  // namespace heaptape::allocators

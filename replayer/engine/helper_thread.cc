@@ -12,7 +12,7 @@ constexpr rlim_t kRoomyBytes = rlim_t{4} << 30;
 
 bool has_room() {
   rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kRoomyBytes;  // or infinite
+  return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kRoomyBytes;
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ void add(const std::string& name, const std::function<void(benchmark::State&)>& 
 }
 
 void add_command(const Tape& tape, const std::string& name, const Words& words) {
-  // One from before --jobs does not know it.
+  // An older build may not know --jobs.
   const char* const other = std::getenv("HEAPTAPE_BENCH_BINARY");
   if (other != nullptr && words[0] == kHeaptape &&
       std::ranges::find(words, "--jobs") == words.end()) {

@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,42 +38,53 @@ def timed(words):
     return time.monotonic() - begin, mib
 
 
+def replayed(tape, report, *options):
+    """Seconds, MiB and the report of a replay."""
+    took, mib = timed([HEAPTAPE, "replay", tape, "--touch", "none", "-o", report, *options])
+    return took, mib, json.loads(report.read_text())
+
+
+def most_live(report):
+    return report["runs"][0]["peak"]["liveCount"]["value"]
+
+
 def measure(tape, repetitions):
-    """Nanoseconds for each call by column, and the most memory that a replay takes, in MiB."""
+    """Nanoseconds for each call by column, the MiB that a replay takes, and the most live blocks."""
     wanted = "|".join(COLUMNS)
     words = [BUILD / "bench/replay_bench", f"--benchmark_filter=^given/({wanted})/iter",
              f"--benchmark_repetitions={repetitions}", "--benchmark_format=json"]
     out = subprocess.run([str(word) for word in words], check=True, capture_output=True, text=True,
                          env={**os.environ, "HEAPTAPE_BENCH_TAPE": str(tape)}).stdout
-    results = {name: [] for name in COLUMNS}
+    results = {}  # a run that is not repeated has no median
     for result in json.loads(out)["benchmarks"]:
-        if result["run_type"] == "iteration":
-            results[result["run_name"].split("/")[1]].append(result["ns_per_event"])
-    _, mib = timed([HEAPTAPE, "replay", tape, "-a", "glibc", "--touch", "none"])
-    return [statistics.median(results[name]) for name in COLUMNS], mib
+        if result.get("aggregate_name", "median") == "median":
+            results[result["run_name"].split("/")[1]] = result["ns_per_event"]
+    _, mib, report = replayed(tape, tape.with_suffix(".json"), "-a", "glibc")
+    return [results[name] for name in COLUMNS], mib, most_live(report)
 
 
 def table(title, rows):
-    """Rows of (label, nanoseconds, MiB) as a table and a chart."""
-    print(f"| {title} | {' | '.join(COLUMNS)} | heaptape, MiB |")
-    print("|---:|" + "---:|" * (len(COLUMNS) + 1))
-    for label, ns, mib in rows:
-        print(f"| {label} | {' | '.join(f'{value:.1f}' for value in ns)} | {mib:.0f} |")
+    """Rows of (label, nanoseconds, MiB, blocks) as a table and a chart."""
+    print(f"| {title} | {' | '.join(COLUMNS)} | heaptape, MiB | most live blocks |")
+    print("|---:|" + "---:|" * (len(COLUMNS) + 2))
+    for label, ns, mib, live in rows:
+        values = " | ".join(f"{value:.1f}" for value in ns)
+        print(f"| {label} | {values} | {mib:.0f} | {live:,} |")
     print("\n```mermaid\nxychart-beta")
     print(f'    title "ns a call: floor, then {", ".join(COLUMNS[1:])}"')
-    print(f"    x-axis \"{title}\" [{', '.join(label for label, _, _ in rows)}]")
+    print(f"    x-axis \"{title}\" [{', '.join(label for label, *_ in rows)}]")
     print('    y-axis "ns"')
     for i in range(len(COLUMNS)):
-        print(f"    line [{', '.join(f'{ns[i]:.1f}' for _, ns, _ in rows)}]")
+        print(f"    line [{', '.join(f'{ns[i]:.1f}' for _, ns, *_ in rows)}]")
     print("```\n", flush=True)
 
 
 def measured(folder, label, events, live):
     tape = folder / "scale.tape"
     write_scenario(tape, "fleet-like", events=events, live=live)
-    ns, mib = measure(tape, 5 if events <= 10**7 else 3 if events <= 10**8 else 1)
+    ns, mib, most = measure(tape, 5 if events <= 10**7 else 3 if events <= 10**8 else 1)
     print(f"{label}: {[round(value, 1) for value in ns]} ns", file=sys.stderr, flush=True)
-    return label, ns, mib
+    return label, ns, mib, most
 
 
 def write_scenario(tape, name, **values):
@@ -87,30 +97,25 @@ def clone(folder):
     """2.34 billion calls that leave millions of blocks, as whole commands."""
     tape = folder / "clone.tape"
     write_scenario(tape, "clone-like", events="2340M")
+    print("| allocator | calls | bytes each | time | ns a call | heaptape, MiB | most live blocks |")
+    print("|---|---:|---:|---:|---:|---:|---:|", flush=True)
     for allocator in CLONE_ALLOCATORS:
-        report = folder / "report.json"
-        words = [HEAPTAPE, "replay", tape, "-a", allocator, "--touch", "none", "--samples", "1000",
-                 "-o", report]
-        took, mib = timed(words)
-        given = json.loads(report.read_text())
-        events = given["tape"]["events"]
-        if allocator == CLONE_ALLOCATORS[0]:
-            print(f"{events:,} calls, {tape.stat().st_size / events:.3f} bytes each\n")
-            print("| allocator | time | ns a call | heaptape, MiB | live blocks at most |")
-            print("|---|---:|---:|---:|---:|")
-        print(f"| {allocator} | {took:.0f} s | {took / events * 1e9:.1f} "
-              f"| {mib:.0f} | {given['runs'][0]['peak']['liveCount']['value']:,} |", flush=True)
+        took, mib, report = replayed(tape, folder / "report.json", "-a", allocator, "--samples",
+                                     "1000")
+        events = report["tape"]["events"]
+        print(f"| {allocator} | {events:,} | {tape.stat().st_size / events:.3f} | {took:.0f} s "
+              f"| {took / events * 1e9:.1f} | {mib:.0f} | {most_live(report):,} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("most", nargs="?", choices=[*CALLS, "clone"], default="100M", help="calls")
-    given = parser.parse_args().most
+    wanted = parser.parse_args().most
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", "/var/tmp")) as name:
         folder = pathlib.Path(name)
-        if given == "clone":
+        if wanted == "clone":
             return clone(folder)
-        most = CALLS[given]
+        most = CALLS[wanted]
         table("calls, of `fleet-like` with 20,000 live blocks",
               [measured(folder, label, events, "20k") for label, events in CALLS.items()
                if events <= most])

@@ -104,6 +104,14 @@ TEST_F(ReplaysOfOneTape, GiveBackTheSameSideBySide) {
             all_but_times(specs, "ordered", actions));
 }
 
+// How long that took is a time, too.
+TEST_F(ReplaysOfOneTape, DoNotSayHowLongAnActionTookSideBySide) {
+  std::vector<std::string> words = {"heaptape", "replay", tape_, "-a", "glibc", "--do", "trim@end"};
+  EXPECT_NE(tests::run(words).out.find(" took "), std::string::npos);
+  words.insert(words.end(), {"-a", "model:bump", "--jobs", "2"});
+  EXPECT_EQ(tests::run(words).out.find(" took "), std::string::npos);
+}
+
 TEST_F(ReplaysOfOneTape, AgreeOnTheProgramWhateverTheThreads) {
   const std::string expected = of_the_program(tape_, "recorded", "merged");
   for (const char* threads : {"merged", "ordered", "lockstep", "free"}) {

@@ -98,6 +98,9 @@ __attribute__((section(".preinit_array"),
 int main() {
   using namespace heaptape::allocators;
   name_provider();
+  if (shared->libc_serves_malloc != 0 && !watch_madvise()) {
+    shared->failure = WorkerFailure::kNoSeccomp;
+  }
   shared->stamp_cost_ticks = measure_stamp_cost();
   shared->can_borrow = can_borrow();
   give_turn();

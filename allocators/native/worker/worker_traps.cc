@@ -112,16 +112,11 @@ bool answer_question(greg_t* registers) {
   }
 }
 
-// Whether this is a madvise that the log need not have, or has no room for: an allocator may give
-// back any number of pieces at one call.
+// An allocator may give back any number of pieces at one call: the log has room for some, and for
+// the others it is enough to know that there were any.
 bool leaves_untold(const greg_t* registers) {
-  constexpr greg_t kDontNeedLocked = 24;  // MADV_DONTNEED_LOCKED, Linux 5.18
   if (registers[REG_RAX] != SYS_madvise) return false;
-  const greg_t advice = registers[REG_RDX];
-  const bool takes_pages = advice == MADV_DONTNEED || advice == MADV_FREE ||
-                           advice == MADV_REMOVE || advice == kDontNeedLocked;
-  if (!takes_pages) return true;
-  if (log_target->memory_calls < kMaxMemoryCalls - kMemoryCallsPerOp) return false;
+  if (log_target->memory_calls < kMaxMemoryCalls / 4) return false;
   log_target->gave_back_untold = 1;
   return true;
 }
@@ -153,26 +148,27 @@ void on_trap(int, siginfo_t*, void* context) {
   registers[REG_RAX] = result;
 }
 
-bool install_filter() {
+// Stops the calls of these numbers, but for those that come from heaptape_unwatched.
+template <size_t kCalls>
+bool install_filter(const uint32_t (&numbers)[kCalls]) {
   const auto pass = reinterpret_cast<uint64_t>(heaptape_unwatched_return);
   constexpr auto field = [](size_t offset) { return static_cast<uint32_t>(offset); };
   constexpr uint32_t ip = field(offsetof(seccomp_data, instruction_pointer));
-  // Jumps count instructions: (if equal, otherwise).
-  sock_filter program[] = {
+  constexpr size_t kBefore = 3;
+  constexpr size_t kBehind = 6;
+  sock_filter program[kBefore + kCalls + kBehind] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, arch))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 16),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, kCalls + 5),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, field(offsetof(seccomp_data, nr))),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 10, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 9, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 8, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 7, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 6, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 5, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 4, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettimeofday, 3, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_time, 2, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 1, 0),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4),
+  };
+  // Jumps count instructions: (if equal, otherwise).
+  sock_filter* next = program + kBefore;
+  for (size_t i = 0; i < kCalls; ++i) {
+    const auto to_check = static_cast<uint8_t>(kCalls - 1 - i);
+    const uint8_t to_pass = i == kCalls - 1 ? 4 : 0;
+    *next++ = BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, numbers[i], to_check, to_pass);
+  }
+  const sock_filter behind[kBehind] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(pass), 0, 3),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ip + 4),
@@ -180,6 +176,7 @@ bool install_filter() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };
+  for (const sock_filter& instruction : behind) *next++ = instruction;
   const sock_fprog filter{sizeof program / sizeof program[0], program};
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
@@ -195,7 +192,15 @@ bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op) {
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigfillset(&action.sa_mask);  // a handler that maps memory must not come upon a log in use
   sigdelset(&action.sa_mask, SIGSYS);
-  return sigaction(SIGSYS, &action, nullptr) == 0 && install_filter();
+  constexpr uint32_t kWatched[] = {SYS_mmap,   SYS_munmap,        SYS_mremap,       SYS_mprotect,
+                                   SYS_brk,    SYS_clock_gettime, SYS_gettimeofday, SYS_time,
+                                   SYS_gettid, SYS_tgkill};
+  return sigaction(SIGSYS, &action, nullptr) == 0 && install_filter(kWatched);
+}
+
+bool watch_madvise() {
+  constexpr uint32_t kWatched[] = {SYS_madvise};
+  return install_filter(kWatched);
 }
 
 void pretend_tid(pid_t tid) {

@@ -8,12 +8,18 @@
 
 namespace heaptape::allocators {
 
-// From now on mmap, munmap, mremap, mprotect, brk, and madvise are stopped by a seccomp filter,
-// carried out by a SIGSYS handler and written to `shared->calls` under the op `*current_op`; of
-// madvise those that take pages away, while there is room. About 1.5 us a call. False when the
+// From now on mmap, munmap, mremap, mprotect and brk are stopped by a seccomp filter, carried out
+// by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
+// call. False when the
 // kernel refuses. Any thread may make such calls; those of the allocator's own threads wait while
 // it is the backend's turn.
 bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
+
+// The same for madvise, from now on, as long as the log has room; behind that it only says that
+// there were such calls. Not where the allocator has threads of its own: one that ends gives its
+// stack back by madvise with all signals blocked (glibc 2.36, start_thread), and the kernel would
+// end the process.
+bool watch_madvise();
 
 // What gettid() says to the driver from now on: the thread that it pretends to be. 0: the truth.
 void pretend_tid(pid_t tid);

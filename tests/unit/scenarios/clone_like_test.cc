@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "tests/support/scenario_tapes.h"
+#include "tests/support/temp_dir.h"
 
 namespace heaptape::scenarios {
 namespace {

@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "allocators/native/pagemap.h"
+#include "base/address/region_set.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
@@ -250,6 +252,61 @@ TEST_F(Native, CountsMemoryThatALibraryTakesWhenItIsLoaded) {
     committed += event.range.bytes();
   }
   EXPECT_GE(committed, uint64_t{64} << 20);
+}
+
+TEST_F(Native, OutlivesAThreadOfTheLibrary) {
+  start(target_library("libreplay_ending_malloc.so"));
+  EXPECT_EQ(run(mallocs(100, 24)).placements.size(), 100u);
+}
+
+// A heap with holes, and what of it is resident.
+class NativeResidency : public Native {
+ protected:
+  static constexpr uint32_t kBlocks = 6000;
+  static constexpr uint64_t kBlockBytes = 8000;
+
+  // Blocks between holes, each of which has a page to give back.
+  void make_holes() {
+    note(before_);
+    note(run(mallocs(kBlocks, kBlockBytes)).regions);
+    look();
+    std::vector<ReplayOp> ops;
+    for (uint32_t slot = 0; slot < kBlocks; slot += 2) {
+      ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+    }
+    run(ops);
+    look();
+  }
+  uint64_t look() { return backend_->residency(regions_.ranges())->resident_bytes; }
+  // As who remembers nothing sees it.
+  uint64_t first_look() {
+    int worker = 0;
+    std::ifstream("/proc/thread-self/children") >> worker;
+    return ResidentPages(worker).look(regions_.ranges())->resident_bytes;
+  }
+
+ private:
+  // Of a heap that only grows.
+  void note(const std::vector<RegionEvent>& events) {
+    for (const RegionEvent& event : events) regions_.add(event.range);
+  }
+
+  base::RegionSet regions_;
+};
+
+// More than the worker's log has room for.
+TEST_F(NativeResidency, IsThatOfAFirstLookAfterThousandsOfPiecesWereGivenBack) {
+  NativeOptions options = options_for("");
+  options.touch = Touch::kPage;
+  start(options);
+  make_holes();
+  const uint64_t before = look();
+  EXPECT_EQ(before, first_look());
+  const auto given_back = backend_->give_back_memory();
+  ASSERT_TRUE(given_back.ok() && *given_back);
+  const uint64_t expected = kBlocks / 2 * base::kPageBytes;
+  EXPECT_LT(look(), before - expected * 9 / 10);
+  EXPECT_EQ(look(), first_look());
 }
 
 TEST_F(Native, GivesALibraryTheEnvironmentAskedForAndNoOther) {

@@ -18,14 +18,14 @@ constexpr uint64_t kPage = 4096;
 class OwnMapping : public testing::TestWithParam<PagemapAccess> {
  protected:
   static constexpr uint64_t kPages = 64;
-  OwnMapping() {
-    void* pages = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
+  explicit OwnMapping(uint64_t page_count = kPages) : page_count_(page_count) {
+    void* pages = mmap(nullptr, page_count * kPage, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     EXPECT_NE(pages, MAP_FAILED);
-    madvise(pages, kPages * kPage, MADV_NOHUGEPAGE);
+    madvise(pages, page_count * kPage, MADV_NOHUGEPAGE);
     begin_ = reinterpret_cast<uint64_t>(pages);
   }
-  ~OwnMapping() override { munmap(reinterpret_cast<void*>(begin_), kPages * kPage); }
+  ~OwnMapping() override { munmap(reinterpret_cast<void*>(begin_), page_count_ * kPage); }
 
   void touch(uint64_t page) { *reinterpret_cast<volatile char*>(begin_ + page * kPage) = 1; }
   AddressRange pages(uint64_t from, uint64_t to) const {
@@ -37,6 +37,7 @@ class OwnMapping : public testing::TestWithParam<PagemapAccess> {
     return *residency;
   }
 
+  const uint64_t page_count_;
   uint64_t begin_;
 };
 
@@ -90,14 +91,7 @@ TEST_P(OwnMapping, HasMoreStretchesThanOneScanTells) {
 class RememberedPages : public OwnMapping {
  protected:
   static constexpr uint64_t kMany = 2048;
-  RememberedPages() {
-    void* pages = mmap(nullptr, kMany * kPage, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    EXPECT_NE(pages, MAP_FAILED);
-    madvise(pages, kMany * kPage, MADV_NOHUGEPAGE);
-    begin_ = reinterpret_cast<uint64_t>(pages);
-  }
-  ~RememberedPages() override { munmap(reinterpret_cast<void*>(begin_), kMany * kPage); }
+  RememberedPages() : OwnMapping(kMany) {}
 
   AddressRange draw_range() {
     const uint64_t from = random_.below(kMany);
@@ -143,14 +137,6 @@ TEST_P(RememberedPages, AreNotLookedAtAgain) {
   EXPECT_EQ(whole, kMany * kPage);
   give_back(pages(0, kMany));
   EXPECT_GE(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, whole / 2);
-}
-
-TEST_P(RememberedPages, MayBeTakenAwayAtAnyTime) {
-  remembered_.never_remember(pages(0, kMany));
-  for (uint64_t page = 0; page < kMany; ++page) touch(page);
-  EXPECT_EQ(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, kMany * kPage);
-  give_back(pages(0, kMany));
-  EXPECT_EQ(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Access, RememberedPages,

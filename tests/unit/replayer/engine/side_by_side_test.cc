@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/support/command.h"
 #include "tests/support/limit.h"
