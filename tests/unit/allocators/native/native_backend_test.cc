@@ -262,7 +262,7 @@ TEST_F(Native, OutlivesAThreadOfTheLibrary) {
 // A heap with holes, and what of it is resident.
 class NativeResidency : public Native {
  protected:
-  static constexpr uint32_t kBlocks = 6000;
+  static constexpr uint32_t kBlocks = 10'000;
   static constexpr uint64_t kBlockBytes = 8000;
 
   // Blocks between holes, each of which has a page to give back.
@@ -277,6 +277,15 @@ class NativeResidency : public Native {
     run(ops);
     look();
   }
+  void note(const std::vector<RegionEvent>& events) {
+    for (const RegionEvent& event : events) {
+      if (event.kind == RegionEvent::Kind::kCommit) {
+        regions_.add(event.range);
+      } else {
+        regions_.remove(event.range);
+      }
+    }
+  }
   uint64_t look() { return backend_->residency(regions_.ranges())->resident_bytes; }
   // As who remembers nothing sees it.
   uint64_t first_look() {
@@ -286,19 +295,12 @@ class NativeResidency : public Native {
   }
 
  private:
-  // Of a heap that only grows.
-  void note(const std::vector<RegionEvent>& events) {
-    for (const RegionEvent& event : events) regions_.add(event.range);
-  }
-
   base::RegionSet regions_;
 };
 
 // More than the worker's log has room for.
 TEST_F(NativeResidency, IsThatOfAFirstLookAfterThousandsOfPiecesWereGivenBack) {
-  NativeOptions options = options_for("");
-  options.touch = Touch::kPage;
-  start(options);
+  start(options_for(""));
   make_holes();
   const uint64_t before = look();
   EXPECT_EQ(before, first_look());
@@ -307,6 +309,35 @@ TEST_F(NativeResidency, IsThatOfAFirstLookAfterThousandsOfPiecesWereGivenBack) {
   const uint64_t expected = kBlocks / 2 * base::kPageBytes;
   EXPECT_LT(look(), before - expected * 9 / 10);
   EXPECT_EQ(look(), first_look());
+}
+
+// The heap is full of small blocks, then empty, then has large ones that nobody touches.
+TEST_F(NativeResidency, IsThatOfAFirstLookAfterTheHeapShrankAndGrew) {
+  NativeOptions options = options_for("");
+  options.touch = Touch::kNone;
+  start(options);
+  note(before_);
+  std::vector<ReplayOp> ops = mallocs(10'000, 2000);
+  note(run(ops).regions);
+  EXPECT_GT(look(), 10'000u * 2000 * 9 / 10);
+  for (ReplayOp& op : ops) op = {ReplayKind::kFree, 0, 0, op.slot, 0};
+  note(run(ops).regions);
+  note(run(mallocs(100, 120'000)).regions);
+  EXPECT_LT(look(), 100u * 120'000 / 2);
+  EXPECT_EQ(look(), first_look());
+}
+
+// The worker does not see that it does.
+TEST_F(NativeResidency, IsThatOfAFirstLookWhereALibraryGivesPagesBack) {
+  constexpr uint32_t kLarge = 20;
+  start(target_library("libreplay_returning_malloc.so"));
+  note(before_);
+  note(run(mallocs(kLarge, 1 << 20)).regions);
+  EXPECT_GE(look(), uint64_t{kLarge} << 20);
+  std::vector<ReplayOp> ops;
+  for (uint32_t slot = 0; slot < kLarge; ++slot) ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+  run(ops);
+  EXPECT_LT(look(), uint64_t{1} << 20);
 }
 
 TEST_F(Native, GivesALibraryTheEnvironmentAskedForAndNoOther) {
