@@ -82,9 +82,11 @@ class Clone {
     }
   }
 
-  // At least `events` calls, up to the end of a revision.
+  // At least one revision, and `events` calls.
   void run(uint64_t events) {
-    while (tape_.events() < events) revise(draw_file());
+    do {
+      revise(draw_file());
+    } while (tape_.events() < events);
     for (File& file : files_) file.text.keep_for_good();
   }
 

@@ -184,7 +184,7 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                      .resident_bytes_at_end = metrics.end.resident_bytes,
                      .compared_blocks = metrics.compared_blocks,
                      .same_offset_share = metrics.same_offset_share,
-                     .purged_bytes = purged_bytes(metrics.counters)};
+                     .purged_bytes = metrics.actions.empty() ? purged_bytes(metrics.counters) : 0};
   metrics.incomparable = why_incomparable(spec_, run, facts);
   result.notes = run_notes(spec_, run, facts);
   std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
@@ -201,9 +201,8 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                            " blocks aligned to less than the program asked, the first at #" +
                            base::grouped(metrics.first_misaligned));
   }
-  if (!is_timed_ && spec_.is_timed()) {
-    result.notes.emplace_back(
-        "its times are not told: with --jobs, allocators share the processors");
+  if (!is_timed_ && metrics.replay_ns != 0) {
+    result.notes.emplace_back("times are left out: with --jobs, allocators share the processors");
   }
   if (!result.output.empty()) {
     result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");

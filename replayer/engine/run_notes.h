@@ -50,7 +50,8 @@ struct RunFacts {
   uint64_t resident_bytes_at_end = 0;
   uint64_t compared_blocks = 0;  // of fidelity
   double same_offset_share = 0;
-  uint64_t purged_bytes = 0;  // see purged_bytes()
+  // See purged_bytes(); 0 where actions did that, too.
+  uint64_t purged_bytes = 0;
 };
 
 // What the allocator counted as purged; 0 if it says nothing of it.

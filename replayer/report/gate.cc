@@ -28,6 +28,11 @@ bool holds(long double left, GateOp op, long double right) {
   return true;
 }
 
+// Left out of the report of a replay with --jobs.
+bool is_time(const std::string& metric) {
+  return metric.starts_with("time.") || metric.starts_with("latency.");
+}
+
 // What the new figure is compared with; nothing for a percentage of 0.
 std::optional<long double> limit_of(const Gate& gate, const std::optional<MetricValue>& base) {
   if (gate.kind == GateKind::kAbsolute) return gate.value;
@@ -98,6 +103,7 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
     outcome.state = GateState::kFailed;
     outcome.detail =
         "the " + std::string(outcome.now ? "base" : "new") + " run has no " + gate.metric;
+    if (is_time(gate.metric)) outcome.detail += " (replays with --jobs have no times)";
   } else {
     outcome.limit = limit_of(gate, outcome.base);
     if (outcome.limit && schema::is_integer(*outcome.now)) {

@@ -237,10 +237,13 @@ TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
 
 TEST_F(ReplayOutput, HasNoTimesOfAllocatorsThatSharedTheProcessors) {
   const Ended ended = replay({"-a", "glibc", "-a", "model:bump", "--jobs", "2", "-o", report_});
-  EXPECT_NE(ended.out.find("note: glibc: its times are not told: with --jobs, allocators share "
-                           "the processors"),
-            std::string::npos)
+  EXPECT_NE(
+      ended.out.find("\nnote: glibc, model:bump: times are left out: with --jobs, allocators share "
+                     "the processors"),
+      std::string::npos)
       << ended.out;
+  const std::string told = replay({"-a", "glibc", "-a", "recorded", "--jobs", "2"}).out;
+  EXPECT_NE(told.find("\nnote: glibc: times are left out"), std::string::npos) << told;
   const auto report = schema::read_figures(report_);
   ASSERT_TRUE(report.ok());
   for (const schema::RunFigures& run : report->runs) {
@@ -253,6 +256,13 @@ TEST_F(ReplayOutput, HasNoTimesOfAllocatorsThatSharedTheProcessors) {
       run({"heaptape", "diff", report_, report_, "--fail-if", "time.nsPerEvent>1000s"});
   EXPECT_NE(gated.status, 0);
   EXPECT_NE((gated.out + gated.err).find("time.nsPerEvent"), std::string::npos) << gated.err;
+  const std::string timed = dir_.file("timed.json");
+  replay({"-a", "glibc", "-a", "model:bump", "-o", timed});
+  const Ended compared =
+      run({"heaptape", "diff", timed, report_, "--fail-if", "time.nsPerEvent>+900%"});
+  EXPECT_NE((compared.out + compared.err).find("has no time.nsPerEvent (replays with --jobs"),
+            std::string::npos)
+      << compared.out;
 }
 
 TEST_F(ReplayOutput, TakesNoTimesOfAllocatorsSideBySide) {
