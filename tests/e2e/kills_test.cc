@@ -53,6 +53,10 @@ class RecordKills : public RecordTest {
   bool wait_for_calls(uint64_t count) const {
     return wait_until([=, this] { return calls() >= count; });
   }
+  // The recorder makes the file while the program runs already.
+  bool wait_for_tape() const {
+    return wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); });
+  }
   // The process id of the program: a child of the recorder's.
   static int child_of(int pid) {
     const std::string path =
@@ -140,6 +144,7 @@ INSTANTIATE_TEST_SUITE_P(, RecordKillsAtSomeTime, testing::Range(0, 5));
 
 TEST_F(RecordKills, LeaveATapeThatOpensAsItIs) {
   Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_tape());
   ASSERT_TRUE(wait_for_calls(300'000));
   recorder.send(SIGKILL);
   recorder.wait();
@@ -151,6 +156,7 @@ TEST_F(RecordKills, LeaveATapeThatOpensAsItIs) {
 
 TEST_F(RecordKills, AreNotNeededToReadATape) {
   Command recorder({.words = endless(1)});
+  ASSERT_TRUE(wait_for_tape());
   uint64_t events = 0;
   for (uint64_t i = 1; i <= 30; ++i) {
     ASSERT_TRUE(wait_for_calls(i * 100'000));
