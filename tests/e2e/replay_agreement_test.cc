@@ -34,6 +34,7 @@ class ReplaysOfOneTape : public testing::Test {
     std::string text;
     options.insert(options.end(), {"--threads", threads, "--samples", "16"});
     for (const schema::RunFigures& run : tests::replay_report(dir_, tape, specs, options).runs) {
+      EXPECT_EQ(run.failure, "") << run.label;
       for (const schema::Metric& metric : run.metrics) {
         if (!wanted(metric.name)) continue;
         const auto value = static_cast<double>(schema::number_of(metric.value));

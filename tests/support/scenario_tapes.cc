@@ -95,6 +95,17 @@ std::vector<schema::Event> scenario_events(const std::string& name,
   return tape.ok() ? read_events(*tape) : std::vector<schema::Event>();
 }
 
+std::map<uint64_t, size_t> survivors_of(const std::vector<schema::Event>& events) {
+  std::map<uint64_t, uint64_t> live;
+  for (const schema::Event& event : events) {
+    live.erase(event.freed_address);
+    if (event.address != 0) live[event.address] = event.size;
+  }
+  std::map<uint64_t, size_t> sizes;
+  for (const auto& [address, size] : live) ++sizes[size];
+  return sizes;
+}
+
 std::vector<replayer::RunMetrics> replay_scenario_on_each(const std::string& name,
                                                           const std::vector<std::string>& sets,
                                                           const std::vector<std::string>& specs) {

@@ -21,6 +21,9 @@ std::string write_scenario(const TempDir& dir, const std::string& name,
 std::vector<schema::Event> scenario_events(const std::string& name,
                                            const std::vector<std::string>& sets = {});
 
+// Sizes of the blocks that are alive at the end, with how many there are of each.
+std::map<uint64_t, size_t> survivors_of(const std::vector<schema::Event>& events);
+
 // Parameters that make the scenario's tape quick to write: every combination of its choices.
 std::vector<std::vector<std::string>> quick_variants(const scenarios::Scenario& scenario);
 

@@ -1,4 +1,5 @@
-/* Behind a malloc of one's own: the three functions that go with it. */
+/* Behind a malloc of one's own: the three functions that go with it, but for a free of one's own
+ * (OWN_FREE). */
 #ifndef REPLAY_REST_H
 #define REPLAY_REST_H
 
@@ -10,8 +11,10 @@ void* calloc(size_t count, size_t size) {
 void* realloc(void* old, size_t size) {
   return bump_again(old, size);
 }
+#ifndef OWN_FREE
 void free(void* block) {
   (void)block;
 }
+#endif
 
 #endif

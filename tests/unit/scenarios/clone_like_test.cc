@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -35,21 +34,9 @@ uint64_t revisions_of(const std::vector<Event>& events) {
   return count_mallocs(events, kNodeBytes) / 4;
 }
 
-// How many blocks of each size are alive at the end.
-std::map<uint64_t, uint64_t> survivors_of(const std::vector<Event>& events) {
-  std::map<uint64_t, uint64_t> live;
-  for (const Event& event : events) {
-    live.erase(event.freed_address);
-    if (event.address != 0) live[event.address] = event.size;
-  }
-  std::map<uint64_t, uint64_t> sizes;
-  for (const auto& [address, size] : live) ++sizes[size];
-  return sizes;
-}
-
 TEST(CloneLike, KeepsANameAndAnObjectOfEachRevision) {
   const auto events = clone();
-  auto kept = survivors_of(events);
+  auto kept = tests::survivors_of(events);
   EXPECT_GT(revisions_of(events), 100u);
   EXPECT_EQ(kept[kNameBytes], revisions_of(events));
   EXPECT_EQ(kept[kObjectBytes], revisions_of(events));
@@ -57,7 +44,7 @@ TEST(CloneLike, KeepsANameAndAnObjectOfEachRevision) {
 
 TEST(CloneLike, KeepsTheNewestTextOfEachFileAndOneTable) {
   for (const uint64_t files : {1u, 3u}) {
-    auto kept = survivors_of(clone({"files=" + std::to_string(files)}));
+    auto kept = tests::survivors_of(clone({"files=" + std::to_string(files)}));
     kept.erase(kNameBytes);
     kept.erase(kObjectBytes);
     uint64_t others = 0;

@@ -32,18 +32,6 @@ size_t diffs_of(const std::vector<Event>& events) {
   return count(events, Op::kMalloc, 49);
 }
 
-// Sizes of the blocks that are alive at the end, with how many there are of each.
-std::map<uint64_t, size_t> survivors_of(const std::vector<Event>& events) {
-  std::map<uint64_t, uint64_t> live;
-  for (const Event& event : events) {
-    live.erase(event.freed_address);
-    if (event.address != 0) live[event.address] = event.size;
-  }
-  std::map<uint64_t, size_t> sizes;
-  for (const auto& [address, size] : live) ++sizes[size];
-  return sizes;
-}
-
 // One manifest of one diff, which replaces as much as it brings.
 class OneDiff : public testing::Test {
  protected:
@@ -121,18 +109,18 @@ TEST(ManifestPatching, ReadsTheSameDiffsWhateverTheVariant) {
 }
 
 TEST(ManifestPatching, LeavesFourPinsOfEachManifestAndTheLastOne) {
-  const auto survivors = survivors_of(patched({"growth=0"}));
+  const auto survivors = tests::survivors_of(patched({"growth=0"}));
   const std::map<uint64_t, size_t> expected = {{232, 40}, {77, 40}, {100'037, 1}};
   EXPECT_EQ(survivors, expected);
 }
 
 TEST(ManifestPatching, LeavesTheLastManifestAloneWithoutPins) {
   const std::map<uint64_t, size_t> expected = {{100'037, 1}};
-  EXPECT_EQ(survivors_of(patched({"growth=0", "pins=off"})), expected);
+  EXPECT_EQ(tests::survivors_of(patched({"growth=0", "pins=off"})), expected);
 }
 
 TEST(ManifestPatching, GrowsByItsGrowth) {
-  const auto survivors = survivors_of(patched({"manifests=400", "growth=100", "pins=off"}));
+  const auto survivors = tests::survivors_of(patched({"manifests=400", "growth=100", "pins=off"}));
   ASSERT_EQ(survivors.size(), 1u);
   const uint64_t grown = survivors.begin()->first - 100'037;
   EXPECT_GT(grown, 36'000u);
