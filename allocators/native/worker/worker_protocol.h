@@ -7,9 +7,8 @@
 //   not hold those of another op. The backend empties the log and lets it go on from there.
 // - Every memory call is in the log, under the op in which it was made; one that is made between
 //   two turns, under the op that comes next. A log that overflows all the same is a failure.
-// - Where libc itself serves malloc, the log has calls of madvise, too, unless gave_back_untold
-// says
-//   that there were more.
+// - Where libc itself serves malloc, the log has calls of madvise, too; gave_back_untold says that
+//   there were more.
 // - Threads end between ops; a batch handed back half done may have all ops done and ends left.
 // - A `failure`, once set, stays. What the worker wrote with it means nothing.
 #pragma once

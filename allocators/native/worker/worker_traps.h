@@ -10,9 +10,8 @@ namespace heaptape::allocators {
 
 // From now on mmap, munmap, mremap, mprotect and brk are stopped by a seccomp filter, carried out
 // by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
-// call. False when the
-// kernel refuses. Any thread may make such calls; those of the allocator's own threads wait while
-// it is the backend's turn.
+// call. False when the kernel refuses. Any thread may make such calls; those of the allocator's own
+// threads wait while it is the backend's turn.
 bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
 
 // The same for madvise, from now on, as long as the log has room; behind that it only says that
