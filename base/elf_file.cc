@@ -3,6 +3,11 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace heaptape::base {
 namespace {
@@ -24,6 +29,11 @@ bool every_segment(Elf* elf, Visit visit) {
     }
   }
   return true;
+}
+
+uint64_t file_bytes_of(int fd) {
+  struct stat info {};
+  return fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 
 }  // namespace
@@ -54,12 +64,50 @@ bool ElfFile::is_shared_object() const {
 }
 
 bool ElfFile::is_whole() const {
-  struct stat info {};
-  if (fstat(file_.get(), &info) != 0) return false;
-  const auto file_bytes = static_cast<uint64_t>(info.st_size);
+  const uint64_t file_bytes = file_bytes_of(file_.get());
   return every_segment(elf_.get(), [file_bytes](const GElf_Phdr& segment) {
     return fits(segment.p_offset, segment.p_filesz, file_bytes);
   });
+}
+
+std::vector<ElfSegment> ElfFile::segments() const {
+  std::vector<ElfSegment> segments;
+  every_segment(elf_.get(), [&segments](const GElf_Phdr& header) {
+    segments.push_back(
+        {header.p_type, header.p_flags, header.p_offset, header.p_vaddr, header.p_filesz});
+    return true;
+  });
+  return segments;
+}
+
+std::optional<ElfSection> ElfFile::section(const char* name) const {
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf_.get(), &names) != 0) return std::nullopt;
+  Elf_Scn* section = nullptr;
+  while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+    GElf_Shdr header;
+    if (gelf_getshdr(section, &header) == nullptr || header.sh_type == SHT_NOBITS) continue;
+    const char* const own_name = elf_strptr(elf_.get(), names, header.sh_name);
+    if (own_name == nullptr || std::strcmp(own_name, name) != 0) continue;
+    return ElfSection{header.sh_offset, header.sh_addr, header.sh_size};
+  }
+  return std::nullopt;
+}
+
+std::vector<uint8_t> ElfFile::read(uint64_t offset, uint64_t bytes) const {
+  const uint64_t file_bytes = file_bytes_of(file_.get());
+  if (offset >= file_bytes) return {};
+  std::vector<uint8_t> result(std::min(bytes, file_bytes - offset));
+  size_t done = 0;
+  while (done < result.size()) {
+    const ssize_t got = pread(file_.get(), result.data() + done, result.size() - done,
+                              static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  result.resize(done);
+  return result;
 }
 
 }  // namespace heaptape::base

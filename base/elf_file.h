@@ -3,12 +3,30 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "base/descriptor.h"
 
 struct Elf;  // of libelf
 
 namespace heaptape::base {
+
+// A program header: what a part of the file is for.
+struct ElfSegment {
+  uint32_t type = 0;   // PT_*
+  uint32_t flags = 0;  // PF_*
+  uint64_t offset = 0;
+  uint64_t address = 0;
+  uint64_t file_bytes = 0;
+};
+
+// A section that has bytes in the file.
+struct ElfSection {
+  uint64_t offset = 0;
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+};
 
 // Reads, and trusts nothing: the file may be anything, cut short or made to mislead. Only is_elf()
 // means something of a file that is not ELF. One thread.
@@ -24,6 +42,12 @@ class ElfFile {
   bool is_shared_object() const;
   // Whether all that is to be mapped is in the file. The loader does not look, and dies.
   bool is_whole() const;
+  // In the order of the file; empty if they cannot be read.
+  std::vector<ElfSegment> segments() const;
+  // The first one of this name. Files may have no sections.
+  std::optional<ElfSection> section(const char* name) const;
+  // That part of the file, or what there is of it. No more memory than the file has bytes.
+  std::vector<uint8_t> read(uint64_t offset, uint64_t bytes) const;
 
  private:
   struct Ender {

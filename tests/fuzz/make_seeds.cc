@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "schema/tape/tape_writer.h"
+#include "tests/fuzz/unwind_code.h"
+#include "tests/support/cfi_bytes.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::fuzz {
@@ -190,6 +192,49 @@ void add_plugins(const SeedFolder& folder) {
   folder.add("faulty", std::string(8, '\x00') + std::string(24, '\xc8'));
 }
 
+// --- call frame information
+
+using tests::Bytes;
+using tests::operator+;
+
+void add_section(const SeedFolder& folder, const std::string& name,
+                 const tests::CfiSection& section) {
+  folder.add(name, std::string(section.bytes().begin(), section.bytes().end()));
+}
+
+// A function with a frame pointer, one without, an aligned frame and a stub of the .plt.
+void add_functions(const SeedFolder& folder) {
+  constexpr uint64_t kBegin = kUnwindCode.address;
+  tests::CfiSection section(kUnwindSection);
+  const uint32_t cie = section.add_usual_cie();
+  section.add_usual_fde(
+      cie, kBegin, 0x40,
+      {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x0a, 0x02, 0x30, 0x0c, 7, 8, 0xc6, 0x42, 0x0b});
+  section.add_usual_fde(cie, kBegin + 0x50, 0x200, {0x44, 0x0e, 32, 0x03, 0x10, 0x01, 0x0e, 8});
+  section.add_usual_fde(cie, kBegin + 0xff0, 0x100,
+                        {0x45, 0x10, 6, 2, 0x76, 0, 0x43, 0x0f, 3, 0x76, 0x78, 0x06});
+  section.add_mark();
+  section.add_usual_fde(cie, kBegin + 0x2000, 0x20,
+                        {0x0e, 16, 0x46, 0x0e, 24, 0x4a, 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a,
+                         0x3b, 0x2a, 0x33, 0x24, 0x22});
+  add_section(folder, "functions", section);
+}
+
+// What signal handlers return to, with absolute pointers, and what begins the stack.
+void add_outer_frames(const SeedFolder& folder) {
+  constexpr uint64_t kBegin = kUnwindCode.address;
+  tests::CfiSection section(kUnwindSection);
+  const uint32_t signal = section.add_cie("zRS", {0x00}, {});
+  const Bytes pointers = tests::number(kBegin + 0x100) + tests::number(uint64_t{16}) + Bytes{0};
+  section.add_fde(signal, pointers,
+                  {0x0f, 4, 0x77, 0xa0, 0x01, 0x06, 0x10, 6,  3, 0x77, 0xf8, 0x00,
+                   0x10, 7, 3,    0x77, 0xa0, 0x01, 0x10, 16, 3, 0x77, 0xa8, 0x01});
+  const uint32_t first = section.add_cie("", {});
+  section.add_fde(first, tests::number(kBegin) + tests::number(uint64_t{48}),
+                  {0x07, 16, 0x02, 8, 0x09, 6, 3, 0x11, 16, 1, 0x12, 3, 0x7f, 0x16, 6, 1, 0x50});
+  add_section(folder, "outer-frames", section);
+}
+
 void write_seeds(const std::filesystem::path& root) {
   for (const char* target : {"tape_reader", "recover"}) add_tapes(SeedFolder(root, target));
   add_manifests(SeedFolder(root, "manifest"));
@@ -199,6 +244,8 @@ void write_seeds(const std::filesystem::path& root) {
   add_rings(SeedFolder(root, "ring"));
   add_heaps(SeedFolder(root, "heap_checks"));
   add_plugins(SeedFolder(root, "plugin"));
+  add_functions(SeedFolder(root, "unwind"));
+  add_outer_frames(SeedFolder(root, "unwind"));
 }
 
 }  // namespace

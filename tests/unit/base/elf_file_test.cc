@@ -1,9 +1,11 @@
 #include "base/elf_file.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/support/temp_dir.h"
@@ -63,6 +65,36 @@ TEST_F(ElfBytes, AreNotWholeWhereverTheyWereCut) {
 TEST_F(ElfBytes, OfAnotherMachineAreNotNative) {
   library_[18] = '\xb7';  // e_machine: AArch64
   EXPECT_FALSE(write(library_).is_native());
+}
+
+TEST(ElfFile, SaysWhereItsSectionsAre) {
+  const ElfFile elf = open_elf(library());
+  const auto code = elf.section(".text");
+  ASSERT_TRUE(code);
+  const auto holds_code = [&code](const ElfSegment& segment) {
+    return segment.type == PT_LOAD && (segment.flags & PF_X) != 0 &&
+           segment.address - segment.offset == code->address - code->offset &&
+           code->offset >= segment.offset &&
+           code->offset + code->bytes <= segment.offset + segment.file_bytes;
+  };
+  EXPECT_TRUE(std::ranges::any_of(elf.segments(), holds_code));
+  EXPECT_FALSE(elf.section(".none"));
+  EXPECT_FALSE(elf.section(".bss"));  // has no bytes in the file
+}
+
+TEST_F(ElfBytes, AreReadAsFarAsTheyGo) {
+  const ElfFile elf = write(library_);
+  const std::vector<uint8_t> head = elf.read(1, 3);
+  EXPECT_EQ(std::string(head.begin(), head.end()), "ELF");
+  EXPECT_EQ(elf.read(library_.size() - 2, 5).size(), 2u);
+  EXPECT_TRUE(elf.read(library_.size(), 1).empty());
+  EXPECT_TRUE(elf.read(~uint64_t{0}, ~uint64_t{0}).empty());
+}
+
+TEST_F(ElfBytes, CutInTheMiddleHaveNoSections) {
+  const ElfFile elf = write(library_.substr(0, library_.size() / 2));
+  EXPECT_FALSE(elf.segments().empty());
+  EXPECT_FALSE(elf.section(".text"));
 }
 
 TEST_F(ElfBytes, OfAnObjectFileAreNoSharedObject) {

@@ -1,0 +1,49 @@
+// Which code a recorded process has mapped, and where the tables of its rules are
+// (unwind_table.h): the file of tables, which the collector writes and all recorded processes map
+// for reading. What is in it never changes; the collector appends. Free of the C++ run-time
+// library.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::recorder {
+
+// Of the whole file, most of which takes no memory. Offset 0 is nothing.
+inline constexpr uint64_t kCodeFileBytes = uint64_t{1} << 30;
+inline constexpr uint64_t kCodeMapMagic = 0x3170616d65646f63;  // "codemap1"
+
+// An executable mapping.
+struct CodeRange {
+  uint64_t begin;  // addresses
+  uint64_t end;
+  uint64_t offset;  // of `begin` in its segment
+  uint64_t table;   // in the file: its segment's UnwindTable; 0: it has none
+};
+static_assert(sizeof(CodeRange) == 32);
+
+// The ranges follow, in ascending order; they do not overlap.
+struct CodeMap {
+  uint64_t magic;
+  uint64_t file_bytes;  // all that it needs of the file is below
+  uint64_t ranges;
+  uint64_t padding;
+};
+static_assert(sizeof(CodeMap) == 32);
+
+// The range in which `address` lies, or null.
+inline const CodeRange* find_range(const CodeMap& map, uint64_t address) {
+  const auto* const ranges = reinterpret_cast<const CodeRange*>(&map + 1);
+  uint64_t low = 0;
+  uint64_t high = map.ranges;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (ranges[middle].end <= address) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < map.ranges && ranges[low].begin <= address ? &ranges[low] : nullptr;
+}
+
+}  // namespace heaptape::recorder

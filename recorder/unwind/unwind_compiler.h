@@ -1,0 +1,63 @@
+// Compiles what a program or library says of its code, .eh_frame, into tables that recorded
+// processes read: unwind_table.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "recorder/unwind/cfa_state.h"
+#include "recorder/unwind/unwind_table.h"
+
+namespace heaptape::recorder {
+
+// Code as a program header has it: /proc/PID/maps shows `file_offset`, rounded down to a page.
+struct CodeSegment {
+  uint64_t file_offset = 0;
+  uint64_t address = 0;  // where the file wants it; pointers of the same file are to be seen so
+  uint64_t bytes = 0;    // in the file
+};
+
+struct CompiledTable {
+  CodeSegment segment;
+  std::vector<uint64_t> memory;  // the table; offsets of code count from segment.address
+
+  const UnwindTable& table() const { return *reinterpret_cast<const UnwindTable*>(memory.data()); }
+};
+
+// Of all tables of a file.
+struct UnwindCounts {
+  uint64_t rows = 0;
+  uint64_t rows_without_rule = 0;
+  uint64_t functions = 0;                                // entries of .eh_frame that were taken
+  uint64_t unreadable = 0;                               // entries that make no sense
+  uint64_t misplaced = 0;                                // entries for what is not code
+  std::array<uint64_t, kNoRuleReasons> code_bytes = {};  // by NoRule; overlaps count twice
+};
+
+struct UnwindTables {
+  std::vector<CompiledTable> tables;  // of each segment of code
+  std::vector<uint8_t> build_id;      // empty: the file has none
+  UnwindCounts counts;
+};
+
+// `eh_frame` is of unknown origin, and its first byte at `address`.
+UnwindTables compile_eh_frame(std::span<const uint8_t> eh_frame, uint64_t address,
+                              std::span<const CodeSegment> segments);
+
+inline constexpr uint64_t kMostEhFrameBytes = uint64_t{64} << 20;  // beyond what there is
+
+// `file` is a program or library for this machine, open for reading; else an error that does not
+// name it. One without .eh_frame has tables without rules. Takes some 10 ms for a MiB of it; if
+// there is more than `most_bytes`, that is an error, too.
+base::Result<UnwindTables> compile_unwind_tables(base::Descriptor file,
+                                                 uint64_t most_bytes = kMostEhFrameBytes);
+
+// UnwindTables::build_id alone, of such a file.
+base::Result<std::vector<uint8_t>> build_id_of(base::Descriptor file);
+
+}  // namespace heaptape::recorder
