@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
@@ -16,10 +17,12 @@ namespace {
 constexpr unsigned kSegmentWords = 1 << 16;
 constexpr unsigned kPartSegmentWords = 1 << 10;
 
-// Of an EventChunk: its numbers, and its pointers before it had thread ends, and before marks.
+// Of an EventChunk before it had stacks: its numbers, and its pointers, also before it had marks,
+// and before thread ends.
 constexpr uint16_t kDataWords = 2;
 constexpr uint16_t kPointersBeforeEnds = 8;
 constexpr uint16_t kPointersBeforeMarks = 9;
+constexpr uint16_t kPointersBeforeStacks = 10;
 
 void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
@@ -36,6 +39,13 @@ void set_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
     regions[i].setBegin(sample.regions[i].begin);
     regions[i].setBytes(sample.regions[i].bytes());
   }
+}
+
+void write_stacks(wire::EventChunk::Builder out, const EventColumns& in) {
+  out.setFirstFrame(in.first_frame);
+  set_column(out.initStacks(), wire::Encoding::VARINT, in.stacks.bytes());
+  set_column(out.initFrames(), wire::Encoding::VARINT, in.frames.bytes());
+  write_mappings(out, in.mappings);
 }
 
 void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEncoding freed) {
@@ -56,14 +66,18 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEnc
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
   for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], in.samples[i]);
   if (!in.marks.empty()) write_marks(out, in.marks);
+  if (in.has_stacks()) write_stacks(out, in);
 }
 
-// A chunk without thread ends, or without marks, is written as it was before there were any: the
-// same events give the same bytes.
+// A chunk without thread ends, marks or stacks is written as it was before there were any: the same
+// events give the same bytes.
 wire::EventChunk::Builder init_chunk(capnp::MessageBuilder& message, const EventColumns& in) {
-  if (!in.marks.empty()) return message.initRoot<wire::EventChunk>();
+  if (in.has_stacks()) return message.initRoot<wire::EventChunk>();
+  const uint16_t pointers = !in.marks.empty()  ? kPointersBeforeStacks
+                            : !in.ends.empty() ? kPointersBeforeMarks
+                                               : kPointersBeforeEnds;
   return message.getRoot<capnp::AnyPointer>()
-      .initAsAnyStruct(kDataWords, in.ends.empty() ? kPointersBeforeEnds : kPointersBeforeMarks)
+      .initAsAnyStruct(kDataWords, pointers)
       .as<wire::EventChunk>();
 }
 
@@ -105,6 +119,10 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
     out.samples.push_back(std::move(copy));
   }
   out.marks = read_marks(in);
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getStacks(), Encoding::VARINT, out.stacks));
+  HEAPTAPE_RETURN_IF_ERROR(take_column(in.getFrames(), Encoding::VARINT, out.frames));
+  out.first_frame = in.getFirstFrame();
+  out.mappings = read_mappings(in);
   return {};
 }
 
@@ -124,6 +142,7 @@ void EventColumns::clear() {
   for (ColumnWriter* column : columns()) column->clear();
   samples.clear();
   marks.clear();
+  mappings.clear();
   count = failed = thread_limit = 0;
 }
 
@@ -174,12 +193,14 @@ base::Status PartJoiner::add(std::span<const uint64_t> words) {
   }
   chunk_.unit_log2 = added.unit_log2;
   chunk_.freed_mode = added.freed_mode;
+  if (is_first) chunk_.first_frame = added.first_frame;
   chunk_.count += added.count;
   const auto from = added.columns();
   const auto to = chunk_.columns();
   for (size_t i = 0; i < from.size(); ++i) to[i]->put_bytes(from[i]->bytes());
   std::ranges::move(added.samples, std::back_inserter(chunk_.samples));
   std::ranges::move(added.marks, std::back_inserter(chunk_.marks));
+  std::ranges::move(added.mappings, std::back_inserter(chunk_.mappings));
   open_thread_ = part.open_thread;
   open_run_ = part.open_run;
   return {};

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
+#include "schema/tape/stack.h"
 
 namespace heaptape::schema {
 
@@ -21,30 +22,37 @@ enum class FreedMode : uint8_t { kLastFreed, kLastUsed, kTrial };
 
 struct EventColumns {
   ColumnWriter ops, sizes, addresses, freed_by_freed, freed_by_used, alignments, threads, times,
-      ends;
+      ends, stacks, frames;
+  std::vector<CodeMapping> mappings;
   std::vector<ProcessSample> samples;
   std::vector<Mark> marks;
   uint64_t first_event = 0;  // calls on the tape before these
   uint64_t number = 0;       // chunks on the tape before this one
   uint32_t count = 0;
+  FrameNumber first_frame = 0;  // frames on the tape before these
   uint32_t failed = 0;
   uint32_t thread_limit = 0;  // above every thread that occurs
   int unit_log2 = 4;          // addresses are multiples of 1 << unit_log2
   FreedMode freed_mode = FreedMode::kTrial;
 
   bool empty() const {
-    return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty();
+    return count == 0 && samples.empty() && marks.empty() && times.empty() && ends.empty() &&
+           stacks.empty() && frames.empty() && mappings.empty();
+  }
+  // A tape without stacks is written as it was before there were any.
+  bool has_stacks() const {
+    return first_frame != 0 || !stacks.empty() || !frames.empty() || !mappings.empty();
   }
   // Of the encodings that the mode produces.
   std::span<const uint8_t> freed(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
   }
-  static constexpr size_t kColumns = 9;
+  static constexpr size_t kColumns = 11;
   std::array<ColumnWriter*, kColumns> columns() {
     return {&ops,     &sizes, &addresses, &freed_by_freed, &freed_by_used, &alignments,
-            &threads, &times, &ends};
+            &threads, &times, &ends,      &stacks,         &frames};
   }
-  // Of all columns, without samples and marks.
+  // Of all columns, without samples, marks and mappings.
   size_t bytes();
   // Forgets the events and keeps the memory for others.
   void clear();

@@ -5,6 +5,7 @@
 
 #include "base/address/address_range.h"
 #include "schema/kj_guard.h"
+#include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
@@ -95,6 +96,13 @@ base::Status EventDecoder::load_columns() {
                             open_column(chunk.getTimes(), Encoding::VARINT, "time"));
   HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader ends,
                             open_column(chunk.getEnds(), Encoding::VARINT, "thread-end"));
+  HEAPTAPE_ASSIGN_OR_RETURN(stacks_, open_column(chunk.getStacks(), Encoding::VARINT, "stack"));
+  HEAPTAPE_ASSIGN_OR_RETURN(ColumnReader frames,
+                            open_column(chunk.getFrames(), Encoding::VARINT, "frame"));
+  has_stacks_ = chunk.hasStacks();
+  first_frame_ = chunk.getFirstFrame();
+  mappings_ = read_mappings(chunk);
+  HEAPTAPE_RETURN_IF_ERROR(load_frames(frames));
   for (const auto sample : chunk.getSamples()) samples_.push_back(read_sample(sample));
   marks_ = read_marks(chunk);
   HEAPTAPE_RETURN_IF_ERROR(load_times(times));
@@ -127,6 +135,38 @@ base::Status EventDecoder::load_ends(ColumnReader column) {
     }
     events += more_events;
     ends_.push_back({first_event_ + events, static_cast<uint32_t>(thread)});
+  }
+  return {};
+}
+
+base::Status EventDecoder::load_frames(ColumnReader column) {
+  uint64_t number = first_frame_;
+  uint64_t address = 0;
+  while (!column.at_end()) {
+    uint64_t above = 0;  // the caller's number, by how much this one is
+    uint64_t distance = 0;
+    if (!column.get(above) || !column.get(distance) || ++number > kMostFrames || above == 0 ||
+        above > number) {
+      return base::Error::damaged("its frame column is wrong");
+    }
+    address += static_cast<uint64_t>(unzigzag(distance));
+    frames_.push_back({static_cast<FrameNumber>(number - above), address});
+  }
+  return {};
+}
+
+base::Status EventDecoder::read_stacks(std::span<const Event> events, std::span<FrameNumber> out) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    out[i] = 0;
+    if (op_info(events[i].op).kind == OpKind::kRelease) continue;
+    uint64_t stack = 0;
+    if (!stacks_.get(stack) || stack > first_frame_ + frames_.size()) {
+      return base::Error::damaged("its stack column is wrong");
+    }
+    out[i] = static_cast<FrameNumber>(stack);
+  }
+  if (remaining() == 0 && !stacks_.at_end()) {
+    return base::Error::damaged("its stack column is longer than its events");
   }
   return {};
 }

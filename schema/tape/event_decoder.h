@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "schema/tape/column_codec.h"
 #include "schema/tape/event.h"
+#include "schema/tape/stack.h"
 
 namespace heaptape::schema {
 
@@ -35,10 +36,19 @@ class EventDecoder {
   const std::vector<ThreadEnd>& ends() const { return ends_; }
   const std::vector<ProcessSample>& samples() const { return samples_; }
   const std::vector<Mark>& marks() const { return marks_; }
+  bool has_stacks() const { return has_stacks_; }
+  // Frames that are new in this chunk, and how many were on the tape before. Each has a caller of a
+  // smaller number.
+  FrameNumber first_frame() const { return first_frame_; }
+  const std::vector<Frame>& frames() const { return frames_; }
+  const std::vector<CodeMapping>& mappings() const { return mappings_; }
 
   // Overwrites the front of `out`; returns how many events that were, 0 at the end of the chunk.
   // Fails with kDamaged.
   base::Result<size_t> read(std::span<Event> out);
+  // The stacks of the events that the last read() gave, in the same order: 0 for those that have
+  // none. Once for each read(), if has_stacks(). Fails with kDamaged.
+  base::Status read_stacks(std::span<const Event> events, std::span<FrameNumber> out);
 
  private:
   // Events that are decoded at a time, one column after the other: each loop has its state in
@@ -54,6 +64,7 @@ class EventDecoder {
   base::Status load_columns();
   base::Status load_times(ColumnReader column);
   base::Status load_ends(ColumnReader column);
+  base::Status load_frames(ColumnReader column);
   base::Status read_block(std::span<Event> out);
   base::Status read_values(size_t events, BlockValues& values);
   template <bool kFreedByUse>
@@ -70,6 +81,11 @@ class EventDecoder {
   std::vector<ThreadEnd> ends_;
   std::vector<ProcessSample> samples_;
   std::vector<Mark> marks_;
+  ColumnReader stacks_;
+  std::vector<Frame> frames_;
+  std::vector<CodeMapping> mappings_;
+  FrameNumber first_frame_ = 0;
+  bool has_stacks_ = false;
   uint64_t first_event_ = 0;
   uint32_t count_ = 0;
   uint32_t position_ = 0;

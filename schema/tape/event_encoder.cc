@@ -18,6 +18,22 @@ void EventEncoder::end_run() {
   run_length_ = 0;
 }
 
+FrameNumber EventEncoder::add_frame(const Frame& frame) {
+  const FrameNumber number = ++frames_;
+  const size_t before = columns_.frames.bytes().size();
+  columns_.frames.put(number - frame.caller);
+  columns_.frames.put(zigzag(static_cast<int64_t>(frame.return_address - last_return_)));
+  sample_bytes_ += columns_.frames.bytes().size() - before;
+  last_return_ = frame.return_address;
+  return number;
+}
+
+void EventEncoder::add_mapping(CodeMapping mapping) {
+  mapping.frames = frames_;
+  sample_bytes_ += sizeof mapping + mapping.path.size() + mapping.build_id.size();
+  columns_.mappings.push_back(std::move(mapping));
+}
+
 void EventEncoder::add_time(uint64_t time_ns) {
   const bool is_known = columns_.count == time_count_ && time_ns == last_time_ns_;
   if (is_known || time_ns < last_time_ns_) return;
@@ -49,6 +65,8 @@ EventColumns EventEncoder::take() {
   next.first_event = columns_.first_event + columns_.count;
   next.number = columns_.number + 1;
   next.unit_log2 = columns_.unit_log2;
+  next.first_frame = frames_;
+  last_return_ = 0;
   new_address_.reset();
   last_freed_.reset();
   last_used_.reset();
@@ -64,6 +82,7 @@ void EventEncoder::recycle(EventColumns spare) {
   spare.first_event = columns_.first_event;
   spare.number = columns_.number;
   spare.unit_log2 = columns_.unit_log2;
+  spare.first_frame = columns_.first_frame;
   columns_ = std::move(spare);
 }
 
@@ -89,6 +108,10 @@ EventPart EventEncoder::take_part() {
   const auto first_mark = columns_.marks.begin() + static_cast<ptrdiff_t>(part_end_.marks);
   added.marks.assign(first_mark, columns_.marks.end());
   part_end_.marks = columns_.marks.size();
+  const auto first_mapping = columns_.mappings.begin() + static_cast<ptrdiff_t>(part_end_.mappings);
+  added.mappings.assign(first_mapping, columns_.mappings.end());
+  part_end_.mappings = columns_.mappings.size();
+  added.first_frame = columns_.first_frame;
   part_end_.count = columns_.count;
   return part;
 }

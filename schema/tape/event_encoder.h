@@ -20,7 +20,7 @@ class EventEncoder {
   uint32_t count() const { return columns_.count; }
   uint64_t first_event() const { return columns_.first_event; }
   uint64_t number() const { return columns_.number; }
-  // Of what samples and marks take on the tape, before compression.
+  // Of what samples, marks, frames and mappings take on the tape, before compression.
   uint64_t sample_bytes() const { return sample_bytes_; }
 
   // False when an address is not a multiple of the unit: end the chunk, lower the unit, go on.
@@ -33,19 +33,29 @@ class EventEncoder {
   // Only while empty.
   void set_freed_mode(FreedMode mode) { columns_.freed_mode = mode; }
 
-  // Requires !full() and accepts(event).
-  void append(const Event& event) {
+  // Requires !full() and accepts(event). `stack` is that of the call, if the tape has stacks.
+  void append(const Event& event, FrameNumber stack = 0) {
     const OpInfo& info = op_info(event.op);
     columns_.ops.put_byte(static_cast<uint8_t>(event.op));
     if (event.thread != run_thread_) [[unlikely]]
       start_run(event.thread);
     ++run_length_;
     if (info.kind != OpKind::kAllocate) append_freed(event.thread, event.freed_address);
-    if (info.kind != OpKind::kRelease) append_block(event);
+    if (info.kind != OpKind::kRelease) {
+      append_block(event);
+      if (has_stacks_) columns_.stacks.put(stack);
+    }
     if (info.aligned) [[unlikely]]
       columns_.alignments.put(event.alignment);
     ++columns_.count;
   }
+
+  // From now on each call that returns a block has a stack, or none: 0. Before the first call.
+  void set_has_stacks() { has_stacks_ = true; }
+  // The number of the frame, which is new. frame.caller was returned before, or is 0.
+  FrameNumber add_frame(const Frame& frame);
+  // Sets mapping.frames to the number of frames so far.
+  void add_mapping(CodeMapping mapping);
 
   // Time since the recording began, at the calls appended so far. Twice at the same calls: a pause.
   // Left out where it would go back, or says nothing new.
@@ -70,6 +80,7 @@ class EventEncoder {
     std::array<size_t, EventColumns::kColumns> column_bytes{};
     size_t samples = 0;
     size_t marks = 0;
+    size_t mappings = 0;
     uint32_t count = 0;
   };
 
@@ -102,6 +113,9 @@ class EventEncoder {
   LastAddress last_freed_, last_used_;
   PartEnd part_end_;
   uint64_t sample_bytes_ = 0;
+  bool has_stacks_ = false;
+  FrameNumber frames_ = 0;    // on the tape so far
+  uint64_t last_return_ = 0;  // address of the last frame of this chunk
   uint32_t run_thread_ = 0;
   uint32_t run_length_ = 0;
   uint32_t time_count_ = 0;     // columns_.count at the last time sample

@@ -38,6 +38,16 @@ struct Mark {
   name @2 :Data;  # see is_mark_name
 }
 
+# Code of a file in the address space of the process.
+struct CodeMapping {
+  frames @0 :UInt32;      # on the tape when it was seen
+  begin @1 :UInt64;
+  bytes @2 :UInt64;
+  fileOffset @3 :UInt64;  # of begin
+  path @4 :Data;
+  buildId @5 :Data;
+}
+
 struct EventChunk {
   firstEvent @0 :UInt64;  # calls before this chunk
   count @1 :UInt32;
@@ -52,6 +62,10 @@ struct EventChunk {
   samples @10 :List(ProcessSample);
   ends @11 :Column;       # pairs: calls since the last thread end, thread
   marks @12 :List(Mark);
+  stacks @13 :Column;     # calls that return a block: the stack, by the number of its inner frame
+  frames @14 :Column;     # pairs: own number - caller's, return address - that of the frame before
+  firstFrame @15 :UInt32; # frames on the tape before this chunk
+  mappings @16 :List(CodeMapping);
 }
 
 # What came to a chunk since the part before, while the chunk is being filled. Only in unfinished

@@ -17,6 +17,17 @@ void TapeEncoder::add_mark(std::string name, uint64_t time_ns) {
   if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
 }
 
+FrameNumber TapeEncoder::add_frame(const Frame& frame) {
+  const FrameNumber number = encoder_.add_frame(frame);
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+  return number;
+}
+
+void TapeEncoder::add_mapping(CodeMapping mapping) {
+  encoder_.add_mapping(std::move(mapping));
+  if (encoder_.sample_bytes() > kSampleBytesPerChunk) flush();
+}
+
 void TapeEncoder::make_room(const Event& next) {
   const bool fits = encoder_.accepts(next);
   flush();

@@ -18,11 +18,15 @@ class TapeEncoder {
   explicit TapeEncoder(ChunkSink& sink) : sink_(sink) {}
 
   // Requires event addresses below kAddressLimit.
-  void append(const Event& event) {
+  void append(const Event& event, FrameNumber stack = 0) {
     if (encoder_.full() || !encoder_.accepts(event)) [[unlikely]]
       make_room(event);
-    encoder_.append(event);
+    encoder_.append(event, stack);
   }
+  // As EventEncoder has them.
+  void set_has_stacks() { encoder_.set_has_stacks(); }
+  FrameNumber add_frame(const Frame& frame);
+  void add_mapping(CodeMapping mapping);
   // Nanoseconds since the recording of this process began, at the events appended so far.
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
   // As EventEncoder has it, of a thread that made a call.

@@ -39,8 +39,8 @@ inline constexpr uint32_t kMaxEventsPerChunk = 1u << 20;
 // What the writer fills a chunk to. Larger gains little (65,536 -> 262,144 events: 1-7 % of the
 // bytes on the tapes of docs/benchmarks.md) and costs more memory.
 inline constexpr uint32_t kEventsPerChunk = 1u << 16;
-// A chunk also ends when its samples and marks take this much: a program that hardly allocates is
-// sampled too.
+// A chunk also ends when its samples, marks, frames and mappings take this much: a program that
+// hardly allocates is sampled too, and each of its calls may come from a deep new stack.
 inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
 
 // How far behind the last whole chunk the parts of the next one are saved: a hole that takes no

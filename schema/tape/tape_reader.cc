@@ -163,6 +163,7 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
       HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
       if (!loaded) {
         batch.events.clear();
+        batch.stacks.clear();
         return {};
       }
       // Samples without events (a process that never allocates) still come through.
@@ -171,15 +172,44 @@ base::Status TapeReader::read(EventBatch& batch, size_t max_events) {
     batch.first_event = position();
     const uint32_t left = decoder_.remaining();
     batch.events.resize(std::min<size_t>(max_events, left));
-    const auto got = decoder_.read(batch.events);
+    const base::Status got = read_events(batch);
     if (got.ok()) break;
     batch.events.clear();
+    batch.stacks.clear();
     HEAPTAPE_RETURN_IF_ERROR(
         damage_.note({chunks_[next_chunk_ - 1].offset, 0, left, got.error().message}));
     decoder_ = EventDecoder();
   }
   take_samples(batch);
   return {};
+}
+
+// As many as `batch` has room for.
+base::Status TapeReader::read_events(EventBatch& batch) {
+  batch.stacks.clear();
+  const auto got = decoder_.read(batch.events);
+  if (!got.ok()) return got.error();
+  if (!decoder_.has_stacks()) return {};
+  batch.stacks.resize(batch.events.size());
+  return decoder_.read_stacks(batch.events, batch.stacks);
+}
+
+base::Result<Stacks> TapeReader::read_stacks() {
+  Stacks stacks;
+  HEAPTAPE_RETURN_IF_ERROR(seek(0));
+  for (;;) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const bool loaded, load_next_chunk());
+    if (!loaded) break;
+    if (decoder_.first_frame() + 1 < stacks.limit()) {
+      HEAPTAPE_RETURN_IF_ERROR(damage_.note({chunks_[next_chunk_ - 1].offset, 0, 0,
+                                             "its frames are numbered like those before them"}));
+      continue;
+    }
+    stacks.add_frames(decoder_.first_frame(), decoder_.frames());
+    for (const CodeMapping& mapping : decoder_.mappings()) stacks.add_mapping(mapping);
+  }
+  HEAPTAPE_RETURN_IF_ERROR(seek(0));
+  return stacks;
 }
 
 // The number of the event that the decoder gives next.

@@ -19,6 +19,7 @@ namespace heaptape::schema {
 struct EventBatch {
   uint64_t first_event = 0;  // calls before events[0]
   std::vector<Event> events;
+  std::vector<FrameNumber> stacks;  // of each event, 0: none; empty: none of these has one
   std::vector<TimeSample> times;
   std::optional<TimeSample> next_time;  // the sample behind these, if their chunk has one
   std::vector<ThreadEnd> thread_ends;
@@ -70,6 +71,10 @@ class TapeReader {
   // for: the end of the tape, where samples and thread ends may still come.
   base::Status read(EventBatch& batch, size_t max_events);
 
+  // All frames and mappings of the tape, but for those that damage took away: a pass over it.
+  // Continues at its beginning.
+  base::Result<Stacks> read_stacks();
+
  private:
   TapeReader(TapeFile file, OnDamage on_damage);
 
@@ -81,6 +86,7 @@ class TapeReader {
   // False at the end of the tape.
   base::Result<bool> load_next_chunk();
   base::Status load_chunk(const ChunkRef& chunk, uint64_t& chunk_bytes);
+  base::Status read_events(EventBatch& batch);
   uint64_t position() const;
   void take_samples(EventBatch& batch);
   void take_all_samples(EventBatch& batch);

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
 
 namespace heaptape::schema {
@@ -89,19 +90,41 @@ void append_ndjson(std::string& out, uint64_t number, const Event& event) {
 }  // namespace
 
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
-                  std::optional<uint64_t> time_ns) {
+                  std::optional<uint64_t> time_ns, FrameNumber stack) {
   if (format == TextFormat::kText) {
     append_text(out, number, event);
+    if (stack != 0) out += " stack " + std::to_string(stack);
     if (time_ns) out += " at " + base::format_text("%.9f", seconds(*time_ns));
     out += '\n';
     return;
   }
   append_ndjson(out, number, event);
+  if (stack != 0) {
+    append_field(out, "stack");
+    append_number(out, stack);
+  }
   if (time_ns) {
     append_field(out, "timeNs");
     append_number(out, *time_ns);
   }
   out += "}\n";
+}
+
+void append_stack(std::string& out, TextFormat format, FrameNumber stack,
+                  const std::vector<std::string>& frames) {
+  if (format == TextFormat::kText) {
+    for (const std::string& frame : frames) out += "    " + frame + "\n";
+    return;
+  }
+  out += "{\"stack\":";
+  append_number(out, stack);
+  append_field(out, "frames");
+  const char* separator = "[";
+  for (const std::string& frame : frames) {
+    out += separator + base::json_string(frame);
+    separator = ",";
+  }
+  out += frames.empty() ? "[]}\n" : "]}\n";
 }
 
 void append_mark(std::string& out, TextFormat format, const Mark& mark) {

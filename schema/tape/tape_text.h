@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schema/tape/event.h"
+#include "schema/tape/stack.h"
 
 namespace heaptape::schema {
 
@@ -14,9 +16,18 @@ enum class TextFormat : uint8_t { kText, kNdjson };
 // Appends one line for the `number`-th call (1-based):
 //   7 t0 realloc(0x5581c0, 100) = 0x5581f0
 //   {"n":7,"thread":0,"op":"realloc","freed":"0x5581c0","size":100,"address":"0x5581f0"}
-// and, where a time is given, " at 1.234567890" or "timeNs":1234567890 behind all that.
+// and, where a stack or a time is given, " stack 3" or "stack":3, then " at 1.234567890" or
+// "timeNs":1234567890 behind all that.
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
-                  std::optional<uint64_t> time_ns = {});
+                  std::optional<uint64_t> time_ns = {}, FrameNumber stack = 0);
+
+// Appends what a stack is, for behind the first event that has it:
+//       inner (a.c:1)
+//       main (a.c:2)
+//   {"stack":3,"frames":["inner (a.c:1)","main (a.c:2)"]}
+// `frames`: the innermost first, each fit to print.
+void append_stack(std::string& out, TextFormat format, FrameNumber stack,
+                  const std::vector<std::string>& frames);
 
 // Appends the line of a thread that ended after so many calls:
 //   7 t3 ends

@@ -22,7 +22,7 @@ class TapeWriter : private ChunkSink {
   // For those who only append.
   TapeEncoder& encoder() { return encoder_; }
   // As TapeEncoder has them.
-  void append(const Event& event) { encoder_.append(event); }
+  void append(const Event& event, FrameNumber stack = 0) { encoder_.append(event, stack); }
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }
   void add_end(uint32_t thread) { encoder_.add_end(thread); }
   void add_sample(ProcessSample sample) { encoder_.add_sample(std::move(sample)); }

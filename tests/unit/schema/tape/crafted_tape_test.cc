@@ -114,6 +114,47 @@ TEST_F(CraftedTape, WithAThreadEndBehindItsChunkIsDamaged) {
   EXPECT_EQ(reader.damages()[0].reason, "its thread-end column is wrong");
 }
 
+TEST_F(CraftedTape, WithAStackThatItDoesNotHaveIsDamaged) {
+  EventEncoder encoder;
+  encoder.set_has_stacks();
+  encoder.append(tests::malloc_event(1, 0x5000), encoder.add_frame({0, 0x400000}) + 1);
+  add(chunk(ChunkKind::kEvents, *encode(encoder.take(), FreedEncoding::kLastFreed), 1, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_TRUE(tests::read_events(reader).empty());
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].reason, "its stack column is wrong");
+}
+
+// A walk outwards would never end.
+TEST_F(CraftedTape, WithAFrameThatCallsItselfIsDamaged) {
+  EventEncoder encoder;
+  encoder.add_frame({1, 0x400000});
+  encoder.append(tests::malloc_event(1, 0x5000));
+  add(chunk(ChunkKind::kEvents, *encode(encoder.take(), FreedEncoding::kLastFreed), 1, 0));
+  TapeReader reader = finish_and_open();
+  EXPECT_TRUE(tests::read_events(reader).empty());
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].reason, "its frame column is wrong");
+}
+
+TEST_F(CraftedTape, WithFramesThatAreNumberedTwiceKeepsTheFirst) {
+  for (const uint64_t address : {0x400000, 0x500000}) {
+    EventEncoder encoder;
+    encoder.set_has_stacks();
+    encoder.append(tests::malloc_event(1, 0x5000), encoder.add_frame({0, address}));
+    EventColumns columns = encoder.take();
+    columns.first_event = address == 0x400000 ? 0 : 1;
+    const Words words = *encode(columns, FreedEncoding::kLastFreed);
+    add(chunk(ChunkKind::kEvents, words, 1, columns.first_event));
+  }
+  TapeReader reader = finish_and_open();
+  const auto stacks = reader.read_stacks();
+  ASSERT_TRUE(stacks.ok());
+  EXPECT_EQ(stacks->find(1)->return_address, 0x400000u);
+  ASSERT_EQ(reader.damages().size(), 1u);
+  EXPECT_EQ(reader.damages()[0].reason, "its frames are numbered like those before them");
+}
+
 TEST_F(CraftedTape, HasTheLayoutOfOldTapesWhereNoThreadEnds) {
   constexpr uint64_t kTwoDataWordsAndEightPointers = 0x0008'0002'0000'0000;
   EXPECT_EQ(message_of(events(0, 100), 0)[1], kTwoDataWordsAndEightPointers);

@@ -55,6 +55,26 @@ TEST(TapeText, ShowsWhenACallWasMade) {
             "\"freed\":\"0x5581c0\",\"timeNs\":1234567890}\n");
 }
 
+TEST(TapeText, ShowsTheStackOfACall) {
+  std::string out;
+  append_event(out, TextFormat::kText, 7, tests::malloc_event(1, 0x10), 1'000'000'000, 3);
+  append_event(out, TextFormat::kNdjson, 7, tests::malloc_event(1, 0x10), {}, 3);
+  EXPECT_EQ(out,
+            "7 t0 malloc(1) = 0x10 stack 3 at 1.000000000\n{\"n\":7,\"thread\":0,"
+            "\"op\":\"malloc\",\"size\":1,\"address\":\"0x10\",\"stack\":3}\n");
+}
+
+TEST(TapeText, ShowsTheFramesOfAStack) {
+  std::string out;
+  append_stack(out, TextFormat::kText, 3, {"inner", "main"});
+  append_stack(out, TextFormat::kNdjson, 3, {"operator\"\"_x", "main"});
+  append_stack(out, TextFormat::kNdjson, 4, {});
+  EXPECT_EQ(out,
+            "    inner\n    main\n"
+            "{\"stack\":3,\"frames\":[\"operator\\\"\\\"_x\",\"main\"]}\n"
+            "{\"stack\":4,\"frames\":[]}\n");
+}
+
 TEST(TapeText, WritesOneJsonObjectALine) {
   EXPECT_EQ(line(TextFormat::kNdjson, tests::realloc_event(0, 100, 0x5581f0)),
             "{\"n\":7,\"thread\":0,\"op\":\"realloc\",\"freed\":null,\"size\":100,"
