@@ -36,7 +36,9 @@ class Collector {
       : session_(memory.view()),
         handshakes_(handshakes),
         options_(std::move(options)),
-        table_(session_, handshakes, options_.tape_path) {}
+        table_(session_, handshakes, options_.tape_path),
+        proc_reader_(
+            [code = handshakes.code()](uint32_t pid) { return read_proc_texts(pid, code); }) {}
 
   // Runs until the target has ended, then finishes every tape, also of processes that go on. Once.
   Recording run(int target_pid);

@@ -45,25 +45,27 @@ std::optional<ucred> peer_of(int connection) {
   return peer;
 }
 
-bool send_welcome(int connection, const Welcome& welcome, int descriptor) {
+bool send_welcome(int connection, const Welcome& welcome, std::span<const int> descriptors) {
   DescriptorMessage message(const_cast<Welcome*>(&welcome), sizeof welcome);
+  message.header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
   cmsghdr* rights = CMSG_FIRSTHDR(&message.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
+  rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
   return sendmsg(connection, &message.header, MSG_NOSIGNAL) == sizeof welcome;
 }
 
 }  // namespace
 
 HandshakeServer::HandshakeServer(base::Descriptor listener, std::string session_value,
-                                 std::string token)
+                                 std::string token, CodeTables* code)
     : listener_(std::move(listener)),
       session_value_(std::move(session_value)),
-      token_(std::move(token)) {}
+      token_(std::move(token)),
+      code_(code) {}
 
-base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open() {
+base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open(CodeTables* code) {
   base::Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!listener) return base::os_error("cannot make a socket for the session", errno);
   const std::string name = std::to_string(getpid()) + "-" + random_hex(8);
@@ -78,7 +80,7 @@ base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open() {
   }
   const std::string token = random_hex(kTokenDigits);
   return std::unique_ptr<HandshakeServer>(
-      new HandshakeServer(std::move(listener), name + ":" + token, token));
+      new HandshakeServer(std::move(listener), name + ":" + token, token, code));
 }
 
 void HandshakeServer::add_waits(std::vector<pollfd>& waits) const {
@@ -170,10 +172,13 @@ void HandshakeServer::answer(int connection, int session_descriptor) {
   if (!peer) return;
   const auto pid = static_cast<uint32_t>(peer->pid);
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
-  ProcessIdentity identity = identify_process(pid);
+  ProcessIdentity identity = identify_process(pid, code_);
+  const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map};
+  std::vector<int> descriptors = {session_descriptor};
+  if (code_ != nullptr && code_->descriptor() >= 0) descriptors.push_back(code_->descriptor());
   const std::lock_guard lock(mutex_);
   identities_[pid].push_back(std::move(identity));
-  if (!send_welcome(connection, {kHelloMagic, kLayoutVersion, pid}, session_descriptor)) {
+  if (!send_welcome(connection, welcome, descriptors)) {
     forget_last(pid);
     ++given_up_;
   }

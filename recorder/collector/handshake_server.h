@@ -34,8 +34,10 @@ namespace heaptape::recorder {
 // threads may call what says so.
 class HandshakeServer {
  public:
-  static base::Result<std::unique_ptr<HandshakeServer>> open();
+  // `code`: null where no stacks are recorded; outlives the server.
+  static base::Result<std::unique_ptr<HandshakeServer>> open(CodeTables* code = nullptr);
 
+  CodeTables* code() const { return code_; }
   // The value of HEAPTAPE_SESSION for the processes to record.
   const std::string& session_value() const { return session_value_; }
 
@@ -64,7 +66,8 @@ class HandshakeServer {
     uint64_t deadline_ns;
   };
 
-  HandshakeServer(base::Descriptor listener, std::string session_value, std::string token);
+  HandshakeServer(base::Descriptor listener, std::string session_value, std::string token,
+                  CodeTables* code);
   void accept_client();
   void reject_silent_clients();
   void hear(Client client, int session_descriptor);
@@ -76,6 +79,7 @@ class HandshakeServer {
   base::Descriptor listener_;
   const std::string session_value_;
   const std::string token_;
+  CodeTables* const code_;
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
   std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_

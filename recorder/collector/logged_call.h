@@ -5,11 +5,13 @@
 
 #include "recorder/ring/record.h"
 #include "schema/tape/event.h"
+#include "schema/tape/stack.h"
 
 namespace heaptape::recorder {
 
 struct LoggedCall {
-  schema::Event event;       // as the tape will have it
+  schema::Event event;  // as the tape will have it
+  schema::FrameNumber stack = 0;
   uint64_t given_up = 0;     // the block that was live before the call and is not after it; 0: none
   uint64_t handed_out = 0;   // the block that is live after the call and was not before; 0: none
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: it has no stamp
@@ -18,8 +20,9 @@ struct LoggedCall {
 };
 
 // A failed call changes no block, and neither does a resize in place.
-inline LoggedCall to_logged_call(const Record& record, uint32_t thread) {
+inline LoggedCall to_logged_call(const Record& record, uint32_t thread, schema::FrameNumber stack) {
   LoggedCall call;
+  call.stack = stack;
   call.stamp = record.stamp;
   call.begin_stamp = record.begin_stamp;
   call.ticks = record.stamp;

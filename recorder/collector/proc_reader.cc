@@ -38,6 +38,7 @@ void ProcReader::run() {
     const uint64_t begin_ns = base::monotonic_ns();
     reading->texts = read_(reading->pid);
     reading->took_ns = base::monotonic_ns() - begin_ns;
+    if (reading->texts) reading->took_ns -= reading->texts->code.made_ns;
     reading->done.store(true, std::memory_order_release);
     lock.lock();
   }

@@ -22,7 +22,7 @@ struct ProcReading {
 
   const uint32_t pid;
   std::optional<ProcTexts> texts;  // nothing: the process is gone
-  uint64_t took_ns = 0;
+  uint64_t took_ns = 0;            // without the time for unwind tables, which are made once
   std::atomic<bool> done{false};
 };
 
@@ -31,7 +31,7 @@ class ProcReader {
   using Read = std::function<std::optional<ProcTexts>(uint32_t pid)>;
 
   // `read` is called in the thread.
-  explicit ProcReader(Read read = read_proc_texts);
+  explicit ProcReader(Read read);
   // Waits for the reading under way; others are not answered any more.
   ~ProcReader();
   ProcReader(const ProcReader&) = delete;

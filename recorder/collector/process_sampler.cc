@@ -34,41 +34,86 @@ std::string_view take_field(std::string_view& text) {
   return field;
 }
 
-// One line of maps: "begin-end perms offset device inode   path".
-std::optional<base::AddressRange> parse_line(std::string_view line) {
+// A line of /proc/PID/maps: "begin-end permissions offset device inode   path".
+struct MapsLine {
   base::AddressRange range;
-  range.begin = take_number(line, 16);
+  std::string_view permissions;
+  uint64_t offset = 0;
+  std::string_view device;
+  std::string_view inode;
+  std::string_view path;  // to the end of the line
+};
+
+std::optional<MapsLine> parse_line(std::string_view line) {
+  MapsLine parsed;
+  parsed.range.begin = take_number(line, 16);
   if (line.empty()) return std::nullopt;
   line.remove_prefix(1);
-  range.end = take_number(line, 16);
-  const std::string_view permissions = take_field(line);
-  take_field(line);  // offset
-  take_field(line);  // device
-  const std::string_view inode = take_field(line);
-  const std::string_view path = take_field(line);
-  const bool anonymous =
-      inode == "0" && (path.empty() || path == "[heap]" || path.starts_with("[anon:"));
-  if (!permissions.starts_with("rw") || !anonymous || range.end <= range.begin) return std::nullopt;
-  return range;
+  parsed.range.end = take_number(line, 16);
+  if (parsed.range.end <= parsed.range.begin) return std::nullopt;
+  parsed.permissions = take_field(line);
+  std::string_view offset = take_field(line);
+  parsed.offset = take_number(offset, 16);
+  parsed.device = take_field(line);
+  parsed.inode = take_field(line);
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  parsed.path = line;
+  return parsed;
+}
+
+bool is_writable_anonymous(const MapsLine& line) {
+  const std::string_view name = line.path;
+  return line.permissions.starts_with("rw") && line.inode == "0" &&
+         (name.empty() || name == "[heap]" || name.starts_with("[anon:"));
+}
+
+bool is_code(const MapsLine& line) {
+  return line.permissions.size() > 2 && line.permissions[2] == 'x' &&
+         (line.path.starts_with('/') || line.path == "[vdso]");
+}
+
+// Calls visit(line) for each line that makes sense.
+template <typename Visit>
+void for_each_line(std::string_view maps, Visit visit) {
+  while (!maps.empty()) {
+    const std::string_view line = maps.substr(0, maps.find('\n'));
+    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
+    if (const auto parsed = parse_line(line)) visit(*parsed);
+  }
 }
 
 }  // namespace
 
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) {
   std::vector<base::AddressRange> ranges;
-  while (!maps.empty()) {
-    const std::string_view line = maps.substr(0, maps.find('\n'));
-    maps.remove_prefix(std::min(line.size() + 1, maps.size()));
-    if (const auto range = parse_line(line)) ranges.push_back(*range);
-  }
+  for_each_line(maps, [&ranges](const MapsLine& line) {
+    if (is_writable_anonymous(line)) ranges.push_back(line.range);
+  });
   return ranges;
 }
 
-std::optional<ProcTexts> read_proc_texts(uint32_t pid) {
+std::vector<MappedCode> parse_code(std::string_view maps) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  std::vector<MappedCode> code;
+  for_each_line(maps, [&](const MapsLine& line) {
+    if (!is_code(line)) return;
+    std::string_view path = line.path;
+    const bool is_deleted = path.ends_with(kDeleted);
+    if (is_deleted) path.remove_suffix(kDeleted.size());
+    code.push_back({{0, line.range, line.offset, std::string(path), ""},
+                    std::string(line.device) + " " + std::string(line.inode),
+                    is_deleted});
+  });
+  return code;
+}
+
+std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code) {
   auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
   auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
-  return ProcTexts{std::move(*statm), std::move(*maps)};
+  ProcTexts texts{std::move(*statm), std::move(*maps), {}};
+  if (code != nullptr) texts.code = code->read(pid, texts.maps);
+  return texts;
 }
 
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
@@ -91,7 +136,7 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
   return sample;
 }
 
-ProcessIdentity identify_process(uint32_t pid) {
+ProcessIdentity identify_process(uint32_t pid, CodeTables* code) {
   ProcessIdentity identity;
   identity.pid = pid;
   char executable[PATH_MAX];
@@ -114,6 +159,9 @@ ProcessIdentity identify_process(uint32_t pid) {
     std::string_view parent = take_field(rest);
     identity.parent_pid = static_cast<uint32_t>(take_number(parent, 10));
   }
+  if (code == nullptr) return identity;
+  const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
+  if (maps.ok()) identity.code = code->read_in_haste(pid, *maps);
   return identity;
 }
 

@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "base/address/address_range.h"
+#include "recorder/collector/code_tables.h"
 #include "recorder/collector/live_set.h"
 #include "schema/tape/event.h"
+#include "schema/tape/stack.h"
 
 namespace heaptape::recorder {
 
@@ -17,10 +19,11 @@ namespace heaptape::recorder {
 struct ProcTexts {
   std::string statm;
   std::string maps;
+  ProcessCode code;  // by the maps; empty where no stacks are recorded
 };
 // Nothing when the process is gone or we may not look. Waits while the process has its address
-// space locked, as in a fork that copies much memory.
-std::optional<ProcTexts> read_proc_texts(uint32_t pid);
+// space locked, as in a fork that copies much memory. `code`: null where no stacks are recorded.
+std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code);
 
 // Resident size and heap regions of the process. The regions are the writable anonymous mappings in
 // which a live block begins: others (stacks, a garbage collector's pages) are not malloc's. Blocks
@@ -33,13 +36,24 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
+// An executable mapping of a file, by the name that this had when it was mapped.
+struct MappedCode {
+  schema::CodeMapping mapping;
+  std::string file;         // its device and inode, as text
+  bool is_deleted = false;  // under its name is another file, or none
+};
+// Those in the text of /proc/PID/maps, in its order. Lines that make no sense are left out.
+std::vector<MappedCode> parse_code(std::string_view maps);
+
 // Who a process is. What /proc does not show is empty or 0.
 struct ProcessIdentity {
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
   std::string executable;
   std::vector<std::string> command_line;
+  ProcessCode code;  // empty where no stacks are recorded
 };
-ProcessIdentity identify_process(uint32_t pid);
+// `code`: null where no stacks are recorded; large files that are new are left for later.
+ProcessIdentity identify_process(uint32_t pid, CodeTables* code);
 
 }  // namespace heaptape::recorder

@@ -91,7 +91,7 @@ ProcessIdentity ProcessTable::identify(const Claim& claim) {
              seen && (claim.flags & kSlotForked) == 0) {
     identity = std::move(*seen);
   } else {
-    identity = identify_process(claim.pid);
+    identity = identify_process(claim.pid, handshakes_.code());
   }
   identity.pid = claim.pid;
   if (identity.executable.empty()) identity.executable = claim.program;
@@ -110,8 +110,11 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.manifest_index = manifest_.size();
   traits.is_glibc = schema::is_glibc(claim.allocator);
   auto tape = create_tape(traits.tape_path, claim, traits.identity);
-  auto merge =
-      std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(), base::monotonic_ns());
+  const auto with_stacks =
+      handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
+  auto merge = std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(),
+                                           base::monotonic_ns(), with_stacks);
+  merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
   if (traits.pid_is_ours) slot_of_pid_.insert_or_assign(claim.pid, claim.slot);
@@ -258,7 +261,7 @@ void ProcessTable::free_what_the_dead_left() {
   }
   for (uint32_t index = 0; index < used(session_.header().rings_taken, session_.rings()); ++index) {
     if (ring_owner_[index] != kNobody || !is_nobodys(session_.ring(index))) continue;
-    RingCursor(session_, index, 0).free_ring();
+    RingCursor(session_, index, 0, nullptr).free_ring();
   }
 }
 

@@ -85,11 +85,30 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
   if (!traits_.pid_is_ours) return;
   merge_->refresh_names(traits_.identity.pid, now_ns);
   if (reading_ != nullptr) {
-    if (reading_->done.load(std::memory_order_acquire)) take_sample(processes);
+    if (reading_->done.load(std::memory_order_acquire)) take_reading(processes);
     return;
   }
   if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
-  if (now_ns >= next_sample_ns_) reading_ = reader.ask(traits_.identity.pid);
+  is_sample_due_ = now_ns >= next_sample_ns_;
+  const uint32_t wanted = slot_.code_wanted.load(std::memory_order_relaxed);
+  const bool is_code_due = wanted != code_wanted_ && now_ns >= next_code_ns_;
+  if (!is_sample_due_ && !is_code_due) return;
+  code_wanted_ = wanted;
+  reading_ = reader.ask(traits_.identity.pid);
+}
+
+void RecordedProcess::take_reading(size_t processes) {
+  if (reading_->texts) take_code(reading_->texts->code);
+  next_code_ns_ = base::monotonic_ns() + reading_->took_ns * kSampleCostFactor;
+  if (is_sample_due_) take_sample(processes);
+  reading_.reset();
+}
+
+void RecordedProcess::take_code(const ProcessCode& code) {
+  merge_->note_code(code.mappings);
+  if (code.code_map != 0 && code.code_map != slot_.code_map.load(std::memory_order_relaxed)) {
+    slot_.code_map.store(code.code_map, std::memory_order_release);
+  }
 }
 
 void RecordedProcess::take_sample(size_t processes) {
@@ -104,7 +123,6 @@ void RecordedProcess::take_sample(size_t processes) {
   sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),
                               cost_ns * kSampleCostFactor * processes);
   next_sample_ns_ = end_ns + sample_every_ns_;
-  reading_.reset();
 }
 
 }  // namespace heaptape::recorder

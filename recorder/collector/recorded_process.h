@@ -61,6 +61,8 @@ class RecordedProcess {
  private:
   // So the kernel says: no thread is left.
   bool pid_is_gone() const;
+  void take_reading(size_t processes);
+  void take_code(const ProcessCode& code);
   void take_sample(size_t processes);
 
   std::unique_ptr<TapeStream> tape_;
@@ -75,7 +77,10 @@ class RecordedProcess {
   bool is_held_up_ = false;  // the last drain() was
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
+  uint32_t code_wanted_ = 0;   // ProcessSlot::code_wanted when its code was read last
+  uint64_t next_code_ns_ = 0;  // not earlier
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
+  bool is_sample_due_ = false;                  // it is to become a sample
 };
 
 }  // namespace heaptape::recorder

@@ -118,7 +118,11 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open());
+  std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
+  if (options.session.stack_frames != 0) {
+    HEAPTAPE_ASSIGN_OR_RETURN(code, CodeTables::create(options.session.unwinding));
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
                                                            server->session_value(), signals));

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "recorder/collector/logged_call.h"
+#include "recorder/collector/stack_table.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
 
 // Guarantees, whatever the producer writes, and whenever:
 // - Each published record is returned once, in the ring's order; order() never decreases.
-// - Every call returned has a valid op and addresses below base::kAddressLimit. All else (sizes,
-//   stamps, which block) is as the producer wrote it.
+// - Every call returned has a valid op, addresses below base::kAddressLimit, and a stack whose
+//   frames are on the tape. All else (sizes, stamps, which block) is as the producer wrote it.
 // - A head that goes back or is more than a ring ahead, and words that are not a record, break the
 //   ring: broken() is true from then on and nothing more is read from it.
 // - Nothing outside the ring is read, and nothing waits for the producer.
@@ -19,10 +21,12 @@ namespace heaptape::recorder {
 // One thread.
 class RingCursor {
  public:
-  RingCursor(SessionView session, uint32_t index, uint32_t thread)
+  // `stacks` outlives the cursor; null where the session records none.
+  RingCursor(SessionView session, uint32_t index, uint32_t thread, StackTable* stacks)
       : header_(&session.header()),
         ring_(&session.ring(index)),
         words_(session.words(index)),
+        stacks_(stacks),
         index_(index),
         thread_(thread) {}
 
@@ -89,10 +93,16 @@ class RingCursor {
 
  private:
   bool decode();
+  void let_go();
+  void wake_producer();
+  bool add_frame(const Record& frame);
+  bool find_stack(uint64_t number, schema::FrameNumber& found) const;
 
   SessionHeader* header_;
   RingHeader* ring_;
   uint64_t* words_;
+  StackTable* stacks_;
+  std::vector<schema::FrameNumber> frames_;  // on the tape, by number in the ring from 1
   uint32_t index_;
   uint32_t thread_;
   uint64_t tail_ = 0;      // where the call of peek() begins

@@ -21,15 +21,20 @@ bool later(const RingCursor* a, const RingCursor* b) {
 }  // namespace
 
 RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape,
-                     uint64_t start_ns)
+                     uint64_t start_ns, WithStacks with_stacks)
     : session_(session),
       slot_(slot),
       tape_(tape),
       start_ns_(start_ns),
-      clock_(session.header(), tape, start_ns) {}
+      with_stacks_(with_stacks),
+      clock_(session.header(), tape, start_ns),
+      stacks_(tape) {
+  if (with_stacks_ == WithStacks::kYes) tape.set_has_stacks();
+}
 
 void RingMerge::add_ring(uint32_t index) {
-  cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++));
+  StackTable* const stacks = with_stacks_ == WithStacks::kYes ? &stacks_ : nullptr;
+  cursors_.push_back(std::make_unique<RingCursor>(session_, index, next_thread_++, stacks));
   names_.add(cursors_.back()->header(), base::monotonic_ns());
 }
 
@@ -152,7 +157,7 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   clock_.note_call(call.ticks, call.stamp != 0);
-  tape_.append(call.event);
+  tape_.append(call.event, call.stack);
   return Written::kYes;
 }
 

@@ -25,6 +25,7 @@
 
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/ring_cursor.h"
+#include "recorder/collector/stack_table.h"
 #include "recorder/collector/tape_clock.h"
 #include "recorder/collector/thread_names.h"
 #include "schema/tape/tape_encoder.h"
@@ -51,9 +52,12 @@ namespace heaptape::recorder {
 // One thread: the collector's.
 class RingMerge {
  public:
+  enum class WithStacks : bool { kNo, kYes };
+
   // `tape` takes the events and must outlive the merge. `start_ns` is the monotonic time that the
   // tape counts from.
-  RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape, uint64_t start_ns);
+  RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& tape, uint64_t start_ns,
+            WithStacks with_stacks = WithStacks::kNo);
 
   const LiveSet& live_set() const { return live_; }
 
@@ -75,6 +79,9 @@ class RingMerge {
 
   // Fills in `sample.time_ns` and `sample.event`.
   void add_sample(schema::ProcessSample sample, uint64_t now_ns);
+
+  // What code the process has mapped, as /proc/PID/maps has it now.
+  void note_code(const std::vector<schema::CodeMapping>& mappings) { stacks_.note_code(mappings); }
 
   // Behind the calls written so far. Returns where that is.
   schema::Mark add_mark(std::string name, uint64_t now_ns);
@@ -141,9 +148,11 @@ class RingMerge {
   uint32_t slot_;
   schema::TapeEncoder& tape_;
   uint64_t start_ns_;
+  const WithStacks with_stacks_;
   TapeClock clock_;
   ThreadNames names_;
   LiveSet live_;
+  StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls
   uint32_t next_thread_ = 0;

@@ -123,6 +123,8 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   header.layout_version = kLayoutVersion;
   header.follow = options.follow;
   header.on_full = options.on_full;
+  header.stack_frames = options.stack_frames;
+  header.unwinding = options.unwinding;
   header.clock = choose_clock();
   header.ticks_per_ms = measure_ticks_per_ms(header.clock);
   header.progress = 1;

@@ -19,6 +19,8 @@ using base::Status;
 struct SessionOptions {
   Follow follow = Follow::kAll;
   OnFull on_full = OnFull::kBlock;
+  uint32_t stack_frames = 0;  // to record of each stack, at most kMostStackFrames; 0: no stacks
+  Unwinding unwinding = Unwinding::kFramePointers;
 };
 
 // Guarantees:

@@ -11,6 +11,7 @@
 #include "recorder/interposer/claims.h"
 #include "recorder/interposer/handshake_client.h"
 #include "recorder/interposer/session_map.h"
+#include "recorder/interposer/stack_log.h"
 #include "recorder/ring/bounded_text.h"
 #include "recorder/ring/raw_syscall.h"
 
@@ -67,7 +68,13 @@ uint32_t own_pid() {
   return static_cast<uint32_t>(raw_syscall(SYS_getpid));
 }
 
-void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t parent_serial) {
+uint32_t stack_frames_of(const SessionHeader& header) {
+  const uint32_t frames = static_cast<const volatile uint32_t&>(header.stack_frames);
+  return frames < kMostStackFrames ? frames : kMostStackFrames;
+}
+
+void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t parent_serial,
+                     uint64_t code_map) {
   ProcessSlot& slot = *claimed.slot;
   slot.flags = description.flags;
   slot.pid = description.pid;
@@ -81,7 +88,12 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.lost_ringless = 0;
   slot.lost_abandoned = 0;
   slot.bootstrap = early_bootstrap_calls.exchange(0);
+  slot.code_map = code_map;
+  slot.code_wanted = 0;
   process.session = session;
+  process.stack_frames = stack_frames_of(session.header());
+  process.unwinding = session.header().unwinding;
+  process.code_map = code_map;
   process.slot = &slot;
   process.slot_index = claimed.index;
   process.pid = own_pid();
@@ -119,7 +131,8 @@ bool attach_anew(uint32_t flags) {
   if ((flags & kSlotForked) != 0) description.pid = own_pid();
   // A parent that cannot be named is in another pid namespace than we are.
   if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
-  publish_process(session, claimed, process.serial);
+  // Its code is what it was.
+  publish_process(session, claimed, process.serial, process.code_map);
   return true;
 }
 
@@ -190,10 +203,12 @@ ThreadState unusable_state = {};
 
 void attach_process(const void* real_malloc_function) {
   const Joined joined = join_session();
-  if (joined.session.valid()) adopt_session(joined.session, joined.pid, real_malloc_function);
+  if (!joined.session.valid()) return;
+  adopt_session(joined.session, joined.pid, joined.code_map, real_malloc_function);
 }
 
-void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function) {
+void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
+                   const void* real_malloc_function) {
   if (!map_private_state()) return;
   const ClaimedSlot claimed = claim_process_slot(session);
   if (claimed.slot == nullptr) return;
@@ -201,7 +216,7 @@ void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_fu
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;
-  publish_process(session, claimed, 0);
+  publish_process(session, claimed, 0, code_map);
 }
 
 bool has_own_slot() {
@@ -227,7 +242,9 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   // docs/decisions/0002-order.md.
   if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
   ThreadState& state = thread_states[claimed.index];
-  state = {claimed.ring, words, 0, 0, 0, false};
+  StackLog* const stacks = state.stacks;  // of a thread that had the ring before
+  if (stacks != nullptr) empty_stack_log(*stacks);
+  state = {claimed.ring, words, 0, 0, 0, false, stacks};
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
   // It shall see which threads live when this one begins.

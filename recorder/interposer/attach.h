@@ -8,16 +8,19 @@
 
 namespace heaptape::recorder {
 
+struct StackLog;
+
 // What a thread needs to write records. Lives in memory that the kernel clears in a forked child
 // (MADV_WIPEONFORK): `limit` is then 0, so the child's first record takes the slow path, which
 // notices the fork at no cost to the fast one. One cache line.
 struct alignas(64) ThreadState {
   RingHeader* ring;  // null: not attached, or cleared by a fork
   uint64_t* words;
-  uint64_t head;   // next word to write, as RingHeader::head
-  uint64_t limit;  // end of the current segment
-  uint64_t tail;   // RingHeader::tail as last seen
-  bool dropping;   // the collector did not make room in time: lose calls, do not wait again
+  uint64_t head;     // next word to write, as RingHeader::head
+  uint64_t limit;    // end of the current segment
+  uint64_t tail;     // RingHeader::tail as last seen
+  bool dropping;     // the collector did not make room in time: lose calls, do not wait again
+  StackLog* stacks;  // null: none yet
 };
 static_assert(sizeof(ThreadState) == 64);
 
@@ -26,6 +29,8 @@ static_assert(sizeof(ThreadState) == 64);
 struct Process {
   SessionView session;
   std::atomic<bool> recording;  // false: not yet, or no more
+  uint32_t stack_frames;        // SessionHeader::stack_frames
+  Unwinding unwinding;          // SessionHeader::unwinding
   std::atomic<bool> stamped;    // it has, or had, more than one thread
   // How many filters and modes that forbid system calls (seccomp(2)) are in force, or asked for
   // just now. If any is, we make none. Threads that have a ring go on without waking the collector;
@@ -36,6 +41,8 @@ struct Process {
   std::atomic<uint32_t> slot_index;
   std::atomic<uint32_t> pid;     // as it sees itself; a vfork child that runs in it has another
   std::atomic<uint64_t> serial;  // ProcessSlot::serial
+  // ProcessSlot::code_map, as a thread saw it last: a forked child begins with it.
+  std::atomic<uint64_t> code_map;
 };
 extern Process process;
 
@@ -44,8 +51,10 @@ extern Process process;
 void attach_process(const void* real_malloc_function);
 
 // The second half of attach_process, for a session that is mapped already. `pid` is this process as
-// the collector sees it. The calling thread owns the process's slot from then on.
-void adopt_session(SessionView session, uint32_t pid, const void* real_malloc_function);
+// the collector sees it, `code_map` its ProcessSlot::code_map. The calling thread owns the
+// process's slot from then on.
+void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
+                   const void* real_malloc_function);
 
 // Whether the process has a slot of its own. A forked child has none before its first record.
 bool has_own_slot();

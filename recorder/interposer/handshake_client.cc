@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "recorder/interposer/code_view.h"
 #include "recorder/interposer/environment.h"
 #include "recorder/program/raw_file.h"
 #include "recorder/ring/bounded_text.h"
@@ -76,33 +77,47 @@ long wait_for_welcome(long socket, msghdr* header) {
   }
 }
 
-// The descriptor that came with the welcome, or -1.
-int receive_welcome(long socket, Welcome* welcome) {
+// What came with a welcome. -1: it did not.
+struct Descriptors {
+  int session = -1;
+  int code = -1;
+};
+
+void close(const Descriptors& descriptors) {
+  if (descriptors.session >= 0) raw_syscall(SYS_close, descriptors.session);
+  if (descriptors.code >= 0) raw_syscall(SYS_close, descriptors.code);
+}
+
+Descriptors receive_welcome(long socket, Welcome* welcome) {
   DescriptorMessage message(welcome, sizeof *welcome);
   const long got = wait_for_welcome(socket, &message.header);
   const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
-  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return -1;
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
+  Descriptors descriptors;
+  const auto* const sent = reinterpret_cast<const char*>(CMSG_DATA(rights));
+  std::memcpy(&descriptors.session, sent, sizeof(int));
+  if (rights->cmsg_len >= CMSG_LEN(2 * sizeof(int))) {
+    std::memcpy(&descriptors.code, sent + sizeof(int), sizeof(int));
+  }
   if (got == sizeof *welcome && welcome->magic == kHelloMagic &&
       welcome->layout_version == kLayoutVersion) {
-    return fd;
+    return descriptors;
   }
-  raw_syscall(SYS_close, fd);
-  return -1;
+  close(descriptors);
+  return {};
 }
 
-int shake_hands(long socket, const sockaddr_un& address, socklen_t length, const Hello& hello,
-                Welcome* welcome) {
+Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t length,
+                        const Hello& hello, Welcome* welcome) {
   const timeval timeout{0, kPatienceMs * 1000};
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
   const long connected =
       uninterrupted([&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
-  if (connected != 0) return -1;
+  if (connected != 0) return {};
   const long sent = uninterrupted(
       [&] { return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL); });
-  return sent == sizeof hello ? receive_welcome(socket, welcome) : -1;
+  return sent == sizeof hello ? receive_welcome(socket, welcome) : Descriptors{};
 }
 
 SessionView map_session(int fd) {
@@ -131,11 +146,12 @@ Joined join_session() {
   const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (socket < 0) return {};
   Welcome welcome{};
-  const int fd = shake_hands(socket, address, length, hello, &welcome);
+  const Descriptors descriptors = shake_hands(socket, address, length, hello, &welcome);
   raw_syscall(SYS_close, socket);
-  if (fd < 0) return {};
-  const Joined joined{map_session(fd), welcome.pid};
-  raw_syscall(SYS_close, fd);
+  if (descriptors.session < 0) return {};
+  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map};
+  if (descriptors.code >= 0) map_code_file(descriptors.code);
+  close(descriptors);
   if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();
   return joined;
 }

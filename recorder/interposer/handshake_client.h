@@ -10,7 +10,8 @@ namespace heaptape::recorder {
 struct Joined {
   SessionView
       session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
-  uint32_t pid = 0;  // of this process, as the collector sees it
+  uint32_t pid = 0;       // of this process, as the collector sees it
+  uint64_t code_map = 0;  // ProcessSlot::code_map
 };
 
 // Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,

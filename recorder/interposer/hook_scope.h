@@ -6,6 +6,9 @@
 
 #define HEAPTAPE_EXPORT extern "C" __attribute__((visibility("default")))
 
+// Of an exported function, or of one that is inlined into it: where its stack begins.
+#define HEAPTAPE_FRAME reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
+
 namespace heaptape::recorder {
 
 [[gnu::always_inline]] inline uintptr_t stack_pointer() {

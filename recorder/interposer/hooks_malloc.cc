@@ -28,15 +28,16 @@ bool serves(const NewHint& hint, uint64_t size, uint64_t alignment) {
 // again, throw, or return null, and is recorded then.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_or_serve_hint(Op op, const void* block, uint64_t size,
-                                                        uint64_t alignment) {
+                                                        uint64_t alignment, uintptr_t frame) {
   NewHint& hint = thread_local_state.hint;
   if (serves(hint, size, alignment)) {
     if (block == nullptr) return;
     hint.pending = false;
     op = hint.op;
     size = hint.size;
+    frame = hint.frame;
   }
-  record_allocation<kAligned>(op, block, size, alignment);
+  record_allocation<kAligned>(op, block, size, alignment, frame);
 }
 
 // For a call made while another hook runs: by the allocator, or by our own symbol look-up. True
@@ -66,7 +67,7 @@ template <bool kAligned>
 }
 
 template <typename Call>
-void* hooked_resize(Op op, void* old, uint64_t bytes, Call call) {
+[[gnu::always_inline]] inline void* hooked_resize(Op op, void* old, uint64_t bytes, Call call) {
   if (in_arena(old) && !thread_local_state.uses_arena) [[unlikely]]
     return leave_arena(old, bytes);
   HookScope scope;
@@ -75,18 +76,19 @@ void* hooked_resize(Op op, void* old, uint64_t bytes, Call call) {
   }
   const uint64_t begin_stamp = resize_begin_stamp(old);
   void* block = call();
-  record_resize(op, old, bytes, block, begin_stamp);
+  record_resize(op, old, bytes, block, begin_stamp, HEAPTAPE_FRAME);
   return block;
 }
 
 template <typename Call>
-void* hooked_aligned(Op op, size_t alignment, size_t size, Call call) {
+[[gnu::always_inline]] inline void* hooked_aligned(Op op, size_t alignment, size_t size,
+                                                   Call call) {
   HookScope scope;
   if (scope.nested()) [[unlikely]] {
     return nested_uses_arena() ? arena_allocate(alignment, size) : call();
   }
   void* block = call();
-  record_or_serve_hint<true>(op, block, size, alignment);
+  record_or_serve_hint<true>(op, block, size, alignment, HEAPTAPE_FRAME);
   return block;
 }
 
@@ -98,7 +100,7 @@ HEAPTAPE_EXPORT void* malloc(size_t size) {
     return nested_uses_arena() ? arena_allocate(16, size) : real_malloc.malloc(size);
   }
   void* block = real_malloc.malloc(size);
-  record_or_serve_hint<false>(Op::kMalloc, block, size, 0);
+  record_or_serve_hint<false>(Op::kMalloc, block, size, 0, HEAPTAPE_FRAME);
   return block;
 }
 
@@ -109,7 +111,7 @@ HEAPTAPE_EXPORT void* calloc(size_t count, size_t size) {
                                : real_malloc.calloc(count, size);
   }
   void* block = real_malloc.calloc(count, size);
-  record_allocation<false>(Op::kCalloc, block, product(count, size));
+  record_allocation<false>(Op::kCalloc, block, product(count, size), 0, HEAPTAPE_FRAME);
   return block;
 }
 
@@ -151,7 +153,8 @@ HEAPTAPE_EXPORT int posix_memalign(void** out, size_t alignment, size_t size) {
     return real_malloc.posix_memalign(out, alignment, size);
   }
   const int result = real_malloc.posix_memalign(out, alignment, size);
-  record_or_serve_hint<true>(Op::kPosixMemalign, result == 0 ? *out : nullptr, size, alignment);
+  record_or_serve_hint<true>(Op::kPosixMemalign, result == 0 ? *out : nullptr, size, alignment,
+                             HEAPTAPE_FRAME);
   return result;
 }
 
@@ -161,7 +164,7 @@ HEAPTAPE_EXPORT void* valloc(size_t size) {
     return nested_uses_arena() ? arena_allocate(4096, size) : real_malloc.valloc(size);
   }
   void* block = real_malloc.valloc(size);
-  record_allocation<false>(Op::kValloc, block, size);
+  record_allocation<false>(Op::kValloc, block, size, 0, HEAPTAPE_FRAME);
   return block;
 }
 
@@ -171,6 +174,6 @@ HEAPTAPE_EXPORT void* pvalloc(size_t size) {
     return nested_uses_arena() ? arena_allocate(4096, size) : real_malloc.pvalloc(size);
   }
   void* block = real_malloc.pvalloc(size);
-  record_allocation<false>(Op::kPvalloc, block, size);
+  record_allocation<false>(Op::kPvalloc, block, size, 0, HEAPTAPE_FRAME);
   return block;
 }

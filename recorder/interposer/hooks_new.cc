@@ -27,9 +27,9 @@ bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
   hint.pending = false;
   HookScope scope;  // should a signal handler allocate meanwhile, it must stay out of the ring
   if (heaptape::schema::op_info(hint.op).aligned) {
-    record_allocation<true>(hint.op, block, hint.size, hint.alignment);
+    record_allocation<true>(hint.op, block, hint.size, hint.alignment, hint.frame);
   } else {
-    record_allocation<false>(hint.op, block, hint.size);
+    record_allocation<false>(hint.op, block, hint.size, 0, hint.frame);
   }
 }
 
@@ -86,7 +86,6 @@ extern "C" __attribute__((visibility("hidden"), used)) int heaptape_new_unwound(
 
 // 0x1b: relative to the program counter, 4 bytes.
 #define HEAPTAPE_NOTE_UNWINDING() asm volatile(".cfi_personality 0x1b, heaptape_new_unwound")
-#define HEAPTAPE_FRAME reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
 
 #define HEAPTAPE_NEW_Plain(symbol, op)                                         \
   HEAPTAPE_EXPORT void* symbol(size_t size) {                                  \

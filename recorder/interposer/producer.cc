@@ -143,10 +143,10 @@ void leave_thread_unrecorded() {
   thread_local_state.calls_until_look = kNoMoreLooks;
 }
 
-ThreadState* make_room() {
+ThreadState* make_room(RecordOf what) {
   ThreadState* state = find_state();
   if (state == nullptr) {
-    count_ringless_call();
+    if (what == RecordOf::kCall) count_ringless_call();
     return nullptr;
   }
   if (session_is_over()) {
@@ -156,7 +156,7 @@ ThreadState* make_room() {
   }
   if (state->head + kMaxRecordWords <= state->limit) return state;
   if (enter_segment(*state)) return state;
-  if (!session_is_over()) count_lost_call(*state);
+  if (what == RecordOf::kCall && !session_is_over()) count_lost_call(*state);
   return nullptr;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "recorder/interposer/attach.h"
+#include "recorder/interposer/stack_log.h"
 #include "recorder/ring/record.h"
 #include "recorder/ring/stamp.h"
 
@@ -44,16 +45,23 @@ extern constinit thread_local ThreadLocal thread_local_state
 // The calling thread is not recorded any more; its calls are counted as lost.
 void leave_thread_unrecorded();
 
-// As find_state(), with room for any record in the current segment; null: this call is not
-// recorded, and counted as lost unless the recording has ended.
-[[gnu::cold, gnu::noinline]] ThreadState* make_room();
+// What a record is of, and whether it is a loss if there is no room for it.
+enum class RecordOf : uint8_t {
+  kCall,
+  kFrame,  // the call, which comes behind it, is yet to find out
+};
+
+// As find_state(), with room for any record in the current segment; null: this one cannot be
+// written. A call is then counted as lost, unless the recording has ended.
+[[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
 // One record: construct, check ok(), put() its words, publish().
 class RecordWriter {
  public:
-  [[gnu::always_inline]] RecordWriter() : state_(thread_local_state.state) {
+  [[gnu::always_inline]] explicit RecordWriter(RecordOf what = RecordOf::kCall)
+      : state_(thread_local_state.state) {
     if (state_->head + kMaxRecordWords > state_->limit) [[unlikely]]
-      state_ = make_room();
+      state_ = make_room(what);
     // Only now: the thread may just have become the second one of its process.
     stamped_ = process.stamped.load(std::memory_order_relaxed);
   }
@@ -74,17 +82,24 @@ class RecordWriter {
   bool stamped_;
 };
 
-// After the call. `alignment` only matters for ops that take one.
+// The number of the stack that called the hook with this frame; 0: none is recorded.
+[[gnu::always_inline]] inline uint32_t stack_of_hook(uintptr_t frame) {
+  return process.stack_frames == 0 ? 0 : log_stack(frame);
+}
+
+// After the call. `frame` is that of the hook. `alignment` only matters for ops that take one.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_allocation(Op op, const void* block, uint64_t size,
-                                                     uint64_t alignment = 0) {
+                                                     uint64_t alignment, uintptr_t frame) {
+  const uint32_t stack = stack_of_hook(frame);
   RecordWriter record;
   if (!record.ok()) [[unlikely]]
     return;
-  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+  record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
   if (record.stamped()) record.put(take_stamp(process.session.header()));
   record.put(size);
   if (kAligned) record.put(alignment);
+  if (stack != 0) record.put(stack);
   record.publish();
 }
 
@@ -118,12 +133,13 @@ inline void end_resize() {
   if (ring != nullptr) ring->resizing.store(0, std::memory_order_release);
 }
 
-// After the call.
+// After the call. `frame` is that of the hook.
 inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
-                          uint64_t begin_stamp) {
+                          uint64_t begin_stamp, uintptr_t frame) {
+  const uint32_t stack = stack_of_hook(frame);
   RecordWriter record;
   if (record.ok()) [[likely]] {
-    record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped()));
+    record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));
     if (record.stamped()) {
       // If begin_stamp is 0, the second thread came during the call: the begin is before any stamp.
       record.put(take_stamp(process.session.header()));
@@ -131,6 +147,7 @@ inline void record_resize(Op op, const void* old_block, uint64_t size, const voi
     }
     record.put(size);
     record.put(reinterpret_cast<uint64_t>(old_block));
+    if (stack != 0) record.put(stack);
     record.publish();
   }
   end_resize();

@@ -1,6 +1,7 @@
 // The messages with which a process joins the session. It connects to the collector's abstract UNIX
-// socket, sends a Hello, and gets a Welcome with the session's memory as a descriptor, which it
-// maps and closes. docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
+// socket, sends a Hello, and gets a Welcome with the session's memory as a descriptor, and, where
+// stacks are walked by tables, the file of these; it maps them and closes the descriptors.
+// docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
 //
 // Environment: HEAPTAPE_SESSION=NAME:TOKEN, where TOKEN is 32 hexadecimal digits; the socket's name
 // is "\0heaptape-" NAME. Free of the C++ run-time library.
@@ -32,15 +33,18 @@ struct Hello {
 };
 static_assert(sizeof(Hello) == 48);
 
-// Comes with the descriptor as SCM_RIGHTS. A wrong Hello gets no answer: the connection is closed.
+// Comes with the descriptors as SCM_RIGHTS. A wrong Hello gets no answer: the connection is closed.
 struct Welcome {
   uint64_t magic;
   uint32_t layout_version;
-  uint32_t pid;  // as the collector sees the process
+  uint32_t pid;       // as the collector sees the process
+  uint64_t code_map;  // ProcessSlot::code_map
 };
-static_assert(sizeof(Welcome) == 16);
+static_assert(sizeof(Welcome) == 24);
 
-// What sendmsg and recvmsg take for `bytes` bytes at `data` and one descriptor.
+inline constexpr uint32_t kMostDescriptors = 2;
+
+// What sendmsg and recvmsg take for `bytes` bytes at `data` and some descriptors.
 struct DescriptorMessage {
   DescriptorMessage(void* data, size_t bytes) : part{data, bytes} {
     header.msg_iov = &part;
@@ -52,7 +56,7 @@ struct DescriptorMessage {
   DescriptorMessage& operator=(const DescriptorMessage&) = delete;
 
   iovec part;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
   msghdr header{};
 };
 

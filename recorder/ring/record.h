@@ -1,13 +1,20 @@
 // The words of one call in a ring. A record never crosses the end of a segment.
 //
-//   first word   address << 8 | stamped << 6 | op        (op: schema::Op; 0: the segment ends here)
+//   first word   address << 8 | has stack << 7 | stamped << 6 | op
+//                (op: schema::Op; 0: the segment ends here)
 //   then, by the kind of the op
-//     allocate   [stamp] size [alignment]                address = the new block, 0 = failed
-//     resize     [end stamp, begin stamp] size old       address = the block after the call
-//     release    [stamp]                                 address = the block given up
+//     allocate   [stamp] size [alignment] [stack]         address = the new block, 0 = failed
+//     resize     [end stamp, begin stamp] size old [stack]  address = the block after the call
+//     release    [stamp]                                  address = the block given up
 //
 // In between stands, at the beginning of a segment, how late it was: one word, the TSC << 8 |
-// kTimeMarkOp.
+// kTimeMarkOp; and, before the first stack that has it, each frame of a stack:
+//
+//   caller << 8 | kFrameOp    return address
+//
+// Frames of a ring are numbered from 1 in their order; a caller, or a stack, is such a number, and
+// 0 is none. A return address below schema::kStackEnds, of caller 0: the stack goes on, but was cut
+// there, and this says why. A ring has no more than kMostRingFrames of them.
 //
 // Records carry stamps once the process has had a second thread; from then on there are no more
 // marks. Example, malloc(24) = 0x5581c0 with one thread: 0x00000000'5581c001 0x18. Free of the C++
@@ -26,12 +33,20 @@ using schema::OpKind;
 
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
+inline constexpr uint64_t kStackFlag = 1u << 7;
+inline constexpr uint64_t kFrameOp = 61;     // no op
 inline constexpr uint64_t kTimeMarkOp = 62;  // no op
 inline constexpr int kAddressShift = 8;
-inline constexpr uint32_t kMaxRecordWords = 5;
+inline constexpr uint32_t kMaxRecordWords = 6;
+inline constexpr uint32_t kMostRingFrames = 1u << 22;
 
-constexpr uint64_t first_word(Op op, uint64_t address, bool stamped) {
-  return address << kAddressShift | (stamped ? kStampedFlag : 0) | static_cast<uint64_t>(op);
+constexpr uint64_t first_word(Op op, uint64_t address, bool stamped, bool has_stack = false) {
+  return address << kAddressShift | (has_stack ? kStackFlag : 0) | (stamped ? kStampedFlag : 0) |
+         static_cast<uint64_t>(op);
+}
+
+constexpr uint64_t frame_word(uint32_t caller) {
+  return uint64_t{caller} << kAddressShift | kFrameOp;
 }
 
 constexpr uint64_t time_mark(uint64_t ticks) {
@@ -47,11 +62,13 @@ struct Record {
   uint64_t old_address = 0;  // of a resize; any value
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: not stamped
   uint64_t begin_stamp = 0;  // of a resize: when it began; of any other op: `stamp`
+  uint64_t stack = 0;        // any value; 0: none
   uint32_t words = 0;        // its length in the ring
 };
 
-// Of a time mark, `stamp` has the low 56 bits of the TSC.
-enum class ReadRecord : uint8_t { kRecord, kTimeMark, kSegmentEnd, kCorrupt };
+// Of a time mark, `stamp` has the low 56 bits of the TSC; of a frame, `stack` has the caller and
+// `address` the return address.
+enum class ReadRecord : uint8_t { kRecord, kTimeMark, kFrame, kSegmentEnd, kCorrupt };
 
 // A word that the producer may change at any time: read once, so that what was checked is what is
 // used.
@@ -71,6 +88,13 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
     record.words = 1;
     return ReadRecord::kTimeMark;
   }
+  if (stored == kFrameOp) [[unlikely]] {
+    if (available < 2) return ReadRecord::kCorrupt;
+    record.stack = first >> kAddressShift;
+    record.address = load_word(words + 1);
+    record.words = 2;
+    return ReadRecord::kFrame;
+  }
   if (!schema::is_valid_op(stored)) return ReadRecord::kCorrupt;
   record.op = static_cast<Op>(stored);
   record.address = first >> kAddressShift;
@@ -80,13 +104,15 @@ inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record&
   const uint32_t fields = info.kind == OpKind::kRelease                  ? 0
                           : info.kind == OpKind::kResize || info.aligned ? 2
                                                                          : 1;
-  record.words = 1 + stamps + fields;
+  const bool has_stack = (first & kStackFlag) != 0;
+  record.words = 1 + stamps + fields + (has_stack ? 1 : 0);
   if (record.words > available) return ReadRecord::kCorrupt;
   record.stamp = stamps > 0 ? load_word(words + 1) : 0;
   record.begin_stamp = stamps > 1 ? load_word(words + 2) : record.stamp;
   const uint64_t* rest = words + 1 + stamps;
   record.size = fields > 0 ? load_word(rest) : 0;
   record.alignment = info.aligned ? load_word(rest + 1) : 0;
+  record.stack = has_stack ? load_word(rest + fields) : 0;
   record.old_address = info.kind == OpKind::kResize ? load_word(rest + 1) : 0;
   return ReadRecord::kRecord;
 }

@@ -20,7 +20,7 @@
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 4;
+inline constexpr uint32_t kLayoutVersion = 5;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. Of the rings a session has fewer where its caller's limits do not allow for all.
@@ -33,6 +33,7 @@ inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the 
 inline constexpr uint32_t kAllocatorPathBytes = 256;
 inline constexpr uint32_t kProgramBytes = 64;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
+inline constexpr uint32_t kMostStackFrames = 256;
 inline constexpr uint32_t kNotices = 256;
 inline constexpr uint32_t kNoticePathBytes = 240;
 
@@ -44,6 +45,9 @@ enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
 enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };
 // How threads stamp their records once a process has more than one.
 enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
+
+// How stacks are walked.
+enum class Unwinding : uint32_t { kFramePointers = 0, kTables = 1 };
 
 // Whether the collector sleeps, as it does while all rings are empty.
 enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
@@ -68,11 +72,11 @@ struct alignas(64) SessionHeader {
   Follow follow;
   OnFull on_full;
   Clock clock;
-  uint32_t rings;  // of this session, at most kRings
-  uint32_t padding0;
+  uint32_t rings;                 // of this session, at most kRings
+  uint32_t stack_frames;          // to record of each stack, at most kMostStackFrames; 0: no stacks
   uint64_t ticks_per_ms;          // of the TSC; 0: not known
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
-  uint32_t padding1;
+  Unwinding unwinding;
   uint64_t network;  // inode of the recorder's network namespace; 0: not known
 
   // A futex. A producer whose ring is half full wakes the collector if it sleeps.
@@ -147,13 +151,18 @@ struct alignas(64) ProcessSlot {
   uint32_t pid;
   // 1: its tape's file is behind, so the collector does not drain its rings for now.
   std::atomic<uint32_t> behind;
-  uint64_t serial;                           // number of the process in its session, from 1
-  uint64_t parent_serial;                    // of a forked process; 0: none
-  uint64_t initial_break;                    // program break before the first allocation
-  std::atomic<uint64_t> nested;              // calls the allocator made itself while it served one
-  std::atomic<uint64_t> bootstrap;           // calls served before the allocator was known
-  std::atomic<uint64_t> lost_ringless;       // calls of threads that found no ring
-  std::atomic<uint64_t> lost_abandoned;      // nested calls in a hook that was left by a jump
+  uint64_t serial;                       // number of the process in its session, from 1
+  uint64_t parent_serial;                // of a forked process; 0: none
+  uint64_t initial_break;                // program break before the first allocation
+  std::atomic<uint64_t> nested;          // calls the allocator made itself while it served one
+  std::atomic<uint64_t> bootstrap;       // calls served before the allocator was known
+  std::atomic<uint64_t> lost_ringless;   // calls of threads that found no ring
+  std::atomic<uint64_t> lost_abandoned;  // nested calls in a hook that was left by a jump
+  // Its CodeMap (recorder/unwind/code_map.h), an offset into the file of tables; 0: none. Written
+  // by the process when it joins and by the collector when it knows better.
+  std::atomic<uint64_t> code_map;
+  std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
+  uint32_t padding;
   char program[kProgramBytes];               // as it was executed; ends in 0
   char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
 };

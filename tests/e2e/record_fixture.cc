@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "schema/tape/tape_reader.h"
 #include "tests/support/tapes.h"
@@ -59,6 +60,9 @@ HeapWalk walk_heap(const std::vector<Event>& events) {
 
 Words RecordTest::record_words(const Words& command, const Words& options) const {
   Words words = {HEAPTAPE_BINARY, "record", "-o", tape_path()};
+  if (const char* const stacks = std::getenv(kStacksVariable)) {
+    words.insert(words.end(), {"--stacks", stacks});
+  }
   words.insert(words.end(), options.begin(), options.end());
   words.emplace_back("--");
   words.insert(words.end(), command.begin(), command.end());

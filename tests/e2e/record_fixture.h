@@ -17,6 +17,10 @@ namespace heaptape::tests {
 
 using Words = std::vector<std::string>;
 
+// In the environment of the tests: what every recording gets as --stacks. Whatever holds without
+// stacks holds with them.
+inline constexpr const char* kStacksVariable = "HEAPTAPE_TEST_STACKS";
+
 // What a tape holds.
 struct Tape {
   schema::TapeHeader header;

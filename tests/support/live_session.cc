@@ -68,7 +68,7 @@ LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Cloc
       handshakes_(std::move(*recorder::HandshakeServer::open())) {
   memory_->view().header().clock = clock;
   member_ = std::thread([this] {
-    recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()),
+    recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()), 0,
                             reinterpret_cast<const void*>(&std::malloc));
     joined_.count_down();
     over_.wait();

@@ -10,8 +10,12 @@
 namespace heaptape::recorder {
 namespace {
 
+std::optional<ProcTexts> read_texts(uint32_t pid) {
+  return read_proc_texts(pid, nullptr);
+}
+
 TEST(ProcReader, AnswersWhatIsAsked) {
-  ProcReader reader;
+  ProcReader reader(read_texts);
   const auto here = reader.ask(static_cast<uint32_t>(getpid()));
   const auto nowhere = reader.ask(0x7fffffff);
   ASSERT_TRUE(tests::wait_until([&] { return here->done && nowhere->done; }));
@@ -25,7 +29,7 @@ TEST(ProcReader, KeepsNobodyWaitingWhileItWaits) {
   std::latch unlocked(1);
   ProcReader reader([&unlocked](uint32_t) {
     unlocked.wait();
-    return std::optional(ProcTexts{"statm", "maps"});
+    return std::optional(ProcTexts{"statm", "maps", {}});
   });
   const auto first = reader.ask(1);
   const auto second = reader.ask(2);
@@ -36,7 +40,7 @@ TEST(ProcReader, KeepsNobodyWaitingWhileItWaits) {
 }
 
 TEST(ProcReader, EndsWithQuestionsUnanswered) {
-  ProcReader reader;
+  ProcReader reader(read_texts);
   for (int i = 0; i < 1000; ++i) reader.ask(static_cast<uint32_t>(getpid()));
 }
 

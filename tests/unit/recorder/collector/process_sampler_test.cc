@@ -34,7 +34,7 @@ uint32_t own_pid() {
 // Nothing for a process that is not there.
 std::optional<schema::ProcessSample> sample_process(uint32_t pid, const LiveSet& live,
                                                     MappedChunks mapped_chunks) {
-  const auto texts = read_proc_texts(pid);
+  const auto texts = read_proc_texts(pid, nullptr);
   return texts ? std::optional(make_sample(*texts, live, mapped_chunks)) : std::nullopt;
 }
 
@@ -107,7 +107,7 @@ TEST(ProcessSampler, TakesNothingFromLinesThatMakeNoSense) {
 }
 
 TEST(ProcessSampler, KnowsWhoAProcessIs) {
-  const ProcessIdentity identity = identify_process(own_pid());
+  const ProcessIdentity identity = identify_process(own_pid(), nullptr);
   EXPECT_EQ(identity.pid, own_pid());
   EXPECT_EQ(identity.parent_pid, static_cast<uint32_t>(getppid()));
   EXPECT_TRUE(identity.executable.ends_with("/recorder_tests")) << identity.executable;
@@ -116,7 +116,7 @@ TEST(ProcessSampler, KnowsWhoAProcessIs) {
 }
 
 TEST(ProcessSampler, KnowsNobodyByAPidThatIsNotThere) {
-  const ProcessIdentity identity = identify_process(0x7fffffff);
+  const ProcessIdentity identity = identify_process(0x7fffffff, nullptr);
   EXPECT_EQ(identity.executable, "");
   EXPECT_TRUE(identity.command_line.empty());
   EXPECT_EQ(identity.parent_pid, 0u);

@@ -330,7 +330,7 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   std::atomic<int> readings = 0;
   const auto count = [&readings](uint32_t pid) {
     ++readings;
-    return read_proc_texts(pid);
+    return read_proc_texts(pid, nullptr);
   };
   auto proc = std::make_unique<ProcReader>(count);
   const uint64_t now_ns = base::monotonic_ns();

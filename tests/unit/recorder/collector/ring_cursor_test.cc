@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "base/address/address_range.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -33,7 +37,11 @@ class RingCursorTest : public testing::Test {
 
   tests::FakeSession session_;
   tests::RingPen pen_{session_, 3, 0, 17};
-  RingCursor cursor_{session_.view(), 3, 5};
+  tests::TempDir dir_;
+  std::unique_ptr<schema::TapeWriter> tape_ =
+      std::move(*schema::TapeWriter::create(dir_.file("a.tape"), tests::sample_header()));
+  StackTable stacks_{tape_->encoder()};
+  RingCursor cursor_{session_.view(), 3, 5, &stacks_};
   uint64_t last_ = 0;
 };
 
@@ -176,6 +184,73 @@ TEST_F(RingCursorTest, StaysBrokenWhenTheHeadComesRightAgain) {
   cursor_.refresh();
   pen_.header().head = 8;
   write_frees(1);
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, LetsTheProducerOfABrokenRingGoOn) {
+  pen_.write_words({kOpMask});
+  read_all();
+  ASSERT_TRUE(cursor_.broken());
+  pen_.header().head = kRingWords;
+  pen_.header().producer_waits = 1;
+  const uint32_t space = pen_.header().space;
+  cursor_.refresh();
+  EXPECT_EQ(tail(), kRingWords);
+  EXPECT_EQ(pen_.header().space, space + 1);
+}
+
+TEST_F(RingCursorTest, PutsFramesOnTheTapeUnderTheirNumbersThere) {
+  const schema::FrameNumber other = stacks_.find_or_add({0, 0x7000});  // of another ring
+  pen_.write_words({frame_word(0), 0x5000});
+  pen_.write_words({frame_word(1), 0x6000});
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false, true), 24, 2});
+  cursor_.refresh();
+  const LoggedCall* const call = cursor_.peek();
+  ASSERT_NE(call, nullptr);
+  EXPECT_EQ(call->stack, other + 2);
+  EXPECT_EQ(stacks_.find_or_add({0, 0x5000}), other + 1);
+  EXPECT_EQ(stacks_.find_or_add({other + 1, 0x6000}), other + 2);
+}
+
+// Or a producer that goes on for ever would take all memory.
+TEST_F(RingCursorTest, GivesUpAtMoreFramesThanARingHas) {
+  for (uint32_t i = 0; i < kMostRingFrames; ++i) {
+    pen_.write_words({frame_word(0), 0x5000});
+    if (i % 1024 == 0) read_all();
+    cursor_.release_if_due();
+  }
+  read_all();
+  EXPECT_FALSE(cursor_.broken());
+  pen_.write_words({frame_word(0), 0x5000});
+  read_all();
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtAStackThatItDoesNotHave) {
+  pen_.write_words({frame_word(0), 0x5000});
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false, true), 24, 2});
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtAFrameOfACallerThatItDoesNotHave) {
+  pen_.write_words({frame_word(1), 0x5000});
+  EXPECT_TRUE(read_all().empty());
+  EXPECT_TRUE(cursor_.broken());
+}
+
+// A hostile producer must not put them onto a tape that has no stacks.
+TEST_F(RingCursorTest, GivesUpAtAFrameWhereNoStacksAreRecorded) {
+  RingCursor cursor(session_.view(), 3, 5, nullptr);
+  pen_.write_words({frame_word(0), 0x5000});
+  cursor.refresh();
+  EXPECT_EQ(cursor.peek(), nullptr);
+  EXPECT_TRUE(cursor.broken());
+}
+
+TEST_F(RingCursorTest, GivesUpAtACallWithoutTheStackThatItAnnounces) {
+  pen_.write_words({first_word(Op::kMalloc, 0x1000, false, true), 24});
   EXPECT_TRUE(read_all().empty());
   EXPECT_TRUE(cursor_.broken());
 }

@@ -6,7 +6,7 @@ namespace heaptape::recorder {
 namespace {
 
 ProcessIdentity identity(uint32_t pid, const std::string& executable) {
-  return {pid, 1, executable, {}};
+  return {pid, 1, executable, {}, {}};
 }
 
 TEST(TapeNames, GivesTheFirstProcessTheNameAskedFor) {

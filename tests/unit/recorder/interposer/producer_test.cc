@@ -59,6 +59,16 @@ TEST(Producer, FillsTheRingToItsLastSegmentAndCountsTheRest) {
   EXPECT_EQ(ring.head, kRingWords);
 }
 
+TEST(Producer, CountsACallOnceThatHasNoRoomForItsStackEither) {
+  const LiveSession session({Follow::kAll, OnFull::kDrop, 16, Unwinding::kFramePointers});
+  in_a_thread([] {
+    for (uint64_t i = 1; i <= kFreesInRing; ++i) record_free(i);
+    const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    record_allocation<false>(Op::kMalloc, nullptr, 1, 0, frame);
+  });
+  EXPECT_EQ(session.view().ring(0).lost_full, 1u);
+}
+
 TEST(Producer, GoesOnWhereItLeftOffOnceThereIsRoom) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   RingHeader& ring = session.view().ring(0);
@@ -77,7 +87,7 @@ TEST(Producer, PublishesEveryRecordAtOnce) {
   in_a_thread([&session] {
     record_free(16);
     EXPECT_EQ(session.view().ring(0).head, kMarkWords + 1);
-    record_allocation<true>(Op::kMemalign, nullptr, 1, 8);
+    record_allocation<true>(Op::kMemalign, nullptr, 1, 8, 0);
     EXPECT_EQ(session.view().ring(0).head, kMarkWords + 4);
   });
 }
@@ -439,7 +449,7 @@ TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
   const LiveSession session;
   constexpr uint32_t kForeignPid = 77;
   in_a_thread([&session] {
-    adopt_session(session.view(), kForeignPid, nullptr);
+    adopt_session(session.view(), kForeignPid, 0, nullptr);
     session.view().process(1).state = SlotState::kEnding;
     record_free(16);
   });
@@ -470,7 +480,7 @@ TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   ASSERT_TRUE(memory.ok());
   const SessionView view = (*memory)->view();
   for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).lock.word = tests::kLivingOwner;
-  adopt_session(view, 1, nullptr);
+  adopt_session(view, 1, 0, nullptr);
   EXPECT_EQ(view.header().turned_away, 1u);
   EXPECT_FALSE(process.recording);
 }

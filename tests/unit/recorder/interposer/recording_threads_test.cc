@@ -88,8 +88,8 @@ TEST_P(RecordingThreadsTest, EveryWordOfARecordComesWhole) {
     in_threads(3, [](uint32_t thread) {
       for (uint64_t i = 1; i <= kCalls; ++i) {
         const void* block = block_at(i << 12 | thread << 4);
-        record_allocation<true>(Op::kMemalign, block, i, i);
-        record_resize(Op::kRealloc, block, i, block, resize_begin_stamp(block));
+        record_allocation<true>(Op::kMemalign, block, i, i, 0);
+        record_resize(Op::kRealloc, block, i, block, resize_begin_stamp(block), 0);
       }
     });
   });
@@ -144,7 +144,7 @@ class SharedHeap {
 
   void allocate() {
     const uint64_t block = take_locked(free_);
-    record_allocation<false>(Op::kMalloc, block_at(block), 16);
+    record_allocation<false>(Op::kMalloc, block_at(block), 16, 0, 0);
     ++calls_;
     if (block != 0) give(live_, block);
   }
@@ -159,7 +159,7 @@ class SharedHeap {
     if (old_block == 0) return;
     const uint64_t begin_stamp = resize_begin_stamp(block_at(old_block));
     const uint64_t block = exchange(old_block);
-    record_resize(Op::kRealloc, block_at(old_block), 32, block_at(block), begin_stamp);
+    record_resize(Op::kRealloc, block_at(old_block), 32, block_at(block), begin_stamp, 0);
     ++calls_;
     give(live_, block != 0 ? block : old_block);
   }

@@ -1,0 +1,274 @@
+#include "recorder/interposer/stack_log.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "recorder/interposer/frame_numbers.h"
+#include "recorder/interposer/producer.h"
+#include "recorder/interposer/stack_walk.h"
+#include "recorder/ring/raw_syscall.h"
+
+namespace heaptape::recorder {
+namespace {
+
+// What a walk compares of a frame.
+struct Slot {
+  uintptr_t address;  // as Position::slot
+  uintptr_t return_address;
+};
+
+// A frame of this stack that is not known from the one before.
+struct Fresh {
+  Position position;
+  bool by_frame;
+};
+
+}  // namespace
+
+struct StackLog {
+  // The stack before. Its frames by index, the outermost first, in arrays: a walk that finds them
+  // all unchanged reads little of each.
+  uint32_t depth;
+  bool at_limit;  // it had more frames than were asked for
+  uint32_t root;  // the number of the mark that stands for what is further out; 0: nothing is
+  Slot slots[kMostStackFrames];
+  bool by_frame[kMostStackFrames];          // the frame pointer mattered for what is further out
+  uintptr_t frame_homes[kMostStackFrames];  // as in Position
+  uintptr_t frame_pointers[kMostStackFrames];
+  uint32_t numbers[kMostStackFrames];
+
+  // This stack's new frames, from the innermost on.
+  uint32_t news;
+  Fresh fresh[kMostStackFrames + 1];
+
+  bool is_walking;
+  uint64_t publishing;  // ThreadState::head once the frame is published that is about to be; or 0
+  uint32_t published_number;  // of that frame
+
+  FrameNumbers numbers_in_ring;
+
+  StackWalker walker;
+};
+
+namespace {
+
+StackLog* make_log() {
+  if (process.quiet.load(std::memory_order_relaxed)) return nullptr;
+  const long base = raw_syscall(SYS_mmap, 0, sizeof(StackLog), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return base < 0 ? nullptr : reinterpret_cast<StackLog*>(base);
+}
+
+// The number of the frame; 0 if it is new and cannot be had.
+uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
+  const uint32_t known = log.numbers_in_ring.find(caller, return_address);
+  if (known != 0) return known;
+  if (!log.numbers_in_ring.make_room()) return 0;
+  RecordWriter record(RecordOf::kFrame);
+  if (!record.ok()) return 0;
+  record.put(frame_word(caller));
+  record.put(return_address);
+  log.published_number = log.numbers_in_ring.count() + 1;
+  log.publishing = thread_local_state.state->head + 2;
+  asm volatile("" ::: "memory");
+  record.publish();
+  asm volatile("" ::: "memory");
+  const uint32_t number = log.numbers_in_ring.add(caller, return_address);
+  asm volatile("" ::: "memory");
+  log.publishing = 0;
+  return number;
+}
+
+bool holds(StackMemory& memory, uintptr_t address, uintptr_t word) {
+  uintptr_t found = 0;
+  return memory.read(address, found) && found == word;
+}
+
+// A walk from the inside out.
+class Walk {
+ public:
+  Walk(StackLog& log, uint32_t most) : log_(log), most_(most), left_(log.depth) {}
+
+  // The number of the stack; 0: it cannot be had.
+  uint32_t run(uintptr_t hook_frame);
+
+ private:
+  bool go();
+  bool meets_kept(const Position& position);
+  bool follow(uintptr_t home);
+  void move_home(uint32_t index, uintptr_t home);
+  bool take_kept(uint32_t inner, uint32_t outer);
+  bool end();
+  bool cut(schema::StackEnd why);
+  uint32_t number_frames();
+
+  StackLog& log_;
+  const uint32_t most_;
+  uint32_t left_;       // kept frames that the walk may come to
+  uint32_t known_ = 0;  // kept frames that are this stack's, too
+};
+
+uint32_t Walk::run(uintptr_t hook_frame) {
+  log_.news = 0;
+  // More may be known of the same frames now.
+  if (log_.walker.begin(hook_frame, log_.fresh[0].position)) [[unlikely]]
+    left_ = 0;
+  const bool has_root = go();
+  log_.depth = known_;
+  return has_root ? number_frames() : 0;
+}
+
+// To the outermost frame, or to a kept one from which on all is known. False: the mark for what was
+// cut cannot be had.
+bool Walk::go() {
+  for (;;) {
+    const Position& here = log_.fresh[log_.news].position;
+    if (meets_kept(here)) {
+      const uint32_t met = left_ - 1;
+      if (follow(here.frame_home)) return true;
+      if (!take_kept(met, left_)) return cut(schema::StackEnd::kDepth);
+    } else {
+      ++log_.news;
+    }
+    Fresh& last = log_.fresh[log_.news - 1];
+    const Step step = log_.walker.step(last.position, (&last)[1].position, last.by_frame);
+    if (step == Step::kEnd) return end();
+    if (step == Step::kCut) return cut(log_.walker.cut());
+    if (log_.news == most_) return cut(schema::StackEnd::kDepth);
+  }
+}
+
+// Whether the stack before has the same code at the same place. What it had further in is gone.
+bool Walk::meets_kept(const Position& position) {
+  while (left_ > 0 && log_.slots[left_ - 1].address < position.slot) --left_;
+  if (left_ == 0 || position.slot == 0) return false;
+  const Slot& kept = log_.slots[left_ - 1];
+  return kept.address == position.slot && kept.return_address == position.return_address;
+}
+
+// From the kept frame that was met outwards, for as long as what is kept still stands there; `home`
+// is where the frame pointer is now. True: all that is further out is known. Else the frames from
+// `left` on are the same, and the walk goes on from there by the rules.
+//
+// The same code at the same place has its caller's slot where it was; unless it goes by the frame
+// pointer, which must then be the same, too.
+bool Walk::follow(uintptr_t home) {
+  StackMemory& memory = log_.walker.memory();
+  const uint32_t met = left_ - 1;
+  if (log_.frame_homes[met] != home) move_home(met, home);
+  uint32_t at = met;
+  bool is_whole = false;
+  for (;; --at) {
+    if (log_.by_frame[at] && !holds(memory, log_.frame_homes[at], log_.frame_pointers[at])) break;
+    is_whole = at == 0;
+    if (is_whole) break;
+    const Slot& outer = log_.slots[at - 1];
+    if (outer.address == 0 || !holds(memory, outer.address, outer.return_address)) break;
+  }
+  left_ = at;
+  const uint32_t total = log_.news + met + 1;
+  if (!is_whole || !(log_.at_limit ? total == most_ : total <= most_)) return false;
+  known_ = met + 1;
+  return true;
+}
+
+// Where the kept frame had its frame pointer it is no more, nor is it for those further out that
+// have it from there. Invariant: each kept frame knows where its frame pointer was in the last walk
+// that came by.
+void Walk::move_home(uint32_t index, uintptr_t home) {
+  const uintptr_t before = log_.frame_homes[index];
+  for (uint32_t i = index + 1; i-- > 0 && log_.frame_homes[i] == before;)
+    log_.frame_homes[i] = home;
+}
+
+// Takes the kept frames from `inner` outwards to `outer` for new ones. False: there is not room for
+// all of them.
+bool Walk::take_kept(uint32_t inner, uint32_t outer) {
+  for (uint32_t i = inner + 1; i-- > outer;) {
+    if (log_.news == most_) return false;
+    Fresh& taken = log_.fresh[log_.news++];
+    taken.position.slot = log_.slots[i].address;
+    taken.position.return_address = log_.slots[i].return_address;
+    taken.position.stack_pointer = log_.slots[i].address + sizeof(uintptr_t);
+    taken.position.frame_home = log_.frame_homes[i];
+    taken.position.frame_pointer = log_.frame_pointers[i];
+    taken.by_frame = log_.by_frame[i];
+  }
+  Position& last = log_.fresh[log_.news - 1].position;
+  if (!log_.walker.memory().read(last.frame_home, last.frame_pointer)) last.frame_pointer = 0;
+  return true;
+}
+
+// The last frame was the outermost.
+bool Walk::end() {
+  log_.root = 0;
+  log_.at_limit = false;
+  return true;
+}
+
+// It was not.
+bool Walk::cut(schema::StackEnd why) {
+  log_.root = number_of(log_, 0, static_cast<uintptr_t>(why));
+  log_.at_limit = why == schema::StackEnd::kDepth;
+  return log_.root != 0;
+}
+
+// Of the new frames, from the outermost on, which are then kept.
+uint32_t Walk::number_frames() {
+  uint32_t at = known_;
+  uint32_t number = at == 0 ? log_.root : log_.numbers[at - 1];
+  while (log_.news > 0) {
+    const Fresh& frame = log_.fresh[--log_.news];
+    number = number_of(log_, number, frame.position.return_address);
+    if (number == 0) return 0;
+    log_.slots[at].address = frame.position.slot;
+    log_.slots[at].return_address = frame.position.return_address;
+    log_.by_frame[at] = frame.by_frame;
+    log_.frame_homes[at] = frame.position.frame_home;
+    log_.frame_pointers[at] = frame.position.frame_pointer;
+    log_.numbers[at] = number;
+    log_.depth = ++at;
+  }
+  return number;
+}
+
+// The walk before was left by a jump, out of a signal handler that interrupted it. A frame may have
+// been published that is not in the table.
+void recover(StackLog& log, const ThreadState& state) {
+  log.depth = 0;
+  const bool is_published = log.publishing != 0 && state.head >= log.publishing;
+  if (is_published && log.numbers_in_ring.count() < log.published_number) {
+    log.numbers_in_ring.skip();
+  }
+  log.publishing = 0;
+}
+
+}  // namespace
+
+uint32_t log_stack(uintptr_t hook_frame) {
+  ThreadState* state = thread_local_state.state;
+  if (state->ring == nullptr) [[unlikely]]
+    state = find_state();
+  if (state == nullptr) return 0;
+  if (state->stacks == nullptr) [[unlikely]]
+    state->stacks = make_log();
+  if (state->stacks == nullptr) [[unlikely]]
+    return 0;
+  StackLog& log = *state->stacks;
+  if (log.is_walking) [[unlikely]]
+    recover(log, *state);
+  log.is_walking = true;
+  asm volatile("" ::: "memory");
+  const uint32_t number = Walk(log, process.stack_frames).run(hook_frame);
+  asm volatile("" ::: "memory");
+  log.is_walking = false;
+  return number;
+}
+
+void empty_stack_log(StackLog& log) {
+  log.numbers_in_ring.clear();
+  std::memset(static_cast<void*>(&log), 0, sizeof log);
+}
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,75 @@
+// From the frame of a hook to its caller's, and on to the outermost, by the rules of
+// recorder/unwind/unwind_table.h. docs/decisions/0022-stacks.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/interposer/code_view.h"
+#include "recorder/interposer/stack_memory.h"
+#include "recorder/unwind/unwind_table.h"
+#include "schema/tape/stack_end.h"
+
+namespace heaptape::recorder {
+
+// Registers as they are once a function has returned, and where two of them were kept while it ran:
+// if the same code has them at the same places, and they hold the same, then all that is further
+// out is the same.
+struct Position {
+  uintptr_t slot;            // address of the word with the return address; 0: not to be compared
+  uintptr_t return_address;  // one less lies in the code that goes on
+  uintptr_t stack_pointer;
+  uintptr_t frame_home;  // address of the word with the frame pointer
+  uintptr_t frame_pointer;
+};
+
+// Where a walk stands after one more frame.
+enum class Step : uint8_t {
+  kFrame,  // at the next
+  kEnd,    // there is none: the last was the outermost
+  kCut,    // there should be one: see StackWalker::cut()
+};
+
+// Of one thread. All zero at first; has no constructor, for memory that comes so from mmap.
+class StackWalker {
+ public:
+  // Begins a walk with the function that called the hook whose frame is at `hook_frame`. Returns
+  // whether the code map has changed: frames walked before may be walked differently now.
+  bool begin(uintptr_t hook_frame, Position& position);
+
+  // From a position to the next. Writes `to` field by field: a load of several fields at once would
+  // wait for these stores. `by_frame`: whether the frame pointer mattered.
+  Step step(const Position& from, Position& to, bool& by_frame);
+  // After a kCut.
+  schema::StackEnd cut() const { return cut_; }
+
+  StackMemory& memory() { return memory_; }
+
+ private:
+  static constexpr size_t kRules = 512;
+
+  struct KnownRule {
+    uintptr_t code;
+    UnwindRule rule;
+  };
+
+  bool refresh_code();
+  UnwindRule rule_at(uintptr_t code);
+  [[gnu::noinline]] UnwindRule find_rule_at(uintptr_t code);
+  Step cut(schema::StackEnd why);
+  Step come_to(uintptr_t return_address);
+  Step step_by_frame(const Position& from, Position& to);
+  Step step_by_rule(const UnwindRule& rule, const Position& from, Position& to);
+  Step step_out_of_signal(uintptr_t context, Position& to);
+  bool find_cfa(const UnwindRule& rule, const Position& from, uintptr_t& cfa);
+  bool restore_frame(const UnwindRule& rule, uintptr_t cfa, const Position& from, Position& to);
+
+  StackMemory memory_;
+  uint64_t code_offset_;  // of the map below, in its file
+  CodeView code_;
+  bool has_asked_;  // the collector for code that is in no mapping of this map
+  schema::StackEnd cut_;
+  KnownRule rules_[kRules];  // by address, as a direct-mapped cache
+};
+
+}  // namespace heaptape::recorder
