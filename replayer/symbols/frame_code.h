@@ -1,0 +1,43 @@
+// Where the frames of a tape lie in the files that their code is of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schema/tape/stack.h"
+
+namespace heaptape::replayer {
+
+// A file that code was mapped from. Two builds of one path are two of them.
+struct CodeModule {
+  std::string path;
+  std::string build_id;      // bytes, as recorded; may be empty
+  uint64_t mapped_from = 0;  // the lowest file offset that code of it was mapped from
+
+  bool operator==(const CodeModule&) const = default;
+};
+
+// The place of a call.
+struct CodeSpot {
+  static constexpr uint32_t kNoModule = UINT32_MAX;
+
+  uint32_t module = kNoModule;  // index
+  // In the file: of the last byte of the call. Without a module: the return address.
+  uint64_t offset = 0;
+
+  bool operator==(const CodeSpot&) const = default;
+};
+
+struct FrameCode {
+  std::vector<CodeModule> modules;  // also those that no frame returns into
+  std::vector<CodeSpot> spots;      // all different; the first is that of lost frames and of cuts
+  std::vector<uint32_t> spot_of_frame;  // by frame number
+};
+
+// Addresses are used again when code is unmapped and other code is mapped. The code of a frame is
+// of the last mapping around its return address that was seen before the frame; if there is none,
+// of the first one that was seen later: the collector looks at the mappings after the fact.
+FrameCode locate_frames(const schema::Stacks& stacks);
+
+}  // namespace heaptape::replayer

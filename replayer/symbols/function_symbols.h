@@ -1,0 +1,28 @@
+// The functions in the symbol tables of a module.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <string>
+
+#include "replayer/symbols/address_map.h"
+
+namespace heaptape::replayer {
+
+// From .symtab of the file or of its debug file, else from .dynsym and what .gnu_debugdata has.
+// Valid as long as the module.
+class FunctionSymbols {
+ public:
+  explicit FunctionSymbols(Dwfl_Module* module);
+
+  bool empty() const { return names_.empty(); }
+  // The linker's name of the function that has a call at an address of the module; empty: not
+  // known.
+  std::string find(uint64_t address) const;
+
+ private:
+  AddressMap<const char*> names_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,152 @@
+#include "replayer/symbols/module_reader.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "replayer/symbols/debug_files.h"
+#include "replayer/symbols/dwarf_source.h"
+#include "replayer/symbols/function_symbols.h"
+
+namespace heaptape::replayer {
+namespace {
+
+// What libdwfl's callback looks for debug files with.
+struct Search {
+  DebugFiles files;
+  bool debuginfod;
+};
+
+std::string_view build_id_of(Dwfl_Module* module) {
+  const unsigned char* bytes = nullptr;
+  GElf_Addr unused = 0;
+  const int count = dwfl_module_build_id(module, &bytes, &unused);
+  if (count <= 0) return {};
+  return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)};
+}
+
+// Of a module without debug file, that one; of one with it, what dwz moved out of that.
+std::optional<DebugFile> find_debug_file(const Search& search, Dwfl_Module* module,
+                                         const char* path, const char* link, uint32_t checksum) {
+  Dwarf_Addr debug_bias = 0;
+  const char* debug_path = nullptr;
+  dwfl_module_info(module, nullptr, nullptr, nullptr, &debug_bias, nullptr, nullptr, &debug_path);
+  const bool has_debug_file = debug_bias != static_cast<Dwarf_Addr>(-1);
+  if (!has_debug_file) {
+    const std::string_view build_id = build_id_of(module);
+    if (auto found = search.files.find_by_build_id(build_id)) return found;
+    if (link == nullptr) return std::nullopt;
+    return search.files.find_by_link(path, link, checksum, build_id);
+  }
+  Dwarf* const dwarf = dwfl_module_getdwarf(module, &debug_bias);
+  const char* name = nullptr;
+  const void* bytes = nullptr;
+  const ssize_t count = dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &bytes);
+  if (count <= 0) return std::nullopt;
+  return search.files.find_shared(debug_path == nullptr ? path : debug_path, name,
+                                  {static_cast<const char*>(bytes), static_cast<size_t>(count)});
+}
+
+// libdwfl's own search opens whatever bears the name, and asks servers if the environment names
+// some.
+int find_debuginfo(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
+                   const char* path, const char* link, GElf_Word checksum, char** debug_path) {
+  const auto& search = *static_cast<const Search*>(*userdata);
+  auto found = find_debug_file(search, module, path == nullptr ? "" : path, link, checksum);
+  if (found) {
+    *debug_path = strdup(found->path.c_str());
+    return found->file.release();
+  }
+  if (!search.debuginfod) return -1;
+  return dwfl_standard_find_debuginfo(module, userdata, module_name, base, path, link, checksum,
+                                      debug_path);
+}
+
+// One module, at the addresses that its file says: no process is looked at.
+class ModuleSession {
+ public:
+  explicit ModuleSession(Search search) : search_(std::move(search)) {
+    callbacks_.find_debuginfo = find_debuginfo;
+    session_.reset(dwfl_begin(&callbacks_));
+  }
+
+  // Null: it is no file that code could be mapped from.
+  Dwfl_Module* open(DebugFile file) {
+    if (session_ == nullptr) return nullptr;
+    const char* const path = file.path.c_str();
+    Dwfl_Module* const module =
+        dwfl_report_elf(session_.get(), path, path, file.file.get(), 0, true);
+    if (module == nullptr || dwfl_report_end(session_.get(), nullptr, nullptr) != 0) return nullptr;
+    file.file.release();  // libdwfl closes it
+    void** userdata = nullptr;
+    dwfl_module_info(module, &userdata, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+    *userdata = &search_;
+    return module;
+  }
+
+ private:
+  struct Ender {
+    void operator()(Dwfl* session) const { dwfl_end(session); }
+  };
+
+  Search search_;
+  Dwfl_Callbacks callbacks_ = {};
+  std::unique_ptr<Dwfl, Ender> session_;
+};
+
+// The places that lie in code, whose offsets become addresses; in the order of these.
+std::vector<CodePlace*> place_in_memory(std::vector<CodePlace>& places,
+                                        const CodeAddresses& addresses) {
+  std::vector<CodePlace*> placed;
+  for (CodePlace& place : places) {
+    const std::optional<uint64_t> address = addresses.find(place.offset);
+    if (!address) continue;
+    place.offset = *address;
+    placed.push_back(&place);
+  }
+  std::ranges::sort(placed, {}, &CodePlace::offset);
+  return placed;
+}
+
+ModuleFinding read_source(Dwfl_Module* module, const std::vector<CodePlace*>& places) {
+  std::vector<uint64_t> addresses;
+  for (const CodePlace* const place : places) addresses.push_back(place->offset);
+  Dwarf_Addr bias = 0;
+  Dwarf* const dwarf = dwfl_module_getdwarf(module, &bias);
+  const DwarfSource lines(dwarf, bias);
+  const FunctionSymbols functions(module);
+  auto source = lines.read(addresses, functions);
+  for (size_t i = 0; i < places.size(); ++i) places[i]->source = std::move(source[i]);
+  if (!lines.empty()) return ModuleFinding::kLines;
+  return functions.empty() ? ModuleFinding::kNothing : ModuleFinding::kFunctions;
+}
+
+}  // namespace
+
+ModuleAnswer read_module(const CodeModule& module, const std::vector<uint64_t>& offsets,
+                         const SymbolOptions& options) {
+  elf_version(EV_CURRENT);
+  ModuleAnswer answer;
+  for (const uint64_t offset : offsets) answer.places.push_back({module.path, offset, {}});
+  const DebugFiles debug_files(options.debug_dirs);
+  ModuleFile opened = open_module(module, debug_files);
+  answer.finding = opened.finding;
+  if (!opened.file) return answer;
+  answer.finding = ModuleFinding::kUnreadable;
+  ModuleSession session({debug_files, options.debuginfod});
+  Dwfl_Module* const found = session.open(std::move(*opened.file));
+  GElf_Addr bias = 0;
+  Elf* const elf = found == nullptr ? nullptr : dwfl_module_getelf(found, &bias);
+  if (elf == nullptr) return answer;
+  const CodeAddresses addresses(elf, opened, module);
+  answer.finding = read_source(found, place_in_memory(answer.places, addresses));
+  return answer;
+}
+
+}  // namespace heaptape::replayer

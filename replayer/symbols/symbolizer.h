@@ -1,0 +1,26 @@
+// The source of all frames of a tape, from the files of the programs and libraries that it names.
+// docs/decisions/0023-symbols.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replayer/symbols/symbol_options.h"
+#include "replayer/symbols/symbols.h"
+#include "schema/tape/stack.h"
+
+namespace heaptape::replayer {
+
+struct SymbolizedTape {
+  Symbols symbols;
+  // What is missing and why: a sentence for each file that frames return into and that did not give
+  // functions and lines.
+  std::vector<std::string> notes;
+};
+
+// Never fails: a place that nothing is known of stays an offset. Neither the tape nor the files
+// that it names are trusted: each of these is read by a fork of this process (see run_confined;
+// call this while there is one thread).
+SymbolizedTape symbolize(const schema::Stacks& stacks, const SymbolOptions& options);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,29 @@
+// A library whose functions and lines are known, and frames in it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schema/tape/stack.h"
+
+namespace heaptape::tests {
+
+// A file made of symbols_target.cc. "whole.so" has debug information; "names.so" lacks that,
+// "bare.so" and "linked.so" also the names of what they do not export. All have one layout and one
+// build-id, and so has "target.debug" with what they lack; the link of "linked.so" names it.
+// "other.so" is of another build.
+std::string symbol_target(const std::string& name);
+
+// The line of symbols_target.cc with "// mark: NAME".
+uint32_t marked_line(const std::string& name);
+
+// Where the callback that `function` of whole.so calls returns to.
+uint64_t return_address_in(const char* function);
+
+// Of this process, the mapping with this address, as a recording would have it.
+schema::CodeMapping mapping_of(uint64_t address);
+
+// The tape of a process that returned to `address` of whole.so, which it knew as `path`.
+schema::Stacks stack_at(uint64_t address, const std::string& path);
+
+}  // namespace heaptape::tests

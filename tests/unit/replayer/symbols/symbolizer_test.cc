@@ -1,0 +1,209 @@
+#include "replayer/symbols/symbolizer.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "tests/support/symbol_targets.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::replayer {
+namespace {
+
+namespace fs = std::filesystem;
+using tests::marked_line;
+using tests::symbol_target;
+
+class SymbolizerTest : public testing::Test {
+ protected:
+  // Of the call in `function`, as if its library had been at `path`.
+  SymbolizedTape symbolize_call(const char* function, const std::string& path) {
+    return symbolize(tests::stack_at(tests::return_address_in(function), path), options_);
+  }
+  // The same, with another build-id on the tape.
+  SymbolizedTape symbolize_build(const std::string& build_id, const std::string& path) {
+    schema::Stacks stacks;
+    const uint64_t address = tests::return_address_in("plain_call");
+    schema::CodeMapping mapping = tests::mapping_of(address);
+    mapping.path = path;
+    mapping.build_id = build_id;
+    stacks.add_mapping(mapping);
+    const schema::Frame frame = {0, address};
+    stacks.add_frames(0, {&frame, 1});
+    return symbolize(stacks, options_);
+  }
+  // Makes the debug file findable by the build-id of the target.
+  void add_debug_folder() {
+    const std::string id = tests::mapping_of(tests::return_address_in("plain_call")).build_id;
+    std::string hex;
+    for (const char byte : id) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+      hex += digits;
+    }
+    const fs::path folder = dir_.path() / "debug/.build-id" / hex.substr(0, 2);
+    fs::create_directories(folder);
+    fs::copy_file(symbol_target("target.debug"), folder / (hex.substr(2) + ".debug"));
+    options_.debug_dirs.push_back(dir_.file("debug"));
+  }
+  std::string copy(const std::string& name) {
+    fs::copy_file(symbol_target(name), dir_.file(name));
+    return dir_.file(name);
+  }
+
+  tests::TempDir dir_;
+  SymbolOptions options_;
+};
+
+const std::vector<SourceFrame>& source_of(const SymbolizedTape& tape) {
+  return tape.symbols.find(1).source;
+}
+
+std::string function_of(const SymbolizedTape& tape) {
+  return source_of(tape).empty() ? "" : source_of(tape).back().function;
+}
+
+TEST_F(SymbolizerTest, NamesAFunctionAndItsLine) {
+  const SymbolizedTape tape = symbolize_call("plain_call", symbol_target("whole.so"));
+  ASSERT_EQ(source_of(tape).size(), 1u);
+  EXPECT_EQ(source_of(tape)[0].function, "plain_call");
+  EXPECT_EQ(fs::path(source_of(tape)[0].file).filename(), "symbols_target.cc");
+  EXPECT_EQ(source_of(tape)[0].line, marked_line("plain"));
+  EXPECT_TRUE(tape.notes.empty()) << tape.notes[0];
+}
+
+TEST_F(SymbolizerTest, NamesWhatWasInlinedFromTheInsideOut) {
+  const SymbolizedTape tape = symbolize_call("inlined_call", symbol_target("whole.so"));
+  ASSERT_EQ(source_of(tape).size(), 3u);
+  EXPECT_EQ(source_of(tape)[0].function, "marked::(anonymous namespace)::hidden");
+  EXPECT_EQ(source_of(tape)[0].line, marked_line("hidden"));
+  EXPECT_EQ(source_of(tape)[1].function, "marked::Box<int>::open(int, void (*)())");
+  EXPECT_EQ(source_of(tape)[1].line, marked_line("open"));
+  EXPECT_EQ(source_of(tape)[2].function, "marked::exported(int, void (*)())");
+  EXPECT_EQ(source_of(tape)[2].line, marked_line("exported"));
+}
+
+TEST_F(SymbolizerTest, NamesWithParametersWhatIsNotExported) {
+  const SymbolizedTape tape = symbolize_call("unexported_call", symbol_target("whole.so"));
+  EXPECT_EQ(function_of(tape), "marked::(anonymous namespace)::unexported(void (*)())");
+}
+
+TEST_F(SymbolizerTest, SaysAddressesAsTheSymbolsOfTheFileHaveThem) {
+  const uint64_t address = tests::return_address_in("plain_call");
+  const SymbolizedTape tape = symbolize_call("plain_call", symbol_target("whole.so"));
+  const schema::CodeMapping mapping = tests::mapping_of(address);
+  // It is linked for addresses that are higher than the offsets in the file.
+  EXPECT_EQ(tape.symbols.find(1).offset,
+            address - 1 - mapping.range.begin + mapping.file_offset + 0x10000);
+}
+
+TEST_F(SymbolizerTest, NamesFunctionsWithoutDebugInformation) {
+  const SymbolizedTape tape = symbolize_call("unexported_call", symbol_target("names.so"));
+  EXPECT_EQ(
+      source_of(tape),
+      (std::vector<SourceFrame>{{"marked::(anonymous namespace)::unexported(void (*)())", "", 0}}));
+  ASSERT_EQ(tape.notes.size(), 1u);
+  EXPECT_NE(tape.notes[0].find("has no debug information"), std::string::npos) << tape.notes[0];
+}
+
+TEST_F(SymbolizerTest, NamesExportedFunctionsOfAStrippedFile) {
+  EXPECT_EQ(function_of(symbolize_call("plain_call", symbol_target("bare.so"))), "plain_call");
+}
+
+TEST_F(SymbolizerTest, FindsNoFunctionBetweenTwoThatAreKnown) {
+  const SymbolizedTape tape = symbolize_call("unexported_call", symbol_target("bare.so"));
+  EXPECT_TRUE(source_of(tape).empty());
+  EXPECT_EQ(tape.symbols.find(1).module, symbol_target("bare.so"));
+}
+
+TEST_F(SymbolizerTest, FindsADebugFileByItsBuildId) {
+  add_debug_folder();
+  const SymbolizedTape tape = symbolize_call("inlined_call", copy("bare.so"));
+  EXPECT_EQ(source_of(tape).size(), 3u);
+  EXPECT_TRUE(tape.notes.empty());
+}
+
+TEST_F(SymbolizerTest, FindsADebugFileByItsLink) {
+  copy("target.debug");
+  EXPECT_EQ(source_of(symbolize_call("inlined_call", copy("linked.so"))).size(), 3u);
+}
+
+TEST_F(SymbolizerTest, IgnoresALinkedFileOfAnotherBuild) {
+  fs::copy_file(symbol_target("other.so"), dir_.file("target.debug"));
+  const SymbolizedTape tape = symbolize_call("plain_call", copy("linked.so"));
+  EXPECT_EQ(source_of(tape), (std::vector<SourceFrame>{{"plain_call", "", 0}}));
+}
+
+TEST_F(SymbolizerTest, DoesWithoutAFileThatHasADebugFile) {
+  add_debug_folder();
+  const SymbolizedTape tape = symbolize_call("inlined_call", dir_.file("gone.so"));
+  EXPECT_EQ(source_of(tape).size(), 3u);
+  EXPECT_TRUE(tape.notes.empty());
+}
+
+TEST_F(SymbolizerTest, PrefersTheDebugFileOfTheBuildToAnotherBuild) {
+  add_debug_folder();
+  const SymbolizedTape tape = symbolize_call("plain_call", symbol_target("other.so"));
+  ASSERT_EQ(source_of(tape).size(), 1u);
+  EXPECT_EQ(source_of(tape)[0].line, marked_line("plain"));
+}
+
+TEST_F(SymbolizerTest, LeavesTheCodeOfAnotherBuildAsOffsets) {
+  const SymbolizedTape tape = symbolize_build("other", symbol_target("whole.so"));
+  EXPECT_TRUE(source_of(tape).empty());
+  EXPECT_EQ(tape.symbols.find(1).module, symbol_target("whole.so"));
+  ASSERT_EQ(tape.notes.size(), 1u);
+  EXPECT_NE(tape.notes[0].find("not the file that was recorded"), std::string::npos);
+}
+
+TEST_F(SymbolizerTest, TrustsAFileWhoseBuildWasNotRecorded) {
+  EXPECT_EQ(function_of(symbolize_build("", symbol_target("whole.so"))), "plain_call");
+}
+
+TEST_F(SymbolizerTest, KnowsAFileThatWasReplacedByItself) {
+  EXPECT_EQ(function_of(symbolize_call("plain_call", symbol_target("whole.so") + " (deleted)")),
+            "plain_call");
+}
+
+TEST_F(SymbolizerTest, MistrustsAReplacedFileWhoseBuildWasNotRecorded) {
+  EXPECT_EQ(function_of(symbolize_build("", symbol_target("whole.so") + " (deleted)")), "");
+}
+
+TEST_F(SymbolizerTest, SaysThatAFileIsGone) {
+  const SymbolizedTape tape = symbolize_call("plain_call", dir_.file("gone.so"));
+  ASSERT_EQ(tape.notes.size(), 1u);
+  EXPECT_NE(tape.notes[0].find("is not there any more"), std::string::npos) << tape.notes[0];
+}
+
+TEST_F(SymbolizerTest, OpensNoPipe) {
+  ASSERT_EQ(mkfifo(dir_.file("pipe").c_str(), 0600), 0);
+  const SymbolizedTape tape = symbolize_call("plain_call", dir_.file("pipe"));
+  ASSERT_EQ(tape.notes.size(), 1u);
+  EXPECT_NE(tape.notes[0].find("cannot be read as an ELF file"), std::string::npos);
+}
+
+TEST_F(SymbolizerTest, SaysNothingOfWhatIsNoFile) {
+  const SymbolizedTape tape = symbolize_call("plain_call", "[vdso]");
+  EXPECT_EQ(tape.symbols.find(1).module, "[vdso]");
+  EXPECT_TRUE(tape.notes.empty());
+}
+
+TEST_F(SymbolizerTest, SaysNothingOfAFileWithoutFrames) {
+  schema::Stacks stacks;
+  stacks.add_mapping({0, {0x1000, 0x2000}, 0, dir_.file("gone.so"), ""});
+  EXPECT_TRUE(symbolize(stacks, options_).notes.empty());
+}
+
+TEST_F(SymbolizerTest, SaysThatAFileTakesTooMuchMemory) {
+  options_.module_bytes = 0;
+  const SymbolizedTape tape = symbolize_call("plain_call", symbol_target("whole.so"));
+  EXPECT_TRUE(source_of(tape).empty());
+  ASSERT_EQ(tape.notes.size(), 1u);
+  EXPECT_NE(tape.notes[0].find("cannot be read: it "), std::string::npos) << tape.notes[0];
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
