@@ -1,0 +1,11 @@
+// gzip (RFC 1952), in one go.
+#pragma once
+
+#include <string>
+
+namespace heaptape::replayer {
+
+// The same bytes for the same text. Throws std::bad_alloc where there is no memory.
+std::string gzip(const std::string& text);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,239 @@
+#include "replayer/export/pprof.h"
+
+#include <algorithm>
+#include <map>
+#include <protozero/pbf_writer.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "replayer/export/gzip.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using protozero::pbf_writer;
+
+// Numbers of fields in profile.proto.
+enum ProfileField : uint32_t {
+  kSampleType = 1,
+  kSample = 2,
+  kMapping = 3,
+  kLocation = 4,
+  kFunction = 5,
+  kStringTable = 6,
+  kDefaultSampleType = 14,
+};
+enum ValueTypeField : uint32_t { kType = 1, kUnit = 2 };
+enum SampleField : uint32_t { kLocationId = 1, kValue = 2 };
+enum MappingField : uint32_t {
+  kMappingId = 1,
+  kMemoryStart = 2,
+  kMemoryLimit = 3,
+  kFileOffset = 4,
+  kFilename = 5,
+  kBuildId = 6,
+  kHasFunctions = 7,
+  kHasFilenames = 8,
+  kHasLineNumbers = 9,
+  kHasInlineFrames = 10,
+};
+enum LocationField : uint32_t { kId = 1, kMappingOfLocation = 2, kAddress = 3, kLine = 4 };
+enum LineField : uint32_t { kFunctionId = 1, kLineNumber = 2 };
+enum FunctionField : uint32_t { kFunctionOwnId = 1, kName = 2, kSystemName = 3, kFile = 4 };
+
+struct SampleType {
+  const char* name;
+  const char* unit;
+  uint64_t StackTotals::*value;
+  StackValue shown;  // for what it is the type to show
+};
+constexpr SampleType kSampleTypes[] = {
+    {"peak_bytes", "bytes", &StackTotals::peak_bytes, StackValue::kPeak},
+    {"peak_blocks", "count", &StackTotals::peak_count, StackValue::kPeak},
+    {"alloc_bytes", "bytes", &StackTotals::asked_bytes, StackValue::kBytes},
+    {"alloc_calls", "count", &StackTotals::calls, StackValue::kCalls},
+    {"end_bytes", "bytes", &StackTotals::live_bytes, StackValue::kEnd},
+    {"temporaries", "count", &StackTotals::temporaries, StackValue::kTemporaries}};
+
+int64_t as_signed(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
+}
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) text += base::format_text("%02x", byte);
+  return text;
+}
+
+// All mappings of one path, as one.
+struct ModuleRange {
+  uint64_t id;
+  uint64_t begin;
+  uint64_t end;
+  uint64_t file_offset;  // of `begin`
+  std::string build_id;  // bytes
+};
+
+class ProfileWriter {
+ public:
+  explicit ProfileWriter(const ShownStacks& stacks) : stacks_(stacks), profile_(bytes_) {
+    add_modules(stacks.of_tape());
+    find_addresses(stacks.of_tape());
+  }
+
+  std::string write(StackValue shown) {
+    string_id("");  // the format asks for it
+    for (const SampleType& type : kSampleTypes) write_sample_type(type);
+    for (const ShownStack& stack : stacks_.list()) write_sample(stack);
+    for (const auto* module : module_order_) write_mapping(module->first, module->second);
+    const auto type = std::ranges::find(kSampleTypes, shown, &SampleType::shown);
+    profile_.add_int64(kDefaultSampleType, string_id(type->name));
+    for (const std::string* text : strings_) profile_.add_string(kStringTable, *text);
+    return std::move(bytes_);
+  }
+
+ private:
+  void add_modules(const schema::Stacks& stacks) {
+    for (const schema::CodeMapping& mapping : stacks.mappings()) {
+      const auto [it, is_new] = modules_.try_emplace(
+          mapping.path, ModuleRange{modules_.size() + 1, mapping.range.begin, mapping.range.end,
+                                    mapping.file_offset, mapping.build_id});
+      if (is_new) module_order_.push_back(&*it);
+      ModuleRange& module = it->second;
+      if (mapping.range.begin < module.begin) {
+        module.begin = mapping.range.begin;
+        module.file_offset = mapping.file_offset;
+      }
+      module.end = std::max(module.end, mapping.range.end);
+    }
+  }
+  // Of each place, where the first of its frames is.
+  void find_addresses(const schema::Stacks& stacks) {
+    addresses_.resize(stacks_.symbols().places().size());
+    for (schema::FrameNumber number = stacks.limit() - 1; number > 0; --number) {
+      const schema::Frame* const frame = stacks.find(number);
+      if (frame == nullptr || frame->return_address < schema::kStackEnds) continue;
+      addresses_[stacks_.symbols().index_of(number)] = frame->return_address - 1;
+    }
+  }
+
+  int64_t string_id(const std::string& text) {
+    const auto [it, is_new] = string_ids_.try_emplace(text, strings_.size());
+    if (is_new) strings_.push_back(&it->first);
+    return static_cast<int64_t>(it->second);
+  }
+
+  void write_sample_type(const SampleType& type) {
+    std::string bytes;
+    pbf_writer out(bytes);
+    out.add_int64(kType, string_id(type.name));
+    out.add_int64(kUnit, string_id(type.unit));
+    profile_.add_message(kSampleType, bytes);
+  }
+
+  void write_sample(const ShownStack& stack) {
+    std::vector<uint64_t> locations;
+    for (const ShownFrame frame : stacks_.frames_of(stack)) locations.push_back(location_id(frame));
+    if (locations.empty()) locations.push_back(unknown_location());
+    std::vector<int64_t> values;
+    for (const SampleType& type : kSampleTypes) {
+      values.push_back(as_signed(stack.totals.*type.value));
+    }
+    std::string bytes;
+    pbf_writer out(bytes);
+    out.add_packed_uint64(kLocationId, locations.begin(), locations.end());
+    out.add_packed_int64(kValue, values.begin(), values.end());
+    profile_.add_message(kSample, bytes);
+  }
+
+  uint64_t location_id(ShownFrame frame) {
+    const auto [it, is_new] = location_ids_.try_emplace(frame, location_ids_.size() + 2);
+    if (is_new) write_location(frame, it->second);
+    return it->second;
+  }
+  void write_location(ShownFrame frame, uint64_t id) {
+    std::string bytes;
+    pbf_writer out(bytes);
+    out.add_uint64(kId, id);
+    const auto module = modules_.find(stacks_.place_of(frame).module);
+    if (module != modules_.end()) out.add_uint64(kMappingOfLocation, module->second.id);
+    out.add_uint64(kAddress, addresses_[frame.place]);
+    stacks_.for_each_line(frame, [&](const CodePlace& place, const SourceFrame* source) {
+      const std::string file = source == nullptr ? "" : base::valid_utf8(source->file);
+      write_line(out, function_id(frame_name(place, source), file),
+                 source == nullptr ? 0 : source->line);
+    });
+    profile_.add_message(kLocation, bytes);
+  }
+  static void write_line(pbf_writer& location, uint64_t function, uint32_t line) {
+    std::string bytes;
+    pbf_writer out(bytes);
+    out.add_uint64(kFunctionId, function);
+    out.add_int64(kLineNumber, line);
+    location.add_message(kLine, bytes);
+  }
+  // Its number is 1.
+  uint64_t unknown_location() {
+    if (!std::exchange(has_unknown_, true)) {
+      std::string bytes;
+      pbf_writer out(bytes);
+      out.add_uint64(kId, 1);
+      write_line(out, function_id(kNoStack, ""), 0);
+      profile_.add_message(kLocation, bytes);
+    }
+    return 1;
+  }
+
+  uint64_t function_id(const std::string& name, const std::string& file) {
+    const std::pair key(string_id(name), string_id(file));
+    const auto [it, is_new] = function_ids_.try_emplace(key, function_ids_.size() + 1);
+    if (is_new) {
+      std::string bytes;
+      pbf_writer out(bytes);
+      out.add_uint64(kFunctionOwnId, it->second);
+      out.add_int64(kName, key.first);
+      out.add_int64(kSystemName, key.first);
+      out.add_int64(kFile, key.second);
+      profile_.add_message(kFunction, bytes);
+    }
+    return it->second;
+  }
+
+  // Viewers are not to look for symbols of their own.
+  void write_mapping(const std::string& path, const ModuleRange& module) {
+    std::string bytes;
+    pbf_writer out(bytes);
+    out.add_uint64(kMappingId, module.id);
+    out.add_uint64(kMemoryStart, module.begin);
+    out.add_uint64(kMemoryLimit, module.end);
+    out.add_uint64(kFileOffset, module.file_offset);
+    out.add_int64(kFilename, string_id(base::valid_utf8(path)));
+    out.add_int64(kBuildId, string_id(hex(module.build_id)));
+    for (const uint32_t has : {kHasFunctions, kHasFilenames, kHasLineNumbers, kHasInlineFrames}) {
+      out.add_bool(has, true);
+    }
+    profile_.add_message(kMapping, bytes);
+  }
+
+  const ShownStacks& stacks_;
+  std::string bytes_;
+  pbf_writer profile_;
+  std::unordered_map<std::string, size_t> string_ids_;
+  std::vector<const std::string*> strings_;                                     // by number
+  std::map<std::string, ModuleRange> modules_;                                  // by path
+  std::vector<const std::pair<const std::string, ModuleRange>*> module_order_;  // by number
+  std::vector<uint64_t> addresses_;                                             // by place
+  std::map<ShownFrame, uint64_t> location_ids_;
+  std::map<std::pair<int64_t, int64_t>, uint64_t> function_ids_;  // by name and file
+  bool has_unknown_ = false;
+};
+
+}  // namespace
+
+std::string pprof_profile(const ShownStacks& stacks, StackValue shown) {
+  return gzip(ProfileWriter(stacks).write(shown));
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,64 @@
+// The stacks of a tape as other programs are to show them. docs/metrics.md, "Sites".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replayer/sites/shown_places.h"
+#include "replayer/sites/sites.h"
+#include "replayer/sites/stack_profile.h"
+#include "schema/tape/stack.h"
+
+namespace heaptape::replayer {
+
+// Some lines of a place: from the first that is shown here outwards.
+struct ShownFrame {
+  uint32_t place = 0;       // index into the places of the symbols
+  uint32_t first_line = 0;  // index into the lines of the ShownPlace
+
+  auto operator<=>(const ShownFrame&) const = default;
+};
+
+struct ShownStack {
+  schema::FrameNumber number = 0;
+  StackTotals totals;
+};
+
+// Every stack with a call whose site the user wants to see, from its site outwards. Of the frames
+// behind the site only those are left out that the user hides.
+class ShownStacks {
+ public:
+  // Keeps `stacks` and `symbols`.
+  ShownStacks(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules,
+              const StackProfile& profile);
+
+  const std::vector<ShownStack>& list() const { return list_; }
+  const Symbols& symbols() const { return symbols_; }
+  const schema::Stacks& of_tape() const { return stacks_; }
+  // The innermost, its site, first; empty: nothing is known. At most kMostShownFrames.
+  std::vector<ShownFrame> frames_of(const ShownStack& stack) const;
+  const CodePlace& place_of(ShownFrame frame) const { return symbols_.places()[frame.place]; }
+
+  // Calls visit(place, source) for each line of a frame, the innermost first. `source` is null
+  // where it is not known.
+  template <typename Visit>
+  void for_each_line(ShownFrame frame, Visit visit) const {
+    const CodePlace& place = place_of(frame);
+    const std::span<const uint32_t> lines = places_[frame.place].lines;
+    for (const uint32_t line : lines.subspan(frame.first_line)) {
+      visit(place, source_line(place, line));
+    }
+  }
+
+ private:
+  schema::FrameNumber site_frame(schema::FrameNumber stack) const;
+  bool has_site(schema::FrameNumber frame) const;
+
+  const schema::Stacks& stacks_;
+  const Symbols& symbols_;
+  std::vector<ShownPlace> places_;
+  std::vector<ShownStack> list_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,15 @@
+// Stacks as https://www.speedscope.app takes them: its own format, a "sampled" profile for each
+// value that stacks have.
+#pragma once
+
+#include <string>
+
+#include "replayer/export/shown_stacks.h"
+#include "replayer/sites/site_table.h"
+
+namespace heaptape::replayer {
+
+// JSON. `shown`: of which profile is shown first. `name`: that of the tape.
+std::string speedscope_json(const ShownStacks& stacks, StackValue shown, const std::string& name);
+
+}  // namespace heaptape::replayer

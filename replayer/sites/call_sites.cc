@@ -1,0 +1,48 @@
+#include "replayer/sites/call_sites.h"
+
+#include <algorithm>
+
+namespace heaptape::replayer {
+namespace {
+
+// To pass over so many calls takes no longer than to decode a chunk from its beginning.
+constexpr uint64_t kNearCalls = 1 << 16;
+constexpr size_t kBatchCalls = 4096;
+
+}  // namespace
+
+base::Result<CallSites> CallSites::read(schema::TapeReader& tape, const Sites& sites,
+                                        std::vector<uint64_t> calls) {
+  CallSites found(sites);
+  std::ranges::sort(calls);
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+  found.site_.resize(calls.size());
+  schema::EventBatch batch;
+  uint64_t batch_end = 0;  // calls up to the end of the batch
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const uint64_t index = calls[i] - 1;
+    if (calls[i] == 0 || index >= tape.events()) continue;
+    if (index >= batch_end + kNearCalls) {
+      HEAPTAPE_RETURN_IF_ERROR(tape.seek(index));
+      batch_end = index;
+    }
+    while (index >= batch_end) {
+      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
+      if (batch.events.empty()) break;
+      batch_end = batch.first_event + batch.events.size();
+    }
+    if (index < batch.first_event || index - batch.first_event >= batch.stacks.size()) continue;
+    found.site_[i] = sites.of_stack(batch.stacks[index - batch.first_event]);
+  }
+  found.calls_ = std::move(calls);
+  return found;
+}
+
+uint32_t CallSites::of_call(uint64_t call) const {
+  const auto at = std::ranges::lower_bound(calls_, call);
+  if (at == calls_.end() || *at != call) return Sites::kNone;
+  return site_[static_cast<size_t>(at - calls_.begin())];
+}
+
+}  // namespace heaptape::replayer

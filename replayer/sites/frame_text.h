@@ -1,0 +1,25 @@
+// Frames as people read them. All of these are fit to print.
+#pragma once
+
+#include <string>
+
+#include "replayer/symbols/symbols.h"
+
+namespace heaptape::replayer {
+
+// `source` is one of the place's, or null where its source is not known.
+
+// The function, or where its name is not known "libfoo.so+0x1a2b"; code of no module is "0x7f12",
+// and where a stack was cut it has "(cut: REASON)", as schema::StackEnd says.
+std::string frame_name(const CodePlace& place, const SourceFrame* source);
+
+// The same with the line: "parse(char const*) (parser.cc:12)". `path`: the file as the program was
+// built from it, or the last part of its name only.
+enum class FilePath : uint8_t { kLastPart, kWhole };
+std::string frame_text(const CodePlace& place, const SourceFrame* source,
+                       FilePath path = FilePath::kLastPart);
+
+// "libfoo.so" of "/usr/lib/libfoo.so".
+std::string last_part(const std::string& path);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,39 @@
+// Which frames, and which stacks, the user wants to see. docs/metrics.md, "Sites".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "replayer/sites/pattern.h"
+#include "replayer/symbols/symbols.h"
+
+namespace heaptape::replayer {
+
+// As the user typed them.
+struct SiteFilters {
+  std::vector<std::string> hide = {};  // regular expressions
+  std::string only = {};               // "site~REGEX"; empty: all
+};
+
+class SiteRules {
+ public:
+  // Those of who asks for nothing.
+  SiteRules() = default;
+  // Fails with kUsage.
+  static base::Result<SiteRules> make(const SiteFilters& filters);
+
+  // In both of these `source` is one of the place's, or null where it is not known.
+
+  // The user does not want to see the frame: its function or its module matches.
+  bool hides(const CodePlace& place, const SourceFrame* source) const;
+  // Whether the user wants to see the stacks of this site. `place` is null where it is not known.
+  bool shows(const CodePlace* place, const SourceFrame* source) const;
+
+ private:
+  std::vector<Pattern> hide_;
+  std::optional<Pattern> only_;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,67 @@
+#include "replayer/sites/site_table.h"
+
+#include <algorithm>
+
+namespace heaptape::replayer {
+namespace {
+
+// By number of a site.
+std::vector<SiteRow> rows_of(const StackProfile& profile, const Sites& sites) {
+  std::vector<SiteRow> rows(sites.list().size());
+  for (uint32_t site = 0; site < rows.size(); ++site) rows[site].site = site;
+  profile.for_each([&](schema::FrameNumber stack, const StackTotals& totals) {
+    rows[sites.of_stack(stack)].totals += totals;
+  });
+  return rows;
+}
+
+void set_lifetimes(std::vector<SiteRow>& rows, const GroupedHistograms& lifetimes) {
+  const std::vector<uint64_t> freed = lifetimes.totals(rows.size());
+  std::vector<uint64_t> ranks(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].blocks = freed[i] + rows[i].totals.live_count;
+    ranks[i] = rows[i].blocks / 2 + rows[i].blocks % 2;
+  }
+  const auto medians = lifetimes.values_at(ranks);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].median_lifetime = medians[i];
+}
+
+}  // namespace
+
+uint64_t value_of(const StackTotals& totals, StackValue value) {
+  switch (value) {
+    case StackValue::kPeak:
+      return totals.peak_bytes;
+    case StackValue::kEnd:
+      return totals.live_bytes;
+    case StackValue::kBytes:
+      return totals.asked_bytes;
+    case StackValue::kCalls:
+      return totals.calls;
+    case StackValue::kTemporaries:
+      return totals.temporaries;
+  }
+  return 0;
+}
+
+SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue order) {
+  SiteTable table{.peak_at = profile.peak_at(), .total = {}, .left_out = {}, .rows = {}};
+  std::vector<SiteRow> rows = rows_of(profile, sites);
+  set_lifetimes(rows, profile.lifetimes());
+  for (SiteRow& row : rows) {
+    if (row.totals.calls == 0) continue;
+    table.total += row.totals;
+    if (sites.list()[row.site].is_shown) {
+      table.rows.push_back(row);
+    } else {
+      table.left_out += row.totals;
+    }
+  }
+  // Those of equal value stand in the order in which the tape has their frames.
+  std::ranges::stable_sort(table.rows, std::greater<>(), [order](const SiteRow& row) {
+    return std::pair(value_of(row.totals, order), row.totals.asked_bytes);
+  });
+  return table;
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,90 @@
+#include "replayer/sites/sites.h"
+
+#include <map>
+#include <string_view>
+#include <tuple>
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr uint32_t kUnset = UINT32_MAX;
+
+// Numbers the sites as they are met.
+class Numbering {
+ public:
+  Numbering(const Symbols& symbols, const SiteRules& rules, std::vector<Site>& list)
+      : symbols_(symbols), rules_(rules), shown_(shown_places(symbols, rules)), list_(list) {
+    own_.resize(shown_.size(), kUnset);
+    first_.resize(shown_.size(), kUnset);
+  }
+
+  // The site that a frame at the place is by itself; kNone: the frame is passed over.
+  uint32_t own_site(uint32_t place) { return site_at(place, shown_[place].site, own_); }
+  // What it is where a whole stack is passed over.
+  uint32_t first_site(uint32_t place) {
+    if (is_unknown(symbols_.places()[place])) return Sites::kNone;
+    return site_at(place, 0, first_);
+  }
+
+ private:
+  using Key = std::tuple<std::string_view, std::string_view, std::string_view, uint64_t>;
+
+  uint32_t site_at(uint32_t place, uint32_t line, std::vector<uint32_t>& known) {
+    if (known[place] == kUnset) {
+      const std::vector<uint32_t>& lines = shown_[place].lines;
+      known[place] = line < lines.size() ? number_of(place, lines[line]) : Sites::kNone;
+    }
+    return known[place];
+  }
+  uint32_t number_of(uint32_t index, uint32_t line) {
+    const CodePlace& place = symbols_.places()[index];
+    const SourceFrame* const source = source_line(place, line);
+    const bool has_name = source != nullptr && !source->function.empty();
+    const Key key = has_name ? Key(place.module, source->function, source->file, source->line)
+                             : Key(place.module, "", "", place.offset);
+    const auto [it, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(list_.size()));
+    if (is_new) list_.push_back({&place, source, rules_.shows(&place, source)});
+    return it->second;
+  }
+
+  const Symbols& symbols_;
+  const SiteRules& rules_;
+  std::vector<ShownPlace> shown_;
+  std::vector<Site>& list_;
+  std::map<Key, uint32_t> numbers_;
+  std::vector<uint32_t> own_;    // by place
+  std::vector<uint32_t> first_;  // by place
+};
+
+}  // namespace
+
+// Callers have smaller numbers: their sites are known when they are needed.
+Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules) {
+  list_.push_back({nullptr, nullptr, rules.shows(nullptr, nullptr)});
+  Numbering numbering(symbols, rules, list_);
+  const schema::FrameNumber limit = stacks.limit();
+  by_stack_.resize(limit, kNone);
+  std::vector<uint32_t> last_resort(limit, kNone);  // by stack: what it is if all is passed over
+  std::vector<bool> has_site(limit, false);
+  for (schema::FrameNumber number = 1; number < limit; ++number) {
+    const schema::Frame* const frame = stacks.find(number);
+    if (frame == nullptr) continue;
+    const uint32_t place = symbols.index_of(number);
+    const uint32_t own = numbering.own_site(place);
+    const uint32_t first = numbering.first_site(place);
+    last_resort[number] = first != kNone ? first : last_resort[frame->caller];
+    has_site[number] = own != kNone || has_site[frame->caller];
+    if (own != kNone) {
+      by_stack_[number] = own;
+    } else {
+      by_stack_[number] = has_site[number] ? by_stack_[frame->caller] : last_resort[number];
+    }
+  }
+}
+
+std::string Sites::text(uint32_t site, FilePath path) const {
+  const Site& one = list_[site];
+  return one.place == nullptr ? kNoStack : frame_text(*one.place, one.source, path);
+}
+
+}  // namespace heaptape::replayer

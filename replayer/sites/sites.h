@@ -1,0 +1,51 @@
+// The site of each stack of a tape: who asked for the block. docs/metrics.md, "Sites".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "replayer/sites/frame_text.h"
+#include "replayer/sites/shown_places.h"
+#include "replayer/sites/site_rules.h"
+#include "replayer/symbols/symbols.h"
+#include "schema/tape/stack.h"
+
+namespace heaptape::replayer {
+
+// What the site of a stack is called of which nothing is known.
+inline constexpr const char* kNoStack = "(no stack)";
+
+// A line of the source, or a place in a module where that is not known.
+struct Site {
+  const CodePlace* place = nullptr;     // null: not known
+  const SourceFrame* source = nullptr;  // one of the place's; null: not known
+  bool is_shown = true;                 // the user wants to see it
+};
+
+// The site of a stack is its innermost frame that the rules do not pass over; where they pass over
+// all, the innermost that is not hidden; where they hide all, and where nothing is known, kNone.
+// Frames of the same function at the same line of the same file are one site.
+class Sites {
+ public:
+  static constexpr uint32_t kNone = 0;
+
+  // Keeps pointers into `symbols`, which must have all frames of `stacks`, and outlive this.
+  Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules);
+
+  // kNone of a number that no stack has.
+  uint32_t of_stack(schema::FrameNumber stack) const {
+    return stack < by_stack_.size() ? by_stack_[stack] : kNone;
+  }
+  const std::vector<uint32_t>& by_stack() const { return by_stack_; }
+  // By number. The first is kNone.
+  const std::vector<Site>& list() const { return list_; }
+  // As frame_text has it; kNoStack of kNone. Fit to print.
+  std::string text(uint32_t site, FilePath path = FilePath::kLastPart) const;
+
+ private:
+  std::vector<uint32_t> by_stack_;
+  std::vector<Site> list_;
+};
+
+}  // namespace heaptape::replayer

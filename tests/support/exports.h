@@ -1,0 +1,26 @@
+// What exports are made of in tests: the tape of stack_tapes.h.
+#pragma once
+
+#include <optional>
+
+#include "replayer/export/shown_stacks.h"
+#include "replayer/sites/site_rules.h"
+
+namespace heaptape::tests {
+
+class SampleStacks {
+ public:
+  explicit SampleStacks(const replayer::SiteFilters& filters = {},
+                        std::optional<replayer::Symbols> symbols = {});
+
+  const replayer::ShownStacks& shown() const { return *shown_; }
+  // The one whose calls asked for so much; null if it is not shown.
+  const replayer::ShownStack* find(uint64_t asked_bytes) const;
+
+ private:
+  schema::Stacks stacks_;
+  replayer::Symbols symbols_;
+  std::optional<replayer::ShownStacks> shown_;
+};
+
+}  // namespace heaptape::tests

@@ -1,0 +1,28 @@
+// A tape with call stacks whose every number is known.
+#pragma once
+
+#include <string>
+
+#include "replayer/symbols/symbols.h"
+#include "schema/tape/stack.h"
+
+namespace heaptape::tests {
+
+// Seven calls of a program /opt/app, which has a mapping at 0x400000, and an operator new in
+// libstdc++.so.6 at 0x700000. Where each call was made, as module+offset:
+//   #1 malloc(100) = a       libstdc++.so.6+0x300 in app+0x200 (stack 3)
+//   #2 malloc(50) = b        app+0x400 (stack 4)
+//   #3 malloc(7)             app+0x400 (stack 4)
+//   #4 realloc(b, 300) = c   app+0x200 (stack 2): the peak, 407 bytes
+//   #5 free(a)               by thread 1
+//   #6 malloc(10) = d        unknown (stack 0)
+//   #7 free(d)
+// and all of them in app+0x100.
+void write_stack_tape(const std::string& path);
+
+// What the tape has of stacks, and the names of its functions: main, parse and read, and operator
+// new.
+schema::Stacks sample_stacks();
+replayer::Symbols sample_symbols();
+
+}  // namespace heaptape::tests

@@ -1,0 +1,58 @@
+#include "replayer/sites/site_rules.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::replayer {
+namespace {
+
+const SourceFrame kSource{"app::parse(int)", "/src/app/parser.cc", 12};
+const CodePlace kPlace{"/opt/libapp.so", 0x1a2b, {kSource}};
+
+SiteRules rules(const SiteFilters& filters) {
+  auto rules = SiteRules::make(filters);
+  EXPECT_TRUE(rules.ok());
+  return *rules;
+}
+std::string refusal(const SiteFilters& filters) {
+  const auto rules = SiteRules::make(filters);
+  return rules.ok() ? "none" : rules.error().message;
+}
+
+TEST(SiteRules, HideNothingAndShowAllByThemselves) {
+  EXPECT_FALSE(SiteRules().hides(kPlace, &kSource));
+  EXPECT_TRUE(SiteRules().shows(nullptr, nullptr));
+}
+
+TEST(SiteRules, HideFunctionsAndModules) {
+  EXPECT_TRUE(rules({.hide = {"nothing", "::parse"}}).hides(kPlace, &kSource));
+  EXPECT_TRUE(rules({.hide = {"libapp\\.so$"}}).hides(kPlace, nullptr));
+  EXPECT_TRUE(rules({.hide = {"\\+0x1a2b"}}).hides(kPlace, nullptr));
+  EXPECT_FALSE(rules({.hide = {"^parse"}}).hides(kPlace, &kSource));
+}
+
+TEST(SiteRules, ShowOnlySitesThatMatch) {
+  for (const char* only : {"site~parse", "site~src/app/.*:12", "site~libapp"}) {
+    EXPECT_TRUE(rules({.only = only}).shows(&kPlace, &kSource)) << only;
+  }
+  EXPECT_FALSE(rules({.only = "site~other"}).shows(&kPlace, &kSource));
+  EXPECT_FALSE(rules({.only = "site~parse"}).shows(nullptr, nullptr));
+}
+
+TEST(SiteRules, RefuseWhatIsNoRegularExpression) {
+  EXPECT_NE(refusal({.hide = {"a("}}).find("'a(' is not a regular expression"), std::string::npos);
+  EXPECT_NE(refusal({.only = "site~["}).find("'[' is not a regular"), std::string::npos);
+  EXPECT_NE(refusal({.hide = {""}}).find("it is empty"), std::string::npos);
+  EXPECT_NE(refusal({.hide = {std::string(2000, 'a')}}).find("too long"), std::string::npos);
+}
+
+TEST(SiteRules, RefuseAFilterWithoutItsWord) {
+  EXPECT_NE(refusal({.only = "parse"}).find("type site~REGEX"), std::string::npos);
+}
+
+TEST(SiteRules, SurviveNamesOfAnyLength) {
+  const SourceFrame source{std::string(1 << 20, 'a'), "", 0};
+  EXPECT_FALSE(rules({.hide = {"(a|b)*c"}}).hides(kPlace, &source));
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
