@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/number_text.h"
+
 namespace heaptape::base {
 namespace {
 
@@ -37,6 +39,21 @@ std::string replace_points(const std::string& text, Bad&& is_bad) {
 std::string valid_utf8(std::string text) {
   if (!kj::encodeUtf32(kj::arrayPtr(text.data(), text.size())).hadErrors) return text;
   return replace_points(text, is_surrogate);
+}
+
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : valid_utf8(text)) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += format_text("\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
 }
 
 std::string display_text(std::string text) {

@@ -10,6 +10,9 @@ namespace heaptape::base {
 // `text` with each piece that is not UTF-8 replaced by U+FFFD. JSON must be UTF-8; paths need not.
 std::string valid_utf8(std::string text);
 
+// `text` as a string of JSON, in its quotes: as valid_utf8, with escapes where JSON asks for them.
+std::string json_string(const std::string& text);
+
 // As valid_utf8, and control characters replaced too: the result stays on one line, cannot steer a
 // terminal and holds only characters that XML 1.0 allows.
 std::string display_text(std::string text);

@@ -50,6 +50,28 @@ const std::map<std::string, allocators::Threads> kThreads = {
     {"free", allocators::Threads::kFree},
     {"merged", allocators::Threads::kMerged}};
 
+// What --stacks takes: "none", or how stacks are walked and how far.
+void set_stacks(const std::string& text, recorder::SessionOptions& options) {
+  constexpr uint64_t kUsualFrames = 64;
+  std::vector<std::string> words = base::split_sets(text);
+  const std::string mode = words.empty() ? "" : words.front();
+  if (text == "none") {
+    options.stack_frames = 0;
+    return;
+  }
+  if (mode != "fp" && mode != "dwarf") {
+    throw CLI::ValidationError("--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N]");
+  }
+  words.erase(words.begin());
+  const auto values = base::parse_values(
+      "--stacks " + mode, {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames}},
+      words);
+  if (!values.ok()) throw CLI::ValidationError("--stacks", values.error().message);
+  options.stack_frames = static_cast<uint32_t>((*values)["depth"]);
+  options.unwinding =
+      mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
+}
+
 void add_record(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::RecordOptions>();
   CLI::App* command =
@@ -66,6 +88,13 @@ void add_record(CLI::App& app, Request& request) {
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
                      "when the recorder falls behind: let the program wait, or drop calls and "
                      "count them (default block)");
+  command
+      ->add_option_function<std::string>(
+          "--stacks", [options](const std::string& text) { set_stacks(text, options->session); },
+          "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
+          "tables that every program has, fp by frame pointers, of programs built with "
+          "-fno-omit-frame-pointer (default none; depth=64)")
+      ->option_text("none|fp|dwarf[,depth=N]");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
@@ -128,23 +157,103 @@ void add_recover(CLI::App& app, Request& request) {
   request.set_by(command, options, run_recover);
 }
 
+const std::map<std::string, replayer::StackValue> kStackValues = {
+    {"peak", replayer::StackValue::kPeak},
+    {"end", replayer::StackValue::kEnd},
+    {"bytes", replayer::StackValue::kBytes},
+    {"calls", replayer::StackValue::kCalls},
+    {"temporaries", replayer::StackValue::kTemporaries}};
+
+void add_hide(CLI::App* command, std::vector<std::string>& hide) {
+  command
+      ->add_option("--hide", hide,
+                   "leave out frames whose function or module matches; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("REGEX...");
+}
+
+void add_site_filters(CLI::App* command, replayer::SiteFilters& filters) {
+  add_hide(command, filters.hide);
+  command
+      ->add_option("--only", filters.only, "leave out stacks whose site does not match: site~REGEX")
+      ->option_text("FILTER");
+}
+
+void add_symbols(CLI::App* command, replayer::SymbolOptions& symbols) {
+  command
+      ->add_option("--debug-dir", symbols.debug_dirs,
+                   "a folder of debug files like /usr/lib/debug; may be repeated")
+      ->allow_extra_args(false)
+      ->option_text("DIR...");
+  command->add_flag("--debuginfod", symbols.debuginfod,
+                    "ask the servers in $DEBUGINFOD_URLS for debug files that are not here");
+}
+
+void add_symbolize(CLI::App& app, Request& request) {
+  auto options = std::make_shared<SymbolizeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "symbolize",
+      "Write down the functions and lines of a tape's call stacks, for other machines");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output,
+             "the file (default: TAPE.symbols, which all commands use that need symbols)")
+      ->option_text("FILE");
+  add_symbols(command, options->symbols);
+  command->footer("Example: heaptape symbolize run.tape");
+  request.set_by(command, options, run_symbolize);
+}
+
 void add_stats(CLI::App& app, Request& request) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command =
       app.add_subcommand("stats", "Count the calls of a tape: sizes, lifetimes, resizes, threads");
   add_tape(command, options->path);
-  CLI::Option* by =
-      add_choice<StatsFormat>(command, "--by", options->format,
-                              {{"size", StatsFormat::kSizes}, {"thread", StatsFormat::kThreads}},
-                              "print the whole table of sizes or of threads instead");
-  command
-      ->add_flag_callback(
-          "--json", [options] { options->format = StatsFormat::kJson; }, "print JSON")
-      ->excludes(by);
-  add_output(command, "--csv", options->csv_path, "write sizes and lifetimes as CSV")
+  add_choice<StatsTable>(command, "--by", options->table,
+                         {{"size", StatsTable::kSizes},
+                          {"thread", StatsTable::kThreads},
+                          {"site", StatsTable::kSites}},
+                         "print the whole table of sizes or of threads instead, or who asked for "
+                         "the blocks, of a tape with call stacks");
+  add_json(command, options->format);
+  add_output(command, "--csv", options->csv_path,
+             "write sizes and lifetimes as CSV, or with --by site the sites")
       ->option_text("FILE");
-  command->footer("Example: heaptape stats run.tape --by size");
+  add_choice<std::optional<replayer::StackValue>>(
+      command, "--sort", options->sort, {kStackValues.begin(), kStackValues.end()},
+      "what sites are ranked by: bytes at the peak or at the end, bytes asked for, calls, "
+      "temporaries (default peak)");
+  add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
+            "how many sites to show (default 30)");
+  add_site_filters(command, options->filters);
+  add_symbols(command, options->symbols);
+  command->footer(
+      "Example: heaptape stats run.tape --by size\n"
+      "Who asked for the memory, of a tape recorded with --stacks:\n"
+      "heaptape stats run.tape --by site");
   request.set_by(command, options, run_stats);
+}
+
+void add_export(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write the call stacks of a tape for viewers of profiles");
+  add_tape(command, options->path);
+  add_choice<ExportFormat>(command, "--format", options->format,
+                           {{"folded", ExportFormat::kFolded},
+                            {"pprof", ExportFormat::kPprof},
+                            {"speedscope", ExportFormat::kSpeedscope}},
+                           "output format")
+      ->required();
+  add_output(command, "-o,--output", options->output, "the file (default: standard output)")
+      ->option_text("FILE");
+  add_choice<replayer::StackValue>(
+      command, "--value", options->value, kStackValues,
+      "what stacks are weighed by: bytes at the peak or at the end, bytes asked for, calls, "
+      "temporaries; pprof and speedscope have all and show this first (default peak)");
+  add_site_filters(command, options->filters);
+  add_symbols(command, options->symbols);
+  command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");
+  request.set_by(command, options, run_export);
 }
 
 void add_dump(CLI::App& app, Request& request) {
@@ -158,6 +267,9 @@ void add_dump(CLI::App& app, Request& request) {
                          "output format (default text)");
   command->add_flag("--times", options->with_times,
                     "also print when each call was made, in seconds since the recording began");
+  command->add_flag("--stacks", options->with_stacks,
+                    "also print the stack of each call, and what it is where it comes first");
+  add_symbols(command, options->symbols);
   command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
   request.set_by(command, options, run_dump);
 }
@@ -205,6 +317,8 @@ void add_replay(CLI::App& app, Request& request) {
             "(default 1)");
   command->add_flag("--latency", options->with_latency,
                     "print how long single calls took, by kind and size");
+  add_hide(command, options->hide);
+  add_symbols(command, options->symbols);
   command->footer(
       "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
       "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
@@ -230,6 +344,7 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
                                   "threads of a real allocator, as for `heaptape replay` (default "
                                   "ordered)");
   add_json(command, options.format);
+  add_symbols(command, options.symbols);
 }
 
 void add_explain(CLI::App& app, Request& request) {
@@ -345,6 +460,8 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_verify(app, request);
   add_recover(app, request);
   add_stats(app, request);
+  add_export(app, request);
+  add_symbolize(app, request);
   add_dump(app, request);
   add_replay(app, request);
   add_explain(app, request);

@@ -12,6 +12,9 @@
 #include "replayer/engine/replay.h"
 #include "replayer/report/diff_format.h"
 #include "replayer/report/explain_text.h"
+#include "replayer/sites/site_rules.h"
+#include "replayer/sites/site_table.h"
+#include "replayer/symbols/symbol_options.h"
 #include "scenarios/scenario.h"
 #include "schema/tape/tape_text.h"
 
@@ -53,26 +56,55 @@ struct DumpOptions {
   uint64_t to = UINT64_MAX;
   schema::TextFormat format = schema::TextFormat::kText;
   bool with_times = false;
+  bool with_stacks = false;
+  replayer::SymbolOptions symbols = {};
 };
 int run_dump(const DumpOptions& options, Console& console);
 
-enum class StatsFormat : uint8_t { kText, kSizes, kThreads, kJson };
+enum class StatsTable : uint8_t { kAll, kSizes, kThreads, kSites };
 
 struct StatsOptions {
   std::string path;
-  StatsFormat format = StatsFormat::kText;
-  std::string csv_path;  // empty: none
+  StatsTable table = StatsTable::kAll;
+  Format format = Format::kText;  // the tables of sizes and threads are text only
+  std::string csv_path = {};      // empty: none
+  // Of the table of sites alone.
+  std::optional<replayer::StackValue> sort = {};
+  std::optional<size_t> top = {};
+  replayer::SiteFilters filters = {};
+  replayer::SymbolOptions symbols = {};
 };
 int run_stats(const StatsOptions& options, Console& console);
 
+enum class ExportFormat : uint8_t { kFolded, kPprof, kSpeedscope };
+
+struct ExportOptions {
+  std::string path;
+  ExportFormat format = ExportFormat::kFolded;
+  std::string output = {};  // empty: standard output
+  replayer::StackValue value = replayer::StackValue::kPeak;
+  replayer::SiteFilters filters = {};
+  replayer::SymbolOptions symbols = {};
+};
+int run_export(const ExportOptions& options, Console& console);
+
+struct SymbolizeOptions {
+  std::string path;
+  std::string output = {};  // empty: symbol_path()
+  replayer::SymbolOptions symbols = {};
+};
+int run_symbolize(const SymbolizeOptions& options, Console& console);
+
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;    // as given with -a; empty: see usable_specs
-  std::vector<std::string> actions;  // as given with --do
-  std::string report_path;           // empty: none
-  std::string csv_path;              // empty: none
-  bool with_latency = false;         // print how long single calls took
-  replayer::ReplayOptions replay;    // specs are filled in from the above
+  std::vector<std::string> specs;      // as given with -a; empty: see usable_specs
+  std::vector<std::string> actions;    // as given with --do
+  std::string report_path;             // empty: none
+  std::string csv_path;                // empty: none
+  bool with_latency = false;           // print how long single calls took
+  replayer::ReplayOptions replay;      // specs are filled in from the above
+  std::vector<std::string> hide = {};  // of the call sites in the report
+  replayer::SymbolOptions symbols = {};
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
@@ -82,6 +114,7 @@ struct ExplainCommandOptions {
   std::optional<std::string> at;     // as given with --at
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
   replayer::HolesOptions holes = {};
+  replayer::SymbolOptions symbols = {};
   Format format = Format::kText;
 };
 int run_explain(const ExplainCommandOptions& options, Console& console);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/number_text.h"
+#include "cli/stack_dump.h"
 #include "cli/tape_reading.h"
 #include "replayer/engine/event_clock.h"
 
@@ -46,10 +47,16 @@ class CallTimes {
   std::optional<schema::TimeSample> behind_;  // the first one behind the batch
 };
 
+// What one dump needs to know beside the batch.
+struct DumpState {
+  CallTimes times;
+  std::optional<StackDump> stacks;  // nothing: they were not asked for
+};
+
 // Appends those of the batch that were asked for. Returns false once the last of them is past.
 bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options,
-                  CallTimes& times) {
-  if (options.with_times) times.begin(batch);
+                  DumpState& state) {
+  if (options.with_times) state.times.begin(batch);
   auto end = batch.thread_ends.begin();
   auto mark = batch.marks.begin();
   const auto append_between = [&](uint64_t event) {
@@ -68,26 +75,34 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
     const uint64_t number = batch.first_event + i + 1;
     append_between(number - 1);
     if (number > options.to) return false;
-    const auto time_ns = options.with_times ? times.at(number) : std::nullopt;
+    const auto time_ns = options.with_times ? state.times.at(number) : std::nullopt;
     if (number < options.from) continue;
-    schema::append_event(text, options.format, number, batch.events[i], time_ns);
+    const schema::FrameNumber stack =
+        state.stacks && !batch.stacks.empty() ? batch.stacks[i] : schema::FrameNumber{0};
+    schema::append_event(text, options.format, number, batch.events[i], time_ns, stack);
+    if (stack != 0) state.stacks->append_once(text, options.format, stack);
   }
   append_between(UINT64_MAX);
   return !batch.events.empty();
 }
 
-Status dump(TapeReader& tape, const DumpOptions& options, std::ostream& out) {
+Status dump(TapeReader& tape, const DumpOptions& options, Console& console) {
   const uint64_t before = options.from == 0 ? 0 : options.from - 1;
   if (before != 0 && before >= tape.events()) return {};
+  DumpState state;
+  if (options.with_stacks) {
+    HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options.symbols, console));
+    state.stacks.emplace(std::move(stacks));
+  }
   const uint64_t lead = options.with_times ? std::min(before, kTimeLead) : 0;
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(before - lead));
   EventBatch batch;
   std::string text;
-  CallTimes times;
+  std::ostream& out = console.out();
   for (bool more = true; more && out;) {
     HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
     text.clear();
-    more = append_batch(text, batch, options, times);
+    more = append_batch(text, batch, options, state);
     out << text;
   }
   return {};
@@ -102,7 +117,7 @@ int run_dump(const DumpOptions& options, Console& console) {
   }
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
-  const Status status = dump(*tape, options, console.out());
+  const Status status = dump(*tape, options, console);
   if (!status.ok()) return console.fail(status.error());
   if (tape->damages().empty()) return console.finish();
   return console.fail(first_damage_text(*tape) + "; the events there are left out");

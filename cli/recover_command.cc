@@ -7,6 +7,7 @@
 #include "base/number_text.h"
 #include "cli/tape_reading.h"
 #include "cli/wrong_file.h"
+#include "schema/tape/stack_copier.h"
 #include "schema/tape/tape_writer.h"
 
 namespace heaptape::cli {
@@ -18,7 +19,7 @@ using schema::TapeReader;
 using schema::TapeSummary;
 
 // Returns the time of the last event that has one, 0 if none has.
-uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
+uint64_t copy(const EventBatch& batch, schema::StackCopier& stacks, schema::TapeWriter& writer) {
   uint64_t last_time_ns = 0;
   auto sample = batch.samples.begin();
   auto time = batch.times.begin();
@@ -40,7 +41,7 @@ uint64_t copy(const EventBatch& batch, schema::TapeWriter& writer) {
   };
   for (size_t i = 0; i < batch.events.size(); ++i) {
     copy_up_to(batch.first_event + i);
-    writer.append(batch.events[i]);
+    writer.append(batch.events[i], batch.stacks.empty() ? 0 : stacks.copy(batch.stacks[i]));
   }
   copy_up_to(UINT64_MAX);
   return last_time_ns;
@@ -68,11 +69,17 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
   if (base::same_file(tape.path(), output)) {
     return base::Error::usage("'" + output + "' is the damaged tape itself: write to another file");
   }
+  // In a pass of its own, which must not count the damage twice.
+  HEAPTAPE_ASSIGN_OR_RETURN(TapeReader other,
+                            TapeReader::open(tape.path(), TapeReader::OnDamage::kSkip));
+  HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());
   HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header()));
+  schema::StackCopier copier(stacks, writer->encoder());
   uint64_t last_time_ns = 0;
   HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const EventBatch& batch) {
-    last_time_ns = std::max(last_time_ns, copy(batch, *writer));
+    last_time_ns = std::max(last_time_ns, copy(batch, copier, *writer));
   }));
+  copier.finish();
   writer->flush();
   // finish() accepts a tape that a full disk has cut short; here it would lose what could be read.
   HEAPTAPE_RETURN_IF_ERROR(writer->status());

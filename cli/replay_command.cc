@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include "allocators/catalog/backend_spec.h"
@@ -12,6 +13,7 @@
 #include "base/output_file.h"
 #include "cli/allocator_words.h"
 #include "cli/bigger_tape.h"
+#include "cli/counted_sites.h"
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "replayer/engine/tape_moments.h"
@@ -154,6 +156,31 @@ Status check_jobs(const ReplayCommandOptions& options) {
                       " is about times, which --jobs leaves out: give one of the two");
 }
 
+// Nothing where the tape has no call stacks, or nobody wants the report. To be called while there
+// is one thread.
+Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options,
+                                             const replayer::SiteRules& rules,
+                                             schema::TapeReader& tape, Console& console) {
+  if (options.report_path.empty()) return std::optional<CountedSites>();
+  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks, read_stacks_if_any(tape, options.symbols, console));
+  if (!stacks) return std::optional<CountedSites>();
+  HEAPTAPE_ASSIGN_OR_RETURN(CountedSites counted, count_sites(tape, std::move(*stacks), rules,
+                                                              replayer::StackValue::kPeak,
+                                                              options.replay.until, console));
+  return std::optional(std::move(counted));
+}
+
+// Returns the exit code.
+int tell_failures(const schema::ReportFigures& report, Console& console) {
+  int exit_code = kExitDone;
+  for (const schema::RunFigures& run : report.runs) {
+    if (run.failure.empty()) continue;
+    exit_code = kExitFailed;
+    console.print_error("'" + run.label + "' failed " + run.failure);
+  }
+  return exit_code;
+}
+
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   HEAPTAPE_RETURN_IF_ERROR(check_jobs(options));
@@ -163,10 +190,12 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
     if (replayer::moment_of_action(text)) continue;
     HEAPTAPE_RETURN_IF_ERROR(replayer::parse_action(text));
   }
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make({.hide = options.hide}));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto sites, sites_of(options, rules, tape, console));
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
@@ -179,7 +208,9 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                             replayer::replay(tape, replay_options, [&](double share) {
                               progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
                             }));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto report, replayer::build_report(tape, runs, replay_options));
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const auto report,
+      replayer::build_report(tape, runs, replay_options, sites ? &sites->ranked : nullptr));
   if (!options.report_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.report_path, report.json));
   }
@@ -189,13 +220,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
   console.print_text(replayer::run_table(report.figures, runs) + losses_line(tape));
   if (options.with_latency) console.out() << replayer::latency_table(runs);
-  int exit_code = kExitDone;
-  for (const schema::RunFigures& run : report.figures.runs) {
-    if (run.failure.empty()) continue;
-    exit_code = kExitFailed;
-    console.print_error("'" + run.label + "' failed " + run.failure);
-  }
-  return exit_code;
+  return tell_failures(report.figures, console);
 }
 
 }  // namespace

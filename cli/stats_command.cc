@@ -5,6 +5,7 @@
 #include "cli/bigger_tape.h"
 #include "cli/commands.h"
 #include "cli/output_check.h"
+#include "cli/site_stats.h"
 #include "cli/tape_reading.h"
 #include "replayer/report/tape_profile_rows.h"
 #include "replayer/report/tape_profile_text.h"
@@ -40,15 +41,35 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
   out << replayer::profile_text(counts);
 }
 
-base::Result<std::string> json_or_table(const schema::TapeReader& tape, const TapeCounts& counts,
-                                        StatsFormat format) {
-  if (format == StatsFormat::kSizes) return replayer::sizes_table(counts.profile.sizes());
-  if (format == StatsFormat::kThreads) {
-    return replayer::threads_table(
+base::Status print_counts(const schema::TapeReader& tape, const TapeCounts& counts,
+                          const StatsOptions& options, std::ostream& out) {
+  if (options.format == Format::kJson) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, replayer::stats_json(tape, counts));
+    out << text;
+  } else if (options.table == StatsTable::kSizes) {
+    out << replayer::sizes_table(counts.profile.sizes());
+  } else if (options.table == StatsTable::kThreads) {
+    out << replayer::threads_table(
         counts.profile.threads(),
         tape.summary() ? tape.summary()->thread_list : std::vector<schema::ThreadIdentity>());
+  } else {
+    print(tape, counts, out);
   }
-  return replayer::stats_json(tape, counts);
+  return {};
+}
+
+base::Status check_words(const StatsOptions& options) {
+  const bool is_one_table =
+      options.table == StatsTable::kSizes || options.table == StatsTable::kThreads;
+  if (is_one_table && options.format == Format::kJson) {
+    return base::Error::usage("--json has all sizes and threads: leave out --by");
+  }
+  const bool has_site_option =
+      options.sort || options.top || !options.filters.hide.empty() || !options.filters.only.empty();
+  if (has_site_option && options.table != StatsTable::kSites) {
+    return base::Error::usage("--sort, --top, --hide and --only are for sites: add --by site");
+  }
+  return {};
 }
 
 base::Status check_csv(const StatsOptions& options) {
@@ -59,9 +80,11 @@ base::Status check_csv(const StatsOptions& options) {
 }
 
 base::Status count_and_print(const StatsOptions& options, Console& console) {
+  HEAPTAPE_RETURN_IF_ERROR(check_words(options));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_csv(options));
   note_bigger_tape(tape, console);
+  if (options.table == StatsTable::kSites) return print_sites(tape, options, console);
   TapeCounts counts(tape.events());
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(
@@ -69,13 +92,7 @@ base::Status count_and_print(const StatsOptions& options, Console& console) {
   if (!options.csv_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::profile_csv(counts)));
   }
-  if (options.format == StatsFormat::kText) {
-    print(tape, counts, console.out());
-    return {};
-  }
-  HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, json_or_table(tape, counts, options.format));
-  console.out() << text;
-  return {};
+  return print_counts(tape, counts, options, console.out());
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ uint64_t LogHistogram::last_of(size_t index) {
   return index + 1 == kBuckets ? UINT64_MAX : first_of(index + 1) - 1;
 }
 
+uint64_t LogHistogram::middle_of(size_t index) {
+  return first_of(index) + (last_of(index) - first_of(index)) / 2;
+}
+
 std::vector<LogHistogram::Bucket> LogHistogram::buckets() const {
   std::vector<Bucket> buckets;
   for (size_t i = 0; i < counts_.size(); ++i) {
@@ -23,7 +27,7 @@ std::optional<uint64_t> LogHistogram::value_at(uint64_t rank) const {
   if (rank == 0 || rank > total()) return std::nullopt;
   size_t index = 0;
   for (uint64_t before = counts_[0]; before < rank; before += counts_[index]) ++index;
-  return first_of(index) + (last_of(index) - first_of(index)) / 2;
+  return middle_of(index);
 }
 
 }  // namespace heaptape::replayer

@@ -31,16 +31,19 @@ class LogHistogram {
   // within a 64th. Nothing for a rank that no value has.
   std::optional<uint64_t> value_at(uint64_t rank) const;
 
- private:
+  // For who keeps the counts of such buckets in another way: which of them has a value, and the
+  // middle of a bucket.
   static constexpr unsigned kPartsLog2 = 5;
   static constexpr size_t kParts = size_t{1} << kPartsLog2;
   static constexpr size_t kBuckets = (64 - kPartsLog2 + 1) * kParts;
-
   static size_t index_of(uint64_t value) {
     if (value < 2 * kParts) return value;
     const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kPartsLog2 - 1;
     return (size_t{shift} << kPartsLog2) + (value >> shift);
   }
+  static uint64_t middle_of(size_t index);
+
+ private:
   static uint64_t first_of(size_t index);
   static uint64_t last_of(size_t index);
 

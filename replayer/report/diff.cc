@@ -145,6 +145,15 @@ void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::strin
   }
 }
 
+// Nothing where both lack them.
+void note_one_sided_sites(const schema::ReportFigures& base, const schema::ReportFigures& now,
+                          std::vector<std::string>& notes) {
+  if (base.sites.has_value() == now.sites.has_value()) return;
+  notes.push_back(std::string("only ") + (base.sites ? "base" : "new") +
+                  " has call sites: replay two tapes recorded with --stacks to see which sites "
+                  "account for a change");
+}
+
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;
@@ -257,6 +266,17 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   if (only_run.empty()) {
     note_lone_runs(base, now, diff.notes);
     note_lone_runs(now, base, diff.notes);
+  }
+  note_one_sided_sites(base.figures, now.figures, diff.notes);
+  if (base.figures.sites && now.figures.sites) {
+    const std::string module = module_known_once(*base.figures.sites, *now.figures.sites);
+    if (module.empty()) {
+      diff.sites = diff_sites(*base.figures.sites, *now.figures.sites);
+    } else {
+      diff.notes.push_back("only one report knows the functions of " + quoted(module) +
+                           ", so call sites are not compared: replay a tape, or `heaptape "
+                           "symbolize` it, while its program is there as it was recorded");
+    }
   }
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
   for (const Gate& gate : gates) {

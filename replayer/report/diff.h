@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "replayer/report/gate.h"
+#include "replayer/report/site_diff.h"
 #include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
@@ -42,6 +43,7 @@ struct ReportDiff {
   std::string warning;             // a sentence: the reports may not belong together; mostly empty
   std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
   std::vector<RunDiff> runs;       // matched by label, in the order of the new report
+  std::vector<SiteChanges> sites;  // of the tapes; empty unless both have call stacks
   std::vector<GateOutcome> gates;  // gate by gate, each over the runs in order
   size_t new_failures = 0;         // runs that failed in the new report and not in the base
   bool failed = false;             // some gate failed, or some run newly did

@@ -100,20 +100,44 @@ void write_gate(JsonBuilder out, const GateOutcome& gate) {
   object.text("detail", gate.detail);
 }
 
+void write_site(JsonBuilder out, const SiteChange& site, double share) {
+  ObjectWriter object(out, 8);
+  object.text("site", site.place.text);
+  object.text("function", site.place.function);
+  object.text("file", site.place.file);
+  object.number("line", MetricValue(uint64_t{site.place.line}));
+  object.text("module", site.place.module);
+  object.number("base", MetricValue(site.base));
+  object.number("new", MetricValue(site.now));
+  object.number("shareOfChange", share);
+}
+
 template <typename Item, typename Write>
 void write_array(JsonBuilder out, const std::vector<Item>& items, Write&& write) {
   auto array = out.initArray(static_cast<unsigned>(items.size()));
   for (unsigned i = 0; i < array.size(); ++i) write(array[i], items[i]);
 }
 
+void write_site_changes(JsonBuilder out, const SiteChanges& changes) {
+  ObjectWriter object(out, 4);
+  object.text("metric", changes.name);
+  object.number("base", MetricValue(changes.base));
+  object.number("new", MetricValue(changes.now));
+  write_array(object.add("sites"), changes.sites,
+              [&changes](JsonBuilder site_out, const SiteChange& site) {
+                write_site(site_out, site, site.share(changes.base, changes.now));
+              });
+}
+
 void write_diff(JsonBuilder out, const ReportDiff& diff) {
-  ObjectWriter object(out, 9);
+  ObjectWriter object(out, 10);
   object.number("version", kDiffVersion);
   write_side(object.add("base"), diff.base);
   write_side(object.add("new"), diff.now);
   object.text("warning", diff.warning);
   object.strings("notes", diff.notes);
   write_array(object.add("runs"), diff.runs, write_run);
+  write_array(object.add("sites"), diff.sites, write_site_changes);
   write_array(object.add("gates"), diff.gates, write_gate);
   object.add("failed").setBoolean(diff.failed);
   object.text("verdict", diff.verdict());

@@ -44,12 +44,32 @@ std::string count_attribute(const ReportDiff& diff, const char* name, GateState 
                    std::to_string(std::ranges::count(diff.gates, state, &GateOutcome::state)));
 }
 
-std::string test_case(const GateOutcome& gate) {
+// Those of the number that the gate is about, or comes nearest to it. Null if no site changed it.
+const SiteChanges* changes_behind(const ReportDiff& diff, const GateOutcome& gate) {
+  if (gate.unit == schema::MetricUnit::kNs || !gate.base || !gate.now || diff.sites.empty()) {
+    return nullptr;
+  }
+  const bool is_at_end =
+      gate.expression.starts_with("end.") || gate.expression.starts_with("atExit.");
+  const auto found = std::ranges::find(diff.sites, is_at_end ? "liveBytes" : "peakBytes",
+                                       [](const SiteChanges& changes) { return changes.name; });
+  return found == diff.sites.end() ? nullptr : &*found;
+}
+
+std::string failure_text(const ReportDiff& diff, const GateOutcome& gate) {
+  const SiteChanges* const changes = changes_behind(diff, gate);
+  const std::string culprit = changes == nullptr ? "" : culprit_text(*changes);
+  return culprit.empty() ? gate.detail : gate.detail + "; " + culprit;
+}
+
+std::string test_case(const ReportDiff& diff, const GateOutcome& gate) {
   std::string text =
       "  <testcase" + attribute("classname", gate.run) + attribute("name", gate.expression);
   if (gate.state == GateState::kPassed) return text + "/>\n";
-  const char* element = gate.state == GateState::kFailed ? "failure" : "skipped";
-  return text + ">\n    <" + element + attribute("message", gate.detail) + "/>\n  </testcase>\n";
+  const bool failed = gate.state == GateState::kFailed;
+  return text + ">\n    <" + (failed ? "failure" : "skipped") +
+         attribute("message", failed ? failure_text(diff, gate) : gate.detail) +
+         "/>\n  </testcase>\n";
 }
 
 // What a reader of the test log should know, one sentence a line.
@@ -71,7 +91,7 @@ std::string to_junit(const ReportDiff& diff) {
       attribute("name", "heaptape diff") + attribute("tests", std::to_string(diff.gates.size())) +
       count_attribute(diff, "failures", GateState::kFailed) + attribute("errors", "0") +
       count_attribute(diff, "skipped", GateState::kSkipped) + ">\n";
-  for (const GateOutcome& gate : diff.gates) text += test_case(gate);
+  for (const GateOutcome& gate : diff.gates) text += test_case(diff, gate);
   return text + "  <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n</testsuite>\n";
 }
 

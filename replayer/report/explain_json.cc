@@ -8,6 +8,7 @@
 
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
+#include "replayer/report/heap_sites.h"
 #include "replayer/report/state_fields.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
@@ -18,7 +19,13 @@ namespace {
 
 namespace wire = schema::wire;
 
-void set_hole(wire::Explanation::Hole::Builder out, const HeapPicture& picture, const Hole& hole) {
+void set_block_and_site(wire::Block::Builder out, const LiveBlock& block, const CallSites* calls) {
+  set_block(out, block);
+  if (calls != nullptr) out.setSite(calls->text(block.birth));
+}
+
+void set_hole(wire::Explanation::Hole::Builder out, const HeapPicture& picture, const Hole& hole,
+              const CallSites* calls) {
   out.setAddress(hole.range.begin);
   out.setBytes(hole.range.bytes());
   out.setResidentBytes(hole.resident_bytes);
@@ -26,8 +33,10 @@ void set_hole(wire::Explanation::Hole::Builder out, const HeapPicture& picture, 
   if (picture.frees != nullptr) {
     if (const auto free = picture.frees->latest_in(hole.range)) out.setLastFreeAt(free->event);
   }
-  if (hole.before != kNoBlock) set_block(out.initBefore(), picture.blocks[hole.before]);
-  set_block(out.initAfter(), picture.blocks[hole.after]);
+  if (hole.before != kNoBlock) {
+    set_block_and_site(out.initBefore(), picture.blocks[hole.before], calls);
+  }
+  set_block_and_site(out.initAfter(), picture.blocks[hole.after], calls);
   const Pin pin = pin_of(picture, hole);
   out.setPinnedBy(pin.block == hole.before ? "before" : "after");
   out.setBytesWithoutPin(pin.joined_bytes);
@@ -83,7 +92,27 @@ void set_estimates(wire::Explanation::Builder out, const std::vector<Estimate>& 
   }
 }
 
-void set_run(wire::Explanation::Builder out, const RunResult& run) {
+void set_growth(wire::HeapGrowth::Builder out, const HeapGrowth& growth, const CallSites* calls) {
+  set_heap_growth(out, growth);
+  if (calls == nullptr) return;
+  out.setSite(calls->text(growth.event));
+  if (growth.pin) out.getPin().setSite(calls->text(growth.pin->birth));
+}
+
+void set_sites(wire::Explanation::Builder out, const std::vector<HeapSite>& sites,
+               const Sites& names) {
+  auto list = out.initSites(static_cast<unsigned>(sites.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setSite(names.text(sites[i].site));
+    list[i].setBlocks(sites[i].blocks);
+    list[i].setLiveBytes(sites[i].live_bytes);
+    list[i].setSlackBytes(sites[i].slack_bytes);
+    list[i].setHoleBytes(sites[i].hole_bytes);
+    list[i].setResidentHoleBytes(sites[i].resident_hole_bytes);
+  }
+}
+
+void set_run(wire::Explanation::Builder out, const RunResult& run, const CallSites* calls) {
   std::string backend = run.spec.text;
   for (const std::string& variable : run.spec.environment) backend += " " + variable;
   out.setLabel(run.spec.label);
@@ -93,18 +122,19 @@ void set_run(wire::Explanation::Builder out, const RunResult& run) {
   for (unsigned i = 0; i < actions.size(); ++i) set_action(actions[i], metrics.actions[i]);
   auto growths = out.initHeapGrowths(static_cast<unsigned>(metrics.heap_growths.size()));
   for (unsigned i = 0; i < growths.size(); ++i)
-    set_heap_growth(growths[i], metrics.heap_growths[i]);
+    set_growth(growths[i], metrics.heap_growths[i], calls);
   auto notes = out.initNotes(static_cast<unsigned>(run.notes.size()));
   for (unsigned i = 0; i < notes.size(); ++i) notes.set(i, run.notes[i]);
 }
 
 void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& tape,
-                     const Explanation& explanation, const HolesOptions& options) {
+                     const Explanation& explanation, const HolesOptions& options,
+                     const CallSites* calls) {
   const HeapPicture& picture = *explanation.run.picture;
   const MomentState& state = explanation.state();
   out.setVersion(wire::REPORT_VERSION);
   out.setPath(tape.path());
-  set_run(out, explanation.run);
+  set_run(out, explanation.run, calls);
   set_moment(out.initMoment(), explanation.moment);
   set_state(out.initState(), state.snapshot, &*state.account);
   set_blocks(out.getState(), state.snapshot);
@@ -113,22 +143,23 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   const std::vector<Hole> holes = find_holes(picture);
   const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
   auto list = out.initLargestHoles(static_cast<unsigned>(largest.size()));
-  for (unsigned i = 0; i < list.size(); ++i) set_hole(list[i], picture, largest[i]);
+  for (unsigned i = 0; i < list.size(); ++i) set_hole(list[i], picture, largest[i], calls);
   const std::vector<PinGroup> groups = rank_pins(picture, holes, options.top);
   auto pins = out.initPins(static_cast<unsigned>(groups.size()));
   for (unsigned i = 0; i < pins.size(); ++i) set_pins(pins[i], groups[i]);
+  if (calls != nullptr) set_sites(out, heap_sites(picture, holes, *calls), calls->sites());
 }
 
 }  // namespace
 
 base::Result<std::string> explanation_json(const schema::TapeReader& tape,
                                            const Explanation& explanation,
-                                           const HolesOptions& options) {
+                                           const HolesOptions& options, const CallSites* sites) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot write the explanation as JSON",
                           [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
                             auto root = message.initRoot<wire::Explanation>();
-                            set_explanation(root, tape, explanation, options);
+                            set_explanation(root, tape, explanation, options, sites);
                             return schema::json_text(root.asReader());
                           });
 }

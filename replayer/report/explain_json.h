@@ -9,9 +9,10 @@
 
 namespace heaptape::replayer {
 
-// `options` as holes_text() has them. Fails only when it is larger than Cap'n Proto takes.
+// `options` and `sites` as holes_text() has them. Fails only when it is larger than Cap'n Proto
+// takes.
 base::Result<std::string> explanation_json(const schema::TapeReader& tape,
                                            const Explanation& explanation,
-                                           const HolesOptions& options);
+                                           const HolesOptions& options, const CallSites* sites);
 
 }  // namespace heaptape::replayer

@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
+#include "replayer/report/heap_sites.h"
 #include "replayer/report/metric_text.h"
 #include "replayer/report/text_table.h"
 
@@ -117,13 +118,36 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
   return aligned(rows);
 }
 
+std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
+                       const CallSites* calls) {
+  if (calls == nullptr) return "";
+  std::vector<TableRow> rows{{"who asked for the blocks", "blocks", "live, as requested", "slack",
+                              "resident in holes", "in holes"}};
+  for (const HeapSite& site : heap_sites(picture, holes, *calls)) {
+    if (rows.size() > top) break;
+    rows.push_back({"  " + calls->sites().text(site.site), grouped(site.blocks),
+                    bytes_text(site.live_bytes), bytes_text(site.slack_bytes),
+                    bytes_text(site.resident_hole_bytes), bytes_text(site.hole_bytes)});
+  }
+  return aligned(rows);
+}
+
 // What stood in the way of the largest hole.
 std::string pin_cell(const HeapGrowth& growth) {
   if (!growth.pin || growth.short_bytes() == 0) return "";
   return grouped(growth.pin->requested_bytes) + " bytes of " + call(growth.pin->birth);
 }
 
-std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top) {
+std::string growth_sites_text(const HeapGrowth& growth, const CallSites& calls) {
+  std::string text = "for " + calls.text(growth.event);
+  if (growth.pin && growth.short_bytes() != 0) {
+    text += "; pinned by a block of " + calls.text(growth.pin->birth);
+  }
+  return text;
+}
+
+std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top,
+                         const CallSites* calls) {
   if (growths.empty()) return "";
   std::vector<TableRow> rows{{"the largest growths", "by", "request", "largest hole", "short by",
                               "pinned by", "free in all", "given back"}};
@@ -133,6 +157,7 @@ std::string growths_text(const std::vector<HeapGrowth>& growths, size_t top) {
                     grouped(growth.request_bytes), grouped(growth.largest_hole_bytes),
                     grouped(growth.short_bytes()), pin_cell(growth), bytes_text(growth.free_bytes),
                     growth.given_back_at == 0 ? "never" : call(growth.given_back_at)});
+    if (calls != nullptr) rows.push_back({"    " + growth_sites_text(growth, *calls)});
     if (!growth.rule.empty()) rows.push_back({"    " + growth.rule});
   }
   return aligned(rows);
@@ -144,16 +169,17 @@ std::string notes_text(const RunResult& run) {
   return text;
 }
 
-std::string block_text(const HeapPicture& picture, size_t index) {
+std::string block_text(const HeapPicture& picture, size_t index, const CallSites* calls) {
   if (index == kNoBlock) return "the beginning of the region";
   const LiveBlock& block = picture.blocks[index];
   return format_text("%s bytes at 0x%llx, born at %s (%s calls ago), thread %u",
                      grouped(block.requested_bytes).c_str(),
                      static_cast<unsigned long long>(block.address), call(block.birth).c_str(),
-                     grouped(picture.at - block.birth).c_str(), block.thread);
+                     grouped(picture.at - block.birth).c_str(), block.thread) +
+         (calls == nullptr ? "" : ", in " + calls->text(block.birth));
 }
 
-std::string hole_text(const HeapPicture& picture, const Hole& hole) {
+std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSites* calls) {
   std::string text =
       format_text("  0x%llx: ", static_cast<unsigned long long>(hole.range.begin)) +
       grouped(hole.range.bytes()) + " bytes (" + bytes_text(hole.range.bytes()) + "), " +
@@ -165,8 +191,8 @@ std::string hole_text(const HeapPicture& picture, const Hole& hole) {
               " bytes";
     }
   }
-  text += "\n    before it: " + block_text(picture, hole.before) +
-          "\n    after it: " + block_text(picture, hole.after) + "\n";
+  text += "\n    before it: " + block_text(picture, hole.before, calls) +
+          "\n    after it: " + block_text(picture, hole.after, calls) + "\n";
   const Pin pin = pin_of(picture, hole);
   return text + "    without the " + (pin.block == hole.after ? "latter" : "former") +
          ": a hole of " + bytes_text(pin.joined_bytes) + ", " +
@@ -187,24 +213,27 @@ std::string hole_sizes_text(const Account& account) {
 }  // namespace
 
 std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
-                             const HolesOptions& options) {
+                             const HolesOptions& options, const CallSites* sites) {
   const HeapPicture& picture = *explanation.run.picture;
   const Account& account = *explanation.state().account;
+  const std::vector<Hole> holes = find_holes(picture);
   return sections({heading(tape, explanation), account_text(account), remedies_text(explanation),
-                   hole_sizes_text(account), pins_text(picture, find_holes(picture), options.top),
-                   growths_text(explanation.run.metrics.heap_growths, options.top),
+                   hole_sizes_text(account), sites_text(picture, holes, options.top, sites),
+                   pins_text(picture, holes, options.top),
+                   growths_text(explanation.run.metrics.heap_growths, options.top, sites),
                    notes_text(explanation.run)});
 }
 
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
-                       const HolesOptions& options) {
+                       const HolesOptions& options, const CallSites* sites) {
   const HeapPicture& picture = *explanation.run.picture;
   const std::vector<Hole> holes = find_holes(picture);
   const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
   std::string list;
-  for (const Hole& hole : largest) list += hole_text(picture, hole);
+  for (const Hole& hole : largest) list += hole_text(picture, hole, sites);
   if (!list.empty()) list.insert(0, "the largest\n");
   return sections({heading(tape, explanation), hole_sizes_text(*explanation.state().account), list,
+                   sites_text(picture, holes, options.top, sites),
                    pins_text(picture, holes, options.top), notes_text(explanation.run)});
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "replayer/engine/explain.h"
+#include "replayer/sites/call_sites.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
@@ -15,10 +16,11 @@ struct HolesOptions {
   size_t top = 10;         // how many of these, of groups of pins, and of growths
 };
 
-// Both end in a newline. They require that the run did not fail, and has an account.
+// Both end in a newline. They require that the run did not fail, and has an account. `sites`: of
+// calls_to_name(); null where the tape has no stacks.
 std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
-                             const HolesOptions& options);
+                             const HolesOptions& options, const CallSites* sites);
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
-                       const HolesOptions& options);
+                       const HolesOptions& options, const CallSites* sites);
 
 }  // namespace heaptape::replayer

@@ -73,6 +73,12 @@ std::string share_text(uint64_t part, uint64_t whole) {
   return part != 0 && percent < 0.05 ? "<0.1%" : base::format_text("%.1f%%", percent);
 }
 
+std::string signed_share_text(double share) {
+  const double percent = share * 100;
+  if (percent == 0 || std::fabs(percent) >= 0.05) return base::format_text("%.1f%%", percent);
+  return percent > 0 ? "<0.1%" : ">-0.1%";
+}
+
 std::string value_text(const std::optional<MetricValue>& value, MetricUnit unit) {
   if (!value) return "-";
   return (schema::number_of(*value) < 0 ? "-" : "") + size_text(absolute(*value), unit);

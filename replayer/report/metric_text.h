@@ -22,6 +22,9 @@ double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
 // "12.3%"; what is not 0 never prints as 0.0%. "-" if `whole` is 0.
 std::string share_text(uint64_t part, uint64_t whole);
 
+// The same of a share that may be negative or above 1: "-12.3%".
+std::string signed_share_text(double share);
+
 // A figure in a table, in its unit; "-" for one that is not there.
 std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
 

@@ -5,6 +5,7 @@
 #include "base/display_text.h"
 #include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/site_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "replayer/report/timeline_csv.h"
@@ -69,11 +70,12 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
 }
 
 base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vector<RunResult>& runs,
-                                const ReplayOptions& options) {
+                                const ReplayOptions& options, const RankedSites* sites) {
   capnp::MallocMessageBuilder message(1 << 16);
   auto report = message.initRoot<wire::Report>();
   report.setVersion(wire::REPORT_VERSION);
   set_tape(report.initTape(), tape);
+  if (sites != nullptr) set_tape_sites(report.getTape().initSites(), sites->table, sites->sites);
   auto moments = report.initMoments(static_cast<unsigned>(options.moments.size()));
   for (unsigned i = 0; i < moments.size(); ++i) set_moment(moments[i], options.moments[i]);
   auto list = report.initRuns(static_cast<unsigned>(runs.size()));
@@ -94,9 +96,9 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
 
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
-                                       const ReplayOptions& options) {
+                                       const ReplayOptions& options, const RankedSites* sites) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot build the report",
-                          [&] { return build(tape, runs, options); });
+                          [&] { return build(tape, runs, options, sites); });
 }
 
 }  // namespace heaptape::replayer

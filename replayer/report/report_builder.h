@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "replayer/engine/replay.h"
+#include "replayer/sites/site_table.h"
 #include "schema/report/report_metrics.h"
 #include "schema/tape/tape_reader.h"
 
@@ -17,10 +18,17 @@ struct BuiltReport {
   schema::ReportFigures figures;
 };
 
-// `runs` are those of replay() on this tape, with the same options. Fails only when a part of the
-// report is larger than Cap'n Proto takes.
+// Of the calls that were replayed.
+struct RankedSites {
+  Sites sites;
+  SiteTable table;
+};
+
+// `runs` are those of replay() on this tape, with the same options. `sites`: null where the tape
+// has no call stacks. Fails only when a part of the report is larger than Cap'n Proto takes.
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
-                                       const ReplayOptions& options);
+                                       const ReplayOptions& options,
+                                       const RankedSites* sites = nullptr);
 
 }  // namespace heaptape::replayer

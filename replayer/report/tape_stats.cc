@@ -2,6 +2,7 @@
 
 #include <capnp/message.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/display_text.h"
@@ -54,44 +55,65 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_profile(stats, counts);
 }
 
-}  // namespace
-
-// Reading, resolving and counting have a thread each.
-base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
-                        const std::function<void(double)>& progress) {
-  Ahead<schema::EventBatch> reading({.items = 3, .kept = 1},
-                                    [&tape](schema::EventBatch& batch) -> base::Result<bool> {
-                                      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
-                                      return !batch.events.empty();
-                                    });
+// Calls count(batch, ops) for the first `until` events of the tape. Reading, resolving and counting
+// have a thread each.
+template <typename Count>
+base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver& resolver,
+                         const std::function<void(double)>& progress, Count count) {
+  Ahead<schema::EventBatch> reading(
+      {.items = 3, .kept = 1},
+      [&tape, left = until](schema::EventBatch& batch) mutable -> base::Result<bool> {
+        if (left == 0) return false;
+        HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, std::min<uint64_t>(kBatchEvents, left)));
+        left -= batch.events.size();
+        return !batch.events.empty();
+      });
   struct Resolved {
     schema::EventBatch read;
     ResolvedBatch ops;
   };
-  Ahead<Resolved> resolving(
-      {.items = 3, .kept = 1},
-      [&, done = uint64_t{0}](Resolved& batch) mutable -> base::Result<bool> {
-        HEAPTAPE_ASSIGN_OR_RETURN(schema::EventBatch * read, reading.next());
-        if (read == nullptr) return false;
-        std::swap(batch.read, *read);
-        const auto& events = batch.read.events;
-        HEAPTAPE_RETURN_IF_ERROR(counts.resolver.resolve(events, done, batch.ops));
-        done += events.size();
-        return true;
-      });
+  Ahead<Resolved> resolving({.items = 3, .kept = 1},
+                            [&, done = uint64_t{0}](Resolved& batch) mutable -> base::Result<bool> {
+                              HEAPTAPE_ASSIGN_OR_RETURN(schema::EventBatch * read, reading.next());
+                              if (read == nullptr) return false;
+                              std::swap(batch.read, *read);
+                              const auto& events = batch.read.events;
+                              HEAPTAPE_RETURN_IF_ERROR(resolver.resolve(events, done, batch.ops));
+                              done += events.size();
+                              return true;
+                            });
   for (;;) {
     HEAPTAPE_ASSIGN_OR_RETURN(const Resolved* batch, resolving.next());
     if (batch == nullptr) break;
-    for (const schema::Event& event : batch->read.events) {
+    count(batch->read, batch->ops);
+    progress(static_cast<double>(batch->ops.first_event) / static_cast<double>(tape.events()));
+  }
+  resolver.finish();
+  return {};
+}
+
+}  // namespace
+
+base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
+                        const std::function<void(double)>& progress) {
+  const auto count = [&counts](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+    for (const schema::Event& event : read.events) {
       ++counts.calls[static_cast<uint8_t>(event.op)];
       counts.null_frees +=
           event.freed_address == 0 && schema::op_info(event.op).kind == schema::OpKind::kRelease;
     }
-    counts.profile.add(batch->read, batch->ops.first_event, batch->ops.ops);
-    progress(static_cast<double>(batch->ops.first_event) / static_cast<double>(tape.events()));
-  }
-  counts.resolver.finish();
-  return {};
+    counts.profile.add(read, resolved.first_event, resolved.ops);
+  };
+  return resolve_all(tape, UINT64_MAX, counts.resolver, progress, count);
+}
+
+base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
+                          const std::function<void(double)>& progress, uint64_t until) {
+  SlotResolver resolver(std::min(tape.events(), until));
+  return resolve_all(tape, until, resolver, progress,
+                     [&profile](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+                       profile.add(read, resolved.first_event, resolved.ops);
+                     });
 }
 
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {

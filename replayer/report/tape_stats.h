@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/engine/tape_profile.h"
+#include "replayer/sites/stack_profile.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
@@ -28,6 +29,10 @@ struct TapeCounts {
 // not be empty, gets the share that is done, 0 to 1. Fails where the tape is damaged.
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress);
+
+// The same for `profile` alone, of the first `until` events.
+base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
+                          const std::function<void(double)>& progress, uint64_t until = UINT64_MAX);
 
 struct NamedCalls {
   std::string name;  // of an entry point: "malloc"

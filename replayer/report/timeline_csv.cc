@@ -6,18 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "replayer/report/csv_field.h"
+
 namespace heaptape::replayer {
 namespace {
 
 namespace wire = schema::wire;
-
-// A field of CSV, quoted where it must be (RFC 4180).
-std::string csv_field(std::string text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  for (size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
-    text.insert(at, 1, '"');
-  return "\"" + text + "\"";
-}
 
 // A column: how to find its list in a timeline, and its name, that of the metric.
 struct CsvColumn {

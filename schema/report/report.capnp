@@ -52,6 +52,15 @@ struct TapeInfo {
   losses @7 :Losses;
   command @8 :Text;
   allocator @9 :Text;  # path of the library that served the recorded calls
+  sites @10 :TapeSites;  # absent where the tape has no stacks
+}
+
+# Who asked for the blocks: of the calls that were replayed. Sites and `others` add up to `total`.
+struct TapeSites {
+  peakAt @0 :UInt64;                 # number of the call after which live bytes were at their peak
+  total @1 :SiteStats.SiteTotals;
+  others @2 :SiteStats.SiteTotals;   # of the sites that are not listed
+  list @3 :List(SiteStats.Site);     # those with most bytes at the peak, at the end or asked for
 }
 
 struct Losses {
@@ -148,6 +157,7 @@ struct HeapGrowth {  # committed bytes rose above their peak so far
   pin @7 :Block;                 # of the largest hole; absent where that had less than half of the request
   givenBackAt @8 :UInt64;        # the call by which all of it was; 0 = never
   rule @9 :Text;                 # by which a model took it, a sentence; absent where it is not known
+  site @10 :Text;                # who made the call; only in an Explanation of a tape with stacks
 }
 
 struct Block {
@@ -156,6 +166,7 @@ struct Block {
   usableBytes @2 :UInt64;
   birth @3 :UInt64;              # number of the call that made it, from 1
   thread @4 :UInt32;             # of the tape, modulo 65,536, that made it
+  site @5 :Text;                 # who made the call; only in an Explanation of a tape with stacks
 }
 
 struct Peak {
@@ -302,6 +313,16 @@ struct Explanation {
   largestHoles @10 :List(Hole);       # the largest first
   pins @11 :List(PinGroup);           # the most resident hole bytes first
   notes @12 :List(Text);
+  sites @13 :List(HeapSite);          # who asked for the blocks, the most bytes first; of a tape with stacks
+
+  struct HeapSite {  # a hole between blocks of two sites counts for both
+    site @0 :Text;
+    blocks @1 :UInt64;
+    liveBytes @2 :UInt64;           # requested
+    slackBytes @3 :UInt64;
+    holeBytes @4 :UInt64;           # of the holes beside them, each counted once
+    residentHoleBytes @5 :UInt64;
+  }
 
   struct HoleSize {
     log2Size @0 :UInt32;      # holes of at least 1 << log2Size bytes and less than twice that
@@ -436,6 +457,45 @@ struct TapeStats {
     liveBytes @4 :UInt64;
     foreignFrees @5 :UInt64;   # blocks that it freed and that belonged to another
     freedByOthers @6 :UInt64;  # blocks that belonged to it and that another freed
+  }
+}
+
+# What `heaptape stats --by site --json` writes. A block belongs to the site that asked for it, or
+# resized it last.
+struct SiteStats {
+  version @0 :UInt32;
+  path @1 :Text;
+  events @2 :UInt64;
+  peakAt @3 :UInt64;             # number of the call after which live bytes were at their peak
+  total @4 :SiteTotals;          # of the whole tape
+  sites @5 :List(Site);          # that made calls, in the order asked for
+
+  struct Site {
+    site @0 :Text;               # as tables have it
+    function @1 :Text;           # as the four that follow, empty or 0 where it is not known
+    file @2 :Text;
+    line @3 :UInt32;
+    module @4 :Text;             # path of the program or library
+    offset @5 :UInt64;           # in the module, of the first of its calls on the tape
+    totals @6 :SiteTotals;
+    lifetimes @7 :SiteLifetimes;
+  }
+
+  struct SiteTotals {
+    calls @0 :UInt64;            # that got a block, resizes included
+    askedBytes @1 :UInt64;       # every size that they asked for
+    peakBytes @2 :UInt64;        # of its blocks after the call peakAt
+    peakCount @3 :UInt64;
+    liveBytes @4 :UInt64;        # at the end
+    liveCount @5 :UInt64;
+    temporaries @6 :UInt64;      # its blocks that the very next call freed
+    freedByOthers @7 :UInt64;    # its blocks that another thread freed
+  }
+
+  struct SiteLifetimes {
+    blocks @0 :UInt64;           # that belonged to it when they were freed, or do at the end
+    hasMedian @1 :Bool;          # false: fewer than half of these were freed
+    median @2 :UInt64;           # in calls
   }
 }
 

@@ -8,6 +8,7 @@ namespace heaptape::schema {
 
 // Call inside guard_kj: they throw kj::Exception where the message is damaged.
 RunFigures figures_of(wire::Run::Reader run);
+SiteFigures figures_of(wire::TapeSites::Reader sites);
 ReportFigures figures_of(wire::Report::Reader report);
 
 }  // namespace heaptape::schema

@@ -21,6 +21,7 @@ using base::quoted;
 constexpr uint64_t kMaxValues = 8u << 20;
 constexpr uint32_t kMaxCounters = 1000;   // in each run
 constexpr uint32_t kMaxLatencies = 1000;  // the same
+constexpr uint32_t kMaxSites = 10'000;    // of the tape
 
 base::Error not_a_report(const std::string& path, const std::string& why) {
   return base::Error::foreign(quoted(path) + " is not a heaptape report: " + why +
@@ -70,7 +71,10 @@ base::Status check_outline(const std::string& path, capnp::JsonValue::Reader jso
   return {};
 }
 
-base::Status check_counters(const std::string& path, wire::Report::Reader report) {
+base::Status check_lists(const std::string& path, wire::Report::Reader report) {
+  if (report.getTape().getSites().getList().size() > kMaxSites) {
+    return not_a_report(path, "it has more than " + std::to_string(kMaxSites) + " call sites");
+  }
   for (const auto run : report.getRuns()) {
     if (run.getCounters().size() > kMaxCounters) {
       return not_a_report(path,
@@ -108,7 +112,7 @@ base::Result<ParsedReport> parse_report(const std::string& path, std::string_vie
                     auto message = std::make_unique<capnp::MallocMessageBuilder>();
                     codec.decode(json, message->initRoot<wire::Report>());
                     ParsedReport report(std::move(message));
-                    HEAPTAPE_RETURN_IF_ERROR(check_counters(path, report.root()));
+                    HEAPTAPE_RETURN_IF_ERROR(check_lists(path, report.root()));
                     return report;
                   });
 }

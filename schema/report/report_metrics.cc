@@ -288,6 +288,7 @@ ReportFigures figures_of(wire::Report::Reader report) {
   for (const auto moment : report.getMoments()) {
     figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
   }
+  if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
   return figures;
 }
 

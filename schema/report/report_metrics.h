@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schema/report/site_figures.h"
 
 namespace heaptape::schema {
 
@@ -86,6 +87,7 @@ struct ReportFigures {
   uint64_t tape_threads = 0;      // 0: the tape was not finished
   std::string tape_command = "";  // of the recorded program; empty in reports of old
   std::vector<MomentFigures> moments = {};
+  std::optional<SiteFigures> sites = {};  // nothing: the tape had no call stacks
 };
 
 // The figures of the report in the file `path`.

@@ -61,7 +61,7 @@ void BM_Explain(benchmark::State& state, const std::string& path, const std::str
     options.at = *replayer::parse_moment(at);
     const auto explanation = replayer::explain(tape, options, nullptr);
     if (!explanation.ok()) std::abort();
-    benchmark::DoNotOptimize(replayer::explanation_text(tape, *explanation, {}));
+    benchmark::DoNotOptimize(replayer::explanation_text(tape, *explanation, {}, nullptr));
   }
 }
 

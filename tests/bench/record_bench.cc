@@ -1,60 +1,30 @@
 // What recording costs a program, and replaying a tape: whole programs, run in turn without and
 // with heaptape (and heaptrack, where it is installed), compared pair by pair.
 #include <benchmark/benchmark.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "schema/report/report_metrics.h"
 #include "schema/tape/tape_reader.h"
+#include "tests/bench/whole_programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape {
 namespace {
 
-using Command = std::vector<std::string>;
+using namespace bench;  // NOLINT: programs and their times
 
-const std::string kHeaptape = HEAPTAPE_BINARY;
 const std::string kTargets = HEAPTAPE_BENCH_TARGETS;
+const std::string kHeaptape = HEAPTAPE_BINARY;
 constexpr int kPairs = 5;
-
-// Runs the command with its output thrown away; returns the seconds it took.
-double run(const Command& command) {
-  std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  const auto begin = std::chrono::steady_clock::now();
-  pid_t pid = 0;
-  HEAPTAPE_CHECK(posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ) == 0);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  posix_spawn_file_actions_destroy(&actions);
-  HEAPTAPE_CHECK(status == 0);
-  return elapsed.count();
-}
 
 double seconds_now() {
   const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
   return now.count();
-}
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
 }
 
 Command recorded(const std::string& tape, const Command& command) {
@@ -109,17 +79,6 @@ void note_tape(benchmark::State& state, const std::string& path) {
                                     static_cast<double>(tape->summary()->duration_ns);
   const auto lost = static_cast<double>(tape->summary()->losses.lost_events);
   state.counters["kept_share"] = events / (events + lost);
-}
-
-// A Python program that writes and reads 60,000 records of JSON, every object through malloc.
-Command python_json(const tests::TempDir& dir) {
-  std::ofstream(dir.file("records.py")) << R"(import json
-records = [{"id": i, "name": "user%d" % i, "tags": ["a%d" % (i % 7), "b%d" % (i % 11)],
-            "score": i * 1.5, "nested": {"x": i, "y": [i, i + 1]}} for i in range(60000)]
-assert len(json.loads(json.dumps(records))) == 60000
-)";
-  setenv("PYTHONMALLOC", "malloc", 1);
-  return {"/usr/bin/python3", dir.file("records.py")};
 }
 
 Command random_loop() {

@@ -32,6 +32,7 @@ class BadTape : public testing::Test {
             {"heaptape", "verify", path},
             {"heaptape", "stats", path},
             {"heaptape", "dump", path},
+            {"heaptape", "export", path, "--format", "folded"},
             {"heaptape", "recover", path, "-o", dir_.file("out")},
             {"heaptape", "replay", path, "-a", "noop", "-o", dir_.file("out")}};
   }
@@ -48,7 +49,9 @@ class BadTape : public testing::Test {
     std::ostringstream err;
     cli::Console console(out, err);
     cli::run_info({path_}, console);
-    cli::run_stats({path_, cli::StatsFormat::kJson, {}}, console);
+    cli::run_stats({.path = path_, .format = cli::Format::kJson}, console);
+    cli::run_stats({.path = path_, .table = cli::StatsTable::kSites}, console);
+    cli::run_export({.path = path_}, console);
     cli::run_dump({.path = path_, .format = schema::TextFormat::kNdjson}, console);
     cli::run_recover({.path = path_, .output = dir_.file("out")}, console);
     cli::ReplayCommandOptions options;

@@ -101,6 +101,7 @@ std::string report_schema() {
   for (const capnp::StructSchema root :
        {capnp::StructSchema(capnp::Schema::from<wire::Report>()),
         capnp::StructSchema(capnp::Schema::from<wire::TapeStats>()),
+        capnp::StructSchema(capnp::Schema::from<wire::SiteStats>()),
         capnp::StructSchema(capnp::Schema::from<wire::Explanation>()),
         capnp::StructSchema(capnp::Schema::from<wire::TapeFacts>())}) {
     definitions.add(root);

@@ -36,5 +36,11 @@ TEST(DisplayText, KeepsLettersOfOtherScripts) {
   EXPECT_EQ(display_text("\xd0\x96\xc3\xa9"), "\xd0\x96\xc3\xa9");
 }
 
+TEST(JsonString, EscapesWhatJsonAsksFor) {
+  EXPECT_EQ(json_string("a\"b\\c\nd\x1f"), R"("a\"b\\c\u000ad\u001f")");
+  EXPECT_EQ(json_string("\xff"), "\"\uFFFD\"");
+  EXPECT_EQ(json_string("\u00e9"), "\"\u00e9\"");
+}
+
 }  // namespace
 }  // namespace heaptape::base

@@ -1,0 +1,22 @@
+#include "cli/counted_sites.h"
+
+#include "replayer/report/tape_stats.h"
+
+namespace heaptape::cli {
+
+base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
+                                       const replayer::SiteRules& rules, replayer::StackValue order,
+                                       uint64_t until, Console& console) {
+  auto kept = std::make_unique<const TapeStacks>(std::move(stacks));
+  replayer::Sites sites(kept->stacks, kept->symbols, rules);
+  replayer::StackProfile profile(kept->stacks.limit(), sites.by_stack());
+  Progress progress(console, "counting");
+  HEAPTAPE_RETURN_IF_ERROR(replayer::count_stacks(
+      tape, profile, [&progress](double share) { progress.show(share); }, until));
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  replayer::SiteTable table = replayer::site_table(profile, sites, order);
+  const replayer::StackEnds ends = replayer::count_stack_ends(kept->stacks, profile);
+  return CountedSites{std::move(kept), {std::move(sites), std::move(table)}, ends};
+}
+
+}  // namespace heaptape::cli

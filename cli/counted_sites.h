@@ -1,0 +1,29 @@
+// The call sites of a tape, counted and ranked.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "cli/tape_stacks.h"
+#include "replayer/report/report_builder.h"
+#include "replayer/sites/site_table.h"
+#include "replayer/sites/stack_ends.h"
+
+namespace heaptape::cli {
+
+struct CountedSites {
+  std::unique_ptr<const TapeStacks> stacks;  // `ranked` has pointers into it
+  replayer::RankedSites ranked;
+  replayer::StackEnds ends;
+};
+
+// Of the first `until` calls of a tape that has these stacks. The reader must stand at its
+// beginning, and does so again.
+base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
+                                       const replayer::SiteRules& rules, replayer::StackValue order,
+                                       uint64_t until, Console& console);
+
+}  // namespace heaptape::cli

@@ -1,0 +1,12 @@
+// `heaptape stats --by site`.
+#pragma once
+
+#include "cli/commands.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::cli {
+
+// `tape` stands at its beginning.
+base::Status print_sites(schema::TapeReader& tape, const StatsOptions& options, Console& console);
+
+}  // namespace heaptape::cli

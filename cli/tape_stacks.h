@@ -1,0 +1,39 @@
+// The call stacks of a tape, for commands that need them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/console.h"
+#include "replayer/symbols/symbol_options.h"
+#include "replayer/symbols/symbols.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::cli {
+
+struct TapeStacks {
+  schema::Stacks stacks;
+  replayer::Symbols symbols;  // of all frames of `stacks`
+};
+
+// Reads the whole tape once; its reader then stands at its beginning. A tape without stacks is
+// kUsage. Symbols come from the file beside the tape, if that has them and the user does not say
+// where to look, and else from the programs and libraries; what is missing of them becomes notes.
+// Call it while there is one thread.
+base::Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
+                                          const replayer::SymbolOptions& options, Console& console);
+
+// The same, but nothing of a tape without stacks.
+base::Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
+                                                           const replayer::SymbolOptions& options,
+                                                           Console& console);
+
+// As read_tape_stacks, but never from the file beside the tape.
+base::Result<TapeStacks> symbolize_tape(schema::TapeReader& tape,
+                                        const replayer::SymbolOptions& options, Console& console);
+
+// The file beside the tape, which `heaptape symbolize` writes.
+std::string symbol_path(const std::string& tape_path);
+
+}  // namespace heaptape::cli

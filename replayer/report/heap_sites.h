@@ -1,0 +1,37 @@
+// Whose the blocks of a heap are, and what stands beside them. docs/metrics.md, "Sites".
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "replayer/answers/heap_growths.h"
+#include "replayer/answers/holes.h"
+#include "replayer/sites/call_sites.h"
+
+namespace heaptape::replayer {
+
+// Of the blocks that one site asked for; a resize does not change whose a block is.
+struct HeapSite {
+  uint32_t site = Sites::kNone;
+  uint64_t blocks = 0;
+  uint64_t live_bytes = 0;           // requested
+  uint64_t slack_bytes = 0;          // usable beyond that
+  uint64_t hole_bytes = 0;           // of the holes beside them, each counted once
+  uint64_t resident_hole_bytes = 0;  // of these
+
+  // What would be there no more without them, or could be given back, at most.
+  uint64_t held_bytes() const { return live_bytes + slack_bytes + resident_hole_bytes; }
+};
+
+// Those that hold most, the greatest first. `holes` are all of the picture. A hole between blocks
+// of two sites counts for both.
+std::vector<HeapSite> heap_sites(const HeapPicture& picture, std::span<const Hole> holes,
+                                 const CallSites& calls);
+
+// The calls whose sites an explanation names: those that asked for a block of the picture, for one
+// that pins a hole, and those by which the heap grew.
+std::vector<uint64_t> calls_to_name(const HeapPicture& picture,
+                                    std::span<const HeapGrowth> growths);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,34 @@
+#include "replayer/report/short_name.h"
+
+#include "replayer/sites/plain_name.h"
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr size_t kNameBytes = 48;
+constexpr size_t kNameEndBytes = 16;  // of these, how many of the end of a longer name
+
+// "std::vector<...>::push_back". A name whose brackets are no pairs, as those of an operator, comes
+// back as it is.
+std::string without_arguments(std::string_view name) {
+  std::string text;
+  size_t depth = 0;
+  for (const char c : name) {
+    if (c == '>' && depth > 0) --depth;
+    if (depth == 0) text += c;
+    if (c == '<' && ++depth == 1) text += "...";
+  }
+  return depth == 0 ? text : std::string(name);
+}
+
+}  // namespace
+
+std::string short_name(std::string_view function) {
+  std::string name(plain_name(function));
+  if (name.size() > kNameBytes) name = without_arguments(name);
+  if (name.size() <= kNameBytes) return name;
+  return name.substr(0, kNameBytes - kNameEndBytes - 3) + "..." +
+         name.substr(name.size() - kNameEndBytes);
+}
+
+}  // namespace heaptape::replayer

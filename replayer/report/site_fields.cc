@@ -1,0 +1,82 @@
+#include "replayer/report/site_fields.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "base/display_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+namespace wire = schema::wire;
+
+constexpr size_t kListed = 200;  // by each value
+
+void set_place(wire::SiteStats::Site::Builder out, const Site& site) {
+  if (site.place != nullptr) {
+    out.setModule(base::valid_utf8(site.place->module));
+    out.setOffset(site.place->offset);
+  }
+  if (site.source == nullptr) return;
+  out.setFunction(base::valid_utf8(site.source->function));
+  out.setFile(base::valid_utf8(site.source->file));
+  out.setLine(site.source->line);
+}
+
+// By index into the rows of the table.
+std::vector<bool> listed_rows(const SiteTable& table) {
+  std::vector<bool> listed(table.rows.size());
+  std::vector<size_t> ranked(table.rows.size());
+  std::iota(ranked.begin(), ranked.end(), size_t{0});
+  for (const StackValue value : {StackValue::kPeak, StackValue::kEnd, StackValue::kBytes}) {
+    std::ranges::stable_sort(ranked, std::greater(), [&table, value](size_t row) {
+      return value_of(table.rows[row].totals, value);
+    });
+    for (size_t i = 0; i < std::min(kListed, ranked.size()); ++i) listed[ranked[i]] = true;
+  }
+  return listed;
+}
+
+}  // namespace
+
+void set_site_totals(wire::SiteStats::SiteTotals::Builder out, const StackTotals& totals) {
+  out.setCalls(totals.calls);
+  out.setAskedBytes(totals.asked_bytes);
+  out.setPeakBytes(totals.peak_bytes);
+  out.setPeakCount(totals.peak_count);
+  out.setLiveBytes(totals.live_bytes);
+  out.setLiveCount(totals.live_count);
+  out.setTemporaries(totals.temporaries);
+  out.setFreedByOthers(totals.freed_by_others);
+}
+
+void set_site(wire::SiteStats::Site::Builder out, const SiteRow& row, const Sites& sites) {
+  out.setSite(sites.text(row.site));
+  set_place(out, sites.list()[row.site]);
+  set_site_totals(out.initTotals(), row.totals);
+  auto lifetimes = out.initLifetimes();
+  lifetimes.setBlocks(row.blocks);
+  lifetimes.setHasMedian(row.median_lifetime.has_value());
+  lifetimes.setMedian(row.median_lifetime.value_or(0));
+}
+
+void set_tape_sites(wire::TapeSites::Builder out, const SiteTable& table, const Sites& sites) {
+  const std::vector<bool> listed = listed_rows(table);
+  auto list = out.initList(static_cast<unsigned>(std::ranges::count(listed, true)));
+  StackTotals others = table.left_out;
+  unsigned next = 0;
+  for (size_t row = 0; row < listed.size(); ++row) {
+    if (listed[row]) {
+      set_site(list[next++], table.rows[row], sites);
+    } else {
+      others += table.rows[row].totals;
+    }
+  }
+  out.setPeakAt(table.peak_at);
+  set_site_totals(out.initTotal(), table.total);
+  set_site_totals(out.initOthers(), others);
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,18 @@
+// Call sites as the structs of report.capnp. Pulls in generated code.
+#pragma once
+
+#include "replayer/sites/site_table.h"
+#include "schema/report/report.capnp.h"
+
+namespace heaptape::replayer {
+
+// Call inside guard_kj: they throw kj::Exception.
+void set_site_totals(schema::wire::SiteStats::SiteTotals::Builder out, const StackTotals& totals);
+void set_site(schema::wire::SiteStats::Site::Builder out, const SiteRow& row, const Sites& sites);
+
+// Lists the 200 sites of the table that are greatest by bytes at the peak, and as many by bytes at
+// the end and by bytes asked for: each once, in the order of the table.
+void set_tape_sites(schema::wire::TapeSites::Builder out, const SiteTable& table,
+                    const Sites& sites);
+
+}  // namespace heaptape::replayer

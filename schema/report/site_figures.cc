@@ -1,0 +1,30 @@
+#include "schema/report/site_figures.h"
+
+#include "base/display_text.h"
+#include "schema/report/report_figures.h"
+
+namespace heaptape::schema {
+namespace {
+
+std::string to_text(capnp::Text::Reader text) {
+  return base::display_text({text.begin(), text.size()});
+}
+
+SiteBytes bytes_of(wire::SiteStats::SiteTotals::Reader totals) {
+  return {totals.getPeakBytes(), totals.getLiveBytes(), totals.getAskedBytes()};
+}
+
+}  // namespace
+
+// Inside guard_kj, as report_figures.h asks of its callers.
+SiteFigures figures_of(wire::TapeSites::Reader sites) {
+  SiteFigures figures{.total = bytes_of(sites.getTotal()), .list = {}};
+  for (const auto site : sites.getList()) {
+    figures.list.push_back({to_text(site.getSite()), to_text(site.getFunction()),
+                            to_text(site.getFile()), site.getLine(), to_text(site.getModule()),
+                            bytes_of(site.getTotals())});
+  }
+  return figures;
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,32 @@
+// Who asked for the blocks of a tape, as a report has it. docs/metrics.md, "Sites". Free of Cap'n
+// Proto.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heaptape::schema {
+
+struct SiteBytes {
+  uint64_t peak = 0;
+  uint64_t end = 0;
+  uint64_t asked = 0;
+};
+
+// Of one site. Its text is fit to print; what is not known of it is empty or 0.
+struct CallSite {
+  std::string text;  // "lex (lex.h:3)"
+  std::string function;
+  std::string file;
+  uint32_t line = 0;
+  std::string module;
+  SiteBytes bytes;
+};
+
+struct SiteFigures {
+  SiteBytes total;             // of all sites, those that are not listed too
+  std::vector<CallSite> list;  // the greatest
+};
+
+}  // namespace heaptape::schema
