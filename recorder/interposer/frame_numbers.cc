@@ -55,7 +55,6 @@ bool FrameNumbers::make_room() {
       const Frame& frame = before->places()[i];
       if (frame.number != 0) larger->find_place(frame.caller, frame.return_address) = frame;
     }
-    for (uint32_t i = 0; i <= before->most(); ++i) larger->callees()[i] = before->callees()[i];
   }
   table_ = larger;
   if (before != nullptr) {

@@ -1,7 +1,5 @@
 #include "recorder/interposer/stack_walk.h"
 
-#include <cstring>
-
 #include "recorder/interposer/attach.h"
 
 namespace heaptape::recorder {

@@ -74,6 +74,12 @@ class Unwinding : public testing::Test {
     }
     return true;
   }
+  // How many frames are recorded so.
+  static int interrupted(const Addresses& recorded, const Addresses& expected) {
+    int count = 0;
+    for (size_t i = 0; i < expected.size(); ++i) count += recorded[i + 1] != expected[i] ? 1 : 0;
+    return count;
+  }
   static std::string text(const Addresses& addresses) {
     std::ostringstream text;
     for (const uint64_t address : addresses) text << std::hex << address << " ";
@@ -129,6 +135,9 @@ TEST_F(Unwinding, KnowsWhatIsTheSameWithinItsLimit) {
 TEST_F(Unwinding, KnowsWhatASignalInterrupted) {
   record({"signals"});
   expect_same();
+  if (HasFatalFailure()) return;
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(interrupted(recorded_[2000][i], expected_[2000][i]), 1);
+  EXPECT_EQ(interrupted(recorded_[2100][0], expected_[2100][0]), 0);
 }
 
 TEST_F(Unwinding, KnowsWhatATimerInterrupted) {

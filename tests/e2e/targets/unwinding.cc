@@ -114,10 +114,18 @@ APART void wander_with_room(int depth) {
   if (chance(2) == 0) wander(depth);
   keep(room);
 }
+// Its frame stands at the same place though it is called from frames of unlike sizes.
+APART void wander_aligned(int depth) {
+  alignas(128) volatile char room[128];
+  room[0] = static_cast<char>(depth);
+  keep(const_cast<char*>(room));
+  wander(depth);
+  keep(const_cast<char*>(room));
+}
 APART void wander(int depth) {
   if (chance(2) == 0) ask(asked++);
   if (depth == 0 || asked >= 14000) return;
-  switch (chance(5)) {
+  switch (chance(6)) {
     case 0:
       return wander_on<1>(depth - 1);
     case 1:
@@ -128,6 +136,9 @@ APART void wander(int depth) {
       break;
     case 3:
       wander_with_room(depth - 1);
+      break;
+    case 4:
+      wander_aligned(depth - 1);
       break;
     default:
       wander_with_room(depth - 1);
