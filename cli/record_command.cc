@@ -57,6 +57,17 @@ void write_manifest(const schema::Manifest& manifest, const std::string& path, C
   if (!text.empty()) console.print_error(text + ", all listed in " + path);
 }
 
+// Of a recording by frame pointers.
+void advise(const recorder::RingMerge::StackCounts& stacks, Console& console) {
+  constexpr uint64_t kFewStacks = 4;
+  if (stacks.stacks < kFewStacks || stacks.that_end_at_once * 2 < stacks.stacks) return;
+  const double share =
+      static_cast<double>(stacks.that_end_at_once) / static_cast<double>(stacks.stacks);
+  console.note("heaptape: note: " + base::format_text("%.0f%%", 100 * share) +
+               " of the stacks end after a frame or two: the program, or a library of it, keeps no "
+               "frame pointers; try --stacks dwarf\n");
+}
+
 void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
             Console& console) {
   for (const std::string& failure : recording.failures) console.print_error(failure);
@@ -74,6 +85,10 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   }
   const std::string manifest_path = options.tape_path + ".manifest.json";
   write_manifest(recording.manifest, manifest_path, console);
+  const recorder::SessionOptions& session = options.session;
+  if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
+    advise(recording.stack_counts, console);
+  }
   console.note(summary_text(recording, manifest_path));
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -26,9 +27,22 @@ struct MappedCode;
 // Of one process at one time.
 struct ProcessCode {
   std::vector<schema::CodeMapping> mappings;
-  uint64_t code_map = 0;  // as ProcessSlot::code_map
-  uint64_t made_ns = 0;   // how long tables were made for it
+  uint64_t code_map = 0;    // as ProcessSlot::code_map
+  uint64_t made_ns = 0;     // how long tables were made for it
+  bool is_partial = false;  // some were left for later
 };
+
+// What a process waits for when it joins. Files beyond are left for later.
+struct HasteLimits {
+  uint64_t most_ns;    // then no more file is begun
+  CompileLimits most;  // of a file
+};
+// cc1plus has 3 MiB, and takes 20 ms.
+inline constexpr HasteLimits kHasteForAllStacks{100'000'000,
+                                                {uint64_t{8} << 20, uint64_t{4} << 20}};
+// Few stacks are missed until the rest is there.
+inline constexpr HasteLimits kHasteForSomeStacks{2'000'000,
+                                                 {uint64_t{256} << 10, uint64_t{256} << 10}};
 
 // Guarantees:
 // - Tables of a file are made once, however many processes map it and however often one is looked
@@ -37,13 +51,14 @@ struct ProcessCode {
 //   Linux 5.1 on).
 // - Whatever a file holds, at worst stacks end in its code.
 //
-// Memory grows with the code of all files that were ever mapped, and by some 100 bytes for each
-// executable mapping of each process; of the table file no more than
-// kCodeFileBytes is used, or what the limit on file sizes allows: code beyond has no rules. Any
-// thread.
+// Memory grows with the code of all files that were ever mapped, and for each process by some 150
+// bytes and 32 for each of its executable mappings, which stay in the table file: a child that was
+// forked may begin with the map of any. Of that no more than kCodeFileBytes is used, or what the
+// limit on file sizes allows: code beyond has no rules. Any thread.
 class CodeTables {
  public:
-  static base::Result<std::unique_ptr<CodeTables>> create(Unwinding unwinding);
+  static base::Result<std::unique_ptr<CodeTables>> create(
+      Unwinding unwinding, const HasteLimits& haste = kHasteForAllStacks);
 
   // To be given to processes; -1: they need none.
   int descriptor() const { return file_.get(); }
@@ -70,17 +85,23 @@ class CodeTables {
   // Device, inode, time of the last change: another file under the same name is another module.
   using FileKey = std::tuple<uint64_t, uint64_t, int64_t, int64_t>;
 
-  CodeTables(base::Descriptor file, uint64_t file_bytes, base::Mapping mapping)
-      : file_(std::move(file)), file_bytes_(file_bytes), mapping_(std::move(mapping)) {}
+  CodeTables(base::Descriptor file, uint64_t file_bytes, base::Mapping mapping,
+             const HasteLimits& haste)
+      : haste_(haste),
+        file_(std::move(file)),
+        file_bytes_(file_bytes),
+        mapping_(std::move(mapping)) {}
   ProcessCode read(uint32_t pid, std::string_view maps, Haste haste);
-  const Module* find_module(uint32_t pid, const MappedCode& mapped, Haste haste, ProcessCode& code);
+  const Module* find_module(uint32_t pid, MappedCode& mapped, Haste haste, ProcessCode& code);
+  const Module* look_up_or_make(uint32_t pid, MappedCode& mapped, Haste haste, ProcessCode& code);
   const Module* find_module_by_file(const std::string& file);
   std::optional<UnwindTables> compile(base::Descriptor file, Haste haste) const;
   Module add_tables(const UnwindTables& compiled);
-  uint64_t add_map(const std::vector<schema::CodeMapping>& mappings,
-                   const std::vector<const Module*>& modules);
+  uint64_t add_map(const std::vector<MappedCode>& code, const std::vector<const Module*>& modules);
+  bool is_map_of(uint64_t offset, std::span<const uint64_t> words) const;
   uint64_t append(const void* data, uint64_t bytes);
 
+  const HasteLimits haste_;
   const base::Descriptor file_;  // none: walks go by frame pointers
   const uint64_t file_bytes_;
   const base::Mapping mapping_;
@@ -89,7 +110,7 @@ class CodeTables {
   std::map<FileKey, Module> modules_;
   // By MappedCode::file, as last seen under its name: for when it is deleted, or replaced.
   std::map<std::string, const Module*> module_of_file_;
-  std::map<std::vector<uint64_t>, uint64_t> maps_;  // by the words of their ranges
+  std::multimap<uint64_t, uint64_t> maps_;  // where they are in the file, by hash_of() their ranges
 };
 
 }  // namespace heaptape::recorder

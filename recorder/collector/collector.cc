@@ -62,7 +62,8 @@ Recording Collector::run(int target_pid) {
   finish_all(*end);
   return {*end,
           {options_.command, std::move(table_.manifest()), unrecorded_.entries()},
-          std::move(table_.failures())};
+          std::move(table_.failures()),
+          table_.stack_counts()};
 }
 
 uint64_t Collector::drain_all(uint64_t cut, uint64_t now_ns) {

@@ -24,6 +24,7 @@ struct Recording {
   TargetEnd target_end;
   schema::Manifest manifest;          // the first process first
   std::vector<std::string> failures;  // one sentence each: what is not on the tapes, and why
+  RingMerge::StackCounts stack_counts;
 };
 
 // Guarantees:

@@ -17,8 +17,8 @@ ProcReader::~ProcReader() {
   thread_.join();
 }
 
-std::shared_ptr<const ProcReading> ProcReader::ask(uint32_t pid) {
-  auto reading = std::make_shared<ProcReading>(pid);
+std::shared_ptr<const ProcReading> ProcReader::ask(uint32_t pid, std::shared_ptr<CodeNames> names) {
+  auto reading = std::make_shared<ProcReading>(pid, std::move(names));
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(reading);
@@ -37,6 +37,7 @@ void ProcReader::run() {
     lock.unlock();
     const uint64_t begin_ns = base::monotonic_ns();
     reading->texts = read_(reading->pid);
+    if (reading->names != nullptr) reading->names->look();
     reading->took_ns = base::monotonic_ns() - begin_ns;
     if (reading->texts) reading->took_ns -= reading->texts->code.made_ns;
     reading->done.store(true, std::memory_order_release);

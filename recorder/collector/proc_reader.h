@@ -11,18 +11,22 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
+#include "recorder/collector/code_names.h"
 #include "recorder/collector/process_sampler.h"
 
 namespace heaptape::recorder {
 
 // One question about a process. Once `done`, the rest is the answer.
 struct ProcReading {
-  explicit ProcReading(uint32_t process) : pid(process) {}
+  ProcReading(uint32_t process, std::shared_ptr<CodeNames> code_names)
+      : pid(process), names(std::move(code_names)) {}
 
   const uint32_t pid;
-  std::optional<ProcTexts> texts;  // nothing: the process is gone
-  uint64_t took_ns = 0;            // without the time for unwind tables, which are made once
+  const std::shared_ptr<CodeNames> names;  // that are looked for, too; may be null
+  std::optional<ProcTexts> texts;          // nothing: the process is gone
+  uint64_t took_ns = 0;  // without the time for unwind tables, which are made once
   std::atomic<bool> done{false};
 };
 
@@ -38,7 +42,7 @@ class ProcReader {
   ProcReader& operator=(const ProcReader&) = delete;
 
   // Returns at once. Readings are answered in turn.
-  std::shared_ptr<const ProcReading> ask(uint32_t pid);
+  std::shared_ptr<const ProcReading> ask(uint32_t pid, std::shared_ptr<CodeNames> names = nullptr);
 
  private:
   void run();

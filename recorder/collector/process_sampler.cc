@@ -67,10 +67,54 @@ bool is_writable_anonymous(const MapsLine& line) {
          (name.empty() || name == "[heap]" || name.starts_with("[anon:"));
 }
 
-bool is_code(const MapsLine& line) {
-  return line.permissions.size() > 2 && line.permissions[2] == 'x' &&
-         (line.path.starts_with('/') || line.path == "[vdso]");
+bool is_executable(const MapsLine& line) {
+  return line.permissions.size() > 2 && line.permissions[2] == 'x';
 }
+
+// Of a file, or the kernel's. Files that were never on a disk are among them.
+bool is_named(const MapsLine& line) {
+  return line.path.starts_with('/') || line.path == "[vdso]" || line.path == "[vsyscall]";
+}
+
+// Gathers what parse_code() returns.
+class CodeParser {
+ public:
+  void add(const MapsLine& line) {
+    if (is_named(line)) {
+      if (is_executable(line) && line.path != "[vsyscall]") add_file(line);
+    } else {
+      add_made(line);
+    }
+  }
+  std::vector<MappedCode> take() { return std::move(code_); }
+
+ private:
+  void add_file(const MapsLine& line) {
+    constexpr std::string_view kDeleted = " (deleted)";
+    std::string_view path = line.path;
+    const bool is_deleted = path.ends_with(kDeleted);
+    if (is_deleted) path.remove_suffix(kDeleted.size());
+    code_.push_back({{0, line.range, line.offset, std::string(path), ""},
+                     std::string(line.device) + " " + std::string(line.inode),
+                     is_deleted});
+  }
+  void add_made(const MapsLine& line) {
+    if (line.range.begin != end_) begin_ = line.range.begin;
+    end_ = line.range.end;
+    if (!is_executable(line)) return;
+    const bool goes_on =
+        !code_.empty() && code_.back().is_made() && code_.back().mapping.range.begin >= begin_;
+    if (goes_on) {
+      code_.back().mapping.range.end = line.range.end;
+    } else {
+      code_.push_back({{0, line.range, 0, "", ""}, "", false});
+    }
+  }
+
+  std::vector<MappedCode> code_;
+  uint64_t begin_ = 0;  // mappings of no file lie without a gap from here
+  uint64_t end_ = 0;    // up to here
+};
 
 // Calls visit(line) for each line that makes sense.
 template <typename Visit>
@@ -93,18 +137,9 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
 }
 
 std::vector<MappedCode> parse_code(std::string_view maps) {
-  constexpr std::string_view kDeleted = " (deleted)";
-  std::vector<MappedCode> code;
-  for_each_line(maps, [&](const MapsLine& line) {
-    if (!is_code(line)) return;
-    std::string_view path = line.path;
-    const bool is_deleted = path.ends_with(kDeleted);
-    if (is_deleted) path.remove_suffix(kDeleted.size());
-    code.push_back({{0, line.range, line.offset, std::string(path), ""},
-                    std::string(line.device) + " " + std::string(line.inode),
-                    is_deleted});
-  });
-  return code;
+  CodeParser parser;
+  for_each_line(maps, [&parser](const MapsLine& line) { parser.add(line); });
+  return parser.take();
 }
 
 std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code) {
@@ -160,6 +195,7 @@ ProcessIdentity identify_process(uint32_t pid, CodeTables* code) {
     identity.parent_pid = static_cast<uint32_t>(take_number(parent, 10));
   }
   if (code == nullptr) return identity;
+  if (auto map = PerfMap::of_process(pid)) identity.perf_maps = {std::move(map)};
   const auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
   if (maps.ok()) identity.code = code->read_in_haste(pid, *maps);
   return identity;

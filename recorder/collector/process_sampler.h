@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "base/address/address_range.h"
 #include "recorder/collector/code_tables.h"
 #include "recorder/collector/live_set.h"
+#include "recorder/collector/perf_map.h"
 #include "schema/tape/event.h"
 #include "schema/tape/stack.h"
 
@@ -36,11 +38,15 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
 
-// An executable mapping of a file, by the name that this had when it was mapped.
+// An executable mapping of a file, by the name that this had when it was mapped; or, without a
+// path, memory of no file in which code is made at run time: from the first executable mapping of
+// it to the last, as far as nothing else lies between them.
 struct MappedCode {
   schema::CodeMapping mapping;
   std::string file;         // its device and inode, as text
   bool is_deleted = false;  // under its name is another file, or none
+
+  bool is_made() const { return mapping.path.empty(); }
 };
 // Those in the text of /proc/PID/maps, in its order. Lines that make no sense are left out.
 std::vector<MappedCode> parse_code(std::string_view maps);
@@ -51,7 +57,8 @@ struct ProcessIdentity {
   uint32_t parent_pid = 0;
   std::string executable;
   std::vector<std::string> command_line;
-  ProcessCode code;  // empty where no stacks are recorded
+  ProcessCode code;         // empty where no stacks are recorded
+  PerfMaps perf_maps = {};  // empty where no stacks are recorded
 };
 // `code`: null where no stacks are recorded; large files that are new are left for later.
 ProcessIdentity identify_process(uint32_t pid, CodeTables* code);

@@ -32,6 +32,13 @@ Claim read_claim(const ProcessSlot& slot, uint32_t index) {
           read_text(slot.allocator_path)};
 }
 
+schema::StackRecording stack_recording(const SessionHeader& header) {
+  if (header.stack_frames == 0) return {};
+  return {header.unwinding == Unwinding::kTables ? schema::StackMode::kUnwindTables
+                                                 : schema::StackMode::kFramePointers,
+          header.stack_frames, header.stack_bytes};
+}
+
 // How many slots or rings were ever taken.
 uint32_t used(const Occupancy& taken, uint32_t count) {
   return std::min(taken.high_water.load(std::memory_order_acquire), count);
@@ -87,6 +94,7 @@ ProcessIdentity ProcessTable::identify(const Claim& claim) {
   if (const RecordedProcess* parent = find_serial(claim.parent_serial)) {
     identity = parent->traits().identity;
     identity.parent_pid = identity.pid;
+    identity.perf_maps = perf_maps_of_child(identity.perf_maps, claim.pid);
   } else if (auto seen = handshakes_.take_identity(claim.pid);
              seen && (claim.flags & kSlotForked) == 0) {
     identity = std::move(*seen);
@@ -109,6 +117,9 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.pid_is_ours = !foreign || !forked;
   traits.manifest_index = manifest_.size();
   traits.is_glibc = schema::is_glibc(claim.allocator);
+  if (!traits.identity.perf_maps.empty()) {
+    traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
+  }
   auto tape = create_tape(traits.tape_path, claim, traits.identity);
   const auto with_stacks =
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
@@ -143,6 +154,7 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.initial_break = claim.initial_break;
   header.clock = session_.header().clock == Clock::kTsc ? schema::StampClock::kTsc
                                                         : schema::StampClock::kCounter;
+  header.stacks = stack_recording(session_.header());
   auto tape = std::make_unique<TapeStream>(writers_, path, std::move(header));
   // The file of the whole recording keeps another recording off its name.
   if (manifest_.empty()) tape->open();
@@ -188,7 +200,13 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   summary.end_reason = reason;
   summary.end_status = status;
   const RecordedProcess::Traits& traits = process.traits();
-  process.tape().finish(traits.manifest_index, summary);
+  if (traits.code_names != nullptr) {
+    traits.code_names->add(process.merge().take_calls_of_no_file());
+  }
+  const RingMerge::StackCounts& counts = process.merge().stack_counts();
+  stack_counts_.stacks += counts.stacks;
+  stack_counts_.that_end_at_once += counts.that_end_at_once;
+  process.tape().finish(traits.manifest_index, summary, traits.code_names);
   schema::ManifestProcess& entry = manifest_[traits.manifest_index];
   entry.tape = std::filesystem::path(traits.tape_path).filename();
   entry.pid = traits.identity.pid;

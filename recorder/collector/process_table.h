@@ -73,6 +73,8 @@ class ProcessTable {
 
   // One entry for each process, the first process first; whole after wait_for_tapes().
   std::vector<schema::ManifestProcess>& manifest() { return manifest_; }
+  // Of the processes whose tapes are finished.
+  const RingMerge::StackCounts& stack_counts() const { return stack_counts_; }
   // One sentence for each thing that went wrong.
   std::vector<std::string>& failures() { return failures_; }
 
@@ -103,6 +105,7 @@ class ProcessTable {
   uint32_t seen_claims_ = 0;
   std::vector<schema::ManifestProcess> manifest_;
   std::vector<std::string> failures_;
+  RingMerge::StackCounts stack_counts_;
 };
 
 }  // namespace heaptape::recorder

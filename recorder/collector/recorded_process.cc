@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor_limit.h"
+#include "recorder/unwind/code_map.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -32,7 +33,8 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
       merge_(std::move(merge)),
       slot_(slot),
       traits_(std::move(traits)),
-      sample_every_ns_(kFirstSampleNs) {
+      sample_every_ns_(kFirstSampleNs),
+      code_wanted_(traits_.identity.code.is_partial ? UINT32_MAX : 0) {
   if (!traits_.pid_is_ours) return;
   pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0)));
   was_gone_ = !pidfd_ && errno == ESRCH;
@@ -94,11 +96,14 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
   const bool is_code_due = wanted != code_wanted_ && now_ns >= next_code_ns_;
   if (!is_sample_due_ && !is_code_due) return;
   code_wanted_ = wanted;
-  reading_ = reader.ask(traits_.identity.pid);
+  code_map_before_ = slot_.code_map.load(std::memory_order_acquire);
+  if (traits_.code_names != nullptr) traits_.code_names->add(merge_->take_calls_of_no_file());
+  reading_ = reader.ask(traits_.identity.pid, traits_.code_names);
 }
 
 void RecordedProcess::take_reading(size_t processes) {
   if (reading_->texts) take_code(reading_->texts->code);
+  take_names();
   next_code_ns_ = base::monotonic_ns() + reading_->took_ns * kSampleCostFactor;
   if (is_sample_due_) take_sample(processes);
   reading_.reset();
@@ -106,8 +111,17 @@ void RecordedProcess::take_reading(size_t processes) {
 
 void RecordedProcess::take_code(const ProcessCode& code) {
   merge_->note_code(code.mappings);
-  if (code.code_map != 0 && code.code_map != slot_.code_map.load(std::memory_order_relaxed)) {
-    slot_.code_map.store(code.code_map, std::memory_order_release);
+  // If the process has closed a library meanwhile, it wants another reading anyway.
+  if (code.code_map != 0 && code.code_map != map_offset_of(code_map_before_)) {
+    slot_.code_map.compare_exchange_strong(code_map_before_,
+                                           with_map(code_map_before_, code.code_map));
+  }
+}
+
+void RecordedProcess::take_names() {
+  if (traits_.code_names == nullptr) return;
+  for (schema::CodeMapping& name : traits_.code_names->take()) {
+    tape_->encoder().add_mapping(std::move(name));
   }
 }
 

@@ -24,6 +24,7 @@ class RecordedProcess {
     bool is_glibc = false;    // glibc serves its malloc
     bool pid_is_ours = true;  // identity.pid names it in our pid namespace, too
     size_t manifest_index = 0;
+    std::shared_ptr<CodeNames> code_names;  // null where no stacks are recorded
   };
 
   // `merge` reads the rings of the process in `slot` and writes to `tape`.
@@ -63,6 +64,7 @@ class RecordedProcess {
   bool pid_is_gone() const;
   void take_reading(size_t processes);
   void take_code(const ProcessCode& code);
+  void take_names();
   void take_sample(size_t processes);
 
   std::unique_ptr<TapeStream> tape_;
@@ -77,8 +79,10 @@ class RecordedProcess {
   bool is_held_up_ = false;  // the last drain() was
   uint64_t next_sample_ns_ = 0;
   uint64_t sample_every_ns_;
-  uint32_t code_wanted_ = 0;   // ProcessSlot::code_wanted when its code was read last
-  uint64_t next_code_ns_ = 0;  // not earlier
+  // ProcessSlot::code_wanted when its code was read last; another value: to be read at once.
+  uint32_t code_wanted_;
+  uint64_t code_map_before_ = 0;                // ProcessSlot::code_map then
+  uint64_t next_code_ns_ = 0;                   // not earlier
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
   bool is_sample_due_ = false;                  // it is to become a sample
 };

@@ -120,7 +120,10 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_threads());
   std::unique_ptr<CodeTables> code;  // none: no stacks are recorded
   if (options.session.stack_frames != 0) {
-    HEAPTAPE_ASSIGN_OR_RETURN(code, CodeTables::create(options.session.unwinding));
+    const bool all = options.session.stack_bytes == 0;
+    HEAPTAPE_ASSIGN_OR_RETURN(code,
+                              CodeTables::create(options.session.unwinding,
+                                                 all ? kHasteForAllStacks : kHasteForSomeStacks));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());

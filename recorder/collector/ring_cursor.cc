@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/address/address_range.h"
+#include "schema/tape/stack_end.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -73,8 +74,9 @@ bool RingCursor::decode() {
 bool RingCursor::add_frame(const Record& frame) {
   schema::FrameNumber caller = 0;
   if (stacks_ == nullptr || frames_.size() == kMostRingFrames) return false;
-  if (frame.address >= base::kAddressLimit || !find_stack(frame.stack, caller)) return false;
-  frames_.push_back(stacks_->find_or_add({caller, frame.address}));
+  const uint64_t address = frame.address & ~schema::kGuessFlag;
+  if (address >= base::kAddressLimit || !find_stack(frame.stack, caller)) return false;
+  frames_.push_back(stacks_->find_or_add({caller, address, address != frame.address}));
   return true;
 }
 

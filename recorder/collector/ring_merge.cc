@@ -27,6 +27,7 @@ RingMerge::RingMerge(SessionView session, uint32_t slot, schema::TapeEncoder& ta
       tape_(tape),
       start_ns_(start_ns),
       with_stacks_(with_stacks),
+      by_frame_pointers_(session.header().unwinding == Unwinding::kFramePointers),
       clock_(session.header(), tape, start_ns),
       stacks_(tape) {
   if (with_stacks_ == WithStacks::kYes) tape.set_has_stacks();
@@ -157,8 +158,17 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   clock_.note_call(call.ticks, call.stamp != 0);
+  if (call.stack != 0 && by_frame_pointers_) note_stack(call.stack);
   tape_.append(call.event, call.stack);
   return Written::kYes;
+}
+
+// A look at a frame is a miss of the cache.
+void RingMerge::note_stack(schema::FrameNumber stack) {
+  constexpr uint32_t kStep = 64;
+  if (stacks_seen_++ % kStep != 0) return;
+  ++stack_counts_.stacks;
+  stack_counts_.that_end_at_once += stacks_.ends_at_once(stack);
 }
 
 // Writes the call that gave `block` up and began by `stamp`, if it is the next one of another ring.

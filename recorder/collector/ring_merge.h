@@ -82,6 +82,8 @@ class RingMerge {
 
   // What code the process has mapped, as /proc/PID/maps has it now.
   void note_code(const std::vector<schema::CodeMapping>& mappings) { stacks_.note_code(mappings); }
+  // As StackTable has it.
+  std::vector<uint64_t> take_calls_of_no_file() { return stacks_.take_calls_of_no_file(); }
 
   // Behind the calls written so far. Returns where that is.
   schema::Mark add_mark(std::string name, uint64_t now_ns);
@@ -98,6 +100,12 @@ class RingMerge {
   // After the last drain: puts the time of the last call, and of that drain, onto the tape.
   void finish_times() { clock_.finish(); }
 
+  // Of the stacks of some calls, where stacks are found by frame pointers.
+  struct StackCounts {
+    uint64_t stacks = 0;
+    uint64_t that_end_at_once = 0;  // as StackTable has it
+  };
+  const StackCounts& stack_counts() const { return stack_counts_; }
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
@@ -136,6 +144,7 @@ class RingMerge {
   void note_end(RingCursor& cursor);
   void add_end(uint32_t thread);
   void write_ends();
+  void note_stack(schema::FrameNumber stack);
   bool end_is_sure(uint64_t now_ns) const;
   void drain_unstamped(RingCursor& cursor);
   bool drain_merged(uint64_t cut, uint64_t now_ns);
@@ -149,6 +158,9 @@ class RingMerge {
   schema::TapeEncoder& tape_;
   uint64_t start_ns_;
   const WithStacks with_stacks_;
+  const bool by_frame_pointers_;
+  uint32_t stacks_seen_ = 0;
+  StackCounts stack_counts_;
   TapeClock clock_;
   ThreadNames names_;
   LiveSet live_;

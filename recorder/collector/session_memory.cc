@@ -125,6 +125,7 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   header.on_full = options.on_full;
   header.stack_frames = options.stack_frames;
   header.unwinding = options.unwinding;
+  header.stack_bytes = options.stack_bytes;
   header.clock = choose_clock();
   header.ticks_per_ms = measure_ticks_per_ms(header.clock);
   header.progress = 1;

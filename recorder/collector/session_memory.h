@@ -21,6 +21,7 @@ struct SessionOptions {
   OnFull on_full = OnFull::kBlock;
   uint32_t stack_frames = 0;  // to record of each stack, at most kMostStackFrames; 0: no stacks
   Unwinding unwinding = Unwinding::kFramePointers;
+  uint64_t stack_bytes = 0;  // SessionHeader::stack_bytes
 };
 
 // Guarantees:

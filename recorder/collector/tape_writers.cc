@@ -73,12 +73,23 @@ void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor
   } else if (std::holds_alternative<Open>(job)) {
     // Whoever writes the first chunk meets the same error, and counts what it costs.
     static_cast<void>(tape.output.open(compressor));
-  } else if (const auto* end = std::get_if<Finish>(&job)) {
-    auto summary = tape.output.finish(end->last, end->summary, compressor);
-    const std::lock_guard lock(mutex_);
-    written_.push_back({end->id, tape.output.path(), std::move(summary), tape.output.bytes(),
-                        tape.output.events()});
+  } else if (auto* end = std::get_if<Finish>(&job)) {
+    finish(tape, *end, compressor);
   }
+}
+
+void TapeWriters::finish(Tape& tape, Finish& end, schema::FrameCompressor& compressor) {
+  if (end.names != nullptr) {
+    end.names->look();
+    for (schema::CodeMapping& name : end.names->take()) {
+      name.frames = end.frames;
+      end.last.mappings.push_back(std::move(name));
+    }
+  }
+  auto summary = tape.output.finish(end.last, end.summary, compressor);
+  const std::lock_guard lock(mutex_);
+  written_.push_back(
+      {end.id, tape.output.path(), std::move(summary), tape.output.bytes(), tape.output.events()});
 }
 
 void TapeWriters::keep_spare(schema::EventColumns columns) {
@@ -113,8 +124,11 @@ bool TapeStream::save() {
   return true;
 }
 
-void TapeStream::finish(size_t id, const schema::TapeSummary& summary) {
-  writers_.post(tape_, TapeWriters::Finish{id, encoder_.take_rest(), summary});
+void TapeStream::finish(size_t id, const schema::TapeSummary& summary,
+                        std::shared_ptr<CodeNames> names) {
+  const schema::FrameNumber frames = encoder_.frames();
+  writers_.post(tape_,
+                TapeWriters::Finish{id, encoder_.take_rest(), summary, std::move(names), frames});
 }
 
 schema::EventColumns TapeStream::write(schema::EventColumns chunk) {

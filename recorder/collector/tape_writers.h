@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "recorder/collector/code_names.h"
 #include "schema/tape/tape_encoder.h"
 #include "schema/tape/tape_output.h"
 
@@ -51,6 +52,8 @@ class TapeWriters {
     size_t id;
     schema::EventColumns last;
     schema::TapeSummary summary;
+    std::shared_ptr<CodeNames> names;  // may be null
+    schema::FrameNumber frames;        // on the tape
   };
   using Job = std::variant<Open, schema::EventColumns, schema::EventPart, Finish>;
 
@@ -69,6 +72,7 @@ class TapeWriters {
   schema::EventColumns take_spare();
   void run();
   void work(Tape& tape, Job& job, schema::FrameCompressor& compressor);
+  void finish(Tape& tape, Finish& end, schema::FrameCompressor& compressor);
   void keep_spare(schema::EventColumns columns);
 
   std::mutex mutex_;  // of everything below and of Tape::jobs, is_scheduled
@@ -99,8 +103,9 @@ class TapeStream : private schema::ChunkSink {
   // still waits: the disk is slow.
   bool save();
   // Ends the tape and returns at once; TapeWriters::wait() tells what came of it. Nothing may
-  // follow.
-  void finish(size_t id, const schema::TapeSummary& summary);
+  // follow. `names`, if any, are looked for once more.
+  void finish(size_t id, const schema::TapeSummary& summary,
+              std::shared_ptr<CodeNames> names = nullptr);
 
  private:
   schema::EventColumns write(schema::EventColumns chunk) override;

@@ -73,6 +73,20 @@ uint32_t stack_frames_of(const SessionHeader& header) {
   return frames < kMostStackFrames ? frames : kMostStackFrames;
 }
 
+uint64_t stack_bytes_of(const SessionHeader& header) {
+  const uint64_t bytes = static_cast<const volatile uint64_t&>(header.stack_bytes);
+  return bytes < kMostStackBytes ? bytes : kMostStackBytes;
+}
+
+// Differs from program to program.
+uint64_t own_seed() {
+  uint64_t seed = 0;
+  if (const unsigned long bytes = getauxval(AT_RANDOM); bytes != 0) {
+    std::memcpy(&seed, reinterpret_cast<const void*>(bytes), sizeof seed);
+  }
+  return seed;
+}
+
 void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t parent_serial,
                      uint64_t code_map) {
   ProcessSlot& slot = *claimed.slot;
@@ -93,6 +107,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.session = session;
   process.stack_frames = stack_frames_of(session.header());
   process.unwinding = session.header().unwinding;
+  process.sampling.begin(stack_bytes_of(session.header()), own_seed() + slot.serial);
   process.code_map = code_map;
   process.slot = &slot;
   process.slot_index = claimed.index;
@@ -143,6 +158,7 @@ bool ensure_own_slot() {
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
     process.stamped = false;
     rings_claimed = 0;
+    inherit_stack_logs();
     if (!attach_anew(kSlotForked)) detach_process();
     fork_detector->attachment.store(Attachment::kDone);
   }
@@ -191,6 +207,11 @@ bool publish_ring(RingHeader& ring) {
   }
 }
 
+// For ThreadState::bytes_until_stack of a new thread.
+uint64_t bytes_until_first_stack() {
+  return process.stack_frames == 0 ? UINT64_MAX : process.sampling.draw();
+}
+
 // Null before the process has a slot, and once it has ended its part in the recording.
 ProcessSlot* counting_slot() {
   return process.recording && has_own_slot() ? process.slot.load() : nullptr;
@@ -198,8 +219,8 @@ ProcessSlot* counting_slot() {
 
 }  // namespace
 
-Process process = {};
-ThreadState unusable_state = {};
+constinit Process process = {};
+constinit ThreadState unusable_state = {};
 
 void attach_process(const void* real_malloc_function) {
   const Joined joined = join_session();
@@ -216,6 +237,7 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;
+  process.first_code_map = code_map;
   publish_process(session, claimed, 0, code_map);
 }
 
@@ -244,7 +266,7 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   ThreadState& state = thread_states[claimed.index];
   StackLog* const stacks = state.stacks;  // of a thread that had the ring before
   if (stacks != nullptr) empty_stack_log(*stacks);
-  state = {claimed.ring, words, 0, 0, 0, false, stacks};
+  state = {claimed.ring, words, 0, 0, 0, bytes_until_first_stack(), false, stacks};
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
   // It shall see which threads live when this one begins.

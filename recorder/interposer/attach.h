@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "recorder/interposer/claims.h"
+#include "recorder/interposer/stack_sampling.h"
 #include "recorder/ring/session_layout.h"
 
 namespace heaptape::recorder {
@@ -16,9 +17,12 @@ struct StackLog;
 struct alignas(64) ThreadState {
   RingHeader* ring;  // null: not attached, or cleared by a fork
   uint64_t* words;
-  uint64_t head;     // next word to write, as RingHeader::head
-  uint64_t limit;    // end of the current segment
-  uint64_t tail;     // RingHeader::tail as last seen
+  uint64_t head;   // next word to write, as RingHeader::head
+  uint64_t limit;  // end of the current segment
+  uint64_t tail;   // RingHeader::tail as last seen
+  // The next call that asks for this many bytes or more goes to log_stack(); one that asks for less
+  // takes them off. 0: each does.
+  uint64_t bytes_until_stack;
   bool dropping;     // the collector did not make room in time: lose calls, do not wait again
   StackLog* stacks;  // null: none yet
 };
@@ -31,6 +35,7 @@ struct Process {
   std::atomic<bool> recording;  // false: not yet, or no more
   uint32_t stack_frames;        // SessionHeader::stack_frames
   Unwinding unwinding;          // SessionHeader::unwinding
+  StackSampling sampling;       // by SessionHeader::stack_bytes
   std::atomic<bool> stamped;    // it has, or had, more than one thread
   // How many filters and modes that forbid system calls (seccomp(2)) are in force, or asked for
   // just now. If any is, we make none. Threads that have a ring go on without waking the collector;
@@ -43,6 +48,7 @@ struct Process {
   std::atomic<uint64_t> serial;  // ProcessSlot::serial
   // ProcessSlot::code_map, as a thread saw it last: a forked child begins with it.
   std::atomic<uint64_t> code_map;
+  uint64_t first_code_map;  // when it joined: its code that no dlclose unmaps
 };
 extern Process process;
 

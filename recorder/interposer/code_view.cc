@@ -49,6 +49,15 @@ const char* map_to(uint64_t bytes) {
   return units_of(word) << kUnitLog2 >= bytes ? base_of(word) : nullptr;
 }
 
+// Nothing of a reading that began before holds (recorder/collector/recorded_process.cc).
+void forget_late_code_of(ProcessSlot& slot) {
+  uint64_t before = slot.code_map.load();
+  while (!slot.code_map.compare_exchange_weak(
+      before, after_a_close(before, map_offset_of(process.first_code_map)))) {
+  }
+  slot.code_wanted.fetch_add(1);
+}
+
 }  // namespace
 
 void map_code_file(int descriptor) {
@@ -76,6 +85,15 @@ CodeView view_code(uint64_t offset) {
   file = map_to(bytes);
   if (file == nullptr) return {};
   return {reinterpret_cast<const CodeMap*>(file + offset), file};
+}
+
+void forget_late_code() {
+  if (!process.recording.load(std::memory_order_relaxed) || process.first_code_map == 0) return;
+  if (has_own_slot()) {
+    forget_late_code_of(*process.slot.load());
+  } else {
+    process.code_map = process.first_code_map;  // of a forked child, which has no slot yet
+  }
 }
 
 }  // namespace heaptape::recorder

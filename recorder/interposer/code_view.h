@@ -20,4 +20,8 @@ struct CodeView {
 // The map at `offset`, which anybody may have made up. Maps more of the file if need be.
 CodeView view_code(uint64_t offset);
 
+// A library was closed, and another may come to where it was. What came since the process began is
+// unknown code, for all threads, until the collector has looked again.
+void forget_late_code();
+
 }  // namespace heaptape::recorder

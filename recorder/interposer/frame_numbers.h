@@ -4,17 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/ring/near_callees.h"
 #include "recorder/ring/record.h"
 
 namespace heaptape::recorder {
 
 // A frame is known by the number of its caller and the address to which it returns. Numbers are
-// given from 1, in turn. They form a tree, kept as a hash table with linear probing. An array
-// before it has for each frame the one that it called last: frames of one stack mostly get their
-// numbers together, so these lie side by side, where places in the table are misses of the cache.
+// given from 1, in turn. They form a tree: an array by number has of each frame what it is, and up
+// to four that it called. All callees of those that called more are in a hash table with linear
+// probing, too. A place in the table is a miss of the cache; frames of one stack mostly get their
+// numbers together, so in the array they lie side by side.
 //
 // One thread. All zero at first; has no constructor, for memory that comes so from mmap. What a
-// signal handler leaves by a jump stays whole.
+// signal handler leaves by a jump stays whole: at worst a frame cannot be found any more.
 class FrameNumbers {
  public:
   // Makes room for the next frame, by mmap. False: there is none.
@@ -32,36 +34,42 @@ class FrameNumbers {
   void clear();
 
  private:
-  struct Frame {
+  // Half a cache line.
+  struct alignas(32) Frame {
     uintptr_t return_address;
-    uint32_t caller;
-    uint32_t number;  // 0: this place is free
+    uint32_t caller : 31;
+    uint32_t is_spilled : 1;  // the table has all of its callees
+    NearCallees callees;      // all unless it is spilled
   };
-  struct Callee {
-    uintptr_t return_address;
-    uint32_t number;  // 0: none yet
+  // Hash << 32 | number; 0: the place is free.
+  using Place = uint64_t;
 
-    void set(uintptr_t address, uint32_t its_number);
-  };
-  // In one piece of memory: this, then a Callee for each number, then the places of frames, twice
-  // as many.
-  struct Table {
-    uint32_t places_log2;
+  // Memory of its own for 1 << log2 of what is behind it, all zero at first.
+  template <typename Item>
+  struct alignas(64) Block {
+    uint32_t log2;
 
-    uint32_t most() const { return 1u << (places_log2 - 1); }
-    Callee* callees() { return reinterpret_cast<Callee*>(this + 1); }
-    Frame* places() { return reinterpret_cast<Frame*>(callees() + most() + 1); }
-    size_t bytes() { return bytes_of(places_log2); }
-    Frame& find_place(uint32_t caller, uintptr_t return_address);
-    static size_t bytes_of(uint32_t places_log2);
-    static Table* make(uint32_t places_log2);
+    Item& operator[](size_t i) { return reinterpret_cast<Item*>(this + 1)[i]; }
+    size_t size() const { return size_t{1} << log2; }
+    static Block* make(uint32_t log2);
+    void unmap();
   };
 
-  static constexpr uint32_t kFirstPlacesLog2 = 11;
-  static constexpr uint32_t kMostPlacesLog2 = 23;  // 192 MiB
-  static_assert(kMostRingFrames == 1u << (kMostPlacesLog2 - 1));
+  static constexpr uint32_t kFirstLog2 = 9;
+  static constexpr uint32_t kMostFramesLog2 = 22;
+  static_assert(kMostRingFrames == 1u << kMostFramesLog2);
 
-  Table* table_;
+  template <typename Item, typename Copy>
+  static bool grow(Block<Item>*& block, uint32_t most_log2, Copy copy);
+  bool is(uint32_t number, uint32_t caller, uintptr_t return_address) const;
+  uint32_t find_spilled(uint32_t caller, uintptr_t return_address);
+  void add_callee(uint32_t caller, uint32_t number, uintptr_t return_address);
+  void spill(uint32_t caller);
+  void add_place(uint32_t caller, uint32_t number);
+
+  Block<Frame>* frames_;  // by number
+  Block<Place>* places_;
+  uint32_t places_used_;
   uint32_t count_;
 };
 

@@ -1,6 +1,11 @@
 // dlopen and dlmopen, interposed for what they can do to a recording: a library that is opened with
-// RTLD_DEEPBIND, or in a namespace of its own, calls its own malloc past the hooks.
+// RTLD_DEEPBIND, or in a namespace of its own, calls its own malloc past the hooks. And dlclose,
+// for the stacks: what is known of the library's code does not hold any more.
+#include <link.h>
+
+#include "recorder/interposer/code_view.h"
 #include "recorder/interposer/entry_points.h"
+#include "recorder/interposer/hook_scope.h"
 #include "recorder/interposer/next_functions.h"
 #include "recorder/interposer/notices.h"
 #include "recorder/interposer/trampoline.h"
@@ -16,6 +21,17 @@ void note(Unrecorded reason, const char* library, int flags) {
   if (library == nullptr || (flags & kNoLoad) != 0) return;
   prepare_allocator();
   post_notice(reason, library, 1);
+}
+
+// How many libraries were unloaded so far.
+uint64_t unloaded() {
+  uint64_t count = 0;
+  const auto read = [](dl_phdr_info* info, size_t, void* to) {
+    *static_cast<uint64_t*>(to) = info->dlpi_subs;
+    return 1;
+  };
+  dl_iterate_phdr(read, &count);
+  return count;
 }
 
 }  // namespace
@@ -41,6 +57,13 @@ HEAPTAPE_TRAMPOLINE(dlopen, heaptape_find_openers,
 HEAPTAPE_TRAMPOLINE(dlmopen, heaptape_find_openers,
                     "  test %rdi, %rdi\n"
                     "  jz 1f\n" HEAPTAPE_KEEPING_ARGUMENTS("heaptape_note_namespace"));
+
+HEAPTAPE_EXPORT int dlclose(void* library) {
+  const uint64_t before = unloaded();
+  const int result = next_functions().dlclose(library);
+  if (unloaded() != before) forget_late_code();
+  return result;
+}
 
 extern "C" void heaptape_find_openers() {
   heaptape_next_dlopen = reinterpret_cast<void (*)()>(next_functions().dlopen);

@@ -17,7 +17,8 @@ namespace heaptape::recorder {
   X(popen, FILE*, (const char*, const char*))                                                     \
   X(prctl, int, (int, unsigned long, unsigned long, unsigned long, unsigned long))                \
   X(syscall, long, (long, long, long, long, long, long, long))                                    \
-  X(dlopen, void*, (const char*, int))
+  X(dlopen, void*, (const char*, int))                                                            \
+  X(dlclose, int, (void*))
 
 struct NextFunctions {
 #define HEAPTAPE_FIELD(symbol, result, parameters) result(*symbol) parameters;

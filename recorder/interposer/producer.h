@@ -82,16 +82,23 @@ class RecordWriter {
   bool stamped_;
 };
 
-// The number of the stack that called the hook with this frame; 0: none is recorded.
-[[gnu::always_inline]] inline uint32_t stack_of_hook(uintptr_t frame) {
-  return process.stack_frames == 0 ? 0 : log_stack(frame);
+// The number of the stack that called the hook with this frame for `size` bytes; 0: it is not
+// recorded. A call for no bytes counts as one for a byte.
+[[gnu::always_inline]] inline uint32_t stack_of_hook(uint64_t size, uintptr_t frame) {
+  uint64_t& left = thread_local_state.state->bytes_until_stack;
+  const uint64_t bytes = size + (size == 0 ? 1 : 0);
+  if (bytes < left) {
+    left -= bytes;
+    return 0;
+  }
+  return log_stack(bytes, frame);
 }
 
 // After the call. `frame` is that of the hook. `alignment` only matters for ops that take one.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_allocation(Op op, const void* block, uint64_t size,
                                                      uint64_t alignment, uintptr_t frame) {
-  const uint32_t stack = stack_of_hook(frame);
+  const uint32_t stack = stack_of_hook(size, frame);
   RecordWriter record;
   if (!record.ok()) [[unlikely]]
     return;
@@ -136,7 +143,7 @@ inline void end_resize() {
 // After the call. `frame` is that of the hook.
 inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
                           uint64_t begin_stamp, uintptr_t frame) {
-  const uint32_t stack = stack_of_hook(frame);
+  const uint32_t stack = stack_of_hook(size, frame);
   RecordWriter record;
   if (record.ok()) [[likely]] {
     record.put(first_word(op, reinterpret_cast<uint64_t>(block), record.stamped(), stack != 0));

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "recorder/interposer/frame_numbers.h"
@@ -21,19 +22,21 @@ struct Slot {
 // A frame of this stack that is not known from the one before.
 struct Fresh {
   Position position;
-  bool by_frame;
+  uint8_t basis;  // of the step from here: as StackWalker::step() has it
 };
 
 }  // namespace
 
 struct StackLog {
+  StackLog* made_before;  // a list of the process's, or of its parent's
+
   // The stack before. Its frames by index, the outermost first, in arrays: a walk that finds them
   // all unchanged reads little of each.
   uint32_t depth;
   bool at_limit;  // it had more frames than were asked for
   uint32_t root;  // the number of the mark that stands for what is further out; 0: nothing is
   Slot slots[kMostStackFrames];
-  bool by_frame[kMostStackFrames];          // the frame pointer mattered for what is further out
+  uint8_t basis[kMostStackFrames];          // of the step to what is further out
   uintptr_t frame_homes[kMostStackFrames];  // as in Position
   uintptr_t frame_pointers[kMostStackFrames];
   uint32_t numbers[kMostStackFrames];
@@ -53,11 +56,39 @@ struct StackLog {
 
 namespace {
 
+std::atomic<StackLog*> newest_log{nullptr};  // of all that this process has; it only grows
+std::atomic<StackLog*> spare_logs{nullptr};  // of its parent; it only shrinks
+
+void add_log(StackLog* log) {
+  StackLog* before = newest_log.load();
+  do {
+    log->made_before = before;
+  } while (!newest_log.compare_exchange_weak(before, log));
+}
+
+// Null: there is none. A walk that the fork interrupted may still go on in its log.
+StackLog* take_spare_log() {
+  StackLog* log = spare_logs.load();
+  while (log != nullptr) {
+    if (!spare_logs.compare_exchange_weak(log, log->made_before)) continue;
+    if (!log->is_walking) break;
+    log = spare_logs.load();
+  }
+  if (log == nullptr) return nullptr;
+  empty_stack_log(*log);
+  add_log(log);
+  return log;
+}
+
 StackLog* make_log() {
+  if (StackLog* const spare = take_spare_log()) return spare;
   if (process.quiet.load(std::memory_order_relaxed)) return nullptr;
   const long base = raw_syscall(SYS_mmap, 0, sizeof(StackLog), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return base < 0 ? nullptr : reinterpret_cast<StackLog*>(base);
+  if (base < 0) return nullptr;
+  auto* const log = reinterpret_cast<StackLog*>(base);
+  add_log(log);
+  return log;
 }
 
 // The number of the frame; 0 if it is new and cannot be had.
@@ -78,6 +109,11 @@ uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
   asm volatile("" ::: "memory");
   log.publishing = 0;
   return number;
+}
+
+// As the ring has it.
+uintptr_t marked(uintptr_t return_address, uint8_t basis) {
+  return (basis & kByGuess) == 0 ? return_address : return_address | schema::kGuessFlag;
 }
 
 bool holds(StackMemory& memory, uintptr_t address, uintptr_t word) {
@@ -132,7 +168,7 @@ bool Walk::go() {
       ++log_.news;
     }
     Fresh& last = log_.fresh[log_.news - 1];
-    const Step step = log_.walker.step(last.position, (&last)[1].position, last.by_frame);
+    const Step step = log_.walker.step(last.position, (&last)[1].position, last.basis);
     if (step == Step::kEnd) return end();
     if (step == Step::kCut) return cut(log_.walker.cut());
     if (log_.news == most_) return cut(schema::StackEnd::kDepth);
@@ -160,7 +196,7 @@ bool Walk::follow(uintptr_t home) {
   uint32_t at = met;
   bool is_whole = false;
   for (;; --at) {
-    if (log_.by_frame[at] && !holds(memory, log_.frame_homes[at], log_.frame_pointers[at])) break;
+    if (log_.basis[at] != 0 && !holds(memory, log_.frame_homes[at], log_.frame_pointers[at])) break;
     is_whole = at == 0;
     if (is_whole) break;
     const Slot& outer = log_.slots[at - 1];
@@ -193,7 +229,7 @@ bool Walk::take_kept(uint32_t inner, uint32_t outer) {
     taken.position.stack_pointer = log_.slots[i].address + sizeof(uintptr_t);
     taken.position.frame_home = log_.frame_homes[i];
     taken.position.frame_pointer = log_.frame_pointers[i];
-    taken.by_frame = log_.by_frame[i];
+    taken.basis = log_.basis[i];
   }
   Position& last = log_.fresh[log_.news - 1].position;
   if (!log_.walker.memory().read(last.frame_home, last.frame_pointer)) last.frame_pointer = 0;
@@ -220,11 +256,11 @@ uint32_t Walk::number_frames() {
   uint32_t number = at == 0 ? log_.root : log_.numbers[at - 1];
   while (log_.news > 0) {
     const Fresh& frame = log_.fresh[--log_.news];
-    number = number_of(log_, number, frame.position.return_address);
+    number = number_of(log_, number, marked(frame.position.return_address, frame.basis));
     if (number == 0) return 0;
     log_.slots[at].address = frame.position.slot;
     log_.slots[at].return_address = frame.position.return_address;
-    log_.by_frame[at] = frame.by_frame;
+    log_.basis[at] = frame.basis;
     log_.frame_homes[at] = frame.position.frame_home;
     log_.frame_pointers[at] = frame.position.frame_pointer;
     log_.numbers[at] = number;
@@ -246,11 +282,17 @@ void recover(StackLog& log, const ThreadState& state) {
 
 }  // namespace
 
-uint32_t log_stack(uintptr_t hook_frame) {
+uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
+  if (process.stack_frames == 0) return 0;
   ThreadState* state = thread_local_state.state;
   if (state->ring == nullptr) [[unlikely]]
     state = find_state();
   if (state == nullptr) return 0;
+  if (bytes < state->bytes_until_stack) {  // it had no ring before
+    state->bytes_until_stack -= bytes;
+    return 0;
+  }
+  state->bytes_until_stack = process.sampling.draw();
   if (state->stacks == nullptr) [[unlikely]]
     state->stacks = make_log();
   if (state->stacks == nullptr) [[unlikely]]
@@ -267,8 +309,19 @@ uint32_t log_stack(uintptr_t hook_frame) {
 }
 
 void empty_stack_log(StackLog& log) {
+  StackLog* const made_before = log.made_before;
   log.numbers_in_ring.clear();
   std::memset(static_cast<void*>(&log), 0, sizeof log);
+  log.made_before = made_before;
+}
+
+void inherit_stack_logs() {
+  StackLog* const parents = newest_log.exchange(nullptr);
+  if (parents == nullptr) return;
+  StackLog* last = parents;
+  while (last->made_before != nullptr) last = last->made_before;
+  last->made_before = spare_logs.load();
+  spare_logs.store(parents);
 }
 
 }  // namespace heaptape::recorder

@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 
 #include <cstring>
 
 #include "base/address/pages.h"
 #include "recorder/interposer/attach.h"
+#include "recorder/interposer/foreign_bytes.h"
 #include "recorder/program/raw_file.h"
 #include "recorder/ring/raw_syscall.h"
 
@@ -57,15 +57,6 @@ bool is_page_readable(uintptr_t page) {
          raw_syscall(SYS_rt_sigprocmask, kNothing, static_cast<long>(page), 0, 8) != -EFAULT;
 }
 
-// Where nothing is, or somebody forbids the call, it fails; a load would be answered by a signal.
-bool copy_page(uintptr_t page, char* copy) {
-  if (process.quiet.load(std::memory_order_relaxed)) return false;
-  const iovec to{copy, kPage};
-  const iovec from{reinterpret_cast<void*>(page), kPage};
-  const long pid = raw_syscall(SYS_getpid);
-  return raw_syscall(SYS_process_vm_readv, pid, as_long(&to), 1, as_long(&from), 1, 0) == kPage;
-}
-
 // Whether all can be read from one address up to another, not far away.
 bool is_mapped(uintptr_t from, uintptr_t to) {
   if (from >= to || to - from > kMostNews) return false;
@@ -113,7 +104,7 @@ bool StackMemory::read_copy(uintptr_t address, uintptr_t& word) {
   const uintptr_t page = address & ~(kPage - 1);
   if (page != copied_) {
     copied_ = kNoPage;
-    if (!copy_page(page, bytes_)) return false;
+    if (copy_foreign(page, bytes_, kPage) != kPage) return false;
     copied_ = page;
   }
   std::memcpy(&word, bytes_ + (address - page), sizeof word);

@@ -1,6 +1,10 @@
 #include "recorder/interposer/stack_walk.h"
 
+#include <span>
+
 #include "recorder/interposer/attach.h"
+#include "recorder/interposer/foreign_bytes.h"
+#include "recorder/interposer/machine_code.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -8,6 +12,7 @@ namespace {
 using schema::StackEnd;
 
 constexpr uintptr_t kWord = sizeof(uintptr_t);
+constexpr int16_t kWordBytes = sizeof(uintptr_t);
 
 uintptr_t word_at(uintptr_t address) {
   return *reinterpret_cast<const uintptr_t*>(address);
@@ -17,8 +22,8 @@ uintptr_t offset_of(int32_t bytes) {
   return static_cast<uintptr_t>(int64_t{bytes});
 }
 
-// No table has it.
-constexpr UnwindRule kUnknownCode{CfaRule::kNone, FrameRule::kSame, 0, 1};
+// Between the stack pointer of a function without information and its frame pointer, in bytes.
+constexpr uintptr_t kMostGuess = 64 << 10;
 
 bool may_be_code(uintptr_t address) {
   constexpr uintptr_t kLeastCode = 4096;
@@ -45,37 +50,95 @@ bool StackWalker::refresh_code() {
   if (offset == code_offset_) [[likely]]
     return false;
   process.code_map = offset;
-  code_ = view_code(offset);
+  code_ = view_code(map_offset_of(offset));
   has_asked_ = false;
   for (KnownRule& known : rules_) known = {};
+  for (uintptr_t& call : calls_) call = 0;
   asm volatile("" ::: "memory");  // a jump before this line leaves all of it to the next walk
   code_offset_ = offset;
   return true;
 }
 
 UnwindRule StackWalker::rule_at(uintptr_t code) {
-  KnownRule& known = rules_[(code ^ code >> 9) % kRules];
+  const KnownRule& known = rules_[(code ^ code >> 9) % kRules];
   if (known.code == code) return known.rule;
   const UnwindRule rule = find_rule_at(code);
+  keep_rule(code, rule);
+  return rule;
+}
+
+void StackWalker::keep_rule(uintptr_t code, const UnwindRule& rule) {
+  KnownRule& known = rules_[(code ^ code >> 9) % kRules];
   known.code = 0;
   asm volatile("" ::: "memory");  // a jump leaves no code with another's rule
   known.rule = rule;
   asm volatile("" ::: "memory");
   known.code = code;
-  return rule;
 }
 
 // Code that is in no mapping is told to the collector, once for each map: it may be new.
+const CodeRange* StackWalker::range_of(uintptr_t code) {
+  const CodeRange* const range = code_.map == nullptr ? nullptr : find_range(*code_.map, code);
+  if (range != nullptr || has_asked_) return range;
+  process.slot.load()->code_wanted.fetch_add(1, std::memory_order_relaxed);
+  has_asked_ = true;
+  return nullptr;
+}
+
 UnwindRule StackWalker::find_rule_at(uintptr_t code) {
-  const CodeRange* const range = code_.map != nullptr ? find_range(*code_.map, code) : nullptr;
-  if (range == nullptr) {
-    if (!has_asked_) process.slot.load()->code_wanted.fetch_add(1, std::memory_order_relaxed);
-    has_asked_ = true;
-    return kUnknownCode;
-  }
-  if (range->table == 0) return {};
+  bool may_guess = false;
+  const UnwindRule rule = table_rule_at(code, may_guess);
+  return rule.cfa == CfaRule::kNone ? rule_of_code(code + 1, rule, may_guess) : rule;
+}
+
+// `may_guess`: the code is known to have no information, and seems to keep frame pointers.
+UnwindRule StackWalker::table_rule_at(uintptr_t code, bool& may_guess) {
+  const CodeRange* const range = range_of(code);
+  if (range == nullptr) return {};
+  if (range->table == kMadeCode) may_guess = has_prologue_before(code, range->begin);
+  if (range->table <= kMadeCode) return {};
   const auto* const table = reinterpret_cast<const UnwindTable*>(code_.file + range->table);
-  return find_rule(*table, range->offset + (code - range->begin));
+  const UnwindRule rule = find_rule(*table, range->offset + (code - range->begin));
+  may_guess = rule == kFramedRule;
+  return rule;
+}
+
+// Whether a function that makes a frame pointer begins not far before, in the same range: there is
+// one between the code's own beginning, which is not known, and here, or it is one before that.
+bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
+  constexpr uintptr_t kMostDistance = 16 << 10;
+  constexpr uintptr_t kPiece = 512;
+  uint8_t bytes[kPiece + kMostPrologueBytes];
+  const uintptr_t first = code - begin > kMostDistance ? code - kMostDistance : begin;
+  for (uintptr_t end = code; end > first;) {
+    const uintptr_t from = end - first > kPiece ? end - kPiece : first;
+    const size_t count = copy_foreign(from, bytes, end - from + kMostPrologueBytes);
+    if (has_prologue({bytes, count})) return true;
+    end = from;
+  }
+  return false;
+}
+
+// Of code that has none, from `next` on, to which a call returns.
+UnwindRule StackWalker::rule_of_code(uintptr_t next, const UnwindRule& otherwise, bool may_guess) {
+  uint8_t bytes[kMostEpilogueBytes];
+  const size_t count = copy_foreign(next, bytes, sizeof bytes);
+  UnwindRule rule;
+  if (read_epilogue({bytes, count}, rule)) return rule;
+  return may_guess && is_behind_call(next) ? UnwindRule{CfaRule::kCodeGuess} : otherwise;
+}
+
+// Whether a call can have this return address: one in known code, and a call before it.
+bool StackWalker::is_behind_call(uintptr_t code) {
+  uintptr_t& known = calls_[(code ^ code >> 9) % kCalls];
+  if (known == code) return true;
+  const CodeRange* const range = range_of(code - 1);
+  if (range == nullptr || code - range->begin < kMostCallBytes) return false;
+  uint8_t bytes[kMostCallBytes];
+  const size_t count = copy_foreign(code - kMostCallBytes, bytes, sizeof bytes);
+  if (count != sizeof bytes || !ends_in_call(bytes)) return false;
+  known = code;
+  return true;
 }
 
 Step StackWalker::cut(StackEnd why) {
@@ -87,15 +150,16 @@ Step StackWalker::come_to(uintptr_t return_address) {
   return may_be_code(return_address) ? Step::kFrame : cut(StackEnd::kNoCode);
 }
 
-[[gnu::flatten]] Step StackWalker::step(const Position& from, Position& to, bool& by_frame) {
+[[gnu::flatten]] Step StackWalker::step(const Position& from, Position& to, uint8_t& basis) {
   if (process.unwinding == Unwinding::kFramePointers) {
-    by_frame = true;
+    basis = kByFrame;
     return step_by_frame(from, to);
   }
   const UnwindRule rule = rule_at(from.return_address - 1);
-  by_frame = rule.cfa == CfaRule::kFrame || rule.cfa == CfaRule::kFrameContent ||
-             rule.frame == FrameRule::kAtFrame;
-  return step_by_rule(rule, from, to);
+  const bool by_frame = rule.cfa == CfaRule::kFrame || rule.cfa == CfaRule::kFrameContent ||
+                        rule.frame == FrameRule::kAtFrame;
+  basis = by_frame ? kByFrame : 0;
+  return step_by_rule(rule, from, to, basis);
 }
 
 // A function with a frame pointer has its caller's at that address and its return address behind
@@ -115,12 +179,12 @@ Step StackWalker::step_by_frame(const Position& from, Position& to) {
   return come_to(to.return_address);
 }
 
-Step StackWalker::step_by_rule(const UnwindRule& rule, const Position& from, Position& to) {
+Step StackWalker::step_by_rule(const UnwindRule& rule, const Position& from, Position& to,
+                               uint8_t& basis) {
   if (rule.cfa == CfaRule::kEnd) return Step::kEnd;
-  if (rule.cfa == CfaRule::kNone) {
-    return cut(rule == kUnknownCode ? StackEnd::kUnknownCode : StackEnd::kNoRule);
-  }
-  if (rule.cfa == CfaRule::kSignal) {
+  if (rule.cfa == CfaRule::kNone) return cut_in(from.return_address - 1);
+  if (rule.cfa >= CfaRule::kSignal) [[unlikely]] {
+    if (rule.cfa != CfaRule::kSignal) return step_by_code(rule, from, to, basis);
     return step_out_of_signal(from.stack_pointer + offset_of(rule.cfa_offset), to);
   }
   uintptr_t cfa = 0;
@@ -134,6 +198,36 @@ Step StackWalker::step_by_rule(const UnwindRule& rule, const Position& from, Pos
   to.slot = rule.cfa == CfaRule::kFrameContent ? 0 : slot;
   to.stack_pointer = cfa;
   return come_to(to.return_address);
+}
+
+// Ends the stack in code that has no rule.
+Step StackWalker::cut_in(uintptr_t code) {
+  const CodeRange* const range = range_of(code);
+  const bool is_known = range != nullptr && range->table != kMadeCode;
+  return cut(is_known ? StackEnd::kNoRule : StackEnd::kUnknownCode);
+}
+
+// By what the code says itself, or may say. A signal can interrupt a function before it has its
+// frame, and code that was made at run time may be other code by now, so what is found must be
+// within reach, and a return address.
+Step StackWalker::step_by_code(const UnwindRule& rule, const Position& from, Position& to,
+                               uint8_t& basis) {
+  const uintptr_t code = from.return_address - 1;
+  if (from.slot == 0 && from.return_address == interrupted_) return cut_in(code);
+  const bool is_guess = rule.cfa == CfaRule::kCodeGuess;
+  UnwindRule plain = rule;
+  plain.cfa = CfaRule::kStack;
+  if (rule.cfa != CfaRule::kCodeStack) {
+    if (from.frame_pointer - from.stack_pointer > kMostGuess) return cut_in(code);
+    basis = is_guess ? kByFrame | kByGuess : kByFrame;
+    plain = {CfaRule::kFrame, FrameRule::kAtCfa, -2 * kWordBytes, 2 * kWordBytes};
+  }
+  const bool is_found = step_by_rule(plain, from, to, basis) == Step::kFrame;
+  if (is_found && is_behind_call(to.return_address)) return Step::kFrame;
+  if (is_guess) basis = kByFrame;  // nothing came of it, but another frame pointer may be one
+  // To read the code again and again would take long.
+  if (is_found) keep_rule(code, {});
+  return cut_in(code);
 }
 
 // False: it would have to be read where nothing can be.
@@ -178,6 +272,7 @@ Step StackWalker::step_out_of_signal(uintptr_t context, Position& to) {
   }
   to.slot = 0;
   to.return_address = code + 1;
+  interrupted_ = to.return_address;
   to.frame_home = home;
   return come_to(to.return_address);
 }

@@ -23,6 +23,10 @@ struct Position {
   uintptr_t frame_pointer;
 };
 
+// What a step from a frame went by, beside the stack pointer.
+inline constexpr uint8_t kByFrame = 1;  // the frame pointer mattered
+inline constexpr uint8_t kByGuess = 2;  // too, and nothing says that the function keeps one
+
 // Where a walk stands after one more frame.
 enum class Step : uint8_t {
   kFrame,  // at the next
@@ -38,15 +42,16 @@ class StackWalker {
   bool begin(uintptr_t hook_frame, Position& position);
 
   // From a position to the next. Writes `to` field by field: a load of several fields at once would
-  // wait for these stores. `by_frame`: whether the frame pointer mattered.
-  Step step(const Position& from, Position& to, bool& by_frame);
+  // wait for these stores. `basis`: kByFrame, kByGuess.
+  Step step(const Position& from, Position& to, uint8_t& basis);
   // After a kCut.
   schema::StackEnd cut() const { return cut_; }
 
   StackMemory& memory() { return memory_; }
 
  private:
-  static constexpr size_t kRules = 512;
+  static constexpr size_t kRules = 2048;
+  static constexpr size_t kCalls = 512;
 
   struct KnownRule {
     uintptr_t code;
@@ -55,11 +60,20 @@ class StackWalker {
 
   bool refresh_code();
   UnwindRule rule_at(uintptr_t code);
+  void keep_rule(uintptr_t code, const UnwindRule& rule);
   [[gnu::noinline]] UnwindRule find_rule_at(uintptr_t code);
+  const CodeRange* range_of(uintptr_t code);
+  UnwindRule table_rule_at(uintptr_t code, bool& may_guess);
+  UnwindRule rule_of_code(uintptr_t next, const UnwindRule& otherwise, bool may_guess);
+  static bool has_prologue_before(uintptr_t code, uintptr_t begin);
+  bool is_behind_call(uintptr_t code);
   Step cut(schema::StackEnd why);
   Step come_to(uintptr_t return_address);
   Step step_by_frame(const Position& from, Position& to);
-  Step step_by_rule(const UnwindRule& rule, const Position& from, Position& to);
+  Step step_by_rule(const UnwindRule& rule, const Position& from, Position& to, uint8_t& basis);
+  [[gnu::noinline]] Step step_by_code(const UnwindRule& rule, const Position& from, Position& to,
+                                      uint8_t& basis);
+  [[gnu::noinline]] Step cut_in(uintptr_t code);
   Step step_out_of_signal(uintptr_t context, Position& to);
   bool find_cfa(const UnwindRule& rule, const Position& from, uintptr_t& cfa);
   bool restore_frame(const UnwindRule& rule, uintptr_t cfa, const Position& from, Position& to);
@@ -69,7 +83,9 @@ class StackWalker {
   CodeView code_;
   bool has_asked_;  // the collector for code that is in no mapping of this map
   schema::StackEnd cut_;
+  uintptr_t interrupted_;    // the return address to which the last signal frame led
   KnownRule rules_[kRules];  // by address, as a direct-mapped cache
+  uintptr_t calls_[kCalls];  // likewise: addresses that a call stands before
 };
 
 }  // namespace heaptape::recorder

@@ -14,7 +14,9 @@
 //
 // Frames of a ring are numbered from 1 in their order; a caller, or a stack, is such a number, and
 // 0 is none. A return address below schema::kStackEnds, of caller 0: the stack goes on, but was cut
-// there, and this says why. A ring has no more than kMostRingFrames of them.
+// there, and this says why. With schema::kGuessFlag: what is further out was found by the frame
+// pointer, though nothing says that the function keeps one. A ring has no more than kMostRingFrames
+// of them.
 //
 // Records carry stamps once the process has had a second thread; from then on there are no more
 // marks. Example, malloc(24) = 0x5581c0 with one thread: 0x00000000'5581c001 0x18. Free of the C++

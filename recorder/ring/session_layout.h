@@ -20,7 +20,7 @@
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 5;
+inline constexpr uint32_t kLayoutVersion = 6;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. Of the rings a session has fewer where its caller's limits do not allow for all.
@@ -34,6 +34,7 @@ inline constexpr uint32_t kAllocatorPathBytes = 256;
 inline constexpr uint32_t kProgramBytes = 64;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
+inline constexpr uint64_t kMostStackBytes = uint64_t{1} << 40;
 inline constexpr uint32_t kNotices = 256;
 inline constexpr uint32_t kNoticePathBytes = 240;
 
@@ -78,6 +79,9 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
   Unwinding unwinding;
   uint64_t network;  // inode of the recorder's network namespace; 0: not known
+  // Sampled stacks: of the calls that ask for one byte in so many, at most kMostStackBytes; 0: the
+  // stacks of all calls.
+  uint64_t stack_bytes;
 
   // A futex. A producer whose ring is half full wakes the collector if it sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;
@@ -158,8 +162,8 @@ struct alignas(64) ProcessSlot {
   std::atomic<uint64_t> bootstrap;       // calls served before the allocator was known
   std::atomic<uint64_t> lost_ringless;   // calls of threads that found no ring
   std::atomic<uint64_t> lost_abandoned;  // nested calls in a hook that was left by a jump
-  // Its CodeMap (recorder/unwind/code_map.h), an offset into the file of tables; 0: none. Written
-  // by the process when it joins and by the collector when it knows better.
+  // Its CodeMap, as recorder/unwind/code_map.h has it; 0: none. Written by the process when it
+  // joins or closes a library, and by the collector when it knows better.
   std::atomic<uint64_t> code_map;
   std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
   uint32_t padding;

@@ -12,13 +12,27 @@ namespace heaptape::recorder {
 inline constexpr uint64_t kCodeFileBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kCodeMapMagic = 0x3170616d65646f63;  // "codemap1"
 
+// What processes are told: where their map is, and how often libraries were closed before.
+constexpr uint64_t map_offset_of(uint64_t word) {
+  return word & 0xffffffff;
+}
+constexpr uint64_t after_a_close(uint64_t word, uint64_t offset) {
+  return ((word >> 32) + 1) << 32 | offset;
+}
+constexpr uint64_t with_map(uint64_t word, uint64_t offset) {
+  return (word & ~uint64_t{0xffffffff}) | offset;
+}
+static_assert(kCodeFileBytes <= 0xffffffff);
+
 // An executable mapping.
 struct CodeRange {
   uint64_t begin;  // addresses
   uint64_t end;
   uint64_t offset;  // of `begin` in its segment
-  uint64_t table;   // in the file: its segment's UnwindTable; 0: it has none
+  uint64_t table;   // in the file: its segment's UnwindTable; 0: it has none; or kMadeCode
 };
+inline constexpr uint64_t kMadeCode = 1;  // of no file: made at run time
+
 static_assert(sizeof(CodeRange) == 32);
 
 // The ranges follow, in ascending order; they do not overlap.

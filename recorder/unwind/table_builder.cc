@@ -123,8 +123,8 @@ BuiltTable build_table(uint32_t code_bytes, std::vector<CodePiece>& pieces,
   result.bytes_without_piece += code_bytes - covered;
   const uint64_t pages = (code_bytes + kPageBytes - 1) / kPageBytes;
   if (covered < pages * kPageBytes || pages == 0) table.put(covered, RuleSet::kNoneId);
-  result.rows_without_rule =
-      static_cast<uint32_t>(std::ranges::count(table.rule(), RuleSet::kNoneId));
+  result.rows_without_rule = static_cast<uint32_t>(std::ranges::count_if(
+      table.rule(), [rules](uint16_t rule) { return rules[rule].cfa == CfaRule::kNone; }));
   result.memory = assemble(static_cast<uint32_t>(pages), table, rules);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -43,19 +44,34 @@ struct UnwindTables {
   std::vector<CompiledTable> tables;  // of each segment of code
   std::vector<uint8_t> build_id;      // empty: the file has none
   UnwindCounts counts;
+  bool has_unread_code = false;  // more is without information than was to be read
 };
 
-// `eh_frame` is of unknown origin, and its first byte at `address`.
-UnwindTables compile_eh_frame(std::span<const uint8_t> eh_frame, uint64_t address,
-                              std::span<const CodeSegment> segments);
-
 inline constexpr uint64_t kMostEhFrameBytes = uint64_t{64} << 20;  // beyond what there is
+inline constexpr uint64_t kMostCodeBytes = uint64_t{16} << 20;
+
+// Of what is read of a file.
+struct CompileLimits {
+  uint64_t eh_frame_bytes = kMostEhFrameBytes;
+  uint64_t code_bytes = kMostCodeBytes;  // that .eh_frame says nothing of
+};
+
+// Some bytes of a segment, from an offset in it on; fewer, or none, where they cannot be read.
+using ReadCode = std::function<std::vector<uint8_t>(const CodeSegment& segment, uint64_t offset,
+                                                    uint64_t bytes)>;
+
+// `eh_frame` is of unknown origin, and its first byte at `address`. `read_code`, if any, is asked
+// for long stretches without information, and for no more than `most_code_bytes` in all.
+UnwindTables compile_eh_frame(std::span<const uint8_t> eh_frame, uint64_t address,
+                              std::span<const CodeSegment> segments, const ReadCode& read_code = {},
+                              uint64_t most_code_bytes = kMostCodeBytes);
 
 // `file` is a program or library for this machine, open for reading; else an error that does not
 // name it. One without .eh_frame has tables without rules. Takes some 10 ms for a MiB of it; if
-// there is more than `most_bytes`, that is an error, too.
+// there is more than `most`, that is an error, too; but for code beyond kMostCodeBytes, which has
+// no rules.
 base::Result<UnwindTables> compile_unwind_tables(base::Descriptor file,
-                                                 uint64_t most_bytes = kMostEhFrameBytes);
+                                                 const CompileLimits& most = {});
 
 // UnwindTables::build_id alone, of such a file.
 base::Result<std::vector<uint8_t>> build_id_of(base::Descriptor file);

@@ -20,6 +20,10 @@ enum class CfaRule : uint8_t {
   kPlt,           // stack pointer + 8, from the 11th byte of 16 on + 16: a stub of the .plt
   kSignal,        // what a signal interrupted: its registers are in the ucontext at stack pointer
                   // + cfa_offset
+  // In no table: what a walk makes of the code itself.
+  kCodeStack,  // as kStack
+  kCodeFrame,  // as kFrame
+  kCodeGuess,  // as kFrame, if the function has a frame pointer
 };
 
 // Offsets of registers in the kernel's ucontext: rbp, rsp and rip.
@@ -44,6 +48,9 @@ struct UnwindRule {
 };
 static_assert(sizeof(UnwindRule) == 8);
 
+// There is no information, but most functions around begin by making a frame pointer.
+inline constexpr UnwindRule kFramedRule{CfaRule::kNone, FrameRule::kSame, 0, 1};
+
 inline constexpr uint32_t kUnwindPageLog2 = 12;  // bytes of code that an entry of the index is for
 
 // The head of a table, of one executable segment, in one piece of memory aligned to 8 bytes:
@@ -52,8 +59,8 @@ inline constexpr uint32_t kUnwindPageLog2 = 12;  // bytes of code that an entry 
 //   uint16_t rule[rows]
 //
 // code[i], ascending, is where row i begins: an offset from the segment's first byte; it ends where
-// the next one begins. What has no information has a row of kNone. first_row[p] is the last row
-// that begins at or before page p's first byte; code[0] is 0.
+// the next one begins. What has no information has UnwindRule{} or kFramedRule. first_row[p] is the
+// last row that begins at or before page p's first byte; code[0] is 0.
 struct UnwindTable {
   uint32_t rows;
   uint32_t pages;

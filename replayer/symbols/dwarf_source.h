@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/symbols/address_map.h"
+#include "base/address/address_map.h"
 #include "replayer/symbols/function_symbols.h"
 #include "replayer/symbols/symbols.h"
 
@@ -28,7 +28,7 @@ class DwarfSource {
  private:
   Dwarf* dwarf_;
   Dwarf_Addr bias_;
-  AddressMap<Dwarf_Off> units_;  // by code, where their entries are
+  base::AddressMap<Dwarf_Off> units_;  // by code, where their entries are
 };
 
 }  // namespace heaptape::replayer

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "replayer/symbols/address_map.h"
+#include "base/address/address_map.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -29,14 +30,18 @@ class FrameLocator {
   }
 
  private:
-  using Mappings = AddressMap<size_t>;  // values: indices
+  using Mappings = base::AddressMap<size_t>;  // values: indices
 
   void add_modules() {
-    std::map<std::pair<std::string, std::string>, uint32_t> known;
+    std::map<std::tuple<std::string, std::string, std::string>, uint32_t> known;
     for (const CodeMapping& mapping : stacks_.mappings()) {
-      const auto [entry, is_new] = known.try_emplace({mapping.path, mapping.build_id},
-                                                     static_cast<uint32_t>(code_.modules.size()));
-      if (is_new) code_.modules.push_back({mapping.path, mapping.build_id, mapping.file_offset});
+      const auto [entry, is_new] =
+          known.try_emplace({mapping.path, mapping.build_id, mapping.function},
+                            static_cast<uint32_t>(code_.modules.size()));
+      if (is_new) {
+        code_.modules.push_back(
+            {mapping.path, mapping.build_id, mapping.file_offset, mapping.function});
+      }
       uint64_t& mapped_from = code_.modules[entry->second].mapped_from;
       mapped_from = std::min(mapped_from, mapping.file_offset);
       module_of_mapping_.push_back(entry->second);

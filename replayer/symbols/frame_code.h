@@ -9,11 +9,13 @@
 
 namespace heaptape::replayer {
 
-// A file that code was mapped from. Two builds of one path are two of them.
+// A file that code was mapped from. Two builds of one path are two of them. Or a function that the
+// program made at run time.
 struct CodeModule {
   std::string path;
-  std::string build_id;      // bytes, as recorded; may be empty
-  uint64_t mapped_from = 0;  // the lowest file offset that code of it was mapped from
+  std::string build_id;       // bytes, as recorded; may be empty
+  uint64_t mapped_from = 0;   // the lowest file offset that code of it was mapped from
+  std::string function = {};  // bytes, as the program calls it; empty: this is a file
 
   bool operator==(const CodeModule&) const = default;
 };

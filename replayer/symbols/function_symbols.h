@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "replayer/symbols/address_map.h"
+#include "base/address/address_map.h"
 
 namespace heaptape::replayer {
 
@@ -22,7 +22,7 @@ class FunctionSymbols {
   std::string find(uint64_t address) const;
 
  private:
-  AddressMap<const char*> names_;
+  base::AddressMap<const char*> names_;
 };
 
 }  // namespace heaptape::replayer

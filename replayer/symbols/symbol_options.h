@@ -12,6 +12,9 @@ struct SymbolOptions {
   std::vector<std::string> debug_dirs;
   // Asks the servers that $DEBUGINFOD_URLS names for what is not there. Nobody is asked otherwise.
   bool debuginfod = false;
+  // When the tape ended; 0: not known. A file without a build-id that was changed later may be
+  // another build.
+  uint64_t recorded_until_unix_ns = 0;
   // What reading one module may take.
   uint64_t module_bytes = uint64_t{8} << 30;  // of memory
   uint32_t module_seconds = 120;

@@ -7,6 +7,7 @@
 #include "schema/kj_guard.h"
 #include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
+#include "schema/tape/stack_end.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
 #include "schema/tape/wire_words.h"
@@ -149,8 +150,9 @@ base::Status EventDecoder::load_frames(ColumnReader column) {
         above > number) {
       return base::Error::damaged("its frame column is wrong");
     }
-    address += static_cast<uint64_t>(unzigzag(distance));
-    frames_.push_back({static_cast<FrameNumber>(number - above), address});
+    const uint64_t marked = address + static_cast<uint64_t>(unzigzag(distance));
+    address = marked & ~kGuessFlag;
+    frames_.push_back({static_cast<FrameNumber>(number - above), address, marked != address});
   }
   return {};
 }

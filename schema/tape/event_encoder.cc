@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schema/tape/stack_end.h"
+
 namespace heaptape::schema {
 
 void EventEncoder::start_run(uint32_t thread) {
@@ -22,7 +24,8 @@ FrameNumber EventEncoder::add_frame(const Frame& frame) {
   const FrameNumber number = ++frames_;
   const size_t before = columns_.frames.bytes().size();
   columns_.frames.put(number - frame.caller);
-  columns_.frames.put(zigzag(static_cast<int64_t>(frame.return_address - last_return_)));
+  const uint64_t marked = frame.return_address | (frame.guesses ? kGuessFlag : 0);
+  columns_.frames.put(zigzag(static_cast<int64_t>(marked - last_return_)));
   sample_bytes_ += columns_.frames.bytes().size() - before;
   last_return_ = frame.return_address;
   return number;
@@ -30,7 +33,8 @@ FrameNumber EventEncoder::add_frame(const Frame& frame) {
 
 void EventEncoder::add_mapping(CodeMapping mapping) {
   mapping.frames = frames_;
-  sample_bytes_ += sizeof mapping + mapping.path.size() + mapping.build_id.size();
+  sample_bytes_ +=
+      sizeof mapping + mapping.path.size() + mapping.build_id.size() + mapping.function.size();
   columns_.mappings.push_back(std::move(mapping));
 }
 

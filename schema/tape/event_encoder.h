@@ -54,6 +54,7 @@ class EventEncoder {
   void set_has_stacks() { has_stacks_ = true; }
   // The number of the frame, which is new. frame.caller was returned before, or is 0.
   FrameNumber add_frame(const Frame& frame);
+  FrameNumber frames() const { return frames_; }
   // Sets mapping.frames to the number of frames so far.
   void add_mapping(CodeMapping mapping);
 

@@ -35,6 +35,9 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
     out.setStartUnixNs(header.start_unix_ns);
     out.setInitialBreak(header.initial_break);
     out.setClock(static_cast<uint8_t>(header.clock));
+    out.setStackMode(static_cast<uint8_t>(header.stacks.mode));
+    out.setStackDepth(header.stacks.depth);
+    out.setStackEveryBytes(header.stacks.every_bytes);
   });
 }
 
@@ -56,6 +59,8 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                     header.start_unix_ns = in.getStartUnixNs();
                     header.initial_break = in.getInitialBreak();
                     header.clock = static_cast<StampClock>(in.getClock());
+                    header.stacks = {static_cast<StackMode>(in.getStackMode()), in.getStackDepth(),
+                                     in.getStackEveryBytes()};
                     return header;
                   });
 }

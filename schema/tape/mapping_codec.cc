@@ -25,6 +25,7 @@ void write_mappings(wire::EventChunk::Builder out, const std::vector<CodeMapping
     list[i].setFileOffset(mapping.file_offset);
     list[i].setPath(data_of(mapping.path));
     list[i].setBuildId(data_of(mapping.build_id));
+    if (!mapping.function.empty()) list[i].setFunction(data_of(mapping.function));
   }
 }
 
@@ -38,7 +39,8 @@ std::vector<CodeMapping> read_mappings(wire::EventChunk::Reader in) {
                         {begin, begin + bytes},
                         mapping.getFileOffset(),
                         string_of(mapping.getPath()),
-                        string_of(mapping.getBuildId())});
+                        string_of(mapping.getBuildId()),
+                        string_of(mapping.getFunction())});
   }
   return mappings;
 }

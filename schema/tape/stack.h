@@ -22,17 +22,24 @@ inline constexpr FrameNumber kMostFrames = (FrameNumber{1} << 26) - 1;
 struct Frame {
   FrameNumber caller = 0;       // the next outer one, of a smaller number; 0: none
   uint64_t return_address = 0;  // where it is to return to; below kStackEnds: a StackEnd
+  // What is further out was found by the frame pointer, though nothing says that the function keeps
+  // one.
+  bool guesses = false;
 
   bool operator==(const Frame&) const = default;
 };
 
-// Code of a file, as the process had it in its address space.
+// The path of code that was made at run time and has a name.
+inline constexpr const char* kMadeCodePath = "[jit]";
+
+// Code of a file, as the process had it in its address space; or of a function that it made.
 struct CodeMapping {
   FrameNumber frames = 0;  // on the tape when this was seen: those behind may lie in it
   base::AddressRange range;
-  uint64_t file_offset = 0;  // of range.begin
-  std::string path;          // bytes; as /proc/PID/maps has it
-  std::string build_id;      // bytes; empty: it has none, or the file could not be read
+  uint64_t file_offset = 0;   // of range.begin
+  std::string path;           // bytes; as /proc/PID/maps has it
+  std::string build_id;       // bytes; empty: it has none, or the file could not be read
+  std::string function = {};  // bytes; what the process calls code that it made; of a file: empty
 
   bool operator==(const CodeMapping&) const = default;
 };

@@ -22,8 +22,10 @@ FrameNumber StackCopier::copy(FrameNumber stack) {
   for (auto it = missing.rbegin(); it != missing.rend(); ++it) {
     const Frame* const frame = stacks_.find(*it);
     add_mappings_up_to(*it - 1);
-    const uint64_t lost = static_cast<uint64_t>(StackEnd::kUnknown);
-    caller = tape_.add_frame({caller, frame != nullptr ? frame->return_address : lost});
+    Frame copy{0, static_cast<uint64_t>(StackEnd::kUnknown)};
+    if (frame != nullptr) copy = *frame;
+    copy.caller = caller;
+    caller = tape_.add_frame(copy);
     copied_[*it] = caller;
   }
   return caller;

@@ -18,4 +18,8 @@ enum class StackEnd : uint8_t {
 };
 inline constexpr uint64_t kStackEnds = 6;  // below this: a StackEnd
 
+// Of a return address: what is further out was found by the frame pointer, though nothing says that
+// the function keeps one.
+inline constexpr uint64_t kGuessFlag = uint64_t{1} << 63;
+
 }  // namespace heaptape::schema

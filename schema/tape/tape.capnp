@@ -38,7 +38,7 @@ struct Mark {
   name @2 :Data;  # see is_mark_name
 }
 
-# Code of a file in the address space of the process.
+# Code of a file in the address space of the process, or a function that it made at run time.
 struct CodeMapping {
   frames @0 :UInt32;      # on the tape when it was seen
   begin @1 :UInt64;
@@ -46,6 +46,7 @@ struct CodeMapping {
   fileOffset @3 :UInt64;  # of begin
   path @4 :Data;
   buildId @5 :Data;
+  function @6 :Data;      # the name of what was made at run time; of a file: empty
 }
 
 struct EventChunk {
@@ -88,6 +89,9 @@ struct Header {
   startUnixNs @7 :UInt64;
   initialBreak @8 :UInt64;
   clock @9 :UInt8;
+  stackMode @10 :UInt8;
+  stackDepth @11 :UInt32;
+  stackEveryBytes @12 :UInt64;
 }
 
 struct Summary {

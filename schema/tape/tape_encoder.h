@@ -26,6 +26,7 @@ class TapeEncoder {
   // As EventEncoder has them.
   void set_has_stacks() { encoder_.set_has_stacks(); }
   FrameNumber add_frame(const Frame& frame);
+  FrameNumber frames() const { return encoder_.frames(); }
   void add_mapping(CodeMapping mapping);
   // Nanoseconds since the recording of this process began, at the events appended so far.
   void add_time(uint64_t time_ns) { encoder_.add_time(time_ns); }

@@ -12,6 +12,21 @@ bool is_glibc(const std::string& library_path);
 
 enum class StampClock : uint8_t { kTsc = 0, kCounter = 1 };
 
+// How the stack of a call was found. Stored in tapes: values never change.
+enum class StackMode : uint8_t {
+  kNone = 0,  // none was recorded; or the tape is of a version that did not say
+  kFramePointers = 1,
+  kUnwindTables = 2,
+};
+
+struct StackRecording {
+  StackMode mode = StackMode::kNone;
+  uint32_t depth = 0;        // frames of a stack, at most
+  uint64_t every_bytes = 0;  // calls were chosen that ask for one byte in so many; 0: all calls
+
+  bool operator==(const StackRecording&) const = default;
+};
+
 struct TapeHeader {
   std::string writer;                     // "heaptape 0.1.0"
   std::vector<std::string> command_line;  // of the recorded process
@@ -23,6 +38,7 @@ struct TapeHeader {
   uint64_t start_unix_ns = 0;
   uint64_t initial_break = 0;  // program break before the first allocation; 0 = unknown
   StampClock clock = StampClock::kTsc;
+  StackRecording stacks;
 
   bool operator==(const TapeHeader&) const = default;
 };

@@ -16,6 +16,7 @@ using Names = std::set<std::string>;
 const Names kEntryPoints = {
     "execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat",
     "posix_spawn", "posix_spawnp", "system", "popen", "prctl", "syscall", "dlopen", "dlmopen",
+    "dlclose",
     // libc
     "malloc", "calloc", "realloc", "reallocarray", "free", "aligned_alloc", "posix_memalign",
     "memalign", "valloc", "pvalloc",
@@ -28,34 +29,36 @@ const Names kEntryPoints = {
     "_ZdaPvSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
 
 // All that it may call: what neither allocates nor locks, but for the loader's own functions.
-const Names kImports = {"dlsym",
-                        "dladdr",
-                        "dlopen",
-                        "dlclose",      // the loader; not dlerror, which takes the locale's lock
-                        "__cxa_throw",  // weak: is there a C++ run-time library?
-                        "__errno_location",
-                        "environ",
-                        "__environ",
-                        "__libc_stack_end",      // libc's data; weak: musl has none
-                        "gnu_get_libc_version",  // weak: is libc glibc?
-                        "getauxval",
-                        "memcpy",
-                        "memmove",
-                        "memset",
-                        "memcmp",  // bytes
-                        "strlen",
-                        "strnlen",
-                        "strchr",
-                        "strrchr",
-                        "strstr",
-                        "strspn",
-                        "strcspn",
-                        "strcmp",
-                        "strncmp",  // text
-                        "__cxa_finalize",
-                        "__gmon_start__",  // the compiler's own
-                        "_ITM_registerTMCloneTable",
-                        "_ITM_deregisterTMCloneTable"};
+const Names kImports = {
+    "dlsym",
+    "dladdr",
+    "dlopen",
+    "dlclose",
+    "dl_iterate_phdr",  // the loader; not dlerror, which takes the locale's lock
+    "__cxa_throw",      // weak: is there a C++ run-time library?
+    "__errno_location",
+    "environ",
+    "__environ",
+    "__libc_stack_end",      // libc's data; weak: musl has none
+    "gnu_get_libc_version",  // weak: is libc glibc?
+    "getauxval",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",  // bytes
+    "strlen",
+    "strnlen",
+    "strchr",
+    "strrchr",
+    "strstr",
+    "strspn",
+    "strcspn",
+    "strcmp",
+    "strncmp",  // text
+    "__cxa_finalize",
+    "__gmon_start__",  // the compiler's own
+    "_ITM_registerTMCloneTable",
+    "_ITM_deregisterTMCloneTable"};
 
 struct Symbol {
   std::string name;  // without its version
@@ -136,6 +139,14 @@ TEST_F(PreloadLibrary, HasItsThreadLocalStateInPlaceFromTheStart) {
   EXPECT_FALSE(names(false).contains("__tls_get_addr"));
   EXPECT_TRUE(lines("-r", "DTPMOD").empty());
   EXPECT_TRUE(lines("-r", "TLSDESC").empty());
+}
+
+// A constructor would come too late: that of another library may have called malloc before, and
+// then it would undo what that call has set up.
+TEST_F(PreloadLibrary, RunsNothingBeforeItsFirstCall) {
+  EXPECT_TRUE(lines("-S", ".init_array").empty());
+  EXPECT_TRUE(lines("-S", ".ctors").empty());
+  EXPECT_TRUE(lines("-d", "(INIT)").empty());
 }
 
 TEST_F(PreloadLibrary, MakesNoStackExecutable) {

@@ -116,8 +116,10 @@ TEST_F(Refusals, OfScriptsWithoutAnInterpreter) {
 }
 
 TEST_F(Refusals, OfStaticPrograms) {
-  const std::string path = target_path("static_program");
-  expect_refused({path}, {path, "statically linked", "link it dynamically"});
+  for (const char* name : {"static_program", "static_pie_program"}) {
+    const std::string path = target_path(name);
+    expect_refused({path}, {path, "statically linked", "link it dynamically"});
+  }
 }
 
 TEST_F(Refusals, OfScriptsOfAStaticInterpreter) {

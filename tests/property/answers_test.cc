@@ -207,9 +207,15 @@ TEST(RankPins, PutsEveryBlockBesideAHoleIntoOneGroup) {
       if (hole.before != kNoBlock) beside.insert(hole.before);
       beside.insert(hole.after);
     }
+    std::set<size_t> grouped;
     uint64_t count = 0;
-    for (const PinGroup& group : rank_pins(heap.picture(), holes, SIZE_MAX)) count += group.count;
+    for (const PinGroup& group : rank_pins(heap.picture(), holes, SIZE_MAX)) {
+      EXPECT_EQ(group.blocks.size(), group.count);
+      grouped.insert(group.blocks.begin(), group.blocks.end());
+      count += group.count;
+    }
     EXPECT_EQ(count, beside.size());
+    EXPECT_EQ(grouped, beside);
   }
 }
 

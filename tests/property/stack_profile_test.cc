@@ -75,6 +75,7 @@ TEST_P(StacksOfAnyTape, ComeToWhatTheTapeHas) {
   EXPECT_EQ(sum_.peak_bytes, live.live_bytes_peak().value);
   EXPECT_EQ(profile_.peak_at(), live.live_bytes_peak().at);
   EXPECT_EQ(sum_.freed_by_others, resolver_.foreign_releases());
+  EXPECT_EQ(sum_.moved_bytes, resolver_.program().growth_chains().moved_bytes());
   EXPECT_EQ(profile_.lifetimes().totals(1)[0], resolver_.program().lifetimes().in_calls().total());
 }
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +21,7 @@
 #include <string>
 #include <thread>
 
-#define APART __attribute__((noinline, noclone))
+#include "unwinding.h"
 
 namespace {
 
@@ -42,11 +43,13 @@ APART void ask(size_t size) {
 }
 
 // The same where the unwinder cannot be asked.
-extern "C" __attribute__((used)) APART void ask_quietly(size_t size) {
+}  // namespace
+extern "C" APART void ask_quietly(size_t size) {
   void* const block = malloc(size);
   keep(block);
   free(block);
 }
+namespace {
 
 // Frames of unlike sizes, and of one that is known only at run time.
 template <int kWords>
@@ -78,6 +81,43 @@ APART void ask_in_tail(size_t size) {
   return ask_deeper<5>(size, 2);
 }
 
+// An aligned frame stands at one place for two callers of callers whose own frames are of unlike
+// sizes. What returned to the first stays behind, in room that the second does not write to.
+// As its size is not fixed, the compiler keeps where the stack was before it was aligned.
+APART void ask_in_place(size_t size) {
+  alignas(128) volatile char room[128];
+  room[0] = 1;
+  keep(alloca(size % 64 + 1));
+  keep(const_cast<char*>(room));
+  ask(size);
+  keep(const_cast<char*>(room));
+}
+APART void come_with_room(size_t size) {
+  volatile char room[104];
+  room[96] = 1;
+  keep(const_cast<char*>(room));
+  ask_in_place(size);
+  room[96] = 2;
+}
+template <int kBytes>
+APART void come_from_afar(size_t size) {
+  volatile char room[kBytes];
+  room[kBytes - 1] = 1;
+  keep(const_cast<char*>(room));
+  come_with_room(size);
+  room[kBytes - 1] = 2;
+}
+void (*const volatile ways_to_come[])(size_t) = {come_from_afar<24>, come_from_afar<56>};
+APART void come_both_ways(size_t size, size_t bytes) {
+  void* const room = alloca(bytes);
+  keep(room);
+  for (size_t i = 0; i < 4; ++i) ways_to_come[i % 2](size);
+  keep(room);
+}
+void places() {
+  for (size_t i = 0; i < 9; ++i) come_both_ways(1600 + i, 1 + 16 * i);
+}
+
 void plain() {
   for (size_t round = 0; round < 3; ++round) {
     ask(1000 + round);
@@ -97,6 +137,9 @@ uint32_t chance(uint32_t below) {
 }
 size_t asked = 10000;
 APART void wander(int depth);
+// Frames of one size, which save the caller's frame pointer at unlike places.
+void (*const volatile holders[])(int) = {hold_above, hold_between, hold_below, hold_nothing,
+                                         hold_at_frame};
 template <int kWords>
 APART void wander_on(int depth) {
   volatile char room[kWords * 16];
@@ -109,7 +152,7 @@ APART void wander_on(int depth) {
 APART void wander_with_room(int depth) {
   void* const room = alloca(16 * chance(5));
   keep(room);
-  wander(depth);
+  holders[chance(5)](depth);
   keep(room);
   if (chance(2) == 0) wander(depth);
   keep(room);
@@ -118,6 +161,7 @@ APART void wander_with_room(int depth) {
 APART void wander_aligned(int depth) {
   alignas(128) volatile char room[128];
   room[0] = static_cast<char>(depth);
+  keep(alloca(16 * chance(2)));
   keep(const_cast<char*>(room));
   wander(depth);
   keep(const_cast<char*>(room));
@@ -146,6 +190,16 @@ APART void wander(int depth) {
   }
   keep(&depth);
 }
+}  // namespace
+extern "C" APART void wander_for_assembly(int depth) {
+  wander(depth);
+  keep(&depth);
+}
+extern "C" APART void ask_for_assembly(size_t size) {
+  ask(size);
+  keep(&size);
+}
+namespace {
 void random_walk(const char* from) {
   seed = strtoull(from, nullptr, 10);
   while (asked < 14000) wander(30);
@@ -205,6 +259,47 @@ void interrupts() {
   keep(&sum);
 }
 
+// A signal after each instruction, in which those of this program ask. The kernel turns the steps
+// off for a handler, and on again at its end.
+constexpr greg_t kStepping = 0x100;  // of the flags register
+extern "C" const char __executable_start;
+extern "C" const char etext;
+size_t steps;
+void set_stepping(int signal, siginfo_t*, void* context) {
+  greg_t& flags = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL];
+  flags = signal == SIGUSR1 ? flags | kStepping : flags & ~kStepping;
+}
+APART void on_step(int, siginfo_t*, void* context) {
+  const greg_t at = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
+  const auto begin = reinterpret_cast<greg_t>(&__executable_start);
+  if (at >= begin && at < reinterpret_cast<greg_t>(&etext)) ask(2600 + steps++);
+}
+APART int count_in_steps(int n) {
+  volatile char room[40];
+  room[0] = static_cast<char>(n);
+  keep(const_cast<char*>(room));
+  return room[0] + sched_getcpu() + sched_getcpu();
+}
+APART void call_in_steps(size_t bytes) {
+  void* const room = alloca(bytes);
+  keep(room);
+  raise(SIGUSR1);
+  const int count = count_in_steps(7);
+  raise(SIGUSR2);
+  keep(&count);
+}
+void step_by_step() {
+  ask(2599);
+  struct sigaction action = {};
+  action.sa_flags = SA_SIGINFO;
+  action.sa_sigaction = set_stepping;
+  sigaction(SIGUSR1, &action, nullptr);
+  sigaction(SIGUSR2, &action, nullptr);
+  action.sa_sigaction = on_step;
+  sigaction(SIGTRAP, &action, nullptr);
+  call_in_steps(80);
+}
+
 struct AsksAtItsEnd {
   ~AsksAtItsEnd() { ask(3000); }
 };
@@ -217,7 +312,8 @@ void exceptions() {
   try {
     throw_through(2);
   } catch (const std::string& text) {
-    ask(3100 + text.size());
+    keep(&text);
+    ask(3106);
   }
 }
 
@@ -270,61 +366,30 @@ void threads() {
 
 }  // namespace
 
-// The register of the frame pointer holds something else, and is saved in the middle of the frame.
-extern "C" void ask_by_hand(size_t size);
-extern "C" __attribute__((used)) APART void ask_for_assembly(size_t size) {
-  ask(size);
-}
-asm(R"(
-  .text
-  .type ask_by_hand, @function
-ask_by_hand:
-  .cfi_startproc
-  pushq %r12
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %r12, -16
-  subq $56, %rsp
-  .cfi_adjust_cfa_offset 56
-  pushq %rbp
-  .cfi_adjust_cfa_offset 8
-  .cfi_rel_offset %rbp, 0
-  movq $7, %rbp
-  call ask_for_assembly
-  popq %rbp
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %rbp
-  addq $56, %rsp
-  .cfi_adjust_cfa_offset -56
-  popq %r12
-  .cfi_adjust_cfa_offset -8
-  .cfi_restore %r12
-  ret
-  .cfi_endproc
-  .size ask_by_hand, . - ask_by_hand
-)");
-
-// What is said of its frame is wrong: it would end far beyond the stack.
-extern "C" void ask_from_nowhere(size_t size);
-asm(R"(
-  .text
-  .type ask_from_nowhere, @function
-ask_from_nowhere:
-  .cfi_startproc
-  subq $8, %rsp
-  .cfi_def_cfa_offset 1048576
-  call ask_quietly
-  addq $8, %rsp
-  .cfi_def_cfa_offset 8
-  ret
-  .cfi_endproc
-  .size ask_from_nowhere, . - ask_from_nowhere
-)");
-
 namespace {
 
 void nowhere() {
   ask_from_nowhere(7100);
   std::thread([] { ask_from_nowhere(7101); }).join();
+}
+
+// On a stack 32 MiB below this one, with nothing in between.
+APART void ask_over_a_gap() {
+  ask_from_nowhere(7400);
+}
+void gap() {
+  constexpr size_t kStackBytes = 1 << 16;
+  ask(7401);
+  char* const low = reinterpret_cast<char*>(reinterpret_cast<size_t>(&low) >> 12 << 12);
+  void* const stack = mmap(low - (32 << 20), kStackBytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (stack == MAP_FAILED) exit(3);
+  getcontext(&there);
+  there.uc_stack = {stack, 0, kStackBytes};
+  there.uc_link = &here;
+  makecontext(&there, ask_over_a_gap, 0);
+  swapcontext(&here, &there);
+  ask(7402);
 }
 
 // Another thread holds the loader's lock, as dl_iterate_phdr(3) does.
@@ -351,6 +416,11 @@ void assembly() {
   ask_by_hand(7002);
 }
 
+void stubs() {
+  ask_in_stub_after_push(7500);
+  call_stub_before_push(7501);
+}
+
 // The library calls back, and goes.
 void libraries(const char* path) {
   for (int i = 0; i < 2; ++i) {
@@ -366,6 +436,40 @@ void libraries(const char* path) {
   }
 }
 
+// They come in turn, and all to one place.
+void successors(const char* const* paths) {
+  using CallBack = void (*)(void (*)(size_t), size_t);
+  CallBack first = nullptr;
+  for (size_t i = 0; i < 8; ++i) {
+    void* const library = dlopen(paths[i % 2], RTLD_NOW);
+    if (library == nullptr) exit(2);
+    const auto call = reinterpret_cast<CallBack>(dlsym(library, "call_back"));
+    if (i == 0) first = call;
+    if (call != first) exit(4);
+    for (size_t n = 0; n < 50; ++n) {
+      call(ask, 8100);
+      usleep(1000);
+    }
+    dlclose(library);
+  }
+}
+
+// One that is closed as often as it is opened, but stays.
+void reopened(const char* path) {
+  void* const library = dlopen(path, RTLD_NOW);
+  if (library == nullptr) exit(2);
+  const auto call =
+      reinterpret_cast<void (*)(void (*)(size_t), size_t)>(dlsym(library, "call_back"));
+  for (size_t n = 0; n < 100; ++n) {
+    call(ask, 8200);
+    usleep(2000);
+  }
+  for (size_t n = 0; n < 100; ++n) {
+    dlclose(dlopen(path, RTLD_NOW));
+    call(ask, 8201);
+  }
+}
+
 void deep() {
   ask_deeper<2>(9000, 200);
   ask_deeper<2>(9001, 10);
@@ -377,6 +481,7 @@ int main(int count, char** words) {
   const std::string shape = words[1];
   const char* const more = count > 2 ? words[2] : "";
   if (shape == "plain") plain();
+  if (shape == "places") places();
   if (shape == "random") random_walk(more);
   if (shape == "signals") signals();
   if (shape == "interrupts") interrupts();
@@ -385,10 +490,15 @@ int main(int count, char** words) {
   if (shape == "coroutines") coroutines();
   if (shape == "threads") threads();
   if (shape == "assembly") assembly();
+  if (shape == "steps") step_by_step();
+  if (shape == "stubs") stubs();
+  if (shape == "gap") gap();
   if (shape == "nowhere") nowhere();
   if (shape == "loader_lock") loader_lock();
   if (shape == "malloc_lock") ask_quietly(7300);
   if (shape == "libraries") libraries(more);
+  if (shape == "successors") successors(words + 2);
+  if (shape == "reopened") reopened(more);
   if (shape == "deep") deep();
   fflush(stdout);
   return 0;

@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "recorder/collector/process_table.h"
+#include "recorder/unwind/code_map.h"
 #include "tests/support/command.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -95,6 +99,31 @@ TEST_F(RecordedProcessTest, TakesNoMarkWhileItIsNotDrained) {
   const auto mark = process().add_mark("late", RingMerge::kEverything, base::monotonic_ns());
   ASSERT_TRUE(mark);
   EXPECT_EQ(mark->event, events + 1);
+}
+
+// The first reading began before a library was closed, and has it still.
+TEST_F(RecordedProcessTest, TakesNoMapOfCodeThatWasClosedMeanwhile) {
+  constexpr uint64_t kFirst = 64;
+  constexpr uint64_t kRead = 128;
+  table_->adopt_claims();
+  ProcessSlot& slot = session_.view().process(0);
+  std::vector<uint64_t> seen;  // by the thread that reads, as each reading begins
+  std::atomic<size_t> readings = 0;
+  const auto read = [&](uint32_t) -> std::optional<ProcTexts> {
+    seen.push_back(slot.code_map);
+    if (seen.size() == 1) slot.code_map = after_a_close(slot.code_map, kFirst);
+    readings = seen.size();
+    return ProcTexts{"", "", {{}, kRead, 0}};
+  };
+  {
+    ProcReader reader(read);
+    EXPECT_TRUE(tests::wait_until([&] {
+      process().sample_if_due(base::monotonic_ns(), 1, reader);
+      return readings >= 3;
+    }));
+  }
+  EXPECT_EQ(map_offset_of(seen.at(1)), kFirst);
+  EXPECT_EQ(seen.at(2), with_map(seen.at(1), kRead));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "schema/tape/stack_end.h"
 #include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
@@ -59,6 +60,42 @@ TEST_F(StackTableTest, PutsCodeOnTheTapeAgainThatComesBack) {
   table_.note_code({mapping(0x2000, 0x3000, "/b")});
   table_.note_code({mapping(0x1000, 0x4000, "/a")});
   EXPECT_EQ(paths_on_tape(), "/a /b /a ");
+}
+
+TEST_F(StackTableTest, KnowsCallsOfNoFile) {
+  table_.note_code({mapping(0x1000, 0x2000, "/a"), mapping(0x3000, 0x4000, "/b")});
+  for (const uint64_t address : {0x1001, 0x1000, 0x2000, 0x2001, 0x3500, 0x1800, 0x9000}) {
+    table_.find_or_add({0, address});
+    table_.find_or_add({0, address});
+  }
+  table_.find_or_add({0, 3});  // the mark of a cut stack
+  EXPECT_EQ(table_.take_calls_of_no_file(), (std::vector<uint64_t>{0xfff, 0x2000, 0x8fff}));
+  EXPECT_TRUE(table_.take_calls_of_no_file().empty());
+  table_.note_code({mapping(0x1f00, 0x9000, "/c")});
+  table_.find_or_add({0, 0x1801});  // of what was there before
+  table_.find_or_add({0, 0x8001});
+  EXPECT_EQ(table_.take_calls_of_no_file(), std::vector<uint64_t>{0x1800});
+}
+
+TEST_F(StackTableTest, KnowsWhereFramePointersLedNowhere) {
+  const auto frame_of = [this](uint64_t caller, uint64_t address) {
+    return table_.find_or_add({static_cast<schema::FrameNumber>(caller), address});
+  };
+  const auto unreadable = frame_of(0, static_cast<uint64_t>(schema::StackEnd::kUnreadable));
+  const auto too_deep = frame_of(0, static_cast<uint64_t>(schema::StackEnd::kDepth));
+  const auto two = frame_of(frame_of(unreadable, 0x1000), 0x2000);
+  EXPECT_TRUE(table_.ends_at_once(two));
+  EXPECT_FALSE(table_.ends_at_once(frame_of(two, 0x3000)));
+  EXPECT_FALSE(table_.ends_at_once(frame_of(too_deep, 0x1000)));
+  EXPECT_FALSE(table_.ends_at_once(frame_of(0, 0x1000)));
+}
+
+// One function may be known to keep a frame pointer in one place, and be guessed at in another.
+TEST_F(StackTableTest, TellsGuessesFromWhatIsKnown) {
+  const auto known = table_.find_or_add({0, 0x1000, false});
+  const auto guessed = table_.find_or_add({0, 0x1000, true});
+  EXPECT_NE(known, guessed);
+  EXPECT_EQ(table_.find_or_add({0, 0x1000, true}), guessed);
 }
 
 }  // namespace

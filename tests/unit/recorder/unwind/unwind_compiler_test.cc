@@ -27,8 +27,8 @@ UnwindRule stack(int32_t offset) {
   return {CfaRule::kStack, FrameRule::kSame, 0, offset};
 }
 
-base::Result<UnwindTables> compile_file(const std::string& path) {
-  return compile_unwind_tables(base::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)));
+base::Result<UnwindTables> compile_file(const std::string& path, const CompileLimits& most = {}) {
+  return compile_unwind_tables(base::Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)), most);
 }
 
 class CompiledSection : public testing::Test {
@@ -51,6 +51,69 @@ TEST_F(CompiledSection, HasARuleForEachAddressOfAFunction) {
   EXPECT_EQ(find_rule(table, 0x11), stack(16));
   EXPECT_EQ(find_rule(table, 0x2f), stack(16));
   EXPECT_EQ(find_rule(table, 0x30), UnwindRule{});
+}
+
+// Code without information, of which the first function is at kCode + 0x1000.
+class CompiledGap : public CompiledSection {
+ protected:
+  static constexpr uint32_t kBytes = 0x5000;
+
+  // The rule in a stretch with a function that makes a frame pointer in every `distance` bytes.
+  UnwindRule rule_with(size_t distance, const Bytes& prologue) {
+    section_.add_usual_fde(cie_, kCode, 0x10);
+    section_.add_usual_fde(cie_, kCode + kBytes, 0x10);
+    const auto read = [&](const CodeSegment& segment, uint64_t offset, uint64_t bytes) {
+      EXPECT_EQ(segment.address, kCode);
+      EXPECT_EQ(offset, 0x10u);
+      std::vector<uint8_t> code(bytes, 0x90);
+      for (size_t at = 0; at + 4 <= bytes; at += distance) {
+        std::copy(prologue.begin(), prologue.end(), code.begin() + static_cast<ptrdiff_t>(at));
+      }
+      return code;
+    };
+    const std::vector<CodeSegment> segments = {{0, kCode, kBytes + 0x20}};
+    const UnwindTables tables =
+        compile_eh_frame(section_.bytes(), section_.address(), segments, read);
+    const UnwindTable& table = tables.tables[0].table();
+    EXPECT_EQ(find_rule(table, 0), stack(8));
+    EXPECT_EQ(find_rule(table, kBytes), stack(8));
+    EXPECT_EQ(find_rule(table, kBytes + 0x10), UnwindRule{});
+    EXPECT_EQ(find_rule(table, 0x10), find_rule(table, kBytes - 1));
+    return find_rule(table, 0x10);
+  }
+};
+
+TEST_F(CompiledGap, HasFramePointersWhereMostFunctionsMakeOne) {
+  EXPECT_EQ(rule_with(1000, {0x55, 0x48, 0x89, 0xe5}), kFramedRule);
+}
+
+TEST_F(CompiledGap, HasFramePointersAsOthersWriteThem) {
+  EXPECT_EQ(rule_with(1000, {0x55, 0x48, 0x8b, 0xec}), kFramedRule);
+}
+
+TEST_F(CompiledGap, HasNoRuleWhereFewFunctionsHaveAFramePointer) {
+  EXPECT_EQ(rule_with(0x3000, {0x55, 0x48, 0x89, 0xe5}), UnwindRule{});
+}
+
+TEST_F(CompiledGap, HasNoRuleWhereNoFunctionHasAFramePointer) {
+  EXPECT_EQ(rule_with(16, {0x90, 0x55, 0x48, 0x89}), UnwindRule{});
+}
+
+TEST_F(CompiledGap, IsNotReadBeyondTheLimit) {
+  section_.add_usual_fde(cie_, kCode, 0x10);
+  const std::vector<CodeSegment> segments = {{0, kCode, 0x10 + kBytes}};
+  uint64_t read_bytes = 0;
+  const auto read = [&read_bytes](const CodeSegment&, uint64_t, uint64_t bytes) {
+    read_bytes += bytes;
+    return std::vector<uint8_t>(bytes, 0x90);
+  };
+  const auto section = section_.bytes();
+  EXPECT_TRUE(
+      compile_eh_frame(section, section_.address(), segments, read, kBytes - 1).has_unread_code);
+  EXPECT_EQ(read_bytes, 0u);
+  EXPECT_FALSE(
+      compile_eh_frame(section, section_.address(), segments, read, kBytes).has_unread_code);
+  EXPECT_EQ(read_bytes, kBytes);
 }
 
 TEST_F(CompiledSection, HasATableForEachSegment) {
@@ -157,6 +220,16 @@ TEST_F(CompiledFile, MayHaveNoInformation) {
   const auto tables = compile(bytes);
   ASSERT_TRUE(tables.ok());
   EXPECT_EQ(find_rule(tables->tables.at(0).table(), 0), UnwindRule{});
+}
+
+TEST_F(CompiledFile, IsRefusedIfItHasMoreCodeWithoutInformationThanIsAskedFor) {
+  std::string bytes = program_without_sections(tests::CfiSection(kSection));
+  bytes[sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr)] = PT_NULL;
+  tests::write_bytes(dir_.file("f"), bytes);
+  const auto tables = compile_file(dir_.file("f"), {.code_bytes = 0xfff});
+  ASSERT_FALSE(tables.ok());
+  EXPECT_EQ(tables.error().message, "more of its code has no information than is read");
+  EXPECT_TRUE(compile_file(dir_.file("f"), {.code_bytes = 0x1000}).ok());
 }
 
 TEST_F(CompiledFile, IsRefusedIfItIsNoProgram) {

@@ -46,6 +46,21 @@ TEST(FrameCode, OutsideOfMappingsIsAnAddress) {
   EXPECT_EQ(place_of(stacks, 2), "?2001");
 }
 
+TEST(FrameCode, OfEachFunctionMadeAtRunTimeIsAModule) {
+  Stacks stacks;
+  add_frames(stacks, {1001, 1100, 1500});
+  stacks.add_mapping({3, {1000, 1050}, 0, "[jit]", "", "first"});
+  stacks.add_mapping({3, {1050, 2000}, 0, "[jit]", "", "second"});
+  const FrameCode code = locate_frames(stacks);
+  const auto function_of = [&code](FrameNumber frame) {
+    return code.modules[code.spots[code.spot_of_frame[frame]].module].function;
+  };
+  EXPECT_EQ(function_of(1), "first");
+  EXPECT_EQ(function_of(2), "second");
+  EXPECT_EQ(function_of(3), "second");
+  EXPECT_EQ(place_of(stacks, 2), "[jit]+49");
+}
+
 TEST(FrameCode, OfACutOrALostFrameIsNothing) {
   Stacks stacks;
   add_frames(stacks, {0});

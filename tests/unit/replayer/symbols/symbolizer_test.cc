@@ -1,5 +1,6 @@
 #include "replayer/symbols/symbolizer.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,6 +65,18 @@ const std::vector<SourceFrame>& source_of(const SymbolizedTape& tape) {
 
 std::string function_of(const SymbolizedTape& tape) {
   return source_of(tape).empty() ? "" : source_of(tape).back().function;
+}
+
+TEST_F(SymbolizerTest, NamesCodeThatWasMadeAtRunTime) {
+  schema::Stacks stacks;
+  const std::vector<schema::Frame> frames = {{0, 0x1008}, {1, 0x3008}};
+  stacks.add_frames(0, frames);
+  stacks.add_mapping({2, {0x1000, 0x1020}, 0, "[jit]", "", "py::parse:/srv/app.py"});
+  const SymbolizedTape tape = symbolize(stacks, options_);
+  EXPECT_TRUE(tape.notes.empty());
+  const CodePlace expected{"[jit]", 7, {{"parse", "/srv/app.py", 0}}};
+  EXPECT_EQ(tape.symbols.find(1), expected);
+  EXPECT_TRUE(tape.symbols.find(2).source.empty());
 }
 
 TEST_F(SymbolizerTest, NamesAFunctionAndItsLine) {
@@ -203,6 +216,38 @@ TEST_F(SymbolizerTest, SaysThatAFileTakesTooMuchMemory) {
   EXPECT_TRUE(source_of(tape).empty());
   ASSERT_EQ(tape.notes.size(), 1u);
   EXPECT_NE(tape.notes[0].find("cannot be read: it "), std::string::npos) << tape.notes[0];
+}
+
+TEST_F(SymbolizerTest, SaysThatAFileWithoutBuildIdWasChanged) {
+  const std::string path = copy("whole.so");
+  const timespec times[2] = {{2'000'000'000, 0}, {2'000'000'000, 0}};  // read, changed
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  const auto notes_until = [&](uint64_t seconds) {
+    options_.recorded_until_unix_ns = seconds * 1'000'000'000;
+    return symbolize_build("", path).notes;
+  };
+  ASSERT_EQ(notes_until(1'999'999'999).size(), 1u);
+  EXPECT_NE(notes_until(1'999'999'999)[0].find("was changed after it was recorded"),
+            std::string::npos);
+  EXPECT_TRUE(notes_until(2'000'000'000).empty());
+  EXPECT_TRUE(notes_until(0).empty());
+}
+
+TEST(FilledInSymbols, KnowWhatEitherKnows) {
+  const Symbols now({{}, {"/a", 1, {}}, {"/a", 2, {{"new", "", 0}}}, {"/b", 3, {}}}, {0, 1, 2, 3});
+  const Symbols older({{}, {"/a", 7, {{"old", "", 0}}}}, {0, 1, 1});
+  const Symbols both = filled_in(now, older);
+  EXPECT_EQ(both.find(1).source.at(0).function, "old");
+  EXPECT_EQ(both.find(1).offset, 7u);
+  EXPECT_EQ(both.find(2).source.at(0).function, "new");
+  EXPECT_TRUE(both.find(3).source.empty());
+  EXPECT_EQ(both.limit(), 4u);
+}
+
+TEST(FilledInSymbols, AreNotOfAnotherModule) {
+  const Symbols now({{}, {"/a", 1, {}}}, {0, 1});
+  const Symbols older({{}, {"/b", 1, {{"old", "", 0}}}}, {0, 1});
+  EXPECT_TRUE(filled_in(now, older).find(1).source.empty());
 }
 
 }  // namespace

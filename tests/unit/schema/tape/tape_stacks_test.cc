@@ -127,6 +127,36 @@ TEST_F(TapeStacks, AreReadFromAnyEvent) {
 }
 
 // A recursion deeper than what is recorded of it: each call comes from a new stack.
+TEST_F(TapeStacks, SayWhatWasGuessed) {
+  const Frame outer{0, 0x7fff00001000, true};
+  const FrameNumber number = encoder_.add_frame(outer);
+  const Frame inner{encoder_.add_frame({number, 0x400123}), 0x400456, true};
+  encoder_.append(malloc_event(8, 0x5000), encoder_.add_frame(inner));
+  TapeReader reader = finish();
+  const Stacks stacks = stacks_of(reader);
+  EXPECT_EQ(*stacks.find(1), outer);
+  EXPECT_EQ(*stacks.find(2), (Frame{1, 0x400123}));
+  EXPECT_EQ(*stacks.find(3), inner);
+}
+
+TEST_F(TapeStacks, HaveNamesOfMadeCode) {
+  const CodeMapping name{0, {0x1000, 0x1020}, 0, kMadeCodePath, "", "parse"};
+  encoder_.add_mapping(name);
+  encoder_.append(malloc_event(8, 0x5000), encoder_.add_frame({0, 0x1008, true}));
+  TapeReader reader = finish();
+  const Stacks stacks = stacks_of(reader);
+  EXPECT_EQ(stacks.mappings(), std::vector<CodeMapping>{name});
+  const std::string copy = dir_.file("b.tape");
+  auto writer = std::move(*TapeWriter::create(copy, tests::sample_header()));
+  StackCopier copier(stacks, writer->encoder());
+  writer->encoder().append(malloc_event(8, 0x5000), copier.copy(1));
+  copier.finish();
+  ASSERT_TRUE(writer->finish({}).ok());
+  TapeReader copied = open(copy);
+  EXPECT_EQ(stacks_of(copied).mappings(), std::vector<CodeMapping>{name});
+  EXPECT_EQ(*stacks_of(copied).find(1), (Frame{0, 0x1008, true}));
+}
+
 TEST_F(TapeStacks, EndAChunkThatTheyFill) {
   for (FrameNumber i = 0; i < 3'000'000; ++i) {
     encoder_.add_frame({0, (uint64_t{i} * 0x9e3779b97f4a7c15 >> 20) | 0x1000});

@@ -38,6 +38,13 @@ TEST_F(Tape, ReturnsItsHeader) {
   EXPECT_EQ(open().header(), sample_header());
 }
 
+TEST_F(Tape, SaysHowItsStacksWereRecorded) {
+  schema::TapeHeader header = sample_header();
+  header.stacks = {StackMode::kUnwindTables, 64, 524'288};
+  write_tape(path_, {}, {}, header);
+  EXPECT_EQ(open().header(), header);
+}
+
 TEST_F(Tape, WithoutEventsReadsAsEmpty) {
   write_tape(path_, {});
   TapeReader reader = open();

@@ -7,14 +7,14 @@
 
 #include "base/address/address_range.h"
 
-namespace heaptape::replayer {
+namespace heaptape::base {
 
 // Each call costs the logarithm of the number of pieces, but for what assign() takes away.
 template <typename Value>
 class AddressMap {
  public:
   // From now on `range` has `value`, and no more what it had.
-  void assign(base::AddressRange range, Value value) {
+  void assign(AddressRange range, Value value) {
     if (range.begin >= range.end) return;
     split(range.begin);
     split(range.end);
@@ -51,4 +51,4 @@ class AddressMap {
   std::map<uint64_t, Piece> pieces_;  // by begin
 };
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::base

@@ -1,4 +1,4 @@
-#include "replayer/symbols/address_map.h"
+#include "base/address/address_map.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "tests/support/seeded_random.h"
 
-namespace heaptape::replayer {
+namespace heaptape::base {
 namespace {
 
 TEST(AddressMap, HasNothingOutsideOfItsRanges) {
@@ -42,4 +42,4 @@ TEST(AddressMap, HasAtEachAddressWhatWasAssignedLast) {
 }
 
 }  // namespace
-}  // namespace heaptape::replayer
+}  // namespace heaptape::base
