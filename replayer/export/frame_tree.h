@@ -1,0 +1,27 @@
+// From the stacks of a tape to one tree. docs/metrics.md, "Flame graphs".
+#pragma once
+
+#include <cstddef>
+
+#include "replayer/export/shown_stacks.h"
+#include "replayer/sites/site_table.h"
+#include "schema/report/stack_tree.h"
+
+namespace heaptape::replayer {
+
+using FrameTree = schema::StackTree;
+using schema::StackValues;  // by StackValue
+
+struct TreeLimits {
+  double least_share = 0.0005;
+  // About so many bytes as text, at most: more are merged where the tree would be larger.
+  size_t most_bytes = 250'000;
+};
+
+// Memory grows with the nodes of the whole tree: at most a frame's for each of the tape.
+FrameTree frame_tree(const ShownStacks& stacks, const TreeLimits& limits);
+
+// The same tree, with no more than these limits allow. Values of merged nodes are kept.
+FrameTree pruned(const FrameTree& tree, const TreeLimits& limits);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,99 @@
+#include "replayer/report/html/diff_page.h"
+
+#include <vector>
+
+#include "base/version.h"
+#include "replayer/report/diff_table.h"
+#include "replayer/report/html/flame_data.h"
+#include "replayer/report/html/json_writer.h"
+#include "replayer/report/html/metric_data.h"
+#include "replayer/report/html/page.h"
+
+namespace heaptape::replayer {
+namespace {
+
+void write_side(JsonWriter& out, const char* name, const ReportDiff::Side& side) {
+  out.name(name);
+  out.open_object();
+  out.field("path", side.path);
+  out.field("tape", side.tape);
+  out.field("events", side.events);
+  out.close_object();
+}
+
+void write_table(JsonWriter& out, const std::vector<TableRow>& table) {
+  out.open_list();
+  for (const TableRow& row : table) out.list(row);
+  out.close_list();
+}
+
+void write_run(JsonWriter& out, const RunDiff& run) {
+  out.open_object();
+  out.field("label", run.label);
+  out.name("notes");
+  out.list(run.notes);
+  out.field("shownRows", run.table_rows);
+  out.name("table");
+  write_table(out, diff_table(run, run.rows.size()));
+  out.name("exact");
+  out.open_list();
+  for (const MetricRow& row : run.rows) {
+    out.open_object();
+    out.field("unit", schema::unit_name(row.unit));
+    out.name("base");
+    write_value(out, row.base);
+    out.name("now");
+    write_value(out, row.now);
+    out.close_object();
+  }
+  out.close_list();
+  out.close_object();
+}
+
+void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
+  out.open_list();
+  for (const GateOutcome& gate : gates) {
+    out.list({state_text(gate.state), gate.expression, gate.run, gate.detail});
+  }
+  out.close_list();
+}
+
+}  // namespace
+
+std::string diff_page(const ReportDiff& diff, const schema::StackTree* base_stacks,
+                      const schema::StackTree* new_stacks) {
+  JsonWriter out;
+  out.open_object();
+  out.field("kind", "diff");
+  out.field("heaptape", base::kVersion);
+  out.field("verdict", diff.verdict());
+  out.field("warning", diff.warning);
+  write_side(out, "base", diff.base);
+  write_side(out, "now", diff.now);
+  out.name("notes");
+  out.list(diff.notes);
+  out.name("gates");
+  write_gates(out, diff.gates);
+  out.name("runs");
+  out.open_list();
+  for (const RunDiff& run : diff.runs) write_run(out, run);
+  out.close_list();
+  out.name("sites");
+  out.open_list();
+  for (const SiteChanges& changes : diff.sites) {
+    out.open_object();
+    out.field("words", changes.words);
+    out.name("table");
+    write_table(out, diff_table(changes));
+    out.close_object();
+  }
+  out.close_list();
+  if (base_stacks != nullptr && new_stacks != nullptr) {
+    out.name("stacks");
+    write_stack_trees(out, *base_stacks, *new_stacks);
+  }
+  out.close_object();
+  return html_page("heaptape diff: " + diff.base.path + ", " + diff.now.path, out.text());
+}
+
+}  // namespace heaptape::replayer

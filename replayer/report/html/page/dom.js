@@ -1,0 +1,63 @@
+
+// Making elements. Text from the report goes into the page through `text` alone, which cannot make
+// markup of it.
+"use strict";
+
+const heaptape = {};
+
+// element("p", {class: "note", text: "...", onclick: f, "aria-label": "..."}, child, ...)
+heaptape.element = function (tag, properties, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties || {})) {
+    if (value === undefined || value === null) continue;
+    if (name === "text") {
+      made.textContent = value;
+    } else if (name === "style") {
+      for (const [property, setting] of Object.entries(value)) made.style.setProperty(property, setting);
+    } else if (name.startsWith("on")) {
+      made.addEventListener(name.slice(2), value);
+    } else {
+      made.setAttribute(name, value);
+    }
+  }
+  for (const child of children) if (child) made.append(child);
+  return made;
+};
+
+// A part of the page, under a heading.
+heaptape.section = function (id, heading, ...children) {
+  const {element} = heaptape;
+  return element("section", {id, "aria-labelledby": id + "-heading"},
+                 element("h2", {id: id + "-heading", text: heading}), ...children);
+};
+
+// A row of buttons of which one is pressed. `choices`: [value, text]; calls chosen(value).
+heaptape.choice = function (label, choices, first, chosen) {
+  const {element} = heaptape;
+  const row = element("div", {class: "tools", role: "group", "aria-label": label});
+  for (const [value, text] of choices) {
+    row.append(element("button", {
+      type: "button",
+      text,
+      "data-value": value,
+      "aria-pressed": String(value === first),
+      onclick: (event) => {
+        for (const other of row.querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
+        event.currentTarget.setAttribute("aria-pressed", "true");
+        chosen(value);
+      },
+    }));
+  }
+  return row;
+};
+
+// A colour of page.css by its name.
+heaptape.colour = function (name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+};
+
+// Calls `change` whenever the colours of the page do.
+heaptape.onTheme = function (change) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
+  matchMedia("print").addEventListener("change", change);
+};

@@ -1,0 +1,320 @@
+
+// The flame graph: who asked for the blocks. docs/howto-html.md, "Flame graphs".
+"use strict";
+
+(function () {
+  const {element, section, share} = heaptape;
+  const {readTree, change, own, merged, layOut, search, tops, topSites} = heaptape.flameTree;
+
+  // `after`: what stands behind a figure that has its unit.
+  const VALUES = {
+    peakBytes: {words: "bytes at the peak", after: "at the peak", unit: "bytes"},
+    liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
+    askedBytes: {words: "bytes asked for", after: "asked for", unit: "bytes"},
+    calls: {words: "calls", after: "calls", unit: "count"},
+    temporaries: {words: "temporaries: freed by the next call", after: "temporaries: freed by the next call", unit: "count"},
+  };
+  const ROW = 1.25;     // rem
+  const LEAST = 0.001;  // of the width: what is drawn at all
+  // Hues that colour-blind readers tell apart best; names say the rest.
+  const HUES = [41, 202, 164, 327, 90, 265, 20, 225];
+
+  function hash(text) {
+    let sum = 2166136261;
+    for (let i = 0; i < text.length; ++i) sum = Math.imul(sum ^ text.charCodeAt(i), 16777619);
+    return (sum >>> 8) % 1000 / 1000;
+  }
+
+  function place(node) {
+    const file = node.file ? node.file + (node.line ? ":" + node.line : "") : "";
+    return [file, node.module].filter(Boolean).join(", ");
+  }
+
+  // "+1.20 MiB", "-3", "0".
+  function changeText(base, now, unit) {
+    if (base === now) return "0";
+    return (now > base ? "+" : "-") + heaptape.value(Math.abs(now - base), unit);
+  }
+
+  // Orange for more, blue for less, grey for the same.
+  function changeColour(part, isDark) {
+    if (Math.abs(part) < 0.005) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 88%)";
+    const hue = part > 0 ? 27 : 205;
+    const size = Math.abs(part);
+    return isDark ? `hsl(${hue} ${35 + size * 35}% ${22 + size * 14}%)` : `hsl(${hue} 85% ${92 - size * 28}%)`;
+  }
+
+  class Flame {
+    // `sites`: of one tape, who asked for most.
+    constructor(data, sites) {
+      this.tree = readTree(data);
+      this.sites = sites;
+      this.estimated = isEstimated(data) ? " (estimated)" : "";
+      this.metric = this.tree.metrics[0];
+      this.top = this.tree.root;
+      this.found = null;
+      this.modules = this.modulesBySize();
+      this.rows = element("div", {class: "rows", role: "group"});
+      this.box = element("div", {class: "flame", role: "tree", "aria-label": "Flame graph: callers above what they call",
+                                 onkeydown: (event) => this.key(event)}, this.rows);
+      this.detail = element("div", {class: "detail", role: "status"});
+      this.matched = element("span", {class: "note", role: "status"});
+      this.tops = element("div", {class: "tops"});
+      this.merged = element("p", {class: "note", id: "flame-merged"});
+    }
+    modulesBySize() {
+      const sums = new Map();
+      for (const node of this.tree.nodes) {
+        sums.set(node.module, (sums.get(node.module) || 0) + Math.max(0, own(node, this.metric)));
+      }
+      const names = [...sums.keys()].filter(Boolean).sort((a, b) => sums.get(b) - sums.get(a));
+      return new Map(names.map((name, i) => [name, i]));
+    }
+    colourOf(node) {
+      const isDark = matchMedia("(prefers-color-scheme: dark)").matches && !matchMedia("print").matches;
+      if (this.tree.isDiff) return changeColour(change(node, this.metric), isDark);
+      if (node.parent === null || node.isMerged || !this.modules.has(node.module)) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 86%)";
+      const hue = HUES[this.modules.get(node.module) % HUES.length];
+      const shade = hash(node.name);
+      return isDark ? `hsl(${hue} 42% ${24 + shade * 11}%)` : `hsl(${hue} ${68 + shade * 20}% ${73 + shade * 12}%)`;
+    }
+    unit() {
+      return VALUES[this.metric].unit;
+    }
+    text(value) {
+      return heaptape.value(value, this.unit());
+    }
+    draw(focused) {
+      const boxes = layOut(this.top, this.metric, LEAST);
+      const deepest = boxes.reduce((most, box) => Math.max(most, box.row), 0);
+      this.rows.style.height = (deepest + 1) * ROW + "rem";
+      this.rows.replaceChildren();
+      for (const box of boxes) this.rows.append(this.boxOf(box));
+      if (boxes.length === 0) this.rows.append(element("p", {class: "nothing", text: "Nothing to show: " + this.text(0) + " " + VALUES[this.metric].after + "."}));
+      this.merged.textContent = this.mergedText();
+      this.tell(focused || this.top);
+      this.drawTops();
+    }
+    // How much of what is shown has no names.
+    mergedText() {
+      const sum = merged(this.tree, this.metric);
+      const all = this.tree.root.values[this.metric];
+      return sum === 0 ? "" : "Merged in the graph: " + this.text(sum) + " " + VALUES[this.metric].after + ", " + share(sum, all) + " of all.";
+    }
+    boxOf({node, from, width, row, isAbove}) {
+      const value = node.values[this.metric];
+      const classes = ["frame"];
+      if (isAbove) classes.push("above");
+      if (width < 0.012) classes.push("thin");
+      if (this.found) classes.push(this.found.has(node) ? "found" : "hidden-by-search");
+      return element("div", {
+        class: classes.join(" "),
+        role: "treeitem",
+        tabindex: node === this.top ? "0" : "-1",
+        "data-node": node.index,
+        "data-value": value,
+        "aria-level": String(node.depth + 1),
+        "aria-label": node.name + ", " + this.text(value) + ", " + share(value, this.tree.root.values[this.metric]),
+        text: width < 0.012 ? "" : node.name,
+        style: {left: from * 100 + "%", width: width * 100 + "%", top: row * ROW + "rem", background: this.colourOf(node)},
+        onclick: () => this.zoom(node),
+        onmouseenter: () => this.tell(node),
+        onfocus: () => this.tell(node),
+      });
+    }
+    zoom(node) {
+      this.top = node.isMerged ? node.parent : node;
+      this.draw();
+      this.focus(this.top);
+    }
+    focus(node) {
+      const box = this.rows.querySelector(`[data-node="${node.index}"]`);
+      if (!box) return false;
+      for (const other of this.rows.querySelectorAll('[tabindex="0"]')) other.tabIndex = -1;
+      box.tabIndex = 0;
+      box.focus({preventScroll: true});
+      const above = box.offsetTop - this.box.clientHeight / 2;
+      if (box.offsetTop < this.box.scrollTop || box.offsetTop + 24 > this.box.scrollTop + this.box.clientHeight) this.box.scrollTop = above;
+      return true;
+    }
+    tell(node) {
+      const value = node.values[this.metric];
+      const all = this.tree.root.values[this.metric];
+      const exact = this.unit() === "bytes" && value >= 1024 ? " (" + heaptape.exact(value, "bytes") + ")" : "";
+      const parts = [];
+      if (this.tree.isDiff) {
+        const {[this.metric]: base} = node.base;
+        const {[this.metric]: now} = node.now;
+        parts.push(this.text(base) + " in the base, " + this.text(now) + " in the new: " + changeText(base, now, this.unit()));
+      }
+      parts.push(this.text(value) + exact + " " + VALUES[this.metric].after, share(value, all) + " of all");
+      if (this.top !== this.tree.root) parts.push(share(value, this.top.values[this.metric]) + " of what is shown");
+      const self = own(node, this.metric);
+      if (self > 0 && self !== value) parts.push(this.text(self) + " by itself");
+      const where = place(node);
+      this.detail.replaceChildren(
+          element("span", {class: "name", text: node.name}), where ? element("span", {class: "note", text: "  " + where}) : "",
+          element("div", {text: parts.join("; ")}),
+          node.isMerged ? element("div", {class: "note", text: "Calls too small to be shown one by one."}) : "");
+    }
+    // What shows of the tree, from a box in the direction of an arrow.
+    neighbour(node, key) {
+      const shown = (one) => this.rows.querySelector(`[data-node="${one.index}"]`) !== null;
+      if (key === "ArrowUp") return node.parent;
+      const inOrder = (parent) => [...parent.children].filter(shown).sort((a, b) => a.isMerged - b.isMerged || b.values[this.metric] - a.values[this.metric]);
+      if (key === "ArrowDown") return inOrder(node)[0];
+      if (!node.parent) return null;
+      const row = inOrder(node.parent);
+      return row[row.indexOf(node) + (key === "ArrowRight" ? 1 : -1)];
+    }
+    key(event) {
+      const index = event.target.dataset.node;
+      if (index === undefined) return;
+      const node = this.tree.nodes[index];
+      if (event.key.startsWith("Arrow")) {
+        event.preventDefault();
+        const next = this.neighbour(node, event.key);
+        if (next) this.focus(next);
+      } else if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        this.zoom(node);
+      } else if (event.key === "Escape" || event.key === "Home") {
+        event.preventDefault();
+        this.zoom(this.tree.root);
+      }
+    }
+    // Of two tapes: "now" or "base". What is gone has a width in the base alone.
+    chooseSide(side) {
+      for (const node of this.tree.nodes) node.values = node[side];
+      this.choose(this.metric);
+    }
+    choose(metric) {
+      this.metric = metric;
+      if (this.top.values[metric] === 0) this.top = this.tree.root;
+      this.find(this.field.value);
+    }
+    // An empty pattern finds nothing.
+    find(text) {
+      this.found = null;
+      this.field.removeAttribute("aria-invalid");
+      this.matched.textContent = "";
+      if (text !== "") {
+        try {
+          const {found, sum} = search(this.tree, new RegExp(text, "i"), this.metric);
+          this.found = found;
+          this.matched.textContent = found.size === 0 ? "no function matches"
+              : this.text(sum) + ", " + share(sum, this.tree.root.values[this.metric]) + ", in " + heaptape.grouped(found.size) + " places";
+        } catch (error) {
+          this.field.setAttribute("aria-invalid", "true");
+          this.matched.textContent = "not a regular expression";
+        }
+      }
+      this.draw();
+    }
+    searchFor(text) {
+      this.field.value = text;
+      this.find(text);
+    }
+    // Finds the functions of this name and module, and no others.
+    findButton(text, node) {
+      if (!node) return element("span", {text});
+      const exactly = "^" + (node.name + " " + node.module).replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
+      return element("button", {type: "button", text, title: "Find it above", onclick: () => this.searchFor(exactly)});
+    }
+    topRow(name, where, figures) {
+      return element("tr", {}, element("td", {class: "function"}, name, element("span", {class: "note", text: "  " + where})),
+                     ...figures.map((text) => element("td", {text})));
+    }
+    siteRows(most) {
+      const all = this.tree.root.values[this.metric];
+      return topSites(this.sites, this.tree, this.metric, most).map((site) =>
+        this.topRow(this.findButton(site.text, site.node), site.module, [this.text(site.value), share(site.value, all)]));
+    }
+    changeRows(most) {
+      return tops(this.tree, this.metric, most).map((one) =>
+        this.topRow(this.findButton(one.name, one.name === heaptape.flameTree.MERGED ? null : one), place(one),
+                    [this.text(one.base), this.text(one.now), changeText(one.base, one.now, this.unit())]));
+    }
+    drawTops() {
+      const body = element("tbody", {}, ...(this.tree.isDiff ? this.changeRows(10) : this.siteRows(10)));
+      const names = this.tree.isDiff ? ["who changed most" + this.estimated, "base", "new", "change"]
+          : ["who asked" + this.estimated, VALUES[this.metric].words, "share"];
+      const heading = element("tr", {}, ...names.map((text) => element("th", {scope: "col", text})));
+      this.tops.replaceChildren(element("div", {class: "scroll"}, element("table", {}, element("thead", {}, heading), body)));
+    }
+    tools() {
+      const select = element("select", {id: "flame-value", onchange: (event) => this.choose(event.target.value)});
+      for (const metric of this.tree.metrics) {
+        const {now, base} = this.tree.root;
+        const sums = [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, VALUES[metric].unit));
+        select.append(element("option", {value: metric, text: VALUES[metric].words + ": " + sums.join(" → ")}));
+      }
+      this.field = element("input", {type: "search", id: "flame-search", placeholder: "regular expression", autocomplete: "off", spellcheck: "false",
+                                     oninput: (event) => this.find(event.target.value)});
+      return element("div", {class: "tools"},
+                     element("label", {}, element("span", {text: "Width:"}), select),
+                     element("label", {}, element("span", {text: "Find:"}), this.field), this.matched,
+                     element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.zoom(this.tree.root)}));
+    }
+    legend() {
+      if (this.tree.isDiff) return this.changeLegend();
+      const list = element("ul", {class: "legend"});
+      for (const [name] of [...this.modules].slice(0, HUES.length)) {
+        list.append(element("li", {}, element("span", {class: "swatch", style: {background: this.colourOf({name: "", module: name, parent: this.tree.root})}}),
+                            element("span", {text: name})));
+      }
+      return list;
+    }
+    changeLegend() {
+      const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+      const list = element("ul", {class: "legend"});
+      for (const [part, words] of [[1, "new"], [0.3, "more"], [0, "the same"], [-0.3, "less"], [-1, "gone"]]) {
+        list.append(element("li", {}, element("span", {class: "swatch", style: {background: changeColour(part, isDark)}}), element("span", {text: words})));
+      }
+      return list;
+    }
+  }
+
+  function isEstimated(data) {
+    return Boolean(data.sampling || data.baseSampling);
+  }
+
+  // Of which calls the stacks are known where not of all.
+  function samplingText(data) {
+    const of = (sampling) => "estimated from the stacks of " + heaptape.grouped(sampling.calls) + (sampling.calls === 1 ? " call" : " calls") +
+        ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);
+    if (data.base === undefined) return "All figures of call stacks are " + of(data.sampling) + ".";
+    const side = (name, sampling) => "Those of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
+    return side("base", data.baseSampling) + " " + side("new tape", data.sampling);
+  }
+
+  function note(data) {
+    const what = data.base === undefined ? "Colours are modules."
+        : "Orange came with the new tape, blue went with it; grey is as it was. Boxes of the width of the base show what is gone.";
+    return "Each box is a function, below its callers. Click, or Enter, to zoom; arrows move; Escape goes back. " + what + mergedNote(data);
+  }
+
+  function mergedNote(data) {
+    if (data.mergedNodes === 0) return "";
+    const percent = Number((data.leastShare * 100).toPrecision(2));
+    const of = data.base === undefined ? "" : " of a tape";
+    return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.grouped(data.mergedNodes) + " places.";
+  }
+
+  heaptape.flame = function (data, page) {
+    if (!data.stacks) return;
+    const flame = new Flame(data.stacks, data.sites);
+    if (!flame.metric) return;
+    const legend = element("div", {}, flame.legend());
+    page.append(section("flame", (flame.tree.isDiff ? "Who asked for more, and who for less" : "Who asked for it") + flame.estimated,
+                        flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
+                        element("p", {class: "note", text: note(data.stacks)}),
+                        flame.tree.isDiff ? heaptape.choice("Widths", [["now", "width by the new tape"], ["base", "width by the base"]], "now", (side) => flame.chooseSide(side)) : null,
+                        flame.tools(), flame.detail, flame.box, flame.merged, legend, flame.tops));
+    flame.draw();
+    heaptape.onTheme(() => {
+      flame.draw();
+      legend.replaceChildren(flame.legend());
+    });
+  };
+})();

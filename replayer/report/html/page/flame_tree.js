@@ -1,0 +1,135 @@
+
+// The tree of a flame graph: what a function and all that it called come to. No elements here.
+"use strict";
+
+(function () {
+  const MERGED = "(merged)";
+
+  // A node: {name, module, file, line, isMerged, parent, children, depth, values: {metric: number}}.
+  // Of two tapes, `now` and `base` are such values, too, and `values` those of the side that is drawn.
+  function readTree(data) {
+    const metrics = Object.keys(data.values);
+    const nodes = [];
+    const path = [];  // the node at each depth
+    data.frames.forEach((frame, i) => {
+      const depth = data.depths[i];
+      const isMerged = i > 0 && frame === 0;
+      const at = frame - 1;
+      const node = {
+        index: i,
+        name: i === 0 ? "all" : isMerged ? MERGED : data.names[at],
+        module: i === 0 || isMerged ? "" : data.modules[data.moduleOf[at]],
+        file: i === 0 || isMerged ? "" : data.files[data.fileOf[at]],
+        line: i === 0 || isMerged ? 0 : data.lines[at],
+        isMerged,
+        parent: i === 0 ? null : path[depth - 1],
+        children: [],
+        depth,
+        now: {},
+        base: {},
+      };
+      for (const metric of metrics) {
+        node.now[metric] = Number(data.values[metric][i]);
+        if (data.base) node.base[metric] = Number(data.base[metric][i]);
+      }
+      node.values = node.now;
+      if (node.parent) node.parent.children.push(node);
+      path[depth] = node;
+      nodes.push(node);
+    });
+    const root = nodes[0];
+    return {root, nodes, isDiff: data.base !== undefined,
+            metrics: metrics.filter((metric) => root.now[metric] > 0 || root.base[metric] > 0)};
+  }
+
+  // From -1, all of it is gone, to 1, all of it is new.
+  function change(node, metric) {
+    const most = Math.max(node.now[metric], node.base[metric]);
+    return most === 0 ? 0 : (node.now[metric] - node.base[metric]) / most;
+  }
+
+  // What of a node none of its children has. `side`: "values", "now", "base".
+  function own(node, metric, side = "values") {
+    return node.children.reduce((left, child) => left - child[side][metric], node[side][metric]);
+  }
+
+  function sorted(children, metric) {
+    return [...children].sort((a, b) => a.isMerged - b.isMerged || b.values[metric] - a.values[metric]);
+  }
+
+  // Boxes when `top` fills the width: [{node, from, width, row}], parts of the width from 0 to 1. The
+  // callers of `top` stand above it. What is narrower than `least` is left out.
+  function layOut(top, metric, least) {
+    const boxes = [];
+    for (let node = top.parent; node; node = node.parent) boxes.push({node, from: 0, width: 1, row: node.depth, isAbove: true});
+    const whole = top.values[metric];
+    if (whole === 0) return boxes;
+    const left = [{node: top, from: 0}];
+    while (left.length !== 0) {
+      const {node, from} = left.pop();
+      boxes.push({node, from, width: node.values[metric] / whole, row: node.depth, isAbove: false});
+      let at = from;
+      for (const child of sorted(node.children, metric)) {
+        const width = child.values[metric] / whole;
+        if (width >= least) left.push({node: child, from: at});
+        at += width;
+      }
+    }
+    return boxes;
+  }
+
+  // What functions come to whose names match, each call counted once: {found: Set of nodes, sum}.
+  function search(tree, pattern, metric) {
+    const found = new Set();
+    let sum = 0;
+    const inside = new Set();  // nodes with a match above
+    for (const node of tree.nodes) {
+      const isInside = node.parent !== null && (inside.has(node.parent) || found.has(node.parent));
+      if (isInside) inside.add(node);
+      if (node.parent === null || node.isMerged || !pattern.test(node.name + " " + node.module)) continue;
+      found.add(node);
+      if (!isInside) sum += node.values[metric];
+    }
+    return {found, sum};
+  }
+
+  // What has no names of its own.
+  function merged(tree, metric) {
+    return tree.nodes.reduce((sum, node) => node.isMerged ? sum + node.values[metric] : sum, 0);
+  }
+
+  // The functions of two tapes that changed most by themselves, of those that are not merged in
+  // both: [{name, module, file, line, base, now}].
+  function tops(tree, metric, most) {
+    const sums = new Map();
+    for (const node of tree.nodes) {
+      if (node.parent === null) continue;
+      const key = node.name + "\n" + node.module + "\n" + node.file;
+      const sum = sums.get(key) || {name: node.name, module: node.module, file: node.file, line: node.line, base: 0, now: 0};
+      sum.base += own(node, metric, "base");
+      sum.now += own(node, metric, "now");
+      sums.set(key, sum);
+    }
+    const rank = (one) => Math.abs(one.now - one.base);
+    return [...sums.values()].filter((one) => rank(one) > 0).sort((a, b) => rank(b) - rank(a)).slice(0, most);
+  }
+
+  // The site's function in the tree, where very long names are cut; undefined where all its calls
+  // are merged.
+  function nodeOf(tree, name, module) {
+    const isName = (node) => node.name === name || (node.name.endsWith("...") && name.startsWith(node.name.slice(0, -"...".length)));
+    return tree.nodes.find((node) => node.parent !== null && !node.isMerged && node.module === module && isName(node));
+  }
+
+  // The sites that asked for most: [{text, module, value, node}].
+  function topSites(sites, tree, metric, most) {
+    return sites.texts
+        .map((text, i) => ({text, name: sites.functions[i], module: sites.modules[i], value: Number(sites.values[metric][i])}))
+        .filter((site) => site.value > 0)
+        .sort((a, b) => b.value - a.value)
+        .slice(0, most)
+        .map((site) => ({...site, node: nodeOf(tree, site.name, site.module)}));
+  }
+
+  heaptape.flameTree = {MERGED, readTree, change, own, merged, layOut, search, tops, topSites};
+})();

@@ -1,0 +1,43 @@
+
+// Puts the page together from its data.
+"use strict";
+
+(function () {
+  const {element} = heaptape;
+
+  // Whatever fails says so, and the rest is shown.
+  function report(error) {
+    document.documentElement.dataset.errors = String(Number(document.documentElement.dataset.errors || 0) + 1);
+    document.getElementById("main").append(
+        element("p", {class: "failed", text: "A part of this page failed: " + error}));
+    console.error(error);
+  }
+
+  function add(make) {
+    try {
+      const main = document.getElementById("main");
+      const made = make(main);
+      if (made) main.append(made);
+    } catch (error) {
+      report(error);
+    }
+  }
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const head = data.kind === "diff" ? heaptape.diff.head(data) : heaptape.summary.head(data);
+  document.getElementById("head").append(...head);
+  if (data.kind === "diff") {
+    add(() => heaptape.diff.gates(data));
+    add(() => heaptape.diff.runs(data));
+    add((main) => heaptape.flame(data, main));
+    add(() => heaptape.diff.sites(data));
+  } else {
+    add(() => heaptape.summary.account(data));
+    add(() => heaptape.summary.runs(data));
+    add((main) => heaptape.charts(data, main));
+    add((main) => heaptape.flame(data, main));
+    add(() => heaptape.summary.lines(data));
+  }
+  document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");
+  document.documentElement.dataset.ready = "yes";
+})();

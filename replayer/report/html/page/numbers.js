@@ -1,0 +1,81 @@
+
+// Numbers as people read them: as base/number_text.cc writes them, so that the page and the tables
+// of the terminal agree.
+"use strict";
+
+(function () {
+  // A number beyond 2^53 comes as a string of digits.
+  function grouped(value) {
+    return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  }
+
+  function scaled(number, step, units) {
+    let unit = 0;
+    while (unit + 1 < units.length && number >= step - 0.05) {
+      number /= step;
+      ++unit;
+    }
+    return number.toFixed(number < 9.995 ? 2 : 1) + " " + units[unit];
+  }
+
+  function bytes(value) {
+    const number = Number(value);
+    if (number < 0) return "-" + bytes(-number);
+    if (number < 1024) return grouped(value) + " B";
+    return scaled(number, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+  }
+
+  // In few letters, for axes: "1.5M", "200k".
+  function short(value) {
+    const units = ["", "k", "M", "G", "T"];
+    let number = Math.abs(value);
+    let unit = 0;
+    while (unit + 1 < units.length && number >= 1000) {
+      number /= 1000;
+      ++unit;
+    }
+    return (value < 0 ? "-" : "") + Number(number.toPrecision(3)) + units[unit];
+  }
+
+  // The same of bytes, in powers of two: "1.5 MiB", "0".
+  function shortBytes(value) {
+    if (value === 0) return "0";
+    const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let number = Math.abs(value);
+    let unit = 0;
+    while (unit + 1 < units.length && number >= 1024) {
+      number /= 1024;
+      ++unit;
+    }
+    return (value < 0 ? "-" : "") + Number(number.toPrecision(3)) + " " + units[unit];
+  }
+
+  function duration(ns) {
+    return scaled(Number(ns), 1000, ["ns", "us", "ms", "s"]);
+  }
+
+  function value(number, unit) {
+    if (number === null || number === undefined) return "-";
+    if (unit === "bytes") return bytes(number);
+    if (unit === "ns") return duration(number);
+    if (unit === "ratio") return Number(number).toFixed(4);
+    return grouped(number);
+  }
+
+  // With nothing rounded away.
+  function exact(number, unit) {
+    if (number === null || number === undefined) return "";
+    const whole = typeof number === "string" || Number.isInteger(number);
+    const suffix = unit === "bytes" ? " B" : unit === "ns" ? " ns" : "";
+    return (whole ? grouped(number) : String(Number(Number(number).toPrecision(9)))) + suffix;
+  }
+
+  // As share_text of metric_text.cc.
+  function share(part, whole) {
+    if (!Number(whole)) return "-";
+    const percent = Number(part) / Number(whole) * 100;
+    return Number(part) !== 0 && percent < 0.05 ? "<0.1%" : percent.toFixed(1) + "%";
+  }
+
+  Object.assign(heaptape, {grouped, bytes, short, shortBytes, duration, value, exact, share});
+})();

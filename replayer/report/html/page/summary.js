@@ -1,0 +1,186 @@
+
+// The first screen: what was replayed, the verdict, where the memory is, the runs compared.
+"use strict";
+
+(function () {
+  const {element, section, bytes, exact, grouped, duration, share} = heaptape;
+
+  // What a committed byte can be: docs/metrics.md, "The account".
+  const PARTS = [
+    {metric: "liveBytes", name: "live", colour: "part-live"},
+    {metric: "slackBytes", name: "slack within blocks", colour: "part-slack"},
+    {metric: "account.metadataBytes", name: "the allocator's own", colour: "part-metadata"},
+    {metric: "account.cachedBytes", name: "cached for reuse", colour: "part-cached"},
+    {metric: "account.holeBytes", name: "holes between blocks", colour: "part-hole"},
+    {metric: "account.topBytes", name: "free at the ends of regions", colour: "part-top"},
+    {metric: "account.unexplainedBytes", name: "unexplained", colour: "part-other"},
+  ];
+
+  function momentWords(moment) {
+    return moment.startsWith("mark:") ? "mark " + moment.slice("mark:".length) : "at the " + moment;
+  }
+
+  function head(data) {
+    const tape = data.tape;
+    const facts = [grouped(tape.events) + " events"];
+    if (tape.threads) facts.push(grouped(tape.threads) + (tape.threads === 1 ? " thread" : " threads"));
+    if (tape.durationNs) facts.push("ran " + duration(tape.durationNs));
+    if (tape.recordedAt) facts.push("recorded " + tape.recordedAt.replace("T", " ").replace("Z", " UTC"));
+    return [
+      element("h1", {text: tape.path}),
+      element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
+              tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
+      element("p", {class: "verdict", id: "verdict", text: data.verdict}),
+      data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
+    ].filter(Boolean);
+  }
+
+  function kept(row) {
+    return PARTS.reduce((sum, part) => sum + Math.max(0, Number(row[part.metric] || 0)), 0);
+  }
+
+  function bar(row, most) {
+    const whole = kept(row);
+    const box = element("div", {class: "bar", role: "img"});
+    const words = [];
+    for (const part of PARTS) {
+      const value = Number(row[part.metric] || 0);
+      if (value === 0) continue;
+      const text = part.name + " " + bytes(row[part.metric]) + " (" + share(value, whole) + ")";
+      words.push(text);
+      if (value < 0) continue;
+      box.append(element("div", {
+        class: "part",
+        title: text,
+        "data-metric": part.metric,
+        "data-value": row[part.metric],
+        style: {width: (value / most * 100) + "%", background: "var(--" + part.colour + ")"},
+      }));
+    }
+    box.setAttribute("aria-label", row.label + ": " + words.join(", "));
+    return box;
+  }
+
+  function sum(row) {
+    const text = element("div", {class: "sum"});
+    text.append(bytes(kept(row)) + " kept");
+    if (Number(row["account.returnedBytes"] || 0) !== 0) {
+      text.append(element("span", {class: "given", text: " + " + bytes(row["account.returnedBytes"]) + " given back"}));
+    }
+    return text;
+  }
+
+  function bars(account) {
+    const most = Math.max(1, ...account.rows.map(kept));
+    const grid = element("div", {class: "account", "data-state": account.state});
+    for (const row of account.rows) {
+      grid.append(element("div", {class: "label", text: row.label}), bar(row, most), sum(row));
+    }
+    return grid;
+  }
+
+  function legend(accounts) {
+    const list = element("ul", {class: "legend"});
+    for (const part of PARTS) {
+      const there = accounts.some((account) => account.rows.some((row) => Number(row[part.metric] || 0) !== 0));
+      if (!there) continue;
+      list.append(element("li", {},
+                          element("span", {class: "swatch", style: {background: "var(--" + part.colour + ")"}}),
+                          element("span", {text: part.name})));
+    }
+    return list;
+  }
+
+  // Moments of which several are one, as all are at the end of a run that frees nothing, are one
+  // choice.
+  function choices(accounts, moments) {
+    const found = [];
+    for (const account of accounts) {
+      const at = moments.find((moment) => moment.name === account.moment).at;
+      const same = found.find((choice) => choice.at === at);
+      if (same) {
+        same.words += ", " + momentWords(account.moment);
+      } else {
+        found.push({at, account, words: momentWords(account.moment)});
+      }
+    }
+    return found;
+  }
+
+  function account(data) {
+    const accounts = data.accounts.filter((one) => one.rows.length !== 0);
+    if (accounts.length === 0) return null;
+    const all = choices(accounts, data.moments);
+    const wanted = ["plateau", "exit", "peak", "end"];
+    const rank = (choice) => {
+      const ranks = wanted.map((name, i) => choice.words.includes("at the " + name) ? i : wanted.length);
+      return Math.min(...ranks);
+    };
+    const first = [...all].sort((a, b) => rank(a) - rank(b))[0];
+    const place = element("div", {}, bars(first.account));
+    const tools = heaptape.choice("Moment", all.map((choice, i) => [String(i), choice.words]),
+                                  String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account)));
+    return section("account", "Where the memory is", tools, legend(accounts), place,
+                   table(data.accountTable, {caption: "As a table"}));
+  }
+
+  // Neighbouring columns of one group have one heading.
+  function groupRow(columns) {
+    const row = element("tr", {}, element("td", {}));
+    for (let i = 0; i < columns.length;) {
+      let end = i;
+      while (end < columns.length && columns[end].group === columns[i].group) ++end;
+      row.append(element("th", {class: "group", colspan: String(end - i), scope: "colgroup", text: columns[i].group}));
+      i = end;
+    }
+    return row;
+  }
+
+  function isBest(best, label, metric) {
+    return best.some((one) => one.label === label && metric === one.state + ".residentBytes");
+  }
+
+  function bodyRow(row, columns, best) {
+    const line = element("tr", {}, element("th", {scope: "row", text: row.label}));
+    columns.forEach((column, i) => {
+      const mayBe = best.some((one) => column.metric === one.state + ".residentBytes");
+      line.append(element("td", {
+        class: isBest(best, row.label, column.metric) ? "best" : mayBe ? "may-be-best" : null,
+        text: row.cells[i],
+        title: exact(row.values[i], column.unit),
+        "data-metric": column.metric,
+        "data-value": row.values[i] === null ? null : String(row.values[i]),
+      }));
+    });
+    return line;
+  }
+
+  function table(figures, {caption, best = []} = {}) {
+    if (figures.rows.length === 0) return null;
+    const names = element("tr", {}, element("th", {scope: "col", text: "run"}));
+    for (const column of figures.columns) names.append(element("th", {scope: "col", text: column.name, title: column.metric}));
+    const body = element("tbody");
+    for (const row of figures.rows) body.append(bodyRow(row, figures.columns, best));
+    const made = element("table", {}, element("thead", {}, groupRow(figures.columns), names), body);
+    const box = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption || "Runs compared"}, made);
+    return caption ? element("details", {}, element("summary", {text: caption}), box) : box;
+  }
+
+  function runs(data) {
+    const failed = data.runs.filter((run) => run.failure);
+    const process = data.runs.some((run) => run.backend === "recorded") ? " The resident size of the recorded run is that of the whole process." : "";
+    const note = (data.best.length === 0 ? "" : " ◂ holds least.") + process;
+    return section("runs", "The runs compared",
+                   element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
+                   table(data.overview, {best: data.best}),
+                   ...failed.map((run) => element("p", {class: "failed", text: run.label + " failed " + run.failure})));
+  }
+
+  function lines(data) {
+    const list = element("ul", {class: "lines"});
+    for (const line of data.lines) list.append(element("li", {text: line}));
+    return section("lines", "How it was replayed", list);
+  }
+
+  heaptape.summary = {head, account, runs, lines, table, momentWords};
+})();

@@ -1,0 +1,194 @@
+#include "replayer/report/html/replay_page.h"
+
+#include <sstream>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "base/version.h"
+#include "replayer/report/figure_table.h"
+#include "replayer/report/html/flame_data.h"
+#include "replayer/report/html/json_writer.h"
+#include "replayer/report/html/metric_data.h"
+#include "replayer/report/html/page.h"
+#include "replayer/report/html/site_data.h"
+#include "replayer/report/html/timeline_data.h"
+#include "replayer/report/html/verdict.h"
+#include "replayer/report/metric_text.h"
+#include "replayer/report/run_summary.h"
+#include "replayer/report/run_table.h"
+#include "replayer/report/tape_facts.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::RunFigures;
+
+void write_tape(JsonWriter& out, const schema::TapeReader& tape,
+                const schema::ReportFigures& report) {
+  const schema::TapeHeader& header = tape.header();
+  out.open_object();
+  out.field("path", report.tape_path);
+  out.field("command", report.tape_command);
+  out.field("allocator", base::display_text(header.allocator));
+  out.field("events", report.tape_events);
+  out.field("threads", report.tape_threads);
+  out.field("durationNs", tape.summary() ? tape.summary()->duration_ns : 0);
+  out.field("recordedAt",
+            header.start_unix_ns == 0 ? std::string() : utc_text(header.start_unix_ns));
+  out.close_object();
+}
+
+void write_row(JsonWriter& out, const FigureTable& table, const FigureTable::Row& row,
+               const std::vector<RunFigures>& figures) {
+  out.open_object();
+  out.field("label", row.label);
+  out.name("cells");
+  out.list(row.cells);
+  out.name("values");
+  out.open_list();
+  for (const std::string& metric : table.metrics) write_value(out, figures[row.run].metric(metric));
+  out.close_list();
+  out.close_object();
+}
+
+void write_table(JsonWriter& out, const char* name, const FigureTable& table,
+                 const std::vector<RunFigures>& figures) {
+  out.name(name);
+  out.open_object();
+  out.name("columns");
+  out.open_list();
+  for (const std::string& metric : table.metrics) {
+    const MetricHeading heading = heading_of(metric);
+    out.open_object();
+    out.field("metric", metric);
+    out.field("group", heading.group);
+    out.field("name", heading.name);
+    out.field("unit", schema::unit_name(schema::metric_unit(metric)));
+    out.close_object();
+  }
+  out.close_list();
+  out.name("rows");
+  out.open_list();
+  for (const FigureTable::Row& row : table.rows) write_row(out, table, row, figures);
+  out.close_list();
+  out.close_object();
+}
+
+void write_best(JsonWriter& out, const std::vector<BestRun>& best) {
+  out.open_list();
+  for (const BestRun& run : best) {
+    out.open_object();
+    out.field("state", run.state);
+    out.field("label", run.label);
+    out.close_object();
+  }
+  out.close_list();
+}
+
+void write_runs(JsonWriter& out, const std::vector<RunFigures>& runs) {
+  out.open_list();
+  for (const RunFigures& run : runs) {
+    out.open_object();
+    out.field("label", run.label);
+    out.field("backend", run.backend);
+    out.field("failure", run.failure);
+    out.close_object();
+  }
+  out.close_list();
+}
+
+void write_moments(JsonWriter& out, const std::vector<schema::MomentFigures>& moments) {
+  out.open_list();
+  for (const schema::MomentFigures& moment : moments) {
+    out.open_object();
+    out.field("name", moment.name);
+    out.field("at", moment.at);
+    out.field("timeNs", moment.time_ns);
+    out.close_object();
+  }
+  out.close_list();
+}
+
+// Where the memory is of each run, in each state that has an account.
+void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
+  constexpr const char* kParts[] = {"liveBytes",
+                                    "slackBytes",
+                                    "account.metadataBytes",
+                                    "account.cachedBytes",
+                                    "account.holeBytes",
+                                    "account.topBytes",
+                                    "account.unexplainedBytes",
+                                    "account.returnedBytes",
+                                    "account.untouchedBytes",
+                                    "residentBytes",
+                                    "committedBytes"};
+  out.open_list();
+  for (const schema::MomentFigures& moment : report.moments) {
+    const std::string state = state_of(moment.name);
+    out.open_object();
+    out.field("state", state);
+    out.field("moment", moment.name);
+    out.name("rows");
+    out.open_list();
+    for (const RunFigures& run : report.runs) {
+      if (!run.metric(state + ".account.holeBytes")) continue;
+      out.open_object();
+      out.field("label", run.label);
+      for (const char* const part : kParts) {
+        out.name(part);
+        write_value(out, run.metric(state + "." + part));
+      }
+      out.close_object();
+    }
+    out.close_list();
+    out.close_object();
+  }
+  out.close_list();
+}
+
+void write_lines(JsonWriter& out, const std::string& text) {
+  out.open_list();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) out.string(line);
+  out.close_list();
+}
+
+}  // namespace
+
+std::string replay_page(const schema::TapeReader& tape, const BuiltReport& report,
+                        const std::vector<RunResult>& runs, const RankedSites* sites) {
+  const std::vector<RunFigures>& figures = report.figures.runs;
+  const std::vector<BestRun> best = best_runs(figures, runs);
+  JsonWriter out;
+  out.open_object();
+  out.field("kind", "replay");
+  out.field("heaptape", base::kVersion);
+  out.name("tape");
+  write_tape(out, tape, report.figures);
+  out.field("verdict", verdict(report.figures, best));
+  out.field("where", where_it_is(report.figures, best));
+  out.name("best");
+  write_best(out, best);
+  out.name("runs");
+  write_runs(out, figures);
+  out.name("moments");
+  write_moments(out, report.figures.moments);
+  write_table(out, "overview", overview_table(figures, runs), figures);
+  out.name("accounts");
+  write_accounts(out, report.figures);
+  write_table(out, "accountTable", account_table(figures, runs), figures);
+  out.name("lines");
+  write_lines(out, run_lines(report.figures, runs));
+  out.name("timeline");
+  write_timelines(out, report.timelines);
+  if (sites != nullptr) {
+    out.name("stacks");
+    write_stack_tree(out, sites->stacks);
+    out.name("sites");
+    write_sites(out, *sites);
+  }
+  out.close_object();
+  return html_page("heaptape: " + report.figures.tape_path, out.text());
+}
+
+}  // namespace heaptape::replayer

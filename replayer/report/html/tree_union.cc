@@ -1,0 +1,93 @@
+#include "replayer/report/html/tree_union.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::StackTree;
+using schema::StackValues;
+
+class Union {
+ public:
+  Union() : nodes_(1) {}
+
+  // The line of a function is that of the tree that is taken first. `side`: 0 or 1.
+  void take(const StackTree& tree, size_t side) {
+    std::vector<uint32_t> numbers;  // of its nodes, here
+    for (const StackTree::Node& node : tree.nodes) {
+      const bool is_root = numbers.empty();
+      const uint32_t number =
+          is_root ? 0 : child_of(numbers[node.parent], frame_of(tree, node.frame));
+      // Made by others, a tree may have a function twice below one caller.
+      for (size_t v = 0; v < node.values.size(); ++v) {
+        nodes_[number].values[side][v] += node.values[v];
+      }
+      numbers.push_back(number);
+    }
+  }
+
+  // The tree of one side: each node before its children, and these before its next sibling.
+  StackTree tree(size_t side) const {
+    struct Next {
+      uint32_t node;
+      uint32_t parent;
+    };
+    StackTree out;
+    out.frames = frames_;
+    std::vector<Next> next{{0, 0}};
+    while (!next.empty()) {
+      const auto [index, parent] = next.back();
+      next.pop_back();
+      const auto number = static_cast<uint32_t>(out.nodes.size());
+      out.nodes.push_back({nodes_[index].frame, parent, nodes_[index].values[side]});
+      for (const uint32_t child : nodes_[index].children) next.push_back({child, number});
+    }
+    return out;
+  }
+
+ private:
+  struct Node {
+    uint32_t frame = 0;
+    StackValues values[2] = {};
+    std::vector<uint32_t> children = {};
+  };
+
+  uint32_t frame_of(const StackTree& tree, uint32_t frame) {
+    if (frame == StackTree::kMergedFrame) return frame;
+    const StackTree::Frame& names = tree.frames[frame];
+    const auto [it, is_new] = functions_.try_emplace({names.name, names.module, names.file},
+                                                     static_cast<uint32_t>(frames_.size()));
+    if (is_new) frames_.push_back(names);
+    return it->second;
+  }
+  uint32_t child_of(uint32_t parent, uint32_t frame) {
+    const auto number = static_cast<uint32_t>(nodes_.size());
+    const auto [it, is_new] = numbers_.try_emplace({parent, frame}, number);
+    if (is_new) {
+      nodes_.push_back({.frame = frame});
+      nodes_[parent].children.push_back(number);
+    }
+    return it->second;
+  }
+
+  std::vector<StackTree::Frame> frames_;
+  std::vector<Node> nodes_;
+  std::map<std::tuple<std::string, std::string, std::string>, uint32_t> functions_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;  // by parent and frame
+};
+
+}  // namespace
+
+TreeUnion unite(const StackTree& base, const StackTree& now) {
+  Union both;
+  both.take(now, 1);
+  both.take(base, 0);
+  return {both.tree(0), both.tree(1)};
+}
+
+}  // namespace heaptape::replayer

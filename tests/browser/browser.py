@@ -1,0 +1,43 @@
+"""A headless Chromium, driven as a person would: Debian's chromium, chromium-driver and python3-selenium."""
+
+import os
+import shutil
+from pathlib import Path
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+except ImportError:
+    webdriver = None
+
+
+def missing():
+    """Why there is no browser; empty where there is one."""
+    if webdriver is None:
+        return "python3-selenium is not installed"
+    for program in ("chromium", "chromedriver"):
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+    return ""
+
+
+def start():
+    options = webdriver.ChromeOptions()
+    arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+    if os.geteuid() == 0:
+        arguments.append("--no-sandbox")  # Chromium's own does not work for root
+    for argument in arguments:
+        options.add_argument(argument)
+    options.binary_location = shutil.which("chromium")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+def show(driver, page, width=1440, height=900, scheme="light"):
+    """Opens a page as a device of that size has it; returns when its scripts are through."""
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                           {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                           {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    driver.get_log("browser"), driver.get_log("performance")  # of the page before
+    driver.get(Path(page).resolve().as_uri())

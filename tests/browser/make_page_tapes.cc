@@ -1,0 +1,99 @@
+// Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
+// same with the stacks of some calls; FOLDER/small.tape, of which one call is too small to be
+// shown; and FOLDER/hostile.tape, whose every text wants to be markup: command, program, thread,
+// functions, files.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+
+#include "replayer/symbols/symbol_file.h"
+#include "schema/tape/tape_writer.h"
+#include "tests/support/stack_tapes.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape::tests {
+namespace {
+
+// Ends an element, a comment, an attribute and a string; has a line separator, and is not UTF-8.
+const std::string kMarkup =
+    "</script><script>hostile=1</script><!--\"'`><img src=x onerror=hostile=1>\u2028${1}\xff";
+
+replayer::TapeIdentity identity_of(const schema::TapeHeader& header) {
+  return {header.start_unix_ns, header.pid};
+}
+
+void write_sample_symbols(const std::string& path) {
+  EXPECT_TRUE(
+      replayer::write_symbols(path + ".symbols", sample_symbols(), identity_of(sample_header()))
+          .ok());
+}
+
+void write_plain(const std::string& path) {
+  write_stack_tape(path);
+  write_sample_symbols(path);
+}
+
+void write_sampled(const std::string& path) {
+  write_stack_tape(path, {schema::StackMode::kUnwindTables, 64, 2'048});
+  write_sample_symbols(path);
+}
+
+// 4,000 blocks of lex, and one of read.
+void write_small(const std::string& path) {
+  const auto writer = schema::TapeWriter::create(path, sample_header());
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", "\x12\xab"});
+  encoder.add_mapping({0, {0x700000, 0x710000}, 0, "/usr/lib/libstdc++.so.6", ""});
+  encoder.add_frame({0, 0x400101});
+  encoder.add_frame({1, 0x400201});
+  encoder.add_frame({1, 0x700301});
+  encoder.add_frame({1, 0x400401});
+  for (uint64_t i = 0; i < 4'000; ++i) encoder.append(malloc_event(100, 0x10000 + 0x100 * i), 2);
+  encoder.append(malloc_event(7, 0x8000000), 4);
+  EXPECT_TRUE((*writer)->finish({}).ok());
+  write_sample_symbols(path);
+}
+
+void write_hostile(const std::string& path) {
+  schema::TapeHeader header = sample_header();
+  header.command_line = {"./" + kMarkup, kMarkup};
+  header.executable = "/" + kMarkup;
+  const auto writer = schema::TapeWriter::create(path, header);
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/" + kMarkup, ""});
+  encoder.add_frame({0, 0x400101});
+  encoder.add_frame({1, 0x400201});
+  encoder.append(malloc_event(100, 0x10000), 2);
+  encoder.add_mark("hostile", 10);  // names of marks have no markup: others are not read
+  encoder.append(malloc_event(100, 0x20000), 1);
+  schema::TapeSummary summary;
+  summary.thread_list = {{1, "<b>hostile</b>"}};
+  EXPECT_TRUE((*writer)->finish(summary).ok());
+  const replayer::SourceFrame frame{kMarkup, "/src/" + kMarkup, 3};
+  const replayer::Symbols symbols(
+      {{}, {"/opt/" + kMarkup, 0x100, {frame}}, {"/opt/" + kMarkup, 0x200, {frame, frame}}},
+      {0, 1, 2});
+  EXPECT_TRUE(replayer::write_symbols(path + ".symbols", symbols, identity_of(header)).ok());
+}
+
+}  // namespace
+}  // namespace heaptape::tests
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_page_tapes FOLDER\n");
+    return 2;
+  }
+  const std::string folder = argv[1];
+  heaptape::tests::write_plain(folder + "/stacks.tape");
+  heaptape::tests::write_sampled(folder + "/sampled.tape");
+  heaptape::tests::write_small(folder + "/small.tape");
+  heaptape::tests::write_hostile(folder + "/hostile.tape");
+  return testing::Test::HasFailure() ? 1 : 0;
+}

@@ -1,0 +1,502 @@
+"""What `heaptape replay --html` writes, in a browser.
+
+usage: python3 -m tests.browser.page_test HEAPTAPE MAKE_PAGE_TAPES [unittest option...]
+Without a browser it says so, as tests/skipped_tests.py wants it, and ends with status 77.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import browser
+
+if not browser.missing():
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+SKIPPED = 77
+HEAPTAPE = MAKE_TAPES = None
+
+
+def heaptape(*words):
+    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0:
+        raise RuntimeError(f"heaptape {words}: {done.stderr}")
+    return done.stdout
+
+
+class Made:
+    """A page, the report beside it, and what the terminal said."""
+
+    def __init__(self, folder, name, tape, *options):
+        self.path = folder / f"{name}.html"
+        report = folder / f"{name}.json"
+        self.text = heaptape("replay", tape, "--html", self.path, "-o", report, *options)
+        self.report = json.loads(report.read_text())
+
+
+class MadeDiff:
+    """Of the tape of stacks, and its first three calls as the base."""
+
+    def __init__(self, folder):
+        self.path = folder / "diff.html"
+        base, now = folder / "base.json", folder / "stacks.json"
+        heaptape("replay", folder / "stacks.tape", "-a", "model:ptmalloc", "--until", "3", "-o", base)
+        sampled = folder / "sampled.json"
+        heaptape("diff", sampled, now, "--html", folder / "sampled_diff.html")
+        self.text = heaptape("diff", base, now, "--html", self.path, "--fail-if", "peak.liveBytes < 1")
+        self.json = json.loads(heaptape("diff", base, now, "--format", "json"))
+
+
+def setUpModule():
+    global folder, driver, pages
+    folder = tempfile.TemporaryDirectory(prefix="heaptape-pages-")
+    place = Path(folder.name)
+    subprocess.run([MAKE_TAPES, place], check=True, timeout=60)
+    hostile_tape = place / "<img src=x onerror=hostile=1>.tape"
+    (place / "hostile.tape").rename(hostile_tape)
+    (place / "hostile.tape.symbols").rename(f"{hostile_tape}.symbols")
+    heaptape("scenario", "fill", "-o", place / "fill.tape")
+    models = ["-a", "one=model:ptmalloc", "-a", "model:slabs", "-a", "recorded", "--jobs", "2"]
+    pages = {
+        "stacks": Made(place, "stacks", place / "stacks.tape", "-a", "model:ptmalloc"),
+        "fill": Made(place, "fill", place / "fill.tape", *models),
+        "long": Made(place, "long", place / "fill.tape", "--samples", "20k", *models),
+        "hostile": Made(place, "hostile", hostile_tape, "-a", "<img>=model:ideal",
+                        "-a", "<b>&amp;=model:ptmalloc"),
+    }
+    for name in ("sampled", "small"):
+        pages[name] = Made(place, name, place / f"{name}.tape", "-a", "model:ptmalloc")
+    pages["diff"] = MadeDiff(place)
+    driver = browser.start()
+
+
+def tearDownModule():
+    driver.quit()
+    folder.cleanup()
+
+
+def show(name, **looks):
+    browser.show(driver, pages[name].path, **looks)
+
+
+def run(script, *arguments):
+    return driver.execute_script("return " + script, *arguments)
+
+
+def complaints():
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+def figure(run_of_report, metric):
+    """As --fail-if names it."""
+    value = run_of_report
+    for word in metric.split("."):
+        if value is None:
+            return None
+        value = value.get(word)
+    return value["value"] if isinstance(value, dict) else value
+
+
+class Page(unittest.TestCase):
+    def test_opens_without_a_complaint(self):
+        for name in pages:
+            for looks in ({}, {"width": 390, "height": 844, "scheme": "dark"}):
+                with self.subTest(name, **looks):
+                    show(name, **looks)
+                    self.assertEqual(run("document.documentElement.dataset.ready"), "yes")
+                    self.assertIsNone(run("document.documentElement.dataset.errors || null"))
+                    self.assertEqual(complaints(), [])
+
+    def test_asks_for_nothing_but_itself(self):
+        show("stacks")
+        asked = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+        urls = [one["params"]["request"]["url"] for one in asked if one["method"] == "Network.requestWillBeSent"]
+        self.assertEqual(urls, [pages["stacks"].path.as_uri()])
+
+    def test_fits_a_narrow_screen(self):
+        for name in pages:
+            with self.subTest(name):
+                show(name, width=390, height=844)
+                self.assertEqual(run("document.documentElement.scrollWidth"), 390)
+
+    def test_has_two_looks(self):
+        colours = []
+        for scheme in ("light", "dark"):
+            show("fill", scheme=scheme)
+            colours.append(run("getComputedStyle(document.body).backgroundColor"))
+        self.assertEqual(colours, ["rgb(255, 255, 255)", "rgb(20, 23, 26)"])
+
+    def test_stays_small(self):
+        for name, made in pages.items():
+            self.assertLess(made.path.stat().st_size, 1_000_000, name)
+
+
+class Figures(unittest.TestCase):
+    def compare(self, name, selector):
+        show(name)
+        runs = {one["label"]: one for one in pages[name].report["runs"]}
+        shown = run("""[...document.querySelectorAll(arguments[0])].map((cell) => [
+            cell.closest('tr').querySelector('th').textContent, cell.dataset.metric, cell.dataset.value,
+            cell.textContent])""", selector)
+        self.assertGreater(len(shown), 5)
+        for label, metric, value, text in shown:
+            expected = figure(runs[label], metric)
+            self.assertEqual(None if value is None else float(value), expected, (label, metric))
+            self.assertIn(text, pages[name].text, (label, metric))
+
+    def test_of_the_runs_are_those_of_the_report_and_of_the_terminal(self):
+        for name in ("stacks", "fill"):
+            self.compare(name, "#runs td[data-metric]")
+
+    def test_of_the_account_are_those_of_the_report(self):
+        self.compare("fill", "#account td[data-metric]")
+        runs = {one["label"]: one for one in pages["fill"].report["runs"]}
+        state, bars = run("""[document.querySelector('.account').dataset.state,
+            [...document.querySelectorAll('.account .label')].map((label) => [label.textContent,
+              [...label.nextSibling.children].map((part) => [part.dataset.metric, Number(part.dataset.value)])])]""")
+        self.assertEqual(len(bars), 3)
+        for label, parts in bars:
+            self.assertGreater(len(parts), 0)
+            for metric, value in parts:
+                self.assertEqual(value, figure(runs[label], f"{state}.{metric}"), (label, metric))
+
+    def test_change_with_the_moment(self):
+        show("fill")
+        buttons = driver.find_elements(By.CSS_SELECTOR, "#account .tools button")
+        states = set()
+        for button in buttons:
+            button.click()
+            self.assertEqual(button.get_attribute("aria-pressed"), "true")
+            states.add(run("document.querySelector('.account').dataset.state"))
+        self.assertEqual(len(states), len(buttons))
+
+    def test_of_the_charts_are_those_of_the_report(self):
+        show("fill")
+        lists, series = run("(data => [data.timeline.lists, data.timeline.series])"
+                            "(JSON.parse(document.getElementById('data').textContent))")
+        for one in series:
+            for number, line in enumerate(one["runs"]):
+                if line:
+                    expected = figure(pages["fill"].report["runs"][number]["timeline"], one["metric"])
+                    self.assertEqual(lists[line["values"]], expected, one["metric"])
+
+
+class Hostile(unittest.TestCase):
+    def test_names_do_nothing(self):
+        show("hostile")
+        self.assertEqual(run("document.querySelectorAll('img, b, #main script').length"), 0)
+        for frame in driver.find_elements(By.CSS_SELECTOR, ".frame"):
+            ActionChains(driver).move_to_element(frame).perform()
+        driver.find_element(By.ID, "flame-search").send_keys("<script>")
+        self.assertIn("in 3 places", driver.find_element(By.ID, "flame").text)
+        self.assertIsNone(run("window.hostile || null"))
+        self.assertEqual(complaints(), [])
+
+    def test_names_are_shown_as_they_are(self):
+        show("hostile")
+        self.assertIn("<img src=x onerror=hostile=1>.tape", run("document.querySelector('h1').textContent"))
+        self.assertIn("</script><script>hostile=1</script><!--\"'`><img src=x", run(
+            "document.querySelector('[data-node=\"1\"]').textContent"))
+        labels = run("[...document.querySelectorAll('#runs tbody th')].map((cell) => cell.textContent)")
+        self.assertEqual(labels, ["<img>", "<b>&amp;"])
+
+    def test_scripts_that_others_put_in_do_not_run(self):
+        page = pages["stacks"].path
+        bad = page.with_name("bad.html")
+        bad.write_text(page.read_text().replace(
+            '<main id="main">', '<main id="main"><script>hostile = 1</script><img src="x" onerror="hostile = 2">'
+            '<a id="link" href="javascript:hostile=3">link</a>'))
+        browser.show(driver, bad)
+        driver.find_element(By.ID, "link").click()
+        self.assertEqual(run("document.documentElement.dataset.ready"), "yes")
+        self.assertIsNone(run("window.hostile || null"))
+        self.assertTrue(any("Content Security Policy" in one for one in complaints()))
+
+    def test_nothing_is_evaluated_or_fetched(self):
+        show("stacks")
+        refused = run("""(() => { const script = document.createElement('script');
+            script.textContent = 'window.hostile = 1'; document.body.append(script);
+            return window.hostile || null; })()""")
+        self.assertIsNone(refused)
+        fetched = driver.execute_async_script("""const done = arguments[0];
+            fetch('http://127.0.0.1:9/').then(() => done('fetched'), (error) => done('refused'))""")
+        self.assertEqual(fetched, "refused")
+        self.assertTrue(any("connect-src" in one or "default-src" in one for one in complaints()))
+
+
+class Charts(unittest.TestCase):
+    def status(self):
+        return driver.find_element(By.CSS_SELECTOR, "#timeline .tools [role=status]").text
+
+    def plot(self, number=0):
+        return driver.find_elements(By.CSS_SELECTOR, "#timeline .plot")[number]
+
+    def setUp(self):
+        show("fill")
+        driver.execute_script("document.getElementById('timeline').scrollIntoView()")
+
+    def test_zoom_together(self):
+        self.assertTrue(self.status().startswith("the whole run"), self.status())
+        ActionChains(driver).move_to_element(self.plot()).click_and_hold().move_by_offset(100, 0).release().perform()
+        self.assertIn("shown: #", self.status())
+        labels = run("""[...document.querySelectorAll('#timeline .plot')].map((plot) =>
+            [...plot.querySelectorAll('.dygraph-axis-label-x')].map((label) => label.textContent).join())""")
+        self.assertEqual(len(set(labels)), 1, labels)
+        ActionChains(driver).double_click(self.plot(1)).perform()
+        self.assertIn("the whole run", self.status())
+
+    def test_share_a_cursor(self):
+        ActionChains(driver).move_to_element(self.plot(2)).perform()
+        self.assertIn("cursor at #", self.status())
+        values = [one.text for one in driver.find_elements(By.CSS_SELECTOR, "#timeline .values")]
+        for value in values:
+            self.assertRegex(value, r"\d")
+
+    def test_obey_the_keyboard(self):
+        self.plot().send_keys(Keys.ARROW_RIGHT, "+")
+        self.assertIn("cursor at #", self.status())
+        self.assertIn("shown: ", self.status())
+        self.plot().send_keys(Keys.ESCAPE)
+        self.assertIn("the whole run", self.status())
+
+    def test_hide_runs(self):
+        ActionChains(driver).move_to_element(self.plot()).perform()
+        self.assertIn("one", driver.find_element(By.CSS_SELECTOR, "#timeline .values").text)
+        driver.find_element(By.CSS_SELECTOR, "#timeline .key").click()
+        ActionChains(driver).move_to_element(self.plot()).perform()
+        self.assertNotIn("one", driver.find_element(By.CSS_SELECTOR, "#timeline .values").text)
+
+    def test_have_all_metrics_on_request(self):
+        before = len(driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
+        driver.find_element(By.CSS_SELECTOR, "#timeline summary").click()
+        browser_has = lambda: len(driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
+        self.assertGreater(browser_has(), before)
+
+    def test_say_what_a_long_timeline_leaves_out(self):
+        show("long")
+        self.assertIn("Of 20,000 samples", driver.find_element(By.ID, "timeline").text)
+
+
+class Flame(unittest.TestCase):
+    """Of a tape of which all is known: main has 407 bytes at the peak, lex 400 and read 7 of them."""
+
+    def setUp(self):
+        show("stacks")
+
+    def box(self, name):
+        return driver.find_element(By.XPATH, f"//div[contains(@class, 'frame')][starts-with(@aria-label, '{name},')]")
+
+    def names(self):
+        return [one.get_attribute("aria-label").split(",")[0] for one in driver.find_elements(By.CSS_SELECTOR, ".frame")]
+
+    def share(self, name):
+        return run("arguments[0].offsetWidth / document.querySelector('.flame .rows').offsetWidth", self.box(name))
+
+    def detail(self):
+        return driver.find_element(By.CSS_SELECTOR, ".detail").text
+
+    def test_has_the_sums_of_the_report(self):
+        total = pages["stacks"].report["tape"]["sites"]["total"]
+        data = run("JSON.parse(document.getElementById('data').textContent).stacks.values")
+        self.assertEqual({metric: values[0] for metric, values in data.items()},
+                         {metric: total[metric] for metric in data})
+        self.assertEqual(self.box("lex").get_attribute("data-value"), "400")
+        self.assertAlmostEqual(self.share("lex"), 400 / 407, places=2)
+
+    def test_zooms_where_it_is_clicked(self):
+        self.box("read").click()
+        self.assertAlmostEqual(self.share("read"), 1, places=2)
+        self.assertNotIn("lex", self.names())
+        self.assertIn("main", self.names())
+        driver.find_element(By.ID, "flame-back").click()
+        self.assertIn("lex", self.names())
+
+    def test_tells_what_is_under_the_pointer(self):
+        ActionChains(driver).move_to_element(self.box("lex")).perform()
+        self.assertIn("400 B at the peak; 98.3% of all", self.detail())
+        self.assertIn("lex.h:3, app", self.detail())
+
+    def test_obeys_the_keyboard(self):
+        self.box("all").click()
+        keys = ActionChains(driver)
+        keys.send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER).perform()
+        self.assertAlmostEqual(self.share("read"), 1, places=2)
+        ActionChains(driver).send_keys(Keys.ESCAPE).perform()
+        self.assertIn("lex", self.names())
+
+    def test_finds(self):
+        field = driver.find_element(By.ID, "flame-search")
+        field.send_keys("^(parse|lex|read)\\b")
+        text = driver.find_element(By.CSS_SELECTOR, "#flame .tools [role=status]").text
+        self.assertEqual(text, "407 B, 100.0%, in 3 places")
+        self.assertEqual(len(driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 3)
+        field.send_keys("(")
+        self.assertEqual(field.get_attribute("aria-invalid"), "true")
+
+    def test_weighs_as_asked(self):
+        choice = driver.find_element(By.ID, "flame-value")
+        choice.click()
+        choice.send_keys("calls", Keys.ENTER)
+        self.assertEqual(self.box("all").get_attribute("data-value"), "5")
+        self.assertEqual(self.box("read").get_attribute("data-value"), "2")
+
+    def test_names_who_asked_for_most(self):
+        first = driver.find_elements(By.CSS_SELECTOR, ".tops tbody tr")[0]
+        self.assertIn("lex", first.text)
+        self.assertIn("400 B", first.text)
+        first.find_element(By.TAG_NAME, "button").click()
+        self.assertEqual(len(driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 1)
+
+    def test_reaches_both_edges(self):
+        for width in (1440, 390):
+            show("stacks", width=width, height=844)
+            left, right, inner_left, inner_right = run("""((box, rows) => [box.left, box.right,
+                rows.left + 1, rows.right - 1])(arguments[0].getBoundingClientRect(),
+                document.querySelector('.flame').getBoundingClientRect())""", self.box("all"))
+            self.assertAlmostEqual(left, inner_left, delta=1)
+            self.assertAlmostEqual(right, inner_right, delta=1)
+
+    def test_is_drawn_however_many_boxes_there_are(self):
+        boxes = 150_000  # more than a function can have arguments
+        shown = run("""((count) => {
+            const list = (value) => new Array(count).fill(value);
+            const place = document.createElement('div');
+            heaptape.flame({sites: {texts: [], functions: [], modules: [], values: {calls: []}}, stacks: {
+                leastShare: 0, mergedNodes: 0, names: ['f'], moduleOf: [0], fileOf: [0], lines: [0], modules: [''], files: [''],
+                frames: [0, ...list(1)], depths: [...list(0).keys(), count], values: {calls: [1, ...list(1)]}}}, place);
+            return place.querySelectorAll('.frame').length;
+        })(arguments[0])""", boxes)
+        self.assertEqual(shown, boxes + 1)
+
+    def test_is_not_there_without_stacks(self):
+        show("fill")
+        self.assertEqual(driver.find_elements(By.ID, "flame"), [])
+
+
+class Sites(unittest.TestCase):
+    """Who asked: as the report has it, whatever the flame graph merges."""
+
+    def rows(self):
+        return run("[...document.querySelectorAll('.tops tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+    def choose(self, metric):
+        driver.execute_script("const select = document.getElementById('flame-value'); select.value = arguments[0];"
+                              "select.dispatchEvent(new Event('change'))", metric)
+
+    def test_have_the_figures_of_the_report(self):
+        for name in ("stacks", "small", "sampled"):
+            show(name)
+            sites = pages[name].report["tape"]["sites"]["list"]
+            for metric in ("peakBytes", "liveBytes", "calls"):
+                self.choose(metric)
+                suffix = "" if metric == "calls" else " B"
+                expected = sorted((one["totals"][metric], one["site"]) for one in sites if one["totals"][metric])
+                texts = run("[...document.querySelectorAll('.tops tbody td:first-child > :first-child')].map((one) => one.textContent)")
+                self.assertEqual(sorted(texts), sorted(site for _, site in expected), (name, metric))
+                if metric == "calls":
+                    values = [int(row[1].replace(",", "")) for row in self.rows()]
+                    self.assertEqual(values, sorted((value for value, _ in expected), reverse=True))
+
+    def test_are_there_where_the_graph_merges_them(self):
+        show("small")
+        last = self.rows()[-1]
+        self.assertTrue(last[0].startswith("read (app.cc:40)"), last)
+        self.assertEqual(last[1:], ["7 B", "<0.1%"])
+        self.assertEqual(driver.find_element(By.ID, "flame-merged").text, "Merged in the graph: 7 B at the peak, <0.1% of all.")
+        self.assertEqual(len(driver.find_elements(By.CSS_SELECTOR, ".tops button")), 1)
+
+    def test_are_found_by_their_whole_names(self):
+        show("stacks")
+        button = driver.find_elements(By.CSS_SELECTOR, ".tops button")[0]
+        button.click()
+        self.assertEqual(driver.find_element(By.ID, "flame-search").get_attribute("value"), "^lex app$")
+
+    def test_are_said_to_be_estimated_where_they_are(self):
+        show("stacks")
+        self.assertNotIn("estimated", driver.find_element(By.ID, "flame").text)
+        show("sampled")
+        sampling = pages["sampled"].report["tape"]["sites"]["sampling"]
+        self.assertEqual(driver.find_element(By.CSS_SELECTOR, "#flame h2").text, "Who asked for it (estimated)")
+        self.assertIn(f"stacks of {sampling['calls']} calls, chosen at random: one byte in 2.00 KiB",
+                      driver.find_element(By.ID, "flame-estimated").text)
+        self.assertIn("who asked (estimated)", run("document.querySelector('.tops th').textContent"))
+
+    def test_of_two_tapes_say_which_is_estimated(self):
+        browser.show(driver, pages["sampled"].path.with_name("sampled_diff.html"))
+        self.assertEqual(driver.find_element(By.CSS_SELECTOR, "#flame h2").text,
+                         "Who asked for more, and who for less (estimated)")
+        text = driver.find_element(By.ID, "flame-estimated").text
+        self.assertIn("Those of the base are estimated from the stacks of 4 calls", text)
+        self.assertIn("Those of the new tape are exact.", text)
+
+
+class Diff(Flame):
+    """The base has 100 bytes of lex and 57 of read, the new tape 400 of lex and 7 of read."""
+
+    def setUp(self):
+        show("diff")
+
+    def colour(self, name):
+        return run("getComputedStyle(arguments[0]).backgroundColor.match(/[0-9]+/g).map(Number)", self.box(name))
+
+    def test_has_the_sums_of_the_report(self):
+        self.assertAlmostEqual(self.share("lex"), 400 / 407, places=2)
+        ActionChains(driver).move_to_element(self.box("lex")).perform()
+        self.assertIn("100 B in the base, 400 B in the new: +300 B", self.detail())
+
+    def test_is_as_wide_as_the_base_on_request(self):
+        driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertAlmostEqual(self.share("lex"), 100 / 157, places=2)
+        self.assertAlmostEqual(self.share("read"), 57 / 157, places=2)
+
+    def test_says_where_a_side_has_nothing(self):
+        driver.execute_script("const select = document.getElementById('flame-value'); select.value = 'temporaries';"
+                              "select.dispatchEvent(new Event('change'))")
+        driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertEqual(driver.find_element(By.CSS_SELECTOR, ".flame .rows").text,
+                         "Nothing to show: 0 temporaries: freed by the next call.")
+        self.assertEqual(complaints(), [])
+        driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=now]").click()
+        self.assertGreater(len(driver.find_elements(By.CSS_SELECTOR, ".frame")), 0)
+
+    def test_is_orange_where_there_is_more_and_blue_where_there_is_less(self):
+        red, _, blue = self.colour("lex")
+        self.assertGreater(red, blue)
+        driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        red, _, blue = self.colour("read")
+        self.assertGreater(blue, red)
+
+    def test_names_who_asked_for_most(self):
+        rows = [row.text for row in driver.find_elements(By.CSS_SELECTOR, ".tops tbody tr")]
+        self.assertIn("100 B 400 B +300 B", rows[0])
+        self.assertIn("57 B 7 B -50 B", rows[1])
+
+    def test_tells_what_is_under_the_pointer(self):
+        ActionChains(driver).move_to_element(self.box("lex")).perform()
+        self.assertIn("98.3% of all", self.detail())
+
+    def test_figures_are_those_of_the_diff(self):
+        self.assertIn(driver.find_element(By.ID, "verdict").text, pages["diff"].text)
+        shown = run("""[...document.querySelectorAll('#changes td[data-side]')].map((cell) => [
+            cell.closest('tr').querySelector('th').textContent, cell.dataset.side, Number(cell.dataset.value)])""")
+        rows = pages["diff"].json["runs"][0]["metrics"]
+        self.assertGreater(len(shown), 20)
+        for metric, side, value in shown:
+            self.assertEqual(value, float(rows[metric][side]), (metric, side))
+
+    test_is_not_there_without_stacks = test_zooms_where_it_is_clicked = test_reaches_both_edges = None
+    test_is_drawn_however_many_boxes_there_are = None
+
+
+if __name__ == "__main__":
+    reason = browser.missing()
+    if reason:
+        print(f"page_test.py:1: Skipped\n{reason}\n")
+        sys.exit(SKIPPED)
+    HEAPTAPE, MAKE_TAPES = (str(Path(word).resolve()) for word in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -1,0 +1,61 @@
+#include "replayer/report/html/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/reports.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using tests::run_figures;
+
+schema::ReportFigures report_of(std::vector<schema::RunFigures> runs) {
+  return {.tape_path = "a.tape", .tape_events = 1, .runs = std::move(runs)};
+}
+
+schema::RunFigures whole_run() {
+  return run_figures("glibc", {{"peak.committedBytes", uint64_t{8192}},
+                               {"peak.liveBytes", uint64_t{4096}},
+                               {"atExit.liveBytes", uint64_t{3000}},
+                               {"atExit.slackBytes", uint64_t{0}},
+                               {"atExit.account.holeBytes", uint64_t{1000}},
+                               {"atExit.account.returnedBytes", uint64_t{2048}}});
+}
+
+TEST(Verdict, NamesTheRunThatHoldsLeast) {
+  EXPECT_EQ(
+      verdict({}, {{"atPeak", "a", "1 B", "b", "2 B"}, {"atPlateau", "b", "3 B", "a", "4 B"}}),
+      "a holds least resident memory at the peak (1 B; next is b with 2 B); b at the plateau "
+      "(3 B; next is a with 4 B).");
+}
+
+TEST(Verdict, SaysItOnceOfOneThatHoldsLeastAlways) {
+  EXPECT_EQ(verdict({}, {{"atPeak", "a", "1 B", "b", "2 B"}, {"atExit", "a", "3 B", "b", "4 B"}}),
+            "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
+            "(3 B; next is b with 4 B).");
+}
+
+TEST(Verdict, TellsOfOneRunWhatItHolds) {
+  EXPECT_EQ(verdict(report_of({whole_run()}), {}),
+            "glibc holds 8.00 KiB committed at its peak, for 4.00 KiB that the program had live at "
+            "most.");
+  EXPECT_EQ(where_it_is(report_of({whole_run()}), {}),
+            "Of the 3.91 KiB that glibc keeps at the exit: 75.0% live, 25.0% holes between blocks; "
+            "2.00 KiB more are given back.");
+}
+
+TEST(Verdict, PassesOverRunsWithoutMemory) {
+  const auto noop = run_figures("noop", {{"peak.committedBytes", uint64_t{0}}});
+  EXPECT_TRUE(verdict(report_of({whole_run(), noop}), {}).starts_with("glibc holds 8.00 KiB"));
+}
+
+TEST(Verdict, SaysThatNoRunIsWhole) {
+  schema::RunFigures failed = run_figures("glibc");
+  failed.failure = "at #1: it died";
+  EXPECT_EQ(verdict(report_of({failed}), {}),
+            "No run with memory of its own came to the end of the tape.");
+  EXPECT_EQ(where_it_is(report_of({failed}), {}), "");
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
