@@ -1,8 +1,8 @@
-// The one list of commands and options.
+// The one list of commands. The options of those that have most are in the files of
+// command_groups.h.
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -10,8 +10,10 @@
 
 #include "base/number_text.h"
 #include "base/version.h"
+#include "cli/command_groups.h"
 #include "cli/commands.h"
 #include "cli/option_kinds.h"
+#include "cli/request.h"
 #include "cli/wrong_words.h"
 
 namespace heaptape::cli {
@@ -20,37 +22,8 @@ namespace {
 using recorder::Follow;
 using recorder::OnFull;
 using replayer::DiffFormat;
-using schema::TextFormat;
 
-// What the user asked for, once the callback of a command has set it.
-class Request {
- public:
-  void set_by(CLI::App* command, Action action) {
-    command->callback([this, action] { action_ = action; });
-  }
-  // Runs run(*options, console).
-  template <typename Options, typename Run>
-  void set_by(CLI::App* command, std::shared_ptr<Options> options, Run run) {
-    set_by(command, [options, run](Console& console) { return run(*options, console); });
-  }
-  const Action& action() const { return action_; }
-
- private:
-  Action action_ = [](Console& console) {
-    return console.fail("a command is missing; see `heaptape --help`");
-  };
-};
-
-const std::map<std::string, allocators::Touch> kTouches = {{"none", allocators::Touch::kNone},
-                                                           {"page", allocators::Touch::kPage},
-                                                           {"all", allocators::Touch::kAll}};
-const std::map<std::string, allocators::Threads> kThreads = {
-    {"ordered", allocators::Threads::kOrdered},
-    {"lockstep", allocators::Threads::kLockStep},
-    {"free", allocators::Threads::kFree},
-    {"merged", allocators::Threads::kMerged}};
-
-// What --stacks takes: "none", or how stacks are walked and how far.
+// What --stacks takes: "none", or how stacks are walked, how far, and of which calls.
 void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   constexpr uint64_t kUsualFrames = 64;
   std::vector<std::string> words = base::split_sets(text);
@@ -60,14 +33,18 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
     return;
   }
   if (mode != "fp" && mode != "dwarf") {
-    throw CLI::ValidationError("--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N]");
+    throw CLI::ValidationError(
+        "--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N][,every=BYTES]");
   }
   words.erase(words.begin());
-  const auto values = base::parse_values(
-      "--stacks " + mode, {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames}},
-      words);
+  const auto values =
+      base::parse_values("--stacks " + mode,
+                         {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
+                          {"every", 0, "bytes", {}, 0, recorder::kMostStackBytes}},
+                         words);
   if (!values.ok()) throw CLI::ValidationError("--stacks", values.error().message);
   options.stack_frames = static_cast<uint32_t>((*values)["depth"]);
+  options.stack_bytes = (*values)["every"];
   options.unwinding =
       mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
 }
@@ -93,8 +70,9 @@ void add_record(CLI::App& app, Request& request) {
           "--stacks", [options](const std::string& text) { set_stacks(text, options->session); },
           "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
           "tables that every program has, fp by frame pointers, of programs built with "
-          "-fno-omit-frame-pointer (default none; depth=64)")
-      ->option_text("none|fp|dwarf[,depth=N]");
+          "-fno-omit-frame-pointer; every=512KiB records the stacks of calls for one byte in so "
+          "many, chosen at random, at next to no cost (default none; depth=64, all calls)")
+      ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
@@ -157,222 +135,6 @@ void add_recover(CLI::App& app, Request& request) {
   request.set_by(command, options, run_recover);
 }
 
-const std::map<std::string, replayer::StackValue> kStackValues = {
-    {"peak", replayer::StackValue::kPeak},
-    {"end", replayer::StackValue::kEnd},
-    {"bytes", replayer::StackValue::kBytes},
-    {"calls", replayer::StackValue::kCalls},
-    {"temporaries", replayer::StackValue::kTemporaries}};
-
-void add_hide(CLI::App* command, std::vector<std::string>& hide) {
-  command
-      ->add_option("--hide", hide,
-                   "leave out frames whose function or module matches; may be repeated")
-      ->allow_extra_args(false)
-      ->option_text("REGEX...");
-}
-
-void add_site_filters(CLI::App* command, replayer::SiteFilters& filters) {
-  add_hide(command, filters.hide);
-  command
-      ->add_option("--only", filters.only, "leave out stacks whose site does not match: site~REGEX")
-      ->option_text("FILTER");
-}
-
-void add_symbols(CLI::App* command, replayer::SymbolOptions& symbols) {
-  command
-      ->add_option("--debug-dir", symbols.debug_dirs,
-                   "a folder of debug files like /usr/lib/debug; may be repeated")
-      ->allow_extra_args(false)
-      ->option_text("DIR...");
-  command->add_flag("--debuginfod", symbols.debuginfod,
-                    "ask the servers in $DEBUGINFOD_URLS for debug files that are not here");
-}
-
-void add_symbolize(CLI::App& app, Request& request) {
-  auto options = std::make_shared<SymbolizeOptions>();
-  CLI::App* command = app.add_subcommand(
-      "symbolize",
-      "Write down the functions and lines of a tape's call stacks, for other machines");
-  add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output,
-             "the file (default: TAPE.symbols, which all commands use that need symbols)")
-      ->option_text("FILE");
-  add_symbols(command, options->symbols);
-  command->footer("Example: heaptape symbolize run.tape");
-  request.set_by(command, options, run_symbolize);
-}
-
-void add_stats(CLI::App& app, Request& request) {
-  auto options = std::make_shared<StatsOptions>();
-  CLI::App* command =
-      app.add_subcommand("stats", "Count the calls of a tape: sizes, lifetimes, resizes, threads");
-  add_tape(command, options->path);
-  add_choice<StatsTable>(command, "--by", options->table,
-                         {{"size", StatsTable::kSizes},
-                          {"thread", StatsTable::kThreads},
-                          {"site", StatsTable::kSites}},
-                         "print the whole table of sizes or of threads instead, or who asked for "
-                         "the blocks, of a tape with call stacks");
-  add_json(command, options->format);
-  add_output(command, "--csv", options->csv_path,
-             "write sizes and lifetimes as CSV, or with --by site the sites")
-      ->option_text("FILE");
-  add_choice<std::optional<replayer::StackValue>>(
-      command, "--sort", options->sort, {kStackValues.begin(), kStackValues.end()},
-      "what sites are ranked by: bytes at the peak or at the end, bytes asked for, calls, "
-      "temporaries (default peak)");
-  add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
-            "how many sites to show (default 30)");
-  add_site_filters(command, options->filters);
-  add_symbols(command, options->symbols);
-  command->footer(
-      "Example: heaptape stats run.tape --by size\n"
-      "Who asked for the memory, of a tape recorded with --stacks:\n"
-      "heaptape stats run.tape --by site");
-  request.set_by(command, options, run_stats);
-}
-
-void add_export(CLI::App& app, Request& request) {
-  auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write the call stacks of a tape for viewers of profiles");
-  add_tape(command, options->path);
-  add_choice<ExportFormat>(command, "--format", options->format,
-                           {{"folded", ExportFormat::kFolded},
-                            {"pprof", ExportFormat::kPprof},
-                            {"speedscope", ExportFormat::kSpeedscope}},
-                           "output format")
-      ->required();
-  add_output(command, "-o,--output", options->output, "the file (default: standard output)")
-      ->option_text("FILE");
-  add_choice<replayer::StackValue>(
-      command, "--value", options->value, kStackValues,
-      "what stacks are weighed by: bytes at the peak or at the end, bytes asked for, calls, "
-      "temporaries; pprof and speedscope have all and show this first (default peak)");
-  add_site_filters(command, options->filters);
-  add_symbols(command, options->symbols);
-  command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");
-  request.set_by(command, options, run_export);
-}
-
-void add_dump(CLI::App& app, Request& request) {
-  auto options = std::make_shared<DumpOptions>();
-  CLI::App* command = app.add_subcommand("dump", "Print the events as text, one per line");
-  add_tape(command, options->path);
-  add_count(command, "--from", options->from, {}, "first call to print, counted from 1");
-  add_count(command, "--to", options->to, {}, "last call to print");
-  add_choice<TextFormat>(command, "--format", options->format,
-                         {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
-                         "output format (default text)");
-  command->add_flag("--times", options->with_times,
-                    "also print when each call was made, in seconds since the recording began");
-  command->add_flag("--stacks", options->with_stacks,
-                    "also print the stack of each call, and what it is where it comes first");
-  add_symbols(command, options->symbols);
-  command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
-  request.set_by(command, options, run_dump);
-}
-
-void add_replay(CLI::App& app, Request& request) {
-  auto options = std::make_shared<ReplayCommandOptions>();
-  CLI::App* command = app.add_subcommand(
-      "replay", "Replay a tape on allocators and report what became of the memory");
-  add_tape(command, options->tape_path);
-  command
-      ->add_option("-a,--allocator", options->specs,
-                   "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
-                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
-                   "tcmalloc, those that are installed)")
-      ->option_text("SPEC...");
-  add_output(command, "-o,--output", options->report_path, "write the report as JSON")
-      ->option_text("REPORT.json");
-  add_output(command, "--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
-  add_count(command, "--samples", options->replay.samples, {.least = 1, .most = 1'000'000},
-            "points on the timeline, at most 1M (default 256)");
-  add_count(command, "--until", options->replay.until, {},
-            "stop after this many calls, such as 10k or 1.5M");
-  command
-      ->add_option("--do", options->actions,
-                   "ask allocators to give memory back after call N, or at a moment: trim@N, "
-                   "purge@plateau, trim@12.5s, trim@end; may be repeated")
-      ->option_text("ACTION...");
-  add_choice<allocators::Touch>(command, "--touch", options->replay.touch, kTouches,
-                                "what to write into each block: every byte, nothing, or one byte "
-                                "per page (default page)");
-  add_choice<allocators::Threads>(
-      command, "--threads", options->replay.threads, kThreads,
-      "threads of a real allocator: all at once, each call handed to its "
-      "own thread (slow), all calls on one, or each call as its own "
-      "thread's (default ordered)");
-  add_choice<allocators::Clock>(
-      command, "--clock", options->replay.clock,
-      {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
-      "the time that real allocators see: that of this replay, or of the tape (default tape)");
-  add_count(command, "--repeat", options->replay.repeats, {.least = 1, .most = 100},
-            "replay on each real allocator so many times, at most 100, and give the medians of all "
-            "times (default 1)");
-  add_count(command, "--jobs", options->replay.jobs, {.least = 1, .most = 256},
-            "replay on so many allocators at the same time, at most 256, and leave out all times "
-            "(default 1)");
-  command->add_flag("--latency", options->with_latency,
-                    "print how long single calls took, by kind and size");
-  add_hide(command, options->hide);
-  add_symbols(command, options->symbols);
-  command->footer(
-      "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
-      "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
-  request.set_by(command, options, run_replay);
-}
-
-void add_explained(CLI::App* command, ExplainCommandOptions& options) {
-  add_tape(command, options.tape_path);
-  command
-      ->add_option("-a,--allocator", options.spec,
-                   "the allocator, as for `heaptape replay`; must be given")
-      ->required()
-      ->option_text("SPEC");
-  command
-      ->add_option("--at", options.at,
-                   "the moment: peak, plateau, exit, end, mark:NAME, a call such as #1000, or a "
-                   "time such as 12.5s (default: the plateau, or the exit where there is none)")
-      ->option_text("WHEN");
-  add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
-                                "what to write into each block, as for `heaptape replay` (default "
-                                "page)");
-  add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
-                                  "threads of a real allocator, as for `heaptape replay` (default "
-                                  "ordered)");
-  add_json(command, options.format);
-  add_symbols(command, options.symbols);
-}
-
-void add_explain(CLI::App& app, Request& request) {
-  auto options = std::make_shared<ExplainCommandOptions>();
-  CLI::App* command = app.add_subcommand(
-      "explain", "Say where the memory of an allocator is, and what would give it back");
-  add_explained(command, *options);
-  options->holes.top = 5;
-  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
-            "how many groups of pins and how many growths to show (default 5)");
-  command->add_flag("--foresight", options->explain.with_foresight,
-                    "also estimate what perfect foresight would save: takes several times as long");
-  command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
-  request.set_by(command, options, run_explain);
-}
-
-void add_holes(CLI::App& app, Request& request) {
-  auto options = std::make_shared<ExplainCommandOptions>();
-  CLI::App* command =
-      app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
-  add_explained(command, *options);
-  add_size(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
-  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
-            "how many holes and groups of pins to show (default 10)");
-  command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
-  request.set_by(command, options, run_holes);
-}
-
 void add_allocators(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
@@ -399,6 +161,8 @@ void add_diff(CLI::App& app, Request& request) {
                           {"json", DiffFormat::kJson},
                           {"junit", DiffFormat::kJunit}},
                          "output format (default text)");
+  add_output(command, "--html", options->html_path, "also write a page for a browser")
+      ->option_text("FILE");
   command->footer(
       "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
   request.set_by(command, options, run_diff);

@@ -12,6 +12,7 @@
 #include "replayer/engine/replay.h"
 #include "replayer/report/diff_format.h"
 #include "replayer/report/explain_text.h"
+#include "replayer/report/site_stats.h"
 #include "replayer/sites/site_rules.h"
 #include "replayer/sites/site_table.h"
 #include "replayer/symbols/symbol_options.h"
@@ -69,8 +70,11 @@ struct StatsOptions {
   Format format = Format::kText;  // the tables of sizes and threads are text only
   std::string csv_path = {};      // empty: none
   // Of the table of sites alone.
-  std::optional<replayer::StackValue> sort = {};
+  std::optional<replayer::SiteOrder> sort = {};
   std::optional<size_t> top = {};
+  std::optional<std::string> spec = {};  // as given with -a; of slack and holes
+  std::optional<std::string> at = {};    // as given with --at; the same
+  // Of that table, and of the sites that the whole names.
   replayer::SiteFilters filters = {};
   replayer::SymbolOptions symbols = {};
 };
@@ -101,9 +105,10 @@ struct ReplayCommandOptions {
   std::vector<std::string> actions;    // as given with --do
   std::string report_path;             // empty: none
   std::string csv_path;                // empty: none
+  std::string html_path = {};          // empty: none
   bool with_latency = false;           // print how long single calls took
   replayer::ReplayOptions replay;      // specs are filled in from the above
-  std::vector<std::string> hide = {};  // of the call sites in the report
+  replayer::SiteFilters filters = {};  // of the call sites in the report
   replayer::SymbolOptions symbols = {};
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
@@ -114,6 +119,7 @@ struct ExplainCommandOptions {
   std::optional<std::string> at;     // as given with --at
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
   replayer::HolesOptions holes = {};
+  replayer::SiteFilters filters = {};
   replayer::SymbolOptions symbols = {};
   Format format = Format::kText;
 };
@@ -130,6 +136,7 @@ struct DiffOptions {
   std::string run;                   // a label; empty = every run that both reports have
   std::vector<std::string> fail_if;  // see gate.h
   replayer::DiffFormat format = replayer::DiffFormat::kText;
+  std::string html_path = {};  // empty: none
 };
 // The exit code is 1 if a gate failed.
 int run_diff(const DiffOptions& options, Console& console);

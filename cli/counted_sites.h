@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/console.h"
@@ -11,6 +12,7 @@
 #include "replayer/report/report_builder.h"
 #include "replayer/sites/site_table.h"
 #include "replayer/sites/stack_ends.h"
+#include "replayer/sites/stack_profile.h"
 
 namespace heaptape::cli {
 
@@ -18,10 +20,11 @@ struct CountedSites {
   std::unique_ptr<const TapeStacks> stacks;  // `ranked` has pointers into it
   replayer::RankedSites ranked;
   replayer::StackEnds ends;
+  std::vector<replayer::StackCount> by_stack;  // of each stack that made calls
 };
 
 // Of the first `until` calls of a tape that has these stacks. The reader must stand at its
-// beginning, and does so again.
+// beginning, and does so again. Fails where the user wants to see none of the sites.
 base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
                                        const replayer::SiteRules& rules, replayer::StackValue order,
                                        uint64_t until, Console& console);

@@ -3,9 +3,14 @@
 #include <ostream>
 #include <utility>
 
+#include "base/display_text.h"
+#include "base/output_file.h"
+#include "cli/output_check.h"
 #include "cli/wrong_file.h"
 #include "replayer/report/gate.h"
+#include "replayer/report/html/diff_page.h"
 #include "schema/report/report_metrics.h"
+#include "schema/report/stack_tree.h"
 
 namespace heaptape::cli {
 namespace {
@@ -30,11 +35,34 @@ Result<replayer::ReportDiff> compare(const DiffOptions& options) {
                                 {options.new_path, std::move(now)}, gates, options.run);
 }
 
+base::Status check_output(const DiffOptions& options) {
+  for (const std::string& path : {options.base_path, options.new_path}) {
+    if (!options.html_path.empty() && base::same_file(options.html_path, path)) {
+      return base::Error::usage(base::quoted(path) + " is a report: write to another file");
+    }
+  }
+  return check_writable(options.html_path);
+}
+
+// Nothing to do where nobody wants a page.
+base::Status write_page(const DiffOptions& options, const replayer::ReportDiff& diff) {
+  if (options.html_path.empty()) return {};
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto base_stacks, schema::read_stack_tree(options.base_path));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto new_stacks, schema::read_stack_tree(options.new_path));
+  const auto pointer = [](const auto& stacks) { return stacks ? &*stacks : nullptr; };
+  return base::write_file(options.html_path,
+                          replayer::diff_page(diff, pointer(base_stacks), pointer(new_stacks)));
+}
+
 }  // namespace
 
 int run_diff(const DiffOptions& options, Console& console) {
+  const base::Status can_write = check_output(options);
+  if (!can_write.ok()) return console.fail(can_write.error());
   const Result<replayer::ReportDiff> diff = compare(options);
   if (!diff.ok()) return console.fail(diff.error());
+  const base::Status written = write_page(options, *diff);
+  if (!written.ok()) return console.fail(written.error());
   const Result<std::string> text = replayer::format_diff(*diff, options.format);
   if (!text.ok()) return console.fail(text.error());
   // In the text itself, too: but other formats go to files, which nobody looks at now.

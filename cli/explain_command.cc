@@ -1,18 +1,16 @@
 #include "cli/commands.h"
 
+#include <algorithm>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <utility>
 
-#include "base/display_text.h"
-#include "base/number_text.h"
 #include "cli/allocator_words.h"
 #include "cli/bigger_tape.h"
+#include "cli/explained_heap.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
 #include "replayer/report/explain_json.h"
-#include "replayer/report/heap_sites.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -25,8 +23,8 @@ using Describe = std::string (*)(const schema::TapeReader&, const replayer::Expl
 
 // Who asked for the blocks.
 struct StacksAndSites {
-  explicit StacksAndSites(TapeStacks of_tape)
-      : stacks(std::move(of_tape)), sites(stacks.stacks, stacks.symbols, {}) {}
+  StacksAndSites(TapeStacks of_tape, const replayer::SiteRules& rules)
+      : stacks(std::move(of_tape)), sites(stacks.stacks, stacks.symbols, rules) {}
 
   TapeStacks stacks;
   replayer::Sites sites;
@@ -34,9 +32,20 @@ struct StacksAndSites {
 // Null where the tape has no stacks.
 Result<std::unique_ptr<StacksAndSites>> read_sites(schema::TapeReader& tape,
                                                    const ExplainCommandOptions& options,
+                                                   const replayer::SiteRules& rules,
                                                    Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks, read_stacks_if_any(tape, options.symbols, console));
-  return stacks ? std::make_unique<StacksAndSites>(std::move(*stacks)) : nullptr;
+  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
+                            read_stacks_if_any(tape, options.filters, options.symbols, console));
+  return stacks ? std::make_unique<StacksAndSites>(std::move(*stacks), rules) : nullptr;
+}
+
+// A heap without blocks has no sites, whatever the user wants to see.
+bool shows_none(const replayer::HeapPicture& picture, const replayer::CallSites& calls) {
+  const auto& sites = calls.sites().list();
+  return !picture.blocks.empty() &&
+         std::ranges::none_of(picture.blocks, [&](const replayer::LiveBlock& block) {
+           return sites[calls.of_call(block.birth)].is_shown;
+         });
 }
 
 // Returns the exit code.
@@ -48,36 +57,18 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   if (options.at) {
     HEAPTAPE_ASSIGN_OR_RETURN(explained.at, replayer::parse_moment(*options.at));
   }
+  explained.heap_growths = static_cast<uint32_t>(options.holes.top);
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
-  explained.heap_growths = static_cast<uint32_t>(options.holes.top);
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, console));
-  Progress progress(console, "replaying " + base::display_text(options.tape_path));
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      const replayer::Explanation explanation,
-      replayer::explain(tape, explained, [&progress](double share) { progress.show(share); }));
-  const replayer::RunResult& run = explanation.run;
-  if (run.failure) {
-    console.print_error("'" + run.spec.label + "' failed at #" + base::grouped(run.failure->event) +
-                        ": " + run.failure->text);
-    return kExitFailed;
-  }
-  if (explained.threads == allocators::Threads::kFree && !explanation.state().account) {
-    return base::Error::usage(
-        "--threads free leaves out where blocks are: take ordered, lockstep or merged");
-  }
-  if (!explanation.state().account) {
-    return base::Error::usage("'" + run.spec.label +
-                              "' places no blocks: there is nothing to explain");
-  }
-  std::optional<replayer::CallSites> sites;
-  if (known != nullptr) {
-    auto calls = replayer::calls_to_name(*run.picture, run.metrics.heap_growths);
-    HEAPTAPE_ASSIGN_OR_RETURN(sites,
-                              replayer::CallSites::read(tape, known->sites, std::move(calls)));
-  }
-  const replayer::CallSites* const named = sites ? &*sites : nullptr;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, console));
+  const replayer::Sites* const sites = known == nullptr ? nullptr : &known->sites;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, explain_heap(tape, explained, sites, console));
+  if (!heap) return kExitFailed;
+  const auto& [explanation, calls] = *heap;
+  if (calls && shows_none(*explanation.run.picture, *calls)) return no_site_shown(tape);
+  const replayer::CallSites* const named = calls ? &*calls : nullptr;
   if (options.format == Format::kText) {
     console.print_text(describe(tape, explanation, options.holes, named));
     return kExitDone;

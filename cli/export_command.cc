@@ -47,11 +47,13 @@ base::Status export_stacks(const ExportOptions& options, Console& console) {
   note_bigger_tape(tape, console);
   HEAPTAPE_ASSIGN_OR_RETURN(const TapeStacks stacks,
                             read_tape_stacks(tape, options.symbols, console));
-  replayer::StackProfile profile(stacks.stacks.limit());
+  replayer::StackProfile profile(stacks.stacks.limit(), {},
+                                 replayer::SampleWeight(tape.header().stacks.every_bytes));
   Progress progress(console, "counting");
   HEAPTAPE_RETURN_IF_ERROR(
       replayer::count_stacks(tape, profile, [&progress](double share) { progress.show(share); }));
   const replayer::ShownStacks shown(stacks.stacks, stacks.symbols, rules, profile);
+  if (shown.list().empty() && !options.filters.only.empty()) return no_site_shown(tape);
   const std::string text = exported(options, shown);
   if (!options.output.empty()) return base::write_file(options.output, text);
   console.out() << text;

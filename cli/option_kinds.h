@@ -1,4 +1,5 @@
-// The kinds of options that commands have, on top of CLI11. For command_line.cc alone.
+// The kinds of options that commands have, on top of CLI11. For command_line.cc and the files of
+// command_groups.h alone.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/display_text.h"
@@ -17,6 +18,8 @@
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "replayer/engine/tape_moments.h"
+#include "replayer/export/frame_tree.h"
+#include "replayer/report/html/replay_page.h"
 #include "replayer/report/latency_table.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
@@ -65,9 +68,9 @@ Status check_logs(const ReplayCommandOptions& options,
 // A typing mistake must not overwrite what is read, nor one result the other.
 Status check_outputs(const ReplayCommandOptions& options,
                      const std::vector<allocators::BackendSpec>& specs) {
-  const std::string& report = options.report_path;
-  const std::string& csv = options.csv_path;
-  for (const std::string& path : {report, csv}) {
+  const std::pair<const char*, const std::string&> outputs[] = {
+      {"report", options.report_path}, {"CSV", options.csv_path}, {"HTML", options.html_path}};
+  for (const auto& [name, path] : outputs) {
     if (!path.empty() && base::same_file(path, options.tape_path)) {
       return Error::usage("'" + path + "' is the tape: write to another file");
     }
@@ -76,13 +79,16 @@ Status check_outputs(const ReplayCommandOptions& options,
       return Error::usage("'" + path + "' is the file of '" + spec.text +
                           "': write to another file");
     }
-  }
-  if (!report.empty() && base::same_file(report, csv)) {
-    return Error::usage("report and CSV cannot both go to '" + report + "': name two files");
+    for (const auto& [other, other_path] : outputs) {
+      if (&other == &name) break;
+      if (path.empty() || !base::same_file(path, other_path)) continue;
+      return Error::usage(std::string(other) + " and " + name + " cannot both go to '" + path +
+                          "': name two files");
+    }
   }
   HEAPTAPE_RETURN_IF_ERROR(check_logs(options, specs));
-  HEAPTAPE_RETURN_IF_ERROR(check_writable(report));
-  return check_writable(csv);
+  for (const auto& [name, path] : outputs) HEAPTAPE_RETURN_IF_ERROR(check_writable(path));
+  return {};
 }
 
 std::string losses_line(const schema::TapeReader& tape) {
@@ -145,6 +151,13 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
   return actions;
 }
 
+Status check_filters(const ReplayCommandOptions& options) {
+  const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
+  const bool has_sites = !options.report_path.empty() || !options.html_path.empty();
+  if (!has_filter || has_sites) return {};
+  return Error::usage("--hide and --only are for the call sites of a report: add -o or --html");
+}
+
 // Allocators that share processors have no times worth telling.
 Status check_jobs(const ReplayCommandOptions& options) {
   if (options.replay.jobs == 1) return {};
@@ -161,12 +174,22 @@ Status check_jobs(const ReplayCommandOptions& options) {
 Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options,
                                              const replayer::SiteRules& rules,
                                              schema::TapeReader& tape, Console& console) {
-  if (options.report_path.empty()) return std::optional<CountedSites>();
-  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks, read_stacks_if_any(tape, options.symbols, console));
+  if (options.report_path.empty() && options.html_path.empty()) {
+    return std::optional<CountedSites>();
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
+                            read_stacks_if_any(tape, options.filters, options.symbols, console));
   if (!stacks) return std::optional<CountedSites>();
   HEAPTAPE_ASSIGN_OR_RETURN(CountedSites counted, count_sites(tape, std::move(*stacks), rules,
                                                               replayer::StackValue::kPeak,
                                                               options.replay.until, console));
+  const replayer::ShownStacks shown(counted.stacks->stacks, counted.stacks->symbols, rules,
+                                    std::exchange(counted.by_stack, {}));
+  counted.ranked.stacks = replayer::frame_tree(shown, {});
+  if (const auto& sampled = counted.ranked.table.sampled) {
+    counted.ranked.stacks.sampling =
+        schema::StackTree::Sampling{sampled->every_bytes, sampled->calls};
+  }
   return std::optional(std::move(counted));
 }
 
@@ -184,13 +207,14 @@ int tell_failures(const schema::ReportFigures& report, Console& console) {
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   HEAPTAPE_RETURN_IF_ERROR(check_jobs(options));
+  HEAPTAPE_RETURN_IF_ERROR(check_filters(options));
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
   for (const std::string& text : options.actions) {
     if (replayer::moment_of_action(text)) continue;
     HEAPTAPE_RETURN_IF_ERROR(replayer::parse_action(text));
   }
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make({.hide = options.hide}));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
@@ -216,6 +240,11 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   }
   if (!options.csv_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
+  }
+  if (!options.html_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(
+        options.html_path,
+        replayer::replay_page(tape, report, runs, sites ? &sites->ranked : nullptr)));
   }
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
   console.print_text(replayer::run_table(report.figures, runs) + losses_line(tape));

@@ -1,32 +1,82 @@
 #include "cli/site_stats.h"
 
 #include <ostream>
+#include <utility>
 
 #include "base/output_file.h"
+#include "cli/allocator_words.h"
 #include "cli/counted_sites.h"
-#include "replayer/report/site_stats.h"
+#include "cli/explained_heap.h"
 
 namespace heaptape::cli {
+namespace {
 
-base::Status print_sites(schema::TapeReader& tape, const StatsOptions& options, Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
-  HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options.symbols, console));
-  const replayer::StackValue order = options.sort.value_or(replayer::StackValue::kPeak);
-  HEAPTAPE_ASSIGN_OR_RETURN(const CountedSites counted, count_sites(tape, std::move(stacks), rules,
-                                                                    order, UINT64_MAX, console));
-  const auto& [sites, table] = counted.ranked;
+using base::Result;
+
+// At the peak of the tape where nothing else is asked for.
+Result<replayer::ExplainOptions> question_of(const StatsOptions& options) {
+  replayer::ExplainOptions question;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto specs, parse_specs({options.spec.value_or("recorded")}));
+  question.spec = specs.front();
+  question.at = {.kind = replayer::MomentRequest::Kind::kEvent, .name = "peak"};
+  if (options.at) {
+    HEAPTAPE_ASSIGN_OR_RETURN(question.at, replayer::parse_moment(*options.at));
+  }
+  question.heap_growths = 0;
+  return question;
+}
+
+// Nothing where the allocator failed: `console` has been told.
+Result<std::optional<replayer::HeapOfSites>> heap_of(schema::TapeReader& tape,
+                                                     const replayer::ExplainOptions& question,
+                                                     const replayer::Sites& sites,
+                                                     Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, explain_heap(tape, question, &sites, console));
+  if (!heap) return std::optional<replayer::HeapOfSites>();
+  return std::optional(replayer::heap_of_sites(tape.header(), heap->explanation, *heap->calls));
+}
+
+base::Status print(const schema::TapeReader& tape, const StatsOptions& options,
+                   const replayer::SiteAnswer& answer, const replayer::StackEnds& ends,
+                   Console& console) {
   if (!options.csv_path.empty()) {
-    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::sites_csv(table, sites)));
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::sites_csv(answer)));
   }
   if (options.format == Format::kJson) {
-    HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, replayer::sites_json(tape, table, sites));
+    HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, replayer::sites_json(tape, answer));
     console.out() << text;
     return {};
   }
   constexpr size_t kUsualRows = 30;
-  console.out() << replayer::sites_text(table, sites, order, options.top.value_or(kUsualRows))
-                << replayer::stack_ends_text(counted.ends);
+  const replayer::SiteOrder order = options.sort.value_or(replayer::StackValue::kPeak);
+  console.out() << replayer::sites_text(answer, order, options.top.value_or(kUsualRows))
+                << replayer::stack_ends_text(ends);
   return {};
+}
+
+}  // namespace
+
+Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options, Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
+  HEAPTAPE_ASSIGN_OR_RETURN(replayer::ExplainOptions question, question_of(options));
+  HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options.symbols, console));
+  const replayer::SiteOrder order = options.sort.value_or(replayer::StackValue::kPeak);
+  const auto* const by_stacks = std::get_if<replayer::StackValue>(&order);
+  const auto* const by_heap = std::get_if<replayer::HeapValue>(&order);
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      CountedSites counted,
+      count_sites(tape, std::move(stacks), rules,
+                  by_stacks == nullptr ? replayer::StackValue::kPeak : *by_stacks, UINT64_MAX,
+                  console));
+  const replayer::Sites& sites = counted.ranked.sites;
+  replayer::SiteTable& table = counted.ranked.table;
+  if (!options.at) question.at.event = table.peak_at;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, heap_of(tape, question, sites, console));
+  if (!heap && (options.spec || by_heap != nullptr)) return kExitFailed;
+  if (by_heap != nullptr) replayer::rank_by_heap(table, *heap, *by_heap);
+  HEAPTAPE_RETURN_IF_ERROR(
+      print(tape, options, {table, sites, heap ? &*heap : nullptr}, counted.ends, console));
+  return kExitDone;
 }
 
 }  // namespace heaptape::cli

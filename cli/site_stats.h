@@ -6,7 +6,8 @@
 
 namespace heaptape::cli {
 
-// `tape` stands at its beginning.
-base::Status print_sites(schema::TapeReader& tape, const StatsOptions& options, Console& console);
+// `tape` stands at its beginning. Returns the exit code.
+base::Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options,
+                              Console& console);
 
 }  // namespace heaptape::cli

@@ -1,4 +1,6 @@
+#include <memory>
 #include <ostream>
+#include <utility>
 
 #include "base/number_text.h"
 #include "base/output_file.h"
@@ -7,16 +9,20 @@
 #include "cli/output_check.h"
 #include "cli/site_stats.h"
 #include "cli/tape_reading.h"
+#include "cli/tape_stacks.h"
 #include "replayer/report/tape_profile_rows.h"
 #include "replayer/report/tape_profile_text.h"
 #include "replayer/report/tape_stats.h"
+#include "replayer/report/top_sites_text.h"
 
 namespace heaptape::cli {
 namespace {
 
+using replayer::NamedCallers;
 using replayer::TapeCounts;
 
-void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostream& out) {
+void print(const schema::TapeReader& tape, const TapeCounts& counts, const NamedCallers* callers,
+           std::ostream& out) {
   const replayer::LiveMetrics& live = counts.resolver.live();
   const replayer::LiveValues& values = live.values();
   const auto put = [&](const std::string& name, const std::string& value) {
@@ -38,13 +44,17 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, std::ostrea
   put("live bytes, end", base::bytes_text(values.live_bytes));
   put("cumulative bytes, upper", base::bytes_text(values.cumulative_bytes_upper));
   put("cumulative bytes, lower", base::bytes_text(values.cumulative_bytes_lower));
-  out << replayer::profile_text(counts);
+  out << replayer::profile_text(counts, callers == nullptr ? nullptr : &callers->births);
+  if (callers == nullptr) return;
+  const std::string top = replayer::top_sites_text(callers->table, callers->births.sites());
+  if (!top.empty()) out << "\n" << top << "--by site has all sites\n";
 }
 
 base::Status print_counts(const schema::TapeReader& tape, const TapeCounts& counts,
-                          const StatsOptions& options, std::ostream& out) {
+                          const NamedCallers* callers, const StatsOptions& options,
+                          std::ostream& out) {
   if (options.format == Format::kJson) {
-    HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, replayer::stats_json(tape, counts));
+    HEAPTAPE_ASSIGN_OR_RETURN(const std::string text, replayer::stats_json(tape, counts, callers));
     out << text;
   } else if (options.table == StatsTable::kSizes) {
     out << replayer::sizes_table(counts.profile.sizes());
@@ -53,7 +63,7 @@ base::Status print_counts(const schema::TapeReader& tape, const TapeCounts& coun
         counts.profile.threads(),
         tape.summary() ? tape.summary()->thread_list : std::vector<schema::ThreadIdentity>());
   } else {
-    print(tape, counts, out);
+    print(tape, counts, callers, out);
   }
   return {};
 }
@@ -64,10 +74,13 @@ base::Status check_words(const StatsOptions& options) {
   if (is_one_table && options.format == Format::kJson) {
     return base::Error::usage("--json has all sizes and threads: leave out --by");
   }
-  const bool has_site_option =
-      options.sort || options.top || !options.filters.hide.empty() || !options.filters.only.empty();
-  if (has_site_option && options.table != StatsTable::kSites) {
-    return base::Error::usage("--sort, --top, --hide and --only are for sites: add --by site");
+  if ((options.sort || options.top || options.spec || options.at) &&
+      options.table != StatsTable::kSites) {
+    return base::Error::usage("--sort, --top, -a and --at are for sites: add --by site");
+  }
+  const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
+  if (has_filter && is_one_table) {
+    return base::Error::usage("--hide and --only are for sites: type --by site");
   }
   return {};
 }
@@ -79,27 +92,74 @@ base::Status check_csv(const StatsOptions& options) {
   return check_writable(options.csv_path);
 }
 
-base::Status count_and_print(const StatsOptions& options, Console& console) {
+// Of the whole, on top of the counts.
+struct StackCounts {
+  StackCounts(TapeStacks of_tape, const replayer::SiteRules& rules, replayer::SampleWeight weight)
+      : stacks(std::move(of_tape)),
+        sites(stacks.stacks, stacks.symbols, rules),
+        profile(stacks.stacks.limit(), sites.by_stack(), weight) {}
+
+  const TapeStacks stacks;
+  const replayer::Sites sites;
+  replayer::StackProfile profile;
+};
+
+// Null where nobody wants to know, or the tape has no stacks.
+base::Result<std::unique_ptr<StackCounts>> stack_counts(schema::TapeReader& tape,
+                                                        const StatsOptions& options,
+                                                        Console& console) {
+  if (options.table != StatsTable::kAll) return std::unique_ptr<StackCounts>();
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto stacks,
+                            read_stacks_if_any(tape, options.filters, options.symbols, console));
+  const replayer::SampleWeight weight(tape.header().stacks.every_bytes);
+  return stacks ? std::make_unique<StackCounts>(std::move(*stacks), rules, weight) : nullptr;
+}
+
+base::Status print_with_sites(schema::TapeReader& tape, const TapeCounts& counts,
+                              const StackCounts& stacks, const StatsOptions& options,
+                              std::ostream& out) {
+  const replayer::SiteTable table =
+      replayer::site_table(stacks.profile, stacks.sites, replayer::StackValue::kPeak);
+  if (shows_none(table)) return no_site_shown(tape);
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      const auto births,
+      replayer::CallSites::read(tape, stacks.sites, replayer::named_births(counts)));
+  const NamedCallers callers{table, births};
+  return print_counts(tape, counts, &callers, options, out);
+}
+
+base::Status count_and_print(schema::TapeReader& tape, const StatsOptions& options,
+                             Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto stacks, stack_counts(tape, options, console));
+  TapeCounts counts(tape.events());
+  Progress progress(console, "counting");
+  HEAPTAPE_RETURN_IF_ERROR(replayer::count_tape(
+      tape, counts, [&progress](double share) { progress.show(share); },
+      stacks == nullptr ? nullptr : &stacks->profile));
+  if (!options.csv_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::profile_csv(counts)));
+  }
+  if (stacks != nullptr) return print_with_sites(tape, counts, *stacks, options, console.out());
+  return print_counts(tape, counts, nullptr, options, console.out());
+}
+
+// Returns the exit code.
+base::Result<int> show_stats(const StatsOptions& options, Console& console) {
   HEAPTAPE_RETURN_IF_ERROR(check_words(options));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_csv(options));
   note_bigger_tape(tape, console);
   if (options.table == StatsTable::kSites) return print_sites(tape, options, console);
-  TapeCounts counts(tape.events());
-  Progress progress(console, "counting");
-  HEAPTAPE_RETURN_IF_ERROR(
-      replayer::count_tape(tape, counts, [&progress](double share) { progress.show(share); }));
-  if (!options.csv_path.empty()) {
-    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, replayer::profile_csv(counts)));
-  }
-  return print_counts(tape, counts, options, console.out());
+  HEAPTAPE_RETURN_IF_ERROR(count_and_print(tape, options, console));
+  return kExitDone;
 }
 
 }  // namespace
 
 int run_stats(const StatsOptions& options, Console& console) {
-  const base::Status status = count_and_print(options, console);
-  return status.ok() ? console.finish() : console.fail(status.error());
+  const base::Result<int> exit_code = show_stats(options, console);
+  return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }
 
 }  // namespace heaptape::cli

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/display_text.h"
+#include "replayer/report/tape_facts.h"
 #include "replayer/symbols/symbol_file.h"
 #include "replayer/symbols/symbolizer.h"
 
@@ -23,14 +25,19 @@ bool has_frames(const schema::Stacks& stacks) {
 Result<schema::Stacks> read_stacks(schema::TapeReader& tape) {
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, tape.read_stacks());
   if (has_frames(stacks)) return stacks;
+  if (tape.header().stacks.every_bytes != 0) {
+    return base::Error::usage(base::quoted(tape.path()) +
+                              " has no call stacks: none of its calls was chosen; record with a "
+                              "smaller every=BYTES");
+  }
   return base::Error::usage(base::quoted(tape.path()) +
                             " has no call stacks: record the program with `heaptape record "
                             "--stacks dwarf`");
 }
 
-// Nothing where there is no file of this tape beside it.
-std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape,
-                                           const schema::Stacks& stacks, Console& console) {
+// Nothing where there is no file of this tape beside it. One that was written while the tape grew
+// lacks frames.
+std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape, Console& console) {
   const std::string path = symbol_path(tape.path());
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return std::nullopt;
@@ -38,7 +45,7 @@ std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape,
   const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid};
   if (!read.ok()) {
     console.print_note(read.error().message + "; it is not used");
-  } else if (!(read->tape == identity) || read->symbols.limit() < stacks.limit()) {
+  } else if (!(read->tape == identity)) {
     console.print_note(base::quoted(path) + " is of another tape: it is not used");
   } else {
     return std::move(read->symbols);
@@ -46,24 +53,16 @@ std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape,
   return std::nullopt;
 }
 
-// As its calls say up to the first for a block. The reader then stands at the beginning.
-Result<bool> tape_has_stacks(schema::TapeReader& tape) {
-  constexpr size_t kBatchCalls = 4096;
-  schema::EventBatch batch;
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  do {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
-    const auto gives_a_block = [](const schema::Event& event) {
-      return schema::op_info(event.op).kind != schema::OpKind::kRelease;
-    };
-    if (std::ranges::any_of(batch.events, gives_a_block)) break;
-  } while (!batch.events.empty());
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  return !batch.stacks.empty();
+// 0 where that is not known.
+uint64_t recorded_until_unix_ns(const schema::TapeReader& tape) {
+  const uint64_t start_ns = tape.header().start_unix_ns;
+  if (!tape.summary() || start_ns == 0) return 0;
+  return start_ns + std::min(tape.summary()->duration_ns, UINT64_MAX - start_ns);
 }
 
-TapeStacks symbolize_stacks(schema::Stacks stacks, const replayer::SymbolOptions& options,
-                            Console& console) {
+TapeStacks symbolize_stacks(const schema::TapeReader& tape, schema::Stacks stacks,
+                            replayer::SymbolOptions options, Console& console) {
+  options.recorded_until_unix_ns = recorded_until_unix_ns(tape);
   replayer::SymbolizedTape symbolized = replayer::symbolize(stacks, options);
   for (const std::string& note : symbolized.notes) console.print_note(note);
   return {std::move(stacks), std::move(symbolized.symbols)};
@@ -72,21 +71,28 @@ TapeStacks symbolize_stacks(schema::Stacks stacks, const replayer::SymbolOptions
 TapeStacks with_symbols(const schema::TapeReader& tape, schema::Stacks stacks,
                         const replayer::SymbolOptions& options, Console& console) {
   const bool says_where = options.debuginfod || !options.debug_dirs.empty();
-  auto symbols = says_where ? std::nullopt : read_symbols_beside(tape, stacks, console);
-  if (symbols) return {std::move(stacks), std::move(*symbols)};
-  return symbolize_stacks(std::move(stacks), options, console);
+  auto symbols = says_where ? std::nullopt : read_symbols_beside(tape, console);
+  if (symbols && symbols->limit() >= stacks.limit()) {
+    return {std::move(stacks), std::move(*symbols)};
+  }
+  TapeStacks found = symbolize_stacks(tape, std::move(stacks), options, console);
+  if (symbols) found.symbols = replayer::filled_in(found.symbols, *symbols);
+  return found;
 }
 
 }  // namespace
 
 std::string symbol_path(const std::string& tape_path) {
-  return tape_path + ".symbols";
+  constexpr std::string_view kUnfinished = ".partial";
+  std::string path = tape_path;
+  if (path.ends_with(kUnfinished)) path.resize(path.size() - kUnfinished.size());
+  return path + ".symbols";
 }
 
 Result<TapeStacks> symbolize_tape(schema::TapeReader& tape, const replayer::SymbolOptions& options,
                                   Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape));
-  return symbolize_stacks(std::move(stacks), options, console);
+  return symbolize_stacks(tape, std::move(stacks), options, console);
 }
 
 Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
@@ -96,13 +102,22 @@ Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
 }
 
 Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
+                                                     const replayer::SiteFilters& filters,
                                                      const replayer::SymbolOptions& options,
                                                      Console& console) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const bool has_stacks, tape_has_stacks(tape));
-  if (!has_stacks) return std::optional<TapeStacks>();
+  if (!filters.hide.empty() || !filters.only.empty()) {
+    HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options, console));
+    return std::optional(std::move(stacks));
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const bool any, replayer::has_stacks(tape));
+  if (!any) return std::optional<TapeStacks>();
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, tape.read_stacks());
   if (!has_frames(stacks)) return std::optional<TapeStacks>();
   return std::optional(with_symbols(tape, std::move(stacks), options, console));
+}
+
+base::Error no_site_shown(const schema::TapeReader& tape) {
+  return base::Error::usage("no call site of " + base::quoted(tape.path()) + " matches --only");
 }
 
 }  // namespace heaptape::cli

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/console.h"
+#include "replayer/sites/site_rules.h"
 #include "replayer/symbols/symbol_options.h"
 #include "replayer/symbols/symbols.h"
 #include "schema/tape/tape_reader.h"
@@ -18,22 +19,28 @@ struct TapeStacks {
 };
 
 // Reads the whole tape once; its reader then stands at its beginning. A tape without stacks is
-// kUsage. Symbols come from the file beside the tape, if that has them and the user does not say
-// where to look, and else from the programs and libraries; what is missing of them becomes notes.
+// kUsage. Symbols come from the file beside the tape, if there is one and the user does not say
+// where to look. What it lacks, for it was written before the tape was finished, and where there is
+// none all, comes from the programs and libraries; what is missing of them becomes notes.
 // Call it while there is one thread.
 base::Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
                                           const replayer::SymbolOptions& options, Console& console);
 
-// The same, but nothing of a tape without stacks.
+// The same, but nothing of a tape without stacks, if `filters` ask for no sites.
 base::Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
+                                                           const replayer::SiteFilters& filters,
                                                            const replayer::SymbolOptions& options,
                                                            Console& console);
+
+// What is wrong where `--only` leaves nothing of a tape.
+base::Error no_site_shown(const schema::TapeReader& tape);
 
 // As read_tape_stacks, but never from the file beside the tape.
 base::Result<TapeStacks> symbolize_tape(schema::TapeReader& tape,
                                         const replayer::SymbolOptions& options, Console& console);
 
-// The file beside the tape, which `heaptape symbolize` writes.
+// The file beside the tape, which `heaptape symbolize` writes. Of TAPE.partial that of TAPE: so it
+// is found when the tape is finished.
 std::string symbol_path(const std::string& tape_path);
 
 }  // namespace heaptape::cli

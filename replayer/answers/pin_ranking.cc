@@ -49,8 +49,10 @@ class Grouping {
                          .first_birth = block.birth});
     }
     PinGroup& group = groups_.back();
-    if (group.count == 0 || member.block != last_block_) ++group.count;
-    last_block_ = member.block;
+    if (group.blocks.empty() || member.block != group.blocks.back()) {
+      ++group.count;
+      group.blocks.push_back(member.block);
+    }
     group.last_birth = block.birth;
     of_group_.push_back(member.hole);
   }
@@ -77,7 +79,6 @@ class Grouping {
   std::span<const Hole> holes_;
   std::vector<PinGroup> groups_;
   std::vector<size_t> of_group_;  // holes beside members of the newest group
-  size_t last_block_ = kNoBlock;
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace heaptape::replayer {
 struct PinGroup {
   uint64_t size_bytes = 0;  // requested, of each
   uint32_t thread = 0;
-  uint64_t count = 0;  // blocks that stand beside a hole
+  uint64_t count = 0;               // blocks that stand beside a hole
+  std::vector<size_t> blocks = {};  // these, in HeapPicture::blocks
   uint64_t first_birth = 0;
   uint64_t last_birth = 0;
   uint64_t hole_bytes = 0;  // of the holes beside them, each counted once

@@ -23,6 +23,8 @@ enum ProfileField : uint32_t {
   kLocation = 4,
   kFunction = 5,
   kStringTable = 6,
+  kPeriodType = 11,
+  kPeriod = 12,
   kDefaultSampleType = 14,
 };
 enum ValueTypeField : uint32_t { kType = 1, kUnit = 2 };
@@ -85,7 +87,10 @@ class ProfileWriter {
 
   std::string write(StackValue shown) {
     string_id("");  // the format asks for it
-    for (const SampleType& type : kSampleTypes) write_sample_type(type);
+    for (const SampleType& type : kSampleTypes) {
+      write_value_type(kSampleType, type.name, type.unit);
+    }
+    write_period();
     for (const ShownStack& stack : stacks_.list()) write_sample(stack);
     for (const auto* module : module_order_) write_mapping(module->first, module->second);
     const auto type = std::ranges::find(kSampleTypes, shown, &SampleType::shown);
@@ -125,12 +130,18 @@ class ProfileWriter {
     return static_cast<int64_t>(it->second);
   }
 
-  void write_sample_type(const SampleType& type) {
+  void write_value_type(ProfileField field, const char* name, const char* unit) {
     std::string bytes;
     pbf_writer out(bytes);
-    out.add_int64(kType, string_id(type.name));
-    out.add_int64(kUnit, string_id(type.unit));
-    profile_.add_message(kSampleType, bytes);
+    out.add_int64(kType, string_id(name));
+    out.add_int64(kUnit, string_id(unit));
+    profile_.add_message(field, bytes);
+  }
+  // How samples were chosen. The values are scaled already.
+  void write_period() {
+    if (!stacks_.weight().is_sampled()) return;
+    write_value_type(kPeriodType, "space", "bytes");
+    profile_.add_int64(kPeriod, as_signed(stacks_.weight().every_bytes()));
   }
 
   void write_sample(const ShownStack& stack) {

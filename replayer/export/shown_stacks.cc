@@ -1,23 +1,32 @@
 #include "replayer/export/shown_stacks.h"
 
+#include <utility>
+
+#include "replayer/sites/shims.h"
+
 namespace heaptape::replayer {
 
 using schema::Frame;
 using schema::FrameNumber;
 
 ShownStacks::ShownStacks(const schema::Stacks& stacks, const Symbols& symbols,
-                         const SiteRules& rules, const StackProfile& profile)
-    : stacks_(stacks), symbols_(symbols), places_(shown_places(symbols, rules)) {
+                         const SiteRules& rules, std::vector<StackCount> counts,
+                         SampleWeight weight)
+    : stacks_(stacks),
+      symbols_(symbols),
+      places_(shown_places(symbols, rules)),
+      shims_(unnamed_shims(stacks, symbols)),
+      list_(std::move(counts)),
+      weight_(weight) {
   const Sites sites(stacks, symbols, rules);
-  profile.for_each([&](FrameNumber stack, const StackTotals& totals) {
-    if (!sites.list()[sites.of_stack(stack)].is_shown) return;
-    list_.push_back({stack, totals});
+  std::erase_if(list_, [&sites](const ShownStack& stack) {
+    return !sites.list()[sites.of_stack(stack.number)].is_shown;
   });
 }
 
 bool ShownStacks::has_site(FrameNumber frame) const {
   const ShownPlace& place = places_[symbols_.index_of(frame)];
-  return place.site < place.lines.size();
+  return !shims_[frame] && place.site < place.lines.size();
 }
 
 // 0: all frames are passed over.

@@ -20,10 +20,7 @@ struct ShownFrame {
   auto operator<=>(const ShownFrame&) const = default;
 };
 
-struct ShownStack {
-  schema::FrameNumber number = 0;
-  StackTotals totals;
-};
+using ShownStack = StackCount;
 
 // Every stack with a call whose site the user wants to see, from its site outwards. Of the frames
 // behind the site only those are left out that the user hides.
@@ -31,11 +28,15 @@ class ShownStacks {
  public:
   // Keeps `stacks` and `symbols`.
   ShownStacks(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules,
-              const StackProfile& profile);
+              const StackProfile& profile)
+      : ShownStacks(stacks, symbols, rules, profile.by_stack(), profile.weight()) {}
+  ShownStacks(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules,
+              std::vector<StackCount> counts, SampleWeight weight = {});
 
   const std::vector<ShownStack>& list() const { return list_; }
   const Symbols& symbols() const { return symbols_; }
   const schema::Stacks& of_tape() const { return stacks_; }
+  const SampleWeight& weight() const { return weight_; }
   // The innermost, its site, first; empty: nothing is known. At most kMostShownFrames.
   std::vector<ShownFrame> frames_of(const ShownStack& stack) const;
   const CodePlace& place_of(ShownFrame frame) const { return symbols_.places()[frame.place]; }
@@ -58,7 +59,9 @@ class ShownStacks {
   const schema::Stacks& stacks_;
   const Symbols& symbols_;
   std::vector<ShownPlace> places_;
+  std::vector<bool> shims_;  // by number of the frame
   std::vector<ShownStack> list_;
+  SampleWeight weight_;
 };
 
 }  // namespace heaptape::replayer

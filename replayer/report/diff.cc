@@ -154,6 +154,14 @@ void note_one_sided_sites(const schema::ReportFigures& base, const schema::Repor
                   "account for a change");
 }
 
+void note_estimated_sites(const schema::SiteFigures& base, const schema::SiteFigures& now,
+                          std::vector<std::string>& notes) {
+  if (!base.is_sampled && !now.is_sampled) return;
+  const char* const whose = !now.is_sampled ? "of base " : !base.is_sampled ? "of new " : "";
+  notes.push_back(std::string("the call sites ") + whose +
+                  "are estimates: not all calls had their stacks recorded");
+}
+
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;
@@ -269,6 +277,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   }
   note_one_sided_sites(base.figures, now.figures, diff.notes);
   if (base.figures.sites && now.figures.sites) {
+    note_estimated_sites(*base.figures.sites, *now.figures.sites, diff.notes);
     const std::string module = module_known_once(*base.figures.sites, *now.figures.sites);
     if (module.empty()) {
       diff.sites = diff_sites(*base.figures.sites, *now.figures.sites);

@@ -1,60 +1,14 @@
 // The formats for people: text and Markdown.
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "base/number_text.h"
 #include "replayer/report/diff_format.h"
-#include "replayer/report/metric_text.h"
+#include "replayer/report/diff_table.h"
 #include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
 namespace {
-
-constexpr size_t kShownSites = 10;
-
-TableRow row_of(const MetricRow& row) {
-  return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
-          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
-}
-
-std::vector<TableRow> table_of(const RunDiff& run) {
-  std::vector<TableRow> table = {{"metric", "base", "new", "change", "%"}};
-  for (size_t i = 0; i < run.table_rows; ++i) table.push_back(row_of(run.rows[i]));
-  return table;
-}
-
-std::vector<TableRow> table_of(const SiteChanges& changes) {
-  std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
-  const auto add = [&](const std::string& name, const SiteChange& site) {
-    table.push_back({name, base::bytes_text(site.base), base::bytes_text(site.now),
-                     change_text(site.base, site.now, schema::MetricUnit::kBytes),
-                     signed_share_text(site.share(changes.base, changes.now))});
-  };
-  const SiteChange total{{}, changes.base, changes.now};
-  SiteChange others = total;
-  for (size_t i = 0; i < std::min(kShownSites, changes.sites.size()); ++i) {
-    const SiteChange& site = changes.sites[i];
-    add(short_text(site.place), site);
-    others.base -= std::min(others.base, site.base);
-    others.now -= std::min(others.now, site.now);
-  }
-  if (others.base != 0 || others.now != 0) add("(others)", others);
-  add("total", total);
-  return table;
-}
-
-const char* state_text(GateState state) {
-  switch (state) {
-    case GateState::kPassed:
-      return "PASS";
-    case GateState::kFailed:
-      return "FAIL";
-    case GateState::kSkipped:
-      break;
-  }
-  return "SKIP";
-}
 
 std::string side_text(const ReportDiff::Side& side) {
   return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
@@ -105,11 +59,11 @@ std::string to_text(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     text += "\nrun " + run.label + "\n";
     for (const std::string& note : run.notes) text += "  note: " + note + "\n";
-    text += aligned(table_of(run), "  ");
+    text += aligned(diff_table(run, run.table_rows), "  ");
   }
   for (const SiteChanges& changes : diff.sites) {
     text += "\nsites that account for the change of " + changes.words + "\n";
-    text += aligned(table_of(changes), "  ");
+    text += aligned(diff_table(changes), "  ");
   }
   if (!diff.gates.empty()) text += "\n";
   for (const GateOutcome& gate : diff.gates) {
@@ -129,11 +83,11 @@ std::string to_markdown(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     text += "\n#### " + markdown_escaped(run.label) + "\n\n";
     for (const std::string& note : run.notes) text += "Note: " + markdown_escaped(note) + "\n\n";
-    text += markdown_table(table_of(run));
+    text += markdown_table(diff_table(run, run.table_rows));
   }
   for (const SiteChanges& changes : diff.sites) {
     text += "\n#### Sites that account for the change of " + changes.words + "\n\n";
-    text += markdown_table(table_of(changes));
+    text += markdown_table(diff_table(changes));
   }
   return text;
 }

@@ -146,7 +146,13 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   for (unsigned i = 0; i < list.size(); ++i) set_hole(list[i], picture, largest[i], calls);
   const std::vector<PinGroup> groups = rank_pins(picture, holes, options.top);
   auto pins = out.initPins(static_cast<unsigned>(groups.size()));
-  for (unsigned i = 0; i < pins.size(); ++i) set_pins(pins[i], groups[i]);
+  for (unsigned i = 0; i < pins.size(); ++i) {
+    set_pins(pins[i], groups[i]);
+    if (calls == nullptr) continue;
+    const SiteOfGroup site = site_of_group(picture, groups[i], *calls);
+    pins[i].setSite(calls->sites().text(site.site));
+    pins[i].setSiteCount(site.blocks);
+  }
   if (calls != nullptr) set_sites(out, heap_sites(picture, holes, *calls), calls->sites());
 }
 

@@ -105,7 +105,18 @@ std::string remedies_text(const Explanation& explanation) {
   return aligned(rows);
 }
 
-std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top) {
+// "for parse (parser.cc:12)", and of how many blocks where not of all.
+std::string group_site_text(const HeapPicture& picture, const PinGroup& group,
+                            const CallSites& calls) {
+  const SiteOfGroup site = site_of_group(picture, group, calls);
+  if (site.blocks == 0) return std::string("for ") + kNotSampled;
+  std::string text = "for " + calls.sites().text(site.site);
+  if (site.blocks != group.count) text += ", " + grouped(site.blocks) + " of them";
+  return text;
+}
+
+std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
+                      const CallSites* calls) {
   const std::vector<PinGroup> groups = rank_pins(picture, holes, top);
   if (groups.empty()) return "no holes\n";
   std::vector<TableRow> rows{{"which blocks stand beside holes", "of bytes", "thread", "born from",
@@ -114,6 +125,7 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
     rows.push_back({"  " + base::counted(group.count, "block"), grouped(group.size_bytes),
                     std::to_string(group.thread), call(group.first_birth), call(group.last_birth),
                     bytes_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
+    if (calls != nullptr) rows.push_back({"    " + group_site_text(picture, group, *calls)});
   }
   return aligned(rows);
 }
@@ -121,8 +133,10 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
 std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
                        const CallSites* calls) {
   if (calls == nullptr) return "";
-  std::vector<TableRow> rows{{"who asked for the blocks", "blocks", "live, as requested", "slack",
-                              "resident in holes", "in holes"}};
+  const char* const who =
+      calls->is_sampled() ? "who asked for the blocks (estimated)" : "who asked for the blocks";
+  std::vector<TableRow> rows{
+      {who, "blocks", "live, as requested", "slack", "resident in holes", "in holes"}};
   for (const HeapSite& site : heap_sites(picture, holes, *calls)) {
     if (rows.size() > top) break;
     rows.push_back({"  " + calls->sites().text(site.site), grouped(site.blocks),
@@ -219,7 +233,7 @@ std::string explanation_text(const schema::TapeReader& tape, const Explanation& 
   const std::vector<Hole> holes = find_holes(picture);
   return sections({heading(tape, explanation), account_text(account), remedies_text(explanation),
                    hole_sizes_text(account), sites_text(picture, holes, options.top, sites),
-                   pins_text(picture, holes, options.top),
+                   pins_text(picture, holes, options.top, sites),
                    growths_text(explanation.run.metrics.heap_growths, options.top, sites),
                    notes_text(explanation.run)});
 }
@@ -234,7 +248,7 @@ std::string holes_text(const schema::TapeReader& tape, const Explanation& explan
   if (!list.empty()) list.insert(0, "the largest\n");
   return sections({heading(tape, explanation), hole_sizes_text(*explanation.state().account), list,
                    sites_text(picture, holes, options.top, sites),
-                   pins_text(picture, holes, options.top), notes_text(explanation.run)});
+                   pins_text(picture, holes, options.top, sites), notes_text(explanation.run)});
 }
 
 }  // namespace heaptape::replayer

@@ -1,40 +1,114 @@
 #include "replayer/report/heap_sites.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <map>
 
 namespace heaptape::replayer {
 namespace {
 
-void add_hole(HeapSite& site, const Hole& hole) {
-  site.hole_bytes += hole.range.bytes();
-  site.resident_hole_bytes += hole.resident_bytes;
-}
+// What a site has, not rounded yet: below 2^53 these are whole numbers, unless stacks were sampled.
+struct Sums {
+  double blocks = 0;
+  double live_bytes = 0;
+  double slack_bytes = 0;
+  double hole_bytes = 0;
+  double resident_hole_bytes = 0;
+
+  void add(const LiveBlock& block, double weight) {
+    blocks += weight;
+    live_bytes += weight * static_cast<double>(block.requested_bytes);
+    slack_bytes += weight * static_cast<double>(block.usable_bytes - block.requested_bytes);
+  }
+  void add(const Hole& hole, double weight) {
+    hole_bytes += weight * static_cast<double>(hole.range.bytes());
+    resident_hole_bytes += weight * static_cast<double>(hole.resident_bytes);
+  }
+  HeapSite rounded(uint32_t site) const {
+    const auto whole = [](double sum) {
+      return static_cast<uint64_t>(std::llround(std::min(sum, 1e18)));
+    };
+    return {site,
+            whole(blocks),
+            whole(live_bytes),
+            whole(slack_bytes),
+            whole(hole_bytes),
+            whole(resident_hole_bytes)};
+  }
+};
 
 }  // namespace
 
-std::vector<HeapSite> heap_sites(const HeapPicture& picture, std::span<const Hole> holes,
-                                 const CallSites& calls) {
-  std::vector<HeapSite> by_site(calls.sites().list().size());
+std::vector<HeapSite> heap_by_site(const HeapPicture& picture, std::span<const Hole> holes,
+                                   const CallSites& calls) {
+  std::vector<Sums> sums(calls.sites().list().size());
   const auto site_of = [&](size_t block) { return calls.of_call(picture.blocks[block].birth); };
+  const auto weight_of = [&](size_t block) { return calls.weight_of(picture.blocks[block].birth); };
   for (size_t i = 0; i < picture.blocks.size(); ++i) {
-    const LiveBlock& block = picture.blocks[i];
-    HeapSite& site = by_site[site_of(i)];
-    ++site.blocks;
-    site.live_bytes += block.requested_bytes;
-    site.slack_bytes += block.usable_bytes - block.requested_bytes;
+    sums[site_of(i)].add(picture.blocks[i], weight_of(i));
   }
   for (const Hole& hole : holes) {
     const uint32_t after = site_of(hole.after);
-    add_hole(by_site[after], hole);
-    if (hole.before == kNoBlock) continue;
+    const bool has_two = hole.before != kNoBlock;
+    // Of a sample nobody knows whether both are of one site.
+    const double part = has_two && calls.is_sampled() ? 0.5 : 1;
+    sums[after].add(hole, part * weight_of(hole.after));
+    if (!has_two) continue;
     const uint32_t before = site_of(hole.before);
-    if (before != after) add_hole(by_site[before], hole);
+    if (before != after || calls.is_sampled()) {
+      sums[before].add(hole, part * weight_of(hole.before));
+    }
   }
-  for (uint32_t site = 0; site < by_site.size(); ++site) by_site[site].site = site;
-  std::erase_if(by_site, [](const HeapSite& site) { return site.blocks == 0; });
-  std::ranges::stable_sort(by_site, std::greater(), &HeapSite::held_bytes);
+  std::vector<HeapSite> by_site;
+  for (uint32_t site = 0; site < sums.size(); ++site) by_site.push_back(sums[site].rounded(site));
   return by_site;
+}
+
+std::vector<HeapSite> heap_sites(const HeapPicture& picture, std::span<const Hole> holes,
+                                 const CallSites& calls) {
+  std::vector<HeapSite> held = heap_by_site(picture, holes, calls);
+  std::erase_if(held, [&calls](const HeapSite& site) {
+    return site.blocks == 0 || !calls.sites().list()[site.site].is_shown;
+  });
+  std::ranges::stable_sort(held, std::greater(), &HeapSite::held_bytes);
+  return held;
+}
+
+HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& explanation,
+                          const CallSites& calls) {
+  const HeapPicture& picture = *explanation.run.picture;
+  const allocators::BackendSpec& spec = explanation.run.spec;
+  const std::vector<Hole> holes = find_holes(picture);
+  HeapOfSites heap{.label = spec.label,
+                   .backend = spec.text,
+                   .moment = explanation.moment,
+                   .by_site = heap_by_site(picture, holes, calls)};
+  for (const std::string& variable : spec.environment) heap.backend += " " + variable;
+  // RecordedBackend knows the sizes of glibc's chunks alone.
+  heap.knows_slack =
+      spec.kind != allocators::BackendKind::kRecorded || schema::is_glibc(tape.allocator);
+  Sums total;
+  for (const LiveBlock& block : picture.blocks) total.add(block, 1);
+  for (const Hole& hole : holes) total.add(hole, 1);
+  heap.total = total.rounded(Sites::kNone);
+  return heap;
+}
+
+// Of several with as many, the one that the tape has first.
+SiteOfGroup site_of_group(const HeapPicture& picture, const PinGroup& group,
+                          const CallSites& calls) {
+  std::map<uint32_t, double> blocks;  // by site
+  for (const size_t block : group.blocks) {
+    const uint64_t call = picture.blocks[block].birth;
+    blocks[calls.of_call(call)] += calls.weight_of(call);
+  }
+  const auto most =
+      std::ranges::max_element(blocks, {}, [](const auto& of_site) { return of_site.second; });
+  if (most == blocks.end() || most->second == 0) return {};
+  // An estimate may be more than there are.
+  return {most->first,
+          std::min<uint64_t>(std::llround(std::min(most->second, 1e18)), group.blocks.size())};
 }
 
 std::vector<uint64_t> calls_to_name(const HeapPicture& picture,

@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "replayer/answers/heap_growths.h"
 #include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
+#include "replayer/engine/explain.h"
 #include "replayer/sites/call_sites.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::replayer {
 
@@ -24,10 +28,34 @@ struct HeapSite {
   uint64_t held_bytes() const { return live_bytes + slack_bytes + resident_hole_bytes; }
 };
 
-// Those that hold most, the greatest first. `holes` are all of the picture. A hole between blocks
-// of two sites counts for both.
+// By number of the site; `holes` are all of the picture. A hole between blocks of two sites counts
+// for both; where stacks were sampled, half for each.
+std::vector<HeapSite> heap_by_site(const HeapPicture& picture, std::span<const Hole> holes,
+                                   const CallSites& calls);
+// Of these, those that have blocks and that the user wants to see: the ones that hold most first.
 std::vector<HeapSite> heap_sites(const HeapPicture& picture, std::span<const Hole> holes,
                                  const CallSites& calls);
+
+// The same of one heap for the table of all sites of a tape.
+struct HeapOfSites {
+  std::string label;    // of the run
+  std::string backend;  // as it was asked for
+  Moment moment;
+  bool knows_slack = true;        // else usable sizes are the requested ones
+  std::vector<HeapSite> by_site;  // by number
+  HeapSite total = {};            // of the whole heap: each hole once
+};
+// Requires that the run did not fail, and has its picture.
+HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& explanation,
+                          const CallSites& calls);
+
+// Who asked for most of the blocks of a group, and for how many of them.
+struct SiteOfGroup {
+  uint32_t site = Sites::kNone;
+  uint64_t blocks = 0;
+};
+SiteOfGroup site_of_group(const HeapPicture& picture, const PinGroup& group,
+                          const CallSites& calls);
 
 // The calls whose sites an explanation names: those that asked for a block of the picture, for one
 // that pins a hole, and those by which the heap grew.

@@ -75,7 +75,10 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   auto report = message.initRoot<wire::Report>();
   report.setVersion(wire::REPORT_VERSION);
   set_tape(report.initTape(), tape);
-  if (sites != nullptr) set_tape_sites(report.getTape().initSites(), sites->table, sites->sites);
+  if (sites != nullptr) {
+    set_tape_sites(report.getTape().initSites(), sites->table, sites->sites);
+    schema::set_stack_tree(report.getTape().initStacks(), sites->stacks);
+  }
   auto moments = report.initMoments(static_cast<unsigned>(options.moments.size()));
   for (unsigned i = 0; i < moments.size(); ++i) set_moment(moments[i], options.moments[i]);
   auto list = report.initRuns(static_cast<unsigned>(runs.size()));
@@ -89,6 +92,9 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   HEAPTAPE_ASSIGN_OR_RETURN(built.json, schema::to_json(report.asReader()));
   built.timeline_csv = timeline_csv(report.asReader());
   built.figures = schema::figures_of(report.asReader());
+  for (const auto run : report.asReader().getRuns()) {
+    built.timelines.push_back(schema::timeline_of(run));
+  }
   return built;
 }
 

@@ -8,6 +8,8 @@
 #include "replayer/engine/replay.h"
 #include "replayer/sites/site_table.h"
 #include "schema/report/report_metrics.h"
+#include "schema/report/stack_tree.h"
+#include "schema/report/timeline_figures.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
@@ -16,12 +18,14 @@ struct BuiltReport {
   std::string json;
   std::string timeline_csv;  // one line for each run and sample; the columns are those of Timeline
   schema::ReportFigures figures;
+  std::vector<schema::TimelineFigures> timelines;  // by run
 };
 
 // Of the calls that were replayed.
 struct RankedSites {
   Sites sites;
   SiteTable table;
+  schema::StackTree stacks;
 };
 
 // `runs` are those of replay() on this tape, with the same options. `sites`: null where the tape

@@ -1,6 +1,7 @@
 #include "replayer/report/run_summary.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/number_text.h"
@@ -12,18 +13,6 @@ namespace {
 using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
-
-// The part of a run that has its figures at a moment: "atPeak" of "peak", "atMark.warm" of
-// "mark:warm".
-std::string state_of(const std::string& moment) {
-  if (moment.starts_with(kMarkPrefix)) {
-    return std::string(schema::kMarkPrefix) + moment.substr(kMarkPrefix.size());
-  }
-  if (moment == "end") return moment;
-  std::string state = "at" + moment;
-  state[2] = static_cast<char>(state[2] - 'a' + 'A');
-  return state;
-}
 
 std::string time_text(const schema::MomentFigures& moment) {
   if (moment.time_ns == 0) return "";
@@ -59,8 +48,10 @@ std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures
   return real.size() >= 2 ? real : all;
 }
 
-std::string best_of(const std::vector<const RunFigures*>& runs, const std::string& metric,
-                    MetricUnit unit) {
+// Nothing where a run lacks the metric.
+std::optional<BestRun> best_of(const std::vector<const RunFigures*>& runs,
+                               const std::string& state) {
+  const std::string metric = state + ".residentBytes";
   const RunFigures* best = nullptr;
   const RunFigures* second = nullptr;
   const auto value = [&metric](const RunFigures* run) {
@@ -68,18 +59,30 @@ std::string best_of(const std::vector<const RunFigures*>& runs, const std::strin
     return found ? schema::number_of(*found) : 0;
   };
   for (const RunFigures* run : runs) {
-    if (!run->metric(metric)) return "";
+    if (!run->metric(metric)) return std::nullopt;
     if (best == nullptr || value(run) < value(best)) {
       second = std::exchange(best, run);
     } else if (second == nullptr || value(run) < value(second)) {
       second = run;
     }
   }
-  return best->label + " (" + value_text(best->metric(metric), unit) + "; next " + second->label +
-         ", " + value_text(second->metric(metric), unit) + ")";
+  const auto text = [&metric](const RunFigures* run) {
+    return value_text(run->metric(metric), MetricUnit::kBytes);
+  };
+  return BestRun{state, best->label, text(best), second->label, text(second)};
 }
 
 }  // namespace
+
+std::string state_of(const std::string& moment) {
+  if (moment.starts_with(kMarkPrefix)) {
+    return std::string(schema::kMarkPrefix) + moment.substr(kMarkPrefix.size());
+  }
+  if (moment == "end") return moment;
+  std::string state = "at" + moment;
+  state[2] = static_cast<char>(state[2] - 'a' + 'A');
+  return state;
+}
 
 std::string second_state(const std::vector<RunFigures>& runs) {
   const bool has_plateau = std::ranges::any_of(runs, [](const RunFigures& run) {
@@ -104,17 +107,24 @@ std::string moment_lines(const schema::ReportFigures& report) {
   return text;
 }
 
-std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
+std::vector<BestRun> best_runs(const std::vector<RunFigures>& figures,
+                               const std::vector<RunResult>& runs) {
+  std::vector<BestRun> best;
   const auto compared = candidates(figures, runs);
-  if (compared.size() < 2) return "";
+  if (compared.size() < 2) return best;
+  for (const std::string& state : {std::string("atPeak"), second_state(figures)}) {
+    if (auto found = best_of(compared, state)) best.push_back(std::move(*found));
+  }
+  return best;
+}
+
+std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
   std::string text;
-  const auto add = [&](const char* what, const std::string& best) {
-    if (!best.empty()) text += (text.empty() ? "least " : "; ") + (what + best);
-  };
-  add("resident at peak: ", best_of(compared, "atPeak.residentBytes", MetricUnit::kBytes));
-  const std::string second = second_state(figures);
-  const char* const when = second == "atPlateau" ? "at plateau: " : "at exit: ";
-  add(when, best_of(compared, second + ".residentBytes", MetricUnit::kBytes));
+  for (const BestRun& best : best_runs(figures, runs)) {
+    text += text.empty() ? "least resident " : "; ";
+    text += heading_of(best.state + ".").group + ": " + best.label + " (" + best.resident +
+            "; next " + best.next_label + ", " + best.next_resident + ")";
+  }
   return text.empty() ? "" : text + "\n";
 }
 

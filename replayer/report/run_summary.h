@@ -12,11 +12,28 @@ namespace heaptape::replayer {
 // The moment that is looked at beside the peak: "atPlateau", or "atExit" where there is no plateau.
 std::string second_state(const std::vector<schema::RunFigures>& runs);
 
+// The part of a run that has its figures at a moment: "atPeak" of "peak", "atMark.warm" of
+// "mark:warm".
+std::string state_of(const std::string& moment);
+
 // A line for each moment, with what the program had then.
 std::string moment_lines(const schema::ReportFigures& report);
 
-// Which of the runs that say what a real allocator would do has least resident, and how much; empty
-// where there is nothing to choose from. `runs` are those of the figures.
+// The run with least resident memory in one state, and the next one.
+struct BestRun {
+  std::string state;  // "atPeak", or second_state()
+  std::string label;
+  std::string resident;  // "11.3 MiB"
+  std::string next_label;
+  std::string next_resident;
+};
+
+// Of the runs that say what a real allocator would do; empty where there is nothing to choose from.
+// `runs` are those of the figures.
+std::vector<BestRun> best_runs(const std::vector<schema::RunFigures>& figures,
+                               const std::vector<RunResult>& runs);
+
+// The same as a line; empty where there is none.
 std::string best_line(const std::vector<schema::RunFigures>& figures,
                       const std::vector<RunResult>& runs);
 

@@ -7,6 +7,7 @@
 #include "allocators/catalog/backend_spec.h"
 #include "base/check.h"
 #include "base/number_text.h"
+#include "replayer/report/figure_table.h"
 #include "replayer/report/metric_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/text_table.h"
@@ -17,46 +18,6 @@ namespace {
 using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
-
-// What is asked for at each of two moments.
-constexpr const char* kAtMoment[] = {"residentBytes", "residentHoleBytes",
-                                     "account.purgeableBytes"};
-constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
-                                  "peak.distanceToIdeal", "time.nsPerEvent"};
-
-// Where the memory is at one moment, as a sum: docs/metrics.md, "The account".
-constexpr const char* kAccount[] = {
-    "liveBytes",         "slackBytes",       "account.metadataBytes", "account.cachedBytes",
-    "account.holeBytes", "account.topBytes", "residentBytes",         "account.returnedBytes",
-    "committedBytes"};
-
-std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
-  std::vector<std::string> columns;
-  for (const std::string& state : {std::string("atPeak"), second_state(runs)}) {
-    for (const char* const metric : kAtMoment) columns.push_back(state + "." + metric);
-  }
-  columns.insert(columns.end(), std::begin(kOfRun), std::end(kOfRun));
-  return columns;
-}
-
-std::string cell(const RunFigures& run, BackendKind kind, const std::string& metric) {
-  const bool is_time = metric == "time.nsPerEvent";
-  // All else would be 0.
-  if (kind == BackendKind::kNoop && !is_time) return "-";
-  if (kind == BackendKind::kRecorded && is_time) return "-";
-  const auto value = run.metric(metric);
-  if (metric == "peak.distanceToIdeal" && value) {
-    std::string text = base::ratio_text(static_cast<double>(schema::number_of(*value)));
-    return text.substr(0, text.find('.') + 3);
-  }
-  return value_text(value, schema::metric_unit(metric));
-}
-
-TableRow row_of(const RunFigures& run, BackendKind kind, const std::vector<std::string>& columns) {
-  TableRow row{run.label};
-  for (const std::string& metric : columns) row.push_back(cell(run, kind, metric));
-  return row;
-}
 
 std::string number(const RunFigures& run, const char* metric) {
   return value_text(run.metric(metric), MetricUnit::kCount);
@@ -242,37 +203,21 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
-std::string table_of(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs,
-                     const std::vector<std::string>& columns) {
+// Two lines of headings, and one a run.
+std::string text_of(const FigureTable& table) {
   std::vector<TableRow> rows(2);
   rows[0].push_back("");
   rows[1].push_back("allocator");
-  for (const std::string& metric : columns) {
+  for (const std::string& metric : table.metrics) {
     const MetricHeading heading = heading_of(metric);
     rows[0].push_back(heading.group);
     rows[1].push_back(heading.name);
   }
-  for (size_t i = 0; i < runs.size(); ++i) {
-    rows.push_back(row_of(figures[i], runs[i].spec.kind, columns));
+  for (const FigureTable::Row& run : table.rows) {
+    TableRow& row = rows.emplace_back(TableRow{run.label});
+    row.insert(row.end(), run.cells.begin(), run.cells.end());
   }
   return aligned(rows);
-}
-
-// Of those that place blocks; empty where none does.
-std::string account_table(const std::vector<RunFigures>& figures,
-                          const std::vector<RunResult>& runs) {
-  const std::string state = second_state(figures) + ".";
-  std::vector<RunFigures> placing;
-  std::vector<RunResult> of_placing;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    if (!figures[i].metric(state + "account.holeBytes")) continue;
-    placing.push_back(figures[i]);
-    of_placing.push_back({.spec = runs[i].spec});
-  }
-  if (placing.empty()) return "";
-  std::vector<std::string> columns;
-  for (const char* const metric : kAccount) columns.push_back(state + metric);
-  return table_of(placing, of_placing, columns) + "\n";
 }
 
 }  // namespace
@@ -284,10 +229,15 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  text +=
-      table_of(report.runs, runs, columns_of(report.runs)) + best_line(report.runs, runs) + "\n";
-  text += account_table(report.runs, runs);
-  text += accounting_lines(report.runs);
+  text += text_of(overview_table(report.runs, runs)) + best_line(report.runs, runs) + "\n";
+  const FigureTable account = account_table(report.runs, runs);
+  if (!account.rows.empty()) text += text_of(account) + "\n";
+  return text + run_lines(report, runs);
+}
+
+std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  HEAPTAPE_CHECK(report.runs.size() == runs.size());
+  std::string text = accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += failure_line(run);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += replayed_line(report.runs[i], runs[i].spec, report.tape_threads);

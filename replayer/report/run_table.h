@@ -13,4 +13,7 @@ namespace heaptape::replayer {
 // while labels are short. `runs` are those that `report` was built from.
 std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
 
+// What it has below its tables: what was and was not replayed, notes, counters.
+std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
+
 }  // namespace heaptape::replayer

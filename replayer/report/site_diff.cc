@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "replayer/report/metric_text.h"
-#include "replayer/report/short_name.h"
 #include "replayer/sites/frame_text.h"
 
 namespace heaptape::replayer {
@@ -164,8 +163,8 @@ std::string module_known_once(const SiteFigures& base, const SiteFigures& now) {
 
 std::string short_text(const CallSite& place) {
   if (place.function.empty()) return place.text;
-  const SourceFrame source{short_name(place.function), place.file, place.line};
-  return frame_text({}, &source);
+  const SourceFrame source{place.function, place.file, place.line};
+  return short_frame_text({}, &source);
 }
 
 std::string culprit_text(const SiteChanges& changes) {

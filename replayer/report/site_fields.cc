@@ -12,7 +12,10 @@ namespace {
 
 namespace wire = schema::wire;
 
-constexpr size_t kListed = 200;  // by each value
+constexpr size_t kListed = 200;  // by each of these
+constexpr uint64_t StackTotals::*kListedBy[] = {
+    &StackTotals::peak_bytes,  &StackTotals::live_bytes,      &StackTotals::asked_bytes,
+    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
 
 void set_place(wire::SiteStats::Site::Builder out, const Site& site) {
   if (site.place != nullptr) {
@@ -30,10 +33,9 @@ std::vector<bool> listed_rows(const SiteTable& table) {
   std::vector<bool> listed(table.rows.size());
   std::vector<size_t> ranked(table.rows.size());
   std::iota(ranked.begin(), ranked.end(), size_t{0});
-  for (const StackValue value : {StackValue::kPeak, StackValue::kEnd, StackValue::kBytes}) {
-    std::ranges::stable_sort(ranked, std::greater(), [&table, value](size_t row) {
-      return value_of(table.rows[row].totals, value);
-    });
+  for (const auto value : kListedBy) {
+    std::ranges::stable_sort(ranked, std::greater(),
+                             [&table, value](size_t row) { return table.rows[row].totals.*value; });
     for (size_t i = 0; i < std::min(kListed, ranked.size()); ++i) listed[ranked[i]] = true;
   }
   return listed;
@@ -50,6 +52,13 @@ void set_site_totals(wire::SiteStats::SiteTotals::Builder out, const StackTotals
   out.setLiveCount(totals.live_count);
   out.setTemporaries(totals.temporaries);
   out.setFreedByOthers(totals.freed_by_others);
+  out.setMovedBytes(totals.moved_bytes);
+}
+
+void set_sampling(wire::SiteStats::Sampling::Builder out, const SampledSites& sampled) {
+  out.setEveryBytes(sampled.every_bytes);
+  out.setCalls(sampled.calls);
+  set_site_totals(out.initWholeTape(), sampled.whole_tape);
 }
 
 void set_site(wire::SiteStats::Site::Builder out, const SiteRow& row, const Sites& sites) {
@@ -77,6 +86,7 @@ void set_tape_sites(wire::TapeSites::Builder out, const SiteTable& table, const 
   out.setPeakAt(table.peak_at);
   set_site_totals(out.initTotal(), table.total);
   set_site_totals(out.initOthers(), others);
+  if (table.sampled) set_sampling(out.initSampling(), *table.sampled);
 }
 
 }  // namespace heaptape::replayer

@@ -10,8 +10,11 @@ namespace heaptape::replayer {
 void set_site_totals(schema::wire::SiteStats::SiteTotals::Builder out, const StackTotals& totals);
 void set_site(schema::wire::SiteStats::Site::Builder out, const SiteRow& row, const Sites& sites);
 
+void set_sampling(schema::wire::SiteStats::Sampling::Builder out, const SampledSites& sampled);
+
 // Lists the 200 sites of the table that are greatest by bytes at the peak, and as many by bytes at
-// the end and by bytes asked for: each once, in the order of the table.
+// the end, bytes asked for, temporaries, blocks freed by other threads and bytes copied: each once,
+// in the order of the table.
 void set_tape_sites(schema::wire::TapeSites::Builder out, const SiteTable& table,
                     const Sites& sites);
 

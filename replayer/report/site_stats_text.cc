@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <functional>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/report/csv_field.h"
 #include "replayer/report/metric_text.h"
-#include "replayer/report/short_name.h"
 #include "replayer/report/site_stats.h"
 #include "replayer/report/text_table.h"
 
@@ -16,7 +16,7 @@ using base::grouped;
 
 struct Column {
   const char* heading;
-  StackValue value;
+  SiteOrder value;
   bool is_bytes;
 };
 constexpr Column kColumns[] = {{"bytes at peak", StackValue::kPeak, true},
@@ -24,42 +24,94 @@ constexpr Column kColumns[] = {{"bytes at peak", StackValue::kPeak, true},
                                {"bytes asked for", StackValue::kBytes, true},
                                {"calls", StackValue::kCalls, false},
                                {"temporaries", StackValue::kTemporaries, false}};
+constexpr Column kHeapColumns[] = {{"pinned", HeapValue::kPinned, true},
+                                   {"slack", HeapValue::kSlack, true}};
 
-std::string short_text(const Sites& sites, uint32_t number) {
-  const Site& site = sites.list()[number];
-  if (site.source == nullptr) return sites.text(number);
-  SourceFrame source = *site.source;
-  source.function = short_name(source.function);
-  return frame_text(*site.place, &source);
-}
+// A line of the table.
+struct Line {
+  std::string name;
+  StackTotals totals;
+  std::string lifetime = "";
+  const HeapSite* heap = nullptr;  // null: not known
+  bool has_share = true;           // it is part of the total
+};
 
-TableRow table_row(const std::string& name, const StackTotals& totals, const SiteTable& table,
-                   StackValue order, const std::string& lifetime) {
-  TableRow row{name};
-  for (const Column& column : kColumns) {
-    const uint64_t value = value_of(totals, column.value);
-    row.push_back(column.is_bytes ? bytes_text(value) : grouped(value));
-    if (column.value == order) row.push_back(share_text(value, value_of(table.total, order)));
+class Table {
+ public:
+  Table(const SiteAnswer& answer, SiteOrder order) : answer_(answer), order_(order) {}
+
+  TableRow heading() const {
+    TableRow row{"site"};
+    for (const Column& column : kColumns) add_heading(row, column);
+    row.push_back("median lifetime");
+    row.push_back("freed by others");
+    if (answer_.heap == nullptr) return row;
+    for (const Column& column : kHeapColumns) add_heading(row, column);
+    return row;
   }
-  row.push_back(lifetime);
-  row.push_back(grouped(totals.freed_by_others));
-  return row;
-}
 
-TableRow heading(StackValue order) {
-  TableRow row{"site"};
-  for (const Column& column : kColumns) {
+  TableRow row_of(const Line& line) const {
+    TableRow row{line.name};
+    for (const Column& column : kColumns) {
+      const auto value = std::get<StackValue>(column.value);
+      const uint64_t whole = value_of(answer_.table.total, value);
+      add(row, column, value_of(line.totals, value), line.has_share ? &whole : nullptr);
+    }
+    row.push_back(line.lifetime);
+    row.push_back(grouped(line.totals.freed_by_others));
+    if (answer_.heap != nullptr) add_heap(row, line.heap);
+    return row;
+  }
+
+ private:
+  void add_heading(TableRow& row, const Column& column) const {
     row.push_back(column.heading);
-    if (column.value == order) row.push_back("");
+    if (column.value == order_) row.push_back("");
   }
-  row.push_back("median lifetime");
-  row.push_back("freed by others");
-  return row;
+  // Without a share where `whole` is null.
+  void add(TableRow& row, const Column& column, uint64_t value, const uint64_t* whole) const {
+    row.push_back(column.is_bytes ? bytes_text(value) : grouped(value));
+    if (column.value == order_) row.push_back(whole == nullptr ? "" : share_text(value, *whole));
+  }
+  void add_heap(TableRow& row, const HeapSite* heap) const {
+    for (const Column& column : kHeapColumns) {
+      const auto value = std::get<HeapValue>(column.value);
+      const bool is_unknown = value == HeapValue::kSlack && !answer_.heap->knows_slack;
+      if (heap != nullptr && !is_unknown) {
+        const uint64_t whole = value_of(answer_.heap->total, value);
+        add(row, column, value_of(*heap, value), &whole);
+        continue;
+      }
+      row.push_back(is_unknown ? "-" : "");
+      if (column.value == order_) row.push_back("");
+    }
+  }
+
+  const SiteAnswer& answer_;
+  SiteOrder order_;
+};
+
+// Of which heap the last columns are.
+std::string heap_text(const HeapOfSites& heap) {
+  const std::string at = heap.moment.name.starts_with('#') ? "" : " at " + heap.moment.name;
+  std::string text = "pinned and slack: on " + base::display_text(heap.label) + at + ", after #" +
+                     grouped(heap.moment.event) +
+                     "; a hole between blocks of two sites counts for both\n";
+  if (!heap.knows_slack) {
+    text += "slack is not known of a run on this allocator: replay on one with -a\n";
+  }
+  return text;
 }
 
 std::string lifetime_text(const SiteRow& row) {
   if (row.blocks == 0) return "-";
   return row.median_lifetime ? grouped(*row.median_lifetime) : "never freed";
+}
+
+std::string sampling_text(const SampledSites& sampled) {
+  return "estimated from the stacks of " + base::counted(sampled.calls, "call") +
+         ", chosen at random: one byte in " + bytes_text(sampled.every_bytes) +
+         "; the line of the whole tape is exact\n";
 }
 
 // The columns of CSV that say which site it is.
@@ -75,43 +127,71 @@ std::string place_fields(const Sites& sites, uint32_t number) {
   return text;
 }
 
+// The columns of CSV that are of the heap; empty where they are not known.
+std::string heap_fields(const HeapOfSites* heap, uint32_t site) {
+  if (heap == nullptr) return ",,,";
+  const HeapSite& of = heap->by_site[site];
+  return "," + (heap->knows_slack ? std::to_string(of.slack_bytes) : "") + "," +
+         std::to_string(of.hole_bytes) + "," + std::to_string(of.resident_hole_bytes);
+}
+
 }  // namespace
 
-std::string sites_text(const SiteTable& table, const Sites& sites, StackValue order, size_t top) {
-  std::vector<TableRow> rows{heading(order)};
+uint64_t value_of(const HeapSite& site, HeapValue value) {
+  return value == HeapValue::kPinned ? site.resident_hole_bytes : site.slack_bytes;
+}
+
+void rank_by_heap(SiteTable& table, const HeapOfSites& heap, HeapValue value) {
+  std::ranges::stable_sort(table.rows, std::greater(), [&heap, value](const SiteRow& row) {
+    return value_of(heap.by_site[row.site], value);
+  });
+}
+
+std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top) {
+  const SiteTable& table = answer.table;
+  const HeapOfSites* const heap = answer.heap;
+  const Table layout(answer, order);
+  std::vector<TableRow> rows{layout.heading()};
   StackTotals others = table.left_out;
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const SiteRow& row = table.rows[i];
-    if (i < top) {
-      rows.push_back(
-          table_row(short_text(sites, row.site), row.totals, table, order, lifetime_text(row)));
-    } else {
+    if (i >= top) {
       others += row.totals;
+      continue;
     }
+    rows.push_back(layout.row_of({answer.sites.short_text(row.site), row.totals, lifetime_text(row),
+                                  heap == nullptr ? nullptr : &heap->by_site[row.site]}));
   }
-  if (others.calls != 0) rows.push_back(table_row("(others)", others, table, order, ""));
-  rows.push_back(table_row("total", table.total, table, order, ""));
+  if (others.calls != 0) rows.push_back(layout.row_of({"(others)", others}));
+  rows.push_back(
+      layout.row_of({"total", table.total, "", heap == nullptr ? nullptr : &heap->total}));
+  if (table.sampled) {
+    rows.push_back(layout.row_of({"whole tape", table.sampled->whole_tape, "", nullptr, false}));
+  }
   std::string text = aligned(rows);
+  if (table.sampled) text += sampling_text(*table.sampled);
   if (table.rows.size() > top) {
     text += "... and " + base::counted(table.rows.size() - top, "site") +
             " more: --top N shows more, --json and --csv have all\n";
   }
-  return text;
+  return heap == nullptr ? text : text + heap_text(*heap);
 }
 
-std::string sites_csv(const SiteTable& table, const Sites& sites) {
+std::string sites_csv(const SiteAnswer& answer) {
   std::string text =
       "site,function,file,line,module,offset,calls,askedBytes,peakBytes,peakCount,liveBytes,"
-      "liveCount,temporaries,freedByOthers,blocks,medianLifetime\n";
-  for (const SiteRow& row : table.rows) {
+      "liveCount,temporaries,freedByOthers,blocks,medianLifetime,movedBytes,slackBytes,holeBytes,"
+      "residentHoleBytes\n";
+  for (const SiteRow& row : answer.table.rows) {
     const StackTotals& totals = row.totals;
-    text += place_fields(sites, row.site);
+    text += place_fields(answer.sites, row.site);
     for (const uint64_t number :
          {totals.calls, totals.asked_bytes, totals.peak_bytes, totals.peak_count, totals.live_bytes,
           totals.live_count, totals.temporaries, totals.freed_by_others, row.blocks}) {
       text += "," + std::to_string(number);
     }
-    text += "," + (row.median_lifetime ? std::to_string(*row.median_lifetime) : "") + "\n";
+    text += "," + (row.median_lifetime ? std::to_string(*row.median_lifetime) : "") + "," +
+            std::to_string(totals.moved_bytes) + heap_fields(answer.heap, row.site) + "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <capnp/message.h>
 
+#include <algorithm>
 #include <ctime>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
+#include "schema/tape/stack_end.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -85,7 +87,44 @@ std::string utc_text(uint64_t unix_ns) {
   return text;
 }
 
-base::Result<std::string> facts_json(const schema::TapeReader& tape) {
+base::Result<bool> has_stacks(schema::TapeReader& tape) {
+  constexpr size_t kBatchCalls = 4096;
+  schema::EventBatch batch;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  do {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
+    const auto gives_a_block = [](const schema::Event& event) {
+      return schema::op_info(event.op).kind != schema::OpKind::kRelease;
+    };
+    if (std::ranges::any_of(batch.events, gives_a_block)) break;
+  } while (!batch.events.empty());
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  return !batch.stacks.empty();
+}
+
+// Callers have smaller numbers: their depths are known when they are needed.
+StackFacts stack_facts(const schema::Stacks& stacks) {
+  StackFacts facts;
+  std::vector<uint32_t> depths(stacks.limit());
+  for (schema::FrameNumber number = 1; number < stacks.limit(); ++number) {
+    const schema::Frame* const frame = stacks.find(number);
+    if (frame == nullptr || frame->return_address < schema::kStackEnds) continue;
+    ++facts.frames;
+    depths[number] = depths[frame->caller] + 1;
+    facts.deepest = std::max<uint64_t>(facts.deepest, depths[number]);
+  }
+  return facts;
+}
+
+base::Result<std::optional<StackFacts>> read_stack_facts(schema::TapeReader& tape) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const bool any, has_stacks(tape));
+  if (!any) return std::optional<StackFacts>();
+  HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, tape.read_stacks());
+  return std::optional(stack_facts(stacks));
+}
+
+base::Result<std::string> facts_json(const schema::TapeReader& tape,
+                                     const std::optional<StackFacts>& stacks) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot write the facts as JSON",
                           [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
@@ -98,6 +137,11 @@ base::Result<std::string> facts_json(const schema::TapeReader& tape) {
                             facts.setEvents(tape.events());
                             facts.setFinished(tape.finished());
                             if (tape.summary()) set_summary(facts, *tape.summary());
+                            if (stacks) {
+                              auto out = facts.initStacks();
+                              out.setFrames(stacks->frames);
+                              out.setDeepest(stacks->deepest);
+                            }
                             return schema::json_text(facts.asReader());
                           });
 }

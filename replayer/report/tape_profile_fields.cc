@@ -66,7 +66,7 @@ void set_curves(wire::TapeStats::Lifetimes::Builder out, const Lifetimes& lifeti
 }
 
 void set_chains(capnp::List<wire::TapeStats::GrowthChain>::Builder list,
-                const std::vector<GrowthChain>& chains) {
+                const std::vector<GrowthChain>& chains, const CallSites* births) {
   for (unsigned i = 0; i < list.size(); ++i) {
     list[i].setBirth(chains[i].birth);
     list[i].setThread(chains[i].thread);
@@ -74,12 +74,13 @@ void set_chains(capnp::List<wire::TapeStats::GrowthChain>::Builder list,
     list[i].setToBytes(chains[i].to_bytes);
     list[i].setLength(chains[i].length);
     list[i].setCopiedBytes(chains[i].copied_bytes);
+    if (births != nullptr) list[i].setSite(births->text(chains[i].birth));
   }
 }
 
 // Of TapeStats or ProgramInfo.
 template <typename Builder>
-void set_resizes(Builder stats, const GrowthChains& chains) {
+void set_resizes(Builder stats, const GrowthChains& chains, const CallSites* births) {
   auto resizes = stats.initResizes();
   resizes.setInPlace(chains.in_place());
   resizes.setMoved(chains.moved());
@@ -89,8 +90,9 @@ void set_resizes(Builder stats, const GrowthChains& chains) {
   out.setGrowths(chains.growths());
   out.setCopiedBytes(chains.copied_bytes());
   set_chains(out.initCostliest(static_cast<unsigned>(chains.costliest().size())),
-             chains.costliest());
-  set_chains(out.initLongest(static_cast<unsigned>(chains.longest().size())), chains.longest());
+             chains.costliest(), births);
+  set_chains(out.initLongest(static_cast<unsigned>(chains.longest().size())), chains.longest(),
+             births);
 }
 
 void set_threads(wire::TapeStats::Builder stats, const ThreadTotals& threads) {
@@ -111,19 +113,20 @@ void set_threads(wire::TapeStats::Builder stats, const ThreadTotals& threads) {
 
 }  // namespace
 
-void set_profile(wire::TapeStats::Builder stats, const TapeCounts& counts) {
+void set_profile(wire::TapeStats::Builder stats, const TapeCounts& counts,
+                 const CallSites* births) {
   const ProgramProfile& program = counts.resolver.program();
   set_sizes(stats, counts.profile.sizes());
   set_lifetimes(stats.initLifetimes(), program.lifetimes(), counts.resolver.live().values());
   set_curves(stats.getLifetimes(), program.lifetimes(), counts.profile.lifetimes_ns());
-  set_resizes(stats, program.growth_chains());
+  set_resizes(stats, program.growth_chains(), births);
   set_threads(stats, counts.profile.threads());
 }
 
 void set_program(wire::ProgramInfo::Builder out, const ProgramProfile& program,
                  const LiveValues& live) {
   set_lifetimes(out.initLifetimes(), program.lifetimes(), live);
-  set_resizes(out, program.growth_chains());
+  set_resizes(out, program.growth_chains(), nullptr);
 }
 
 }  // namespace heaptape::replayer

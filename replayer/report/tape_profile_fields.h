@@ -7,7 +7,9 @@
 namespace heaptape::replayer {
 
 // Call both inside guard_kj.
-void set_profile(schema::wire::TapeStats::Builder stats, const TapeCounts& counts);
+// `births`: of named_births(), or null.
+void set_profile(schema::wire::TapeStats::Builder stats, const TapeCounts& counts,
+                 const CallSites* births);
 // `live`: of the same calls.
 void set_program(schema::wire::ProgramInfo::Builder out, const ProgramProfile& program,
                  const LiveValues& live);

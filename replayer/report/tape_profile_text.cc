@@ -106,15 +106,17 @@ std::string resize_rows(const GrowthChains& chains) {
 }
 
 // The costliest and the longest few, each once.
-std::string chain_rows(const GrowthChains& chains) {
+std::string chain_rows(const GrowthChains& chains, const CallSites* births) {
   std::vector<TableRow> rows{{"block born", "thread", "from", "to", "growths", "bytes copied"}};
-  const auto add = [&rows](const std::vector<GrowthChain>& list) {
+  const auto add = [&rows, births](const std::vector<GrowthChain>& list) {
     for (size_t i = 0; i < std::min(list.size(), kChainsPrinted); ++i) {
       const GrowthChain& chain = list[i];
       TableRow row{"#" + grouped(chain.birth),   "t" + std::to_string(chain.thread),
                    bytes_text(chain.from_bytes), bytes_text(chain.to_bytes),
                    grouped(chain.length),        bytes_text(chain.copied_bytes)};
-      if (std::ranges::find(rows, row) == rows.end()) rows.push_back(std::move(row));
+      if (std::ranges::find(rows, row) != rows.end()) continue;
+      rows.push_back(std::move(row));
+      if (births != nullptr) rows.push_back({"  for " + births->text(chain.birth)});
     }
   };
   add(chains.costliest());
@@ -124,7 +126,7 @@ std::string chain_rows(const GrowthChains& chains) {
 
 }  // namespace
 
-std::string profile_text(const TapeCounts& counts) {
+std::string profile_text(const TapeCounts& counts, const CallSites* births) {
   const Lifetimes& lifetimes = counts.resolver.program().lifetimes();
   const GrowthChains& chains = counts.resolver.program().growth_chains();
   if (lifetimes.blocks() == 0) return "";
@@ -132,7 +134,7 @@ std::string profile_text(const TapeCounts& counts) {
                      lifetime_rows(lifetimes, counts.profile.lifetimes_ns()) + "\n" +
                      lifetime_shares(counts.resolver);
   if (chains.in_place() + chains.moved() == 0) return text;
-  return text + "\n" + resize_rows(chains) + chain_rows(chains);
+  return text + "\n" + resize_rows(chains) + chain_rows(chains, births);
 }
 
 std::string sizes_table(const SizeHistogram& sizes) {

@@ -9,8 +9,8 @@
 
 namespace heaptape::replayer {
 
-// Empty where nothing was allocated.
-std::string profile_text(const TapeCounts& counts);
+// Empty where nothing was allocated. `births`: of named_births(), or null.
+std::string profile_text(const TapeCounts& counts, const CallSites* births = nullptr);
 
 // `--by size`: every bucket, ascending.
 std::string sizes_table(const SizeHistogram& sizes);

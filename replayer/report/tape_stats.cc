@@ -8,6 +8,7 @@
 #include "base/display_text.h"
 #include "replayer/engine/ahead.h"
 #include "replayer/report/run_fields.h"
+#include "replayer/report/site_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
@@ -21,7 +22,7 @@ namespace wire = schema::wire;
 constexpr size_t kBatchEvents = 1 << 14;
 
 void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
-               const TapeCounts& counts) {
+               const TapeCounts& counts, const NamedCallers* callers) {
   const LiveMetrics& live = counts.resolver.live();
   stats.setVersion(wire::REPORT_VERSION);
   stats.setPath(tape.path());
@@ -52,7 +53,9 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_peak(stats.initPeakLiveBytes(), live.live_bytes_peak());
   stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
   stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
-  set_profile(stats, counts);
+  set_profile(stats, counts, callers == nullptr ? nullptr : &callers->births);
+  if (callers == nullptr) return;
+  set_tape_sites(stats.initSites(), callers->table, callers->births.sites());
 }
 
 // Calls count(batch, ops) for the first `until` events of the tape. Reading, resolving and counting
@@ -95,14 +98,16 @@ base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver&
 }  // namespace
 
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
-                        const std::function<void(double)>& progress) {
-  const auto count = [&counts](const schema::EventBatch& read, const ResolvedBatch& resolved) {
+                        const std::function<void(double)>& progress, StackProfile* stacks) {
+  const auto count = [&counts, stacks](const schema::EventBatch& read,
+                                       const ResolvedBatch& resolved) {
     for (const schema::Event& event : read.events) {
       ++counts.calls[static_cast<uint8_t>(event.op)];
       counts.null_frees +=
           event.freed_address == 0 && schema::op_info(event.op).kind == schema::OpKind::kRelease;
     }
     counts.profile.add(read, resolved.first_event, resolved.ops);
+    if (stacks != nullptr) stacks->add(read, resolved.first_event, resolved.ops);
   };
   return resolve_all(tape, UINT64_MAX, counts.resolver, progress, count);
 }
@@ -125,12 +130,22 @@ std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {
   return named;
 }
 
-base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts) {
+std::vector<uint64_t> named_births(const TapeCounts& counts) {
+  const GrowthChains& chains = counts.resolver.program().growth_chains();
+  std::vector<uint64_t> births;
+  for (const auto* list : {&chains.costliest(), &chains.longest()}) {
+    for (const GrowthChain& chain : *list) births.push_back(chain.birth);
+  }
+  return births;
+}
+
+base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts,
+                                     const NamedCallers* callers) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot write the counts as JSON",
                           [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
                             auto stats = message.initRoot<wire::TapeStats>();
-                            set_stats(stats, tape, counts);
+                            set_stats(stats, tape, counts, callers);
                             return schema::json_text(stats.asReader());
                           });
 }

@@ -13,10 +13,11 @@ constexpr size_t kBatchCalls = 4096;
 
 base::Result<CallSites> CallSites::read(schema::TapeReader& tape, const Sites& sites,
                                         std::vector<uint64_t> calls) {
-  CallSites found(sites);
+  const SampleWeight weight(tape.header().stacks.every_bytes);
+  CallSites found(sites, weight.is_sampled());
   std::ranges::sort(calls);
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
-  found.site_.resize(calls.size());
+  found.found_.resize(calls.size());
   schema::EventBatch batch;
   uint64_t batch_end = 0;  // calls up to the end of the batch
   HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
@@ -33,16 +34,30 @@ base::Result<CallSites> CallSites::read(schema::TapeReader& tape, const Sites& s
       batch_end = batch.first_event + batch.events.size();
     }
     if (index < batch.first_event || index - batch.first_event >= batch.stacks.size()) continue;
-    found.site_[i] = sites.of_stack(batch.stacks[index - batch.first_event]);
+    const schema::FrameNumber stack = batch.stacks[index - batch.first_event];
+    if (weight.is_sampled() && stack == 0) continue;
+    found.found_[i] = {sites.of_stack(stack),
+                       weight.of(batch.events[index - batch.first_event].size)};
   }
   found.calls_ = std::move(calls);
   return found;
 }
 
-uint32_t CallSites::of_call(uint64_t call) const {
+const CallSites::Found* CallSites::find(uint64_t call) const {
   const auto at = std::ranges::lower_bound(calls_, call);
-  if (at == calls_.end() || *at != call) return Sites::kNone;
-  return site_[static_cast<size_t>(at - calls_.begin())];
+  if (at == calls_.end() || *at != call) return nullptr;
+  return &found_[static_cast<size_t>(at - calls_.begin())];
+}
+
+uint32_t CallSites::of_call(uint64_t call) const {
+  const Found* const found = find(call);
+  return found == nullptr ? Sites::kNone : found->site;
+}
+
+double CallSites::weight_of(uint64_t call) const {
+  if (!is_sampled_) return 1;
+  const Found* const found = find(call);
+  return found == nullptr ? 0 : found->weight;
 }
 
 }  // namespace heaptape::replayer

@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/sites/sample_weight.h"
 #include "replayer/sites/sites.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {
+
+// What a call whose stack was left out of the sample is said to be from.
+inline constexpr const char* kNotSampled = "(not sampled)";
 
 class CallSites {
  public:
@@ -21,15 +25,27 @@ class CallSites {
   const Sites& sites() const { return *sites_; }
   // Sites::kNone of a call that was not asked for.
   uint32_t of_call(uint64_t call) const;
-  // As Sites::text has it.
-  std::string text(uint64_t call) const { return sites_->text(of_call(call)); }
+  // How many calls it stands for; 0: none, its stack was left out of the sample.
+  double weight_of(uint64_t call) const;
+  bool is_sampled() const { return is_sampled_; }
+  // As Sites::text has it, or kNotSampled.
+  std::string text(uint64_t call) const {
+    return weight_of(call) == 0 ? kNotSampled : sites_->text(of_call(call));
+  }
 
  private:
-  explicit CallSites(const Sites& sites) : sites_(&sites) {}
+  struct Found {
+    uint32_t site = Sites::kNone;
+    double weight = 0;
+  };
+
+  CallSites(const Sites& sites, bool is_sampled) : sites_(&sites), is_sampled_(is_sampled) {}
+  const Found* find(uint64_t call) const;
 
   const Sites* sites_;
+  bool is_sampled_;
   std::vector<uint64_t> calls_;  // ascending
-  std::vector<uint32_t> site_;   // of each
+  std::vector<Found> found_;     // of each
 };
 
 }  // namespace heaptape::replayer

@@ -2,6 +2,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "replayer/sites/short_name.h"
 #include "schema/tape/stack_end.h"
 
 namespace heaptape::replayer {
@@ -46,6 +47,13 @@ std::string frame_text(const CodePlace& place, const SourceFrame* source, FilePa
   const std::string file = path == FilePath::kWhole ? source->file : last_part(source->file);
   const std::string line = source->line == 0 ? "" : ":" + std::to_string(source->line);
   return name + " (" + base::display_text(file) + line + ")";
+}
+
+std::string short_frame_text(const CodePlace& place, const SourceFrame* source) {
+  // What a run-time system calls its functions need not be like C++.
+  if (source == nullptr || place.module == schema::kMadeCodePath) return frame_text(place, source);
+  const SourceFrame shortened{short_name(source->function), source->file, source->line};
+  return frame_text(place, &shortened);
 }
 
 }  // namespace heaptape::replayer

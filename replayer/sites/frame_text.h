@@ -7,6 +7,9 @@
 
 namespace heaptape::replayer {
 
+// What the site of a stack is called of which nothing is known.
+inline constexpr const char* kNoStack = "(no stack)";
+
 // `source` is one of the place's, or null where its source is not known.
 
 // The function, or where its name is not known "libfoo.so+0x1a2b"; code of no module is "0x7f12",
@@ -18,6 +21,9 @@ std::string frame_name(const CodePlace& place, const SourceFrame* source);
 enum class FilePath : uint8_t { kLastPart, kWhole };
 std::string frame_text(const CodePlace& place, const SourceFrame* source,
                        FilePath path = FilePath::kLastPart);
+
+// The same for tables, where there is little room: with the function's short_name.
+std::string short_frame_text(const CodePlace& place, const SourceFrame* source);
 
 // "libfoo.so" of "/usr/lib/libfoo.so".
 std::string last_part(const std::string& path);

@@ -15,9 +15,10 @@ class GroupedHistograms {
  public:
   GroupedHistograms() : cells_(kFirstCells) {}
 
-  void add(uint32_t group, uint64_t value) {
+  // `times` at least 1.
+  void add(uint32_t group, uint64_t value, uint64_t times = 1) {
     const uint64_t key = group * uint64_t{LogHistogram::kBuckets} + LogHistogram::index_of(value);
-    ++cell_of(key).count;
+    cell_of(key).count += times;
   }
 
   // By group, below `groups`: how many values it has.

@@ -28,7 +28,8 @@ class SiteRules {
 
   // The user does not want to see the frame: its function or its module matches.
   bool hides(const CodePlace& place, const SourceFrame* source) const;
-  // Whether the user wants to see the stacks of this site. `place` is null where it is not known.
+  // Whether the user wants to see the stacks of this site: its text as any table has it, or with
+  // the whole path of the file, or its module matches. `place` is null where it is not known.
   bool shows(const CodePlace* place, const SourceFrame* source) const;
 
  private:

@@ -15,12 +15,14 @@ std::vector<SiteRow> rows_of(const StackProfile& profile, const Sites& sites) {
   return rows;
 }
 
-void set_lifetimes(std::vector<SiteRow>& rows, const GroupedHistograms& lifetimes) {
+// `unit`: how much one block counts for in `lifetimes`.
+void set_lifetimes(std::vector<SiteRow>& rows, const GroupedHistograms& lifetimes, uint64_t unit) {
   const std::vector<uint64_t> freed = lifetimes.totals(rows.size());
   std::vector<uint64_t> ranks(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].blocks = freed[i] + rows[i].totals.live_count;
-    ranks[i] = rows[i].blocks / 2 + rows[i].blocks % 2;
+    const uint64_t blocks = freed[i] + rows[i].totals.live_count * unit;
+    rows[i].blocks = (blocks + unit / 2) / unit;
+    ranks[i] = blocks / 2 + blocks % 2;
   }
   const auto medians = lifetimes.values_at(ranks);
   for (size_t i = 0; i < rows.size(); ++i) rows[i].median_lifetime = medians[i];
@@ -45,9 +47,13 @@ uint64_t value_of(const StackTotals& totals, StackValue value) {
 }
 
 SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue order) {
-  SiteTable table{.peak_at = profile.peak_at(), .total = {}, .left_out = {}, .rows = {}};
+  SiteTable table{
+      .peak_at = profile.peak_at(), .total = {}, .left_out = {}, .rows = {}, .sampled = {}};
+  if (profile.weight().is_sampled()) {
+    table.sampled = {profile.weight().every_bytes(), profile.sampled_calls(), profile.whole_tape()};
+  }
   std::vector<SiteRow> rows = rows_of(profile, sites);
-  set_lifetimes(rows, profile.lifetimes());
+  set_lifetimes(rows, profile.lifetimes(), profile.lifetime_unit());
   for (SiteRow& row : rows) {
     if (row.totals.calls == 0) continue;
     table.total += row.totals;

@@ -21,12 +21,25 @@ struct SiteRow {
   std::optional<uint64_t> median_lifetime;  // of these, in calls; nothing: most were never freed
 };
 
-struct SiteTable {
-  uint64_t peak_at = 0;       // the first call after which live bytes were at their peak
-  StackTotals total;          // of the whole tape
-  StackTotals left_out;       // of what the user does not want to see
-  std::vector<SiteRow> rows;  // of sites with any call, by the value, the greatest first
+// Of a tape whose stacks were sampled.
+struct SampledSites {
+  uint64_t every_bytes = 0;  // as in schema::StackRecording
+  uint64_t calls = 0;        // whose stacks are on the tape
+  StackTotals whole_tape;    // no estimates
 };
+
+struct SiteTable {
+  uint64_t peak_at = 0;                 // the first call after which live bytes were at their peak
+  StackTotals total;                    // of all sites
+  StackTotals left_out;                 // of what the user does not want to see
+  std::vector<SiteRow> rows;            // of sites with any call, by the value, the greatest first
+  std::optional<SampledSites> sampled;  // nothing: all figures are exact
+};
+
+// The tape has calls of sites, but the user wants to see none of them.
+inline bool shows_none(const SiteTable& table) {
+  return table.rows.empty() && table.left_out.calls != 0;
+}
 
 // `profile` must have its groups by `sites`.
 SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue order);

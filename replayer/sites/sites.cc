@@ -4,6 +4,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "replayer/sites/shims.h"
+
 namespace heaptape::replayer {
 namespace {
 
@@ -63,6 +65,7 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
   list_.push_back({nullptr, nullptr, rules.shows(nullptr, nullptr)});
   Numbering numbering(symbols, rules, list_);
   const schema::FrameNumber limit = stacks.limit();
+  const std::vector<bool> shims = unnamed_shims(stacks, symbols);
   by_stack_.resize(limit, kNone);
   std::vector<uint32_t> last_resort(limit, kNone);  // by stack: what it is if all is passed over
   std::vector<bool> has_site(limit, false);
@@ -70,7 +73,7 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
     const schema::Frame* const frame = stacks.find(number);
     if (frame == nullptr) continue;
     const uint32_t place = symbols.index_of(number);
-    const uint32_t own = numbering.own_site(place);
+    const uint32_t own = shims[number] ? kNone : numbering.own_site(place);
     const uint32_t first = numbering.first_site(place);
     last_resort[number] = first != kNone ? first : last_resort[frame->caller];
     has_site[number] = own != kNone || has_site[frame->caller];
@@ -85,6 +88,11 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
 std::string Sites::text(uint32_t site, FilePath path) const {
   const Site& one = list_[site];
   return one.place == nullptr ? kNoStack : frame_text(*one.place, one.source, path);
+}
+
+std::string Sites::short_text(uint32_t site) const {
+  const Site& one = list_[site];
+  return one.place == nullptr ? kNoStack : short_frame_text(*one.place, one.source);
 }
 
 }  // namespace heaptape::replayer

@@ -13,9 +13,6 @@
 
 namespace heaptape::replayer {
 
-// What the site of a stack is called of which nothing is known.
-inline constexpr const char* kNoStack = "(no stack)";
-
 // A line of the source, or a place in a module where that is not known.
 struct Site {
   const CodePlace* place = nullptr;     // null: not known
@@ -42,6 +39,8 @@ class Sites {
   const std::vector<Site>& list() const { return list_; }
   // As frame_text has it; kNoStack of kNone. Fit to print.
   std::string text(uint32_t site, FilePath path = FilePath::kLastPart) const;
+  // The same as short_frame_text has it.
+  std::string short_text(uint32_t site) const;
 
  private:
   std::vector<uint32_t> by_stack_;

@@ -1,5 +1,9 @@
 #include "replayer/sites/stack_profile.h"
 
+#include <algorithm>
+
+#include "replayer/metrics/growth_chains.h"
+
 namespace heaptape::replayer {
 
 using allocators::ReplayKind;
@@ -7,15 +11,17 @@ using allocators::ReplayOp;
 using schema::Event;
 using schema::FrameNumber;
 
+namespace {
+
+constexpr uint64_t StackTotals::*kStackTotals[] = {
+    &StackTotals::calls,       &StackTotals::asked_bytes,     &StackTotals::peak_bytes,
+    &StackTotals::peak_count,  &StackTotals::live_bytes,      &StackTotals::live_count,
+    &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
+
+}  // namespace
+
 StackTotals& StackTotals::operator+=(const StackTotals& other) {
-  calls += other.calls;
-  asked_bytes += other.asked_bytes;
-  peak_bytes += other.peak_bytes;
-  peak_count += other.peak_count;
-  live_bytes += other.live_bytes;
-  live_count += other.live_count;
-  temporaries += other.temporaries;
-  freed_by_others += other.freed_by_others;
+  for (uint64_t StackTotals::*value : kStackTotals) this->*value += other.*value;
   return *this;
 }
 
@@ -32,12 +38,18 @@ void StackProfile::add(const schema::EventBatch& batch, uint64_t done,
       release(event, number, block);
       continue;
     }
+    uint64_t moved_bytes = 0;
     if (op.kind == ReplayKind::kRealloc) {
       leave(block);
+      moved_bytes =
+          Resize{block.size, event.size, event.address != event.freed_address}.copied_bytes();
     } else {
       block.birth = number;
     }
     take(event, number, batch.stacks.empty() ? 0 : batch.stacks[i], block);
+    if (moved_bytes == 0) continue;
+    for_each_owner(
+        block, [&](Stack& stack) { stack.moved_bytes += weighed(stack, event.size, moved_bytes); });
   }
 }
 
@@ -47,12 +59,15 @@ void StackProfile::take(const Event& event, uint64_t number, FrameNumber stack_n
   block.size = event.size;
   block.owner = event.thread;
   block.stack = index_of(stack_number);
-  Stack& stack = stacks_[block.stack];
-  save_peak(stack);
-  ++stack.calls;
-  stack.asked_bytes += event.size;
-  ++stack.live_count;
-  stack.live_bytes += event.size;
+  sampled_calls_ += stacks_[block.stack].number != 0;
+  for_each_owner(block, [&](Stack& stack) {
+    const Share share = share_of(stack, event.size);
+    save_peak(stack);
+    stack.calls += share.count;
+    stack.asked_bytes += share.bytes;
+    stack.live_count += share.count;
+    stack.live_bytes += share.bytes;
+  });
   live_bytes_ += event.size;
   if (live_bytes_ <= peak_bytes_) return;
   peak_bytes_ = live_bytes_;
@@ -61,21 +76,39 @@ void StackProfile::take(const Event& event, uint64_t number, FrameNumber stack_n
 }
 
 void StackProfile::release(const Event& event, uint64_t number, const Block& block) {
-  Stack& stack = stacks_[block.stack];
-  stack.temporaries += block.birth + 1 == number;
-  stack.freed_by_others += block.owner != event.thread;
-  if (!group_of_stack_.empty()) {
-    lifetimes_.add(group_of_stack_[stack.number], number - block.birth - 1);
-  }
+  const bool is_temporary = block.birth + 1 == number;
+  const bool is_by_other = block.owner != event.thread;
+  for_each_owner(block, [&](Stack& stack) {
+    const Share share = share_of(stack, block.size);
+    if (is_temporary) stack.temporaries += share.count;
+    if (is_by_other) stack.freed_by_others += share.count;
+    if (group_of_stack_.empty() || is_whole_tape(stack)) return;
+    lifetimes_.add(group_of_stack_[stack.number], number - block.birth - 1, share.count);
+  });
   leave(block);
 }
 
 void StackProfile::leave(const Block& block) {
-  Stack& stack = stacks_[block.stack];
-  save_peak(stack);
-  --stack.live_count;
-  stack.live_bytes -= block.size;
+  for_each_owner(block, [&](Stack& stack) {
+    const Share share = share_of(stack, block.size);
+    save_peak(stack);
+    stack.live_count -= share.count;
+    stack.live_bytes -= share.bytes;
+  });
   live_bytes_ -= block.size;
+}
+
+// In the units of the stack, an amount that a call for so many bytes adds to it.
+inline uint64_t StackProfile::weighed(const Stack& stack, uint64_t size, uint64_t amount) const {
+  if (!has_estimates(stack)) [[likely]]
+    return amount;
+  constexpr double kMost = 1e18;  // of a tape that is none
+  const double units = weight_.of(size) * (1 << kEstimateShift);
+  return static_cast<uint64_t>(std::min(units * static_cast<double>(amount), kMost));
+}
+
+inline StackProfile::Share StackProfile::share_of(const Stack& stack, uint64_t size) const {
+  return {weighed(stack, size, 1), weighed(stack, size, size)};
 }
 
 uint32_t StackProfile::index_of(FrameNumber number) {
@@ -102,11 +135,28 @@ StackTotals StackProfile::totals_of(const Stack& stack) const {
                      .live_bytes = stack.live_bytes,
                      .live_count = stack.live_count,
                      .temporaries = stack.temporaries,
-                     .freed_by_others = stack.freed_by_others};
+                     .freed_by_others = stack.freed_by_others,
+                     .moved_bytes = stack.moved_bytes};
   const bool changed = stack.peak == peak_;
   totals.peak_bytes = changed ? stack.saved_bytes : stack.live_bytes;
   totals.peak_count = changed ? stack.saved_count : stack.live_count;
+  if (has_estimates(stack)) {
+    for (uint64_t StackTotals::*value : kStackTotals) totals.*value = rounded(totals.*value);
+  }
   return totals;
+}
+
+StackTotals StackProfile::whole_tape() const {
+  const auto whole = std::ranges::find(stacks_, FrameNumber{0}, &Stack::number);
+  return whole == stacks_.end() ? StackTotals() : totals_of(*whole);
+}
+
+std::vector<StackCount> StackProfile::by_stack() const {
+  std::vector<StackCount> counts;
+  for_each([&counts](schema::FrameNumber stack, const StackTotals& totals) {
+    counts.push_back({stack, totals});
+  });
+  return counts;
 }
 
 }  // namespace heaptape::replayer

@@ -10,22 +10,76 @@ namespace {
 
 using std::string_view;
 
-// Behind "__libc_", "__", "_" and "x" as well: xmalloc, __libc_malloc, _PyMem_Malloc.
+// Behind one of the beginnings as well: xmalloc, __libc_malloc, zrealloc, _rjem_mallocx.
 constexpr string_view kFunctions[] = {
-    "malloc",         "calloc",   "realloc",         "reallocarray",    "aligned_alloc",
-    "posix_memalign", "memalign", "valloc",          "pvalloc",         "strdup",
-    "strndup",        "memdup",   "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc"};
-constexpr string_view kBeginnings[] = {"__libc_", "__", "_", "x"};
-
-// Of names of functions.
-constexpr string_view kFunctionBeginnings[] = {
-    "operator new", "std::",         "__gnu_cxx::", "__cxxabiv1::", "__rust_",  "__rdl_",
-    "__rg_",        "g_malloc",      "g_realloc",   "g_try_malloc", "g_strdup", "g_memdup",
-    "g_slice_",     "g_try_realloc", "PyMem_",      "_PyMem_"};
-
+    "malloc",         "calloc",           "realloc",         "reallocarray",    "aligned_alloc",
+    "posix_memalign", "memalign",         "valloc",          "pvalloc",         "mallocx",
+    "rallocx",        "xallocx",          "mallocz",         "strdup",          "strndup",
+    "memdup",         "memdupz",          "PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc",
+    "pymalloc_alloc", "pymalloc_realloc", "gc_alloc"};
+constexpr string_view kBeginnings[] = {"__GI___libc_", "__GI___", "__GI_", "__libc_", "__",
+                                       "_rjem_",       "_",       "je_",   "mi_",     "tc_",
+                                       "ruby_x",       "x",       "z"};
+// Of names of functions that give out memory. By what they are of: C++ and Rust; glib; CPython;
+// SQLite; OpenSSL; redis; perl.
+constexpr string_view kAllocatorBeginnings[] = {"operator new",
+                                                "__rust_",
+                                                "__rustc",
+                                                "__rdl_",
+                                                "__rg_",
+                                                "g_malloc",
+                                                "g_realloc",
+                                                "g_try_malloc",
+                                                "g_try_realloc",
+                                                "g_aligned_alloc",
+                                                "g_strdup",
+                                                "g_strndup",
+                                                "g_memdup",
+                                                "g_slice_",
+                                                "g_rc_box_",
+                                                "g_atomic_rc_box_",
+                                                "PyMem_",
+                                                "_PyMem_",
+                                                "_PyObject_GC_",
+                                                "_PyObject_New",
+                                                "PyType_GenericAlloc",
+                                                "PyType_GenericNew",
+                                                "_PyType_AllocNoTrack",
+                                                "_PyObject_Arena",
+                                                "sqlite3Malloc",
+                                                "sqlite3_malloc",
+                                                "sqlite3Realloc",
+                                                "sqlite3_realloc",
+                                                "sqlite3MemMalloc",
+                                                "sqlite3MemRealloc",
+                                                "sqlite3DbMalloc",
+                                                "sqlite3DbRealloc",
+                                                "sqlite3DbStrDup",
+                                                "sqlite3DbStrNDup",
+                                                "sqlite3DbSpanDup",
+                                                "dbMallocRaw",
+                                                "dbReallocFinish",
+                                                "mallocWithAlarm",
+                                                "CRYPTO_malloc",
+                                                "CRYPTO_zalloc",
+                                                "CRYPTO_realloc",
+                                                "CRYPTO_clear_realloc",
+                                                "CRYPTO_strdup",
+                                                "CRYPTO_strndup",
+                                                "CRYPTO_memdup",
+                                                "zmalloc_",
+                                                "zcalloc_",
+                                                "zrealloc_",
+                                                "ztrymalloc",
+                                                "ztrycalloc",
+                                                "ztryrealloc",
+                                                "Perl_safesys"};
+// Of names of functions in libraries of the language.
+constexpr string_view kLibraryBeginnings[] = {"std::", "__gnu_cxx::", "__cxxabiv1::"};
 // Of Rust alone: C++ programs have namespaces of these names.
 constexpr string_view kRustBeginnings[] = {"alloc::", "core::", "hashbrown::"};
-
+// "<str as alloc::string::ToString>::to_string": what the library does for any type.
+constexpr string_view kRustTrait = " as alloc::";
 // Of names of modules, without their folder.
 constexpr string_view kModules[] = {"libstdc++.so", "libc++.so",   "libc++abi.so", "libjemalloc",
                                     "libmimalloc",  "libtcmalloc", "libsnmalloc",  "libheaptape"};
@@ -61,15 +115,26 @@ bool has_parameters(string_view function) {
   return function.substr(end).starts_with('(');
 }
 
+bool is_of_rust_library(string_view function, string_view name) {
+  if (has_parameters(function)) return false;
+  return any_begins(kRustBeginnings, name) ||
+         (function.starts_with('<') && function.find(kRustTrait) != function.npos);
+}
+
 }  // namespace
+
+bool is_allocation_function(const SourceFrame& source) {
+  const string_view name = plain_name(source.function);
+  return is_listed_function(name) || any_begins(kAllocatorBeginnings, name);
+}
 
 bool is_allocation_wrapper(const CodePlace& place, const SourceFrame* source) {
   const string_view module = place.module;
   if (any_begins(kModules, module.substr(module.find_last_of('/') + 1))) return true;
   if (source == nullptr) return false;
+  if (is_allocation_function(*source)) return true;
   const string_view name = without_brackets(plain_name(source->function));
-  return is_listed_function(name) || any_begins(kFunctionBeginnings, name) ||
-         (any_begins(kRustBeginnings, name) && !has_parameters(source->function)) ||
+  return any_begins(kLibraryBeginnings, name) || is_of_rust_library(source->function, name) ||
          std::ranges::any_of(kFolders, [source](string_view folder) {
            return source->file.find(folder) != std::string::npos;
          });

@@ -53,6 +53,26 @@ struct TapeInfo {
   command @8 :Text;
   allocator @9 :Text;  # path of the library that served the recorded calls
   sites @10 :TapeSites;  # absent where the tape has no stacks
+  stacks @11 :StackTree; # the same
+}
+
+# The stacks of a tape as one tree, for flame graphs: functions below their callers.
+struct StackTree {
+  leastShare @0 :Float64;       # nodes with less than this part of all, by every value, are merged
+  mergedNodes @1 :UInt64;       # how many were
+  names @2 :List(Text);         # of functions, as the five that follow
+  moduleOf @3 :List(UInt32);    # index into modules
+  fileOf @4 :List(UInt32);      # index into files
+  lines @5 :List(UInt32);       # 0: not known, or not one alone
+  modules @6 :List(Text);       # last parts of paths; empty: not known
+  files @7 :List(Text);
+  frames @8 :List(UInt32);      # of nodes, parents first: one more than an index into names; 0: merged, or the root
+  depths @9 :List(UInt32);      # of the root, which comes first, 0
+  peakBytes @10 :List(UInt64);  # of a node and all below it, as the four that follow: see SiteTotals
+  liveBytes @11 :List(UInt64);
+  askedBytes @12 :List(UInt64);
+  calls @13 :List(UInt64);
+  temporaries @14 :List(UInt64);
 }
 
 # Who asked for the blocks: of the calls that were replayed. Sites and `others` add up to `total`.
@@ -61,6 +81,7 @@ struct TapeSites {
   total @1 :SiteStats.SiteTotals;
   others @2 :SiteStats.SiteTotals;   # of the sites that are not listed
   list @3 :List(SiteStats.Site);     # those with most bytes at the peak, at the end or asked for
+  sampling @4 :SiteStats.Sampling;   # absent where the stacks of all calls were recorded
 }
 
 struct Losses {
@@ -358,6 +379,8 @@ struct Explanation {
     holeBytes @5 :UInt64;       # of the holes beside them
     residentHoleBytes @6 :UInt64;
     purgeableBytes @7 :UInt64;
+    site @8 :Text;              # who asked for most of the blocks; only of a tape with stacks
+    siteCount @9 :UInt64;       # for how many of them
   }
 }
 
@@ -385,6 +408,7 @@ struct TapeStats {
   resizes @19 :Resizes;          # as they were recorded
   growthChains @20 :GrowthChains;
   perThread @21 :List(ThreadTotal);  # of those that made calls, by number
+  sites @22 :TapeSites;          # absent where the tape has no stacks
 
   struct Thread {
     id @0 :UInt32;  # as the process sees it
@@ -447,6 +471,7 @@ struct TapeStats {
     toBytes @3 :UInt64;        # its greatest size
     length @4 :UInt64;         # resizes that made it larger
     copiedBytes @5 :UInt64;
+    site @6 :Text;             # that asked for the block; only in TapeStats of a tape with stacks
   }
 
   struct ThreadTotal {
@@ -469,6 +494,15 @@ struct SiteStats {
   peakAt @3 :UInt64;             # number of the call after which live bytes were at their peak
   total @4 :SiteTotals;          # of the whole tape
   sites @5 :List(Site);          # that made calls, in the order asked for
+  heap @6 :Heap;                 # of `heap` of the sites; absent where the run could not be replayed
+  sampling @7 :Sampling;         # absent where the stacks of all calls were recorded
+
+  # Then all totals and lifetimes of sites are estimates.
+  struct Sampling {
+    everyBytes @0 :UInt64;       # of the calls for one byte in so many the stacks were recorded
+    calls @1 :UInt64;            # so many they were
+    wholeTape @2 :SiteTotals;    # no estimates
+  }
 
   struct Site {
     site @0 :Text;               # as tables have it
@@ -479,6 +513,7 @@ struct SiteStats {
     offset @5 :UInt64;           # in the module, of the first of its calls on the tape
     totals @6 :SiteTotals;
     lifetimes @7 :SiteLifetimes;
+    heap @8 :SiteHeap;           # absent in the list of a TapeSites
   }
 
   struct SiteTotals {
@@ -490,6 +525,23 @@ struct SiteStats {
     liveCount @5 :UInt64;
     temporaries @6 :UInt64;      # its blocks that the very next call freed
     freedByOthers @7 :UInt64;    # its blocks that another thread freed
+    movedBytes @8 :UInt64;       # that its resizes had to copy
+  }
+
+  struct Heap {
+    label @0 :Text;
+    backend @1 :Text;
+    moment @2 :Moment;
+    total @3 :SiteHeap;          # of the whole heap: each hole once
+    slackUnknown @4 :Bool;       # usable sizes are not known: slackBytes are 0
+  }
+
+  struct SiteHeap {              # at the moment; a block belongs to the site that asked for it first
+    blocks @0 :UInt64;
+    liveBytes @1 :UInt64;        # requested
+    slackBytes @2 :UInt64;       # usable beyond that
+    holeBytes @3 :UInt64;        # of the holes beside them; one between two sites counts for both
+    residentHoleBytes @4 :UInt64;
   }
 
   struct SiteLifetimes {
@@ -532,6 +584,12 @@ struct TapeFacts {
   unknownFrees @27 :UInt64;
   nestedCalls @28 :UInt64;
   bootstrapCalls @29 :UInt64;
+  stacks @30 :StackFacts;        # absent where the tape has none
+
+  struct StackFacts {
+    frames @0 :UInt64;           # of all stacks: what two stacks share counts once
+    deepest @1 :UInt64;          # frames of the deepest stack
+  }
 
   struct LossCauses {
     ringFull @0 :UInt64;

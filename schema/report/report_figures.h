@@ -3,6 +3,8 @@
 
 #include "schema/report/report.capnp.h"
 #include "schema/report/report_metrics.h"
+#include "schema/report/stack_tree.h"
+#include "schema/report/timeline_figures.h"
 
 namespace heaptape::schema {
 
@@ -10,5 +12,8 @@ namespace heaptape::schema {
 RunFigures figures_of(wire::Run::Reader run);
 SiteFigures figures_of(wire::TapeSites::Reader sites);
 ReportFigures figures_of(wire::Report::Reader report);
+TimelineFigures timeline_of(wire::Run::Reader run);
+void set_stack_tree(wire::StackTree::Builder out, const StackTree& tree);
+std::optional<StackTree> stack_tree_of(wire::StackTree::Reader in);  // nothing: it is no tree
 
 }  // namespace heaptape::schema

@@ -18,7 +18,8 @@ SiteBytes bytes_of(wire::SiteStats::SiteTotals::Reader totals) {
 
 // Inside guard_kj, as report_figures.h asks of its callers.
 SiteFigures figures_of(wire::TapeSites::Reader sites) {
-  SiteFigures figures{.total = bytes_of(sites.getTotal()), .list = {}};
+  SiteFigures figures{
+      .total = bytes_of(sites.getTotal()), .list = {}, .is_sampled = sites.hasSampling()};
   for (const auto site : sites.getList()) {
     figures.list.push_back({to_text(site.getSite()), to_text(site.getFunction()),
                             to_text(site.getFile()), site.getLine(), to_text(site.getModule()),

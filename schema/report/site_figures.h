@@ -27,6 +27,7 @@ struct CallSite {
 struct SiteFigures {
   SiteBytes total;             // of all sites, those that are not listed too
   std::vector<CallSite> list;  // the greatest
+  bool is_sampled = false;     // all of it is estimated
 };
 
 }  // namespace heaptape::schema

@@ -94,6 +94,17 @@ TEST_F(SitesOfAReport, PassOverWhatIsHidden) {
   EXPECT_EQ(report({"--hide", "0x200$"}).find(R"("site": "app+0x200")"), std::string::npos);
 }
 
+TEST_F(SitesOfAReport, LeaveOutWhatIsNotAskedFor) {
+  const std::string json = report({"--only", "site~0x400"});
+  EXPECT_EQ(json.find(R"("site": "app+0x200")"), std::string::npos);
+  EXPECT_NE(json.find(R"("others": {"calls": 3, )"), std::string::npos) << json;
+}
+
+TEST_F(SitesOfAReport, AreOfAReportAlone) {
+  tests::expect_refusal(run({"heaptape", "replay", tape_, "-a", "model:ideal", "--only", "site~a"}),
+                        "--hide and --only are for the call sites of a report: add -o");
+}
+
 TEST_F(SitesOfAReport, AreAbsentWhereEveryStackIsUnknown) {
   auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
   ASSERT_TRUE(writer.ok());

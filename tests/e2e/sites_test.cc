@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "replayer/symbols/symbol_file.h"
+#include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/stack_tapes.h"
 #include "tests/support/tapes.h"
@@ -28,6 +30,11 @@ class SiteStatsCommand : public testing::Test {
     EXPECT_EQ(ended.status, 0) << ended.err;
     EXPECT_NE(ended.out.find(part), std::string::npos) << part << " in " << ended.out;
   }
+  // Behind notes on programs that are not there.
+  static void expect_failure(const Ended& ended, const std::string& sentence) {
+    EXPECT_EQ(ended.status, 2) << ended.describe();
+    EXPECT_NE(ended.err.find("heaptape: " + sentence), std::string::npos) << ended.err;
+  }
 
   tests::TempDir dir_;
   std::string tape_ = dir_.file("a.tape");
@@ -39,7 +46,7 @@ TEST_F(SiteStatsCommand, RanksSites) {
 }
 
 TEST_F(SiteStatsCommand, RanksThemAsAsked) {
-  expect({"--sort", "temporaries", "--top", "1"}, "freed by others\n(no stack) ");
+  expect({"--sort", "temporaries", "--top", "1"}, "freed by others  pinned  slack\n(no stack) ");
 }
 
 TEST_F(SiteStatsCommand, PassesOverWhatIsHidden) {
@@ -54,15 +61,17 @@ TEST_F(SiteStatsCommand, LeavesOutOtherSites) {
 TEST_F(SiteStatsCommand, HasAllAsJson) {
   expect({"--json", "--top", "1"},
          R"("total": {"calls": 5, "askedBytes": 467, "peakBytes": 407, "peakCount": 3, )"
-         R"("liveBytes": 307, "liveCount": 2, "temporaries": 1, "freedByOthers": 1})");
+         R"("liveBytes": 307, "liveCount": 2, "temporaries": 1, "freedByOthers": 1, )"
+         R"("movedBytes": 50})");
   expect({"--json"}, R"("lifetimes": {"blocks": 1, "hasMedian": false, "median": 0})");
 }
 
 TEST_F(SiteStatsCommand, WritesSitesAsCsv) {
   const std::string csv = dir_.file("a.csv");
   expect({"--csv", csv}, "site ");
-  EXPECT_NE(tests::read_bytes(csv).find("\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,\n"),
-            std::string::npos);
+  EXPECT_NE(
+      tests::read_bytes(csv).find("\napp+0x400,,,0,/opt/app,1024,2,57,7,1,7,1,0,0,1,,0,29,0,0\n"),
+      std::string::npos);
 }
 
 TEST_F(SiteStatsCommand, SaysHowToRecordStacks) {
@@ -77,6 +86,126 @@ TEST_F(SiteStatsCommand, RefusesWrongFilters) {
 
 TEST_F(SiteStatsCommand, HasItsOptionsForSitesAlone) {
   expect_refusal(run({"heaptape", "stats", tape_, "--top", "3"}), "add --by site");
+  expect_refusal(run({"heaptape", "stats", tape_, "-a", "glibc"}), "add --by site");
+  expect_refusal(run({"heaptape", "stats", tape_, "--by", "size", "--hide", "a"}),
+                 "--hide and --only are for sites");
+}
+
+TEST_F(SiteStatsCommand, HasWhatSitesPinAndTheirSlackAtThePeak) {
+  expect({"--top", "1"}, "  freed by others  pinned  slack\n");
+  expect({"--top", "1"}, "\npinned and slack: on recorded at peak, after #4; a hole between");
+  expect({"--json"}, R"("moment": {"name": "peak", "at": 4)");
+}
+
+TEST_F(SiteStatsCommand, HasThemOfTheAllocatorAndTheMomentAskedFor) {
+  expect({"-a", "model:first-fit", "--at", "#3"},
+         "\npinned and slack: on model:first-fit, after #3; ");
+  expect({"-a", "model:first-fit", "--at", "end"}, "on model:first-fit at end, after #7; ");
+  expect_refusal(stats({"-a", "nothing"}), "'nothing'");
+  expect_failure(stats({"-a", "noop"}), "'noop' places no blocks");
+  expect_failure(stats({"--at", "#8"}), "'" + tape_ + "' has 7 calls: there is no #8");
+}
+
+TEST_F(SiteStatsCommand, RanksSitesByTheirSlack) {
+  expect({"--sort", "slack", "--top", "1"}, "   29 B   87.9%\n(others)");
+}
+
+TEST_F(SiteStatsCommand, SaysThatNoSiteMatches) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"stats", tape_},
+        {"stats", tape_, "--by", "site"},
+        {"export", tape_, "--format", "folded"},
+        {"explain", tape_, "-a", "recorded"},
+        {"holes", tape_, "-a", "recorded"},
+        {"replay", tape_, "-a", "recorded", "-o", dir_.file("a.json")}}) {
+    std::vector<std::string> whole{"heaptape"};
+    whole.insert(whole.end(), words.begin(), words.end());
+    whole.insert(whole.end(), {"--only", "site~nobody"});
+    expect_failure(run(whole), "no call site of '" + tape_ + "' matches --only");
+  }
+}
+
+TEST_F(SiteStatsCommand, SaysThatAFolderIsNotThere) {
+  expect_refusal(stats({"--debug-dir", dir_.file("none")}), "there is no folder '");
+  expect_refusal(stats({"--debug-dir", tape_}), "is not a folder");
+}
+
+// heaptape stats, of a tape with call stacks.
+class StatsOfStacks : public SiteStatsCommand {
+ protected:
+  void expect_whole(const std::vector<std::string>& options, const std::string& part) const {
+    std::vector<std::string> words{"heaptape", "stats", tape_};
+    words.insert(words.end(), options.begin(), options.end());
+    const Ended ended = run(words);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    EXPECT_NE(ended.out.find(part), std::string::npos) << part << " in " << ended.out;
+  }
+};
+
+TEST_F(StatsOfStacks, NamesWhoHadMost) {
+  expect_whole({},
+               "\nwho had most at the peak   bytes\n  app+0x200                400 B   98.3%\n");
+  expect_whole({}, "\nfreed by another thread   blocks\n  app+0x200                    1  100.0%");
+  expect_whole({"--only", "site~0x400"}, "\nalive at the end          bytes\n  app+0x400 ");
+}
+
+TEST_F(StatsOfStacks, NamesThemAsJson) {
+  expect_whole({"--json"}, R"("peakAt": 4,)");
+}
+
+TEST_F(StatsOfStacks, NamesWhoAskedForBlocksThatGrow) {
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", ""});
+  encoder.add_frame({0, 0x400101});
+  encoder.append(tests::malloc_event(10, 0x1000), 1);
+  encoder.append(tests::realloc_event(0x1000, 20, 0x2000), 1);
+  encoder.append(tests::realloc_event(0x2000, 40, 0x3000), 1);
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  expect_whole({}, "\n  for app+0x100\n");
+  expect_whole({"--json"}, R"("copiedBytes": 30, "site": "app+0x100"})");
+}
+
+using HolesOfStacks = SiteStatsCommand;
+
+TEST_F(HolesOfStacks, NameWhoAskedForThePins) {
+  auto writer = schema::TapeWriter::create(tape_, tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", ""});
+  encoder.add_frame({0, 0x400101});
+  for (const uint64_t address : {0x1000, 0x2000, 0x3000}) {
+    encoder.append(tests::malloc_event(1000, address), 1);
+  }
+  encoder.append(tests::free_event(0x2000));
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  for (const std::string command : {"explain", "holes"}) {
+    const Ended ended = run({"heaptape", command, tape_, "-a", "model:first-fit", "--at", "end"});
+    EXPECT_NE(ended.out.find("\n    for app+0x100\n"), std::string::npos) << ended.describe();
+  }
+  EXPECT_NE(run({"heaptape", "holes", tape_, "-a", "model:first-fit", "--at", "end", "--json"})
+                .out.find(R"("site": "app+0x100", "siteCount": 1})"),
+            std::string::npos);
+}
+
+using InfoOfStacks = SiteStatsCommand;
+
+TEST_F(InfoOfStacks, HasTheirNumberAndTheDeepest) {
+  const std::string text = run({"heaptape", "info", tape_}).out;
+  EXPECT_NE(text.find("\nstacks     4 frames, the deepest has 3; "), std::string::npos) << text;
+  const std::string json = run({"heaptape", "info", tape_, "--json"}).out;
+  EXPECT_NE(json.find(R"("stacks": {"frames": 4, "deepest": 3})"), std::string::npos) << json;
+  tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
+  EXPECT_EQ(run({"heaptape", "info", tape_}).out.find("stacks"), std::string::npos);
+}
+
+TEST_F(StatsOfStacks, NamesNobodyOfATapeWithoutThem) {
+  tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
+  EXPECT_EQ(run({"heaptape", "stats", tape_}).out.find("who had"), std::string::npos);
+  expect_refusal(run({"heaptape", "stats", tape_, "--hide", "a"}), "has no call stacks");
 }
 
 TEST_F(SiteStatsCommand, KnowsWhoCalledInARecording) {
@@ -117,6 +246,22 @@ TEST_F(RecordedSites, AreNamedByExplanations) {
   expect({"holes", tape_, "-a", "model:first-fit", "--at", "peak"}, "who asked for the blocks");
 }
 
+TEST_F(RecordedSites, ArePassedOverOrLeftOutOfExplanations) {
+  const std::vector<std::string> words = {"explain",         tape_,  "-a",
+                                          "model:first-fit", "--at", "peak"};
+  expect(words, "\n  resizing (known_stacks.c:");
+  for (const std::vector<std::string>& filter :
+       {std::vector<std::string>{"--hide", "^resizing$"}, {"--only", "site~^main"}}) {
+    std::vector<std::string> filtered{"heaptape"};
+    filtered.insert(filtered.end(), words.begin(), words.end());
+    filtered.insert(filtered.end(), filter.begin(), filter.end());
+    const Ended ended = run(filtered);
+    EXPECT_EQ(ended.out.find("\n  resizing"), std::string::npos) << ended.describe();
+  }
+  expect({"explain", tape_, "-a", "model:first-fit", "--at", "peak", "--hide", "^resizing$"},
+         "\n  main (known_stacks.c:");
+}
+
 TEST_F(RecordedSites, AreInTheJsonOfExplanations) {
   const std::vector<std::string> words = {"explain", tape_,  "-a",    "model:first-fit",
                                           "--at",    "peak", "--json"};
@@ -139,6 +284,37 @@ TEST_F(RecordedSites, AreReadFromTheFileBesideTheTape) {
   tests::write_bytes(symbols_, "no symbols");
   expect({"stats", tape_, "--by", "site"}, "it is not used");
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
+}
+
+// The tape was still growing then.
+TEST_F(RecordedSites, AreReadFromTheFileOfTheUnfinishedTape) {
+  const std::string program = dir_.file("program");
+  std::filesystem::copy(tests::target_path("known_stacks"), program);
+  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  std::filesystem::rename(tape_, tape_ + ".partial");
+  expect({"symbolize", tape_ + ".partial"}, "functions");
+  EXPECT_FALSE(std::filesystem::exists(tape_ + ".partial.symbols"));
+  std::filesystem::rename(tape_ + ".partial", tape_);
+  std::filesystem::remove(program);
+  expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
+}
+
+TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
+  const std::string program = dir_.file("program");
+  std::filesystem::copy(tests::target_path("known_stacks"), program);
+  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  expect({"symbolize", tape_}, "functions");
+  auto file = replayer::read_symbols(symbols_);
+  ASSERT_TRUE(file.ok());
+  std::vector<uint32_t> places;
+  for (schema::FrameNumber frame = 0; frame + 1 < file->symbols.limit(); ++frame) {
+    places.push_back(file->symbols.index_of(frame));
+  }
+  const replayer::Symbols shorter(file->symbols.places(), places);
+  ASSERT_TRUE(replayer::write_symbols(symbols_, shorter, file->tape).ok());
+  std::filesystem::remove(program);
+  expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
+  expect({"stats", tape_, "--by", "site"}, "is not there any more");
 }
 
 TEST_F(RecordedSites, AreKeptByRecover) {

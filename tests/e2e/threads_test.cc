@@ -83,6 +83,7 @@ TEST_F(RecordThreads, MayAllocateWhileTheyEnd) {
 }
 
 TEST_F(RecordThreads, AreAllRecordedWhenTenThousandLiveAtOnce) {
+  if (tests::kSanitized) GTEST_SKIP() << "a sanitized heaptape is late for so many threads";
   const Ended ended = record({target_path("thread_lives"), "crowd", "10000"});
   if (ended.status == 77) GTEST_SKIP() << "the system does not allow 10000 threads";
   const auto said = numbers(ended);

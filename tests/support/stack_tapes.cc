@@ -29,8 +29,10 @@ void add_stacks(schema::TapeEncoder& encoder) {
 
 }  // namespace
 
-void write_stack_tape(const std::string& path) {
-  auto writer = schema::TapeWriter::create(path, sample_header());
+void write_stack_tape(const std::string& path, const schema::StackRecording& recording) {
+  schema::TapeHeader header = sample_header();
+  header.stacks = recording;
+  auto writer = schema::TapeWriter::create(path, header);
   ASSERT_TRUE(writer.ok());
   schema::TapeEncoder& encoder = (*writer)->encoder();
   add_stacks(encoder);

@@ -5,6 +5,7 @@
 
 #include "replayer/symbols/symbols.h"
 #include "schema/tape/stack.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::tests {
 
@@ -17,8 +18,8 @@ namespace heaptape::tests {
 //   #5 free(a)               by thread 1
 //   #6 malloc(10) = d        unknown (stack 0)
 //   #7 free(d)
-// and all of them in app+0x100.
-void write_stack_tape(const std::string& path);
+// and all of them in app+0x100. `recording`: what the tape says of its stacks.
+void write_stack_tape(const std::string& path, const schema::StackRecording& recording = {});
 
 // What the tape has of stacks, and the names of its functions: main, parse and read, and operator
 // new.

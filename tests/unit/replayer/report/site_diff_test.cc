@@ -212,5 +212,19 @@ TEST(SiteDiff, NotesThatOneReportHasNoSites) {
   EXPECT_TRUE(diff.notes[0].starts_with("only new has call sites: "));
 }
 
+TEST(SiteDiff, SaysWhereSitesAreEstimates) {
+  auto base = tests::named_report("a.json", {tests::run_figures("x")});
+  base.figures.sites = sites({site("a", 1, 100)});
+  auto now = base;
+  now.figures.sites->is_sampled = true;
+  EXPECT_EQ(diff_reports(base, now, {}, "")->notes,
+            std::vector<std::string>{
+                "the call sites of new are estimates: not all calls had their stacks recorded"});
+  EXPECT_EQ(diff_reports(now, now, {}, "")->notes,
+            std::vector<std::string>{
+                "the call sites are estimates: not all calls had their stacks recorded"});
+  EXPECT_TRUE(diff_reports(base, base, {}, "")->notes.empty());
+}
+
 }  // namespace
 }  // namespace heaptape::replayer

@@ -71,6 +71,17 @@ TEST_F(SiteFields, ListTheGreatestByEachValue) {
   EXPECT_EQ(list[200].getFunction(), "f900");
 }
 
+TEST_F(SiteFields, ListTheGreatestByWhatStatsNames) {
+  const StackTotals kinds[] = {{.calls = 1, .temporaries = 1},
+                               {.calls = 1, .freed_by_others = 1},
+                               {.calls = 1, .moved_bytes = 1}};
+  for (uint32_t i = 1; i < 700; ++i) add(i, {.calls = 1, .asked_bytes = 1});
+  for (uint32_t i = 0; i < 3; ++i) add(700 + i, kinds[i]);
+  std::string listed;
+  for (const auto site : written().getList()) listed += std::string(site.getFunction()) + " ";
+  EXPECT_NE(listed.find("f700 f701 f702 "), std::string::npos) << listed;
+}
+
 TEST_F(SiteFields, AddUpWithTheOthers) {
   for (uint32_t i = 1; i <= kSites; ++i) add(i, {.calls = 1, .peak_bytes = i});
   table_.left_out.calls = 7;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "replayer/report/tape_stats.h"
 #include "tests/support/stack_tapes.h"
 #include "tests/support/temp_dir.h"
@@ -21,18 +23,36 @@ class SiteStats : public testing::Test {
     sites_ = Sites(tests::sample_stacks(), symbols_, {});
     count();
   }
-  void count() {
-    StackProfile profile(5, sites_.by_stack());
+  void count(SampleWeight weight = {}) {
+    StackProfile profile(5, sites_.by_stack(), weight);
     auto tape = schema::TapeReader::open(dir_.file("a.tape"));
     ASSERT_TRUE(count_stacks(*tape, profile, [](double) {}).ok());
     table_ = site_table(profile, sites_, StackValue::kPeak);
   }
-  std::string text(size_t top) { return sites_text(table_, sites_, StackValue::kPeak, top); }
+  std::string text(size_t top, SiteOrder order = StackValue::kPeak) {
+    return sites_text({table_, sites_, heap()}, order, top);
+  }
+  std::string csv() { return sites_csv({table_, sites_, heap()}); }
+  const HeapOfSites* heap() const { return heap_ ? &*heap_ : nullptr; }
+  // The rows of the table have slack of 10, 20, ... and pin 300, 200, ... bytes.
+  void give_heap() {
+    heap_ = {.label = "glibc", .backend = "glibc", .moment = {"peak", 4}, .by_site = {}};
+    heap_->by_site.resize(sites_.list().size());
+    for (uint64_t i = 0; i < table_.rows.size(); ++i) {
+      HeapSite& site = heap_->by_site[table_.rows[i].site];
+      site.slack_bytes = 10 * (i + 1);
+      site.resident_hole_bytes = 300 - 100 * i;
+      site.hole_bytes = 1000;
+    }
+    heap_->total.slack_bytes = 60;
+    heap_->total.resident_hole_bytes = 400;
+  }
 
   tests::TempDir dir_;
   Symbols symbols_ = tests::sample_symbols();
   Sites sites_{tests::sample_stacks(), symbols_, {}};
   SiteTable table_;
+  std::optional<HeapOfSites> heap_;
 };
 
 TEST_F(SiteStats, AreATableForPeople) {
@@ -54,12 +74,70 @@ TEST_F(SiteStats, PutWhatIsNotShownTogether) {
   EXPECT_NE(text(1).find("\n... and 2 sites more: --top N"), std::string::npos);
 }
 
+TEST_F(SiteStats, SayWhenTheyAreEstimates) {
+  count(SampleWeight(400));
+  EXPECT_EQ(
+      text(30),
+      R"(site              bytes at peak          bytes at end  bytes asked for  calls  temporaries  median lifetime  freed by others
+lex (lex.h:3)            1021 B   71.6%         569 B           1021 B      7            0                3                5
+read (app.cc:40)          404 B   28.4%         404 B            829 B     66            0      never freed                0
+total                  1.39 KiB  100.0%         973 B         1.81 KiB     73            0                                 5
+whole tape                407 B                 307 B            467 B      5            1                                 1
+estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the line of the whole tape is exact
+)");
+}
+
 TEST_F(SiteStats, AreCsv) {
-  const std::string csv = sites_csv(table_, sites_);
-  EXPECT_NE(csv.find("\nlex (lex.h:3),lex,/src/lex.h,3,/opt/app,512,2,400,400,2,300,1,0,1,2,3\n"),
+  const std::string text = csv();
+  const std::string lex =
+      "\nlex (lex.h:3),lex,/src/lex.h,3,/opt/app,512,2,400,400,2,300,1,0,1,2,3,50,";
+  EXPECT_NE(text.find(lex + ",,\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0,0,,,\n"), std::string::npos);
+  give_heap();
+  EXPECT_NE(csv().find(lex + "10,1000,300\n"), std::string::npos) << csv();
+  heap_->knows_slack = false;
+  EXPECT_NE(csv().find(lex + ",1000,300\n"), std::string::npos) << csv();
+}
+
+TEST_F(SiteStats, HaveWhatTheyPinAndTheirSlackInAHeap) {
+  give_heap();
+  EXPECT_NE(text(1).find("  freed by others  pinned  slack\n"), std::string::npos) << text(1);
+  EXPECT_NE(text(1).find("                1   300 B   10 B\n(others) "), std::string::npos)
+      << text(1);
+  EXPECT_NE(text(1).find("                1   400 B   60 B\n"), std::string::npos) << text(1);
+  EXPECT_NE(text(1).find("\npinned and slack: on glibc at peak, after #4; a hole"),
             std::string::npos)
-      << csv;
-  EXPECT_NE(csv.find("\n(no stack),,,0,,0,1,10,0,0,0,0,1,0,1,0\n"), std::string::npos) << csv;
+      << text(1);
+}
+
+TEST_F(SiteStats, AreRankedByTheHeap) {
+  give_heap();
+  rank_by_heap(table_, *heap_, HeapValue::kSlack);
+  EXPECT_NE(text(1, HeapValue::kSlack).find("\n(no stack) "), std::string::npos);
+  EXPECT_NE(text(1, HeapValue::kSlack).find("   100 B   30 B   50.0%\n"), std::string::npos)
+      << text(1, HeapValue::kSlack);
+  rank_by_heap(table_, *heap_, HeapValue::kPinned);
+  EXPECT_NE(text(1, HeapValue::kPinned).find("   300 B   75.0%   10 B\n"), std::string::npos)
+      << text(1, HeapValue::kPinned);
+}
+
+TEST_F(SiteStats, HaveNoSlackWhereSizesAreNotKnown) {
+  give_heap();
+  heap_->knows_slack = false;
+  EXPECT_NE(text(1).find("   300 B      -\n"), std::string::npos) << text(1);
+  EXPECT_NE(text(1).find("\nslack is not known"), std::string::npos) << text(1);
+}
+
+TEST_F(SiteStats, HaveTheHeapAsJson) {
+  give_heap();
+  const auto tape = schema::TapeReader::open(dir_.file("a.tape"));
+  const std::string json = *sites_json(*tape, {table_, sites_, heap()});
+  EXPECT_NE(json.find(R"("heap": {"blocks": 0, "liveBytes": 0, "slackBytes": 10, )"
+                      R"("holeBytes": 1000, "residentHoleBytes": 300})"),
+            std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("moment": {"name": "peak", "at": 4)"), std::string::npos) << json;
+  EXPECT_EQ(sites_json(*tape, {table_, sites_, nullptr})->find("\"heap\""), std::string::npos);
 }
 
 TEST_F(SiteStats, ShortenNamesInTheTableOnly) {
@@ -68,7 +146,7 @@ TEST_F(SiteStats, ShortenNamesInTheTableOnly) {
   EXPECT_NE(text(30).find("\napp::xxxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxx::end (a.cc:5)  "),
             std::string::npos)
       << text(30);
-  EXPECT_NE(sites_csv(table_, sites_).find(name + "(int) (a.cc:5),"), std::string::npos);
+  EXPECT_NE(csv().find(name + "(int) (a.cc:5),"), std::string::npos);
 }
 
 TEST_F(SiteStats, LeaveOutArgumentsOfTemplatesFirst) {

@@ -38,6 +38,15 @@ TEST(SiteRules, ShowOnlySitesThatMatch) {
   EXPECT_FALSE(rules({.only = "site~parse"}).shows(nullptr, nullptr));
 }
 
+TEST(SiteRules, ShowSitesByTheTextThatIsPrinted) {
+  for (const char* only :
+       {"site~^app::parse \\(parser\\.cc:12\\)$", "site~^app::parse\\(int\\) \\(parser\\.cc:12\\)$",
+        "site~^app::parse\\(int\\) \\(/src/app/parser\\.cc:12\\)$"}) {
+    EXPECT_TRUE(rules({.only = only}).shows(&kPlace, &kSource)) << only;
+  }
+  EXPECT_TRUE(rules({.only = "site~no stack"}).shows(nullptr, nullptr));
+}
+
 TEST(SiteRules, RefuseWhatIsNoRegularExpression) {
   EXPECT_NE(refusal({.hide = {"a("}}).find("'a(' is not a regular expression"), std::string::npos);
   EXPECT_NE(refusal({.only = "site~["}).find("'[' is not a regular"), std::string::npos);

@@ -55,7 +55,8 @@ TEST_F(ASiteTable, AddsUpTheStacksOfASite) {
                                                 .live_bytes = 300,
                                                 .live_count = 1,
                                                 .temporaries = 0,
-                                                .freed_by_others = 1}));
+                                                .freed_by_others = 1,
+                                                .moved_bytes = 50}));
 }
 
 TEST_F(ASiteTable, HasTheTotalOfTheTape) {

@@ -50,6 +50,16 @@ TEST_F(SitesOfStacks, AreWhoCalledTheWrappers) {
   EXPECT_EQ(site_of(4), "parse (app.cc:1)");
 }
 
+TEST_F(SitesOfStacks, AreNotUnnamedPartsOfAllocationFunctions) {
+  const CodePlace unnamed{"/opt/app", 9, {}};
+  of({{0, line("main")}, {1, line("sqlite3Malloc")}, {2, unnamed}, {3, unnamed}});
+  EXPECT_EQ(site_of(4), "main (app.cc:1)");
+  of({{0, line("main")}, {1, line("std::sort(int*)")}, {2, unnamed}});
+  EXPECT_EQ(site_of(3), "app+0x9");
+  of({{0, line("main")}, {1, line("malloc")}, {2, {"/opt/plugin.so", 9, {}}}});
+  EXPECT_EQ(site_of(3), "plugin.so+0x9");
+}
+
 TEST_F(SitesOfStacks, AreInInlinedFunctions) {
   of({{0, {"/opt/app", 9, {{"std::move(int)", "a.h", 1}, {"inner", "a.h", 2}, {"outer", "", 0}}}}});
   EXPECT_EQ(site_of(1), "inner (a.h:2)");

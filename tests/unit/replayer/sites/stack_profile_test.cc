@@ -48,6 +48,16 @@ TEST_F(AStackProfile, CountsCallsAndWhatTheyAskedFor) {
   EXPECT_EQ(stacks_[1].live_count, 2u);
 }
 
+TEST_F(AStackProfile, KnowsWhoseResizesHadToCopy) {
+  of({{malloc_event(100, kA), 1},
+      {realloc_event(kA, 300, kB), 2},
+      {realloc_event(kB, 400, kB), 2},
+      {realloc_event(kB, 50, kC), 3}});
+  EXPECT_EQ(stacks_[1].moved_bytes, 0u);
+  EXPECT_EQ(stacks_[2].moved_bytes, 100u);
+  EXPECT_EQ(stacks_[3].moved_bytes, 50u);
+}
+
 TEST_F(AStackProfile, LeavesFailedCallsAndUnknownFreesOut) {
   of({{malloc_event(100, 0), 1}, {free_event(kB), 0}, {free_event(0), 0}});
   EXPECT_TRUE(stacks_.empty());

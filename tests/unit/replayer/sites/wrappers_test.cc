@@ -27,6 +27,41 @@ TEST(AllocationWrappers, AreThoseThatMakeMallocConvenient) {
   }
 }
 
+TEST(AllocationWrappers, AreThoseThatMakeObjectsOfPython) {
+  for (const char* name : {"_PyObject_GC_New", "_PyObject_GC_NewVar", "_PyObject_GC_Resize",
+                           "_PyObject_NewVar", "PyType_GenericAlloc", "PyType_GenericNew",
+                           "_PyType_AllocNoTrack", "gc_alloc", "_PyMem_RawMalloc"}) {
+    EXPECT_TRUE(function_is(name)) << name;
+  }
+}
+
+TEST(AllocationWrappers, AreThoseOfLibrariesInC) {
+  for (const char* name :
+       {"g_strndup", "g_aligned_alloc0", "g_rc_box_alloc_full", "sqlite3Malloc",
+        "sqlite3DbMallocRawNN", "sqlite3_malloc64", "sqlite3DbStrNDup", "dbMallocRawFinish",
+        "sqlite3MemRealloc", "mallocWithAlarm", "CRYPTO_zalloc", "zmalloc_usable", "ztrycalloc",
+        "zrealloc", "Perl_safesysmalloc", "ruby_xcalloc"}) {
+    EXPECT_TRUE(function_is(name)) << name;
+  }
+}
+
+TEST(AllocationWrappers, AreThoseOfAllocatorsThatAProgramHasInItself) {
+  for (const char* name : {"je_malloc", "_rjem_mallocx", "_rjem_rallocx", "mi_calloc", "tc_realloc",
+                           "__GI___libc_malloc"}) {
+    EXPECT_TRUE(function_is(name)) << name;
+  }
+}
+
+TEST(AllocationWrappers, AreThoseOfRust) {
+  for (const char* name :
+       {"__rustc::__rust_alloc", "__rg_realloc", "alloc::alloc::exchange_malloc",
+        "alloc::raw_vec::RawVec<T,A>::grow_one", "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+        "<str as alloc::string::ToString>::to_string",
+        "<T as alloc::slice::hack::ConvertVec>::to_vec"}) {
+    EXPECT_TRUE(function_is(name)) << name;
+  }
+}
+
 TEST(AllocationWrappers, AreStandardLibraries) {
   for (const char* name : {"std::vector<int>::push_back(int const&)",
                            "void std::vector<int>::_M_realloc_insert<int>(int&&)",
@@ -39,7 +74,9 @@ TEST(AllocationWrappers, AreStandardLibraries) {
 TEST(AllocationWrappers, AreNotFunctionsThatOnlyUseThem) {
   for (const char* name :
        {"main", "std_parse", "app::std::make()", "mallocate", "my_malloc",
-        "std::string* app::make<int>(int)", "PyList_New", "alloc", "core::Parser::parse(int)"}) {
+        "std::string* app::make<int>(int)", "PyList_New", "PyUnicode_New", "alloc",
+        "core::Parser::parse(int)", "<app::Node as core::clone::Clone>::clone", "sqlite3VdbeExec",
+        "sqlite3DbFree", "g_object_new", "app::copy(<int as alloc::T>)"}) {
     EXPECT_FALSE(function_is(name)) << name;
   }
 }

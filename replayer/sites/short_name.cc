@@ -1,4 +1,4 @@
-#include "replayer/report/short_name.h"
+#include "replayer/sites/short_name.h"
 
 #include "replayer/sites/plain_name.h"
 

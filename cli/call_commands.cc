@@ -1,0 +1,128 @@
+// The options of commands that look at the calls on a tape, and at who made them.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/command_groups.h"
+#include "cli/commands.h"
+#include "cli/option_kinds.h"
+#include "cli/site_options.h"
+
+namespace heaptape::cli {
+namespace {
+
+using schema::TextFormat;
+
+const std::map<std::string, replayer::StackValue> kStackValues = {
+    {"peak", replayer::StackValue::kPeak},
+    {"end", replayer::StackValue::kEnd},
+    {"bytes", replayer::StackValue::kBytes},
+    {"calls", replayer::StackValue::kCalls},
+    {"temporaries", replayer::StackValue::kTemporaries}};
+
+using SiteOrders = std::map<std::string, std::optional<replayer::SiteOrder>>;
+
+SiteOrders site_orders() {
+  SiteOrders orders{{"pinned", replayer::HeapValue::kPinned},
+                    {"slack", replayer::HeapValue::kSlack}};
+  orders.insert(kStackValues.begin(), kStackValues.end());
+  return orders;
+}
+
+}  // namespace
+
+void add_symbolize(CLI::App& app, Request& request) {
+  auto options = std::make_shared<SymbolizeOptions>();
+  CLI::App* command = app.add_subcommand(
+      "symbolize",
+      "Write down the functions and lines of a tape's call stacks, for other machines");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output,
+             "the file (default: TAPE.symbols, which all commands use that need symbols)")
+      ->option_text("FILE");
+  add_symbols(command, options->symbols);
+  command->footer("Example: heaptape symbolize run.tape");
+  request.set_by(command, options, run_symbolize);
+}
+
+void add_stats(CLI::App& app, Request& request) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App* command =
+      app.add_subcommand("stats", "Count the calls of a tape: sizes, lifetimes, resizes, threads");
+  add_tape(command, options->path);
+  add_choice<StatsTable>(command, "--by", options->table,
+                         {{"size", StatsTable::kSizes},
+                          {"thread", StatsTable::kThreads},
+                          {"site", StatsTable::kSites}},
+                         "print the whole table of sizes or of threads instead, or who asked for "
+                         "the blocks, of a tape with call stacks");
+  add_json(command, options->format);
+  add_output(command, "--csv", options->csv_path,
+             "write sizes and lifetimes as CSV, or with --by site the sites")
+      ->option_text("FILE");
+  add_choice<std::optional<replayer::SiteOrder>>(
+      command, "--sort", options->sort, site_orders(),
+      "what sites are ranked by: bytes at the peak or at the end, bytes asked for, calls, "
+      "temporaries, bytes that their blocks pin, slack (default peak)");
+  add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
+            "how many sites to show (default 30)");
+  command
+      ->add_option("-a,--allocator", options->spec,
+                   "the allocator in whose heap sites pin bytes and have slack, as for `heaptape "
+                   "explain` (default: the recorded run)")
+      ->option_text("SPEC");
+  command
+      ->add_option("--at", options->at,
+                   "the moment of that heap, as for `heaptape explain` (default peak)")
+      ->option_text("WHEN");
+  add_site_filters(command, options->filters);
+  add_symbols(command, options->symbols);
+  command->footer(
+      "Example: heaptape stats run.tape --by size\n"
+      "Who asked for the memory, of a tape recorded with --stacks:\n"
+      "heaptape stats run.tape --by site");
+  request.set_by(command, options, run_stats);
+}
+
+void add_export(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write the call stacks of a tape for viewers of profiles");
+  add_tape(command, options->path);
+  add_choice<ExportFormat>(command, "--format", options->format,
+                           {{"folded", ExportFormat::kFolded},
+                            {"pprof", ExportFormat::kPprof},
+                            {"speedscope", ExportFormat::kSpeedscope}},
+                           "output format")
+      ->required();
+  add_output(command, "-o,--output", options->output, "the file (default: standard output)")
+      ->option_text("FILE");
+  add_choice<replayer::StackValue>(
+      command, "--value", options->value, kStackValues,
+      "what stacks are weighed by: bytes at the peak or at the end, bytes asked for, calls, "
+      "temporaries; pprof and speedscope have all and show this first (default peak)");
+  add_site_filters(command, options->filters);
+  add_symbols(command, options->symbols);
+  command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");
+  request.set_by(command, options, run_export);
+}
+
+void add_dump(CLI::App& app, Request& request) {
+  auto options = std::make_shared<DumpOptions>();
+  CLI::App* command = app.add_subcommand("dump", "Print the events as text, one per line");
+  add_tape(command, options->path);
+  add_count(command, "--from", options->from, {}, "first call to print, counted from 1");
+  add_count(command, "--to", options->to, {}, "last call to print");
+  add_choice<TextFormat>(command, "--format", options->format,
+                         {{"text", TextFormat::kText}, {"ndjson", TextFormat::kNdjson}},
+                         "output format (default text)");
+  command->add_flag("--times", options->with_times,
+                    "also print when each call was made, in seconds since the recording began");
+  command->add_flag("--stacks", options->with_stacks,
+                    "also print the stack of each call, and what it is where it comes first");
+  add_symbols(command, options->symbols);
+  command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
+  request.set_by(command, options, run_dump);
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,136 @@
+// The options of commands that replay a tape.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "cli/command_groups.h"
+#include "cli/commands.h"
+#include "cli/option_kinds.h"
+#include "cli/site_options.h"
+
+namespace heaptape::cli {
+namespace {
+
+const std::map<std::string, allocators::Touch> kTouches = {{"none", allocators::Touch::kNone},
+                                                           {"page", allocators::Touch::kPage},
+                                                           {"all", allocators::Touch::kAll}};
+const std::map<std::string, allocators::Threads> kThreads = {
+    {"ordered", allocators::Threads::kOrdered},
+    {"lockstep", allocators::Threads::kLockStep},
+    {"free", allocators::Threads::kFree},
+    {"merged", allocators::Threads::kMerged}};
+
+// What the allocators are asked.
+void add_calls(CLI::App* command, ReplayCommandOptions& options) {
+  add_count(command, "--until", options.replay.until, {},
+            "stop after this many calls, such as 10k or 1.5M");
+  command
+      ->add_option("--do", options.actions,
+                   "ask allocators to give memory back after call N, or at a moment: trim@N, "
+                   "purge@plateau, trim@12.5s, trim@end; may be repeated")
+      ->option_text("ACTION...");
+  add_choice<allocators::Touch>(command, "--touch", options.replay.touch, kTouches,
+                                "what to write into each block: every byte, nothing, or one byte "
+                                "per page (default page)");
+  add_choice<allocators::Threads>(
+      command, "--threads", options.replay.threads, kThreads,
+      "threads of a real allocator: all at once, each call handed to its "
+      "own thread (slow), all calls on one, or each call as its own "
+      "thread's (default ordered)");
+  add_choice<allocators::Clock>(
+      command, "--clock", options.replay.clock,
+      {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
+      "the time that real allocators see: that of this replay, or of the tape (default tape)");
+}
+
+void add_times(CLI::App* command, ReplayCommandOptions& options) {
+  add_count(command, "--repeat", options.replay.repeats, {.least = 1, .most = 100},
+            "replay on each real allocator so many times, at most 100, and give the medians of all "
+            "times (default 1)");
+  add_count(command, "--jobs", options.replay.jobs, {.least = 1, .most = 256},
+            "replay on so many allocators at the same time, at most 256, and leave out all times "
+            "(default 1)");
+  command->add_flag("--latency", options.with_latency,
+                    "print how long single calls took, by kind and size");
+}
+
+void add_explained(CLI::App* command, ExplainCommandOptions& options) {
+  add_tape(command, options.tape_path);
+  command
+      ->add_option("-a,--allocator", options.spec,
+                   "the allocator, as for `heaptape replay`; must be given")
+      ->required()
+      ->option_text("SPEC");
+  command
+      ->add_option("--at", options.at,
+                   "the moment: peak, plateau, exit, end, mark:NAME, a call such as #1000, or a "
+                   "time such as 12.5s (default: the plateau, or the exit where there is none)")
+      ->option_text("WHEN");
+  add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
+                                "what to write into each block, as for `heaptape replay` (default "
+                                "page)");
+  add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
+                                  "threads of a real allocator, as for `heaptape replay` (default "
+                                  "ordered)");
+  add_json(command, options.format);
+  add_site_filters(command, options.filters);
+  add_symbols(command, options.symbols);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ReplayCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "replay", "Replay a tape on allocators and report what became of the memory");
+  add_tape(command, options->tape_path);
+  command
+      ->add_option("-a,--allocator", options->specs,
+                   "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
+                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
+                   "tcmalloc, those that are installed)")
+      ->option_text("SPEC...");
+  add_output(command, "-o,--output", options->report_path, "write the report as JSON")
+      ->option_text("REPORT.json");
+  add_output(command, "--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
+  add_output(command, "--html", options->html_path, "write a page for a browser")
+      ->option_text("FILE");
+  add_count(command, "--samples", options->replay.samples, {.least = 1, .most = 1'000'000},
+            "points on the timeline, at most 1M (default 256)");
+  add_calls(command, *options);
+  add_times(command, *options);
+  add_site_filters(command, options->filters);
+  add_symbols(command, options->symbols);
+  command->footer(
+      "Example: heaptape replay run.tape -a recorded -a glibc -a 'purge=jemalloc "
+      "MALLOC_CONF=dirty_decay_ms:0' -o report.json");
+  request.set_by(command, options, run_replay);
+}
+
+void add_explain(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExplainCommandOptions>();
+  CLI::App* command = app.add_subcommand(
+      "explain", "Say where the memory of an allocator is, and what would give it back");
+  add_explained(command, *options);
+  options->holes.top = 5;
+  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
+            "how many groups of pins and how many growths to show (default 5)");
+  command->add_flag("--foresight", options->explain.with_foresight,
+                    "also estimate what perfect foresight would save: takes several times as long");
+  command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
+  request.set_by(command, options, run_explain);
+}
+
+void add_holes(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ExplainCommandOptions>();
+  CLI::App* command =
+      app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
+  add_explained(command, *options);
+  add_size(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
+  add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
+            "how many holes and groups of pins to show (default 10)");
+  command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
+  request.set_by(command, options, run_holes);
+}
+
+}  // namespace heaptape::cli

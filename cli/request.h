@@ -1,0 +1,31 @@
+// What the user asked for. For command_line.cc and the files of command_groups.h alone.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <utility>
+
+#include "cli/command_line.h"
+
+namespace heaptape::cli {
+
+// What the user asked for, once the callback of a command has set it.
+class Request {
+ public:
+  void set_by(CLI::App* command, Action action) {
+    command->callback([this, action] { action_ = action; });
+  }
+  // Runs run(*options, console).
+  template <typename Options, typename Run>
+  void set_by(CLI::App* command, std::shared_ptr<Options> options, Run run) {
+    set_by(command, [options, run](Console& console) { return run(*options, console); });
+  }
+  const Action& action() const { return action_; }
+
+ private:
+  Action action_ = [](Console& console) {
+    return console.fail("a command is missing; see `heaptape --help`");
+  };
+};
+
+}  // namespace heaptape::cli

@@ -1,0 +1,59 @@
+#include "replayer/report/diff_table.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/number_text.h"
+#include "replayer/report/metric_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr size_t kShownSites = 10;
+
+TableRow row_of(const MetricRow& row) {
+  return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
+          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
+}
+
+}  // namespace
+
+std::vector<TableRow> diff_table(const RunDiff& run, size_t rows) {
+  std::vector<TableRow> table = {{"metric", "base", "new", "change", "%"}};
+  for (size_t i = 0; i < rows; ++i) table.push_back(row_of(run.rows[i]));
+  return table;
+}
+
+std::vector<TableRow> diff_table(const SiteChanges& changes) {
+  std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
+  const auto add = [&](const std::string& name, const SiteChange& site) {
+    table.push_back({name, base::bytes_text(site.base), base::bytes_text(site.now),
+                     change_text(site.base, site.now, schema::MetricUnit::kBytes),
+                     signed_share_text(site.share(changes.base, changes.now))});
+  };
+  const SiteChange total{{}, changes.base, changes.now};
+  SiteChange others = total;
+  for (size_t i = 0; i < std::min(kShownSites, changes.sites.size()); ++i) {
+    const SiteChange& site = changes.sites[i];
+    add(short_text(site.place), site);
+    others.base -= std::min(others.base, site.base);
+    others.now -= std::min(others.now, site.now);
+  }
+  if (others.base != 0 || others.now != 0) add("(others)", others);
+  add("total", total);
+  return table;
+}
+
+const char* state_text(GateState state) {
+  switch (state) {
+    case GateState::kPassed:
+      return "PASS";
+    case GateState::kFailed:
+      return "FAIL";
+    case GateState::kSkipped:
+      break;
+  }
+  return "SKIP";
+}
+
+}  // namespace heaptape::replayer

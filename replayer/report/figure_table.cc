@@ -1,0 +1,77 @@
+#include "replayer/report/figure_table.h"
+
+#include "base/number_text.h"
+#include "replayer/report/metric_text.h"
+#include "replayer/report/run_summary.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using allocators::BackendKind;
+using schema::RunFigures;
+
+// What is asked for at each of two moments.
+constexpr const char* kAtMoment[] = {"residentBytes", "residentHoleBytes",
+                                     "account.purgeableBytes"};
+constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
+                                  "peak.distanceToIdeal", "time.nsPerEvent"};
+
+// Where the memory is at one moment, as a sum: docs/metrics.md, "The account".
+constexpr const char* kAccount[] = {
+    "liveBytes",         "slackBytes",       "account.metadataBytes", "account.cachedBytes",
+    "account.holeBytes", "account.topBytes", "residentBytes",         "account.returnedBytes",
+    "committedBytes"};
+
+std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
+  std::vector<std::string> columns;
+  for (const std::string& state : {std::string("atPeak"), second_state(runs)}) {
+    for (const char* const metric : kAtMoment) columns.push_back(state + "." + metric);
+  }
+  columns.insert(columns.end(), std::begin(kOfRun), std::end(kOfRun));
+  return columns;
+}
+
+std::string cell(const RunFigures& run, BackendKind kind, const std::string& metric) {
+  const bool is_time = metric == "time.nsPerEvent";
+  // All else would be 0.
+  if (kind == BackendKind::kNoop && !is_time) return "-";
+  if (kind == BackendKind::kRecorded && is_time) return "-";
+  const auto value = run.metric(metric);
+  if (metric == "peak.distanceToIdeal" && value) {
+    std::string text = base::ratio_text(static_cast<double>(schema::number_of(*value)));
+    return text.substr(0, text.find('.') + 3);
+  }
+  return value_text(value, schema::metric_unit(metric));
+}
+
+FigureTable::Row row_of(size_t number, const RunFigures& run, BackendKind kind,
+                        const std::vector<std::string>& columns) {
+  FigureTable::Row row{number, run.label, {}};
+  for (const std::string& metric : columns) row.cells.push_back(cell(run, kind, metric));
+  return row;
+}
+
+}  // namespace
+
+FigureTable overview_table(const std::vector<RunFigures>& figures,
+                           const std::vector<RunResult>& runs) {
+  FigureTable table{columns_of(figures), {}};
+  for (size_t i = 0; i < runs.size(); ++i) {
+    table.rows.push_back(row_of(i, figures[i], runs[i].spec.kind, table.metrics));
+  }
+  return table;
+}
+
+FigureTable account_table(const std::vector<RunFigures>& figures,
+                          const std::vector<RunResult>& runs) {
+  const std::string state = second_state(figures) + ".";
+  FigureTable table;
+  for (const char* const metric : kAccount) table.metrics.push_back(state + metric);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (!figures[i].metric(state + "account.holeBytes")) continue;
+    table.rows.push_back(row_of(i, figures[i], runs[i].spec.kind, table.metrics));
+  }
+  return table;
+}
+
+}  // namespace heaptape::replayer

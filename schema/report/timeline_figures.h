@@ -1,0 +1,24 @@
+// The timeline of a run as plain lists. The series and their names are the fields of Timeline in
+// report.capnp, so that what draws them needs no change when one is added. Free of Cap'n Proto.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schema/report/report_metrics.h"
+
+namespace heaptape::schema {
+
+struct TimelineFigures {
+  struct Series {
+    std::string name;  // as in CSV headers: "residentBytes", "holes.largest"
+    MetricUnit unit = MetricUnit::kCount;
+    std::vector<uint64_t> values;  // by sample
+  };
+  std::vector<uint64_t> at;       // by sample: after so many calls; empty where the run failed
+  std::vector<uint64_t> time_ns;  // since the recording began; 0 where the tape has no times
+  std::vector<Series> series;     // those that the run has, in the order of report.capnp
+};
+
+}  // namespace heaptape::schema
