@@ -1,7 +1,8 @@
-// What call stacks cost a program: bare, recorded without and with them, and under heaptrack, where
-// it is installed; whole programs in turn, round by round.
+// What call stacks cost a program: bare, recorded without them, with those of a few calls and with
+// all, and under heaptrack, where it is installed; whole programs in turn, round by round.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -59,14 +60,19 @@ struct Way {
 
 std::vector<Way> ways_of(const tests::TempDir& dir, const Command& command) {
   std::vector<Way> ways = {{"bare", command, ""}};
-  for (const char* stacks : {"none", "fp", "dwarf"}) {
-    const std::string folder = dir.file(stacks);
-    ways.push_back({stacks, recorded(folder, stacks, command), folder});
+  for (const char* name : {"none", "sampled", "fp", "dwarf"}) {
+    const std::string folder = dir.file(name);
+    const std::string stacks = name == std::string("sampled") ? "dwarf,every=512KiB" : name;
+    ways.push_back({name, recorded(folder, stacks, command), folder});
   }
   if (std::filesystem::exists("/usr/bin/heaptrack")) {
     ways.push_back({"heaptrack", heaptracked(dir.file("heaptrack"), command), ""});
   }
   return ways;
+}
+
+const Way& way_of(const std::vector<Way>& ways, const std::string& name) {
+  return *std::ranges::find(ways, name, &Way::name);
 }
 
 // By how much the way takes longer than bare: the median over the rounds.
@@ -77,20 +83,30 @@ double added_seconds(const Way& way, const Way& bare) {
   return median(added);
 }
 
+// What part of the time of the other it takes: the median over the rounds.
+double time_ratio(const Way& way, const Way& other) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < way.seconds.size(); ++i)
+    ratios.push_back(way.seconds[i] / other.seconds[i]);
+  return median(ratios);
+}
+
 void report(benchmark::State& state, const std::vector<Way>& ways) {
-  const TapeSize plain = size_of_tapes(ways[1].folder);
+  const Way& bare = way_of(ways, "bare");
+  const TapeSize plain = size_of_tapes(way_of(ways, "none").folder);
   state.counters["events"] = plain.events;
-  state.counters["bare_s"] = median(ways[0].seconds);
+  state.counters["bare_s"] = median(bare.seconds);
+  state.counters["sampled_of_none"] = time_ratio(way_of(ways, "sampled"), way_of(ways, "none"));
   for (const Way& way : ways) {
     if (way.name == "bare") continue;
-    state.counters["ns_" + way.name] = added_seconds(way, ways[0]) * 1e9 / plain.events;
+    state.counters["ns_" + way.name] = added_seconds(way, bare) * 1e9 / plain.events;
     if (way.folder.empty()) continue;
     const TapeSize size = size_of_tapes(way.folder);
     state.counters["bytes_" + way.name] = size.bytes / size.events;
   }
   if (ways.back().name != "heaptrack") return;
-  const double theirs = added_seconds(ways.back(), ways[0]);
-  state.counters["dwarf_of_heaptrack"] = added_seconds(ways[3], ways[0]) / theirs;
+  const double theirs = added_seconds(ways.back(), bare);
+  state.counters["dwarf_of_heaptrack"] = added_seconds(way_of(ways, "dwarf"), bare) / theirs;
 }
 
 template <typename Program>

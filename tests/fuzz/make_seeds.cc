@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "replayer/symbols/symbol_file.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/fuzz/unwind_code.h"
 #include "tests/support/cfi_bytes.h"
@@ -75,6 +76,23 @@ void put_all(TapeWriter& writer) {
   writer.add_sample({0, 5000, 8192, {{0x555555559000, 0x55555555b000}}});
 }
 
+// Stacks that are whole, cut and not known, in code of two files, one of which comes later.
+void put_stacks(TapeWriter& writer) {
+  schema::TapeEncoder& encoder = writer.encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/a", "\x12\xab"});
+  const schema::FrameNumber outer = encoder.add_frame({0, 0x400101});
+  const schema::FrameNumber cut = encoder.add_frame({0, 1});
+  encoder.append({Op::kMalloc, 0, 24, 0, address_of(0), 0}, outer);
+  encoder.add_mapping({0, {0x700000, 0x710000}, 0x1000, "/lib/b.so", ""});
+  const schema::FrameNumber inner = encoder.add_frame({outer, 0x700301});
+  encoder.append({Op::kCalloc, 1, 48, 0, address_of(1), 0}, inner);
+  encoder.append({Op::kRealloc, 0, 100, 0, address_of(2), address_of(0)},
+                 encoder.add_frame({cut, 0x400401}));
+  encoder.append({Op::kMalloc, 0, 24, 0, address_of(3), 0}, 0);
+  encoder.append({Op::kFree, 0, 0, 0, 0, address_of(1)});
+}
+
 using Put = void (*)(TapeWriter&);
 
 // An unfinished tape has 8 MiB of nothing in front of what was saved last. A reader takes it
@@ -108,6 +126,9 @@ void add_tapes(const SeedFolder& folder) {
   folder.add("all-calls", tape({put_all}));
   folder.add("three-chunks", tape({put_simple, put_all, put_simple}));
   folder.add("unfinished", tape({put_simple, put_all}, false));
+  folder.add("stacks", tape({put_stacks}));
+  folder.add("stacks-twice", tape({put_stacks, put_stacks}));
+  folder.add("stacks-unfinished", tape({put_stacks, put_stacks}, false));
   folder.add("golden", tests::read_bytes(HEAPTAPE_GOLDEN_DIR "/tape-v1.tape"));
   std::string cut = tape({put_simple, put_simple});
   cut.resize(cut.size() - 200);
@@ -115,6 +136,25 @@ void add_tapes(const SeedFolder& folder) {
   std::string damaged = tape({put_simple, put_all, put_simple});
   damaged[damaged.size() / 2] ^= 1;
   folder.add("damaged", damaged);
+  std::string lost = tape({put_stacks, put_stacks, put_stacks});
+  lost[lost.size() / 2] ^= 1;
+  folder.add("stacks-lost", lost);
+}
+
+// --- symbols
+
+void add_symbols(const SeedFolder& folder) {
+  const replayer::Symbols symbols(
+      {{},
+       {"/a", 0x100, {{"main", "/src/a.cc", 10}}},
+       {"/a", 0x200, {{"lex", "/src/lex.h", 3}, {"parse(int)", "/src/a.cc", 20}}}},
+      {0, 1, 2, 1});
+  const tests::TempDir dir;
+  HEAPTAPE_CHECK(replayer::write_symbols(dir.file("s"), symbols, {1700000000, 7}).ok());
+  constexpr size_t kMagicBytes = 8;
+  folder.add("three-places", tests::read_bytes(dir.file("s")).substr(kMagicBytes));
+  HEAPTAPE_CHECK(replayer::write_symbols(dir.file("e"), replayer::Symbols(), {}).ok());
+  folder.add("empty", tests::read_bytes(dir.file("e")).substr(kMagicBytes));
 }
 
 // --- texts
@@ -237,6 +277,7 @@ void add_outer_frames(const SeedFolder& folder) {
 
 void write_seeds(const std::filesystem::path& root) {
   for (const char* target : {"tape_reader", "recover"}) add_tapes(SeedFolder(root, target));
+  add_symbols(SeedFolder(root, "symbols"));
   add_manifests(SeedFolder(root, "manifest"));
   add_reports(SeedFolder(root, "report"));
   add_gates(SeedFolder(root, "gate"));

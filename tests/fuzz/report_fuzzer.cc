@@ -26,6 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const ReportFigures figures = figures_of(report->root());
+  for (const auto run : report->root().getRuns()) timeline_of(run);
+  const auto stacks = stack_tree_of(report->root().getTape().getStacks());
+  if (stacks) HEAPTAPE_CHECK(StackColumns(*stacks).frames.size() == stacks->nodes.size());
   // Cap'n Proto 0.9 misreads the letters in an escape such as \u001b, so that the first text may
   // change where the second does not.
   const auto first = to_json(report->root());

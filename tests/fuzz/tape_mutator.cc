@@ -83,9 +83,25 @@ void mutate_column(wire::Column::Builder column, Dice& dice) {
   column.setData(kj::arrayPtr(bytes.data(), bytes.size()));
 }
 
+void mutate_mappings(capnp::List<wire::CodeMapping>::Builder mappings, Dice& dice) {
+  if (mappings.size() == 0) return;
+  auto mapping = mappings[static_cast<unsigned>(dice() % mappings.size())];
+  const uint64_t number = (uint64_t{1} << dice() % 64) + dice() % 3 - 1;
+  switch (dice() % 4) {
+    case 0:
+      return mapping.setFrames(static_cast<uint32_t>(number));
+    case 1:
+      return mapping.setBegin(number);
+    case 2:
+      return mapping.setBytes(number);
+    default:
+      return mapping.setFileOffset(number);
+  }
+}
+
 // One column of an event chunk, or a number beside the columns.
 void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
-  switch (dice() % 11) {
+  switch (dice() % 15) {
     case 0:
       mutate_column(chunk.getOps(), dice);
       return chunk.setCount(chunk.getOps().getData().size());
@@ -107,6 +123,14 @@ void mutate_events(wire::EventChunk::Builder chunk, Dice& dice) {
       return chunk.setFirstEvent(chunk.getFirstEvent() + dice() % 5 - 2);
     case 9:
       return mutate_column(chunk.getEnds(), dice);
+    case 10:
+      return mutate_column(chunk.getStacks(), dice);
+    case 11:
+      return mutate_column(chunk.getFrames(), dice);
+    case 12:
+      return chunk.setFirstFrame(chunk.getFirstFrame() + dice() % 5 - 2);
+    case 13:
+      return mutate_mappings(chunk.getMappings(), dice);
     default:
       return chunk.getFreed().setEncoding(static_cast<wire::Encoding>(dice() % 6));
   }

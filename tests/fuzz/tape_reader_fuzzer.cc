@@ -21,7 +21,18 @@ bool is_sound(const Event& event) {
 struct Reading {
   bool whole = false;  // there was no error
   std::vector<Event> events;
+  std::vector<schema::FrameNumber> stacks;  // by event; empty: it has none
 };
+
+// A frame's caller comes before it, so that no stack goes on forever.
+void check_stacks(TapeReader& tape) {
+  const auto stacks = tape.read_stacks();
+  if (!stacks.ok()) return;
+  for (schema::FrameNumber number = 1; number < stacks->limit(); ++number) {
+    const schema::Frame* const frame = stacks->find(number);
+    HEAPTAPE_CHECK(frame == nullptr || frame->caller < number);
+  }
+}
 
 // Everything from the event `from` on.
 Reading read(TapeReader& tape, uint64_t from) {
@@ -34,9 +45,11 @@ Reading read(TapeReader& tape, uint64_t from) {
     if (batch.events.empty()) break;
     HEAPTAPE_CHECK(batch.first_event >= next && batch.events.size() <= kBatchEvents);
     for (const Event& event : batch.events) HEAPTAPE_CHECK(is_sound(event));
+    HEAPTAPE_CHECK(batch.stacks.empty() || batch.stacks.size() == batch.events.size());
     next = batch.first_event + batch.events.size();
     HEAPTAPE_CHECK(next <= tape.events());
     reading.events.insert(reading.events.end(), batch.events.begin(), batch.events.end());
+    reading.stacks.insert(reading.stacks.end(), batch.stacks.begin(), batch.stacks.end());
   } while (true);
   reading.whole = true;
   return reading;
@@ -49,6 +62,7 @@ Reading read(const std::string& path, TapeReader::OnDamage on_damage, uint64_t f
     return {};
   }
   Reading reading = read(*tape, from);
+  check_stacks(*tape);
   HEAPTAPE_CHECK(on_damage == TapeReader::OnDamage::kStop || reading.whole);
   return reading;
 }
@@ -59,7 +73,7 @@ void fuzz(const std::string& path) {
   const uint64_t half = strict.events.size() / 2;
   const Reading second_half = read(path, TapeReader::OnDamage::kSkip, half);
   if (!strict.whole) return;
-  HEAPTAPE_CHECK(lenient.events == strict.events);
+  HEAPTAPE_CHECK(lenient.events == strict.events && lenient.stacks == strict.stacks);
   HEAPTAPE_CHECK(std::equal(strict.events.begin() + static_cast<ptrdiff_t>(half),
                             strict.events.end(), second_half.events.begin(),
                             second_half.events.end()));
