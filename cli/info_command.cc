@@ -1,7 +1,6 @@
 #include "cli/commands.h"
 
 #include <algorithm>
-#include <optional>
 #include <ostream>
 
 #include "base/display_text.h"
@@ -76,32 +75,26 @@ void print_summary(const TapeSummary& summary, std::ostream& out) {
       << base::grouped(summary.bootstrap_calls) << " bootstrap calls\n";
 }
 
-// How stacks were recorded; empty where the tape does not say.
-std::string recording_text(const schema::StackRecording& stacks) {
-  if (stacks.mode == schema::StackMode::kNone) return "";
+void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
   const char* const by =
       stacks.mode == schema::StackMode::kFramePointers ? "frame pointers" : "unwind tables";
   const std::string calls =
       stacks.every_bytes == 0
           ? "all calls"
           : "calls for one byte in " + base::bytes_text(stacks.every_bytes) + ", chosen at random";
-  return std::string("           found by ") + by + ", up to " +
-         base::counted(stacks.depth, "frame") + ", of " + calls + "\n";
+  out << "stacks     found by " << by << ", up to " << base::counted(stacks.depth, "frame")
+      << ", of " << calls << "; `heaptape stats --by site` says who asked\n";
 }
 
-void print(const TapeReader& tape, const std::optional<replayer::StackFacts>& stacks,
-           std::ostream& out) {
+void print(const TapeReader& tape, std::ostream& out) {
   print_header(tape, out);
   if (tape.summary()) {
     print_summary(*tape.summary(), out);
   } else {
     out << "events     " << base::grouped(tape.events()) << " so far; the end is missing\n";
   }
-  if (stacks) {
-    out << "stacks     " << base::counted(stacks->frames, "frame") << ", the deepest has "
-        << base::grouped(stacks->deepest) << "; `heaptape stats --by site` says who asked\n"
-        << recording_text(tape.header().stacks);
-  }
+  const schema::StackRecording& stacks = tape.header().stacks;
+  if (stacks.mode != schema::StackMode::kNone) print_stacks(stacks, out);
 }
 
 }  // namespace
@@ -110,12 +103,10 @@ int run_info(const InfoOptions& options, Console& console) {
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
   note_bigger_tape(*tape, console);
-  const auto stacks = replayer::read_stack_facts(*tape);
-  if (!stacks.ok()) return console.fail(stacks.error());
   if (options.format == Format::kText) {
-    print(*tape, *stacks, console.out());
+    print(*tape, console.out());
   } else {
-    const auto json = replayer::facts_json(*tape, *stacks);
+    const auto json = replayer::facts_json(*tape);
     if (!json.ok()) return console.fail(json.error());
     console.out() << *json;
   }

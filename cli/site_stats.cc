@@ -71,8 +71,15 @@ Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options, C
   const replayer::Sites& sites = counted.ranked.sites;
   replayer::SiteTable& table = counted.ranked.table;
   if (!options.at) question.at.event = table.peak_at;
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, heap_of(tape, question, sites, console));
-  if (!heap && (options.spec || by_heap != nullptr)) return kExitFailed;
+  const bool asks_for_heap = options.spec || options.at || by_heap != nullptr;
+  auto found = heap_of(tape, question, sites, console);
+  if (!found.ok()) {
+    if (asks_for_heap) return found.error();
+    console.print_error("the table lacks what sites pin and their slack: " +
+                        found.error().message);
+  }
+  const auto heap = found.ok() ? std::move(*found) : std::nullopt;
+  if (!heap && asks_for_heap) return kExitFailed;
   if (by_heap != nullptr) replayer::rank_by_heap(table, *heap, *by_heap);
   HEAPTAPE_RETURN_IF_ERROR(
       print(tape, options, {table, sites, heap ? &*heap : nullptr}, counted.ends, console));

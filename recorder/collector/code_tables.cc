@@ -19,6 +19,7 @@
 #include "base/address/pages.h"
 #include "base/clock.h"
 #include "recorder/collector/process_sampler.h"
+#include "recorder/ring/near_callees.h"
 #include "recorder/unwind/code_map.h"
 #include "recorder/unwind/unwind_table.h"
 
@@ -65,9 +66,8 @@ std::string build_id_text(base::Descriptor file) {
 }
 
 uint64_t hash_of(std::span<const uint64_t> words) {
-  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   uint64_t hash = words.size();
-  for (const uint64_t word : words) hash = std::rotl((hash ^ word) * kGolden, 32);
+  for (const uint64_t word : words) hash = std::rotl((hash ^ word) * kGoldenRatio, 32);
   return hash;
 }
 

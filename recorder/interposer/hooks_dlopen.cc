@@ -59,6 +59,7 @@ HEAPTAPE_TRAMPOLINE(dlmopen, heaptape_find_openers,
                     "  jz 1f\n" HEAPTAPE_KEEPING_ARGUMENTS("heaptape_note_namespace"));
 
 HEAPTAPE_EXPORT int dlclose(void* library) {
+  if (process.stack_frames == 0) return next_functions().dlclose(library);
   const uint64_t before = unloaded();
   const int result = next_functions().dlclose(library);
   if (unloaded() != before) forget_late_code();

@@ -17,8 +17,6 @@ inline constexpr size_t kMostEpilogueBytes = 32;
 // `[add $N,%rsp;] [pop ...;] ret` and `[add $N,%rsp;] leave; ret`.
 bool read_epilogue(std::span<const uint8_t> code, UnwindRule& rule);
 
-inline constexpr size_t kMostPrologueBytes = kPrologueBytes;
-
 // Whether `push %rbp; mov %rsp,%rbp` is in `code`.
 bool has_prologue(std::span<const uint8_t> code);
 

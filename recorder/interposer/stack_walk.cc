@@ -108,11 +108,11 @@ UnwindRule StackWalker::table_rule_at(uintptr_t code, bool& may_guess) {
 bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
   constexpr uintptr_t kMostDistance = 16 << 10;
   constexpr uintptr_t kPiece = 512;
-  uint8_t bytes[kPiece + kMostPrologueBytes];
+  uint8_t bytes[kPiece + kPrologueBytes];
   const uintptr_t first = code - begin > kMostDistance ? code - kMostDistance : begin;
   for (uintptr_t end = code; end > first;) {
     const uintptr_t from = end - first > kPiece ? end - kPiece : first;
-    const size_t count = copy_foreign(from, bytes, end - from + kMostPrologueBytes);
+    const size_t count = copy_foreign(from, bytes, end - from + kPrologueBytes);
     if (has_prologue({bytes, count})) return true;
     end = from;
   }

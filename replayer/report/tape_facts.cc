@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <vector>
 
 #include "base/display_text.h"
 #include "replayer/report/metric_text.h"
@@ -13,12 +12,17 @@
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"
-#include "schema/tape/stack_end.h"
 
 namespace heaptape::replayer {
 namespace {
 
 namespace wire = schema::wire;
+
+void set_stacks(wire::TapeFacts::StackFacts::Builder out, const schema::StackRecording& stacks) {
+  out.setUnwinding(stacks.mode == schema::StackMode::kFramePointers ? "fp" : "dwarf");
+  out.setDepth(stacks.depth);
+  out.setEveryBytes(stacks.every_bytes);
+}
 
 void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header) {
   facts.setCommand(base::command_text(header.command_line));
@@ -30,6 +34,9 @@ void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header
   facts.setAllocator(header.allocator);
   facts.setWriter(header.writer);
   if (header.start_unix_ns != 0) facts.setRecordedAt(utc_text(header.start_unix_ns));
+  if (header.stacks.mode != schema::StackMode::kNone) {
+    set_stacks(facts.initStacks(), header.stacks);
+  }
 }
 
 void set_losses(wire::TapeFacts::Builder facts, const schema::TapeLosses& losses) {
@@ -102,29 +109,7 @@ base::Result<bool> has_stacks(schema::TapeReader& tape) {
   return !batch.stacks.empty();
 }
 
-// Callers have smaller numbers: their depths are known when they are needed.
-StackFacts stack_facts(const schema::Stacks& stacks) {
-  StackFacts facts;
-  std::vector<uint32_t> depths(stacks.limit());
-  for (schema::FrameNumber number = 1; number < stacks.limit(); ++number) {
-    const schema::Frame* const frame = stacks.find(number);
-    if (frame == nullptr || frame->return_address < schema::kStackEnds) continue;
-    ++facts.frames;
-    depths[number] = depths[frame->caller] + 1;
-    facts.deepest = std::max<uint64_t>(facts.deepest, depths[number]);
-  }
-  return facts;
-}
-
-base::Result<std::optional<StackFacts>> read_stack_facts(schema::TapeReader& tape) {
-  HEAPTAPE_ASSIGN_OR_RETURN(const bool any, has_stacks(tape));
-  if (!any) return std::optional<StackFacts>();
-  HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, tape.read_stacks());
-  return std::optional(stack_facts(stacks));
-}
-
-base::Result<std::string> facts_json(const schema::TapeReader& tape,
-                                     const std::optional<StackFacts>& stacks) {
+base::Result<std::string> facts_json(const schema::TapeReader& tape) {
   return schema::guard_kj(base::ErrorCode::kIo, "cannot write the facts as JSON",
                           [&]() -> base::Result<std::string> {
                             capnp::MallocMessageBuilder message;
@@ -137,11 +122,6 @@ base::Result<std::string> facts_json(const schema::TapeReader& tape,
                             facts.setEvents(tape.events());
                             facts.setFinished(tape.finished());
                             if (tape.summary()) set_summary(facts, *tape.summary());
-                            if (stacks) {
-                              auto out = facts.initStacks();
-                              out.setFrames(stacks->frames);
-                              out.setDeepest(stacks->deepest);
-                            }
                             return schema::json_text(facts.asReader());
                           });
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -19,18 +18,7 @@ std::string utc_text(uint64_t unix_ns);
 // As the calls say up to the first for a block. The reader then stands at the beginning.
 base::Result<bool> has_stacks(schema::TapeReader& tape);
 
-struct StackFacts {
-  uint64_t frames = 0;   // of all stacks: what two stacks share counts once
-  uint64_t deepest = 0;  // frames of the deepest stack
-};
-StackFacts stack_facts(const schema::Stacks& stacks);
-// Nothing of a tape without stacks; of others a pass over the tape. The reader then stands at the
-// beginning.
-base::Result<std::optional<StackFacts>> read_stack_facts(schema::TapeReader& tape);
-
-// TapeFacts of report.capnp as JSON. `stacks` is nothing where the tape has none. Fails only when a
-// text is longer than Cap'n Proto takes.
-base::Result<std::string> facts_json(const schema::TapeReader& tape,
-                                     const std::optional<StackFacts>& stacks);
+// TapeFacts of report.capnp as JSON. Fails only when a text is longer than Cap'n Proto takes.
+base::Result<std::string> facts_json(const schema::TapeReader& tape);
 
 }  // namespace heaptape::replayer

@@ -587,8 +587,9 @@ struct TapeFacts {
   stacks @30 :StackFacts;        # absent where the tape has none
 
   struct StackFacts {
-    frames @0 :UInt64;           # of all stacks: what two stacks share counts once
-    deepest @1 :UInt64;          # frames of the deepest stack
+    unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers
+    depth @1 :UInt32;            # frames of a stack, at most
+    everyBytes @2 :UInt64;       # calls were chosen that ask for one byte in so many; 0: all calls
   }
 
   struct LossCauses {

@@ -100,10 +100,14 @@ TEST_F(SampledStacks, AreFoundByFramePointersToo) {
 TEST_F(SampledStacks, AreInTheFactsOfTheTape) {
   record("dwarf,depth=30,every=16KiB");
   const std::string facts = tests::run({"heaptape", "info", tape_}).out;
-  EXPECT_NE(
-      facts.find("found by unwind tables, up to 30 frames, of calls for one byte in 16.0 KiB"),
-      std::string::npos)
+  EXPECT_NE(facts.find("\nstacks     found by unwind tables, up to 30 frames, of calls for one "
+                       "byte in 16.0 KiB"),
+            std::string::npos)
       << facts;
+  const std::string json = tests::run({"heaptape", "info", "--json", tape_}).out;
+  EXPECT_NE(json.find(R"("stacks": {"unwinding": "dwarf", "depth": 30, "everyBytes": 16384})"),
+            std::string::npos)
+      << json;
 }
 
 TEST_F(SampledStacks, AreSaidToBeEstimates) {

@@ -191,21 +191,12 @@ TEST_F(HolesOfStacks, NameWhoAskedForThePins) {
             std::string::npos);
 }
 
-using InfoOfStacks = SiteStatsCommand;
-
-TEST_F(InfoOfStacks, HasTheirNumberAndTheDeepest) {
-  const std::string text = run({"heaptape", "info", tape_}).out;
-  EXPECT_NE(text.find("\nstacks     4 frames, the deepest has 3; "), std::string::npos) << text;
-  const std::string json = run({"heaptape", "info", tape_, "--json"}).out;
-  EXPECT_NE(json.find(R"("stacks": {"frames": 4, "deepest": 3})"), std::string::npos) << json;
-  tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
-  EXPECT_EQ(run({"heaptape", "info", tape_}).out.find("stacks"), std::string::npos);
-}
-
 TEST_F(StatsOfStacks, NamesNobodyOfATapeWithoutThem) {
   tests::write_tape(tape_, {tests::malloc_event(1, 0x1000)});
   EXPECT_EQ(run({"heaptape", "stats", tape_}).out.find("who had"), std::string::npos);
   expect_refusal(run({"heaptape", "stats", tape_, "--hide", "a"}), "has no call stacks");
+  EXPECT_EQ(run({"heaptape", "info", tape_}).out.find("stacks"), std::string::npos);
+  EXPECT_EQ(run({"heaptape", "info", tape_, "--json"}).out.find("stacks"), std::string::npos);
 }
 
 TEST_F(SiteStatsCommand, KnowsWhoCalledInARecording) {
