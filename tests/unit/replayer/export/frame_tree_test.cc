@@ -99,6 +99,24 @@ TEST(FrameTree, CutsLongNames) {
   EXPECT_EQ(tree.frames[0].name.size(), 303u);
 }
 
+TEST(FrameTree, CutsNoLetterInTwo) {
+  const std::string name(299, 'x');
+  for (const std::string letter : {"\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    const Symbols symbols({{}, {"/opt/app", 1, {{name + letter, "", 0}}}}, {0, 1, 1, 1, 1});
+    const tests::SampleStacks sample({}, symbols);
+    EXPECT_EQ(frame_tree(sample.shown(), kWhole).frames[0].name, name + "...");
+  }
+}
+
+TEST(FrameTree, HasTheLineOfAFunctionOnlyIfItIsOne) {
+  const Symbols symbols(
+      {{}, {"/opt/app", 1, {{"f", "a.cc", 5}}}, {"/opt/app", 2, {{"f", "a.cc", 6}}}},
+      {0, 1, 1, 1, 1});
+  EXPECT_EQ(frame_tree(tests::SampleStacks({}, symbols).shown(), kWhole).frames[0].line, 5u);
+  const Symbols two(symbols.places(), {0, 1, 2, 1, 1});
+  EXPECT_EQ(frame_tree(tests::SampleStacks({}, two).shown(), kWhole).frames[0].line, 0u);
+}
+
 TEST(FrameTree, MergesWhatIsSmall) {
   const FrameTree tree = pruned(wide_tree({900, 60, 30, 10}), {.least_share = 0.05});
   EXPECT_EQ(text_of(tree), "all 1000\n (merged) 40\n f0 900\n  g0 899\n f2 60\n  g2 59\n");

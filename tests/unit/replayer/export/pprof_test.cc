@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <protozero/pbf_reader.hpp>
 
@@ -34,7 +35,10 @@ struct Message {
 class Pprof : public testing::Test {
  protected:
   void of(const tests::SampleStacks& sample, StackValue shown = StackValue::kPeak) {
-    bytes_ = tests::gunzip(pprof_profile(sample.shown(), shown));
+    of(sample.shown(), shown);
+  }
+  void of(const ShownStacks& stacks, StackValue shown = StackValue::kPeak) {
+    bytes_ = tests::gunzip(pprof_profile(stacks, shown));
     profile_.emplace(bytes_);
   }
   std::string text(uint64_t number) const { return profile_->texts.at(6).at(number); }
@@ -50,6 +54,12 @@ class Pprof : public testing::Test {
     }
     ADD_FAILURE() << "no " << id << " of field " << field;
     return Message(std::string());
+  }
+  std::vector<uint64_t> ids(uint32_t field) const {
+    std::vector<uint64_t> ids;
+    for (const Message& message : messages(field)) ids.push_back(message.number(1));
+    std::ranges::sort(ids);
+    return ids;
   }
   static std::vector<uint64_t> packed(const Message& message, uint32_t field) {
     std::vector<uint64_t> numbers;
@@ -122,6 +132,33 @@ TEST_F(Pprof, KnowsTheModulesOfItsLocations) {
   EXPECT_EQ(mapping.number(3), 0x410000u);
   EXPECT_EQ(text(mapping.number(5)), "/opt/app");
   EXPECT_EQ(text(mapping.number(6)), "12ab");
+}
+
+// What is mapped in pieces begins with the lowest of them, whenever that came.
+TEST_F(Pprof, KnowsWhereInItsFileAModuleBegins) {
+  schema::Stacks stacks;
+  stacks.add_mapping({0, {0x500000, 0x510000}, 0x3000, "/opt/app", ""});
+  stacks.add_mapping({0, {0x400000, 0x410000}, 0x1000, "/opt/app", ""});
+  stacks.add_mapping({0, {0x450000, 0x460000}, 0x2000, "/opt/app", ""});
+  stacks.add_frames(0, std::vector<schema::Frame>{{0, 0x500101}});
+  const Symbols symbols({{}, {"/opt/app", 0x3100, {}}}, {0, 1});
+  const std::vector<StackCount> counts{{1, {.calls = 1}}};
+  of(ShownStacks(stacks, symbols, {}, counts));
+  const Message mapping = messages(3).at(0);
+  EXPECT_EQ(mapping.number(2), 0x400000u);
+  EXPECT_EQ(mapping.number(3), 0x510000u);
+  EXPECT_EQ(mapping.number(4), 0x1000u);
+  EXPECT_EQ(messages(3).size(), 1u);
+}
+
+TEST_F(Pprof, HasOneLocationForAllStacksOfWhichNothingIsKnown) {
+  schema::Stacks stacks;
+  stacks.add_frames(0, std::vector<schema::Frame>{{0, 1}, {0, 2}});  // cut at once
+  const Symbols symbols({{}}, {0, 0, 0});
+  of(ShownStacks(stacks, symbols, {}, {{0, {.calls = 1}}, {1, {.calls = 1}}, {2, {.calls = 1}}}));
+  ASSERT_EQ(messages(2).size(), 3u);
+  EXPECT_EQ(ids(4).size(), 1u);
+  for (const Message& sample : messages(2)) EXPECT_EQ(packed(sample, 1), ids(4));
 }
 
 TEST_F(Pprof, HasTheProgramAsItsFirstMapping) {

@@ -30,9 +30,11 @@ class Speedscope : public testing::Test {
   JsonValue::Reader profile(unsigned number) {
     return field(root_.asReader(), "profiles").getArray()[number];
   }
+  JsonValue::Reader frame(unsigned number) {
+    return field(field(root_.asReader(), "shared"), "frames").getArray()[number];
+  }
   std::string frame(unsigned number, const char* name) {
-    const auto frames = field(field(root_.asReader(), "shared"), "frames").getArray();
-    return field(frames[number], name).getString().cStr();
+    return field(frame(number), name).getString().cStr();
   }
 
   std::string text_;
@@ -68,6 +70,13 @@ TEST_F(Speedscope, HasTheOutermostFrameFirst) {
   EXPECT_EQ(frame(static_cast<unsigned>(sample[0].getNumber()), "name"), "main");
   EXPECT_EQ(frame(static_cast<unsigned>(sample[2].getNumber()), "name"), "lex");
   EXPECT_EQ(frame(static_cast<unsigned>(sample[2].getNumber()), "file"), "/src/lex.h");
+  EXPECT_EQ(field(frame(static_cast<unsigned>(sample[2].getNumber())), "line").getNumber(), 3);
+}
+
+TEST_F(Speedscope, HasNoLineThatIsNotKnown) {
+  const Symbols symbols({{}, {"/opt/app", 1, {{"f", "a.cc", 0}}}}, {0, 1, 1, 1, 1});
+  of(StackValue::kPeak, tests::SampleStacks({}, symbols));
+  EXPECT_EQ(text_.find("\"line\""), std::string::npos);
 }
 
 TEST_F(Speedscope, ShowsFirstWhatIsAskedFor) {

@@ -61,6 +61,28 @@ TEST_F(SiteFields, SayWhereASiteIsAndWhatItHas) {
   EXPECT_EQ(site.getLifetimes().getMedian(), 2u);
 }
 
+TEST_F(SiteFields, HaveEachTotalUnderItsName) {
+  add(1, {.calls = 1,
+          .asked_bytes = 2,
+          .peak_bytes = 3,
+          .peak_count = 4,
+          .live_bytes = 5,
+          .live_count = 6,
+          .temporaries = 7,
+          .freed_by_others = 8,
+          .moved_bytes = 9});
+  const auto totals = written().getTotal();
+  EXPECT_EQ(totals.getCalls(), 1u);
+  EXPECT_EQ(totals.getAskedBytes(), 2u);
+  EXPECT_EQ(totals.getPeakBytes(), 3u);
+  EXPECT_EQ(totals.getPeakCount(), 4u);
+  EXPECT_EQ(totals.getLiveBytes(), 5u);
+  EXPECT_EQ(totals.getLiveCount(), 6u);
+  EXPECT_EQ(totals.getTemporaries(), 7u);
+  EXPECT_EQ(totals.getFreedByOthers(), 8u);
+  EXPECT_EQ(totals.getMovedBytes(), 9u);
+}
+
 TEST_F(SiteFields, ListTheGreatestByEachValue) {
   for (uint32_t i = 1; i <= kSites; ++i) {
     add(i, {.calls = 1, .asked_bytes = i == 900 ? 1u : 0u, .peak_bytes = kSites - i});
@@ -74,12 +96,14 @@ TEST_F(SiteFields, ListTheGreatestByEachValue) {
 TEST_F(SiteFields, ListTheGreatestByWhatStatsNames) {
   const StackTotals kinds[] = {{.calls = 1, .temporaries = 1},
                                {.calls = 1, .freed_by_others = 1},
-                               {.calls = 1, .moved_bytes = 1}};
+                               {.calls = 1, .moved_bytes = 1},
+                               {.calls = 1, .live_bytes = 1},
+                               {.calls = 1, .peak_bytes = 1}};
   for (uint32_t i = 1; i < 700; ++i) add(i, {.calls = 1, .asked_bytes = 1});
-  for (uint32_t i = 0; i < 3; ++i) add(700 + i, kinds[i]);
+  for (uint32_t i = 0; i < std::size(kinds); ++i) add(700 + i, kinds[i]);
   std::string listed;
   for (const auto site : written().getList()) listed += std::string(site.getFunction()) + " ";
-  EXPECT_NE(listed.find("f700 f701 f702 "), std::string::npos) << listed;
+  EXPECT_NE(listed.find("f700 f701 f702 f703 f704 "), std::string::npos) << listed;
 }
 
 TEST_F(SiteFields, AddUpWithTheOthers) {

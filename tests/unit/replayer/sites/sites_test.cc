@@ -93,6 +93,14 @@ TEST_F(SitesOfStacks, ArePlacesInModulesWithoutSource) {
   EXPECT_EQ(site_of(2), "app+0x14");
 }
 
+TEST_F(SitesOfStacks, AreOthersInAnotherModule) {
+  of({{0, {"/opt/app", 10, {}}}, {0, {"/opt/plugin.so", 10, {}}}});
+  EXPECT_NE(sites_->of_stack(1), sites_->of_stack(2));
+  const std::vector<SourceFrame> init{{"init", "a.c", 5}};
+  of({{0, {"/opt/app", 10, init}}, {0, {"/opt/plugin.so", 10, init}}});
+  EXPECT_NE(sites_->of_stack(1), sites_->of_stack(2));
+}
+
 TEST_F(SitesOfStacks, AreUnknownWhereNothingIsKnown) {
   of({{0, {}}, {1, line("malloc")}, {1, line("parse")}});
   EXPECT_EQ(site_of(0), "(no stack)");

@@ -25,6 +25,31 @@ TEST(StackEndsText, SaysWhatWasGuessed) {
       "stacks: 75.0% of calls whole, 25.0% too deep; 50.0% in part by frame pointers alone\n");
 }
 
+// Each is to be found by what it is about.
+TEST(StackEndsText, SaysWhereStacksWereCut) {
+  const std::pair<schema::StackEnd, const char*> kWords[] = {
+      {schema::StackEnd::kDepth, "deep"},
+      {schema::StackEnd::kUnknownCode, "no file"},
+      {schema::StackEnd::kNoRule, "rule"},
+      {schema::StackEnd::kUnreadable, "no stack"},
+      {schema::StackEnd::kNoCode, "no return address"}};
+  for (const auto& [end, word] : kWords) {
+    StackEnds ends;
+    ends.whole = 1;
+    ends.cut[static_cast<size_t>(end)] = 3;
+    const std::string text = stack_ends_text(ends);
+    EXPECT_NE(text.find(word, text.find("75.0%")), std::string::npos) << text;
+  }
+}
+
+TEST(StackEndsText, RoundsNothingToAllOrToNone) {
+  StackEnds ends;
+  ends.whole = 100'000;
+  ends.none = 1;
+  EXPECT_NE(stack_ends_text(ends).find(">99.9%"), std::string::npos) << stack_ends_text(ends);
+  EXPECT_NE(stack_ends_text(ends).find("<0.1%"), std::string::npos) << stack_ends_text(ends);
+}
+
 // A guess is one of all frames further in.
 TEST(StackEnds, CountCallsWithGuesses) {
   schema::Stacks stacks;
