@@ -175,6 +175,25 @@ class Figures(unittest.TestCase):
             states.add(run("document.querySelector('.account').dataset.state"))
         self.assertEqual(len(states), len(buttons))
 
+    def test_have_one_choice_for_moments_that_are_one(self):
+        for name in ("fill", "stacks", "small"):
+            show(name)
+            moments, accounts = run("(data => [data.moments, data.accounts])(JSON.parse(document.getElementById('data').textContent))")
+            at = {moment["name"]: moment["at"] for moment in moments}
+            calls = {at[account["moment"]] for account in accounts if account["rows"]}
+            words = run("[...document.querySelectorAll('#account .tools button')].map((button) => button.textContent)")
+            self.assertEqual(len(words), len(calls), (name, words))
+            shown = ", ".join(words)
+            for account in accounts:
+                self.assertTrue(account["moment"] in shown or not account["rows"], (name, account["moment"], words))
+
+    def test_stand_below_the_headings_of_their_groups(self):
+        for name in ("stacks", "fill"):
+            show(name)
+            for spans, cells in run("""[...document.querySelectorAll('#runs table, #account table')].map((table) => [
+                    [...table.rows[0].cells].map((cell) => cell.colSpan), table.rows[1].cells.length])"""):
+                self.assertEqual(sum(spans), cells)
+
     def test_of_the_charts_are_those_of_the_report(self):
         show("fill")
         lists, series = run("(data => [data.timeline.lists, data.timeline.series])"
@@ -184,6 +203,29 @@ class Figures(unittest.TestCase):
                 if line:
                     expected = figure(pages["fill"].report["runs"][number]["timeline"], one["metric"])
                     self.assertEqual(lists[line["values"]], expected, one["metric"])
+
+
+class Numbers(unittest.TestCase):
+    """As base/number_text.cc writes them; its tests have the same ones."""
+
+    def expect(self, call, texts):
+        show("fill")
+        numbers = list(texts)
+        self.assertEqual(dict(zip(numbers, run(f"arguments[0].map((number) => {call})", numbers))), texts)
+
+    def test_of_bytes_are_those_of_the_terminal(self):
+        self.expect("heaptape.bytes(number)", {
+            0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 1152: "1.12 KiB", 1664: "1.62 KiB", 1920: "1.88 KiB",
+            10_496: "10.2 KiB", 10_239: "10.0 KiB", 12_897_485: "12.3 MiB", (1 << 20) - 1: "1.00 MiB",
+            1023 << 10: "1023.0 KiB", 500 << 30: "500.0 GiB", "18446744073709551615": "16777216.0 TiB",
+            -1152: "-1.12 KiB", -1: "-1 B"})
+
+    def test_of_times_are_those_of_the_terminal(self):
+        self.expect("heaptape.duration(number)", {0: "0.00 ns", 81.25: "81.2 ns", 1125: "1.12 us", 1_500_000: "1.50 ms",
+                                                  999_960: "1.00 ms", 7.2e12: "7200.0 s"})
+
+    def test_of_shares_are_those_of_the_terminal(self):
+        self.expect("heaptape.share(number, 1600)", {0: "0.0%", 0.5: "<0.1%", 1: "0.1%", 100: "6.2%", 300: "18.8%", 1600: "100.0%"})
 
 
 class Hostile(unittest.TestCase):

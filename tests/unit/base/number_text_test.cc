@@ -22,6 +22,15 @@ TEST(BytesText, ShowsThreeDigitsAndTheUnit) {
   EXPECT_EQ(bytes_text(1024), "1.00 KiB");
   EXPECT_EQ(bytes_text(12897485), "12.3 MiB");
   EXPECT_EQ(bytes_text(uint64_t{500} << 30), "500.0 GiB");
+  EXPECT_EQ(bytes_text(10239), "10.0 KiB");
+}
+
+// Of two that are as near: tests/browser/page_test.py has the same ones.
+TEST(BytesText, RoundsToTheEvenDigit) {
+  EXPECT_EQ(bytes_text(1152), "1.12 KiB");
+  EXPECT_EQ(bytes_text(1664), "1.62 KiB");
+  EXPECT_EQ(bytes_text(1920), "1.88 KiB");
+  EXPECT_EQ(bytes_text(10496), "10.2 KiB");
 }
 
 TEST(BytesText, NeverRoundsToAFullNextUnit) {
@@ -43,6 +52,8 @@ TEST(BytesText, IsExactWhereTheUserWantsIt) {
 TEST(DurationText, ChoosesAUnit) {
   EXPECT_EQ(duration_text(0), "0.00 ns");
   EXPECT_EQ(duration_text(81.25), "81.2 ns");
+  EXPECT_EQ(duration_text(1125), "1.12 us");
+  EXPECT_EQ(duration_text(999960), "1.00 ms");
   EXPECT_EQ(duration_text(1500000), "1.50 ms");
   EXPECT_EQ(duration_text(7.2e12), "7200.0 s");
 }

@@ -9,19 +9,27 @@
     return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   }
 
+  // As printf rounds: to the even one of two digits that are as near, of which toFixed takes the larger.
+  function fixed(number, digits) {
+    const halves = number * 2 ** (digits + 1);
+    if (!Number.isInteger(halves) || halves % 2 === 0) return number.toFixed(digits);
+    const below = Math.floor(number * 10 ** digits);
+    return ((below % 2 === 0 ? below : below + 1) / 10 ** digits).toFixed(digits);
+  }
+
   function scaled(number, step, units) {
     let unit = 0;
     while (unit + 1 < units.length && number >= step - 0.05) {
       number /= step;
       ++unit;
     }
-    return number.toFixed(number < 9.995 ? 2 : 1) + " " + units[unit];
+    return fixed(number, number < 9.995 ? 2 : 1) + " " + units[unit];
   }
 
   function bytes(value) {
     const number = Number(value);
     if (number < 0) return "-" + bytes(-number);
-    if (number < 1024) return grouped(value) + " B";
+    if (number < 1024) return number + " B";
     return scaled(number, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
   }
 
@@ -58,7 +66,7 @@
     if (number === null || number === undefined) return "-";
     if (unit === "bytes") return bytes(number);
     if (unit === "ns") return duration(number);
-    if (unit === "ratio") return Number(number).toFixed(4);
+    if (unit === "ratio") return fixed(Number(number), 4);
     return grouped(number);
   }
 
@@ -74,7 +82,7 @@
   function share(part, whole) {
     if (!Number(whole)) return "-";
     const percent = Number(part) / Number(whole) * 100;
-    return Number(part) !== 0 && percent < 0.05 ? "<0.1%" : percent.toFixed(1) + "%";
+    return Number(part) !== 0 && percent < 0.05 ? "<0.1%" : fixed(percent, 1) + "%";
   }
 
   Object.assign(heaptape, {grouped, bytes, short, shortBytes, duration, value, exact, share});
