@@ -44,6 +44,16 @@ TEST(Verdict, TellsOfOneRunWhatItHolds) {
             "2.00 KiB more are given back.");
 }
 
+TEST(Verdict, TellsWhereItIsInTheRunThatHoldsLeastInTheEnd) {
+  schema::RunFigures other = whole_run();
+  other.label = "jemalloc";
+  const std::vector<BestRun> best{{"atPeak", "glibc", "1 B", "jemalloc", "2 B"},
+                                  {"atExit", "jemalloc", "3 B", "glibc", "4 B"}};
+  for (const auto& report : {report_of({whole_run(), other}), report_of({other, whole_run()})}) {
+    EXPECT_NE(where_it_is(report, best).find(" jemalloc "), std::string::npos);
+  }
+}
+
 TEST(Verdict, PassesOverRunsWithoutMemory) {
   const auto noop = run_figures("noop", {{"peak.committedBytes", uint64_t{0}}});
   EXPECT_TRUE(verdict(report_of({whole_run(), noop}), {}).starts_with("glibc holds 8.00 KiB"));
