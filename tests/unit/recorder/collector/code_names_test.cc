@@ -218,6 +218,23 @@ TEST_F(CodeNamesTest, HaveALimit) {
   EXPECT_EQ(names({0x1000 + PerfMap::kMostNames - 1}), "a,");
 }
 
+// A tape has room for so many bytes.
+TEST_F(CodeNamesTest, AreNotMoreBytesThanATapeTakes) {
+  constexpr uint64_t kNames = 20'000;
+  std::string lines;
+  std::vector<uint64_t> calls;
+  for (uint64_t i = 1; i <= kNames; ++i) {
+    char begin[32];
+    lines.append(begin, static_cast<size_t>(snprintf(begin, sizeof begin, "%lx 1 ", i)));
+    lines += std::string(1000, 'a') + "\n";
+    calls.push_back(i);
+  }
+  append(lines);
+  const size_t bytes = names(calls).size();
+  EXPECT_GT(bytes, size_t{4} << 20);
+  EXPECT_LT(bytes, size_t{9} << 20);
+}
+
 TEST_F(CodeNamesTest, AreNoOtherUsers) {
   append("1000 20 first\n");
   CodeNames of_other({map(geteuid() + 1)});

@@ -266,6 +266,15 @@ TEST_F(CodeTablesTest, LeaveFilesWithMuchCodeWithoutInformationForLaterInHaste) 
   EXPECT_FALSE((*code)->read_in_haste(pid, maps.str()).is_partial);
 }
 
+TEST_F(CodeTablesTest, LeaveTheRestForLaterOnceHasteIsOver) {
+  const auto code = CodeTables::create(Unwinding::kTables, {.most_ns = 1, .most = {}});
+  ASSERT_TRUE(code.ok());
+  const auto pid = static_cast<uint32_t>(getpid());
+  EXPECT_TRUE((*code)->read_in_haste(pid, own_maps_).is_partial);
+  EXPECT_FALSE((*code)->read(pid, own_maps_).is_partial);
+  EXPECT_FALSE((*code)->read_in_haste(pid, own_maps_).is_partial);
+}
+
 // Of a process whose root we cannot reach: here one that is none.
 TEST_F(CodeTablesTest, TakeAFileOfOurOwnRootOnlyIfItIsTheSame) {
   constexpr uint32_t kNobody = 0x7fffffff;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -99,6 +100,23 @@ TEST(LateCode, IsForgottenUntilTheNextReading) {
     EXPECT_FALSE(slot.code_map.compare_exchange_strong(when_asked, with_map(when_asked, 8192)));
   }
   process.first_code_map = 0;
+}
+
+// Which has no slot of its own yet.
+TEST(LateCode, IsForgottenByAForkedChild) {
+  const tests::LiveSession session;
+  process.first_code_map = 4096;
+  process.code_map = 8192;
+  const pid_t child = fork();
+  if (child == 0) {
+    forget_late_code();
+    _exit(process.code_map == 4096 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  process.first_code_map = 0;
+  process.code_map = 0;
 }
 
 }  // namespace

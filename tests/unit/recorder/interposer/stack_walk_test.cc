@@ -1,163 +1,252 @@
-// What walks through code without rules ask the kernel for. The code is read by system calls, at 1
-// us each, so it must be read once, whatever comes of it (docs/decisions/0022-stacks.md).
+// Single steps of walks: through code that was made at run time, and by a table's rule.
 #include "recorder/interposer/stack_walk.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <functional>
-#include <thread>
+#include <numeric>
+#include <utility>
 #include <vector>
 
-#include "base/output_file.h"
-#include "recorder/collector/code_tables.h"
+#include "base/descriptor.h"
+#include "recorder/interposer/attach.h"
 #include "recorder/interposer/code_view.h"
-#include "recorder/interposer/producer.h"
-#include "tests/support/live_session.h"
-#include "tests/support/programs.h"
+#include "tests/support/made_code.h"
 
 namespace heaptape::recorder {
 namespace {
 
-// A function made at run time that calls its second argument.
-struct MadeFunction {
-  const char* name;
-  std::vector<uint8_t> code;
-};
+// What a hook does with the address of its own frame.
+std::function<void(uintptr_t)> act;
 
-std::ostream& operator<<(std::ostream& out, const MadeFunction& function) {
-  return out << function.name;
-}
-
-// push %rbp; mov %rsp,%rbp; sub $0x40,%rsp; call *%rsi; nop; leave; ret
-const MadeFunction kKeepsAFramePointer{
-    "KeepsAFramePointer",
-    {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x40, 0xff, 0xd6, 0x90, 0xc9, 0xc3}};
-
-const MadeFunction kFunctions[] = {
-    kKeepsAFramePointer,
-    // sub $8,%rsp; call *%rsi; add $8,%rsp; ret
-    {"SaysHowItReturns", {0x48, 0x83, 0xec, 8, 0xff, 0xd6, 0x48, 0x83, 0xc4, 8, 0xc3}},
-    // push %rbp; mov $7,%rbp; sub $0x10,%rsp; call *%rsi; nop; add $0x10,%rsp; pop %rbp; ret
-    {"HasNoFramePointer", {0x55, 0x48, 0xc7, 0xc5, 7,    0,    0,    0,    0x48, 0x83, 0xec,
-                           0x10, 0xff, 0xd6, 0x90, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3}},
-    // push %rbp; sub $0x20,%rsp; lea 8(%rsp),%rbp; mov %rdi,8(%rbp); call *%rsi; nop;
-    // add $0x20,%rsp; pop %rbp; ret: what looks like a return address is the first argument
-    {"SeemsToHaveOne", {0x55, 0x48, 0x83, 0xec, 0x20, 0x48, 0x8d, 0x6c, 0x24, 8,    0x48, 0x89,
-                        0x7d, 8,    0xff, 0xd6, 0x90, 0x48, 0x83, 0xc4, 0x20, 0x5d, 0xc3}},
-    // lea 0xc(%rip),%rax; push %rax; sub $0x10,%rsp; call *%rsi; add $0x10,%rsp; ret; ret
-    {"ReturnsToWhereNoCallWas", {0x48, 0x8d, 0x05, 0xc,  0,    0,    0,    0x50, 0x48, 0x83,
-                                 0xec, 0x10, 0xff, 0xd6, 0x48, 0x83, 0xc4, 0x10, 0xc3, 0xc3}},
-};
-
-// As the code of a hook.
-[[gnu::noinline]] void log_here() {
-  static_cast<void>(log_stack(1, reinterpret_cast<uintptr_t>(__builtin_frame_address(0))));
+[[gnu::noinline]] void act_here() {
+  act(reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   asm volatile("" ::: "memory");
 }
 
-using Made = void (*)(uintptr_t, void (*)());
-
-// A page of code: a function that keeps a frame pointer, and two of one kind.
-class MadePage {
- public:
-  explicit MadePage(const MadeFunction& function)
-      : memory_(static_cast<uint8_t*>(
-            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    std::ranges::copy(kKeepsAFramePointer.code, memory_);
-    for (size_t i = 1; i <= 2; ++i) std::ranges::copy(function.code, memory_ + i * kEach);
-    mprotect(memory_, kBytes, PROT_READ | PROT_EXEC);
-  }
-  ~MadePage() { munmap(memory_, kBytes); }
-  MadePage(const MadePage&) = delete;
-  MadePage& operator=(const MadePage&) = delete;
-
-  // Of two in turn, so that no frame is where it was in the walk before.
-  void call(size_t round) const {
-    const auto function = reinterpret_cast<Made>(memory_ + (1 + round % 2) * kEach);
-    function(reinterpret_cast<uintptr_t>(memory_) + kEach / 2, log_here);
-  }
-
- private:
-  static constexpr size_t kBytes = 4096;
-  static constexpr size_t kEach = 64;
-
-  uint8_t* const memory_;
+struct Stepped {
+  bool is_found;
+  uint8_t basis;
+  uintptr_t return_address;
 };
 
-// How many system calls a forked child makes for this, and some besides; -1: they cannot be
-// counted here.
-int system_calls_of(const std::function<void()>& act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(1);
-    raise(SIGSTOP);
-    act();
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (!WIFSTOPPED(status)) return -1;
-  int stops = 0;  // two for each call
-  ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
-  while (WIFSTOPPED(status)) {
-    if (WSTOPSIG(status) == (SIGTRAP | 0x80)) ++stops;
-    ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-    waitpid(child, &status, 0);
-  }
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  return stops / 2;
-}
-
-class StackWalks : public testing::TestWithParam<MadeFunction> {
+// Steps out of functions that are written into some pages known as made code.
+class AStepOutOfMadeCode : public testing::Test {
  protected:
-  void SetUp() override {
-    if (tests::kSanitized) GTEST_SKIP() << "a sanitizer makes system calls of its own";
-    map_code_file(tables_->descriptor());
+  using Code = std::vector<uint8_t>;
+
+  AStepOutOfMadeCode() {
+    allow(PROT_READ | PROT_EXEC);
+    code_.look(session_);
   }
-  // As the collector does it: the walks know of what is mapped now.
-  void look_at_code(ProcessSlot& slot) const {
-    const std::string maps = *base::read_file("/proc/self/maps", 1 << 20);
-    const uint64_t map = tables_->read(static_cast<uint32_t>(getpid()), maps).code_map;
-    slot.code_map = with_map(slot.code_map, map);
-  }
-  // A second look changes nothing, so the walks of a process are as many as its rounds.
-  void expect_no_call_for_each_walk(const MadePage& page) const {
-    const auto calls_for = [&page](size_t rounds) {
-      return system_calls_of([&page, rounds] {
-        for (size_t round = 0; round < rounds; ++round) page.call(round);
-      });
-    };
-    page.call(0);
-    const int few = calls_for(4);
-    if (few < 0) GTEST_SKIP() << "nobody may trace a process here";
-    EXPECT_EQ(calls_for(400), few);
+  ~AStepOutOfMadeCode() override {
+    munmap(memory_, kBytes);
+    for (void* page : later_) munmap(page, 4096);
   }
 
-  const std::unique_ptr<CodeTables> tables_ = std::move(*CodeTables::create(Unwinding::kTables));
+  // Something else has been mapped meanwhile.
+  void look_again() {
+    later_.push_back(
+        mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    code_.look(session_);
+  }
+  void write(size_t at, const Code& code) {
+    allow(PROT_READ | PROT_WRITE);
+    std::ranges::copy(code, memory_ + at);
+    allow(PROT_READ | PROT_EXEC);
+  }
+  // There is nothing else.
+  void write_alone(const Code& code) {
+    allow(PROT_READ | PROT_WRITE);
+    std::fill_n(memory_, kBytes, uint8_t{0x90});
+    write(0, code);
+    *walker_ = {};
+  }
+  // Out of the function that called the hook with this frame.
+  Stepped step(uintptr_t frame) {
+    Position here = {};
+    Position to = {};
+    uint8_t basis = 0;
+    walker_->begin(frame, here);
+    const Step step = walker_->step(here, to, basis);
+    return {step == Step::kFrame, basis, to.return_address};
+  }
+  // Calls what is at the beginning, with what is at `callee`.
+  [[gnu::noinline]] void call(std::function<void(uintptr_t)> hook, size_t callee = 0) {
+    act = std::move(hook);
+    reinterpret_cast<tests::Made>(memory_)(reinterpret_cast<uintptr_t>(memory_) + callee, act_here);
+    asm volatile("" ::: "memory");
+  }
+  Stepped step_out_of(const Code& code) {
+    write_alone(code);
+    Stepped stepped = {};
+    call([&](uintptr_t frame) { stepped = step(frame); });
+    return stepped;
+  }
+  void allow(int how) { mprotect(memory_, kBytes, how); }
+
+  // push %rbp; mov %rsp,%rbp; sub $frame,%rsp; nop ...; call *%rsi; nop; leave; ret
+  static Code framed(uint32_t frame, size_t nops = 0) {
+    Code code{0x55, 0x48, 0x89, 0xe5, 0x48, 0x81, 0xec};
+    for (int i = 0; i < 4; ++i) code.push_back(static_cast<uint8_t>(frame >> 8 * i));
+    code.insert(code.end(), nops, 0x90);
+    code.insert(code.end(), {0xff, 0xd6, 0x90, 0xc9, 0xc3});
+    return code;
+  }
+
+  static constexpr size_t kBytes = 8 * 4096;
+
+  std::vector<void*> later_;
+  uint8_t* const memory_ = static_cast<uint8_t*>(
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  const tests::OwnCode code_;
+  const tests::LiveSession session_{tests::by_tables()};
+  const std::unique_ptr<StackWalker> walker_ = std::make_unique<StackWalker>();
 };
 
-TEST_P(StackWalks, ReadMadeCodeOnce) {
-  const MadePage page(GetParam());
-  const tests::LiveSession session({Follow::kAll, OnFull::kBlock, 64, Unwinding::kTables});
-  look_at_code(session.view().process(0));
-  std::thread([&] { expect_no_call_for_each_walk(page); }).join();
+TEST_F(AStepOutOfMadeCode, IsGuessedByAFramePointerWithinReach) {
+  EXPECT_TRUE(step_out_of(framed(0x40)).is_found);
+  EXPECT_EQ(step_out_of(framed(0x40)).basis, kByFrame | kByGuess);
+  EXPECT_TRUE(step_out_of(framed(0xfff0)).is_found);
+  EXPECT_FALSE(step_out_of(framed(0x10010)).is_found);
 }
 
-TEST_P(StackWalks, ReadCodeOnceOfWhichNobodyKnows) {
-  const tests::LiveSession session({Follow::kAll, OnFull::kBlock, 64, Unwinding::kTables});
-  look_at_code(session.view().process(0));
-  const MadePage page(GetParam());
-  std::thread([&] { expect_no_call_for_each_walk(page); }).join();
+// The code before is read in pieces.
+TEST_F(AStepOutOfMadeCode, IsGuessedBehindAPrologueNotFarBefore) {
+  for (size_t nops = 0; nops < 1'100; ++nops) {
+    ASSERT_TRUE(step_out_of(framed(0x40, nops)).is_found) << nops;
+  }
+  EXPECT_TRUE(step_out_of(framed(0x40, 15 << 10)).is_found);
+  EXPECT_FALSE(step_out_of(framed(0x40, 17 << 10)).is_found);
 }
 
-INSTANTIATE_TEST_SUITE_P(MadeCode, StackWalks, testing::ValuesIn(kFunctions),
-                         [](const auto& made) { return made.param.name; });
+// A function, and one that it calls, which calls the hook.
+class AStepBetweenMadeFunctions : public AStepOutOfMadeCode {
+ protected:
+  // Calls act(frame of the hook) there.
+  void act_inside(const std::function<void(uintptr_t)>& hook) {
+    // nop; nop; push %rbp; mov %rsp,%rbp; call *%rdi; nop; leave; ret
+    write_alone({0x90, 0x90, 0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x90, 0xc9, 0xc3});
+    write(kCallee, framed(0x40));
+    call(
+        [&](uintptr_t frame) {
+          EXPECT_EQ(step(frame).return_address, back_);
+          hook(frame);
+        },
+        kCallee);
+  }
+
+  static constexpr size_t kCall = 6;
+  static constexpr size_t kCallee = 64;
+  static constexpr size_t kEpilogue = kCallee + 13;
+
+  const uintptr_t back_ = reinterpret_cast<uintptr_t>(memory_) + kCall + 2;
+};
+
+TEST_F(AStepBetweenMadeFunctions, GoesByNoRuleOfCodeThatHasChanged) {
+  act_inside([this](uintptr_t frame) {
+    write(kEpilogue, {0x48, 0x83, 0xc4, 0x08, 0xc3});  // of a smaller frame
+    look_again();
+    EXPECT_NE(step(frame).return_address, back_);
+    write(kCallee, framed(0x40));
+  });
+}
+
+TEST_F(AStepBetweenMadeFunctions, ReturnsToNoCallOfCodeThatHasChanged) {
+  act_inside([this](uintptr_t frame) {
+    write(kCall, {0x90, 0x90});
+    look_again();
+    EXPECT_FALSE(step(frame).is_found);
+    write(kCall, {0xff, 0xd7});
+  });
+}
+
+// The collector is told of code that it has not seen, once until it has looked.
+TEST_F(AStepOutOfMadeCode, AsksForCodeThatIsNotKnown) {
+  const std::atomic<uint32_t>& wanted = session_.view().process(0).code_wanted;
+  const uint32_t before = wanted;
+  step_out_of(framed(0x40));
+  EXPECT_EQ(wanted, before);
+  const tests::MadePage first(tests::kKeepsAFramePointer);
+  act = [this](uintptr_t frame) { step(frame); };
+  for (size_t round = 0; round < 4; ++round) first.call(round, act_here);
+  EXPECT_EQ(wanted, before + 1);
+  look_again();
+  first.call(0, act_here);
+  EXPECT_EQ(wanted, before + 1);
+  const tests::MadePage second(tests::kKeepsAFramePointer);
+  second.call(0, act_here);
+  EXPECT_EQ(wanted, before + 2);
+}
+
+// Of a function by a table that has one rule for it. Nothing runs: the stack is an array.
+class AStepByARule : public testing::Test {
+ protected:
+  static constexpr uint64_t kCode = 0x100000;
+  static constexpr uint64_t kOffset = 4096;
+
+  // As the collector lays it out.
+  struct File {
+    CodeMap map;
+    CodeRange range;
+    UnwindTable table;
+    UnwindRule rule;
+    uint32_t first_row[2];
+    uint32_t code[1];
+    uint16_t rules[2];
+  };
+
+  AStepByARule() {
+    std::iota(words_.begin(), words_.end(), kCode + 0x100);
+    EXPECT_EQ(ftruncate(memory_.get(), 1 << 20), 0);
+    map_code_file(memory_.get());
+  }
+  Step step(const UnwindRule& rule, const Position& from) {
+    const File file{{kCodeMapMagic, kOffset + sizeof(File), 1, 0},
+                    {kCode, kCode + 4096, 0, kOffset + offsetof(File, table)},
+                    {1, 1, 1, sizeof(File) - offsetof(File, table)},
+                    rule,
+                    {0, 0},
+                    {0},
+                    {0, 0}};
+    EXPECT_EQ(pwrite(memory_.get(), &file, sizeof file, kOffset),
+              static_cast<ssize_t>(sizeof file));
+    ProcessSlot& slot = session_.view().process(0);
+    slot.code_map = with_map(slot.code_map, kOffset);
+    Position here = {};
+    uint8_t basis = 0;
+    walker_->begin(address(0), here);
+    return walker_->step(from, to_, basis);
+  }
+  uintptr_t address(size_t word) const { return reinterpret_cast<uintptr_t>(&words_[word]); }
+  // In the middle of the array.
+  Position at_frame(size_t frame) const {
+    return {address(7), kCode + 0x11, address(8), address(frame), address(frame)};
+  }
+
+  const base::Descriptor memory_{memfd_create("code", MFD_CLOEXEC)};
+  const tests::LiveSession session_{tests::by_tables()};
+  const std::unique_ptr<StackWalker> walker_ = std::make_unique<StackWalker>();
+  std::array<uint64_t, 16> words_;
+  Position to_ = {};
+};
+
+// Whatever is in the frame pointer.
+TEST_F(AStepByARule, NeverLeadsInwards) {
+  const UnwindRule rule{CfaRule::kFrame, FrameRule::kSame, 0, 16};
+  for (size_t frame = 0; frame < 14; ++frame) {
+    const bool is_outwards = frame >= 7;  // the return address is a word further out
+    EXPECT_EQ(step(rule, at_frame(frame)), is_outwards ? Step::kFrame : Step::kCut) << frame;
+    if (!is_outwards) continue;
+    EXPECT_EQ(to_.return_address, words_[frame + 1]);
+  }
+}
 
 }  // namespace
 }  // namespace heaptape::recorder
