@@ -27,7 +27,8 @@ constexpr UnwindRule kLeaves{CfaRule::kCodeFrame, FrameRule::kAtCfa, -16, 16};
 
 TEST(Epilogue, ReturnsAtOnce) {
   EXPECT_EQ(rule_of({0xc3}), stack(8));
-  EXPECT_EQ(rule_of({0xf3, 0xc3}), stack(8));
+  EXPECT_EQ(rule_of({0xf3, 0xc3}), stack(8));  // rep
+  EXPECT_EQ(rule_of({0xf2, 0xc3}), stack(8));  // bnd
 }
 
 // CPython's perf trampoline: add $8,%rsp; ret.

@@ -116,6 +116,12 @@ TEST(SiteDiff, NamesTheLineThatGrewThoughAllHaveMoved) {
   EXPECT_EQ(changes.sites[0].place.line, 23u);
 }
 
+TEST(SiteDiff, NamesTheLineThatShrankMostWhereTheWholeShrank) {
+  const SiteChanges changes = peak_changes({site("a", 10, 1000), site("a", 20, 500)},
+                                           {site("a", 10, 1010), site("a", 20, 100)});
+  EXPECT_EQ(changes.sites[0].place.line, 20u);
+}
+
 TEST(SiteDiff, NamesTheLineOfTheBaseWhereTheFunctionIsGone) {
   const SiteChanges changes = peak_changes({site("a", 10, 100), site("a", 20, 200)}, {});
   EXPECT_EQ(changes.sites[0].place.line, 20u);

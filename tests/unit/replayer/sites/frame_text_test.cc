@@ -21,6 +21,12 @@ TEST(FrameText, HasWhatIsKnown) {
   EXPECT_EQ(frame_text(kPlace, nullptr), "libapp.so+0x1a2b");
 }
 
+// Its arrow ends no arguments.
+TEST(FrameText, IsShortForOperatorsOfTemplates) {
+  const SourceFrame source{"app::Pointer<" + std::string(50, 'k') + ">::operator->() const", "", 0};
+  EXPECT_EQ(short_frame_text(kPlace, &source), "app::Pointer<...>::operator->");
+}
+
 TEST(FrameText, HasAddressesOutsideOfModules) {
   EXPECT_EQ(frame_text({"", 0x7f00, {}}, nullptr), "0x7f00");
 }
