@@ -187,6 +187,26 @@ class Figures(unittest.TestCase):
             for account in accounts:
                 self.assertTrue(account["moment"] in shown or not account["rows"], (name, account["moment"], words))
 
+    def test_are_marked_where_a_run_holds_least(self):
+        show("fill")
+        best = run("JSON.parse(document.getElementById('data').textContent).best")
+        marked = run("""[...document.querySelectorAll('#runs td.best')].map((cell) => [
+            cell.closest('tr').querySelector('th').textContent, cell.dataset.metric])""")
+        self.assertGreater(len(best), 0)
+        self.assertEqual(sorted(marked), sorted([one["label"], one["state"] + ".residentBytes"] for one in best))
+
+    def test_of_the_account_have_bars_in_proportion(self):
+        show("fill")
+        rows = [{"label": "a", "liveBytes": 300, "account.holeBytes": 100},
+                {"label": "b", "liveBytes": 200, "account.unexplainedBytes": -50}]
+        shown = run("""((rows) => {
+            const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}],
+                moments: [{name: 'peak', at: 1}], accountTable: {rows: [], columns: []}});
+            const bars = [...made.querySelectorAll('.bar')].map((bar) => [...bar.children].map((part) => part.style.width));
+            return [bars, [...made.querySelectorAll('.sum')].map((sum) => sum.textContent)];
+        })(arguments[0])""", rows)
+        self.assertEqual(shown, [[["75%", "25%"], ["50%"]], ["400 B kept", "200 B kept"]])
+
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):
             show(name)

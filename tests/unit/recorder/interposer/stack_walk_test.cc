@@ -248,5 +248,14 @@ TEST_F(AStepByARule, NeverLeadsInwards) {
   }
 }
 
+TEST_F(AStepByARule, EndsWhereNoReturnAddressIs) {
+  const UnwindRule rule{CfaRule::kFrame, FrameRule::kSame, 0, 16};
+  for (const uint64_t word : {uint64_t{0}, uint64_t{4095}, uint64_t{1} << 56, UINT64_MAX}) {
+    words_[9] = word;
+    EXPECT_EQ(step(rule, at_frame(8)), Step::kCut) << word;
+    EXPECT_EQ(walker_->cut(), schema::StackEnd::kNoCode);
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::recorder

@@ -143,6 +143,15 @@ TEST_F(HeapSites, CountEachHoleOnceInTheWhole) {
   EXPECT_EQ(total.hole_bytes, holes_[0].range.bytes() + holes_[1].range.bytes());
 }
 
+TEST_F(HeapSites, SayOnWhatTheHeapIs) {
+  of({});
+  explanation_.run.spec.label = "purge";
+  explanation_.run.spec.text = "jemalloc";
+  explanation_.run.spec.environment = {"MALLOC_CONF=narenas:1"};
+  EXPECT_EQ(heap("").label, "purge");
+  EXPECT_EQ(heap("").backend, "jemalloc MALLOC_CONF=narenas:1");
+}
+
 TEST_F(HeapSites, KnowSlackWhereTheSizesOfBlocksAreKnown) {
   of({});
   EXPECT_TRUE(heap("/usr/lib/libjemalloc.so.2").knows_slack);
