@@ -318,7 +318,21 @@ TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
   ASSERT_TRUE(replayer::write_symbols(symbols_, shorter, file->tape).ok());
   std::filesystem::remove(program);
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
+  const replayer::Symbols none({{}}, {0});
+  ASSERT_TRUE(replayer::write_symbols(symbols_, none, file->tape).ok());
   expect({"stats", tape_, "--by", "site"}, "is not there any more");
+}
+
+TEST_F(RecordedSites, AreThoseOfTheFileWhereAFolderOfDebugFilesLacksThem) {
+  const std::string program = dir_.file("program");
+  std::filesystem::copy(tests::target_path("known_stacks"), program);
+  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  expect({"symbolize", tape_}, "functions");
+  std::filesystem::remove(program);
+  const Ended ended =
+      run({"heaptape", "stats", tape_, "--by", "site", "--debug-dir", dir_.path().string()});
+  EXPECT_NE(ended.out.find("resizing (known_stacks.c:"), std::string::npos) << ended.describe();
+  EXPECT_EQ(ended.err.find("not there any more"), std::string::npos) << ended.err;
 }
 
 TEST_F(RecordedSites, AreKeptByRecover) {
