@@ -124,6 +124,18 @@ class Page(unittest.TestCase):
                 show(name, width=390, height=844)
                 self.assertEqual(run("document.documentElement.scrollWidth"), 390)
 
+    def test_leaves_room_for_figures_beside_long_names(self):
+        show("diff", width=390, height=844)
+        run("document.querySelector('#sites tbody th').textContent = 'app::'.repeat(40)")
+        self.assertLess(run("document.querySelector('#sites tbody th').offsetWidth"), 0.6 * 390)
+
+    def test_names_who_has_most_first(self):
+        show("stacks")
+        self.assertEqual(run("document.getElementById('who').textContent"),
+                         "Of the 407 B live at the peak, 98.3% were asked for by lex (lex.h:3).")
+        show("fill")
+        self.assertIsNone(run("document.getElementById('who')"))
+
     def test_has_two_looks(self):
         colours = []
         for scheme in ("light", "dark"):

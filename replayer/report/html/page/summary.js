@@ -32,6 +32,7 @@
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
       element("p", {class: "verdict", id: "verdict", text: data.verdict}),
       data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
+      data.who ? element("p", {class: "where", id: "who", text: data.who}) : null,
     ].filter(Boolean);
   }
 
