@@ -129,6 +129,17 @@ class Page(unittest.TestCase):
         run("document.querySelector('#sites tbody th').textContent = 'app::'.repeat(40)")
         self.assertLess(run("document.querySelector('#sites tbody th').offsetWidth"), 0.6 * 390)
 
+    def test_breaks_words_only_where_they_need_half_of_a_phone(self):
+        show("diff", width=390, height=844)
+        heads = run("[...document.querySelectorAll('tbody th')].filter((head) => head.offsetWidth)"
+                    ".map((head) => {const text = document.createRange(); text.selectNodeContents(head);"
+                    " const lines = new Set([...text.getClientRects()].map((line) => line.top));"
+                    " return [head.textContent, lines.size, head.offsetWidth];})")
+        self.assertTrue(heads)
+        for text, lines, width in heads:
+            with self.subTest(text):
+                self.assertTrue(lines <= len(text.split()) or width >= 390 / 2)
+
     def test_names_who_has_most_first(self):
         show("stacks")
         self.assertEqual(run("document.getElementById('who').textContent"),
