@@ -68,6 +68,7 @@ def setUpModule():
         "long": Made(place, "long", place / "fill.tape", "--samples", "20k", *models),
         "hostile": Made(place, "hostile", hostile_tape, "-a", "<img>=model:ideal",
                         "-a", "<b>&amp;=model:ptmalloc"),
+        "process": Made(place, "process", place / "process.tape", "-a", "recorded", "-a", "noop"),
     }
     for name in ("sampled", "small"):
         pages[name] = Made(place, name, place / f"{name}.tape", "-a", "model:ptmalloc")
@@ -175,6 +176,12 @@ class Figures(unittest.TestCase):
     def test_of_the_runs_are_those_of_the_report_and_of_the_terminal(self):
         for name in ("stacks", "fill"):
             self.compare(name, "#runs td[data-metric]")
+
+    def test_of_the_run_itself_say_what_its_resident_sizes_are(self):
+        for name, is_said in (("process", True), ("fill", False)):  # no samples in fill
+            show(name)
+            note = run("document.querySelector('#runs .note').textContent")
+            self.assertEqual("as the recorder last sampled it" in note, is_said, name)
 
     def test_of_the_account_are_those_of_the_report(self):
         self.compare("fill", "#account td[data-metric]")
