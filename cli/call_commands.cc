@@ -93,7 +93,7 @@ void add_export(CLI::App& app, Request& request) {
                            {{"folded", ExportFormat::kFolded},
                             {"pprof", ExportFormat::kPprof},
                             {"speedscope", ExportFormat::kSpeedscope}},
-                           "output format")
+                           "for whom: flamegraph.pl, pprof, or speedscope.app; must be given")
       ->required();
   add_output(command, "-o,--output", options->output, "the file (default: standard output)")
       ->option_text("FILE");

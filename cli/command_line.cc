@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -23,6 +24,26 @@ using recorder::Follow;
 using recorder::OnFull;
 using replayer::DiffFormat;
 
+bool is_unwinding(const std::string& word) {
+  return word == "fp" || word == "dwarf";
+}
+
+// `words` came behind how stacks are walked. A later one that overrules an earlier one is a slip,
+// more often than not.
+void refuse_twice(const std::vector<std::string>& words) {
+  std::set<std::string> names;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (is_unwinding(word)) {
+      throw CLI::ValidationError("--stacks",
+                                 "it takes one of fp and dwarf: leave out '," + word + "'");
+    }
+    if (!names.insert(name).second) {
+      throw CLI::ValidationError("--stacks", "'" + name + "' is given more than once");
+    }
+  }
+}
+
 // What --stacks takes: "none", or how stacks are walked, how far, and of which calls.
 void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   constexpr uint64_t kUsualFrames = 64;
@@ -32,11 +53,12 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
     options.stack_frames = 0;
     return;
   }
-  if (mode != "fp" && mode != "dwarf") {
+  if (!is_unwinding(mode)) {
     throw CLI::ValidationError(
         "--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N][,every=BYTES]");
   }
   words.erase(words.begin());
+  refuse_twice(words);
   const auto values =
       base::parse_values("--stacks " + mode,
                          {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
@@ -128,7 +150,7 @@ void add_recover(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
   add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape")
+  add_output(command, "-o,--output", options->output, "the new tape; must be given")
       ->required()
       ->option_text("OUT");
   command->footer("Example: heaptape recover run.tape.partial -o run.tape");
@@ -181,7 +203,9 @@ void add_scenario(CLI::App& app, Request& request) {
       ->option_text("NAME");
   command->add_option("--set", options->scenario.sets, "set a parameter; may be repeated")
       ->option_text("K=V...");
-  add_output(command, "-o,--output", options->scenario.output, "the tape")->option_text("TAPE");
+  add_output(command, "-o,--output", options->scenario.output,
+             "the tape; must be given, unless NAME is `list`")
+      ->option_text("TAPE");
   command->add_flag_callback(
       "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
       "with `list`: show the parameters, too");

@@ -61,9 +61,10 @@ uint64_t recorded_until_unix_ns(const schema::TapeReader& tape) {
 }
 
 TapeStacks symbolize_stacks(const schema::TapeReader& tape, schema::Stacks stacks,
-                            replayer::SymbolOptions options, Console& console) {
+                            replayer::SymbolOptions options, const Symbols* known,
+                            Console& console) {
   options.recorded_until_unix_ns = recorded_until_unix_ns(tape);
-  replayer::SymbolizedTape symbolized = replayer::symbolize(stacks, options);
+  replayer::SymbolizedTape symbolized = replayer::symbolize(stacks, options, known);
   for (const std::string& note : symbolized.notes) console.print_note(note);
   return {std::move(stacks), std::move(symbolized.symbols)};
 }
@@ -71,13 +72,11 @@ TapeStacks symbolize_stacks(const schema::TapeReader& tape, schema::Stacks stack
 TapeStacks with_symbols(const schema::TapeReader& tape, schema::Stacks stacks,
                         const replayer::SymbolOptions& options, Console& console) {
   const bool says_where = options.debuginfod || !options.debug_dirs.empty();
-  auto symbols = says_where ? std::nullopt : read_symbols_beside(tape, console);
-  if (symbols && symbols->limit() >= stacks.limit()) {
+  auto symbols = read_symbols_beside(tape, console);
+  if (symbols && symbols->limit() >= stacks.limit() && !says_where) {
     return {std::move(stacks), std::move(*symbols)};
   }
-  TapeStacks found = symbolize_stacks(tape, std::move(stacks), options, console);
-  if (symbols) found.symbols = replayer::filled_in(found.symbols, *symbols);
-  return found;
+  return symbolize_stacks(tape, std::move(stacks), options, symbols ? &*symbols : nullptr, console);
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ std::string symbol_path(const std::string& tape_path) {
 Result<TapeStacks> symbolize_tape(schema::TapeReader& tape, const replayer::SymbolOptions& options,
                                   Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, read_stacks(tape));
-  return symbolize_stacks(tape, std::move(stacks), options, console);
+  return symbolize_stacks(tape, std::move(stacks), options, nullptr, console);
 }
 
 Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,

@@ -19,9 +19,9 @@ struct TapeStacks {
 };
 
 // Reads the whole tape once; its reader then stands at its beginning. A tape without stacks is
-// kUsage. Symbols come from the file beside the tape, if there is one and the user does not say
-// where to look. What it lacks, for it was written before the tape was finished, and where there is
-// none all, comes from the programs and libraries; what is missing of them becomes notes.
+// kUsage. Symbols come from the file beside the tape, if there is one. Where that was written
+// before the tape was finished, or the user says where to look, they come from the programs and
+// libraries first; what these lack is taken from the file, and what is missing then becomes notes.
 // Call it while there is one thread.
 base::Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
                                           const replayer::SymbolOptions& options, Console& console);

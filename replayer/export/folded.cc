@@ -14,7 +14,7 @@ std::string line_of(const ShownStacks& stacks, const ShownStack& stack) {
       std::ranges::replace(names.back(), ';', ':');
     });
   }
-  if (names.empty()) return kNoStack;
+  if (names.empty()) return stacks.name_without_frames(stack);
   std::string line;
   std::ranges::reverse(names);
   for (const std::string& name : names) {

@@ -147,7 +147,9 @@ class ProfileWriter {
   void write_sample(const ShownStack& stack) {
     std::vector<uint64_t> locations;
     for (const ShownFrame frame : stacks_.frames_of(stack)) locations.push_back(location_id(frame));
-    if (locations.empty()) locations.push_back(unknown_location());
+    if (locations.empty()) {
+      locations.push_back(location_without_frames(stacks_.name_without_frames(stack)));
+    }
     std::vector<int64_t> values;
     for (const SampleType& type : kSampleTypes) {
       values.push_back(as_signed(stack.totals.*type.value));
@@ -160,8 +162,8 @@ class ProfileWriter {
   }
 
   uint64_t location_id(ShownFrame frame) {
-    const auto [it, is_new] = location_ids_.try_emplace(frame, location_ids_.size() + 2);
-    if (is_new) write_location(frame, it->second);
+    const auto [it, is_new] = location_ids_.try_emplace(frame, next_location_);
+    if (is_new) write_location(frame, next_location_++);
     return it->second;
   }
   void write_location(ShownFrame frame, uint64_t id) {
@@ -185,16 +187,18 @@ class ProfileWriter {
     out.add_int64(kLineNumber, line);
     location.add_message(kLine, bytes);
   }
-  // Its number is 1.
-  uint64_t unknown_location() {
-    if (!std::exchange(has_unknown_, true)) {
+  // Of all stacks without frames that have this name.
+  uint64_t location_without_frames(const std::string& name) {
+    const auto [it, is_new] = ids_without_frames_.try_emplace(name, next_location_);
+    if (is_new) {
+      ++next_location_;
       std::string bytes;
       pbf_writer out(bytes);
-      out.add_uint64(kId, 1);
-      write_line(out, function_id(kNoStack, ""), 0);
+      out.add_uint64(kId, it->second);
+      write_line(out, function_id(name, ""), 0);
       profile_.add_message(kLocation, bytes);
     }
-    return 1;
+    return it->second;
   }
 
   uint64_t function_id(const std::string& name, const std::string& file) {
@@ -238,7 +242,8 @@ class ProfileWriter {
   std::vector<uint64_t> addresses_;                                             // by place
   std::map<ShownFrame, uint64_t> location_ids_;
   std::map<std::pair<int64_t, int64_t>, uint64_t> function_ids_;  // by name and file
-  bool has_unknown_ = false;
+  std::map<std::string, uint64_t> ids_without_frames_;
+  uint64_t next_location_ = 1;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "replayer/sites/initialisers.h"
 #include "replayer/sites/shims.h"
 
 namespace heaptape::replayer {
@@ -15,25 +16,28 @@ ShownStacks::ShownStacks(const schema::Stacks& stacks, const Symbols& symbols,
     : stacks_(stacks),
       symbols_(symbols),
       places_(shown_places(symbols, rules)),
+      sites_(stacks, symbols, rules),
       shims_(unnamed_shims(stacks, symbols)),
+      initialisers_(initialisers(stacks, symbols)),
       list_(std::move(counts)),
       weight_(weight) {
-  const Sites sites(stacks, symbols, rules);
-  std::erase_if(list_, [&sites](const ShownStack& stack) {
-    return !sites.list()[sites.of_stack(stack.number)].is_shown;
+  std::erase_if(list_, [this](const ShownStack& stack) {
+    return !sites_.list()[sites_.of_stack(stack.number)].is_shown;
   });
 }
 
-bool ShownStacks::has_site(FrameNumber frame) const {
+uint32_t ShownStacks::site_line(FrameNumber frame) const {
   const ShownPlace& place = places_[symbols_.index_of(frame)];
-  return !shims_[frame] && place.site < place.lines.size();
+  const auto lines = static_cast<uint32_t>(place.lines.size());
+  if (!shims_[frame] && place.site < lines) return place.site;
+  return initialisers_[frame] ? 0 : lines;
 }
 
 // 0: all frames are passed over.
 FrameNumber ShownStacks::site_frame(FrameNumber stack) const {
   size_t depth = 0;
   for (const Frame* frame; (frame = stacks_.find(stack)) != nullptr; stack = frame->caller) {
-    if (has_site(stack)) return stack;
+    if (site_line(stack) < places_[symbols_.index_of(stack)].lines.size()) return stack;
     if (++depth == kMostShownFrames) break;
   }
   return 0;
@@ -45,7 +49,7 @@ std::vector<ShownFrame> ShownStacks::frames_of(const ShownStack& stack) const {
   FrameNumber number = site != 0 ? site : stack.number;
   for (const Frame* frame; (frame = stacks_.find(number)) != nullptr; number = frame->caller) {
     const uint32_t place = symbols_.index_of(number);
-    const uint32_t first = number == site ? places_[place].site : 0;
+    const uint32_t first = number == site ? site_line(number) : 0;
     if (first < places_[place].lines.size()) frames.push_back({place, first});
     if (frames.size() == kMostShownFrames) break;
   }

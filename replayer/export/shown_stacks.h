@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "replayer/sites/shown_places.h"
@@ -37,8 +38,13 @@ class ShownStacks {
   const Symbols& symbols() const { return symbols_; }
   const schema::Stacks& of_tape() const { return stacks_; }
   const SampleWeight& weight() const { return weight_; }
-  // The innermost, its site, first; empty: nothing is known. At most kMostShownFrames.
+  // The innermost, its site, first; empty: nothing is known, or all is hidden. At most
+  // kMostShownFrames.
   std::vector<ShownFrame> frames_of(const ShownStack& stack) const;
+  // What a stack without frames is called.
+  std::string name_without_frames(const ShownStack& stack) const {
+    return sites_.text(sites_.of_stack(stack.number));
+  }
   const CodePlace& place_of(ShownFrame frame) const { return symbols_.places()[frame.place]; }
 
   // Calls visit(place, source) for each line of a frame, the innermost first. `source` is null
@@ -54,12 +60,15 @@ class ShownStacks {
 
  private:
   schema::FrameNumber site_frame(schema::FrameNumber stack) const;
-  bool has_site(schema::FrameNumber frame) const;
+  // As index into the lines of its place, the one that is a site; none: their number.
+  uint32_t site_line(schema::FrameNumber frame) const;
 
   const schema::Stacks& stacks_;
   const Symbols& symbols_;
   std::vector<ShownPlace> places_;
-  std::vector<bool> shims_;  // by number of the frame
+  Sites sites_;
+  std::vector<bool> shims_;  // by number of the frame, as are these
+  std::vector<bool> initialisers_;
   std::vector<ShownStack> list_;
   SampleWeight weight_;
 };

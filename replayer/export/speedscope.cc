@@ -40,7 +40,9 @@ class Frames {
         numbers.push_back(number_of(frame_json(frame_name(place, source), source)));
       });
     }
-    if (numbers.empty()) numbers.push_back(number_of(frame_json(kNoStack, nullptr)));
+    if (numbers.empty()) {
+      numbers.push_back(number_of(frame_json(stacks.name_without_frames(stack), nullptr)));
+    }
     std::string sample;
     std::ranges::reverse(numbers);
     for (const size_t number : numbers) {

@@ -1,10 +1,12 @@
 #include "replayer/report/diff_table.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 #include "base/number_text.h"
 #include "replayer/report/metric_text.h"
+#include "replayer/sites/site_names.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -14,6 +16,26 @@ constexpr size_t kShownSites = 10;
 TableRow row_of(const MetricRow& row) {
   return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
           change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
+}
+
+// Of those that are shown. Functions of one short name are told apart.
+std::vector<std::string> names_of(const SiteChanges& changes) {
+  const std::span<const SiteChange> shown(changes.sites.data(),
+                                          std::min(kShownSites, changes.sites.size()));
+  std::vector<CodePlace> places;
+  for (const auto& [place, base, now] : shown) {
+    places.push_back({"", 0, {{place.function, place.file, place.line}}});
+  }
+  std::vector<Site> sites;
+  for (const CodePlace& place : places) {
+    const SourceFrame& source = place.source.front();
+    sites.push_back({source.function.empty() ? nullptr : &place, &source});
+  }
+  std::vector<std::string> names = site_names(sites);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (names[i].empty()) names[i] = short_text(shown[i].place);
+  }
+  return names;
 }
 
 }  // namespace
@@ -33,9 +55,10 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
   };
   const SiteChange total{{}, changes.base, changes.now};
   SiteChange others = total;
-  for (size_t i = 0; i < std::min(kShownSites, changes.sites.size()); ++i) {
+  const std::vector<std::string> names = names_of(changes);
+  for (size_t i = 0; i < names.size(); ++i) {
     const SiteChange& site = changes.sites[i];
-    add(short_text(site.place), site);
+    add(names[i], site);
     others.base -= std::min(others.base, site.base);
     others.now -= std::min(others.now, site.now);
   }

@@ -110,7 +110,7 @@ std::string group_site_text(const HeapPicture& picture, const PinGroup& group,
                             const CallSites& calls) {
   const SiteOfGroup site = site_of_group(picture, group, calls);
   if (site.blocks == 0) return std::string("for ") + kNotSampled;
-  std::string text = "for " + calls.sites().text(site.site);
+  std::string text = "for " + calls.sites().short_text(site.site);
   if (site.blocks != group.count) text += ", " + grouped(site.blocks) + " of them";
   return text;
 }
@@ -139,11 +139,11 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
       {who, "blocks", "live, as requested", "slack", "resident in holes", "in holes"}};
   for (const HeapSite& site : heap_sites(picture, holes, *calls)) {
     if (rows.size() > top) break;
-    rows.push_back({"  " + calls->sites().text(site.site), grouped(site.blocks),
+    rows.push_back({"  " + calls->sites().short_text(site.site), grouped(site.blocks),
                     bytes_text(site.live_bytes), bytes_text(site.slack_bytes),
                     bytes_text(site.resident_hole_bytes), bytes_text(site.hole_bytes)});
   }
-  return aligned(rows);
+  return aligned(rows) + "  (a hole between blocks of two sites counts for both)\n";
 }
 
 // What stood in the way of the largest hole.
@@ -153,9 +153,9 @@ std::string pin_cell(const HeapGrowth& growth) {
 }
 
 std::string growth_sites_text(const HeapGrowth& growth, const CallSites& calls) {
-  std::string text = "for " + calls.text(growth.event);
+  std::string text = "for " + calls.short_text(growth.event);
   if (growth.pin && growth.short_bytes() != 0) {
-    text += "; pinned by a block of " + calls.text(growth.pin->birth);
+    text += "; pinned by a block of " + calls.short_text(growth.pin->birth);
   }
   return text;
 }
@@ -190,7 +190,7 @@ std::string block_text(const HeapPicture& picture, size_t index, const CallSites
                      grouped(block.requested_bytes).c_str(),
                      static_cast<unsigned long long>(block.address), call(block.birth).c_str(),
                      grouped(picture.at - block.birth).c_str(), block.thread) +
-         (calls == nullptr ? "" : ", in " + calls->text(block.birth));
+         (calls == nullptr ? "" : ", in " + calls->short_text(block.birth));
 }
 
 std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSites* calls) {

@@ -177,6 +177,21 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
   return text;
 }
 
+// What parts the resident sizes of the run itself from those of the replays beside it.
+std::string recorded_line(const std::vector<RunFigures>& figures,
+                          const std::vector<RunResult>& runs) {
+  if (runs.size() < 2) return "";
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto resident = figures[i].metric("peak.residentBytes");
+    if (runs[i].spec.kind != BackendKind::kRecorded || !resident) continue;
+    if (schema::number_of(*resident) == 0) continue;
+    return "note: " + figures[i].label +
+           ": resident sizes are of all anonymous memory of the process, as the recorder last "
+           "sampled it before the moment\n";
+  }
+  return "";
+}
+
 // What each --do changed.
 std::string action_lines(const RunResult& run) {
   const auto change = [](uint64_t before, uint64_t after) {
@@ -243,7 +258,7 @@ std::string run_lines(const schema::ReportFigures& report, const std::vector<Run
     text += replayed_line(report.runs[i], runs[i].spec, report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
-  text += times_lines(report.runs) + note_lines(report, runs);
+  text += times_lines(report.runs) + note_lines(report, runs) + recorded_line(report.runs, runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

@@ -44,7 +44,7 @@ class Table {
     TableRow row{"site"};
     for (const Column& column : kColumns) add_heading(row, column);
     row.push_back("median lifetime");
-    row.push_back("freed by others");
+    row.push_back("freed by another thread");
     if (answer_.heap == nullptr) return row;
     for (const Column& column : kHeapColumns) add_heading(row, column);
     return row;
@@ -66,7 +66,7 @@ class Table {
  private:
   void add_heading(TableRow& row, const Column& column) const {
     row.push_back(column.heading);
-    if (column.value == order_) row.push_back("");
+    if (column.value == order_) row.push_back("share");
   }
   // Without a share where `whole` is null.
   void add(TableRow& row, const Column& column, uint64_t value, const uint64_t* whole) const {
@@ -105,7 +105,7 @@ std::string heap_text(const HeapOfSites& heap) {
 
 std::string lifetime_text(const SiteRow& row) {
   if (row.blocks == 0) return "-";
-  return row.median_lifetime ? grouped(*row.median_lifetime) : "never freed";
+  return row.median_lifetime ? base::counted(*row.median_lifetime, "call") : "never freed";
 }
 
 std::string sampling_text(const SampledSites& sampled) {
@@ -122,7 +122,7 @@ std::string place_fields(const Sites& sites, uint32_t number) {
   std::string text = csv_field(sites.text(number));
   for (const std::string& field : {source.function, source.file, std::to_string(source.line),
                                    place.module, std::to_string(place.offset)}) {
-    text += "," + csv_field(base::valid_utf8(field));
+    text += "," + csv_field(base::display_text(field));
   }
   return text;
 }

@@ -116,7 +116,7 @@ std::string chain_rows(const GrowthChains& chains, const CallSites* births) {
                    grouped(chain.length),        bytes_text(chain.copied_bytes)};
       if (std::ranges::find(rows, row) != rows.end()) continue;
       rows.push_back(std::move(row));
-      if (births != nullptr) rows.push_back({"  for " + births->text(chain.birth)});
+      if (births != nullptr) rows.push_back({"  for " + births->short_text(chain.birth)});
     }
   };
   add(chains.costliest());
@@ -144,7 +144,7 @@ std::string sizes_table(const SizeHistogram& sizes) {
 std::string threads_table(const ThreadTotals& threads,
                           const std::vector<schema::ThreadIdentity>& names) {
   std::vector<TableRow> rows{{"thread", "calls", "bytes asked for", "live blocks", "live bytes",
-                              "freed of others", "freed by others"}};
+                              "foreign frees", "freed by another thread"}};
   for (const auto& [thread, total] : threads.sorted()) {
     std::string name = "t" + std::to_string(thread);
     if (thread < names.size()) name += " " + base::display_text(names[thread].name);

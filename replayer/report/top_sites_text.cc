@@ -32,7 +32,7 @@ void add_rows(std::vector<TableRow>& rows, const Value& value, const SiteTable& 
   std::erase_if(ranked, [&amount](const SiteRow& row) { return amount(row) == 0; });
   std::ranges::stable_sort(ranked, std::greater(), amount);
   if (ranked.empty()) return;
-  rows.push_back({value.heading, value.is_bytes ? "bytes" : "blocks", ""});
+  rows.push_back({value.heading, value.is_bytes ? "bytes" : "blocks", "share"});
   for (size_t i = 0; i < std::min(kShown, ranked.size()); ++i) {
     const uint64_t part = amount(ranked[i]);
     rows.push_back({"  " + sites.short_text(ranked[i].site),

@@ -32,6 +32,10 @@ class CallSites {
   std::string text(uint64_t call) const {
     return weight_of(call) == 0 ? kNotSampled : sites_->text(of_call(call));
   }
+  // The same as Sites::short_text has it.
+  std::string short_text(uint64_t call) const {
+    return weight_of(call) == 0 ? kNotSampled : sites_->short_text(of_call(call));
+  }
 
  private:
   struct Found {

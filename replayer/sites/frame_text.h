@@ -9,6 +9,8 @@ namespace heaptape::replayer {
 
 // What the site of a stack is called of which nothing is known.
 inline constexpr const char* kNoStack = "(no stack)";
+// What it is called if the user wants to see none of its frames.
+inline constexpr const char* kHiddenStack = "(hidden)";
 
 // `source` is one of the place's, or null where its source is not known.
 

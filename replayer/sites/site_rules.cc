@@ -33,12 +33,15 @@ bool SiteRules::hides(const CodePlace& place, const SourceFrame* source) const {
   });
 }
 
-bool SiteRules::shows(const CodePlace* place, const SourceFrame* source) const {
+bool SiteRules::shows(const CodePlace& place, const SourceFrame* source) const {
   if (!only_) return true;
-  if (place == nullptr) return only_->is_in(kNoStack);
-  return only_->is_in(frame_text(*place, source, FilePath::kWhole)) ||
-         only_->is_in(frame_text(*place, source)) ||
-         only_->is_in(short_frame_text(*place, source)) || only_->is_in(place->module);
+  return only_->is_in(frame_text(place, source, FilePath::kWhole)) ||
+         only_->is_in(frame_text(place, source)) || only_->is_in(short_frame_text(place, source)) ||
+         only_->is_in(place.module);
+}
+
+bool SiteRules::shows(const std::string& name) const {
+  return !only_ || only_->is_in(name);
 }
 
 }  // namespace heaptape::replayer

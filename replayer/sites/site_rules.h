@@ -28,9 +28,11 @@ class SiteRules {
 
   // The user does not want to see the frame: its function or its module matches.
   bool hides(const CodePlace& place, const SourceFrame* source) const;
-  // Whether the user wants to see the stacks of this site: its text as any table has it, or with
-  // the whole path of the file, or its module matches. `place` is null where it is not known.
-  bool shows(const CodePlace* place, const SourceFrame* source) const;
+  // Whether the user wants to see the stacks of this site: its text, short or with parameters, or
+  // with the whole path of the file, or its module matches.
+  bool shows(const CodePlace& place, const SourceFrame* source) const;
+  // The same of a site without a place, which has a name only.
+  bool shows(const std::string& name) const;
 
  private:
   std::vector<Pattern> hide_;

@@ -4,7 +4,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "replayer/sites/initialisers.h"
 #include "replayer/sites/shims.h"
+#include "replayer/sites/site_names.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -27,6 +29,8 @@ class Numbering {
     if (is_unknown(symbols_.places()[place])) return Sites::kNone;
     return site_at(place, 0, first_);
   }
+  // The user wants to see nothing of it.
+  bool hides(uint32_t place) const { return shown_[place].lines.empty(); }
 
  private:
   using Key = std::tuple<std::string_view, std::string_view, std::string_view, uint64_t>;
@@ -45,7 +49,7 @@ class Numbering {
     const Key key = has_name ? Key(place.module, source->function, source->file, source->line)
                              : Key(place.module, "", "", place.offset);
     const auto [it, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(list_.size()));
-    if (is_new) list_.push_back({&place, source, rules_.shows(&place, source)});
+    if (is_new) list_.push_back({&place, source, rules_.shows(place, source)});
     return it->second;
   }
 
@@ -62,37 +66,55 @@ class Numbering {
 
 // Callers have smaller numbers: their sites are known when they are needed.
 Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules) {
-  list_.push_back({nullptr, nullptr, rules.shows(nullptr, nullptr)});
+  list_.push_back({nullptr, nullptr, rules.shows(kNoStack)});
   Numbering numbering(symbols, rules, list_);
   const schema::FrameNumber limit = stacks.limit();
   const std::vector<bool> shims = unnamed_shims(stacks, symbols);
+  const std::vector<bool> starts = initialisers(stacks, symbols);
   by_stack_.resize(limit, kNone);
   std::vector<uint32_t> last_resort(limit, kNone);  // by stack: what it is if all is passed over
   std::vector<bool> has_site(limit, false);
+  std::vector<bool> hides(limit, false);  // by stack: some of its frames
   for (schema::FrameNumber number = 1; number < limit; ++number) {
     const schema::Frame* const frame = stacks.find(number);
     if (frame == nullptr) continue;
     const uint32_t place = symbols.index_of(number);
-    const uint32_t own = shims[number] ? kNone : numbering.own_site(place);
     const uint32_t first = numbering.first_site(place);
+    uint32_t own = shims[number] ? kNone : numbering.own_site(place);
+    if (own == kNone && starts[number]) {
+      own = first;
+      if (first != kNone) list_[first].is_initialiser = true;
+    }
     last_resort[number] = first != kNone ? first : last_resort[frame->caller];
     has_site[number] = own != kNone || has_site[frame->caller];
+    hides[number] = numbering.hides(place) || hides[frame->caller];
     if (own != kNone) {
       by_stack_[number] = own;
     } else {
       by_stack_[number] = has_site[number] ? by_stack_[frame->caller] : last_resort[number];
     }
   }
+  add_hidden(hides, rules);
+  short_texts_ = site_names(list_);
+  for (uint32_t site = 0; site < list_.size(); ++site) {
+    if (list_[site].place == nullptr) short_texts_[site] = text(site);
+  }
 }
 
-std::string Sites::text(uint32_t site, FilePath path) const {
-  const Site& one = list_[site];
-  return one.place == nullptr ? kNoStack : frame_text(*one.place, one.source, path);
+void Sites::add_hidden(const std::vector<bool>& hides, const SiteRules& rules) {
+  const auto hidden = static_cast<uint32_t>(list_.size());
+  for (schema::FrameNumber number = 1; number < hides.size(); ++number) {
+    if (by_stack_[number] != kNone || !hides[number]) continue;
+    by_stack_[number] = hidden;
+    if (list_.size() == hidden)
+      list_.push_back({nullptr, nullptr, rules.shows(kHiddenStack), true});
+  }
 }
 
-std::string Sites::short_text(uint32_t site) const {
+std::string Sites::text(uint32_t site) const {
   const Site& one = list_[site];
-  return one.place == nullptr ? kNoStack : short_frame_text(*one.place, one.source);
+  if (one.place == nullptr) return one.is_hidden ? kHiddenStack : kNoStack;
+  return frame_text(*one.place, one.source) + initialiser_text(one);
 }
 
 }  // namespace heaptape::replayer

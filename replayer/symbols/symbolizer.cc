@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/display_text.h"
@@ -21,13 +22,9 @@ constexpr const char* kOffsetsOnly = "; its code is shown as offsets";
 std::string note_of(const std::string& path, ModuleFinding finding) {
   switch (finding) {
     case ModuleFinding::kLines:
-      return "";
-    case ModuleFinding::kFunctions:
-      return quoted(path) +
-             " has no debug information: its functions have names, but no lines; install its debug "
-             "symbols, or name their folder with --debug-dir";
+    case ModuleFinding::kFunctions:  // said in one sentence with others
     case ModuleFinding::kNothing:
-      return quoted(path) + " has no symbols" + kOffsetsOnly;
+      return "";
     case ModuleFinding::kGone:
       return quoted(path) + " is not there any more" + kOffsetsOnly;
     case ModuleFinding::kUnreadable:
@@ -41,6 +38,22 @@ std::string note_of(const std::string& path, ModuleFinding finding) {
 
 bool has_symbols(ModuleFinding finding) {
   return finding == ModuleFinding::kLines || finding == ModuleFinding::kFunctions;
+}
+
+// "'a', 'b', 'c' and 4 more (WHAT)"; empty: there are none.
+std::string list_text(const std::vector<std::string>& paths, const char* what) {
+  constexpr size_t kNamed = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kNamed, paths.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + quoted(paths[i]);
+  }
+  if (paths.size() > kNamed) text += " and " + std::to_string(paths.size() - kNamed) + " more";
+  return paths.empty() ? "" : text + " (" + what + ")";
+}
+
+bool has_line(const CodePlace& place) {
+  return std::ranges::any_of(place.source,
+                             [](const SourceFrame& source) { return source.line != 0; });
 }
 
 // Numbers of spots by module, each ascending by offset.
@@ -58,8 +71,12 @@ std::vector<std::vector<uint32_t>> spots_by_module(const FrameCode& code) {
 
 class Symbolizer {
  public:
-  Symbolizer(FrameCode code, const SymbolOptions& options)
-      : code_(std::move(code)), options_(options) {
+  Symbolizer(FrameCode code, const SymbolOptions& options, const Symbols* known)
+      : code_(std::move(code)), options_(options), known_(code_.spots.size()) {
+    const size_t frames = known == nullptr ? 0 : known->limit();
+    for (size_t frame = 1; frame < std::min(frames, code_.spot_of_frame.size()); ++frame) {
+      known_[code_.spot_of_frame[frame]] = &known->find(static_cast<schema::FrameNumber>(frame));
+    }
     for (const CodeSpot& spot : code_.spots) {
       const bool is_known = spot.module != CodeSpot::kNoModule;
       places_.push_back({is_known ? code_.modules[spot.module].path : "", spot.offset, {}});
@@ -78,6 +95,7 @@ class Symbolizer {
         read(module, by_module[i]);
       }
     }
+    note_without_debug_information();
     return {Symbols(std::move(places_), std::move(code_.spot_of_frame)), std::move(notes_)};
   }
 
@@ -90,19 +108,57 @@ class Symbolizer {
     std::vector<uint64_t> offsets;
     for (const uint32_t spot : spots) offsets.push_back(code_.spots[spot].offset);
     base::Result<ModuleAnswer> answer = read_module_apart(module, offsets, options_);
-    if (!answer) {
+    if (!answer && !fill_in(spots)) {
       notes_.push_back("the symbols of " + quoted(module.path) +
                        " cannot be read: " + answer.error().message + kOffsetsOnly);
-      return;
     }
+    if (!answer) return;
     for (size_t i = 0; i < spots.size(); ++i) places_[spots[i]] = std::move(answer->places[i]);
-    std::string note = note_of(module.path, answer->finding);
-    if (!note.empty()) notes_.push_back(std::move(note));
+    note_finding(module, fill_in(spots).value_or(answer->finding));
     if (has_symbols(answer->finding) && may_be_another_build(module)) {
       notes_.push_back(quoted(module.path) +
                        " has no build-id, and was changed after it was recorded: its functions and "
                        "lines may be those of another build");
     }
+  }
+
+  // Takes what is known from elsewhere. What that comes to, if all places have functions now.
+  std::optional<ModuleFinding> fill_in(const std::vector<uint32_t>& spots) {
+    bool is_filled = false;
+    bool has_functions = true;
+    bool has_lines = false;
+    for (const uint32_t spot : spots) {
+      CodePlace& place = places_[spot];
+      const CodePlace* const known = known_[spot];
+      if (known != nullptr && known->module == place.module && !has_line(place) &&
+          (place.source.empty() || has_line(*known))) {
+        place = *known;
+        is_filled = true;
+      }
+      has_functions = has_functions && !place.source.empty();
+      has_lines = has_lines || has_line(place);
+    }
+    if (!is_filled || !has_functions) return std::nullopt;
+    return has_lines ? ModuleFinding::kLines : ModuleFinding::kFunctions;
+  }
+
+  void note_finding(const CodeModule& module, ModuleFinding finding) {
+    if (finding == ModuleFinding::kFunctions) without_lines_.push_back(module.path);
+    if (finding == ModuleFinding::kNothing) without_functions_.push_back(module.path);
+    std::string note = note_of(module.path, finding);
+    if (!note.empty()) notes_.push_back(std::move(note));
+  }
+
+  void note_without_debug_information() {
+    std::string text = list_text(without_lines_, "functions have names, but no lines");
+    const std::string others = list_text(without_functions_, "code is shown as offsets");
+    if (text.empty() && others.empty()) return;
+    text += (text.empty() || others.empty() ? "" : ", and for ") + others;
+    text = "there is no debug information for " + text +
+           ": install its -dbgsym or -debuginfo packages, build your own programs with -g, " +
+           (options_.debuginfod ? "or name" : "name") + " a folder that has it with --debug-dir";
+    if (!options_.debuginfod) text += ", or ask servers for it with --debuginfod";
+    notes_.insert(notes_.begin(), std::move(text));
   }
 
   bool may_be_another_build(const CodeModule& module) const {
@@ -116,13 +172,17 @@ class Symbolizer {
   FrameCode code_;
   const SymbolOptions& options_;
   std::vector<CodePlace> places_;
+  std::vector<const CodePlace*> known_;  // by spot; null: nothing
   std::vector<std::string> notes_;
+  std::vector<std::string> without_lines_;  // paths of modules, as are these
+  std::vector<std::string> without_functions_;
 };
 
 }  // namespace
 
-SymbolizedTape symbolize(const schema::Stacks& stacks, const SymbolOptions& options) {
-  return Symbolizer(locate_frames(stacks), options).run();
+SymbolizedTape symbolize(const schema::Stacks& stacks, const SymbolOptions& options,
+                         const Symbols* known) {
+  return Symbolizer(locate_frames(stacks), options, known).run();
 }
 
 }  // namespace heaptape::replayer

@@ -54,8 +54,4 @@ class Symbols {
   std::vector<uint32_t> place_of_frame_;
 };
 
-// `symbols`, and where they know nothing of a place in a module, what `older` ones of the same
-// frames, or of the first of them, know of it.
-Symbols filled_in(const Symbols& symbols, const Symbols& older);
-
 }  // namespace heaptape::replayer

@@ -1,7 +1,7 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
 // same with the stacks of some calls; FOLDER/small.tape, of which one call is too small to be
-// shown; and FOLDER/hostile.tape, whose every text wants to be markup: command, program, thread,
-// functions, files.
+// shown; FOLDER/process.tape, with samples of its process; and FOLDER/hostile.tape, whose every
+// text wants to be markup: command, program, thread, functions, files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -57,6 +57,11 @@ void write_small(const std::string& path) {
   write_sample_symbols(path);
 }
 
+void write_process(const std::string& path) {
+  Random random(3);
+  write_sampled_tape(path, eventful_events(random, 5000), random);
+}
+
 void write_hostile(const std::string& path) {
   schema::TapeHeader header = sample_header();
   header.command_line = {"./" + kMarkup, kMarkup};
@@ -94,6 +99,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_plain(folder + "/stacks.tape");
   heaptape::tests::write_sampled(folder + "/sampled.tape");
   heaptape::tests::write_small(folder + "/small.tape");
+  heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;
 }

@@ -68,6 +68,7 @@ def setUpModule():
         "long": Made(place, "long", place / "fill.tape", "--samples", "20k", *models),
         "hostile": Made(place, "hostile", hostile_tape, "-a", "<img>=model:ideal",
                         "-a", "<b>&amp;=model:ptmalloc"),
+        "process": Made(place, "process", place / "process.tape", "-a", "recorded", "-a", "noop"),
     }
     for name in ("sampled", "small"):
         pages[name] = Made(place, name, place / f"{name}.tape", "-a", "model:ptmalloc")
@@ -124,6 +125,29 @@ class Page(unittest.TestCase):
                 show(name, width=390, height=844)
                 self.assertEqual(run("document.documentElement.scrollWidth"), 390)
 
+    def test_leaves_room_for_figures_beside_long_names(self):
+        show("diff", width=390, height=844)
+        run("document.querySelector('#sites tbody th').textContent = 'app::'.repeat(40)")
+        self.assertLess(run("document.querySelector('#sites tbody th').offsetWidth"), 0.6 * 390)
+
+    def test_breaks_words_only_where_they_need_half_of_a_phone(self):
+        show("diff", width=390, height=844)
+        heads = run("[...document.querySelectorAll('tbody th')].filter((head) => head.offsetWidth)"
+                    ".map((head) => {const text = document.createRange(); text.selectNodeContents(head);"
+                    " const lines = new Set([...text.getClientRects()].map((line) => line.top));"
+                    " return [head.textContent, lines.size, head.offsetWidth];})")
+        self.assertTrue(heads)
+        for text, lines, width in heads:
+            with self.subTest(text):
+                self.assertTrue(lines <= len(text.split()) or width >= 390 / 2)
+
+    def test_names_who_has_most_first(self):
+        show("stacks")
+        self.assertEqual(run("document.getElementById('who').textContent"),
+                         "Of the 407 B live at the peak, 98.3% were asked for by lex (lex.h:3).")
+        show("fill")
+        self.assertIsNone(run("document.getElementById('who')"))
+
     def test_has_two_looks(self):
         colours = []
         for scheme in ("light", "dark"):
@@ -152,6 +176,12 @@ class Figures(unittest.TestCase):
     def test_of_the_runs_are_those_of_the_report_and_of_the_terminal(self):
         for name in ("stacks", "fill"):
             self.compare(name, "#runs td[data-metric]")
+
+    def test_of_the_run_itself_say_what_its_resident_sizes_are(self):
+        for name, is_said in (("process", True), ("fill", False)):  # no samples in fill
+            show(name)
+            note = run("document.querySelector('#runs .note').textContent")
+            self.assertEqual("as the recorder last sampled it" in note, is_said, name)
 
     def test_of_the_account_are_those_of_the_report(self):
         self.compare("fill", "#account td[data-metric]")

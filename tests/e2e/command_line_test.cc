@@ -67,6 +67,13 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
   }
 }
 
+TEST_F(CommandLineTest, SaysWhichOptionsMustBeGiven) {
+  for (const char* command : {"export", "recover", "explain", "holes", "scenario"}) {
+    EXPECT_NE(run({"heaptape", command, "--help"}).out.find("; must be given"), std::string::npos)
+        << command;
+  }
+}
+
 TEST_F(CommandLineTest, RefusesUnknownCommandsAndOptions) {
   expect_refusal(run({"heaptape", "rewind"}), "there is no command 'rewind'");
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--fast"}),
@@ -110,6 +117,16 @@ TEST_F(CommandLineTest, SaysWhichOptionLacksItsValue) {
 TEST_F(CommandLineTest, SaysWhichOptionIsGivenTwice) {
   expect_refusal(run({"heaptape", "explain", tape_, "-a", "glibc", "-a", "noop"}),
                  "'--allocator' is given more than once");
+}
+
+TEST_F(CommandLineTest, TakesEachWordAboutStacksOnce) {
+  const auto record = [this](const std::string& stacks) {
+    return run({"heaptape", "record", "--stacks", stacks, "-o", dir_.file("x.tape"), "--", "true"});
+  };
+  expect_refusal(record("dwarf,every=1k,every=2k"), "'every' is given more than once");
+  expect_refusal(record("fp,depth=3,every=1k,depth=3"), "'depth' is given more than once");
+  expect_refusal(record("dwarf,fp"), "it takes one of fp and dwarf: leave out ',fp'");
+  expect_refusal(record("dwarf,dwarf"), "it takes one of fp and dwarf: leave out ',dwarf'");
 }
 
 TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {

@@ -212,6 +212,15 @@ TEST_F(ReplayOutput, NamesTheRunsOfANoteInOneLine) {
             "5 threads merged: per-thread caches and arenas are left out; memory is understated");
 }
 
+TEST_F(ReplayOutput, SaysWhatTheResidentSizesOfTheRunItselfAre) {
+  const std::string note = "\nnote: recorded: resident sizes are of all anonymous memory";
+  EXPECT_EQ(replay({"-a", "recorded", "-a", "noop"}).out.find(note), std::string::npos);
+  tests::Random random(3);
+  tests::write_sampled_tape(tape_, tests::eventful_events(random, 5000), random);
+  EXPECT_NE(replay({"-a", "recorded", "-a", "noop"}).out.find(note), std::string::npos);
+  EXPECT_EQ(replay({"-a", "recorded"}).out.find(note), std::string::npos);
+}
+
 TEST_F(ReplayOutput, NamesNoRunsOfANoteThatAllHave) {
   write({tests::malloc_event(1 << 20, 0x10000)});
   const Ended ended = replay(

@@ -46,11 +46,22 @@ TEST_F(SiteStatsCommand, RanksSites) {
 }
 
 TEST_F(SiteStatsCommand, RanksThemAsAsked) {
-  expect({"--sort", "temporaries", "--top", "1"}, "freed by others  pinned  slack\n(no stack) ");
+  expect({"--sort", "temporaries", "--top", "1"},
+         "freed by another thread  pinned  slack\n(no stack) ");
 }
 
 TEST_F(SiteStatsCommand, PassesOverWhatIsHidden) {
   expect({"--hide", "0x200$", "--hide", "0x400$"}, "\napp+0x100           407 B  100.0%");
+}
+
+TEST_F(SiteStatsCommand, TellsWhatIsHiddenFromCallsWithoutAStack) {
+  expect({"--hide", "."}, "\n(hidden)            407 B  100.0%");
+  expect({"--hide", "."}, "\n(no stack)            0 B    0.0%");
+  expect({"--hide", ".", "--only", "site~hidden"}, "\n(hidden)          407 B  100.0%");
+  EXPECT_EQ(
+      run({"heaptape", "export", tape_, "--format", "folded", "--value", "calls", "--hide", "."})
+          .out,
+      "(hidden) 4\n(no stack) 1\n");
 }
 
 TEST_F(SiteStatsCommand, LeavesOutOtherSites) {
@@ -92,7 +103,7 @@ TEST_F(SiteStatsCommand, HasItsOptionsForSitesAlone) {
 }
 
 TEST_F(SiteStatsCommand, HasWhatSitesPinAndTheirSlackAtThePeak) {
-  expect({"--top", "1"}, "  freed by others  pinned  slack\n");
+  expect({"--top", "1"}, "  freed by another thread  pinned  slack\n");
   expect({"--top", "1"}, "\npinned and slack: on recorded at peak, after #4; a hole between");
   expect({"--json"}, R"("moment": {"name": "peak", "at": 4)");
 }
@@ -143,10 +154,11 @@ class StatsOfStacks : public SiteStatsCommand {
 };
 
 TEST_F(StatsOfStacks, NamesWhoHadMost) {
-  expect_whole({},
-               "\nwho had most at the peak   bytes\n  app+0x200                400 B   98.3%\n");
-  expect_whole({}, "\nfreed by another thread   blocks\n  app+0x200                    1  100.0%");
-  expect_whole({"--only", "site~0x400"}, "\nalive at the end          bytes\n  app+0x400 ");
+  expect_whole(
+      {}, "\nwho had most at the peak   bytes   share\n  app+0x200                400 B   98.3%\n");
+  expect_whole(
+      {}, "\nfreed by another thread   blocks   share\n  app+0x200                    1  100.0%");
+  expect_whole({"--only", "site~0x400"}, "\nalive at the end          bytes  share\n  app+0x400 ");
 }
 
 TEST_F(StatsOfStacks, NamesThemAsJson) {
@@ -233,6 +245,7 @@ TEST_F(RecordedSites, AreNamedByExplanations) {
   const std::vector<std::string> words = {"explain", tape_, "-a", "model:first-fit", "--at", "#2"};
   expect(words, "who asked for the blocks");
   expect(words, "  _IO_file_doallocate");
+  expect(words, "\n  (a hole between blocks of two sites counts for both)\n");
   expect(words, "    for _IO_file_doallocate");
   expect({"holes", tape_, "-a", "model:first-fit", "--at", "peak"}, "who asked for the blocks");
 }
@@ -305,7 +318,21 @@ TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
   ASSERT_TRUE(replayer::write_symbols(symbols_, shorter, file->tape).ok());
   std::filesystem::remove(program);
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
+  const replayer::Symbols none({{}}, {0});
+  ASSERT_TRUE(replayer::write_symbols(symbols_, none, file->tape).ok());
   expect({"stats", tape_, "--by", "site"}, "is not there any more");
+}
+
+TEST_F(RecordedSites, AreThoseOfTheFileWhereAFolderOfDebugFilesLacksThem) {
+  const std::string program = dir_.file("program");
+  std::filesystem::copy(tests::target_path("known_stacks"), program);
+  ASSERT_EQ(run({"heaptape", "record", "--stacks", "dwarf", "-o", tape_, "--", program}).status, 0);
+  expect({"symbolize", tape_}, "functions");
+  std::filesystem::remove(program);
+  const Ended ended =
+      run({"heaptape", "stats", tape_, "--by", "site", "--debug-dir", dir_.path().string()});
+  EXPECT_NE(ended.out.find("resizing (known_stacks.c:"), std::string::npos) << ended.describe();
+  EXPECT_EQ(ended.err.find("not there any more"), std::string::npos) << ended.err;
 }
 
 TEST_F(RecordedSites, AreKeptByRecover) {

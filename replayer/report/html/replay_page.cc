@@ -167,6 +167,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   write_tape(out, tape, report.figures);
   out.field("verdict", verdict(report.figures, best));
   out.field("where", where_it_is(report.figures, best));
+  if (sites != nullptr) out.field("who", who_has_it(sites->table, sites->sites));
   out.name("best");
   write_best(out, best);
   out.name("runs");

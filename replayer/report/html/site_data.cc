@@ -40,7 +40,8 @@ void write_names(JsonWriter& out, const std::vector<SiteRow>& rows, const Sites&
   for (const SiteRow& row : rows) {
     const Site& site = sites.list()[row.site];
     texts.push_back(sites.text(row.site));
-    functions.push_back(site.place == nullptr ? kNoStack : frame_name(*site.place, site.source));
+    functions.push_back(site.place == nullptr ? sites.text(row.site)
+                                              : frame_name(*site.place, site.source));
     modules.push_back(site.place == nullptr ? ""
                                             : base::display_text(last_part(site.place->module)));
   }

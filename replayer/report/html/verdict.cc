@@ -93,4 +93,20 @@ std::string where_it_is(const schema::ReportFigures& report, const std::vector<B
          ": " + text + returned + ".";
 }
 
+std::string who_has_it(const SiteTable& table, const Sites& sites) {
+  const SiteRow* most = nullptr;
+  for (const SiteRow& row : table.rows) {
+    const bool is_known = sites.list()[row.site].place != nullptr && row.totals.peak_bytes != 0;
+    if (!is_known) continue;
+    if (most == nullptr || row.totals.peak_bytes > most->totals.peak_bytes) most = &row;
+  }
+  if (most == nullptr) return "";
+  const uint64_t live =
+      table.sampled ? table.sampled->whole_tape.peak_bytes : table.total.peak_bytes;
+  return "Of the " + base::bytes_text(live) + " live at the peak, " +
+         (table.sampled ? "an estimated " : "") +
+         share_text(most->totals.peak_bytes, table.total.peak_bytes) + " were asked for by " +
+         sites.short_text(most->site) + ".";
+}
+
 }  // namespace heaptape::replayer

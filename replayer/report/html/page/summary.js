@@ -32,6 +32,7 @@
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
       element("p", {class: "verdict", id: "verdict", text: data.verdict}),
       data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
+      data.who ? element("p", {class: "where", id: "who", text: data.who}) : null,
     ].filter(Boolean);
   }
 
@@ -166,10 +167,17 @@
     return caption ? element("details", {}, element("summary", {text: caption}), box) : box;
   }
 
+  // Of the run itself the recorder took samples; where it took none the sizes are 0.
+  function processNote(data) {
+    const recorded = data.runs.filter((run) => run.backend === "recorded").map((run) => run.label);
+    const resident = data.overview.columns.findIndex((column) => column.metric === "peak.residentBytes");
+    const isSampled = data.overview.rows.some((row) => recorded.includes(row.label) && row.values[resident]);
+    return isSampled ? " Resident sizes of the recorded run are of all anonymous memory of the process, as the recorder last sampled it before the moment." : "";
+  }
+
   function runs(data) {
     const failed = data.runs.filter((run) => run.failure);
-    const process = data.runs.some((run) => run.backend === "recorded") ? " The resident size of the recorded run is that of the whole process." : "";
-    const note = (data.best.length === 0 ? "" : " ◂ holds least.") + process;
+    const note = (data.best.length === 0 ? "" : " ◂ holds least.") + processNote(data);
     return section("runs", "The runs compared",
                    element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
                    table(data.overview, {best: data.best}),

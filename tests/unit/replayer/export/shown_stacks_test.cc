@@ -44,6 +44,27 @@ TEST(ShownStacks, AreEmptyWhereNothingIsKnown) {
   EXPECT_EQ(text(tests::SampleStacks({.hide = {"."}}), 100), "");
 }
 
+TEST(ShownStacks, SayWhyTheyAreEmpty) {
+  const tests::SampleStacks hidden({.hide = {"."}});
+  EXPECT_EQ(hidden.shown().name_without_frames(*hidden.find(100)), "(hidden)");
+  EXPECT_EQ(hidden.shown().name_without_frames(*hidden.find(10)), "(no stack)");
+}
+
+// What lies behind an initialiser is a part of its library.
+TEST(ShownStacks, BeginAtAnInitialiserThatTheLoaderCalled) {
+  schema::Stacks stacks;
+  stacks.add_frames(0, std::vector<schema::Frame>{{0, 100}, {1, 200}, {2, 300}});
+  const Symbols symbols({{},
+                         {"/lib64/ld-linux-x86-64.so.2", 1, {{"call_init", "", 0}}},
+                         {"/usr/lib/libstdc++.so.6", 2, {}},
+                         {"/usr/lib/libstdc++.so.6", 3, {}}},
+                        {0, 1, 2, 3});
+  const ShownStacks shown(stacks, symbols, {}, {{.number = 3, .totals = {.calls = 1}}});
+  const std::vector<ShownFrame> frames = shown.frames_of(shown.list().at(0));
+  ASSERT_EQ(frames.size(), 2u);
+  EXPECT_EQ(shown.place_of(frames[0]).offset, 2u);
+}
+
 // A damaged tape may have stacks of millions of frames.
 TEST(ShownStacks, HaveABoundedNumberOfFrames) {
   schema::Stacks stacks;

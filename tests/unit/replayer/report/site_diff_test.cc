@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "replayer/report/diff_format.h"
+#include "replayer/report/diff_table.h"
 #include "tests/support/reports.h"
 
 namespace heaptape::replayer {
@@ -101,6 +102,13 @@ TEST(SiteDiff, FollowsAFunctionToOtherLinesAndFolders) {
 
 TEST(SiteDiff, TellsFunctionsOfOneNameInTwoFilesApart) {
   EXPECT_EQ(peak_changes({site("a", 1, 100)}, {site("a", 1, 130, "/src/b.cc")}).sites.size(), 2u);
+}
+
+TEST(SiteDiff, TellsOverloadsApartInItsTable) {
+  const auto table =
+      diff_table(peak_changes({}, {site("a(int)", 1, 130), site("a(char)", 1, 120)}));
+  EXPECT_EQ(table.at(1).at(0), "a(int) (a.cc:1)");
+  EXPECT_EQ(table.at(2).at(0), "a(char) (a.cc:1)");
 }
 
 TEST(SiteDiff, NamesTheLineThatIsNew) {

@@ -119,8 +119,8 @@ TEST_F(ProfileText, HasAllThreadsByNumberAndName) {
   take_example();
   const std::string table = threads_table(counts_->profile.threads(), {{42, "main"}});
   for (const char* row :
-       {"\nt0 main      5            924 B            0         0 B                0  ",
-        "\nt1           2             24 B            1        24 B                1  "}) {
+       {"\nt0 main      5            924 B            0         0 B              0  ",
+        "\nt1           2             24 B            1        24 B              1  "}) {
     EXPECT_NE(table.find(row), std::string::npos) << table;
   }
 }

@@ -23,16 +23,16 @@ class TopSites : public testing::Test {
 TEST_F(TopSites, AreNamedForEachValue) {
   add(sites_.of_stack(4), {.peak_bytes = 300, .live_bytes = 20, .temporaries = 7});
   add(sites_.of_stack(1), {.peak_bytes = 100, .freed_by_others = 1, .moved_bytes = 2048});
-  EXPECT_EQ(text(), R"(who had most at the peak     bytes
+  EXPECT_EQ(text(), R"(who had most at the peak     bytes   share
   read (app.cc:40)           300 B   75.0%
   main (app.cc:10)           100 B   25.0%
-alive at the end             bytes
+alive at the end             bytes   share
   read (app.cc:40)            20 B  100.0%
-temporaries                 blocks
+temporaries                 blocks   share
   read (app.cc:40)               7  100.0%
-freed by another thread     blocks
+freed by another thread     blocks   share
   main (app.cc:10)               1  100.0%
-copied by resizes            bytes
+copied by resizes            bytes   share
   main (app.cc:10)        2.00 KiB  100.0%
 )");
 }

@@ -75,8 +75,29 @@ TEST_F(SitesOfStacks, AreNeverHidden) {
   EXPECT_EQ(site_of(2), "main (app.cc:1)");
   of({{0, line("malloc")}, {1, line("make_node")}}, hiding("make_"));
   EXPECT_EQ(site_of(2), "malloc (app.cc:1)");
-  of({{0, line("make_node")}}, hiding("make_"));
-  EXPECT_EQ(site_of(1), "(no stack)");
+}
+
+TEST_F(SitesOfStacks, SayThatAllIsHidden) {
+  of({{0, line("make_node")}, {1, line("make_leaf")}}, hiding("make_"));
+  EXPECT_EQ(site_of(2), "(hidden)");
+  EXPECT_EQ(site_of(1), "(hidden)");
+  EXPECT_EQ(site_of(0), "(no stack)");
+  EXPECT_EQ(sites_->short_text(sites_->of_stack(2)), "(hidden)");
+}
+
+TEST_F(SitesOfStacks, AreInitialisersThatTheLoaderCalled) {
+  const CodePlace loader{"/lib64/ld-linux-x86-64.so.2", 5, {{"call_init", "dl-init.c", 74}}};
+  const CodePlace library{"/usr/lib/libstdc++.so.6", 0xa5, {}};
+  of({{0, loader}, {1, loader}, {2, library}, {3, library}});
+  EXPECT_EQ(site_of(4), "libstdc++.so.6+0xa5 (initialiser)");
+  EXPECT_EQ(sites_->short_text(sites_->of_stack(4)), "libstdc++.so.6+0xa5 (initialiser)");
+  EXPECT_EQ(site_of(2), "call_init (dl-init.c:74)");
+  of({{0, loader}, {1, line("app_start")}, {2, library}});
+  EXPECT_EQ(site_of(3), "app_start (app.cc:1)");
+  of({{0, loader}, {1, library}, {2, line("app_start")}});
+  EXPECT_EQ(site_of(3), "app_start (app.cc:1)");
+  of({{0, loader}, {1, library}}, hiding("libstdc"));
+  EXPECT_EQ(site_of(2), "call_init (dl-init.c:74)");
 }
 
 TEST_F(SitesOfStacks, AreOneForAllCallsInALine) {

@@ -22,7 +22,7 @@ class SymbolizerTest : public testing::Test {
  protected:
   // Of the call in `function`, as if its library had been at `path`.
   SymbolizedTape symbolize_call(const char* function, const std::string& path) {
-    return symbolize(tests::stack_at(tests::return_address_in(function), path), options_);
+    return symbolize(tests::stack_at(tests::return_address_in(function), path), options_, &known_);
   }
   // The same, with another build-id on the tape.
   SymbolizedTape symbolize_build(const std::string& build_id, const std::string& path) {
@@ -57,6 +57,7 @@ class SymbolizerTest : public testing::Test {
 
   tests::TempDir dir_;
   SymbolOptions options_;
+  Symbols known_;
 };
 
 const std::vector<SourceFrame>& source_of(const SymbolizedTape& tape) {
@@ -119,7 +120,8 @@ TEST_F(SymbolizerTest, NamesFunctionsWithoutDebugInformation) {
       source_of(tape),
       (std::vector<SourceFrame>{{"marked::(anonymous namespace)::unexported(void (*)())", "", 0}}));
   ASSERT_EQ(tape.notes.size(), 1u);
-  EXPECT_NE(tape.notes[0].find("has no debug information"), std::string::npos) << tape.notes[0];
+  EXPECT_NE(tape.notes[0].find("there is no debug information for '"), std::string::npos)
+      << tape.notes[0];
 }
 
 TEST_F(SymbolizerTest, NamesExportedFunctionsOfAStrippedFile) {
@@ -233,21 +235,59 @@ TEST_F(SymbolizerTest, SaysThatAFileWithoutBuildIdWasChanged) {
   EXPECT_TRUE(notes_until(0).empty());
 }
 
-TEST(FilledInSymbols, KnowWhatEitherKnows) {
-  const Symbols now({{}, {"/a", 1, {}}, {"/a", 2, {{"new", "", 0}}}, {"/b", 3, {}}}, {0, 1, 2, 3});
-  const Symbols older({{}, {"/a", 7, {{"old", "", 0}}}}, {0, 1, 1});
-  const Symbols both = filled_in(now, older);
-  EXPECT_EQ(both.find(1).source.at(0).function, "old");
-  EXPECT_EQ(both.find(1).offset, 7u);
-  EXPECT_EQ(both.find(2).source.at(0).function, "new");
-  EXPECT_TRUE(both.find(3).source.empty());
-  EXPECT_EQ(both.limit(), 4u);
+// What a file beside the tape knows of the one frame.
+Symbols known_of(const std::string& module, const SourceFrame& source) {
+  return {{{}, {module, 7, {source}}}, {0, 1}};
 }
 
-TEST(FilledInSymbols, AreNotOfAnotherModule) {
-  const Symbols now({{}, {"/a", 1, {}}}, {0, 1});
-  const Symbols older({{}, {"/b", 1, {{"old", "", 0}}}}, {0, 1});
-  EXPECT_TRUE(filled_in(now, older).find(1).source.empty());
+TEST_F(SymbolizerTest, TakesWhatIsKnownOfAFileThatIsGone) {
+  const std::string gone = dir_.file("gone.so");
+  known_ = known_of(gone, {"old", "a.cc", 3});
+  const SymbolizedTape tape = symbolize_call("plain_call", gone);
+  EXPECT_EQ(tape.symbols.find(1), known_.find(1));
+  EXPECT_TRUE(tape.notes.empty()) << tape.notes[0];
+}
+
+TEST_F(SymbolizerTest, TakesLinesThatTheFileDoesNotHave) {
+  known_ = known_of(symbol_target("names.so"), {"old", "a.cc", 3});
+  EXPECT_EQ(function_of(symbolize_call("plain_call", symbol_target("names.so"))), "old");
+  known_ = known_of(symbol_target("names.so"), {"old", "", 0});
+  EXPECT_EQ(function_of(symbolize_call("plain_call", symbol_target("names.so"))), "plain_call");
+}
+
+TEST_F(SymbolizerTest, PrefersTheFilesToWhatIsKnown) {
+  known_ = known_of(symbol_target("whole.so"), {"old", "a.cc", 3});
+  EXPECT_EQ(function_of(symbolize_call("plain_call", symbol_target("whole.so"))), "plain_call");
+}
+
+TEST_F(SymbolizerTest, TakesNothingOfAnotherModule) {
+  known_ = known_of("/other", {"old", "a.cc", 3});
+  const SymbolizedTape tape = symbolize_call("plain_call", dir_.file("gone.so"));
+  EXPECT_TRUE(source_of(tape).empty());
+  EXPECT_EQ(tape.notes.size(), 1u);
+}
+
+TEST_F(SymbolizerTest, SaysOnceWhatToDoAboutMissingDebugInformation) {
+  schema::Stacks stacks;
+  std::vector<schema::Frame> frames;
+  for (const char* name : {"names.so", "linked.so", "bare.so"}) {
+    const uint64_t address = tests::return_address_in("plain_call");
+    schema::CodeMapping mapping = tests::mapping_of(address);
+    mapping.path = copy(name);
+    mapping.range.begin += frames.size() << 32;
+    mapping.range.end += frames.size() << 32;
+    stacks.add_mapping(mapping);
+    frames.push_back({0, address + (frames.size() << 32)});
+  }
+  stacks.add_frames(0, frames);
+  const std::vector<std::string> notes = symbolize(stacks, options_).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("names.so', '"), std::string::npos) << notes[0];
+  for (const char* remedy : {"-dbgsym", "-g, ", "--debug-dir", "--debuginfod"}) {
+    EXPECT_NE(notes[0].find(remedy), std::string::npos) << notes[0];
+  }
+  options_.debuginfod = true;
+  EXPECT_EQ(symbolize(stacks, options_).notes.at(0).find("--debuginfod"), std::string::npos);
 }
 
 }  // namespace

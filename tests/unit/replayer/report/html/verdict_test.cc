@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/reports.h"
+#include "tests/support/stack_tapes.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -65,6 +66,39 @@ TEST(Verdict, SaysThatNoRunIsWhole) {
   EXPECT_EQ(verdict(report_of({failed}), {}),
             "No run with memory of its own came to the end of the tape.");
   EXPECT_EQ(where_it_is(report_of({failed}), {}), "");
+}
+
+class WhoHasIt : public testing::Test {
+ protected:
+  void add(uint32_t stack, uint64_t peak_bytes) {
+    const StackTotals totals{.peak_bytes = peak_bytes};
+    table_.rows.push_back(
+        {.site = sites_.of_stack(stack), .totals = totals, .median_lifetime = {}});
+    table_.total += totals;
+  }
+
+  Symbols symbols_ = tests::sample_symbols();
+  Sites sites_{tests::sample_stacks(), symbols_, {}};
+  SiteTable table_;
+};
+
+TEST_F(WhoHasIt, IsTheSiteWithMostAtThePeak) {
+  add(4, 100);
+  add(2, 300);
+  EXPECT_EQ(who_has_it(table_, sites_),
+            "Of the 400 B live at the peak, 75.0% were asked for by lex (lex.h:3).");
+}
+
+TEST_F(WhoHasIt, IsEstimatedWhereStacksAreSampled) {
+  add(2, 300);
+  table_.sampled.emplace().whole_tape.peak_bytes = 500;
+  EXPECT_EQ(who_has_it(table_, sites_),
+            "Of the 500 B live at the peak, an estimated 100.0% were asked for by lex (lex.h:3).");
+}
+
+TEST_F(WhoHasIt, IsNobodyOfWhomNothingIsKnown) {
+  add(0, 300);
+  EXPECT_EQ(who_has_it(table_, sites_), "");
 }
 
 }  // namespace
