@@ -24,6 +24,10 @@ std::vector<TableRow> diff_table(const RunDiff& run, size_t rows) {
   return table;
 }
 
+std::span<const SiteChange> shown_sites(const SiteChanges& changes) {
+  return std::span(changes.sites).first(std::min(kShownSites, changes.sites.size()));
+}
+
 std::vector<TableRow> diff_table(const SiteChanges& changes) {
   std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
   const auto add = [&](const std::string& name, const SiteChange& site) {
@@ -33,8 +37,7 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
   };
   const SiteChange total{{}, changes.base, changes.now};
   SiteChange others = total;
-  for (size_t i = 0; i < std::min(kShownSites, changes.sites.size()); ++i) {
-    const SiteChange& site = changes.sites[i];
+  for (const SiteChange& site : shown_sites(changes)) {
     add(short_text(site.place), site);
     others.base -= std::min(others.base, site.base);
     others.now -= std::min(others.now, site.now);
