@@ -19,7 +19,7 @@ base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stac
   if (replayer::shows_none(table)) return no_site_shown(tape);
   const replayer::StackEnds ends = replayer::count_stack_ends(kept->stacks, profile);
   return CountedSites{
-      std::move(kept), {std::move(sites), std::move(table), {}}, ends, profile.by_stack()};
+      std::move(kept), {std::move(sites), std::move(table)}, ends, profile.by_stack()};
 }
 
 }  // namespace heaptape::cli

@@ -21,6 +21,7 @@
 #include "replayer/export/frame_tree.h"
 #include "replayer/report/html/replay_page.h"
 #include "replayer/report/latency_table.h"
+#include "replayer/report/pinned_stacks.h"
 #include "replayer/report/report_builder.h"
 #include "replayer/report/run_table.h"
 #include "schema/tape/tape_reader.h"
@@ -183,14 +184,21 @@ Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options
   HEAPTAPE_ASSIGN_OR_RETURN(CountedSites counted, count_sites(tape, std::move(*stacks), rules,
                                                               replayer::StackValue::kPeak,
                                                               options.replay.until, console));
-  const replayer::ShownStacks shown(counted.stacks->stacks, counted.stacks->symbols, rules,
-                                    std::exchange(counted.by_stack, {}));
-  counted.ranked.stacks = replayer::frame_tree(shown, {});
-  if (const auto& sampled = counted.ranked.table.sampled) {
-    counted.ranked.stacks.sampling =
+  return std::optional(std::move(counted));
+}
+
+// The tree of the stacks, with what their blocks pin in each run. Leaves the tape somewhere.
+Status add_tree(schema::TapeReader& tape, const replayer::SiteRules& rules,
+                const std::vector<replayer::RunResult>& runs, CountedSites& sites) {
+  HEAPTAPE_ASSIGN_OR_RETURN(sites.ranked.pinned, replayer::pinned_stacks(tape, runs));
+  const replayer::ShownStacks shown(sites.stacks->stacks, sites.stacks->symbols, rules,
+                                    std::exchange(sites.by_stack, {}));
+  sites.ranked.stacks = replayer::frame_tree(shown, sites.ranked.pinned, {});
+  if (const auto& sampled = sites.ranked.table.sampled) {
+    sites.ranked.stacks.sampling =
         schema::StackTree::Sampling{sampled->every_bytes, sampled->calls};
   }
-  return std::optional(std::move(counted));
+  return {};
 }
 
 // Returns the exit code.
@@ -219,7 +227,8 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto sites, sites_of(options, rules, tape, console));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
+  replay_options.keep_pins = sites.has_value();
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
@@ -232,6 +241,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                             replayer::replay(tape, replay_options, [&](double share) {
                               progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
                             }));
+  if (sites) HEAPTAPE_RETURN_IF_ERROR(add_tree(tape, rules, runs, *sites));
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto report,
       replayer::build_report(tape, runs, replay_options, sites ? &sites->ranked : nullptr));

@@ -11,6 +11,7 @@
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
 #include "replayer/answers/moment.h"
+#include "replayer/answers/pinning_blocks.h"
 #include "replayer/engine/action.h"
 #include "replayer/heap_map/heap_picture.h"
 #include "replayer/metrics/program_profile.h"
@@ -31,6 +32,7 @@ struct ReplayOptions {
   uint32_t heap_growths = 10;        // how many of the largest to keep
   bool looks_first = false;          // at moments, before actions of the same place
   bool keep_picture = false;         // of the last of them
+  bool keep_pins = false;            // of each but marks, where placements say something
   uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
   // Allocators at work at the same time; at least 1. With more than one no time is told.
   uint32_t jobs = 1;
@@ -49,6 +51,7 @@ struct RunResult {
   std::vector<std::string> notes = {};     // see Backend::notes
   std::string output = "";                 // see Backend::output
   std::optional<HeapPicture> picture = {};
+  std::vector<PinsAtMoment> pins = {};  // by call; empty where they were not kept
   // Of the calls that were replayed: the same in all runs that came to the end.
   std::shared_ptr<const ProgramProfile> program = nullptr;
 };

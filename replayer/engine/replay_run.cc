@@ -115,12 +115,23 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moments, measured_, *kept);
   analysis_->note_resident(measured_.resident_bytes);
+  if (keep_pins_) keep_pins(moments);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(measured_);
   const auto own = backend_->own_statistics();
   if (!own.ok()) return settle(own.error());
   analysis_->note_own(*own);
   return {};
+}
+
+void ReplayRun::keep_pins(std::span<const Moment> moments) {
+  if (!backend_->traits().places_blocks) return;
+  std::vector<std::string> names;
+  for (const Moment& moment : moments) {
+    if (!moment.name.starts_with(kMarkPrefix)) names.push_back(moment.name);
+  }
+  if (names.empty()) return;
+  pins_.push_back({std::move(names), pinning_blocks(analysis_->picture(measured_))});
 }
 
 Status ReplayRun::perform(const Action& action) {
@@ -151,6 +162,7 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
   take_metrics(resolver, events, result.metrics);
   result.output = backend_->output();
   result.picture = std::move(picture_);
+  result.pins = std::move(pins_);
   add_notes(options, facts, result);
   return result;
 }

@@ -55,12 +55,15 @@ class ReplayRun {
       : spec_(std::move(spec)),
         backend_(spec_.make(context)),
         keep_picture_(options.keep_picture),
+        keep_pins_(options.keep_pins),
         is_timed_(options.jobs == 1) {}
 
   base::Status settle(const base::Status& status);
   // What is resident now.
   base::Status measure();
   base::Status look(std::span<const Moment> moments);
+  // All are at one call.
+  void keep_pins(std::span<const Moment> moments);
   base::Status perform(const Action& action);
   void apply(std::span<const allocators::RegionEvent> regions);
   void take_metrics(const SlotResolver& resolver, uint64_t events, RunMetrics& metrics);
@@ -75,8 +78,10 @@ class ReplayRun {
   std::optional<RunFailure> failure_;
   bool cannot_give_back_ = false;
   const bool keep_picture_;
+  const bool keep_pins_;
   const bool is_timed_;
   std::optional<HeapPicture> picture_;
+  std::vector<PinsAtMoment> pins_;
   std::string output_;  // of a failed allocator
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -13,20 +14,28 @@ namespace {
 
 constexpr size_t kMostNameBytes = 300;
 
-// What a node costs as text, beside the names: five values, a depth and a frame.
+// What a node costs as text, beside the names and what it pins: five values, a depth and a frame.
 constexpr size_t kNodeBytes = 32;
 constexpr size_t kFrameBytes = 24;
+constexpr size_t kFixedValues = schema::kStackValueNames.size();
 
+// An empty sum is 0.
 void add(StackValues& sum, const StackValues& values) {
+  sum.resize(values.size());
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
 }
 
-StackValues values_of(const StackTotals& totals) {
-  StackValues values;
-  for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = value_of(totals, static_cast<StackValue>(i));
+bool is_zero(const StackValues& values) {
+  return std::ranges::all_of(values, [](uint64_t value) { return value == 0; });
+}
+
+// What these values cost as text: their digits, a comma, a blank.
+size_t text_bytes(std::span<const uint64_t> values) {
+  size_t bytes = 0;
+  for (uint64_t value : values) {
+    for (bytes += 3; value > 9; value /= 10) ++bytes;
   }
-  return values;
+  return bytes;
 }
 
 std::string cut_name(std::string name) {
@@ -40,8 +49,12 @@ std::string cut_name(std::string name) {
 // Grows a tree by stacks, the outermost frame first.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const ShownStacks& stacks) : stacks_(stacks) {
-    tree_.nodes.emplace_back();
+  TreeBuilder(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned)
+      : stacks_(stacks), pinned_(pinned) {
+    for (const PinnedStacks& of_run : pinned) {
+      tree_.pinned.push_back({of_run.label, of_run.moments});
+    }
+    tree_.nodes.push_back({0, 0, StackValues(tree_.value_count())});
     for (const ShownStack& stack : stacks.list()) take(stack);
     // Children come behind their parents.
     for (size_t i = tree_.nodes.size() - 1; i > 0; --i) {
@@ -58,18 +71,29 @@ class TreeBuilder {
         frames.push_back(frame_of(place, source));
       });
     }
-    if (frames.empty()) frames.push_back(index_of({kNoStack, "", "", 0}));
+    if (frames.empty()) frames.push_back(index_of({stacks_.name_without_frames(stack), "", "", 0}));
     uint32_t node = 0;
     while (!frames.empty()) {
       node = child_of(node, frames.back());
       frames.pop_back();
     }
-    add(tree_.nodes[node].values, values_of(stack.totals));
+    add(tree_.nodes[node].values, values_of(stack));
+  }
+  StackValues values_of(const ShownStack& stack) const {
+    StackValues values;
+    for (size_t i = 0; i < kFixedValues; ++i) {
+      values.push_back(value_of(stack.totals, static_cast<StackValue>(i)));
+    }
+    for (const PinnedStacks& of_run : pinned_) {
+      const auto found = of_run.bytes.find(stack.number);
+      values.push_back(found == of_run.bytes.end() ? 0 : found->second);
+    }
+    return values;
   }
   uint32_t child_of(uint32_t parent, uint32_t frame) {
     const uint64_t key = uint64_t{parent} << 32 | frame;
     const auto [it, is_new] = children_.try_emplace(key, tree_.nodes.size());
-    if (is_new) tree_.nodes.push_back({frame, parent, {}});
+    if (is_new) tree_.nodes.push_back({frame, parent, StackValues(tree_.value_count())});
     return it->second;
   }
   // Each line of a place is asked for once.
@@ -98,6 +122,7 @@ class TreeBuilder {
   }
 
   const ShownStacks& stacks_;
+  const std::vector<PinnedStacks>& pinned_;
   FrameTree tree_;
   std::unordered_map<uint64_t, uint32_t> children_;  // by parent << 32 | frame
   std::map<std::pair<const CodePlace*, const SourceFrame*>, uint32_t> lines_;
@@ -110,6 +135,7 @@ class Pruning {
   Pruning(const FrameTree& tree, double share) : tree_(tree), share_(share) {
     out_.least_share = share;
     out_.merged_nodes = tree.merged_nodes;
+    out_.pinned = tree.pinned;
     find_kept();
   }
 
@@ -118,7 +144,7 @@ class Pruning {
     size_t sum = 0;
     for (size_t i = 1; i < tree_.nodes.size(); ++i) {
       if (!kept_[i]) continue;
-      sum += kNodeBytes;
+      sum += kNodeBytes + text_bytes(std::span(tree_.nodes[i].values).subspan(kFixedValues));
       const uint32_t frame = tree_.nodes[i].frame;
       if (frame == FrameTree::kMergedFrame || named[frame]) continue;
       named[frame] = true;
@@ -179,7 +205,7 @@ class Pruning {
       const auto number = static_cast<uint32_t>(out_.nodes.size());
       const FrameTree::Node& node = tree_.nodes[index];
       out_.nodes.push_back({index == 0 ? 0 : new_frame(node.frame), parent, node.values});
-      if (merged_[index] != StackValues{}) {
+      if (!is_zero(merged_[index])) {
         out_.nodes.push_back({FrameTree::kMergedFrame, number, merged_[index]});
       }
       std::vector<uint32_t>& children = children_[index];
@@ -225,8 +251,9 @@ double fitting_share(const FrameTree& tree, double share, size_t most_bytes) {
 
 }  // namespace
 
-FrameTree frame_tree(const ShownStacks& stacks, const TreeLimits& limits) {
-  return pruned(TreeBuilder(stacks).take_tree(), limits);
+FrameTree frame_tree(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned,
+                     const TreeLimits& limits) {
+  return pruned(TreeBuilder(stacks, pinned).take_tree(), limits);
 }
 
 FrameTree pruned(const FrameTree& tree, const TreeLimits& limits) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "replayer/export/shown_stacks.h"
+#include "replayer/sites/pinned_stacks.h"
 #include "replayer/sites/site_table.h"
 #include "schema/report/stack_tree.h"
 
@@ -18,8 +20,10 @@ struct TreeLimits {
   size_t most_bytes = 250'000;
 };
 
-// Memory grows with the nodes of the whole tree: at most a frame's for each of the tape.
-FrameTree frame_tree(const ShownStacks& stacks, const TreeLimits& limits);
+// With what the stacks pin. Memory grows with the nodes of the whole tree: at most a frame's for
+// each of the tape.
+FrameTree frame_tree(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned,
+                     const TreeLimits& limits);
 
 // The same tree, with no more than these limits allow. Values of merged nodes are kept.
 FrameTree pruned(const FrameTree& tree, const TreeLimits& limits);

@@ -18,10 +18,8 @@ TableRow row_of(const MetricRow& row) {
           change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
 }
 
-// Of those that are shown. Functions of one short name are told apart.
-std::vector<std::string> names_of(const SiteChanges& changes) {
-  const std::span<const SiteChange> shown(changes.sites.data(),
-                                          std::min(kShownSites, changes.sites.size()));
+// Functions of one short name are told apart.
+std::vector<std::string> names_of(std::span<const SiteChange> shown) {
   std::vector<CodePlace> places;
   for (const auto& [place, base, now] : shown) {
     places.push_back({"", 0, {{place.function, place.file, place.line}}});
@@ -46,6 +44,10 @@ std::vector<TableRow> diff_table(const RunDiff& run, size_t rows) {
   return table;
 }
 
+std::span<const SiteChange> shown_sites(const SiteChanges& changes) {
+  return std::span(changes.sites).first(std::min(kShownSites, changes.sites.size()));
+}
+
 std::vector<TableRow> diff_table(const SiteChanges& changes) {
   std::vector<TableRow> table = {{"site", "base", "new", "change", "share of the change"}};
   const auto add = [&](const std::string& name, const SiteChange& site) {
@@ -55,9 +57,10 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
   };
   const SiteChange total{{}, changes.base, changes.now};
   SiteChange others = total;
-  const std::vector<std::string> names = names_of(changes);
-  for (size_t i = 0; i < names.size(); ++i) {
-    const SiteChange& site = changes.sites[i];
+  const std::span<const SiteChange> shown = shown_sites(changes);
+  const std::vector<std::string> names = names_of(shown);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const SiteChange& site = shown[i];
     add(names[i], site);
     others.base -= std::min(others.base, site.base);
     others.now -= std::min(others.now, site.now);

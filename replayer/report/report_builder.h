@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "replayer/engine/replay.h"
+#include "replayer/sites/pinned_stacks.h"
 #include "replayer/sites/site_table.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
@@ -25,7 +26,8 @@ struct BuiltReport {
 struct RankedSites {
   Sites sites;
   SiteTable table;
-  schema::StackTree stacks;
+  std::vector<PinnedStacks> pinned = {};
+  schema::StackTree stacks = {};  // with what they pin
 };
 
 // `runs` are those of replay() on this tape, with the same options. `sites`: null where the tape

@@ -1,62 +1,23 @@
 #include "replayer/sites/call_sites.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace heaptape::replayer {
-namespace {
-
-// To pass over so many calls takes no longer than to decode a chunk from its beginning.
-constexpr uint64_t kNearCalls = 1 << 16;
-constexpr size_t kBatchCalls = 4096;
-
-}  // namespace
 
 base::Result<CallSites> CallSites::read(schema::TapeReader& tape, const Sites& sites,
                                         std::vector<uint64_t> calls) {
-  const SampleWeight weight(tape.header().stacks.every_bytes);
-  CallSites found(sites, weight.is_sampled());
-  std::ranges::sort(calls);
-  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
-  found.found_.resize(calls.size());
-  schema::EventBatch batch;
-  uint64_t batch_end = 0;  // calls up to the end of the batch
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  for (size_t i = 0; i < calls.size(); ++i) {
-    const uint64_t index = calls[i] - 1;
-    if (calls[i] == 0 || index >= tape.events()) continue;
-    if (index >= batch_end + kNearCalls) {
-      HEAPTAPE_RETURN_IF_ERROR(tape.seek(index));
-      batch_end = index;
-    }
-    while (index >= batch_end) {
-      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
-      if (batch.events.empty()) break;
-      batch_end = batch.first_event + batch.events.size();
-    }
-    if (index < batch.first_event || index - batch.first_event >= batch.stacks.size()) continue;
-    const schema::FrameNumber stack = batch.stacks[index - batch.first_event];
-    if (weight.is_sampled() && stack == 0) continue;
-    found.found_[i] = {sites.of_stack(stack),
-                       weight.of(batch.events[index - batch.first_event].size)};
-  }
-  found.calls_ = std::move(calls);
-  return found;
-}
-
-const CallSites::Found* CallSites::find(uint64_t call) const {
-  const auto at = std::ranges::lower_bound(calls_, call);
-  if (at == calls_.end() || *at != call) return nullptr;
-  return &found_[static_cast<size_t>(at - calls_.begin())];
+  HEAPTAPE_ASSIGN_OR_RETURN(CallStacks stacks, CallStacks::read(tape, std::move(calls)));
+  return CallSites(sites, std::move(stacks));
 }
 
 uint32_t CallSites::of_call(uint64_t call) const {
-  const Found* const found = find(call);
-  return found == nullptr ? Sites::kNone : found->site;
+  const CallStacks::Found* const found = stacks_.find(call);
+  return found == nullptr || found->weight == 0 ? Sites::kNone : sites_->of_stack(found->stack);
 }
 
 double CallSites::weight_of(uint64_t call) const {
-  if (!is_sampled_) return 1;
-  const Found* const found = find(call);
+  if (!is_sampled()) return 1;
+  const CallStacks::Found* const found = stacks_.find(call);
   return found == nullptr ? 0 : found->weight;
 }
 

@@ -3,10 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
-#include "replayer/sites/sample_weight.h"
+#include "replayer/sites/call_stacks.h"
 #include "replayer/sites/sites.h"
 #include "schema/tape/tape_reader.h"
 
@@ -17,8 +18,7 @@ inline constexpr const char* kNotSampled = "(not sampled)";
 
 class CallSites {
  public:
-  // Reads the tape where the calls are, and no further; `calls` are their numbers, from 1, in any
-  // order, and may have some twice. `sites` outlives this.
+  // As CallStacks has it. `sites` outlives this.
   static base::Result<CallSites> read(schema::TapeReader& tape, const Sites& sites,
                                       std::vector<uint64_t> calls);
 
@@ -27,7 +27,7 @@ class CallSites {
   uint32_t of_call(uint64_t call) const;
   // How many calls it stands for; 0: none, its stack was left out of the sample.
   double weight_of(uint64_t call) const;
-  bool is_sampled() const { return is_sampled_; }
+  bool is_sampled() const { return stacks_.is_sampled(); }
   // As Sites::text has it, or kNotSampled.
   std::string text(uint64_t call) const {
     return weight_of(call) == 0 ? kNotSampled : sites_->text(of_call(call));
@@ -38,18 +38,10 @@ class CallSites {
   }
 
  private:
-  struct Found {
-    uint32_t site = Sites::kNone;
-    double weight = 0;
-  };
-
-  CallSites(const Sites& sites, bool is_sampled) : sites_(&sites), is_sampled_(is_sampled) {}
-  const Found* find(uint64_t call) const;
+  CallSites(const Sites& sites, CallStacks stacks) : sites_(&sites), stacks_(std::move(stacks)) {}
 
   const Sites* sites_;
-  bool is_sampled_;
-  std::vector<uint64_t> calls_;  // ascending
-  std::vector<Found> found_;     // of each
+  CallStacks stacks_;
 };
 
 }  // namespace heaptape::replayer

@@ -73,6 +73,12 @@ struct StackTree {
   askedBytes @12 :List(UInt64);
   calls @13 :List(UInt64);
   temporaries @14 :List(UInt64);
+  pinned @15 :List(Pinned);     # of the runs whose placements say something
+  struct Pinned {
+    label @0 :Text;             # of the run
+    moments @1 :List(Text);     # of the tape: those at one call
+    bytes @2 :List(UInt64);     # on resident pages of holes beside blocks, of a node and all below it
+  }
 }
 
 # Who asked for the blocks: of the calls that were replayed. Sites and `others` add up to `total`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/display_text.h"
@@ -67,11 +68,25 @@ bool read_frames(wire::StackTree::Reader in, StackTree& tree) {
   return true;
 }
 
+// False where they are more than heaptape writes, or one is there twice.
+bool read_pinned(wire::StackTree::Reader in, StackTree& tree) {
+  if (in.getPinned().size() > StackTree::kMostPinned) return false;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const auto pinned : in.getPinned()) {
+    tree.pinned.push_back({text_of(pinned.getLabel()), texts_of(pinned.getMoments())});
+    for (const std::string& moment : tree.pinned.back().moments) {
+      if (!known.emplace(tree.pinned.back().label, moment).second) return false;
+    }
+    if (known.size() > StackTree::kMostMoments) return false;
+  }
+  return true;
+}
+
 // By depths; false where these are of no tree.
 bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
-  const capnp::List<uint64_t>::Reader values[] = {
+  std::vector<capnp::List<uint64_t>::Reader> values = {
       in.getPeakBytes(), in.getLiveBytes(), in.getAskedBytes(), in.getCalls(), in.getTemporaries()};
-  static_assert(std::size(values) == kStackValueNames.size());
+  for (const auto pinned : in.getPinned()) values.push_back(pinned.getBytes());
   const unsigned count = in.getFrames().size();
   if (count == 0 || in.getDepths().size() != count || in.getDepths()[0] != 0) return false;
   for (const auto& list : values) {
@@ -86,7 +101,7 @@ bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
     StackTree::Node& node = tree.nodes.emplace_back();
     node.frame = i == 0 ? 0 : frame == 0 ? StackTree::kMergedFrame : frame - 1;
     node.parent = depth == 0 ? 0 : path.back();
-    for (size_t v = 0; v < node.values.size(); ++v) node.values[v] = values[v][i];
+    for (const auto& list : values) node.values.push_back(list[i]);
     path.push_back(i);
   }
   return true;
@@ -114,7 +129,7 @@ std::optional<StackTree::Sampling> sampling_of(wire::TapeSites::Reader sites) {
 
 }  // namespace
 
-StackColumns::StackColumns(const StackTree& tree) {
+StackColumns::StackColumns(const StackTree& tree) : values(tree.value_count()) {
   Names module_names;
   Names file_names;
   for (const StackTree::Frame& frame : tree.frames) {
@@ -154,6 +169,15 @@ void set_stack_tree(wire::StackTree::Builder out, const StackTree& tree) {
   fill(out.initAskedBytes(nodes), columns.values[2]);
   fill(out.initCalls(nodes), columns.values[3]);
   fill(out.initTemporaries(nodes), columns.values[4]);
+  const auto count = static_cast<unsigned>(tree.pinned.size());
+  if (count == 0) return;
+  auto pinned = out.initPinned(count);
+  for (unsigned i = 0; i < count; ++i) {
+    const PinnedName& name = tree.pinned[i];
+    pinned[i].setLabel(name.label);
+    fill(pinned[i].initMoments(static_cast<unsigned>(name.moments.size())), name.moments);
+    fill(pinned[i].initBytes(nodes), columns.values[kStackValueNames.size() + i]);
+  }
 }
 
 std::optional<StackTree> stack_tree_of(wire::StackTree::Reader in) {
@@ -161,7 +185,10 @@ std::optional<StackTree> stack_tree_of(wire::StackTree::Reader in) {
   if (!std::isfinite(in.getLeastShare())) return std::nullopt;
   tree.least_share = std::clamp(in.getLeastShare(), 0.0, 1.0);
   tree.merged_nodes = in.getMergedNodes();
-  if (!read_frames(in, tree) || !read_nodes(in, tree) || !has_sums(tree)) return std::nullopt;
+  if (!read_frames(in, tree) || !read_pinned(in, tree) || !read_nodes(in, tree) ||
+      !has_sums(tree)) {
+    return std::nullopt;
+  }
   return tree;
 }
 

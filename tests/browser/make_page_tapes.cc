@@ -1,7 +1,8 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
-// same with the stacks of some calls; FOLDER/small.tape, of which one call is too small to be
-// shown; FOLDER/process.tape, with samples of its process; and FOLDER/hostile.tape, whose every
-// text wants to be markup: command, program, thread, functions, files.
+// same with the stacks of some calls; FOLDER/pinned.tape, the other one of stack_tapes.h;
+// FOLDER/small.tape, of which one call is too small to be shown; FOLDER/process.tape, with samples
+// of its process; and FOLDER/hostile.tape, whose every text wants to be markup: command, program,
+// thread, functions, files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -36,6 +37,11 @@ void write_plain(const std::string& path) {
 
 void write_sampled(const std::string& path) {
   write_stack_tape(path, {schema::StackMode::kUnwindTables, 64, 2'048});
+  write_sample_symbols(path);
+}
+
+void write_pinned(const std::string& path) {
+  write_pinned_tape(path);
   write_sample_symbols(path);
 }
 
@@ -98,6 +104,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   heaptape::tests::write_plain(folder + "/stacks.tape");
   heaptape::tests::write_sampled(folder + "/sampled.tape");
+  heaptape::tests::write_pinned(folder + "/pinned.tape");
   heaptape::tests::write_small(folder + "/small.tape");
   heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");

@@ -52,6 +52,16 @@ class MadeDiff:
         self.json = json.loads(heaptape("diff", base, now, "--format", "json"))
 
 
+class MadePinnedDiff:
+    """Of the tape of pins: its first six calls as the base. Only the new one has a run of its own name."""
+
+    def __init__(self, folder):
+        self.path = folder / "pinned_diff.html"
+        base = folder / "pinned_base.json"
+        heaptape("replay", folder / "pinned.tape", "-a", "model:ptmalloc", "--until", "6", "-o", base)
+        heaptape("diff", base, folder / "pinned.json", "--html", self.path)
+
+
 def setUpModule():
     global folder, driver, pages
     folder = tempfile.TemporaryDirectory(prefix="heaptape-pages-")
@@ -72,7 +82,9 @@ def setUpModule():
     }
     for name in ("sampled", "small"):
         pages[name] = Made(place, name, place / f"{name}.tape", "-a", "model:ptmalloc")
+    pages["pinned"] = Made(place, "pinned", place / "pinned.tape", "-a", "model:ptmalloc", "-a", "recorded", "-a", "noop")
     pages["diff"] = MadeDiff(place)
+    pages["pinned diff"] = MadePinnedDiff(place)
     driver = browser.start()
 
 
@@ -395,8 +407,9 @@ class Flame(unittest.TestCase):
     def test_has_the_sums_of_the_report(self):
         total = pages["stacks"].report["tape"]["sites"]["total"]
         data = run("JSON.parse(document.getElementById('data').textContent).stacks.values")
-        self.assertEqual({metric: values[0] for metric, values in data.items()},
-                         {metric: total[metric] for metric in data})
+        data = {metric: values[0] for metric, values in data.items() if not metric.startswith("pinned")}
+        self.assertEqual(data, {metric: total[metric] for metric in data})
+        self.assertEqual(len(data), 5)
         self.assertEqual(self.box("lex").get_attribute("data-value"), "400")
         self.assertAlmostEqual(self.share("lex"), 400 / 407, places=2)
 
@@ -527,6 +540,85 @@ class Sites(unittest.TestCase):
         self.assertIn("Those of the new tape are exact.", text)
 
 
+def choose(select, text):
+    """As the first of its choices that begins so."""
+    field = driver.find_element(By.ID, select)
+    [option, *_] = [one for one in field.find_elements(By.TAG_NAME, "option") if one.text.startswith(text)]
+    option.click()
+
+
+def choices(select):
+    return [one.text for one in driver.find_element(By.ID, select).find_elements(By.TAG_NAME, "option")]
+
+
+class Pinned(unittest.TestCase):
+    """main and read pin half of a hole of 10,016 bytes each; at the end read pins 20,016 bytes more."""
+
+    def setUp(self):
+        show("pinned")
+
+    def values(self):
+        return dict(run("""[...document.querySelectorAll('.frame')].map((box) =>
+            [box.getAttribute('aria-label').split(',')[0], Number(box.dataset.value)])"""))
+
+    def moments(self):
+        return [text for text in choices("flame-value") if text.startswith("bytes pinned")]
+
+    def test_has_a_choice_of_moments_and_then_of_runs(self):
+        self.assertFalse(driver.find_element(By.ID, "flame-run").is_displayed())
+        self.assertEqual(self.moments(), ["bytes pinned at the peak and exit", "bytes pinned at the end"])
+        choose("flame-value", self.moments()[0])
+        self.assertTrue(driver.find_element(By.ID, "flame-run").is_displayed())
+        self.assertEqual(choices("flame-run"), ["model:ptmalloc: 9.78 KiB", "recorded: 9.78 KiB"])
+
+    def test_has_the_holes_of_the_report(self):
+        for one in pages["pinned"].report["runs"][:2]:
+            for moment, metric in ((0, "atPeak.residentHoleBytes"), (-1, "end.residentHoleBytes")):
+                choose("flame-value", self.moments()[moment])
+                choose("flame-run", one["label"])
+                self.assertEqual(self.values()["all"], figure(one, metric), (one["label"], metric))
+
+    def test_has_the_functions_whose_blocks_pin(self):
+        choose("flame-value", self.moments()[0])
+        self.assertEqual(self.values(), {"all": 10_016, "main": 10_016, "read": 5_008})
+        choose("flame-value", self.moments()[-1])
+        self.assertEqual(self.values(), {"all": 30_032, "main": 30_032, "read": 25_024})
+
+    def test_keeps_the_run_when_the_moment_changes(self):
+        choose("flame-value", self.moments()[0])
+        choose("flame-run", "recorded")
+        choose("flame-value", self.moments()[-1])
+        self.assertTrue(driver.find_element(By.ID, "flame").text.count("in recorded"))
+        choose("flame-value", "calls")
+        self.assertFalse(driver.find_element(By.ID, "flame-run").is_displayed())
+
+    def test_tells_what_is_under_the_pointer(self):
+        choose("flame-value", self.moments()[-1])
+        ActionChains(driver).move_to_element(driver.find_element(By.XPATH, "//div[starts-with(@aria-label, 'read,')]")).perform()
+        text = driver.find_element(By.CSS_SELECTOR, ".detail").text
+        self.assertIn("24.4 KiB (25,024 B) pinned at the end in model:ptmalloc; 83.3% of all", text)
+
+    def test_is_searched(self):
+        choose("flame-value", self.moments()[0])
+        driver.find_element(By.ID, "flame-search").send_keys("^read")
+        self.assertEqual(driver.find_element(By.CSS_SELECTOR, "#flame .tools [role=status]").text, "4.89 KiB, 50.0%, in 1 places")
+
+    def test_names_the_sites(self):
+        choose("flame-value", self.moments()[-1])
+        rows = run("[...document.querySelectorAll('.tops tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual([row[0].split(" ")[0] for row in rows], ["read", "main"])
+        self.assertEqual([row[1] for row in rows], ["24.4 KiB", "4.89 KiB"])
+
+    def test_of_two_tapes_is_what_both_have(self):
+        show("pinned diff")
+        self.assertEqual(self.moments(), ["bytes pinned at the peak and exit", "bytes pinned at the end"])
+        choose("flame-value", self.moments()[-1])
+        self.assertEqual(choices("flame-run"), ["model:ptmalloc: 9.78 KiB \u2192 29.3 KiB"])
+        self.assertEqual(self.values()["read"], 25_024)
+        driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertEqual(self.values()["read"], 5_008)
+
+
 class Diff(Flame):
     """The base has 100 bytes of lex and 57 of read, the new tape 400 of lex and 7 of read."""
 
@@ -564,9 +656,20 @@ class Diff(Flame):
         self.assertGreater(blue, red)
 
     def test_names_who_asked_for_most(self):
-        rows = [row.text for row in driver.find_elements(By.CSS_SELECTOR, ".tops tbody tr")]
+        rows = [row.text for row in driver.find_elements(By.CSS_SELECTOR, "#sites tbody tr")]
         self.assertIn("100 B 400 B +300 B", rows[0])
         self.assertIn("57 B 7 B -50 B", rows[1])
+        driver.find_element(By.CSS_SELECTOR, "#sites tbody button").click()
+        self.assertEqual(driver.find_element(By.ID, "flame-search").get_attribute("value"), "^lex app$")
+        self.assertEqual(len(driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 1)
+
+    def test_says_of_sites_what_the_diff_says(self):
+        tables = run("""[...document.querySelectorAll('#sites table')].map((table) =>
+            [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))""")
+        self.assertEqual(len(tables), len(pages["diff"].json["sites"]))
+        lines = [line.split() for line in pages["diff"].text.splitlines()]
+        for row in sum(tables, []):
+            self.assertIn(" ".join(row).split(), lines)
 
     def test_tells_what_is_under_the_pointer(self):
         ActionChains(driver).move_to_element(self.box("lex")).perform()

@@ -36,6 +36,23 @@ TEST_F(HtmlReport, HasTheStacksOfTheTape) {
   EXPECT_NE(page().find(R"("peakBytes":[407,407,400,7,0])"), std::string::npos);
 }
 
+TEST_F(HtmlReport, HasWhatTheStacksPin) {
+  tests::write_pinned_tape(tape_);
+  ASSERT_EQ(replay({"-a", "model:ptmalloc", "--html", page_, "-o", report_}).status, 0);
+  EXPECT_NE(page().find(R"("pinned":[{"label":"model:ptmalloc","moments":["peak","exit"]},)"
+                        R"({"label":"model:ptmalloc","moments":["end"]}],)"),
+            std::string::npos);
+  EXPECT_NE(tests::read_bytes(report_).find(R"("moments": ["end"], "bytes": [30032, )"),
+            std::string::npos);
+}
+
+TEST_F(HtmlReport, PinsWithWhatIsShownAlone) {
+  tests::write_pinned_tape(tape_);
+  ASSERT_EQ(replay({"-a", "recorded", "--only", "site~app\\+0x400", "-o", report_}).status, 0);
+  EXPECT_NE(tests::read_bytes(report_).find(R"("moments": ["end"], "bytes": [25024, )"),
+            std::string::npos);
+}
+
 TEST_F(HtmlReport, HidesWhatTheUserHides) {
   ASSERT_EQ(replay({"--html", page_, "--hide", "app\\+0x100"}).status, 0);
   EXPECT_EQ(page().find("app+0x100"), std::string::npos);

@@ -178,6 +178,10 @@ void add_reports(const SeedFolder& folder) {
       R"({"version":1,"tape":{},"runs":[{"peak":{"committedBytes":{"value":"1","at":"2"},)"
       R"("distanceToIdeal":"Infinity"},"growth":{"worstExponent":1,"curves":[{"fitted":true,)"
       R"("grows":true,"verdict":"free grows"}]}},{"time":{"nsPerEvent":"NaN"}}]})",
+      R"({"version":1,"tape":{"stacks":{"names":["f"],"moduleOf":[0],"fileOf":[0],"lines":[1],)"
+      R"("modules":["m"],"files":[""],"frames":[0,1,0],"depths":[0,1,1],"peakBytes":[3,2,1],)"
+      R"("liveBytes":[0,0,0],"askedBytes":[3,2,1],"calls":[2,1,1],"temporaries":[0,0,0],)"
+      R"("pinned":[{"label":"a","moments":["peak","end"],"bytes":[9,4,5]}]}},"runs":[]})",
       R"({"version":2,"tape":{}})",
       R"([{"version":1}])",
   });

@@ -10,6 +10,7 @@
 #include "replayer/answers/account.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pinning_blocks.h"
 #include "tests/support/seeded_random.h"
 
 namespace heaptape::replayer {
@@ -116,6 +117,17 @@ TEST(Account, OfARandomHeapCountsThePagesWithoutABlockAsPurgeable) {
   for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
     const RandomPicture heap;
     EXPECT_EQ(account_of(heap).purgeable_bytes, heap.free_pages().size() * kPage);
+  }
+}
+
+TEST(PinningBlocks, OfARandomHeapPinAllOfItsHoles) {
+  for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
+    const RandomPicture heap;
+    uint64_t hole_bytes = 0;
+    uint64_t pinned_bytes = 0;
+    for (const Hole& hole : find_holes(heap.picture())) hole_bytes += hole.resident_bytes;
+    for (const PinningBlock& block : pinning_blocks(heap.picture())) pinned_bytes += block.bytes;
+    EXPECT_EQ(pinned_bytes, hole_bytes);
   }
 }
 

@@ -46,6 +46,27 @@ void write_stack_tape(const std::string& path, const schema::StackRecording& rec
   EXPECT_TRUE((*writer)->finish({}).ok());
 }
 
+void write_pinned_tape(const std::string& path, const schema::StackRecording& recording) {
+  schema::TapeHeader header = sample_header();
+  header.stacks = recording;
+  auto writer = schema::TapeWriter::create(path, header);
+  ASSERT_TRUE(writer.ok());
+  schema::TapeEncoder& encoder = (*writer)->encoder();
+  add_stacks(encoder);
+  const uint64_t guard = header.initial_break + 0x10;
+  const uint64_t first = guard + 32;
+  const uint64_t pin = first + 10'016;
+  const uint64_t second = pin + 32;
+  encoder.append(malloc_event(24, guard), 1);
+  encoder.append(malloc_event(10'000, first), 2);
+  encoder.append(malloc_event(24, pin), 4);
+  encoder.append(free_event(first));
+  encoder.append(malloc_event(20'000, second), 2);
+  encoder.append(malloc_event(30'000, second + 20'016), 4);
+  encoder.append(free_event(second));
+  EXPECT_TRUE((*writer)->finish({}).ok());
+}
+
 schema::Stacks sample_stacks() {
   const TempDir dir;
   write_stack_tape(dir.file("a.tape"));

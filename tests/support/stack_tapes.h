@@ -21,6 +21,16 @@ namespace heaptape::tests {
 // and all of them in app+0x100. `recording`: what the tape says of its stacks.
 void write_stack_tape(const std::string& path, const schema::StackRecording& recording = {});
 
+// Another of the same program, on glibc: a small block of read stays where lex frees all.
+//   #1 malloc(24)              app+0x100 (stack 1), main
+//   #2 malloc(10,000)          app+0x200 (stack 2), lex
+//   #3 malloc(24)              app+0x400 (stack 4), read
+//   #4 free of #2              a hole of 10,016 bytes between #1 and #3
+//   #5 malloc(20,000)          app+0x200 (stack 2), lex
+//   #6 malloc(30,000)          app+0x400 (stack 4), read: the peak, 50,048 bytes
+//   #7 free of #5              a hole of 20,016 bytes between #3 and #6, at the end
+void write_pinned_tape(const std::string& path, const schema::StackRecording& recording = {});
+
 // What the tape has of stacks, and the names of its functions: main, parse and read, and operator
 // new.
 schema::Stacks sample_stacks();

@@ -1,5 +1,6 @@
 #include "replayer/report/html/diff_page.h"
 
+#include <string>
 #include <vector>
 
 #include "base/version.h"
@@ -8,6 +9,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/metric_data.h"
 #include "replayer/report/html/page.h"
+#include "replayer/sites/frame_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -50,6 +52,25 @@ void write_run(JsonWriter& out, const RunDiff& run) {
   out.close_object();
 }
 
+// With the function and the module of each site, by which the flame graph finds it.
+void write_changes(JsonWriter& out, const SiteChanges& changes) {
+  std::vector<std::string> functions;
+  std::vector<std::string> modules;
+  for (const SiteChange& site : shown_sites(changes)) {
+    functions.push_back(site.place.function);
+    modules.push_back(last_part(site.place.module));
+  }
+  out.open_object();
+  out.field("words", changes.words);
+  out.name("functions");
+  out.list(functions);
+  out.name("modules");
+  out.list(modules);
+  out.name("table");
+  write_table(out, diff_table(changes));
+  out.close_object();
+}
+
 void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
   out.open_list();
   for (const GateOutcome& gate : gates) {
@@ -80,13 +101,7 @@ std::string diff_page(const ReportDiff& diff, const schema::StackTree* base_stac
   out.close_list();
   out.name("sites");
   out.open_list();
-  for (const SiteChanges& changes : diff.sites) {
-    out.open_object();
-    out.field("words", changes.words);
-    out.name("table");
-    write_table(out, diff_table(changes));
-    out.close_object();
-  }
+  for (const SiteChanges& changes : diff.sites) write_changes(out, changes);
   out.close_list();
   if (base_stacks != nullptr && new_stacks != nullptr) {
     out.name("stacks");

@@ -45,13 +45,32 @@ void write_values(JsonWriter& out, const char* name, const StackColumns& columns
   out.name(name);
   out.open_object();
   for (size_t v = 0; v < columns.values.size(); ++v) {
-    out.name(schema::kStackValueNames[v]);
+    out.name(value_key(v));
     out.list(columns.values[v]);
   }
   out.close_object();
 }
 
+void write_pinned(JsonWriter& out, const StackTree& tree) {
+  out.name("pinned");
+  out.open_list();
+  for (const schema::PinnedName& name : tree.pinned) {
+    out.open_object();
+    out.field("label", name.label);
+    out.name("moments");
+    out.list(name.moments);
+    out.close_object();
+  }
+  out.close_list();
+}
+
 }  // namespace
+
+std::string value_key(size_t value) {
+  constexpr size_t kFixed = schema::kStackValueNames.size();
+  if (value < kFixed) return schema::kStackValueNames[value];
+  return "pinned" + std::to_string(value - kFixed);
+}
 
 void write_stack_tree(JsonWriter& out, const StackTree& tree) {
   const StackColumns columns(tree);
@@ -60,6 +79,7 @@ void write_stack_tree(JsonWriter& out, const StackTree& tree) {
   out.field("mergedNodes", tree.merged_nodes);
   write_sampling(out, "sampling", tree);
   write_columns(out, columns);
+  write_pinned(out, tree);
   write_values(out, "values", columns);
   out.close_object();
 }
@@ -73,6 +93,7 @@ void write_stack_trees(JsonWriter& out, const StackTree& base, const StackTree& 
   write_sampling(out, "sampling", now);
   write_sampling(out, "baseSampling", base);
   write_columns(out, columns);
+  write_pinned(out, both.now);
   write_values(out, "values", columns);
   write_values(out, "base", StackColumns(both.base));
   out.close_object();

@@ -1,10 +1,16 @@
 // A tree of stacks as a page's flame graph draws it.
 #pragma once
 
+#include <cstddef>
+#include <string>
+
 #include "replayer/report/html/json_writer.h"
 #include "schema/report/stack_tree.h"
 
 namespace heaptape::replayer {
+
+// The name by which a page has a value of nodes: those of kStackValueNames, then "pinned0" and on.
+std::string value_key(size_t value);
 
 // An object with the columns of the tree.
 void write_stack_tree(JsonWriter& out, const schema::StackTree& tree);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/display_text.h"
+#include "replayer/report/html/flame_data.h"
 #include "replayer/sites/frame_text.h"
 #include "replayer/sites/site_table.h"
 
@@ -15,32 +16,56 @@ namespace {
 
 constexpr size_t kListed = 10;  // by each value; as many as the table shows
 
-// The rows that are listed, in their order.
-std::vector<SiteRow> listed_rows(const SiteTable& table) {
-  std::vector<bool> is_listed(table.rows.size());
-  std::vector<size_t> ranked(table.rows.size());
-  std::iota(ranked.begin(), ranked.end(), size_t{0});
+// One value of each row of the table.
+using Column = std::vector<uint64_t>;
+
+Column pinned_column(const RankedSites& sites, const PinnedStacks& pinned) {
+  Column by_site(sites.sites.list().size());
+  for (const auto& [stack, bytes] : pinned.bytes) by_site[sites.sites.of_stack(stack)] += bytes;
+  Column column;
+  for (const SiteRow& row : sites.table.rows) column.push_back(by_site[row.site]);
+  return column;
+}
+
+// In the order of the values of the tree.
+std::vector<Column> columns_of(const RankedSites& sites) {
+  std::vector<Column> columns;
   for (size_t v = 0; v < schema::kStackValueNames.size(); ++v) {
-    std::ranges::stable_sort(ranked, std::greater(), [&table, v](size_t row) {
-      return value_of(table.rows[row].totals, static_cast<StackValue>(v));
-    });
-    for (size_t i = 0; i < std::min(kListed, ranked.size()); ++i) is_listed[ranked[i]] = true;
+    Column& column = columns.emplace_back();
+    for (const SiteRow& row : sites.table.rows) {
+      column.push_back(value_of(row.totals, static_cast<StackValue>(v)));
+    }
   }
-  std::vector<SiteRow> rows;
-  for (size_t row = 0; row < is_listed.size(); ++row) {
-    if (is_listed[row]) rows.push_back(table.rows[row]);
+  for (const PinnedStacks& pinned : sites.pinned) columns.push_back(pinned_column(sites, pinned));
+  return columns;
+}
+
+// The rows that are listed, ascending.
+std::vector<size_t> listed_rows(size_t count, const std::vector<Column>& columns) {
+  std::vector<bool> is_listed(count);
+  std::vector<size_t> ranked(count);
+  std::iota(ranked.begin(), ranked.end(), size_t{0});
+  for (const Column& column : columns) {
+    std::ranges::stable_sort(ranked, std::greater(), [&column](size_t row) { return column[row]; });
+    for (size_t i = 0; i < std::min(kListed, count); ++i) is_listed[ranked[i]] = true;
+  }
+  std::vector<size_t> rows;
+  for (size_t row = 0; row < count; ++row) {
+    if (is_listed[row]) rows.push_back(row);
   }
   return rows;
 }
 
-void write_names(JsonWriter& out, const std::vector<SiteRow>& rows, const Sites& sites) {
+void write_names(JsonWriter& out, const std::vector<size_t>& rows, const RankedSites& ranked) {
+  const Sites& sites = ranked.sites;
   std::vector<std::string> texts;
   std::vector<std::string> functions;
   std::vector<std::string> modules;
-  for (const SiteRow& row : rows) {
-    const Site& site = sites.list()[row.site];
-    texts.push_back(sites.text(row.site));
-    functions.push_back(site.place == nullptr ? sites.text(row.site)
+  for (const size_t row : rows) {
+    const uint32_t number = ranked.table.rows[row].site;
+    const Site& site = sites.list()[number];
+    texts.push_back(sites.text(number));
+    functions.push_back(site.place == nullptr ? sites.text(number)
                                               : frame_name(*site.place, site.source));
     modules.push_back(site.place == nullptr ? ""
                                             : base::display_text(last_part(site.place->module)));
@@ -56,17 +81,16 @@ void write_names(JsonWriter& out, const std::vector<SiteRow>& rows, const Sites&
 }  // namespace
 
 void write_sites(JsonWriter& out, const RankedSites& sites) {
-  const std::vector<SiteRow> rows = listed_rows(sites.table);
+  const std::vector<Column> columns = columns_of(sites);
+  const std::vector<size_t> rows = listed_rows(sites.table.rows.size(), columns);
   out.open_object();
-  write_names(out, rows, sites.sites);
+  write_names(out, rows, sites);
   out.name("values");
   out.open_object();
-  for (size_t v = 0; v < schema::kStackValueNames.size(); ++v) {
+  for (size_t v = 0; v < columns.size(); ++v) {
     std::vector<uint64_t> values;
-    for (const SiteRow& row : rows) {
-      values.push_back(value_of(row.totals, static_cast<StackValue>(v)));
-    }
-    out.name(schema::kStackValueNames[v]);
+    for (const size_t row : rows) values.push_back(columns[v][row]);
+    out.name(value_key(v));
     out.list(values);
   }
   out.close_object();

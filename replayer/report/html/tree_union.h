@@ -5,7 +5,8 @@
 
 namespace heaptape::replayer {
 
-// Both have the same frames and nodes; a node that a tree did not have is 0 in it.
+// Both have the same frames, nodes and names of pins: those with a label and a moment that both
+// trees had. A node that a tree did not have is 0 in it.
 struct TreeUnion {
   schema::StackTree base;
   schema::StackTree now;

@@ -20,12 +20,13 @@
     ].filter(Boolean);
   }
 
-  // The first row is the heading. `mark`: what else a cell gets.
-  function table(rows, label, mark) {
+  // The first row is the heading. `mark`: what else a cell gets; `head`: what the first of a row holds
+  // in place of its text.
+  function table(rows, label, mark, head) {
     const heading = element("tr", {}, ...rows[0].map((text) => element("th", {scope: "col", text})));
     const body = element("tbody");
     rows.slice(1).forEach((row, number) => {
-      const line = element("tr", {}, element("th", {scope: "row", text: row[0]}));
+      const line = element("tr", {}, element("th", {scope: "row", text: head ? "" : row[0]}, head ? head(number, row[0]) : null));
       row.slice(1).forEach((text, column) => line.append(element("td", {text, ...(mark ? mark(number, column) : {})})));
       body.append(line);
     });
@@ -60,11 +61,13 @@
                    element("div", {class: "beside"}, ...data.runs.map(run)));
   }
 
-  function sites(data) {
+  // `flame` finds them; null where there is none.
+  function sites(data, flame) {
     if (data.sites.length === 0) return null;
     const estimated = data.stacks && (data.stacks.sampling || data.stacks.baseSampling) ? " (estimated)" : "";
+    const head = (changes) => flame && ((number, text) => flame.siteButton(text, changes.functions[number], changes.modules[number]));
     return section("sites", "Sites that account for the change" + estimated, element("div", {class: "beside"}, ...data.sites.map((changes) =>
-      element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words)))));
+      element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words, null, head(changes))))));
   }
 
   heaptape.diff = {head, gates, runs, sites};

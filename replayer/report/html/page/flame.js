@@ -4,7 +4,7 @@
 
 (function () {
   const {element, section, share} = heaptape;
-  const {readTree, change, own, merged, layOut, search, tops, topSites} = heaptape.flameTree;
+  const {readTree, change, own, merged, layOut, search, nodeOf, topSites} = heaptape.flameTree;
 
   // `after`: what stands behind a figure that has its unit.
   const VALUES = {
@@ -14,6 +14,7 @@
     calls: {words: "calls", after: "calls", unit: "count"},
     temporaries: {words: "temporaries: freed by the next call", after: "temporaries: freed by the next call", unit: "count"},
   };
+  const PINNED = "pinned ";  // begins the choice of all runs' pins at one moment
   const ROW = 1.25;     // rem
   const LEAST = 0.001;  // of the width: what is drawn at all
   // Hues that colour-blind readers tell apart best; names say the rest.
@@ -78,8 +79,14 @@
       const shade = hash(node.name);
       return isDark ? `hsl(${hue} 42% ${24 + shade * 11}%)` : `hsl(${hue} ${68 + shade * 20}% ${73 + shade * 12}%)`;
     }
+    // As VALUES has it.
+    about(metric) {
+      const pinned = this.tree.pinned[metric];
+      return pinned ? {words: "bytes pinned " + atMoments(pinned), after: "pinned " + atMoments(pinned) + " in " + pinned.label, unit: "bytes"}
+                    : VALUES[metric];
+    }
     unit() {
-      return VALUES[this.metric].unit;
+      return this.about(this.metric).unit;
     }
     text(value) {
       return heaptape.value(value, this.unit());
@@ -90,7 +97,7 @@
       this.rows.style.height = (deepest + 1) * ROW + "rem";
       this.rows.replaceChildren();
       for (const box of boxes) this.rows.append(this.boxOf(box));
-      if (boxes.length === 0) this.rows.append(element("p", {class: "nothing", text: "Nothing to show: " + this.text(0) + " " + VALUES[this.metric].after + "."}));
+      if (boxes.length === 0) this.rows.append(element("p", {class: "nothing", text: "Nothing to show: " + this.text(0) + " " + this.about(this.metric).after + "."}));
       this.merged.textContent = this.mergedText();
       this.tell(focused || this.top);
       this.drawTops();
@@ -99,7 +106,7 @@
     mergedText() {
       const sum = merged(this.tree, this.metric);
       const all = this.tree.root.values[this.metric];
-      return sum === 0 ? "" : "Merged in the graph: " + this.text(sum) + " " + VALUES[this.metric].after + ", " + share(sum, all) + " of all.";
+      return sum === 0 ? "" : "Merged in the graph: " + this.text(sum) + " " + this.about(this.metric).after + ", " + share(sum, all) + " of all.";
     }
     boxOf({node, from, width, row, isAbove}) {
       const value = node.values[this.metric];
@@ -147,7 +154,7 @@
         const {[this.metric]: now} = node.now;
         parts.push(this.text(base) + " in the base, " + this.text(now) + " in the new: " + changeText(base, now, this.unit()));
       }
-      parts.push(this.text(value) + exact + " " + VALUES[this.metric].after, share(value, all) + " of all");
+      parts.push(this.text(value) + exact + " " + this.about(this.metric).after, share(value, all) + " of all");
       if (this.top !== this.tree.root) parts.push(share(value, this.top.values[this.metric]) + " of what is shown");
       const self = own(node, this.metric);
       if (self > 0 && self !== value) parts.push(this.text(self) + " by itself");
@@ -190,6 +197,7 @@
     }
     choose(metric) {
       this.metric = metric;
+      if (this.tree.pinned[metric]) this.run = this.tree.pinned[metric].label;  // stays when the moment changes
       if (this.top.values[metric] === 0) this.top = this.tree.root;
       this.find(this.field.value);
     }
@@ -219,7 +227,10 @@
     findButton(text, node) {
       if (!node) return element("span", {text});
       const exactly = "^" + (node.name + " " + node.module).replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
-      return element("button", {type: "button", text, title: "Find it above", onclick: () => this.searchFor(exactly)});
+      return element("button", {type: "button", text, title: "Find it above", onclick: () => {
+        this.searchFor(exactly);
+        this.box.scrollIntoView({block: "nearest"});
+      }});
     }
     topRow(name, where, figures) {
       return element("tr", {}, element("td", {class: "function"}, name, element("span", {class: "note", text: "  " + where})),
@@ -230,29 +241,50 @@
       return topSites(this.sites, this.tree, this.metric, most).map((site) =>
         this.topRow(this.findButton(site.text, site.node), site.module, [this.text(site.value), share(site.value, all)]));
     }
-    changeRows(most) {
-      return tops(this.tree, this.metric, most).map((one) =>
-        this.topRow(this.findButton(one.name, one.name === heaptape.flameTree.MERGED ? null : one), place(one),
-                    [this.text(one.base), this.text(one.now), changeText(one.base, one.now, this.unit())]));
+    // A site of a table that others made.
+    siteButton(text, name, module) {
+      return this.findButton(text, name ? nodeOf(this.tree, name, module) : null);
     }
+    // Who changed most of two tapes stands below: heaptape.diff.sites.
     drawTops() {
-      const body = element("tbody", {}, ...(this.tree.isDiff ? this.changeRows(10) : this.siteRows(10)));
-      const names = this.tree.isDiff ? ["who changed most" + this.estimated, "base", "new", "change"]
-          : ["who asked" + this.estimated, VALUES[this.metric].words, "share"];
+      if (this.tree.isDiff) return;
+      const names = ["who asked" + this.estimated, this.about(this.metric).words, "share"];
       const heading = element("tr", {}, ...names.map((text) => element("th", {scope: "col", text})));
+      const body = element("tbody", {}, ...this.siteRows(10));
       this.tops.replaceChildren(element("div", {class: "scroll"}, element("table", {}, element("thead", {}, heading), body)));
     }
+    // "400 B", of two tapes "100 B → 400 B".
+    sumsText(metric) {
+      const {now, base} = this.tree.root;
+      return [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, this.about(metric).unit)).join(" → ");
+    }
+    // What runs pin has a choice of the moment, and then one of the run.
+    chooseValue() {
+      const isPinned = this.value.value.startsWith(PINNED);
+      this.runs.parentElement.hidden = !isPinned;
+      if (!isPinned) return this.choose(this.value.value);
+      const metrics = this.tree.metrics.filter((metric) => this.choiceOf(metric) === this.value.value);
+      const labelOf = (metric) => this.tree.pinned[metric].label;
+      this.runs.replaceChildren(...metrics.map((metric) => element("option", {value: metric, text: labelOf(metric) + ": " + this.sumsText(metric)})));
+      this.choose(this.runs.value = metrics.find((metric) => labelOf(metric) === this.run) || metrics[0]);
+    }
+    choiceOf(metric) {
+      const pinned = this.tree.pinned[metric];
+      return pinned ? PINNED + atMoments(pinned) : metric;
+    }
     tools() {
-      const select = element("select", {id: "flame-value", onchange: (event) => this.choose(event.target.value)});
-      for (const metric of this.tree.metrics) {
-        const {now, base} = this.tree.root;
-        const sums = [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, VALUES[metric].unit));
-        select.append(element("option", {value: metric, text: VALUES[metric].words + ": " + sums.join(" → ")}));
+      this.value = element("select", {id: "flame-value", onchange: () => this.chooseValue()});
+      const choices = new Map(this.tree.metrics.map((metric) => [this.choiceOf(metric), metric]));
+      for (const [value, metric] of choices) {
+        const sums = this.tree.pinned[metric] ? "" : ": " + this.sumsText(metric);
+        this.value.append(element("option", {value, text: this.about(metric).words + sums}));
       }
+      this.runs = element("select", {id: "flame-run", onchange: (event) => this.choose(event.target.value)});
       this.field = element("input", {type: "search", id: "flame-search", placeholder: "regular expression", autocomplete: "off", spellcheck: "false",
                                      oninput: (event) => this.find(event.target.value)});
       return element("div", {class: "tools"},
-                     element("label", {}, element("span", {text: "Width:"}), select),
+                     element("label", {}, element("span", {text: "Width:"}), this.value),
+                     element("label", {hidden: ""}, element("span", {text: "Run:"}), this.runs),
                      element("label", {}, element("span", {text: "Find:"}), this.field), this.matched,
                      element("button", {type: "button", id: "flame-back", text: "Back to all", onclick: () => this.zoom(this.tree.root)}));
     }
@@ -273,6 +305,11 @@
       }
       return list;
     }
+  }
+
+  // "at the peak", "at the plateau, exit and end".
+  function atMoments(pinned) {
+    return "at the " + pinned.moments.join(", ").replace(/, ([^,]*)$/, " and $1");
   }
 
   function isEstimated(data) {
@@ -301,10 +338,11 @@
     return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.grouped(data.mergedNodes) + " places.";
   }
 
+  // Puts the section onto the page and returns the Flame; null where there is nothing to draw.
   heaptape.flame = function (data, page) {
-    if (!data.stacks) return;
+    if (!data.stacks) return null;
     const flame = new Flame(data.stacks, data.sites);
-    if (!flame.metric) return;
+    if (!flame.metric) return null;
     const legend = element("div", {}, flame.legend());
     page.append(section("flame", (flame.tree.isDiff ? "Who asked for more, and who for less" : "Who asked for it") + flame.estimated,
                         flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
@@ -316,5 +354,6 @@
       flame.draw();
       legend.replaceChildren(flame.legend());
     });
+    return flame;
   };
 })();

@@ -7,6 +7,7 @@
 
   // A node: {name, module, file, line, isMerged, parent, children, depth, values: {metric: number}}.
   // Of two tapes, `now` and `base` are such values, too, and `values` those of the side that is drawn.
+  // `pinned`: by metric, of which run at which moments.
   function readTree(data) {
     const metrics = Object.keys(data.values);
     const nodes = [];
@@ -38,7 +39,8 @@
       nodes.push(node);
     });
     const root = nodes[0];
-    return {root, nodes, isDiff: data.base !== undefined,
+    const pinned = Object.fromEntries((data.pinned || []).map((name, i) => ["pinned" + i, name]));
+    return {root, nodes, pinned, isDiff: data.base !== undefined,
             metrics: metrics.filter((metric) => root.now[metric] > 0 || root.base[metric] > 0)};
   }
 
@@ -48,9 +50,9 @@
     return most === 0 ? 0 : (node.now[metric] - node.base[metric]) / most;
   }
 
-  // What of a node none of its children has. `side`: "values", "now", "base".
-  function own(node, metric, side = "values") {
-    return node.children.reduce((left, child) => left - child[side][metric], node[side][metric]);
+  // What of a node none of its children has.
+  function own(node, metric) {
+    return node.children.reduce((left, child) => left - child.values[metric], node.values[metric]);
   }
 
   function sorted(children, metric) {
@@ -98,22 +100,6 @@
     return tree.nodes.reduce((sum, node) => node.isMerged ? sum + node.values[metric] : sum, 0);
   }
 
-  // The functions of two tapes that changed most by themselves, of those that are not merged in
-  // both: [{name, module, file, line, base, now}].
-  function tops(tree, metric, most) {
-    const sums = new Map();
-    for (const node of tree.nodes) {
-      if (node.parent === null) continue;
-      const key = node.name + "\n" + node.module + "\n" + node.file;
-      const sum = sums.get(key) || {name: node.name, module: node.module, file: node.file, line: node.line, base: 0, now: 0};
-      sum.base += own(node, metric, "base");
-      sum.now += own(node, metric, "now");
-      sums.set(key, sum);
-    }
-    const rank = (one) => Math.abs(one.now - one.base);
-    return [...sums.values()].filter((one) => rank(one) > 0).sort((a, b) => rank(b) - rank(a)).slice(0, most);
-  }
-
   // The site's function in the tree, where very long names are cut; undefined where all its calls
   // are merged.
   function nodeOf(tree, name, module) {
@@ -131,5 +117,5 @@
         .map((site) => ({...site, node: nodeOf(tree, site.name, site.module)}));
   }
 
-  heaptape.flameTree = {MERGED, readTree, change, own, merged, layOut, search, tops, topSites};
+  heaptape.flameTree = {readTree, change, own, merged, layOut, search, nodeOf, topSites};
 })();

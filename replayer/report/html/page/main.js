@@ -29,13 +29,14 @@
   if (data.kind === "diff") {
     add(() => heaptape.diff.gates(data));
     add(() => heaptape.diff.runs(data));
-    add((main) => heaptape.flame(data, main));
-    add(() => heaptape.diff.sites(data));
+    let flame = null;
+    add((main) => { flame = heaptape.flame(data, main); });
+    add(() => heaptape.diff.sites(data, flame));
   } else {
     add(() => heaptape.summary.account(data));
     add(() => heaptape.summary.runs(data));
     add((main) => heaptape.charts(data, main));
-    add((main) => heaptape.flame(data, main));
+    add((main) => { heaptape.flame(data, main); });
     add(() => heaptape.summary.lines(data));
   }
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");

@@ -27,6 +27,16 @@ StackTree sample_tree() {
   return tree;
 }
 
+StackTree pinned_tree() {
+  StackTree tree = sample_tree();
+  tree.pinned = {{"glibc", {"peak"}}, {"glibc", {"exit", "end"}}};
+  const uint64_t pinned[][2] = {{70, 9}, {70, 8}, {60, 2}, {10, 6}};
+  for (size_t i = 0; i < tree.nodes.size(); ++i) {
+    for (const uint64_t bytes : pinned[i]) tree.nodes[i].values.push_back(bytes);
+  }
+  return tree;
+}
+
 // The JSON of a report with this tree; `from` in it becomes `to`.
 std::string report_json(const StackTree& tree, const std::string& from = "",
                         const std::string& to = "") {
@@ -62,6 +72,20 @@ TEST(StackTree, ComesBackFromAReport) {
   EXPECT_EQ(columns.values, expected.values);
 }
 
+TEST(StackTree, ComesBackWithWhatIsPinned) {
+  const auto tree = read(report_json(pinned_tree()));
+  ASSERT_TRUE(tree.ok() && tree->has_value());
+  EXPECT_EQ((*tree)->pinned, pinned_tree().pinned);
+  EXPECT_EQ(StackColumns(**tree).values, StackColumns(pinned_tree()).values);
+}
+
+// As heaptape wrote it before.
+TEST(StackTree, NeedNotHaveWhatIsPinned) {
+  const std::string json = report_json(sample_tree());
+  EXPECT_EQ(json.find("pinned"), std::string::npos);
+  EXPECT_TRUE((*read(json))->pinned.empty());
+}
+
 TEST(StackTree, NeedNotBeInAReport) {
   const auto tree = read(R"({"version": 1, "tape": {}, "runs": []})");
   ASSERT_TRUE(tree.ok());
@@ -86,6 +110,43 @@ TEST(StackTree, OfAnotherShapeIsRefused) {
     ASSERT_FALSE(tree.ok()) << to;
     EXPECT_NE(tree.error().message.find("are no tree"), std::string::npos) << tree.error().message;
   }
+}
+
+TEST(StackTree, WhosePinsAreOfAnotherShapeIsRefused) {
+  const std::pair<const char*, const char*> changes[] = {
+      {R"("bytes": [70, 70, 60, 10])", R"("bytes": [70, 70, 60])"},
+      {R"("bytes": [70, 70, 60, 10])", R"("bytes": [70, 70, 60, 11])"},
+      {R"("bytes": [70, 70, 60, 10])", R"("bytes": [])"},
+      {R"("moments": ["exit", "end"])", R"("moments": ["exit", "peak"])"},
+      {R"("moments": ["exit", "end"])", R"("moments": ["end", "end"])"}};
+  for (const auto& [from, to] : changes) {
+    EXPECT_FALSE(read(report_json(pinned_tree(), from, to)).ok()) << to;
+  }
+}
+
+TEST(StackTree, OfMoreRunsThanThereCanBeIsRefused) {
+  StackTree tree;
+  tree.nodes = {{0, 0, StackValues(schema::kStackValueNames.size())}};
+  const auto add_run = [&tree] {
+    tree.pinned.push_back({std::to_string(tree.pinned.size()), {"end"}});
+    tree.nodes[0].values.push_back(0);
+  };
+  while (tree.pinned.size() < StackTree::kMostPinned) add_run();
+  EXPECT_TRUE(read(report_json(tree)).ok());
+  add_run();
+  EXPECT_FALSE(read(report_json(tree)).ok());
+}
+
+// Two such reports would be compared moment by moment.
+TEST(StackTree, OfMoreMomentsThanThereCanBeIsRefused) {
+  StackTree tree = pinned_tree();
+  std::vector<std::string>& moments = tree.pinned[0].moments;
+  while (moments.size() + 2 < StackTree::kMostMoments) {
+    moments.push_back(std::to_string(moments.size()));
+  }
+  EXPECT_TRUE(read(report_json(tree)).ok());
+  moments.emplace_back("one more");
+  EXPECT_FALSE(read(report_json(tree)).ok());
 }
 
 // 3,000 frames of one file's 30,000 bytes: a report of a few hundred kilobytes, or 90 MB of text.

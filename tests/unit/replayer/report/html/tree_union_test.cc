@@ -6,6 +6,7 @@ namespace heaptape::replayer {
 namespace {
 
 using schema::StackTree;
+using schema::StackValues;
 
 constexpr uint32_t kMerged = StackTree::kMergedFrame;
 
@@ -13,8 +14,11 @@ constexpr uint32_t kMerged = StackTree::kMergedFrame;
 StackTree tree(const std::string& inner, uint64_t bytes, uint64_t merged, uint32_t line = 1) {
   StackTree made;
   made.frames = {{"main", "app", "a.cc", 0}, {inner, "app", "a.cc", line}};
-  made.nodes = {
-      {0, 0, {bytes + merged}}, {0, 0, {bytes + merged}}, {1, 1, {bytes}}, {kMerged, 1, {merged}}};
+  const auto values = [](uint64_t peak) { return StackValues{peak, 0, 0, 0, 0}; };
+  made.nodes = {{0, 0, values(bytes + merged)},
+                {0, 0, values(bytes + merged)},
+                {1, 1, values(bytes)},
+                {kMerged, 1, values(merged)}};
   return made;
 }
 
@@ -57,6 +61,28 @@ TEST(TreeUnion, HasTheSameNodesOnBothSides) {
     EXPECT_EQ(both.base.nodes[i].frame, both.now.nodes[i].frame);
     EXPECT_EQ(both.base.nodes[i].parent, both.now.nodes[i].parent);
   }
+}
+
+StackTree with_pins(StackTree made, const std::vector<schema::PinnedName>& names, uint64_t first) {
+  made.pinned = names;
+  for (StackTree::Node& node : made.nodes) {
+    for (size_t i = 0; i < names.size(); ++i) node.values.push_back(first + i);
+  }
+  return made;
+}
+
+TEST(TreeUnion, HasThePinsOfBothByLabelAndMoment) {
+  const StackTree base =
+      with_pins(tree("f", 5, 2),
+                {{"glibc", {"plateau", "exit"}}, {"mine", {"peak"}}, {"gone", {"peak"}}}, 10);
+  const StackTree now = with_pins(
+      tree("f", 5, 2), {{"new", {"peak"}}, {"mine", {"peak", "exit"}}, {"glibc", {"exit"}}}, 20);
+  const TreeUnion both = unite(base, now);
+  const std::vector<schema::PinnedName> names = {{"mine", {"peak"}}, {"glibc", {"exit"}}};
+  EXPECT_EQ(both.base.pinned, names);
+  EXPECT_EQ(both.now.pinned, names);
+  EXPECT_EQ(both.base.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 11, 10}));
+  EXPECT_EQ(both.now.nodes[0].values, (StackValues{7, 0, 0, 0, 0, 21, 22}));
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+#include "replayer/sites/call_stacks.h"
+
+#include <algorithm>
+
+#include "replayer/sites/sample_weight.h"
+
+namespace heaptape::replayer {
+namespace {
+
+// To pass over so many calls takes no longer than to decode a chunk from its beginning.
+constexpr uint64_t kNearCalls = 1 << 16;
+constexpr size_t kBatchCalls = 4096;
+
+}  // namespace
+
+base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls) {
+  const SampleWeight weight(tape.header().stacks.every_bytes);
+  CallStacks stacks(weight.is_sampled());
+  std::ranges::sort(calls);
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+  stacks.found_.resize(calls.size());
+  schema::EventBatch batch;
+  uint64_t batch_end = 0;  // calls up to the end of the batch
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const uint64_t index = calls[i] - 1;
+    if (calls[i] == 0 || index >= tape.events()) continue;
+    if (index >= batch_end + kNearCalls) {
+      HEAPTAPE_RETURN_IF_ERROR(tape.seek(index));
+      batch_end = index;
+    }
+    while (index >= batch_end) {
+      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
+      if (batch.events.empty()) break;
+      batch_end = batch.first_event + batch.events.size();
+    }
+    if (index < batch.first_event || index - batch.first_event >= batch.stacks.size()) continue;
+    const schema::FrameNumber stack = batch.stacks[index - batch.first_event];
+    if (weight.is_sampled() && stack == 0) continue;
+    stacks.found_[i] = {stack, weight.of(batch.events[index - batch.first_event].size)};
+  }
+  stacks.calls_ = std::move(calls);
+  return stacks;
+}
+
+const CallStacks::Found* CallStacks::find(uint64_t call) const {
+  const auto at = std::ranges::lower_bound(calls_, call);
+  if (at == calls_.end() || *at != call) return nullptr;
+  return &found_[static_cast<size_t>(at - calls_.begin())];
+}
+
+}  // namespace heaptape::replayer

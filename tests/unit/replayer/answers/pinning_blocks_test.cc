@@ -1,0 +1,55 @@
+#include "replayer/answers/pinning_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace heaptape::replayer {
+namespace {
+
+using Pins = std::vector<std::pair<uint64_t, uint64_t>>;  // births and bytes
+
+// A heap with blocks of 16 bytes at these offsets; births are 1, 2, 3...
+Pins pins_of(const std::vector<uint64_t>& offsets,
+             std::optional<std::vector<base::AddressRange>> absent = {}) {
+  constexpr uint64_t kHeap = 0x10000;
+  HeapPicture picture;
+  picture.granule_log2 = 0;
+  picture.regions = {{kHeap, kHeap + 0x4000}};
+  picture.absent = std::move(absent);
+  for (const uint64_t offset : offsets) {
+    picture.blocks.push_back({kHeap + offset, 16, 16, picture.blocks.size() + 1, 0});
+  }
+  Pins pins;
+  for (const PinningBlock& block : pinning_blocks(picture)) {
+    pins.emplace_back(block.birth, block.bytes);
+  }
+  return pins;
+}
+
+TEST(PinningBlocks, HaveHalfOfAHoleEach) {
+  EXPECT_EQ(pins_of({0, 116}), (Pins{{1, 50}, {2, 50}}));
+}
+
+TEST(PinningBlocks, LoseNoByteOfAnOddHole) {
+  EXPECT_EQ(pins_of({0, 117}), (Pins{{1, 50}, {2, 51}}));
+}
+
+TEST(PinningBlocks, HaveHalfOfTheHolesOnBothSides) {
+  EXPECT_EQ(pins_of({0, 116, 332}), (Pins{{1, 50}, {2, 150}, {3, 100}}));
+}
+
+TEST(PinningBlocks, HaveAllOfAHoleWithoutAnotherNeighbour) {
+  EXPECT_EQ(pins_of({5000}), (Pins{{1, 5000}}));
+}
+
+TEST(PinningBlocks, AreNotThoseWithoutAHole) {
+  EXPECT_EQ(pins_of({0, 16, 32, 148}), (Pins{{3, 50}, {4, 50}}));
+}
+
+TEST(PinningBlocks, HaveNothingOfWhatIsNotResident) {
+  EXPECT_EQ(pins_of({0, 116, 332}, {{{0x10010, 0x10074}}}), (Pins{{2, 100}, {3, 100}}));
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
