@@ -123,7 +123,7 @@ TEST(FrameTree, CutsNoLetterInTwo) {
       const std::string name(300 - inside, 'x');
       const Symbols symbols({{}, {"/opt/app", 1, {{name + letter, "", 0}}}}, {0, 1, 1, 1, 1});
       const tests::SampleStacks sample({}, symbols);
-      EXPECT_EQ(frame_tree(sample.shown(), kWhole).frames[0].name, name + "...");
+      EXPECT_EQ(frame_tree(sample.shown(), {}, kWhole).frames[0].name, name + "...");
     }
   }
 }
@@ -132,9 +132,9 @@ TEST(FrameTree, HasTheLineOfAFunctionOnlyIfItIsOne) {
   const Symbols symbols(
       {{}, {"/opt/app", 1, {{"f", "a.cc", 5}}}, {"/opt/app", 2, {{"f", "a.cc", 6}}}},
       {0, 1, 1, 1, 1});
-  EXPECT_EQ(frame_tree(tests::SampleStacks({}, symbols).shown(), kWhole).frames[0].line, 5u);
+  EXPECT_EQ(frame_tree(tests::SampleStacks({}, symbols).shown(), {}, kWhole).frames[0].line, 5u);
   const Symbols two(symbols.places(), {0, 1, 2, 1, 1});
-  EXPECT_EQ(frame_tree(tests::SampleStacks({}, two).shown(), kWhole).frames[0].line, 0u);
+  EXPECT_EQ(frame_tree(tests::SampleStacks({}, two).shown(), {}, kWhole).frames[0].line, 0u);
 }
 
 TEST(FrameTree, MergesWhatIsSmall) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "replayer/sites/sample_weight.h"
 #include "tests/support/stack_tapes.h"
 #include "tests/support/temp_dir.h"
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "replayer/sites/sample_weight.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/stack_tapes.h"
 #include "tests/support/tapes.h"
