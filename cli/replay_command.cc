@@ -19,6 +19,7 @@
 #include "cli/tape_reading.h"
 #include "replayer/engine/tape_moments.h"
 #include "replayer/export/frame_tree.h"
+#include "replayer/report/film_sites.h"
 #include "replayer/report/html/replay_page.h"
 #include "replayer/report/latency_table.h"
 #include "replayer/report/pinned_stacks.h"
@@ -229,6 +230,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
   replay_options.keep_pins = sites.has_value();
+  replay_options.keep_film = !options.html_path.empty();
   Progress progress(console, "replaying " + base::display_text(options.tape_path));
   constexpr double kShareOfSearch = 0.2;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.moments,
@@ -242,6 +244,10 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                               progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
                             }));
   if (sites) HEAPTAPE_RETURN_IF_ERROR(add_tree(tape, rules, runs, *sites));
+  replayer::FilmSites film_sites;
+  if (sites && replay_options.keep_film) {
+    HEAPTAPE_ASSIGN_OR_RETURN(film_sites, replayer::film_sites(tape, runs, sites->ranked.sites));
+  }
   HEAPTAPE_ASSIGN_OR_RETURN(
       const auto report,
       replayer::build_report(tape, runs, replay_options, sites ? &sites->ranked : nullptr));
@@ -254,7 +260,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   if (!options.html_path.empty()) {
     HEAPTAPE_RETURN_IF_ERROR(base::write_file(
         options.html_path,
-        replayer::replay_page(tape, report, runs, sites ? &sites->ranked : nullptr)));
+        replayer::replay_page(tape, report, runs, sites ? &sites->ranked : nullptr, film_sites)));
   }
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
   console.print_text(replayer::run_table(report.figures, runs) + losses_line(tape));

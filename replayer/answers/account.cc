@@ -3,42 +3,19 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/address/overlap.h"
 #include "base/address/pages.h"
 
 namespace heaptape::replayer {
 namespace {
 
-using base::common_part;
+using base::Overlap;
 using base::page_down;
 using base::page_up;
 
 constexpr uint64_t kChunkHeaderBytes = 16;  // of glibc: what a block begins behind its chunk
 constexpr uint64_t kChunkLinkBytes = 48;    // sizeof(struct malloc_chunk)
 constexpr uint64_t kLeastChunkBytes = 32;
-
-// How much of ranges asked for one after the other, ascending, lies in ascending `parts`.
-class Overlap {
- public:
-  explicit Overlap(std::span<const AddressRange> parts) : parts_(parts) {}
-
-  uint64_t bytes(AddressRange range) {
-    uint64_t bytes = 0;
-    for_each(range, [&](AddressRange part) { bytes += part.bytes(); });
-    return bytes;
-  }
-  // Ranges may lie in one another, or overlap the one before, but none begins before it.
-  template <typename Visit>
-  void for_each(AddressRange range, Visit visit) {
-    while (next_ < parts_.size() && parts_[next_].end <= range.begin) ++next_;
-    for (size_t i = next_; i < parts_.size() && parts_[i].begin < range.end; ++i) {
-      visit(common_part(parts_[i], range));
-    }
-  }
-
- private:
-  std::span<const AddressRange> parts_;
-  size_t next_ = 0;
-};
 
 class AccountTaker {
  public:

@@ -170,6 +170,7 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     ReplayOptions again = options;
     std::vector<size_t> taking_part;  // what is timed and has not failed, but for the first pass
     again.specs.clear();
+    again.keep_film = options.keep_film && pass == 0;
     for (size_t i = 0; i < repeats.size(); ++i) {
       if (pass != 0 && (!options.specs[i].is_timed() || repeats[i].back().failure)) continue;
       taking_part.push_back(i);

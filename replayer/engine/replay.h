@@ -13,6 +13,7 @@
 #include "replayer/answers/moment.h"
 #include "replayer/answers/pinning_blocks.h"
 #include "replayer/engine/action.h"
+#include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_picture.h"
 #include "replayer/metrics/program_profile.h"
 #include "replayer/metrics/run_metrics.h"
@@ -33,6 +34,7 @@ struct ReplayOptions {
   bool looks_first = false;          // at moments, before actions of the same place
   bool keep_picture = false;         // of the last of them
   bool keep_pins = false;            // of each but marks, where placements say something
+  bool keep_film = false;            // of the first replay of each, where placements say something
   uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
   // Allocators at work at the same time; at least 1. With more than one no time is told.
   uint32_t jobs = 1;
@@ -52,6 +54,7 @@ struct RunResult {
   std::string output = "";                 // see Backend::output
   std::optional<HeapPicture> picture = {};
   std::vector<PinsAtMoment> pins = {};  // by call; empty where they were not kept
+  std::shared_ptr<const HeapFilm> film = nullptr;  // null where it was not kept
   // Of the calls that were replayed: the same in all runs that came to the end.
   std::shared_ptr<const ProgramProfile> program = nullptr;
 };

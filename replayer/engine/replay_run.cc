@@ -33,7 +33,8 @@ Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpe
   run->analysis_.emplace(run->backend_->traits(),
                          RunAnalysis::Options{.recorded_break = context.header->initial_break,
                                               .heap_growths = options.heap_growths,
-                                              .keep_frees = options.keep_picture});
+                                              .keep_frees = options.keep_picture,
+                                              .keep_film = options.keep_film});
   run->analysis_->start(*regions);
   run->apply(*regions);
   return run;
@@ -163,6 +164,7 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
   result.output = backend_->output();
   result.picture = std::move(picture_);
   result.pins = std::move(pins_);
+  result.film = analysis_->film();
   add_notes(options, facts, result);
   return result;
 }

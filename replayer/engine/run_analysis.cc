@@ -19,7 +19,10 @@ RunAnalysis::RunAnalysis(const allocators::BackendTraits& traits, const Options&
       map_(traits.granule_log2, traits.min_hole_bytes),
       fidelity_(options.recorded_break, traits),
       heap_growths_(options.heap_growths),
-      frees_(options.keep_frees ? std::make_shared<LastFrees>() : nullptr) {
+      frees_(options.keep_frees ? std::make_shared<LastFrees>() : nullptr),
+      film_(options.keep_film && traits.places_blocks
+                ? std::make_shared<HeapFilm>(HeapFilm::Limits())
+                : nullptr) {
   metrics_.follows_blocks = traits.places_blocks || !traits.is_foreign_code;
 }
 
@@ -257,6 +260,8 @@ void RunAnalysis::look(std::span<const Moment> moments, const allocators::Reside
                        const allocators::KeptMemory& kept) {
   MomentState state{{}, snapshot(residency), {}};
   if (places_blocks_) state.account = account(residency, kept);
+  const auto is_mark = [](const Moment& one) { return one.name.starts_with(kMarkPrefix); };
+  take_frame(residency, !std::ranges::all_of(moments, is_mark));
   for (const Moment& moment : moments) {
     state.moment = moment;
     state.snapshot.time_ns = moment.time_ns;
@@ -269,6 +274,23 @@ void RunAnalysis::sample(const allocators::Residency& residency, std::optional<u
   metrics_.end.time_ns = time_ns;
   note_resident(metrics_.end.resident_bytes);
   metrics_.timeline.push_back(metrics_.end);
+  take_frame(residency, false);
+}
+
+// A frame visits each block: of a heap with very many some are left out, so that the film takes no
+// more than a few visits a call.
+void RunAnalysis::take_frame(const allocators::Residency& residency, bool is_kept) {
+  if (film_ == nullptr) return;
+  constexpr uint64_t kVisitsPerCall = 4;
+  constexpr uint64_t kFreeVisits = 1 << 24;
+  const uint64_t visits = film_visits_ + blocks_.size();
+  if (!is_kept && visits > kFreeVisits + kVisitsPerCall * events_) return film_->pass_over();
+  film_visits_ = visits;
+  film_->begin(events_, map_, residency.absent, is_kept);
+  blocks_.for_each([this](const Block& block) {
+    if (block.address != 0) film_->add(live_block(block));
+  });
+  film_->end();
 }
 
 void RunAnalysis::note_own(const allocators::OwnStatistics& own) {

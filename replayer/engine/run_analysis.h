@@ -13,6 +13,7 @@
 #include "replayer/answers/account.h"
 #include "replayer/answers/heap_growths.h"
 #include "replayer/engine/slot_resolver.h"
+#include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_map.h"
 #include "replayer/heap_map/heap_picture.h"
 #include "replayer/metrics/fidelity.h"
@@ -34,6 +35,7 @@ class RunAnalysis {
     uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0 = not known
     size_t heap_growths = 0;      // how many of the largest to keep
     bool keep_frees = false;      // for pictures
+    bool keep_film = false;       // frames at samples and moments
   };
   RunAnalysis(const allocators::BackendTraits& traits, const Options& options);
 
@@ -56,6 +58,9 @@ class RunAnalysis {
   // time grows with the live blocks.
   std::vector<allocators::AddressRange> gaps() const;
   HeapPicture picture(const allocators::Residency& residency) const;
+
+  // What look() and sample() took frames of; null where it is not kept, or blocks have no places.
+  std::shared_ptr<const HeapFilm> film() const { return film_; }
 
   // What is resident after the last batch; for the peak alone.
   void note_resident(uint64_t bytes) { metrics_.resident_bytes_peak.update(bytes, events_); }
@@ -93,6 +98,7 @@ class RunAnalysis {
   void watch_growth(std::span<const allocators::RegionEvent> regions,
                     const allocators::ReplayOp& op, const Placement& placement, uint64_t event);
   std::optional<LiveBlock> find_pin(uint64_t hole_bytes) const;
+  void take_frame(const allocators::Residency& residency, bool is_kept);
   Snapshot snapshot(const allocators::Residency& residency) const;
   Account account(const allocators::Residency& residency, const allocators::KeptMemory& kept) const;
   HoleStats holes() const { return places_blocks_ ? map_.holes() : HoleStats(); }
@@ -111,6 +117,8 @@ class RunAnalysis {
   bool new_committed_peak_ = false;
   HeapGrowths heap_growths_;
   std::shared_ptr<LastFrees> frees_;  // null: not kept
+  std::shared_ptr<HeapFilm> film_;    // likewise
+  uint64_t film_visits_ = 0;          // of blocks, for all its frames
   RunMetrics metrics_;
 };
 

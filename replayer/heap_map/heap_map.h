@@ -50,6 +50,7 @@ class HeapMap {
   // The block stays where it is. False as above.
   bool resize(uint64_t address, uint64_t old_usable_bytes, uint64_t new_usable_bytes);
 
+  uint64_t granule_bytes() const { return uint64_t{1} << granule_log2_; }
   uint64_t committed_bytes() const { return regions_.bytes(); }
   // Whether any of the range is committed.
   bool holds_any_of(AddressRange range) const { return regions_.overlaps(range); }

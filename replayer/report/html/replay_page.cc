@@ -6,6 +6,7 @@
 #include "base/number_text.h"
 #include "base/version.h"
 #include "replayer/report/figure_table.h"
+#include "replayer/report/html/film_data.h"
 #include "replayer/report/html/flame_data.h"
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/metric_data.h"
@@ -22,6 +23,8 @@ namespace heaptape::replayer {
 namespace {
 
 using schema::RunFigures;
+
+constexpr size_t kMostFilmBytes = 320'000;
 
 void write_tape(JsonWriter& out, const schema::TapeReader& tape,
                 const schema::ReportFigures& report) {
@@ -156,7 +159,8 @@ void write_lines(JsonWriter& out, const std::string& text) {
 }  // namespace
 
 std::string replay_page(const schema::TapeReader& tape, const BuiltReport& report,
-                        const std::vector<RunResult>& runs, const RankedSites* sites) {
+                        const std::vector<RunResult>& runs, const RankedSites* sites,
+                        const FilmSites& films) {
   const std::vector<RunFigures>& figures = report.figures.runs;
   const std::vector<BestRun> best = best_runs(figures, runs);
   JsonWriter out;
@@ -182,6 +186,8 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   write_lines(out, run_lines(report.figures, runs));
   out.name("timeline");
   write_timelines(out, report.timelines);
+  out.name("films");
+  write_films(out, runs, films, kMostFilmBytes);
   if (sites != nullptr) {
     out.name("stacks");
     write_stack_tree(out, sites->stacks);

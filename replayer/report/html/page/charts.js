@@ -270,6 +270,7 @@
       for (const chart of this.charts) chart.show(x);
       this.busy = false;
       this.tell();
+      if (this.onCursor && this.axis === "at") this.onCursor(x);
     }
     key(event) {
       const [low, high] = this.range || this.whole();
@@ -358,6 +359,7 @@
            heaptape.grouped(timeline.stretches) + " stretches.";
   }
 
+  // Returns the view of them; undefined where there is nothing to draw.
   heaptape.charts = function (data, page) {
     const drawn = data.timeline.series.map((series) => ofMemory(series, data.runs)).filter((series) => series.runs.some(Boolean)).flatMap((series) => apart(series, data.runs));
     if (drawn.length === 0) return;
@@ -382,5 +384,9 @@
     });
     heaptape.onTheme(() => view.recolour());
     if (view.charts.length !== 0) view.tell();
+    return view;
   };
+
+  // Whole numbers for an axis.
+  heaptape.countTicks = (low, high, most) => ticks(low, high, most, "count", String).map((tick) => tick.v);
 })();

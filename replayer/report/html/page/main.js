@@ -35,7 +35,11 @@
   } else {
     add(() => heaptape.summary.account(data));
     add(() => heaptape.summary.runs(data));
-    add((main) => heaptape.charts(data, main));
+    let charts = null;
+    let map = null;
+    add((main) => { charts = heaptape.charts(data, main); });
+    add((main) => { map = heaptape.heapMap(data, main); });
+    if (charts && map) heaptape.shareCursor(charts, map);
     add((main) => { heaptape.flame(data, main); });
     add(() => heaptape.summary.lines(data));
   }

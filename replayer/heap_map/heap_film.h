@@ -1,0 +1,111 @@
+// A heap over time, address by address: what a picture of it is drawn from. docs/metrics.md, "The
+// heap over time", defines each figure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/address/address_range.h"
+#include "replayer/heap_map/film_items.h"
+#include "replayer/heap_map/heap_map.h"
+#include "replayer/heap_map/heap_picture.h"
+
+namespace heaptape::replayer {
+
+// A stretch of addresses in one frame.
+struct FilmCell {
+  float live_bytes = 0;           // of blocks, whole granules
+  float free_resident_bytes = 0;  // in holes and tops, on pages that are there
+  float free_absent_bytes = 0;    // on pages that are not
+  float birth = 0;      // number of the call that made a block, the mean over the live bytes
+  float size_log2 = 0;  // of the requested bytes of blocks, the mean over the live bytes
+  // The birth of one of its blocks, drawn such that each live byte is as likely; 0: it has none.
+  uint64_t drawn_birth = 0;
+};
+
+struct FilmFrame {
+  uint64_t at = 0;              // calls made
+  bool is_kept = false;         // while others are dropped
+  std::vector<FilmCell> cells;  // by HeapFilm::cell_numbers(); those that came later are not there
+};
+
+// Cells are aligned and of equal size, a power of two, beginning with a page. When there are more
+// of them than may be, each two that share a cell of twice the size become that one; when there are
+// more frames, every second goes. So memory has a bound: 32 bytes for each cell of each frame.
+//
+//   film.begin(at, map, absent, false);
+//   for (each live block) film.add(block);
+//   film.end();
+//
+// A frame takes the time of a walk over all live blocks and gaps. Calls are ascending. Copies are
+// whole. One thread.
+class HeapFilm {
+ public:
+  struct Limits {
+    size_t cells = 1024;   // at least 1
+    size_t frames = 1024;  // that are not kept; at least 2
+    size_t items = 4096;
+  };
+  explicit HeapFilm(const Limits& limits);
+
+  // A frame at the call of the one before takes its place.
+  void begin(uint64_t at, const HeapMap& map,
+             const std::optional<std::vector<AddressRange>>& absent, bool is_kept);
+  // Each live block once, in any order.
+  void add(const LiveBlock& block);
+  void end();
+
+  uint64_t cell_bytes() const { return uint64_t{1} << cell_log2_; }
+  // The address of a cell divided by cell_bytes(), in the order in which cells came.
+  const std::vector<uint64_t>& cell_numbers() const { return numbers_; }
+  const std::vector<FilmFrame>& frames() const { return frames_; }
+  // Blocks and holes that are large enough to be seen.
+  const FilmItems& items() const { return items_; }
+  // Whether free memory is told apart by whether it is resident: in all frames.
+  bool knows_absent() const { return knows_absent_; }
+  // How many frames there could be: those taken, some of which were dropped, and those passed over.
+  uint64_t offered() const { return offered_; }
+  void pass_over() { ++offered_; }
+
+  // Makes each two cells one, and drops every second frame that is not kept. The last one stays.
+  void halve_cells();
+  void halve_frames();
+
+ private:
+  // Of the frame under way.
+  struct Sums {
+    double live_bytes = 0;
+    double free_resident_bytes = 0;
+    double free_absent_bytes = 0;
+    double births = 0;      // each times the bytes of its block in the cell
+    double sizes_log2 = 0;  // likewise
+    double least_ticket = 0;
+    uint64_t drawn_birth = 0;
+  };
+
+  void make_cells(AddressRange range);
+  size_t index_of(uint64_t number);
+  void draw(const LiveBlock& block, uint64_t bytes, Sums& sums) const;
+  void add_gap(AddressRange gap, bool is_resident);
+  // Calls visit(sums, bytes) for each cell that has a part of the range; all are there.
+  template <typename Visit>
+  void for_each_cell(AddressRange range, Visit visit);
+
+  Limits limits_;
+  int cell_log2_;
+  std::vector<uint64_t> numbers_;
+  std::unordered_map<uint64_t, size_t> index_;  // of each number
+  uint64_t last_number_ = UINT64_MAX;           // looked up, and where it is
+  size_t last_index_ = 0;
+  uint64_t granule_bytes_ = 1;  // of the heap
+  std::vector<Sums> sums_;
+  std::vector<FilmFrame> frames_;
+  FilmItems items_;
+  bool knows_absent_ = true;
+  uint64_t offered_ = 0;
+};
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,69 @@
+#include "replayer/report/film_sites.h"
+
+#include <algorithm>
+#include <map>
+
+#include "replayer/sites/call_stacks.h"
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr size_t kMostNamed = 8;
+
+// The live bytes of all cells for which each block stands, over all frames.
+std::unordered_map<uint64_t, double> weights_of(const std::vector<RunResult>& runs) {
+  std::unordered_map<uint64_t, double> weights;  // by birth
+  for (const RunResult& run : runs) {
+    if (run.film == nullptr) continue;
+    for (const FilmFrame& frame : run.film->frames()) {
+      for (const FilmCell& cell : frame.cells) {
+        if (cell.drawn_birth != 0) weights[cell.drawn_birth] += cell.live_bytes;
+      }
+    }
+  }
+  return weights;
+}
+
+// The heaviest first.
+std::vector<uint32_t> ranked(const std::map<uint32_t, double>& weights) {
+  std::vector<uint32_t> sites;
+  for (const auto& [site, weight] : weights) sites.push_back(site);
+  std::ranges::stable_sort(
+      sites, [&weights](uint32_t a, uint32_t b) { return weights.at(a) > weights.at(b); });
+  return sites;
+}
+
+}  // namespace
+
+base::Result<FilmSites> film_sites(schema::TapeReader& tape, const std::vector<RunResult>& runs,
+                                   const Sites& sites) {
+  FilmSites found;
+  const auto weights = weights_of(runs);
+  std::vector<uint64_t> births;
+  for (const auto& [birth, weight] : weights) births.push_back(birth);
+  if (births.empty()) return found;
+  HEAPTAPE_ASSIGN_OR_RETURN(const CallStacks calls, CallStacks::read(tape, births));
+  if (calls.is_sampled()) return found;
+  std::ranges::sort(births);  // for equal sums in every run of this program
+  std::map<uint32_t, double> by_site;
+  std::unordered_map<uint64_t, uint32_t> site_of;
+  for (const uint64_t birth : births) {
+    const CallStacks::Found* const call = calls.find(birth);
+    const uint32_t site = call == nullptr ? Sites::kNone : sites.of_stack(call->stack);
+    if (site == Sites::kNone) continue;
+    site_of[birth] = site;
+    by_site[site] += weights.at(birth);
+  }
+  const std::vector<uint32_t> order = ranked(by_site);
+  for (const uint32_t site : order) {
+    if (found.names.size() < kMostNamed) found.names.push_back(sites.short_text(site));
+  }
+  for (const auto& [birth, site] : site_of) {
+    const size_t rank = static_cast<size_t>(std::ranges::find(order, site) - order.begin());
+    found.by_birth[birth] =
+        rank < kMostNamed ? static_cast<uint8_t>(FilmSites::kOther + 1 + rank) : FilmSites::kOther;
+  }
+  return found;
+}
+
+}  // namespace heaptape::replayer

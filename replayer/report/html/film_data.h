@@ -1,0 +1,31 @@
+// The heap of each run over time, packed for the page. docs/metrics.md, "The heap over time".
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "replayer/engine/replay.h"
+#include "replayer/report/film_sites.h"
+#include "replayer/report/html/json_writer.h"
+
+namespace heaptape::replayer {
+
+// Writes null where no run has a film. Otherwise
+//   {"sites": [name...], "runs": [null, or {"label", "events", "cellBytes", "knowsAbsent",
+//     "offered", "at": [call...], "stretches": [[address, cells]...], "items", "packed"}...]}
+// Addresses are strings of hexadecimal digits. `packed`, and each of `items`, is base 64 of gzip.
+// `packed`: planes of a byte for each cell of each frame, frames one behind the other, cells by
+// address, each byte combined by exclusive or with that of the frame before. The planes are
+// - the part of the cell that is live, free and resident, free and not resident: three planes, in
+//   31sts, at least 1 of what is not 0;
+// - the mean birth, in 255ths of all calls; the mean size, in quarters of its power of two;
+// - the site, as FilmSites numbers them: only where there are names.
+// `items`: text of JSON, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
+// "first", "last"}, addresses as strings, frames by number; `birth` 0 is a hole.
+//
+// All runs together take about `most_bytes`: what does not fit has cells of twice the size, or half
+// the frames, until it does.
+void write_films(JsonWriter& out, const std::vector<RunResult>& runs, const FilmSites& sites,
+                 size_t most_bytes);
+
+}  // namespace heaptape::replayer

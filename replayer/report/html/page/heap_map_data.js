@@ -1,0 +1,130 @@
+// The heaps over time, as film_data.h packs them: cells of addresses, lowest first, and frames.
+"use strict";
+
+(function () {
+  async function unpacked(text) {
+    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer();
+  }
+
+  const PLANES = ["live", "freeResident", "freeAbsent", "birth", "size", "site"];
+  const SHARE_LEVELS = 31;
+  const BIRTH_LEVELS = 255;
+  const SIZE_LEVELS = 4;
+
+  class Film {
+    constructor(packed, bytes, items) {
+      this.label = packed.label;
+      this.events = Number(packed.events);
+      this.cellBytes = Number(packed.cellBytes);
+      this.knowsAbsent = packed.knowsAbsent;
+      this.offered = Number(packed.offered);
+      this.at = packed.at.map(Number);
+      this.stretches = packed.stretches.map(([address, cells]) => ({address: BigInt("0x" + address), cells: Number(cells)}));
+      this.rows = this.stretches.reduce((sum, stretch) => sum + stretch.cells, 0);
+      this.frames = this.at.length;
+      this.readPlanes(new Uint8Array(bytes));
+      this.readItems(items);
+    }
+
+    // The planes, each frame with what it was combined with undone.
+    readPlanes(bytes) {
+      const size = this.rows * this.frames;
+      this.planes = {};
+      PLANES.forEach((name, number) => {
+        if (bytes.length < size * (number + 1)) return;
+        const plane = bytes.slice(size * number, size * (number + 1));
+        for (let i = this.rows; i < size; ++i) plane[i] ^= plane[i - this.rows];
+        this.planes[name] = plane;
+      });
+    }
+
+    readItems(items) {
+      this.items = items.begin.map((begin, i) => ({
+        begin: BigInt("0x" + begin), bytes: BigInt(items.bytes[i]), birth: Number(items.birth[i]),
+        asked: items.asked[i], first: Number(items.first[i]), last: Number(items.last[i]),
+      }));
+    }
+
+    // Where a cell begins.
+    addressOf(row) {
+      for (const stretch of this.stretches) {
+        if (row < stretch.cells) return stretch.address + BigInt(row) * BigInt(this.cellBytes);
+        row -= stretch.cells;
+      }
+      return null;
+    }
+
+    // The cell of an address, with a fraction; null where there is none.
+    rowOf(address) {
+      let before = 0;
+      for (const stretch of this.stretches) {
+        const end = stretch.address + BigInt(stretch.cells) * BigInt(this.cellBytes);
+        if (address >= stretch.address && address < end) {
+          return before + Number(address - stretch.address) / this.cellBytes;
+        }
+        before += stretch.cells;
+      }
+      return null;
+    }
+
+    // Of one cell in one frame; bytes and calls are as near as the levels are.
+    cell(frame, row) {
+      const i = frame * this.rows + row;
+      const share = (name) => this.planes[name][i] / SHARE_LEVELS;
+      return {
+        live: share("live"),
+        freeResident: share("freeResident"),
+        freeAbsent: share("freeAbsent"),
+        birth: this.planes.birth[i] / BIRTH_LEVELS * this.events,
+        sizeLog2: this.planes.size[i] / SIZE_LEVELS,
+        site: this.planes.site ? this.planes.site[i] : 0,
+      };
+    }
+
+    // Bytes of all cells in one frame, as near as the levels are.
+    sums(frame) {
+      const sums = {live: 0, freeResident: 0, freeAbsent: 0};
+      for (const name in sums) {
+        const plane = this.planes[name];
+        for (let i = frame * this.rows; i < (frame + 1) * this.rows; ++i) sums[name] += plane[i];
+        sums[name] *= this.cellBytes / SHARE_LEVELS;
+      }
+      return sums;
+    }
+
+    // The row with most free memory that is resident.
+    freest(frame) {
+      const free = this.planes.freeResident.subarray(frame * this.rows, (frame + 1) * this.rows);
+      return free.reduce((best, share, row) => share > free[best] ? row : best, 0);
+    }
+
+    // What has a name there, the smallest first.
+    itemsAt(frame, row) {
+      const begin = this.addressOf(row);
+      const end = begin + BigInt(this.cellBytes);
+      return this.items
+          .filter((item) => item.first <= frame && frame <= item.last && item.begin < end && item.begin + item.bytes > begin)
+          .sort((a, b) => a.bytes < b.bytes ? -1 : a.bytes > b.bytes ? 1 : 0);
+    }
+
+    // Where a frame ends and the next begins: half-way between their calls.
+    bounds(frame) {
+      const middle = (a, b) => (this.at[a] + this.at[b]) / 2;
+      return [frame === 0 ? this.at[0] : middle(frame - 1, frame),
+              frame + 1 === this.frames ? this.at[frame] : middle(frame, frame + 1)];
+    }
+
+    frameAt(call) {
+      let frame = 0;
+      while (frame + 1 < this.frames && this.bounds(frame)[1] <= call) ++frame;
+      return frame;
+    }
+  }
+
+  heaptape.readFilm = async function (packed) {
+    const [planes, items] = await Promise.all([unpacked(packed.packed), unpacked(packed.items)]);
+    return new Film(packed, planes, JSON.parse(new TextDecoder().decode(items)));
+  };
+})();

@@ -1,0 +1,52 @@
+// What the heap map says of a frame, of a cell, and of what has a name there.
+"use strict";
+
+(function () {
+  const {bytes, grouped} = heaptape;
+
+  const PARTS = [["live", "live"], ["freeResident", "free and resident"], ["freeAbsent", "free and given back"]];
+  const MOST_ITEMS = 3;
+
+  function name(film, part, words) {
+    return part === "freeResident" && !film.knowsAbsent ? "free" : words;
+  }
+
+  function ofFrame(film, frame) {
+    const sums = film.sums(frame);
+    const parts = PARTS.filter(([part]) => part !== "freeAbsent" || film.knowsAbsent)
+        .map(([part, words]) => bytes(Math.round(sums[part])) + " " + name(film, part, words));
+    return film.label + " after call #" + grouped(film.at[frame]) + ": about " + parts.join(", ");
+  }
+
+  function ofCell(film, sites, {frame, row}) {
+    const cell = film.cell(frame, row);
+    const parts = PARTS.filter(([part]) => cell[part] > 0)
+        .map(([part, words]) => Math.round(cell[part] * 100) + "% " + name(film, part, words));
+    const text = "0x" + film.addressOf(row).toString(16) + ", " + bytes(film.cellBytes) + ": " + (parts.length ? parts.join(", ") : "not in use");
+    if (cell.live === 0) return text;
+    return text + "; blocks of about " + bytes(Math.round(Math.pow(2, cell.sizeLog2))) + ", made about #" + grouped(Math.round(cell.birth)) +
+        (cell.site >= 2 ? ", one of them by " + sites[cell.site - 2] : "");
+  }
+
+  function ofItem(film, item) {
+    const range = "0x" + item.begin.toString(16) + " to 0x" + (item.begin + item.bytes).toString(16);
+    const seen = "; there from #" + grouped(film.at[item.first]) + " to #" + grouped(film.at[item.last]);
+    return item.birth === 0 ? "hole of " + bytes(Number(item.bytes)) + ", " + range + seen
+                            : "block of " + bytes(item.asked) + ", " + range + ", made by call #" + grouped(item.birth) + seen;
+  }
+
+  // A line each.
+  heaptape.mapTexts = function (film, sites, at) {
+    const lines = [ofFrame(film, at.frame)];
+    if (at.row === null) return lines;
+    return [...lines, ofCell(film, sites, at), ...film.itemsAt(at.frame, at.row).slice(0, MOST_ITEMS).map((item) => ofItem(film, item))];
+  };
+
+  // What was merged or left out, and what is not known.
+  heaptape.mapNote = function (film) {
+    const offered = film.offered > film.frames ? ", of " + grouped(film.offered) + " samples" : "";
+    return "Each point is " + bytes(film.cellBytes) + " of addresses in one of " + grouped(film.frames) + " frames" + offered +
+        ". Addresses that were never in use are left out: a line is drawn where they would be." +
+        (film.knowsAbsent ? "" : " Which free pages were resident is not known of this run.");
+  };
+})();
