@@ -30,7 +30,7 @@
         onpointerup: (event) => this.release(event), onpointercancel: () => { this.drag = null; },
         onpointerleave: () => this.leave(), ondblclick: () => this.zoomTo(null), onkeydown: (event) => this.key(event)});
       this.marks = element("canvas", {class: "map-marks", "aria-hidden": "true"});
-      this.detail = element("div", {class: "detail map-detail", role: "status"});
+      this.detail = element("div", {class: "map-detail", role: "status"});
       this.slider = element("input", {type: "range", min: "0", max: "0", value: "0", "aria-label": "Frame",
                                       oninput: () => this.choosePlace(Number(this.slider.value), this.at.row)});
       this.legend = element("ul", {class: "legend"});
@@ -63,7 +63,7 @@
       this.note.textContent = heaptape.mapNote(film);
       this.at = this.firstPlace();
       this.colourBy(this.kind);
-      this.go(this.at);
+      this.show(this.at);
     }
 
     // At the plateau, or else the peak: in the largest hole, or where most is free.
