@@ -32,6 +32,7 @@ void write_tape(JsonWriter& out, const schema::TapeReader& tape,
   out.field("allocator", base::display_text(header.allocator));
   out.field("events", report.tape_events);
   out.field("threads", report.tape_threads);
+  out.field("isFinished", tape.summary().has_value());
   out.field("durationNs", tape.summary() ? tape.summary()->duration_ns : 0);
   out.field("recordedAt",
             header.start_unix_ns == 0 ? std::string() : utc_text(header.start_unix_ns));
@@ -178,6 +179,8 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.name("accounts");
   write_accounts(out, report.figures);
   write_table(out, "accountTable", account_table(figures, runs), figures);
+  out.name("report");
+  out.json(report.short_json);
   out.name("lines");
   write_lines(out, run_lines(report.figures, runs));
   out.name("timeline");

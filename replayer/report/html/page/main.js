@@ -37,6 +37,8 @@
     add(() => heaptape.summary.runs(data));
     add((main) => heaptape.charts(data, main));
     add((main) => { heaptape.flame(data, main); });
+    for (const part of [heaptape.program.sizes, heaptape.program.lifetimes, heaptape.program.buffers, heaptape.heaps.holes, heaptape.heaps.growths,
+                        heaptape.latency, heaptape.trust.curves, heaptape.trust.counters, heaptape.trust.fidelity]) add(() => part(data));
     add(() => heaptape.summary.lines(data));
   }
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");
