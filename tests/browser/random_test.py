@@ -65,12 +65,15 @@ class RandomReports(Pages):
     def make(cls):
         print(f"HEAPTAPE_TEST_SEED={SEED}", flush=True)
         subprocess.run([harness.MAKE_TAPES, cls.folder, str(COUNT), str(SEED)], check=True, timeout=60)
+        cls.page, cls.report = cls.folder / "page.html", cls.folder / "report.json"
 
     def check(self, report):
-        runs = {one["label"]: one for one in report["runs"]}
+        """Returns how many figures there are."""
+        runs = {one["label"]: one for one in report.get("runs", [])}
         shown = self.run_script(SHOWN)
         for label, path, metric, value, unit, text in shown:
-            expected = number(at_path(report, path) if path else figure(runs[label], metric))
+            where = path or (None if runs else metric)  # of one moment all is a path
+            expected = number(at_path(report, where) if where else figure(runs[label], metric))
             self.assertEqual(float(value), float(expected), (label, path, metric))
             if text is None:
                 continue
@@ -83,21 +86,34 @@ class RandomReports(Pages):
             self.assertEqual(text, wanted, (label, path, metric))
         return len(shown)
 
+    def look_at(self, choose, report):
+        scheme, width = choose.choice(["light", "dark"]), choose.choice([390, 1440])
+        browser.show(self.driver, self.page, width=width, scheme=scheme)
+        figures = self.check(report)
+        self.assertEqual(self.run_script("document.documentElement.scrollWidth"), width)
+        self.assert_no_complaint()
+        return figures
+
     def test_open_and_show_the_figures_of_their_json(self):
         choose = random.Random(SEED)
         figures = 0
         for i in range(COUNT):
             options = random_options(choose)
-            scheme, width = choose.choice(["light", "dark"]), choose.choice([390, 1440])
             with self.subTest(tape=i, options=options, seed=SEED):
-                page, report = self.folder / "page.html", self.folder / "report.json"
-                heaptape("replay", self.folder / f"{i}.tape", "--html", page, "-o", report, *options, fails=True)
-                browser.show(self.driver, page, width=width, scheme=scheme)
-                figures += self.check(json.loads(report.read_text()))
-                self.assertEqual(self.run_script("document.documentElement.scrollWidth"), width)
-                self.assert_no_complaint()
+                heaptape("replay", self.folder / f"{i}.tape", "--html", self.page, "-o", self.report, *options, fails=True)
+                figures += self.look_at(choose, json.loads(self.report.read_text()))
         self.assertGreater(figures, 100 * COUNT)
         print(f"{figures} figures of {COUNT} pages", flush=True)
+
+    def test_of_one_moment_show_the_figures_of_their_json(self):
+        choose = random.Random(SEED + 1)
+        figures = 0
+        for i in range(0, COUNT, 8):
+            options = ["-a", choose.choice(MODELS), "--at", choose.choice(["peak", "exit", "end"]), "--top", str(choose.randint(1, 30))]
+            with self.subTest(tape=i, options=options, seed=SEED):
+                made = heaptape("explain", self.folder / f"{i}.tape", "--html", self.page, "--json", *options)
+                figures += self.look_at(choose, json.loads(made))
+        self.assertGreater(figures, 10 * COUNT / 8)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@
   }
 
   const data = JSON.parse(document.getElementById("data").textContent);
-  const head = data.kind === "diff" ? heaptape.diff.head(data) : heaptape.summary.head(data);
+  const head = {diff: heaptape.diff.head, explain: heaptape.explain.head, replay: heaptape.summary.head}[data.kind](data);
   document.getElementById("head").append(...head);
   if (data.kind === "diff") {
     add(() => heaptape.diff.gates(data));
@@ -32,6 +32,8 @@
     let flame = null;
     add((main) => { flame = heaptape.flame(data, main); });
     add(() => heaptape.diff.sites(data, flame));
+  } else if (data.kind === "explain") {
+    for (const part of heaptape.explain.parts) add(() => part(data));
   } else {
     add(() => heaptape.summary.account(data));
     add(() => heaptape.summary.runs(data));

@@ -192,5 +192,5 @@
     return section("lines", "How it was replayed", list);
   }
 
-  heaptape.summary = {head, account, runs, lines, table, momentWords};
+  heaptape.summary = {head, bars, legend, account, runs, lines, table, momentWords};
 })();

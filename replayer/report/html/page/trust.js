@@ -7,13 +7,13 @@
 
   // Sentences: what the tape does not have. Empty of a whole one.
   function lossesOf(data) {
-    const {losses = {}} = data.report.tape;
+    const {tape} = data;
     const some = (number, one, many) => Number(number || 0) === 0 ? null : grouped(number) + " " + (Number(number) === 1 ? one : many);
     return [
-      some(losses.lostEvents, "call was lost while recording", "calls were lost while recording"),
-      some(losses.unrepairedInversions, "block was handed out while it was alive, so its free is missing", "blocks were handed out while they were alive, so their frees are missing"),
-      some(losses.lostRanges, "stretch of the tape is damaged", "stretches of the tape are damaged"),
-      data.tape.isFinished ? null : "the tape was not finished, so what came after it is not known",
+      some(tape.lostEvents, "call was lost while recording", "calls were lost while recording"),
+      some(tape.unrepairedInversions, "block was handed out while it was alive, so its free is missing", "blocks were handed out while they were alive, so their frees are missing"),
+      some(tape.lostRanges, "stretch of the tape is damaged", "stretches of the tape are damaged"),
+      tape.isFinished ? null : "the tape was not finished, so what came after it is not known",
     ].filter(Boolean);
   }
 
