@@ -122,6 +122,7 @@ struct ExplainCommandOptions {
   replayer::SiteFilters filters = {};
   replayer::SymbolOptions symbols = {};
   Format format = Format::kText;
+  std::string html_path = {};  // empty: none
 };
 int run_explain(const ExplainCommandOptions& options, Console& console);
 int run_holes(const ExplainCommandOptions& options, Console& console);

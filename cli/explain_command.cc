@@ -5,12 +5,16 @@
 #include <ostream>
 #include <utility>
 
+#include "base/display_text.h"
+#include "base/output_file.h"
 #include "cli/allocator_words.h"
 #include "cli/bigger_tape.h"
 #include "cli/explained_heap.h"
+#include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
 #include "replayer/report/explain_json.h"
+#include "replayer/report/html/explain_page.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
@@ -48,6 +52,20 @@ bool shows_none(const replayer::HeapPicture& picture, const replayer::CallSites&
          });
 }
 
+// A typing mistake must not overwrite what is read.
+base::Status check_page(const ExplainCommandOptions& options, const allocators::BackendSpec& spec) {
+  const std::string& path = options.html_path;
+  if (path.empty()) return {};
+  if (base::same_file(path, options.tape_path)) {
+    return base::Error::usage(base::quoted(path) + " is the tape: write to another file");
+  }
+  if (base::same_file(path, spec.file())) {
+    return base::Error::usage(base::quoted(path) + " is the file of '" + spec.text +
+                              "': write to another file");
+  }
+  return check_writable(path);
+}
+
 // Returns the exit code.
 Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
                          Describe describe) {
@@ -62,6 +80,7 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
+  HEAPTAPE_RETURN_IF_ERROR(check_page(options, explained.spec));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, console));
   const replayer::Sites* const sites = known == nullptr ? nullptr : &known->sites;
   HEAPTAPE_ASSIGN_OR_RETURN(const auto heap, explain_heap(tape, explained, sites, console));
@@ -69,6 +88,11 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   const auto& [explanation, calls] = *heap;
   if (calls && shows_none(*explanation.run.picture, *calls)) return no_site_shown(tape);
   const replayer::CallSites* const named = calls ? &*calls : nullptr;
+  if (!options.html_path.empty()) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const std::string page,
+                              replayer::explain_page(tape, explanation, options.holes, named));
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.html_path, page));
+  }
   if (options.format == Format::kText) {
     console.print_text(describe(tape, explanation, options.holes, named));
     return kExitDone;

@@ -117,6 +117,8 @@ void add_explain(CLI::App& app, Request& request) {
             "how many groups of pins and how many growths to show (default 5)");
   command->add_flag("--foresight", options->explain.with_foresight,
                     "also estimate what perfect foresight would save: takes several times as long");
+  add_output(command, "--html", options->html_path, "also write a page for a browser")
+      ->option_text("FILE");
   command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }

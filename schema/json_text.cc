@@ -48,14 +48,26 @@ void set_integer(capnp::JsonValue::Builder out, int64_t number) {
   }
 }
 
-std::string json_text(capnp::DynamicStruct::Reader message) {
+namespace {
+
+std::string encoded(capnp::DynamicStruct::Reader message, bool is_pretty) {
   IntegerHandler<uint64_t> integers;
   IntegerHandler<int64_t> signed_integers;
   capnp::JsonCodec codec;
-  codec.setPrettyPrint(true);
+  codec.setPrettyPrint(is_pretty);
   codec.addTypeHandler(integers);
   codec.addTypeHandler(signed_integers);
   return finished(codec.encode(message));
+}
+
+}  // namespace
+
+std::string json_text(capnp::DynamicStruct::Reader message) {
+  return encoded(message, true);
+}
+
+std::string compact_json_text(capnp::DynamicStruct::Reader message) {
+  return encoded(message, false);
 }
 
 std::string json_text(capnp::JsonValue::Reader value) {

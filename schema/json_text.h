@@ -23,6 +23,8 @@ void set_integer(capnp::JsonValue::Builder out, int64_t number);
 // Pretty-printed, with a newline at the end. Text that is not UTF-8 (a path may be) comes out with
 // U+FFFD in its place. capnp::JsonCodec reads it back.
 std::string json_text(capnp::DynamicStruct::Reader message);
+// The same, without white space.
+std::string compact_json_text(capnp::DynamicStruct::Reader message);
 std::string json_text(capnp::JsonValue::Reader value);
 
 }  // namespace heaptape::schema

@@ -42,7 +42,10 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       deaths_(deaths),
       plan_(events, options.samples, options.actions, options.moments),
       resolver_(events),
-      facts_(tape.header()) {}
+      facts_(tape.header()) {
+  const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
+  if (peak != options.moments.end()) resolver_.keep_sizes_after(peak->event);
+}
 
 Status BatchSource::read(ResolvedBatch& batch) {
   HEAPTAPE_RETURN_IF_ERROR(

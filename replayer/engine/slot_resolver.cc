@@ -99,6 +99,8 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     ReplayOp op = resolve_one(event, first_event + i + 1);
+    if (first_event + i + 1 == keep_sizes_after_) [[unlikely]]
+      program_.keep_sizes();
     op.thread = static_cast<uint16_t>(event.thread);
     batch.ops[i] = op;
     batch.recorded_addresses[i] = event.address;
@@ -139,7 +141,7 @@ inline ReplayOp SlotResolver::allocate(const Event& event, uint64_t number) {
   shadow_.set(event.address, op.slot);
   blocks_[op.slot] = {.size = event.size, .birth = number, .owner = event.thread};
   live_.on_allocate(number, op.slot, event.size);
-  program_.on_allocate();
+  program_.on_allocate(event.size);
   return op;
 }
 
@@ -174,7 +176,7 @@ inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
   ++releases_;
   foreign_releases_ += block.owner != event.thread;
   live_.on_release(number, slot, block.size);
-  program_.on_release(number, block.birth, block.chain);
+  program_.on_release(number, block.birth, block.chain, block.size);
   free_slots_.push_back(slot);
   return {.kind = ReplayKind::kFree, .slot = slot, .size = block.size};
 }

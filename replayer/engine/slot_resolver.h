@@ -59,6 +59,9 @@ class SlotResolver {
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 
+  // ProgramProfile keeps which sizes are alive after that call; 0: after none.
+  void keep_sizes_after(uint64_t call) { keep_sizes_after_ = call; }
+
   // No more events come. Once.
   void finish() { program_.finish(); }
 
@@ -87,6 +90,7 @@ class SlotResolver {
   uint32_t take_slot();
 
   uint32_t slot_limit_;
+  uint64_t keep_sizes_after_ = 0;
   AddressShadow shadow_;           // slots
   base::SlotTable<Block> blocks_;  // by slot
   std::vector<uint32_t> free_slots_;

@@ -1,11 +1,13 @@
 // What every pass over a tape learns of the program's blocks, because it costs little: lifetimes in
-// calls, resizes and growth chains as they were recorded. docs/metrics.md, "Sizes and lifetimes".
+// calls, sizes by powers of two, resizes and growth chains as they were recorded. docs/metrics.md,
+// "Sizes and lifetimes".
 #pragma once
 
 #include <cstdint>
 
 #include "replayer/metrics/growth_chains.h"
 #include "replayer/metrics/lifetimes.h"
+#include "replayer/metrics/size_bands.h"
 
 namespace heaptape::replayer {
 
@@ -16,24 +18,34 @@ class ProgramProfile {
   // `run_calls`: how many calls will come.
   explicit ProgramProfile(uint64_t run_calls) : lifetimes_(run_calls) {}
 
-  void on_allocate() { lifetimes_.on_birth(); }
+  void on_allocate(uint64_t size) {
+    lifetimes_.on_birth();
+    sizes_.add(size);
+  }
   // `birth`: the call that asked for the block. `owner`, `chain`: see GrowthChains, which also says
   // what is returned.
   uint32_t on_resize(uint64_t birth, uint32_t owner, uint32_t chain, const Resize& resize) {
+    sizes_.remove(resize.old_bytes);
+    sizes_.add(resize.new_bytes);
     return growth_chains_.on_resize(chain, birth, owner, resize);
   }
-  void on_release(uint64_t call, uint64_t birth, uint32_t chain) {
+  void on_release(uint64_t call, uint64_t birth, uint32_t chain, uint64_t size) {
+    sizes_.remove(size);
     lifetimes_.on_death(call - birth - 1);
     if (chain != GrowthChains::kNone) growth_chains_.on_release(chain);
   }
+  // What is alive after this call is what the bands of sizes keep.
+  void keep_sizes() { sizes_.keep(); }
   // No more come. Once.
   void finish() { growth_chains_.finish(); }
 
   const Lifetimes& lifetimes() const { return lifetimes_; }
+  const SizeBands& sizes() const { return sizes_; }
   const GrowthChains& growth_chains() const { return growth_chains_; }
 
  private:
   Lifetimes lifetimes_;
+  SizeBands sizes_;
   GrowthChains growth_chains_;
 };
 

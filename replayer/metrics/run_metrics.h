@@ -42,6 +42,11 @@ struct Snapshot {
   uint64_t resident_bytes = 0;
   HoleStats holes;
   uint64_t resident_hole_bytes = 0;
+
+  // Usable, and not asked for.
+  uint64_t slack_bytes() const {
+    return usable_bytes > live.live_bytes ? usable_bytes - live.live_bytes : 0;
+  }
 };
 
 // A moment worth looking at, and what the memory was then.

@@ -153,7 +153,10 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
     pins[i].setSite(calls->sites().text(site.site));
     pins[i].setSiteCount(site.blocks);
   }
-  if (calls != nullptr) set_sites(out, heap_sites(picture, holes, *calls), calls->sites());
+  if (calls == nullptr) return;
+  std::vector<HeapSite> sites = heap_sites(picture, holes, *calls);
+  sites.resize(std::min(sites.size(), options.most_sites));
+  set_sites(out, sites, calls->sites());
 }
 
 }  // namespace

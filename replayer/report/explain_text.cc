@@ -42,13 +42,16 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   return text + "\n";
 }
 
-std::string account_text(const Account& account) {
+// Live and slack bytes are those of the program, as in reports: for new(0), say, allocators are
+// asked for more.
+std::string account_text(const MomentState& state) {
+  const Account& account = *state.account;
   const auto row = [&account](const char* what, uint64_t bytes) {
     return TableRow{what, bytes_text(bytes), share_text(bytes, account.resident_bytes)};
   };
   std::vector<TableRow> rows{{"where the memory is", "bytes", "of resident"}};
-  rows.push_back(row("  live, as requested", account.live_bytes));
-  rows.push_back(row("  slack of size classes", account.slack_bytes));
+  rows.push_back(row("  live, as requested", state.snapshot.live.live_bytes));
+  rows.push_back(row("  slack of size classes", state.snapshot.slack_bytes()));
   rows.push_back(row("  headers and other metadata", account.metadata_bytes));
   rows.push_back(row("  kept in caches", account.cached_bytes));
   rows.push_back(row("  free in holes", account.hole_bytes));
@@ -231,8 +234,9 @@ std::string explanation_text(const schema::TapeReader& tape, const Explanation& 
   const HeapPicture& picture = *explanation.run.picture;
   const Account& account = *explanation.state().account;
   const std::vector<Hole> holes = find_holes(picture);
-  return sections({heading(tape, explanation), account_text(account), remedies_text(explanation),
-                   hole_sizes_text(account), sites_text(picture, holes, options.top, sites),
+  return sections({heading(tape, explanation), account_text(explanation.state()),
+                   remedies_text(explanation), hole_sizes_text(account),
+                   sites_text(picture, holes, options.top, sites),
                    pins_text(picture, holes, options.top, sites),
                    growths_text(explanation.run.metrics.heap_growths, options.top, sites),
                    notes_text(explanation.run)});

@@ -2,6 +2,8 @@
 // "Holes and pins".
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "replayer/engine/explain.h"
@@ -12,8 +14,9 @@ namespace heaptape::replayer {
 
 // Of what there are many.
 struct HolesOptions {
-  uint64_t min_bytes = 0;  // of the holes that are shown one by one
-  size_t top = 10;         // how many of these, of groups of pins, and of growths
+  uint64_t min_bytes = 0;        // of the holes that are shown one by one
+  size_t top = 10;               // how many of these, of groups of pins, and of growths
+  size_t most_sites = SIZE_MAX;  // in JSON
 };
 
 // Both end in a newline. They require that the run did not fail, and has an account. `sites`: of

@@ -9,6 +9,7 @@
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "replayer/report/timeline_csv.h"
+#include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
 #include "schema/report/report_json.h"
@@ -69,6 +70,12 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
   }
 }
 
+void leave_out_long_lists(wire::Report::Builder report) {
+  report.getTape().disownSites();
+  report.getTape().disownStacks();
+  for (auto run : report.getRuns()) run.disownTimeline();
+}
+
 base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vector<RunResult>& runs,
                                 const ReplayOptions& options, const RankedSites* sites) {
   capnp::MallocMessageBuilder message(1 << 16);
@@ -95,6 +102,8 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   for (const auto run : report.asReader().getRuns()) {
     built.timelines.push_back(schema::timeline_of(run));
   }
+  leave_out_long_lists(report);
+  built.short_json = schema::compact_json_text(report.asReader());
   return built;
 }
 

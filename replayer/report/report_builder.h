@@ -20,6 +20,8 @@ struct BuiltReport {
   std::string timeline_csv;  // one line for each run and sample; the columns are those of Timeline
   schema::ReportFigures figures;
   std::vector<schema::TimelineFigures> timelines;  // by run
+  // The same JSON without white space, and without what is long: timelines, call stacks, sites.
+  std::string short_json;
 };
 
 // Of the calls that were replayed.

@@ -70,8 +70,7 @@ void set_state(wire::State::Builder out, const Snapshot& state, const Account* a
 
 void set_blocks(wire::State::Builder out, const Snapshot& state) {
   out.setUsableBytes(state.usable_bytes);
-  out.setSlackBytes(
-      state.usable_bytes > state.live.live_bytes ? state.usable_bytes - state.live.live_bytes : 0);
+  out.setSlackBytes(state.slack_bytes());
   out.setResidentHoleBytes(state.resident_hole_bytes);
   set_holes(out.initHoles(), state.holes);
 }

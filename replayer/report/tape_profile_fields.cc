@@ -1,6 +1,8 @@
 #include "replayer/report/tape_profile_fields.h"
 
 #include <algorithm>
+#include <bit>
+#include <vector>
 
 #include "replayer/report/metric_text.h"
 #include "replayer/report/tape_profile_rows.h"
@@ -26,6 +28,22 @@ void set_sizes(wire::TapeStats::Builder stats, const SizeHistogram& sizes) {
   }
 }
 
+void set_bands(wire::ProgramInfo::Builder out, const SizeBands& sizes) {
+  const auto& bands = sizes.bands();
+  const auto used = std::ranges::count_if(bands, [](const SizeBand& band) { return band.calls; });
+  auto list = out.initSizes(static_cast<unsigned>(used));
+  unsigned next = 0;
+  for (uint32_t log2 = 0; log2 < bands.size(); ++log2) {
+    const SizeBand& band = bands[log2];
+    if (band.calls == 0) continue;
+    list[next].setLog2Size(log2);
+    list[next].setCalls(band.calls);
+    list[next].setAskedBytes(band.asked_bytes);
+    list[next].setPeakCount(band.kept_count);
+    list[next++].setPeakBytes(band.kept_bytes);
+  }
+}
+
 void set_median(wire::TapeStats::LifetimeCurve::Builder curve, const Lifetimes& lifetimes,
                 const LogHistogram& histogram) {
   const auto median = lifetimes.quantile(histogram, 50);
@@ -33,15 +51,25 @@ void set_median(wire::TapeStats::LifetimeCurve::Builder curve, const Lifetimes& 
   curve.setMedian(median.value_or(0));
 }
 
-void set_cdf(wire::TapeStats::LifetimeCurve::Builder curve, const Lifetimes& lifetimes,
-             const LogHistogram& histogram) {
-  const std::vector<CdfPoint> points = cdf(histogram, lifetimes.blocks());
+void set_cdf(wire::TapeStats::LifetimeCurve::Builder curve, const std::vector<CdfPoint>& points) {
   auto list = curve.initCdf(static_cast<unsigned>(points.size()));
   for (unsigned i = 0; i < list.size(); ++i) {
     list[i].setUpTo(points[i].up_to);
     list[i].setBlocks(points[i].blocks);
     list[i].setShare(points[i].share);
   }
+}
+
+// The last of those with as many bits: as exact, and at most 65.
+std::vector<CdfPoint> by_octave(const std::vector<CdfPoint>& points) {
+  std::vector<CdfPoint> last;
+  for (const CdfPoint& point : points) {
+    const bool is_same =
+        !last.empty() && std::bit_width(last.back().up_to) == std::bit_width(point.up_to);
+    if (is_same) last.pop_back();
+    last.push_back(point);
+  }
+  return last;
 }
 
 void set_lifetimes(wire::TapeStats::Lifetimes::Builder out, const Lifetimes& lifetimes,
@@ -59,10 +87,10 @@ void set_lifetimes(wire::TapeStats::Lifetimes::Builder out, const Lifetimes& lif
 
 void set_curves(wire::TapeStats::Lifetimes::Builder out, const Lifetimes& lifetimes,
                 const LogHistogram* in_ns) {
-  set_cdf(out.getCalls(), lifetimes, lifetimes.in_calls());
+  set_cdf(out.getCalls(), cdf(lifetimes.in_calls(), lifetimes.blocks()));
   if (in_ns == nullptr) return;
   set_median(out.initNs(), lifetimes, *in_ns);
-  set_cdf(out.getNs(), lifetimes, *in_ns);
+  set_cdf(out.getNs(), cdf(*in_ns, lifetimes.blocks()));
 }
 
 void set_chains(capnp::List<wire::TapeStats::GrowthChain>::Builder list,
@@ -126,6 +154,9 @@ void set_profile(wire::TapeStats::Builder stats, const TapeCounts& counts,
 void set_program(wire::ProgramInfo::Builder out, const ProgramProfile& program,
                  const LiveValues& live) {
   set_lifetimes(out.initLifetimes(), program.lifetimes(), live);
+  const Lifetimes& lifetimes = program.lifetimes();
+  set_cdf(out.getLifetimes().getCalls(), by_octave(cdf(lifetimes.in_calls(), lifetimes.blocks())));
+  set_bands(out, program.sizes());
   set_resizes(out, program.growth_chains(), nullptr);
 }
 

@@ -36,9 +36,18 @@ struct Moment {
 
 # What the program did with its blocks, whatever the allocator: of the calls that were replayed.
 struct ProgramInfo {
-  lifetimes @0 :TapeStats.Lifetimes;  # in calls, without the CDF
+  lifetimes @0 :TapeStats.Lifetimes;  # in calls; of the CDF a point for each power of two
   resizes @1 :Resizes;                # as they were recorded
   growthChains @2 :TapeStats.GrowthChains;
+  sizes @3 :List(SizeBand);           # those that were asked for, ascending
+
+  struct SizeBand {
+    log2Size @0 :UInt32;    # sizes of at least 1 << log2Size bytes and less than twice that; 0 is with 1
+    calls @1 :UInt64;       # that asked for such a size and got it, resizes included
+    askedBytes @2 :UInt64;  # that they asked for
+    peakCount @3 :UInt64;   # blocks of such a size at the moment "peak"
+    peakBytes @4 :UInt64;
+  }
 }
 
 struct TapeInfo {

@@ -1,8 +1,8 @@
 // Writes FOLDER/stacks.tape, the tape of stack_tapes.h with its symbols; FOLDER/sampled.tape, the
 // same with the stacks of some calls; FOLDER/pinned.tape, the other one of stack_tapes.h;
 // FOLDER/small.tape, of which one call is too small to be shown; FOLDER/process.tape, with samples
-// of its process; and FOLDER/hostile.tape, whose every text wants to be markup: command, program,
-// thread, functions, files.
+// of its process; FOLDER/lossy.tape, of which a part is lost; and FOLDER/hostile.tape, whose every
+// text wants to be markup: command, program, thread, functions, files.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -63,6 +63,15 @@ void write_small(const std::string& path) {
   write_sample_symbols(path);
 }
 
+// 12 calls were lost, and two stretches are damaged.
+void write_lossy(const std::string& path) {
+  schema::TapeSummary summary;
+  summary.losses.lost_events = 12;
+  summary.losses.lost_ranges = 2;
+  Random random(5);
+  write_tape(path, eventful_events(random, 300, 16, true), summary);
+}
+
 void write_process(const std::string& path) {
   Random random(3);
   write_sampled_tape(path, eventful_events(random, 5000), random);
@@ -107,6 +116,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_pinned(folder + "/pinned.tape");
   heaptape::tests::write_small(folder + "/small.tape");
   heaptape::tests::write_process(folder + "/process.tape");
+  heaptape::tests::write_lossy(folder + "/lossy.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;
 }

@@ -6,38 +6,17 @@ Without a browser it says so, as tests/skipped_tests.py wants it, and ends with 
 
 import json
 import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from . import browser
+from . import browser, harness
+from .harness import Made, figure, heaptape
 
 if not browser.missing():
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
-
-SKIPPED = 77
-HEAPTAPE = MAKE_TAPES = None
-
-
-def heaptape(*words):
-    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
-        raise RuntimeError(f"heaptape {words}: {done.stderr}")
-    return done.stdout
-
-
-class Made:
-    """A page, the report beside it, and what the terminal said."""
-
-    def __init__(self, folder, name, tape, *options):
-        self.path = folder / f"{name}.html"
-        report = folder / f"{name}.json"
-        self.text = heaptape("replay", tape, "--html", self.path, "-o", report, *options)
-        self.report = json.loads(report.read_text())
-
 
 class MadeDiff:
     """Of the tape of stacks, and its first three calls as the base."""
@@ -66,7 +45,7 @@ def setUpModule():
     global folder, driver, pages
     folder = tempfile.TemporaryDirectory(prefix="heaptape-pages-")
     place = Path(folder.name)
-    subprocess.run([MAKE_TAPES, place], check=True, timeout=60)
+    subprocess.run([harness.MAKE_TAPES, place], check=True, timeout=60)
     hostile_tape = place / "<img src=x onerror=hostile=1>.tape"
     (place / "hostile.tape").rename(hostile_tape)
     (place / "hostile.tape.symbols").rename(f"{hostile_tape}.symbols")
@@ -102,17 +81,7 @@ def run(script, *arguments):
 
 
 def complaints():
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
-
-
-def figure(run_of_report, metric):
-    """As --fail-if names it."""
-    value = run_of_report
-    for word in metric.split("."):
-        if value is None:
-            return None
-        value = value.get(word)
-    return value["value"] if isinstance(value, dict) else value
+    return harness.complaints(driver)
 
 
 class Page(unittest.TestCase):
@@ -689,9 +658,4 @@ class Diff(Flame):
 
 
 if __name__ == "__main__":
-    reason = browser.missing()
-    if reason:
-        print(f"page_test.py:1: Skipped\n{reason}\n")
-        sys.exit(SKIPPED)
-    HEAPTAPE, MAKE_TAPES = (str(Path(word).resolve()) for word in sys.argv[1:3])
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    harness.main("page_test")

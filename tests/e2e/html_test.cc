@@ -76,6 +76,23 @@ TEST_F(HtmlReport, DoesNotTakeThePlaceOfOtherFiles) {
   expect_refusal(replay({"--html", page_, "--csv", page_}), "CSV and HTML cannot both go to");
 }
 
+TEST_F(HtmlReport, OfOneMomentIsForItsOwnerAloneAndNoOtherFile) {
+  const std::vector<std::string> words{"heaptape",       "explain", tape_,  "-a",
+                                       "model:ptmalloc", "--at",    "peak", "--html"};
+  const auto explain = [&words](const std::string& path) {
+    std::vector<std::string> all = words;
+    all.push_back(path);
+    return run(all);
+  };
+  const Ended told = explain(page_);
+  ASSERT_EQ(told.status, 0);
+  EXPECT_NE(told.out.find("where the memory is"), std::string::npos);
+  EXPECT_NE(page().find(R"("kind":"explain")"), std::string::npos);
+  EXPECT_EQ(std::filesystem::status(page_).permissions(), std::filesystem::perms(0600));
+  expect_refusal(explain(tape_), "is the tape");
+  expect_refusal(explain(dir_.file("none/a.html")), "none");
+}
+
 TEST_F(HtmlReport, OfTwoReportsHasTheStacksOfBoth) {
   ASSERT_EQ(replay({"-o", report_}).status, 0);
   EXPECT_EQ(run({"heaptape", "diff", report_, report_, "--html", page_}).status, 0);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "replayer/engine/slot_resolver.h"
@@ -125,6 +126,28 @@ void compare_sizes(const SizeHistogram& sizes, const Reference& reference) {
     ASSERT_EQ(bucket.counts.smallest, counts.smallest);
     ASSERT_EQ(bucket.counts.largest, counts.largest);
     ASSERT_EQ(bucket.counts.live_count, counts.live_count);
+  }
+}
+
+// `then`: of the events up to the call after which the bands were kept.
+void compare_bands(const SizeBands& bands, const Reference& reference, const Reference& then) {
+  const auto band_of = [](uint64_t size) { return size <= 1 ? 0 : std::bit_width(size) - 1; };
+  std::map<int, SizeBand> expected;
+  for (const uint64_t size : reference.sizes_) {
+    ++expected[band_of(size)].calls;
+    expected[band_of(size)].asked_bytes += size;
+  }
+  for (const auto& block : then.blocks_) {
+    if (block.death != 0) continue;
+    ++expected[band_of(block.sizes.back())].kept_count;
+    expected[band_of(block.sizes.back())].kept_bytes += block.sizes.back();
+  }
+  for (int i = 0; i < static_cast<int>(SizeBands::kBands); ++i) {
+    const SizeBand& band = bands.bands()[static_cast<size_t>(i)];
+    ASSERT_EQ(band.calls, expected[i].calls) << i;
+    ASSERT_EQ(band.asked_bytes, expected[i].asked_bytes) << i;
+    ASSERT_EQ(band.kept_count, expected[i].kept_count) << i;
+    ASSERT_EQ(band.kept_bytes, expected[i].kept_bytes) << i;
   }
 }
 
@@ -270,6 +293,8 @@ void follow(tests::Random& random, const std::vector<Event>& events) {
   ResolvedBatch resolved;
   TapeProfile profile;
   Reference reference(samples);
+  const uint64_t kept_after = 1 + random.below(events.size());
+  resolver.keep_sizes_after(kept_after);
   size_t next_sample = 0;
   for (size_t at = 0, count = 0; at < events.size(); at += count) {
     count = std::min<size_t>(events.size() - at, 1 + random.below(50));
@@ -278,7 +303,12 @@ void follow(tests::Random& random, const std::vector<Event>& events) {
     profile.add(batch, at, resolved.ops);
   }
   resolver.finish();
-  for (const Event& event : events) reference.take(event);
+  Reference then(samples);
+  for (size_t i = 0; i < events.size(); ++i) {
+    reference.take(events[i]);
+    if (i < kept_after) then.take(events[i]);
+  }
+  compare_bands(resolver.program().sizes(), reference, then);
   compare_sizes(profile.sizes(), reference);
   compare_lifetimes(resolver.program().lifetimes(), reference);
   compare_shares(resolver.program().lifetimes(), reference);

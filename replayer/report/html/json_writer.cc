@@ -35,8 +35,13 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::string(const std::string& text) {
+  json(base::json_string(text));
+}
+
+// In JSON it stands in strings alone.
+void JsonWriter::json(const std::string& text) {
   std::string escaped;
-  for (const char c : base::json_string(text)) {
+  for (const char c : text) {
     if (c == '<') {
       escaped += "\\u003c";
     } else {

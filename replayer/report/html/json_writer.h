@@ -30,6 +30,8 @@ class JsonWriter {
   void number(double number);  // null, where it is not finite
   void boolean(bool value) { raw(value ? "true" : "false"); }
   void null() { raw("null"); }
+  // A value that is JSON already.
+  void json(const std::string& text);
 
   template <typename Value>
   void field(std::string_view name_of_it, const Value& value) {

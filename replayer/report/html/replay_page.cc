@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/version.h"
 #include "replayer/report/figure_table.h"
@@ -12,12 +11,12 @@
 #include "replayer/report/html/metric_data.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/site_data.h"
+#include "replayer/report/html/tape_data.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/report/html/verdict.h"
 #include "replayer/report/metric_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
-#include "replayer/report/tape_facts.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -25,21 +24,6 @@ namespace {
 using schema::RunFigures;
 
 constexpr size_t kMostFilmBytes = 320'000;
-
-void write_tape(JsonWriter& out, const schema::TapeReader& tape,
-                const schema::ReportFigures& report) {
-  const schema::TapeHeader& header = tape.header();
-  out.open_object();
-  out.field("path", report.tape_path);
-  out.field("command", report.tape_command);
-  out.field("allocator", base::display_text(header.allocator));
-  out.field("events", report.tape_events);
-  out.field("threads", report.tape_threads);
-  out.field("durationNs", tape.summary() ? tape.summary()->duration_ns : 0);
-  out.field("recordedAt",
-            header.start_unix_ns == 0 ? std::string() : utc_text(header.start_unix_ns));
-  out.close_object();
-}
 
 void write_row(JsonWriter& out, const FigureTable& table, const FigureTable::Row& row,
                const std::vector<RunFigures>& figures) {
@@ -168,7 +152,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.field("kind", "replay");
   out.field("heaptape", base::kVersion);
   out.name("tape");
-  write_tape(out, tape, report.figures);
+  write_tape(out, tape);
   out.field("verdict", verdict(report.figures, best));
   out.field("where", where_it_is(report.figures, best));
   if (sites != nullptr) out.field("who", who_has_it(sites->table, sites->sites));
@@ -182,6 +166,8 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.name("accounts");
   write_accounts(out, report.figures);
   write_table(out, "accountTable", account_table(figures, runs), figures);
+  out.name("report");
+  out.json(report.short_json);
   out.name("lines");
   write_lines(out, run_lines(report.figures, runs));
   out.name("timeline");

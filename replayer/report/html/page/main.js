@@ -24,7 +24,7 @@
   }
 
   const data = JSON.parse(document.getElementById("data").textContent);
-  const head = data.kind === "diff" ? heaptape.diff.head(data) : heaptape.summary.head(data);
+  const head = {diff: heaptape.diff.head, explain: heaptape.explain.head, replay: heaptape.summary.head}[data.kind](data);
   document.getElementById("head").append(...head);
   if (data.kind === "diff") {
     add(() => heaptape.diff.gates(data));
@@ -32,6 +32,8 @@
     let flame = null;
     add((main) => { flame = heaptape.flame(data, main); });
     add(() => heaptape.diff.sites(data, flame));
+  } else if (data.kind === "explain") {
+    for (const part of heaptape.explain.parts) add(() => part(data));
   } else {
     add(() => heaptape.summary.account(data));
     add(() => heaptape.summary.runs(data));
@@ -41,6 +43,8 @@
     add((main) => { map = heaptape.heapMap(data, main); });
     if (charts && map) heaptape.shareCursor(charts, map);
     add((main) => { heaptape.flame(data, main); });
+    for (const part of [heaptape.program.sizes, heaptape.program.lifetimes, heaptape.program.buffers, heaptape.heaps.holes, heaptape.heaps.growths,
+                        heaptape.latency, heaptape.trust.curves, heaptape.trust.counters, heaptape.trust.fidelity]) add(() => part(data));
     add(() => heaptape.summary.lines(data));
   }
   document.getElementById("foot").append("Made by heaptape " + data.heaptape + ". docs/metrics.md defines every figure.");

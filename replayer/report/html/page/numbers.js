@@ -67,6 +67,8 @@
     if (unit === "bytes") return bytes(number);
     if (unit === "ns") return duration(number);
     if (unit === "ratio") return fixed(Number(number), 4);
+    if (unit === "percent") return fixed(Number(number) * 100, 4) + "%";
+    if (unit === "share") return share(number, 1);
     return grouped(number);
   }
 

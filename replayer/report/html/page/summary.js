@@ -30,6 +30,7 @@
       element("h1", {text: tape.path}),
       element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
+      heaptape.trust.banner(data),
       element("p", {class: "verdict", id: "verdict", text: data.verdict}),
       data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
       data.who ? element("p", {class: "where", id: "who", text: data.who}) : null,
@@ -150,6 +151,7 @@
         text: row.cells[i],
         title: exact(row.values[i], column.unit),
         "data-metric": column.metric,
+        "data-unit": column.unit,
         "data-value": row.values[i] === null ? null : String(row.values[i]),
       }));
     });
@@ -190,5 +192,5 @@
     return section("lines", "How it was replayed", list);
   }
 
-  heaptape.summary = {head, account, runs, lines, table, momentWords};
+  heaptape.summary = {head, bars, legend, account, runs, lines, table, momentWords};
 })();

@@ -1,0 +1,102 @@
+#include "replayer/report/html/explain_page.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "base/version.h"
+#include "replayer/answers/holes.h"
+#include "replayer/answers/pin_ranking.h"
+#include "replayer/report/explain_json.h"
+#include "replayer/report/heap_sites.h"
+#include "replayer/report/html/json_writer.h"
+#include "replayer/report/html/page.h"
+#include "replayer/report/html/tape_data.h"
+#include "replayer/report/metric_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using base::bytes_text;
+using base::grouped;
+
+// "at the plateau", "after #1,000".
+std::string when(const Moment& moment) {
+  if (moment.name.starts_with(kMarkPrefix)) {
+    return "at the mark " + base::display_text(moment.name.substr(kMarkPrefix.size()));
+  }
+  const bool is_found = !moment.name.empty() && moment.name[0] != '#';
+  return is_found ? "at the " + moment.name : "after #" + grouped(moment.event);
+}
+
+// Where most of it is.
+std::string verdict(const Explanation& explanation) {
+  const Account& account = *explanation.state().account;
+  const Snapshot& now = explanation.state().snapshot;
+  std::pair<uint64_t, const char*> parts[] = {{now.live.live_bytes, "live"},
+                                              {now.slack_bytes(), "slack within blocks"},
+                                              {account.metadata_bytes, "the allocator's own"},
+                                              {account.cached_bytes, "cached for reuse"},
+                                              {account.hole_bytes, "holes between blocks"},
+                                              {account.top_bytes, "free at the ends of regions"}};
+  uint64_t whole = 0;
+  for (const auto& [bytes, words] : parts) whole += bytes;
+  std::ranges::stable_sort(parts, std::greater<>(), &std::pair<uint64_t, const char*>::first);
+  std::string text;
+  for (const auto& [bytes, words] : parts) {
+    constexpr uint64_t kLeastPart = 100;  // what is less than one in so many is in the bar alone
+    if (bytes == 0 || bytes < whole / kLeastPart) continue;
+    text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
+  }
+  return explanation.run.spec.label + " keeps " + bytes_text(whole) + " " +
+         when(explanation.moment) + text + ".";
+}
+
+// Who stands beside most of the holes; empty where there are none.
+std::string pins(const Explanation& explanation, const CallSites* calls) {
+  const HeapPicture& picture = *explanation.run.picture;
+  const std::vector<Hole> holes = find_holes(picture);
+  const std::vector<PinGroup> groups = rank_pins(picture, holes, 1);
+  const uint64_t all = explanation.state().account->hole_bytes;
+  if (groups.empty() || groups[0].resident_hole_bytes == 0) return "";
+  const PinGroup& group = groups[0];
+  std::string text = share_text(group.resident_hole_bytes, all) + " of the " + bytes_text(all) +
+                     " in holes are beside " + base::counted(group.count, "block") + " of " +
+                     grouped(group.size_bytes) + " bytes, born from #" +
+                     grouped(group.first_birth) + " to #" + grouped(group.last_birth);
+  if (calls == nullptr) return text + ".";
+  const SiteOfGroup site = site_of_group(picture, group, *calls);
+  if (site.blocks == 0) return text + ".";
+  return text + ", most for " + calls->sites().short_text(site.site) + ".";
+}
+
+}  // namespace
+
+base::Result<std::string> explain_page(const schema::TapeReader& tape,
+                                       const Explanation& explanation, const HolesOptions& options,
+                                       const CallSites* sites) {
+  HolesOptions shown = options;
+  shown.most_sites = options.top;
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::string json,
+                            explanation_json(tape, explanation, shown, sites));
+  JsonWriter out;
+  out.open_object();
+  out.field("kind", "explain");
+  out.field("heaptape", base::kVersion);
+  out.name("tape");
+  write_tape(out, tape);
+  out.field("verdict", verdict(explanation));
+  out.field("where", pins(explanation, sites));
+  out.field("label", explanation.run.spec.label);
+  out.field("when", when(explanation.moment));
+  out.field("isEstimated", sites != nullptr && sites->is_sampled());
+  out.name("explanation");
+  out.json(json);
+  out.close_object();
+  return html_page("heaptape explain: " + tape.path(), out.text());
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,104 @@
+
+// The lines of a chart: which there are, their points, looks and axes.
+"use strict";
+
+(function () {
+  const {colour} = heaptape;
+
+  const WORDS = {
+    residentBytes: "Resident memory",
+    committedBytes: "Committed memory",
+    residentHoleBytes: "Holes, resident",
+    liveBytes: "Live: what the program asked for",
+    usableBytes: "Usable: live and slack",
+    liveCount: "Live blocks",
+    cumulativeBytesUpper: "Asked for so far",
+    cumulativeBytesLower: "Asked for so far, without old sizes of reallocs",
+    "holes.count": "Holes",
+    "holes.bytes": "Holes, resident or not",
+    "holes.largest": "The largest hole",
+    "holes.over64KiB": "Holes over 64 KiB",
+    "holes.over1MiB": "Holes over 1 MiB",
+    "holes.over8MiB": "Holes over 8 MiB",
+    "holes.topBytes": "Free at the ends of regions",
+  };
+  const FIRST = ["residentBytes", "residentHoleBytes", "committedBytes", "liveBytes"];
+  const DASHES = [null, [6, 3], [2, 2], [9, 3, 2, 3], [12, 4]];
+  const COLOURS = 8;
+
+  function runColour(run) {
+    return colour("run-" + run % COLOURS);
+  }
+  function runDash(run) {
+    return DASHES[run % DASHES.length];
+  }
+
+  // Of the series: which of its lines are drawn. One for all runs where they are equal.
+  function linesOf(series) {
+    const there = series.runs.map((line, run) => ({line, run})).filter((one) => one.line);
+    const first = there[0];
+    const same = there.length > 1 && there.every((one) => one.line.values === first.line.values && one.line.at === first.line.at);
+    return same ? [{...first, ofAll: true}] : there;
+  }
+
+  // Rows for dygraphs: a place and the value of each line there, null where it has none.
+  function rowsOf(lines, lists, axis) {
+    const rows = new Map();
+    lines.forEach((one, column) => {
+      const places = lists[one.line[axis]];
+      const values = lists[one.line.values];
+      places.forEach((place, i) => {
+        const x = axis === "timeNs" ? Number(place) / 1e9 : Number(place);
+        if (!rows.has(x)) rows.set(x, [x, ...lines.map(() => null)]);
+        rows.get(x)[column + 1] = Number(values[i]);
+      });
+    });
+    return [...rows.values()].sort((a, b) => a[0] - b[0]);
+  }
+
+  // Steps of 1, 2, 4, 8, ... bytes, or of 1, 2, 5, 10, ...
+  function stepFor(range, most, unit) {
+    const least = range / most;
+    if (unit === "bytes") return Math.pow(2, Math.ceil(Math.log2(Math.max(1, least))));
+    const power = Math.pow(10, Math.floor(Math.log10(least)));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= least);
+    return unit === "count" ? Math.max(1, step) : step;
+  }
+  function ticks(low, high, most, unit, text) {
+    const step = stepFor(Math.max(high - low, 1e-9), most, unit);
+    const list = [];
+    for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) list.push({v, label: text(v)});
+    return list;
+  }
+  function yTicks(unit) {
+    const text = (v) => unit === "bytes" ? heaptape.shortBytes(v) : heaptape.short(v);
+    return (low, high) => ticks(low, high, 4, unit, text);
+  }
+  function xText(axis, x) {
+    return axis === "timeNs" ? Number(x.toPrecision(6)) + " s" : "#" + heaptape.grouped(Math.round(x));
+  }
+  function xTicks(axis, width) {
+    const text = (v) => axis === "timeNs" ? Number(v.toPrecision(6)) + " s" : "#" + heaptape.short(v);
+    return (low, high) => ticks(low, high, Math.max(2, Math.floor(width() / 90)), axis === "timeNs" ? "ratio" : "count", text);
+  }
+
+  function dashSwatch(run) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    svg.setAttribute("class", "dash");
+    svg.setAttribute("viewBox", "0 0 24 10");
+    svg.setAttribute("aria-hidden", "true");
+    const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    for (const [name, value] of Object.entries({x1: 0, x2: 24, y1: 5, y2: 5, "stroke-width": 3})) line.setAttribute(name, value);
+    line.style.stroke = "var(--run-" + run % COLOURS + ")";
+    if (runDash(run)) line.setAttribute("stroke-dasharray", runDash(run).join(" "));
+    svg.append(line);
+    return svg;
+  }
+
+  // Whole numbers for an axis.
+  function countTicks(low, high, most) {
+    return ticks(low, high, most, "count", String).map((tick) => tick.v);
+  }
+
+  heaptape.chartLines = {countTicks, WORDS, FIRST, runColour, runDash, linesOf, rowsOf, yTicks, xText, xTicks, dashSwatch};
+})();

@@ -1,0 +1,125 @@
+
+// The page of one heap at one moment: where its memory is, what stands beside its holes, what made it
+// grow. The words are those of `heaptape explain`.
+"use strict";
+
+(function () {
+  const {element, section, figure, table, bars, bandText, call, grouped, share} = heaptape;
+
+  const ACCOUNT = [
+    ["liveBytes", "live, as requested"], ["slackBytes", "slack of size classes"], ["account.metadataBytes", "headers and other metadata"],
+    ["account.cachedBytes", "kept in caches"], ["account.holeBytes", "free in holes"], ["account.topBytes", "free at the top of regions"],
+    ["account.untouchedBytes", "less live bytes that were never touched"], ["residentBytes", "= resident"],
+    ["account.returnedBytes", "free and returned to the system"], ["account.unexplainedBytes", "unexplained"], ["committedBytes", "= committed"],
+  ];
+  const OF_RESIDENT = ACCOUNT.slice(0, 6).map(([metric]) => metric);
+  const REMEDIES = {
+    trim: "malloc_trim(0)",
+    purge: "a purge of all pages that hold nothing",
+    meshing: "sharing pages whose live parts do not overlap (meshing)",
+    foresight: "perfect foresight, without moving blocks",
+    compaction: "moving all blocks together (compaction)",
+  };
+
+  function head(data) {
+    const {moment} = data.explanation;
+    const time = Number(moment.timeNs) === 0 ? "" : ", " + (Number(moment.timeNs) / 1e9).toFixed(3) + " s";
+    const facts = `on ${data.label} ${data.when}: after ${call(moment.at)} of ${grouped(data.tape.events)} calls${time}`;
+    return [
+      element("h1", {text: data.tape.path}),
+      element("div", {class: "facts"}, element("div", {text: facts}),
+              data.tape.command ? element("div", {class: "command code", text: data.tape.command, title: data.tape.command}) : null),
+      heaptape.trust.banner(data),
+      element("p", {class: "verdict", id: "verdict", text: data.verdict}),
+      data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
+    ].filter(Boolean);
+  }
+
+  function account(data) {
+    const {state} = data.explanation;
+    const row = {label: data.label, liveBytes: state.liveBytes, slackBytes: state.slackBytes};
+    for (const [name, value] of Object.entries(state.account)) row["account." + name] = value;
+    const at = {state: "state", rows: [row]};
+    const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);
+    const rows = ACCOUNT.filter(([metric]) => Number(value(metric)) !== 0 || metric === "residentBytes").map(([metric, words]) =>
+      [words, figure(data.explanation, "state." + metric, "bytes"), OF_RESIDENT.includes(metric) ? share(value(metric), state.residentBytes) : ""]);
+    return section("account", "Where the memory is", heaptape.summary.legend([at]), heaptape.summary.bars(at),
+                   table("The account", ["", "bytes", "of resident"], rows));
+  }
+
+  // The first is what the allocator was asked for.
+  function remedies({explanation}) {
+    const tried = (explanation.actions || [])[0];
+    const back = tried && Math.max(0, Number(tried.residentBytesBefore) - Number(tried.residentBytesAfter));
+    const rows = (explanation.estimates || []).map((estimate, i) =>
+      [REMEDIES[estimate.what] || estimate.what, figure(explanation, `estimates.${i}.bytes`, "bytes"), i === 0 && tried ? heaptape.bytes(back) : ""]);
+    if (rows.length === 0) return null;
+    return section("remedies", "What would give resident bytes back", table("Remedies", ["", "estimate", "tried"], rows));
+  }
+
+  function holes({explanation}) {
+    const sizes = explanation.holeSizes || [];
+    if (sizes.length === 0) return null;
+    const rows = sizes.map((hole, i) => ({
+      name: bandText(hole.log2Size),
+      value: hole.bytes,
+      figure: figure(explanation, `holeSizes.${i}.bytes`, "bytes"),
+      after: `in ${grouped(hole.count)}, ${heaptape.bytes(hole.residentBytes)} resident`,
+    }));
+    return section("holes", "Holes by size", element("p", {class: "note", text: "Free memory between blocks: from the first size to below the second."}),
+                   bars(rows, Math.max(...sizes.map((hole) => Number(hole.bytes))), "part-hole"), largest(explanation));
+  }
+
+  function block(one) {
+    return one ? `${grouped(one.requestedBytes)} bytes of ${call(one.birth)}, thread ${one.thread}${one.site ? ", " + one.site : ""}` : "the beginning of the region";
+  }
+
+  function largest(explanation) {
+    const rows = (explanation.largestHoles || []).map((hole, i) => {
+      const path = `largestHoles.${i}.`;
+      return ["0x" + BigInt(hole.address).toString(16), figure(explanation, path + "bytes", "bytes"), figure(explanation, path + "residentBytes", "bytes"),
+              block(hole.before), block(hole.after), hole.pinnedBy, figure(explanation, path + "bytesWithoutPin", "bytes")];
+    });
+    if (rows.length === 0) return null;
+    return element("div", {}, element("h3", {text: "The largest"}),
+                   table("The largest holes", ["at", "bytes", "resident", "before it", "after it", "pinned by the one", "without that"], rows));
+  }
+
+  function pins({explanation}) {
+    const all = explanation.pins || [];
+    if (all.length === 0) return null;
+    const rows = all.map((group, i) => {
+      const path = `pins.${i}.`;
+      const row = [(Number(group.count) === 1 ? "1 block" : grouped(group.count) + " blocks"), figure(explanation, path + "requestedBytes", "count"), "t" + group.thread, call(group.firstBirth), call(group.lastBirth),
+                   figure(explanation, path + "residentHoleBytes", "bytes"), figure(explanation, path + "holeBytes", "bytes")];
+      return group.site ? [...row, group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them")] : row;
+    });
+    const who = all.some((group) => group.site) ? ["asked for by"] : [];
+    return section("pins", "Which blocks stand beside holes", element("p", {class: "note", text: "Blocks of one size, one thread and one stretch of the run. A hole between blocks of two groups counts for both."}),
+                   table("Pins", ["", "of bytes", "thread", "born from", "to", "resident in holes", "in holes", ...who], rows));
+  }
+
+  function sites(data) {
+    const {explanation} = data;
+    const rows = (explanation.sites || []).map((site, i) => {
+      const path = `sites.${i}.`;
+      return [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes", "residentHoleBytes", "holeBytes"].map((metric) => figure(explanation, path + metric, "bytes"))];
+    });
+    if (rows.length === 0) return null;
+    return section("sites", "Who asked for the blocks" + (data.isEstimated ? " (estimated)" : ""), element("p", {class: "note", text: "A hole between blocks of two sites counts for both."}),
+                   table("Sites", ["", "blocks", "live, as requested", "slack", "resident in holes", "in holes"], rows));
+  }
+
+  function growths({explanation}) {
+    const all = explanation.heapGrowths || [];
+    if (all.length === 0) return null;
+    return section("heap-growths", "The largest growths", heaptape.heaps.growthTable(explanation, all, "heapGrowths.", "Growths"));
+  }
+
+  function notes({explanation}) {
+    const all = explanation.notes || [];
+    return all.length === 0 ? null : section("lines", "Notes", element("ul", {class: "lines"}, ...all.map((text) => element("li", {text}))));
+  }
+
+  heaptape.explain = {head, parts: [account, remedies, pins, holes, sites, growths, notes]};
+})();

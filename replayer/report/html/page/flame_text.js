@@ -1,0 +1,59 @@
+
+// What a flame graph says of its values, of a place in the code, of changes and of what it leaves out.
+"use strict";
+
+(function () {
+  // `after`: what stands behind a figure that has its unit.
+  const VALUES = {
+    peakBytes: {words: "bytes at the peak", after: "at the peak", unit: "bytes"},
+    liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
+    askedBytes: {words: "bytes asked for", after: "asked for", unit: "bytes"},
+    calls: {words: "calls", after: "calls", unit: "count"},
+    temporaries: {words: "temporaries: freed by the next call", after: "temporaries: freed by the next call", unit: "count"},
+  };
+  const PINNED = "pinned ";  // begins the choice of all runs' pins at one moment
+
+  function place(node) {
+    const file = node.file ? node.file + (node.line ? ":" + node.line : "") : "";
+    return [file, node.module].filter(Boolean).join(", ");
+  }
+
+  // "+1.20 MiB", "-3", "0".
+  function changeText(base, now, unit) {
+    if (base === now) return "0";
+    return (now > base ? "+" : "-") + heaptape.value(Math.abs(now - base), unit);
+  }
+
+  // "at the peak", "at the plateau, exit and end".
+  function atMoments(pinned) {
+    return "at the " + pinned.moments.join(", ").replace(/, ([^,]*)$/, " and $1");
+  }
+
+  function isEstimated(data) {
+    return Boolean(data.sampling || data.baseSampling);
+  }
+
+  // Of which calls the stacks are known where not of all.
+  function samplingText(data) {
+    const of = (sampling) => "estimated from the stacks of " + heaptape.grouped(sampling.calls) + (sampling.calls === 1 ? " call" : " calls") +
+        ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);
+    if (data.base === undefined) return "All figures of call stacks are " + of(data.sampling) + ".";
+    const side = (name, sampling) => "Those of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
+    return side("base", data.baseSampling) + " " + side("new tape", data.sampling);
+  }
+
+  function note(data) {
+    const what = data.base === undefined ? "Colours are modules."
+        : "Orange came with the new tape, blue went with it; grey is as it was. Boxes of the width of the base show what is gone.";
+    return "Each box is a function, below its callers. Click, or Enter, to zoom; arrows move; Escape goes back. " + what + mergedNote(data);
+  }
+
+  function mergedNote(data) {
+    if (data.mergedNodes === 0) return "";
+    const percent = Number((data.leastShare * 100).toPrecision(2));
+    const of = data.base === undefined ? "" : " of a tape";
+    return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.grouped(data.mergedNodes) + " places.";
+  }
+
+  heaptape.flameText = {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note};
+})();

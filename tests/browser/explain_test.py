@@ -1,0 +1,76 @@
+"""What `heaptape explain --html` writes, in a browser. That its figures are those of the JSON: random_test.py."""
+
+import subprocess
+
+from . import browser, harness
+from .harness import Pages, heaptape
+
+if not browser.missing():
+    from selenium.webdriver.common.by import By
+
+
+class Explained(Pages):
+    @classmethod
+    def make(cls):
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        cls.texts = {}
+        for name, at in (("pinned", "end"), ("process", "peak"), ("hostile", "end"), ("sampled", "peak"), ("lossy", "peak")):
+            cls.texts[name] = heaptape("explain", cls.folder / f"{name}.tape", "-a", "model:ptmalloc", "--at", at, "--html", cls.folder / f"{name}.html")
+
+    def show(self, name, **looks):
+        browser.show(self.driver, self.folder / f"{name}.html", **looks)
+
+    def text(self, selector):
+        return self.run_script("document.querySelector(arguments[0]).textContent", selector)
+
+    def test_opens_without_a_complaint(self):
+        for name in self.texts:
+            for looks in ({}, {"width": 390, "height": 844, "scheme": "dark"}):
+                with self.subTest(name, **looks):
+                    self.show(name, **looks)
+                    self.assert_no_complaint()
+                    self.assertEqual(self.run_script("document.documentElement.scrollWidth"), looks.get("width", 1440))
+
+    def test_says_first_where_the_memory_is_and_who_pins_it(self):
+        self.show("pinned")
+        self.assertRegex(self.text("#verdict"), r"^model:ptmalloc keeps \d.* at the end: .*% live")
+        self.assertIn("in holes are beside 1 block of 24 bytes, born from #3 to #3, most for read (app.cc:40).", self.text("#where"))
+        self.assertLess(self.driver.find_element(By.CSS_SELECTOR, ".bar").location["y"], 400)
+
+    def test_has_a_bar_whose_parts_are_those_of_the_account(self):
+        self.show("pinned")
+        shown = self.run_script("""[...document.querySelectorAll('.bar .part')].map((part) => Number(part.dataset.value)).reduce((all, one) => all + one)""")
+        resident, untouched = self.run_script("""(state => [state.residentBytes, state.account.untouchedBytes])(
+            JSON.parse(document.getElementById('data').textContent).explanation.state)""")
+        self.assertEqual(shown, resident + untouched)
+
+    def test_says_what_the_terminal_says(self):
+        self.show("process")
+        words = " ".join(self.texts["process"].split())
+        for row in self.run_script("""[...document.querySelectorAll('#account tbody tr, #remedies tbody tr, #pins tbody tr, #heap-growths tbody tr')]
+                                      .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))"""):
+            self.assertIn(" ".join([text.removeprefix("t") if i == 2 else text for i, text in enumerate(row)]), words)
+
+    def test_names_who_asked(self):
+        self.show("pinned")
+        rows = self.run_script("[...document.querySelectorAll('#sites tbody tr')].map((row) => row.cells[0].textContent)")
+        self.assertEqual([row.split(" ")[0] for row in rows], ["read", "main"])
+        self.assertEqual(self.text("#sites h2"), "Who asked for the blocks")
+
+    def test_says_where_sites_are_estimates(self):
+        self.show("sampled")
+        self.assertEqual(self.text("#sites h2"), "Who asked for the blocks (estimated)")
+
+    def test_says_first_what_is_lost(self):
+        self.show("lossy")
+        self.assertIn("12 calls were lost while recording", self.text("#banner"))
+
+    def test_runs_nothing_of_strangers(self):
+        self.show("hostile")
+        self.assertIsNone(self.run_script("window.hostile ?? null"))
+        self.assertEqual(self.run_script("document.querySelectorAll('img').length"), 0)
+        self.assertIn("<img", self.text("main"))
+
+
+if __name__ == "__main__":
+    harness.main("explain_test")

@@ -1,0 +1,90 @@
+"""What the tests of pages share: programs, a folder, a browser, figures of a report."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from . import browser
+
+SKIPPED = 77  # see tests/skipped_tests.py
+HEAPTAPE = MAKE_TAPES = None
+
+
+def heaptape(*words, fails=False):
+    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=60)
+    if done.returncode != 0 and not fails:
+        raise RuntimeError(f"heaptape {words}: {done.stderr}")
+    return done.stdout
+
+
+class Made:
+    """A page, the report beside it, and what the terminal said."""
+
+    def __init__(self, folder, name, tape, *options):
+        self.path = folder / f"{name}.html"
+        report = folder / f"{name}.json"
+        self.text = heaptape("replay", tape, "--html", self.path, "-o", report, *options)
+        self.report = json.loads(report.read_text())
+
+
+def figure(run_of_report, metric):
+    """As --fail-if names it."""
+    value = run_of_report
+    if metric.startswith("atMark."):
+        _, name, metric = metric.split(".", 2)
+        [value] = [mark["state"] for mark in run_of_report["atMarks"] if mark["name"] == name]
+    for word in metric.split("."):
+        if value is None:
+            return None
+        value = value.get(word)
+    return value["value"] if isinstance(value, dict) else value
+
+
+def at_path(report, path):
+    """The number at "runs.0.latency.3.p50Ns"."""
+    for word in path.split("."):
+        report = report[int(word)] if isinstance(report, list) else report[word]
+    return report
+
+
+def complaints(driver):
+    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+class Pages(unittest.TestCase):
+    """Has `folder`, and `driver`, a browser. A subclass fills the folder in make()."""
+
+    @classmethod
+    def make(cls):
+        pass
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="heaptape-pages-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.folder = Path(cls.temporary.name)
+        cls.make()
+        cls.driver = browser.start()
+        cls.addClassCleanup(cls.driver.quit)
+
+    def run_script(self, script, *arguments):
+        return self.driver.execute_script("return " + script, *arguments)
+
+    def assert_no_complaint(self):
+        self.assertEqual(self.run_script("document.documentElement.dataset.ready"), "yes")
+        self.assertIsNone(self.run_script("document.documentElement.dataset.errors || null"))
+        self.assertEqual(complaints(self.driver), [])
+
+
+def main(name):
+    """usage: python3 -m tests.browser.NAME HEAPTAPE MAKE_TAPES [unittest option...]"""
+    global HEAPTAPE, MAKE_TAPES
+    reason = browser.missing()
+    if reason:
+        print(f"{name}.py:1: Skipped\n{reason}\n")
+        sys.exit(SKIPPED)
+    HEAPTAPE, MAKE_TAPES = (str(Path(word).resolve()) for word in sys.argv[1:3])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
