@@ -44,7 +44,7 @@ BatchSource::BatchSource(schema::TapeReader& tape, uint64_t events, const Replay
       resolver_(events),
       facts_(tape.header()) {
   const auto peak = std::ranges::find(options.moments, "peak", &Moment::name);
-  if (peak != options.moments.end()) resolver_.keep_sizes_after(peak->event);
+  if (peak != options.moments.end()) resolver_.keep_live_after(peak->event);
 }
 
 Status BatchSource::read(ResolvedBatch& batch) {

@@ -99,8 +99,10 @@ base::Status SlotResolver::resolve(std::span<const Event> events, uint64_t first
   for (size_t i = 0; i < events.size(); ++i) {
     const Event& event = events[i];
     ReplayOp op = resolve_one(event, first_event + i + 1);
-    if (first_event + i + 1 == keep_sizes_after_) [[unlikely]]
+    if (first_event + i + 1 == keep_live_after_) [[unlikely]] {
       program_.keep_sizes();
+      program_.keep_peak(cohorts());
+    }
     op.thread = static_cast<uint16_t>(event.thread);
     batch.ops[i] = op;
     batch.recorded_addresses[i] = event.address;
@@ -172,13 +174,27 @@ inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
     ++skipped_.unknown_frees;
     return {};
   }
-  const Block& block = blocks_[slot];
+  Block& block = blocks_[slot];
   ++releases_;
   foreign_releases_ += block.owner != event.thread;
   live_.on_release(number, slot, block.size);
   program_.on_release(number, block.birth, block.chain, block.size);
+  block.birth = 0;
   free_slots_.push_back(slot);
   return {.kind = ReplayKind::kFree, .slot = slot, .size = block.size};
+}
+
+void SlotResolver::finish() {
+  if (keep_live_after_ != 0) program_.keep_end(cohorts());
+  program_.finish();
+}
+
+Cohorts SlotResolver::cohorts() const {
+  Cohorts cohorts(run_calls_);
+  blocks_.for_each([&cohorts](const Block& block) {
+    if (block.birth != 0) cohorts.add(block.size, block.birth);
+  });
+  return cohorts;
 }
 
 inline uint32_t SlotResolver::take_slot() {

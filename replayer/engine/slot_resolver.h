@@ -52,18 +52,19 @@ class SlotResolver {
   // `run_calls`: how many events will come, which only shares of the run are taken of.
   // `slot_limit`: less than there are only where a test wants to see the end of them.
   explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNone)
-      : slot_limit_(slot_limit), program_(run_calls) {}
+      : run_calls_(run_calls), slot_limit_(slot_limit), program_(run_calls) {}
 
   // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails when
   // more blocks are alive than there are slots; then this object is of no more use.
   base::Status resolve(std::span<const schema::Event> events, uint64_t first_event,
                        ResolvedBatch& batch);
 
-  // ProgramProfile keeps which sizes are alive after that call; 0: after none.
-  void keep_sizes_after(uint64_t call) { keep_sizes_after_ = call; }
+  // ProgramProfile keeps which sizes and cohorts are alive after that call, and which cohorts at
+  // the end; 0: none of it.
+  void keep_live_after(uint64_t call) { keep_live_after_ = call; }
 
   // No more events come. Once.
-  void finish() { program_.finish(); }
+  void finish();
 
   const LiveMetrics& live() const { return live_; }
   // Whole only after finish().
@@ -77,7 +78,7 @@ class SlotResolver {
   // Of a live block. Half a cache line, so that none lies in two.
   struct alignas(32) Block {
     uint64_t size = 0;   // requested bytes
-    uint64_t birth = 0;  // the call that asked for it, from 1
+    uint64_t birth = 0;  // the call that asked for it, from 1; 0: it is not alive
     uint32_t owner = 0;  // the thread that asked for it, or resized it last
     uint32_t chain = GrowthChains::kNone;
   };
@@ -88,9 +89,11 @@ class SlotResolver {
   allocators::ReplayOp resize(const schema::Event& event, uint64_t number);
   allocators::ReplayOp release(const schema::Event& event, uint64_t number);
   uint32_t take_slot();
+  Cohorts cohorts() const;
 
+  uint64_t run_calls_;
   uint32_t slot_limit_;
-  uint64_t keep_sizes_after_ = 0;
+  uint64_t keep_live_after_ = 0;
   AddressShadow shadow_;           // slots
   base::SlotTable<Block> blocks_;  // by slot
   std::vector<uint32_t> free_slots_;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
+#include "replayer/metrics/cohorts.h"
 #include "replayer/metrics/growth_chains.h"
 #include "replayer/metrics/lifetimes.h"
 #include "replayer/metrics/size_bands.h"
@@ -36,16 +38,24 @@ class ProgramProfile {
   }
   // What is alive after this call is what the bands of sizes keep.
   void keep_sizes() { sizes_.keep(); }
+  // Which blocks are alive now: at the peak, and at the end.
+  void keep_peak(Cohorts cohorts) { peak_cohorts_ = std::move(cohorts); }
+  void keep_end(Cohorts cohorts) { end_cohorts_ = std::move(cohorts); }
   // No more come. Once.
   void finish() { growth_chains_.finish(); }
 
   const Lifetimes& lifetimes() const { return lifetimes_; }
   const SizeBands& sizes() const { return sizes_; }
+  // Nobody at all where they were not kept.
+  const Cohorts& peak_cohorts() const { return peak_cohorts_; }
+  const Cohorts& end_cohorts() const { return end_cohorts_; }
   const GrowthChains& growth_chains() const { return growth_chains_; }
 
  private:
   Lifetimes lifetimes_;
   SizeBands sizes_;
+  Cohorts peak_cohorts_{0};
+  Cohorts end_cohorts_{0};
   GrowthChains growth_chains_;
 };
 

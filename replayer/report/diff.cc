@@ -287,6 +287,9 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
                            "symbolize` it, while its program is there as it was recorded");
     }
   }
+  if (base.figures.cohorts && now.figures.cohorts) {
+    diff.cohorts = diff_cohorts(*base.figures.cohorts, *now.figures.cohorts);
+  }
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));

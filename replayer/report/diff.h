@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "replayer/report/cohort_diff.h"
 #include "replayer/report/gate.h"
 #include "replayer/report/site_diff.h"
 #include "schema/report/report_metrics.h"
@@ -44,9 +45,10 @@ struct ReportDiff {
   std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
   std::vector<RunDiff> runs;       // matched by label, in the order of the new report
   std::vector<SiteChanges> sites;  // of the tapes; empty unless both have call stacks
-  std::vector<GateOutcome> gates;  // gate by gate, each over the runs in order
-  size_t new_failures = 0;         // runs that failed in the new report and not in the base
-  bool failed = false;             // some gate failed, or some run newly did
+  std::vector<CohortChanges> cohorts;  // of the tapes; empty where one report has none
+  std::vector<GateOutcome> gates;      // gate by gate, each over the runs in order
+  size_t new_failures = 0;             // runs that failed in the new report and not in the base
+  bool failed = false;                 // some gate failed, or some run newly did
 
   // One line that starts with "PASS" or "FAIL".
   std::string verdict() const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "replayer/report/diff_format.h"
+#include "replayer/report/diff_table.h"
 #include "replayer/report/metric_text.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
@@ -129,17 +130,44 @@ void write_site_changes(JsonBuilder out, const SiteChanges& changes) {
               });
 }
 
+void write_size(JsonBuilder out, const CohortChange& change, double share) {
+  ObjectWriter object(out, 8);
+  std::optional<MetricValue> size;
+  if (!change.is_other_sizes) size = change.size_bytes;
+  object.number("sizeBytes", size);
+  object.number("baseCount", MetricValue(change.base_count));
+  object.number("newCount", MetricValue(change.now_count));
+  object.number("baseBytes", MetricValue(change.base_bytes));
+  object.number("newBytes", MetricValue(change.now_bytes));
+  object.number("shareOfChange", share);
+  object.number("firstBirth", MetricValue(change.first_birth));
+  object.number("lastBirth", MetricValue(change.last_birth));
+}
+
+void write_cohort_changes(JsonBuilder out, const CohortChanges& changes) {
+  ObjectWriter object(out, 4);
+  object.text("moment", changes.moment);
+  object.number("base", MetricValue(changes.base));
+  object.number("new", MetricValue(changes.now));
+  write_array(object.add("sizes"), changes.sizes,
+              [&changes](JsonBuilder size_out, const CohortChange& change) {
+                write_size(size_out, change, change.share(changes.base, changes.now));
+              });
+}
+
 void write_diff(JsonBuilder out, const ReportDiff& diff) {
-  ObjectWriter object(out, 10);
+  ObjectWriter object(out, 12);
   object.number("version", kDiffVersion);
   write_side(object.add("base"), diff.base);
   write_side(object.add("new"), diff.now);
   object.text("warning", diff.warning);
   object.strings("notes", diff.notes);
   write_array(object.add("runs"), diff.runs, write_run);
+  write_array(object.add("cohorts"), diff.cohorts, write_cohort_changes);
   write_array(object.add("sites"), diff.sites, write_site_changes);
   write_array(object.add("gates"), diff.gates, write_gate);
   object.add("failed").setBoolean(diff.failed);
+  object.strings("reasons", reasons_text(diff));
   object.text("verdict", diff.verdict());
 }
 

@@ -1,9 +1,13 @@
-// JUnit XML, the common subset that CI servers show: one test suite, a test case for each gate and
-// run, <failure> and <skipped> with a message.
+// JUnit XML, the common subset that CI servers show: a test suite for each run, a test case for
+// each gate, <failure> and <skipped> with a message.
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/number_text.h"
 #include "replayer/report/diff_format.h"
+#include "replayer/report/diff_table.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -39,37 +43,69 @@ std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
 }
 
-std::string count_attribute(const ReportDiff& diff, const char* name, GateState state) {
-  return attribute(name,
-                   std::to_string(std::ranges::count(diff.gates, state, &GateOutcome::state)));
-}
-
-// Those of the number that the gate is about, or comes nearest to it. Null if no site changed it.
-const SiteChanges* changes_behind(const ReportDiff& diff, const GateOutcome& gate) {
-  if (gate.unit == schema::MetricUnit::kNs || !gate.base || !gate.now || diff.sites.empty()) {
-    return nullptr;
-  }
-  const bool is_at_end =
-      gate.expression.starts_with("end.") || gate.expression.starts_with("atExit.");
-  const auto found = std::ranges::find(diff.sites, is_at_end ? "liveBytes" : "peakBytes",
-                                       [](const SiteChanges& changes) { return changes.name; });
-  return found == diff.sites.end() ? nullptr : &*found;
-}
-
+// For people who see the message alone, in a line.
 std::string failure_text(const ReportDiff& diff, const GateOutcome& gate) {
-  const SiteChanges* const changes = changes_behind(diff, gate);
-  const std::string culprit = changes == nullptr ? "" : culprit_text(*changes);
-  return culprit.empty() ? gate.detail : gate.detail + "; " + culprit;
+  std::string text = gate.detail;
+  for (const std::string& reason : reasons_text(diff, gate)) text += "; " + reason;
+  return text;
+}
+
+std::string failure_body(const ReportDiff& diff, const GateOutcome& gate) {
+  std::string text = gate.expression + " on " + gate.run + ": " + gate.detail + "\n";
+  for (const std::string& reason : reasons_text(diff, gate)) text += reason + "\n";
+  return text + "base: " + side_text(diff.base) + "\nnew: " + side_text(diff.now) + "\n";
 }
 
 std::string test_case(const ReportDiff& diff, const GateOutcome& gate) {
-  std::string text =
-      "  <testcase" + attribute("classname", gate.run) + attribute("name", gate.expression);
+  std::string text = "    <testcase" + attribute("classname", gate.run) +
+                     attribute("name", gate.expression) + attribute("time", "0");
   if (gate.state == GateState::kPassed) return text + "/>\n";
-  const bool failed = gate.state == GateState::kFailed;
-  return text + ">\n    <" + (failed ? "failure" : "skipped") +
-         attribute("message", failed ? failure_text(diff, gate) : gate.detail) +
-         "/>\n  </testcase>\n";
+  if (gate.state == GateState::kSkipped) {
+    return text + ">\n      <skipped" + attribute("message", gate.detail) + "/>\n    </testcase>\n";
+  }
+  return text + ">\n      <failure" + attribute("type", "gate") +
+         attribute("message", failure_text(diff, gate)) + ">" +
+         xml_escaped(failure_body(diff, gate)) + "</failure>\n    </testcase>\n";
+}
+
+// Of the replay in the new report; 0 where it has no times.
+std::string seconds_text(const RunDiff& run) {
+  const auto found = std::ranges::find(run.rows, "time.replayNs", &MetricRow::name);
+  if (found == run.rows.end() || !found->now) return "0";
+  constexpr double kNsPerSecond = 1e9;
+  return base::format_text("%.3f",
+                           static_cast<double>(schema::number_of(*found->now)) / kNsPerSecond);
+}
+
+// A suite for each run that has gates.
+std::vector<std::string> suite_names(const ReportDiff& diff) {
+  std::vector<std::string> names;
+  for (const GateOutcome& gate : diff.gates) {
+    if (std::ranges::find(names, gate.run) == names.end()) names.push_back(gate.run);
+  }
+  return names;
+}
+
+std::string counts(const std::vector<const GateOutcome*>& gates) {
+  const auto count = [&gates](GateState state) {
+    return std::to_string(
+        std::ranges::count(gates, state, [](const GateOutcome* gate) { return gate->state; }));
+  };
+  return attribute("tests", std::to_string(gates.size())) +
+         attribute("failures", count(GateState::kFailed)) + attribute("errors", "0") +
+         attribute("skipped", count(GateState::kSkipped));
+}
+
+std::string suite(const ReportDiff& diff, const std::string& name) {
+  std::vector<const GateOutcome*> gates;
+  for (const GateOutcome& gate : diff.gates) {
+    if (gate.run == name) gates.push_back(&gate);
+  }
+  const auto run = std::ranges::find(diff.runs, name, &RunDiff::label);
+  std::string text = "  <testsuite" + attribute("name", "heaptape diff: " + name) + counts(gates) +
+                     attribute("time", run == diff.runs.end() ? "0" : seconds_text(*run)) + ">\n";
+  for (const GateOutcome* gate : gates) text += test_case(diff, *gate);
+  return text;
 }
 
 // What a reader of the test log should know, one sentence a line.
@@ -86,13 +122,22 @@ std::string log_text(const ReportDiff& diff) {
 }  // namespace
 
 std::string to_junit(const ReportDiff& diff) {
-  std::string text =
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite" +
-      attribute("name", "heaptape diff") + attribute("tests", std::to_string(diff.gates.size())) +
-      count_attribute(diff, "failures", GateState::kFailed) + attribute("errors", "0") +
-      count_attribute(diff, "skipped", GateState::kSkipped) + ">\n";
-  for (const GateOutcome& gate : diff.gates) text += test_case(diff, gate);
-  return text + "  <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n</testsuite>\n";
+  std::vector<const GateOutcome*> all;
+  for (const GateOutcome& gate : diff.gates) all.push_back(&gate);
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+                     attribute("name", "heaptape diff") + counts(all) + ">\n";
+  const std::string log =
+      "    <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n  </testsuite>\n";
+  const std::vector<std::string> names = suite_names(diff);
+  for (const std::string& name : names) {
+    text += suite(diff, name);
+    text += name == names.back() ? log : "  </testsuite>\n";
+  }
+  if (names.empty()) {
+    text += "  <testsuite" + attribute("name", "heaptape diff") + counts({}) +
+            attribute("time", "0") + ">\n" + log;
+  }
+  return text + "</testsuites>\n";
 }
 
 }  // namespace heaptape::replayer

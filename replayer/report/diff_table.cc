@@ -12,11 +12,7 @@ namespace heaptape::replayer {
 namespace {
 
 constexpr size_t kShownSites = 10;
-
-TableRow row_of(const MetricRow& row) {
-  return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
-          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
-}
+constexpr size_t kShownSizes = 5;
 
 // Functions of one short name are told apart.
 std::vector<std::string> names_of(std::span<const SiteChange> shown) {
@@ -36,11 +32,28 @@ std::vector<std::string> names_of(std::span<const SiteChange> shown) {
   return names;
 }
 
+// The change that a gate is about, or that comes nearest to it: of bytes at the end or at the peak.
+bool is_at_end(const GateOutcome& gate) {
+  return gate.expression.starts_with("end.") || gate.expression.starts_with("atExit.");
+}
+
+std::string births_text(const CohortChange& change) {
+  if (change.first_birth == 0) return "";
+  const std::string first = "#" + base::grouped(change.first_birth);
+  if (change.first_birth == change.last_birth) return first;
+  return first + " to #" + base::grouped(change.last_birth);
+}
+
 }  // namespace
+
+TableRow diff_row(const MetricRow& row) {
+  return {row.name, value_text(row.base, row.unit), value_text(row.now, row.unit),
+          change_text(row.base, row.now, row.unit), percent_text(row.base, row.now)};
+}
 
 std::vector<TableRow> diff_table(const RunDiff& run, size_t rows) {
   std::vector<TableRow> table = {{"metric", "base", "new", "change", "%"}};
-  for (size_t i = 0; i < rows; ++i) table.push_back(row_of(run.rows[i]));
+  for (size_t i = 0; i < rows; ++i) table.push_back(diff_row(run.rows[i]));
   return table;
 }
 
@@ -68,6 +81,64 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
   if (others.base != 0 || others.now != 0) add("(others)", others);
   add("total", total);
   return table;
+}
+
+std::vector<TableRow> diff_table(const CohortChanges& changes) {
+  std::vector<TableRow> table = {
+      {"size", "blocks in base", "in new", "change", "share of the change", "asked for"}};
+  const auto add = [&](const std::string& name, const CohortChange& change) {
+    table.push_back({name, base::grouped(change.base_count), base::grouped(change.now_count),
+                     change_text(change.base_bytes, change.now_bytes, schema::MetricUnit::kBytes),
+                     signed_share_text(change.share(changes.base, changes.now)),
+                     births_text(change)});
+  };
+  CohortChange others;
+  CohortChange total{.base_bytes = changes.base, .now_bytes = changes.now};
+  for (size_t i = 0; i < changes.sizes.size(); ++i) {
+    const CohortChange& change = changes.sizes[i];
+    total.base_count += change.base_count;
+    total.now_count += change.now_count;
+    const bool is_shown = i < kShownSizes && !change.is_other_sizes;
+    if (is_shown) {
+      add(base::bytes_text(change.size_bytes), change);
+      continue;
+    }
+    others.base_count += change.base_count;
+    others.now_count += change.now_count;
+    others.base_bytes += change.base_bytes;
+    others.now_bytes += change.now_bytes;
+  }
+  if (others.base_count + others.now_count != 0) add("(other sizes that changed)", others);
+  add("total", total);
+  return table;
+}
+
+std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate) {
+  std::vector<std::string> reasons;
+  if (gate.unit == schema::MetricUnit::kNs || !gate.base || !gate.now) return reasons;
+  const auto blocks =
+      std::ranges::find(diff.cohorts, is_at_end(gate) ? "end" : "peak", &CohortChanges::moment);
+  const auto site = std::ranges::find(diff.sites, is_at_end(gate) ? "liveBytes" : "peakBytes",
+                                      &SiteChanges::name);
+  if (blocks != diff.cohorts.end()) reasons.push_back(blocks_text(*blocks));
+  if (site != diff.sites.end()) reasons.push_back(culprit_text(*site));
+  std::erase(reasons, "");
+  return reasons;
+}
+
+std::vector<std::string> reasons_text(const ReportDiff& diff) {
+  std::vector<std::string> reasons;
+  for (const GateOutcome& gate : diff.gates) {
+    if (gate.state != GateState::kFailed) continue;
+    for (std::string& reason : reasons_text(diff, gate)) {
+      if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
+    }
+  }
+  return reasons;
+}
+
+std::string side_text(const ReportDiff::Side& side) {
+  return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
 }
 
 const char* state_text(GateState state) {

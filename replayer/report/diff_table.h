@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "replayer/report/diff.h"
@@ -17,6 +18,20 @@ std::span<const SiteChange> shown_sites(const SiteChanges& changes);
 // A heading, these sites, the others and the total: site, base, new, change, share.
 std::vector<TableRow> diff_table(const SiteChanges& changes);
 
+// A heading, the sizes that changed most, the others and the total: size, blocks in base and new,
+// change of the bytes, share, when most of it was asked for.
+std::vector<TableRow> diff_table(const CohortChanges& changes);
+// A row of the first one.
+TableRow diff_row(const MetricRow& row);
+
+// Why gates failed, as far as the tapes say: sentences that name blocks and sites. Empty where none
+// failed.
+std::vector<std::string> reasons_text(const ReportDiff& diff);
+// The one or two for this gate.
+std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate);
+
+// "main.json  (tape run.tape, 1,000 events)"
+std::string side_text(const ReportDiff::Side& side);
 const char* state_text(GateState state);  // "PASS", "FAIL", "SKIP"
 
 }  // namespace heaptape::replayer

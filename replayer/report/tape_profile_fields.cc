@@ -44,6 +44,21 @@ void set_bands(wire::ProgramInfo::Builder out, const SizeBands& sizes) {
   }
 }
 
+void set_cohorts(capnp::List<wire::ProgramInfo::Cohort>::Builder list,
+                 const std::vector<Cohort>& cohorts) {
+  for (unsigned i = 0; i < list.size(); ++i) {
+    const Cohort& cohort = cohorts[i];
+    const bool is_other_sizes = cohort.size_bytes == Cohorts::kOtherSizes;
+    list[i].setSizeBytes(is_other_sizes ? 0 : cohort.size_bytes);
+    list[i].setOtherSizes(is_other_sizes);
+    list[i].setWindow(cohort.window);
+    list[i].setCount(cohort.count);
+    list[i].setBytes(cohort.bytes);
+    list[i].setFirstBirth(cohort.first_birth);
+    list[i].setLastBirth(cohort.last_birth);
+  }
+}
+
 void set_median(wire::TapeStats::LifetimeCurve::Builder curve, const Lifetimes& lifetimes,
                 const LogHistogram& histogram) {
   const auto median = lifetimes.quantile(histogram, 50);
@@ -157,6 +172,10 @@ void set_program(wire::ProgramInfo::Builder out, const ProgramProfile& program,
   const Lifetimes& lifetimes = program.lifetimes();
   set_cdf(out.getLifetimes().getCalls(), by_octave(cdf(lifetimes.in_calls(), lifetimes.blocks())));
   set_bands(out, program.sizes());
+  const std::vector<Cohort> peak = program.peak_cohorts().list();
+  const std::vector<Cohort> end = program.end_cohorts().list();
+  set_cohorts(out.initLiveAtPeak(static_cast<unsigned>(peak.size())), peak);
+  set_cohorts(out.initLiveAtEnd(static_cast<unsigned>(end.size())), end);
   set_resizes(out, program.growth_chains(), nullptr);
 }
 

@@ -41,6 +41,19 @@ struct ProgramInfo {
   growthChains @2 :TapeStats.GrowthChains;
   sizes @3 :List(SizeBand);           # those that were asked for, ascending
 
+  liveAtPeak @4 :List(Cohort);        # the blocks alive at the moment "peak", and at the end
+  liveAtEnd @5 :List(Cohort);
+
+  struct Cohort {          # blocks of one size that were asked for in one sixteenth of the calls
+    sizeBytes @0 :UInt64;  # requested, of each; 0 where otherSizes
+    otherSizes @1 :Bool;   # these are all sizes that are not listed
+    window @2 :UInt32;     # which sixteenth, from 0
+    count @3 :UInt64;
+    bytes @4 :UInt64;
+    firstBirth @5 :UInt64; # numbers of the first and the last call that asked for them, from 1
+    lastBirth @6 :UInt64;
+  }
+
   struct SizeBand {
     log2Size @0 :UInt32;    # sizes of at least 1 << log2Size bytes and less than twice that; 0 is with 1
     calls @1 :UInt64;       # that asked for such a size and got it, resizes included

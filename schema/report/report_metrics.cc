@@ -246,6 +246,20 @@ void add_mark(wire::MarkState::Reader mark, RunFigures& figures) {
   }
 }
 
+std::vector<CohortFigures> cohorts_of(capnp::List<wire::ProgramInfo::Cohort>::Reader list) {
+  std::vector<CohortFigures> cohorts;
+  for (const auto cohort : list) {
+    cohorts.push_back({.size_bytes = cohort.getSizeBytes(),
+                       .is_other_sizes = cohort.getOtherSizes(),
+                       .window = cohort.getWindow(),
+                       .count = cohort.getCount(),
+                       .bytes = cohort.getBytes(),
+                       .first_birth = cohort.getFirstBirth(),
+                       .last_birth = cohort.getLastBirth()});
+  }
+  return cohorts;
+}
+
 }  // namespace
 
 RunFigures figures_of(wire::Run::Reader run) {
@@ -289,6 +303,10 @@ ReportFigures figures_of(wire::Report::Reader report) {
     figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
   }
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
+  const auto program = report.getProgram();
+  if (program.hasLiveAtPeak() || program.hasLiveAtEnd()) {
+    figures.cohorts = {cohorts_of(program.getLiveAtPeak()), cohorts_of(program.getLiveAtEnd())};
+  }
   return figures;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "schema/report/cohort_figures.h"
 #include "schema/report/site_figures.h"
 
 namespace heaptape::schema {
@@ -87,7 +88,8 @@ struct ReportFigures {
   uint64_t tape_threads = 0;      // 0: the tape was not finished
   std::string tape_command = "";  // of the recorded program; empty in reports of old
   std::vector<MomentFigures> moments = {};
-  std::optional<SiteFigures> sites = {};  // nothing: the tape had no call stacks
+  std::optional<SiteFigures> sites = {};    // nothing: the tape had no call stacks
+  std::optional<LiveCohorts> cohorts = {};  // nothing: a report of old, or all runs failed
 };
 
 // The figures of the report in the file `path`.

@@ -1,0 +1,64 @@
+#include "replayer/metrics/cohorts.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace heaptape::replayer {
+namespace {
+
+// Of a report: 16 windows of each are at most a thousand lines.
+constexpr size_t kMostSizes = 31;
+
+void add_to(Cohort& sum, const Cohort& part) {
+  if (part.count == 0) return;
+  sum.first_birth = sum.count == 0 ? part.first_birth : std::min(sum.first_birth, part.first_birth);
+  sum.last_birth = std::max(sum.last_birth, part.last_birth);
+  sum.count += part.count;
+  sum.bytes += part.bytes;
+}
+
+}  // namespace
+
+void Cohorts::add(uint64_t size_bytes, uint64_t birth) {
+  const uint64_t calls_a_window = run_calls_ / kWindows + 1;
+  const uint64_t window = std::min<uint64_t>((birth - 1) / calls_a_window, kWindows - 1);
+  add_to(by_size_[size_bytes][window],
+         {.count = 1, .bytes = size_bytes, .first_birth = birth, .last_birth = birth});
+}
+
+std::vector<Cohort> Cohorts::list() const {
+  std::vector<std::pair<uint64_t, uint64_t>> sizes;  // bytes, size
+  for (const auto& [size, windows] : by_size_) {
+    uint64_t bytes = 0;
+    for (const Cohort& cohort : windows) bytes += cohort.bytes;
+    sizes.emplace_back(bytes, size);
+  }
+  std::ranges::sort(sizes, std::greater());
+  const size_t told = std::min(sizes.size(), kMostSizes);
+  std::ranges::sort(sizes.begin(), sizes.begin() + static_cast<long>(told), {},
+                    [](const auto& size) { return size.second; });
+  Windows others{};
+  std::vector<Cohort> list;
+  const auto put = [&list](const Windows& windows, uint64_t size) {
+    for (uint32_t window = 0; window < kWindows; ++window) {
+      if (windows[window].count == 0) continue;
+      list.push_back(windows[window]);
+      list.back().size_bytes = size;
+      list.back().window = window;
+    }
+  };
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Windows& windows = by_size_.at(sizes[i].second);
+    if (i < told) {
+      put(windows, sizes[i].second);
+    } else {
+      for (uint32_t window = 0; window < kWindows; ++window)
+        add_to(others[window], windows[window]);
+    }
+  }
+  put(others, kOtherSizes);
+  return list;
+}
+
+}  // namespace heaptape::replayer

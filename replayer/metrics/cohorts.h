@@ -1,0 +1,46 @@
+// The blocks alive at one moment by what they were asked for and when: what two reports compare to
+// say which blocks account for a change. docs/metrics.md, "Cohorts".
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace heaptape::replayer {
+
+// Blocks of one requested size, asked for in one window of the run.
+struct Cohort {
+  uint64_t size_bytes = 0;  // of each; kOtherSizes: of sizes that are not told apart
+  uint32_t window = 0;
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  uint64_t first_birth = 0;  // numbers of the first and the last call that asked for them, from 1
+  uint64_t last_birth = 0;
+};
+
+// The run is cut into windows of as many calls: the first of them has its first calls. Memory grows
+// with the sizes of live blocks that differ. One thread.
+class Cohorts {
+ public:
+  static constexpr uint32_t kWindows = 16;
+  static constexpr uint64_t kOtherSizes = UINT64_MAX;
+
+  // `run_calls`: of the whole run.
+  explicit Cohorts(uint64_t run_calls) : run_calls_(run_calls) {}
+
+  // A live block. `birth`: the call that asked for it, at most run_calls.
+  void add(uint64_t size_bytes, uint64_t birth);
+
+  // By size and window, of those sizes that have most bytes; all others together come last.
+  std::vector<Cohort> list() const;
+
+ private:
+  using Windows = std::array<Cohort, kWindows>;
+
+  uint64_t run_calls_;
+  std::unordered_map<uint64_t, Windows> by_size_;
+};
+
+}  // namespace heaptape::replayer

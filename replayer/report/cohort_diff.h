@@ -1,0 +1,46 @@
+// Which blocks account for what changed between two tapes: their size and when they were asked for.
+// docs/metrics.md, "Cohorts of two reports".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schema/report/cohort_figures.h"
+
+namespace heaptape::replayer {
+
+// Of the blocks of one size, or of all sizes that one of the reports does not tell apart.
+struct CohortChange {
+  uint64_t size_bytes = 0;
+  bool is_other_sizes = false;
+  uint64_t base_count = 0;
+  uint64_t now_count = 0;
+  uint64_t base_bytes = 0;
+  uint64_t now_bytes = 0;
+  // When most of the change was asked for: in the new report, or where blocks went, in the base.
+  uint64_t first_birth = 0;
+  uint64_t last_birth = 0;
+
+  // Of a change of the whole; negative for a size that changed the other way.
+  double share(uint64_t base_total, uint64_t now_total) const;
+};
+
+// Of the bytes alive at one moment, which changed.
+struct CohortChanges {
+  std::string moment;  // "peak", "end"
+  std::string words;   // "bytes at the peak"
+  uint64_t base = 0;   // bytes
+  uint64_t now = 0;
+  std::vector<CohortChange> sizes;  // that changed, by their shares, the greatest first
+};
+
+// Of the peak and the end, in this order.
+std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
+                                        const schema::LiveCohorts& now);
+
+// "+1,048,576 blocks of 64 B alive at the end, asked for between #1,000 and #2,000,000": the first
+// size; empty if none has a share of the change.
+std::string blocks_text(const CohortChanges& changes);
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,141 @@
+// Markdown for the comment on a pull request: what a reviewer must know fits a screen, and all else
+// is folded.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "base/number_text.h"
+#include "replayer/report/diff_format.h"
+#include "replayer/report/diff_table.h"
+#include "replayer/report/metric_text.h"
+#include "replayer/report/text_table.h"
+
+namespace heaptape::replayer {
+namespace {
+
+constexpr size_t kMostRows = 10;  // of each table that is not folded
+
+// `text` as literal words of Markdown, also in a table cell. Expects what display_text gives.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @: no mention of a user on a forge
+      result += "&#" + std::to_string(int{c}) + ";";
+      continue;
+    }
+    if (std::string_view("\\`*_{}[]|#~!$").find(c) != std::string_view::npos) result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+std::string row_text(const TableRow& cells) {
+  std::string text = "|";
+  for (const std::string& cell : cells) text += " " + escaped(cell) + " |";
+  return text + "\n";
+}
+
+// The first `names` columns are text, the others numbers.
+std::string table_text(const std::vector<TableRow>& table, size_t names = 1) {
+  std::string text = row_text(table.front()) + "|";
+  for (size_t i = 0; i < table.front().size(); ++i) text += i < names ? ":--|" : "--:|";
+  text += "\n";
+  for (size_t i = 1; i < table.size(); ++i) text += row_text(table[i]);
+  return text;
+}
+
+// A blank line behind the summary makes Markdown of what follows.
+std::string folded(const std::string& summary, const std::string& body) {
+  return "\n<details><summary>" + escaped(summary) + "</summary>\n\n" + body + "\n</details>\n";
+}
+
+std::string gates_text(const std::vector<const GateOutcome*>& gates) {
+  std::vector<TableRow> table = {{"gate", "run", "result", "values"}};
+  for (const GateOutcome* gate : gates) {
+    table.push_back({gate->expression, gate->run, state_text(gate->state), gate->detail});
+  }
+  return table_text(table, 4);
+}
+
+std::string failed_gates(const ReportDiff& diff) {
+  std::vector<const GateOutcome*> failed;
+  for (const GateOutcome& gate : diff.gates) {
+    if (gate.state == GateState::kFailed) failed.push_back(&gate);
+  }
+  if (failed.empty()) return "";
+  const size_t more = failed.size() > kMostRows ? failed.size() - kMostRows : 0;
+  failed.resize(failed.size() - more);
+  std::string text = "\n" + gates_text(failed);
+  if (more != 0) text += "\n" + base::grouped(more) + " more failed: see all gates below.\n";
+  return text;
+}
+
+// Of the metrics for people, but times, which are noise where nobody gates them.
+std::string changed_most(const ReportDiff& diff) {
+  struct Change {
+    const RunDiff* run;
+    const MetricRow* row;
+    double percent;
+  };
+  std::vector<Change> changes;
+  for (const RunDiff& run : diff.runs) {
+    for (const MetricRow& row : std::span(run.rows).first(run.table_rows)) {
+      if (!row.base || !row.now || *row.base == *row.now || row.name.starts_with("time.")) continue;
+      const auto percent = percent_change(*row.base, *row.now);
+      changes.push_back({&run, &row, percent ? std::fabs(*percent) : HUGE_VAL});
+    }
+  }
+  if (changes.empty()) return "";
+  std::ranges::stable_sort(changes, std::greater(), &Change::percent);
+  std::vector<TableRow> table = {{"changed most", "metric", "base", "new", "change", "%"}};
+  for (const Change& change : changes) {
+    if (table.size() > kMostRows) break;
+    TableRow row = diff_row(*change.row);
+    row.insert(row.begin(), change.run->label);
+    table.push_back(std::move(row));
+  }
+  return "\n" + table_text(table, 2);
+}
+
+std::string runs_text(const ReportDiff& diff) {
+  std::string text;
+  for (const RunDiff& run : diff.runs) {
+    std::string body;
+    for (const std::string& note : run.notes) body += "Note: " + escaped(note) + "\n\n";
+    text += folded(run.label + ": " + base::grouped(run.table_rows) + " metrics",
+                   body + table_text(diff_table(run, run.table_rows)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_markdown(const ReportDiff& diff) {
+  std::string text = "**heaptape diff: " + escaped(diff.verdict()) + "**\n";
+  if (!diff.warning.empty()) text += "\n**warning: " + escaped(diff.warning) + "**\n";
+  const std::vector<std::string> reasons = reasons_text(diff);
+  if (!reasons.empty()) text += "\n";
+  for (const std::string& reason : reasons) text += "- " + escaped(reason) + "\n";
+  text += failed_gates(diff) + changed_most(diff);
+  if (!diff.gates.empty()) {
+    std::vector<const GateOutcome*> all;
+    for (const GateOutcome& gate : diff.gates) all.push_back(&gate);
+    text += folded("All gates: " + base::grouped(all.size()), gates_text(all));
+  }
+  text += runs_text(diff);
+  for (const CohortChanges& changes : diff.cohorts) {
+    text += folded("Blocks that account for the change of " + changes.words,
+                   table_text(diff_table(changes)));
+  }
+  for (const SiteChanges& changes : diff.sites) {
+    text += folded("Sites that account for the change of " + changes.words,
+                   table_text(diff_table(changes)));
+  }
+  std::string what = "- base: " + escaped(side_text(diff.base)) +
+                     "\n- new: " + escaped(side_text(diff.now)) + "\n";
+  for (const std::string& note : diff.notes) what += "- note: " + escaped(note) + "\n";
+  return text + folded("What was compared", what);
+}
+
+}  // namespace heaptape::replayer

@@ -1,0 +1,25 @@
+// The blocks alive at a moment of a tape by size and birth, as a report has them. docs/metrics.md,
+// "Cohorts". Free of Cap'n Proto.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heaptape::schema {
+
+struct CohortFigures {
+  uint64_t size_bytes = 0;  // requested, of each block; 0 where is_other_sizes
+  bool is_other_sizes = false;
+  uint32_t window = 0;  // of equal parts of the run, from 0
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+  uint64_t first_birth = 0;  // numbers of calls, from 1
+  uint64_t last_birth = 0;
+};
+
+struct LiveCohorts {
+  std::vector<CohortFigures> peak;  // alive at the peak of live bytes
+  std::vector<CohortFigures> end;
+};
+
+}  // namespace heaptape::schema
