@@ -8,7 +8,7 @@ namespace heaptape::base {
 namespace {
 
 struct Scale {
-  long double step;  // how many of one unit make the next
+  double step;  // how many of one unit make the next
   std::array<const char*, 5> units;
 };
 
@@ -19,15 +19,18 @@ BytesStyle bytes_style = BytesStyle::kScaled;
 
 // Three digits or more: "1.50", "12.3", "123.4". Moves to the next unit where rounding would give a
 // full one of it ("1.00 MiB", not "1024.0 KiB").
-std::string scaled(long double number, const Scale& scale) {
+// `Real`: the arithmetic, which decides what is a tie. That of times is that of the pages' scripts.
+template <typename Real>
+std::string scaled(Real number, const Scale& scale) {
+  const auto step = static_cast<Real>(scale.step);
   size_t unit = 0;
   while (unit + 1 < scale.units.size() && scale.units[unit + 1] != nullptr &&
-         number >= scale.step - 0.05L) {
-    number /= scale.step;
+         number >= step - Real{0.05}) {
+    number /= step;
     ++unit;
   }
-  const int digits = number < 9.995L ? 2 : 1;
-  return format_text("%.*Lf %s", digits, number, scale.units[unit]);
+  const int digits = number < Real{9.995} ? 2 : 1;
+  return format_text("%.*Lf %s", digits, static_cast<long double>(number), scale.units[unit]);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "replayer/report/html/diff_page.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
+#include "schema/report/timeline_figures.h"
 
 namespace heaptape::cli {
 namespace {
@@ -44,14 +45,19 @@ base::Status check_output(const DiffOptions& options) {
   return check_writable(options.html_path);
 }
 
+Result<replayer::ReportSeries> read_series(const std::string& path) {
+  replayer::ReportSeries series;
+  HEAPTAPE_ASSIGN_OR_RETURN(series.stacks, schema::read_stack_tree(path));
+  HEAPTAPE_ASSIGN_OR_RETURN(series.timelines, schema::read_timelines(path));
+  return series;
+}
+
 // Nothing to do where nobody wants a page.
 base::Status write_page(const DiffOptions& options, const replayer::ReportDiff& diff) {
   if (options.html_path.empty()) return {};
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto base_stacks, schema::read_stack_tree(options.base_path));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto new_stacks, schema::read_stack_tree(options.new_path));
-  const auto pointer = [](const auto& stacks) { return stacks ? &*stacks : nullptr; };
-  return base::write_file(options.html_path,
-                          replayer::diff_page(diff, pointer(base_stacks), pointer(new_stacks)));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto base, read_series(options.base_path));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto now, read_series(options.new_path));
+  return base::write_file(options.html_path, replayer::diff_page(diff, base, now));
 }
 
 }  // namespace

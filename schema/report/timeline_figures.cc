@@ -4,7 +4,10 @@
 
 #include <utility>
 
+#include "base/display_text.h"
+#include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
+#include "schema/report/report_json.h"
 
 namespace heaptape::schema {
 namespace {
@@ -30,7 +33,8 @@ void add_series(DynamicStruct::Reader part, const std::string& prefix, size_t sa
     }
     std::vector<uint64_t> values = numbers(part.get(field).as<capnp::DynamicList>());
     // A report by others may have lists of any length.
-    if (values.size() == samples) out.push_back({name, metric_unit("end." + name), values});
+    if (samples != 0 && values.size() == samples)
+      out.push_back({name, metric_unit("end." + name), values});
   }
 }
 
@@ -45,6 +49,21 @@ TimelineFigures timeline_of(wire::Run::Reader run) {
   figures.time_ns.resize(figures.at.size());  // older reports have none
   add_series(timeline, "", figures.at.size(), figures.series);
   return figures;
+}
+
+base::Result<std::vector<RunTimeline>> read_timelines(const std::string& path) {
+  using Read = base::Result<std::vector<RunTimeline>>;
+  HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
+  return guard_kj(
+      base::ErrorCode::kDamaged, "cannot read the timelines of " + base::quoted(path),
+      [&]() -> Read {
+        std::vector<RunTimeline> runs;
+        for (const auto run : report.root().getRuns()) {
+          runs.push_back({base::display_text(run.getLabel().cStr()),
+                          base::display_text(run.getBackend().cStr()), timeline_of(run)});
+        }
+        return Read(std::move(runs));
+      });
 }
 
 }  // namespace heaptape::schema

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "schema/report/report_metrics.h"
 
 namespace heaptape::schema {
@@ -20,5 +21,14 @@ struct TimelineFigures {
   std::vector<uint64_t> time_ns;  // since the recording began; 0 where the tape has no times
   std::vector<Series> series;     // those that the run has, in the order of report.capnp
 };
+
+// With the label of its run and what it was, both fit to print.
+struct RunTimeline {
+  std::string label;
+  std::string backend;
+  TimelineFigures timeline;
+};
+// Those of the report in the file `path`, by run.
+base::Result<std::vector<RunTimeline>> read_timelines(const std::string& path);
 
 }  // namespace heaptape::schema

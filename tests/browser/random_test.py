@@ -16,6 +16,7 @@ from .page_numbers import TEXTS
 SEED = int(os.environ.get("HEAPTAPE_TEST_SEED") or 20261123)
 COUNT = int(os.environ.get("HEAPTAPE_PAGES") or 200)
 MODELS = ["model:ptmalloc", "model:slabs", "model:runs", "model:ideal", "model:first-fit", "model:buddy", "model:bump"]
+PLACING = [model for model in MODELS if model != "model:ideal"]
 REAL = ["recorded", "noop", "glibc", "jemalloc"]
 
 # All figures that are there, after each choice that a reader can make was made.
@@ -37,6 +38,15 @@ SHOWN = """(() => {
     return [...found.values()];
 })()"""
 
+# Of two reports.
+DIFFERENCES = """[...document.querySelectorAll('#changes td[data-side]')].map((cell) => [
+    cell.closest('.run').dataset.label, cell.closest('tr').cells[0].textContent, cell.dataset.side, cell.dataset.value])
+    .concat([...document.querySelectorAll('#account .bar')].flatMap((bar) => {
+        const [label, side] = bar.previousSibling.textContent.split(', ');
+        const state = bar.parentElement.dataset.state;
+        return [...bar.children].map((part) => [label, state + '.' + part.dataset.metric, side, part.dataset.value]);
+    }))"""
+
 
 def number(value):
     return int(value) if isinstance(value, str) else value
@@ -46,7 +56,7 @@ def random_options(choose):
     specs = choose.sample(MODELS, choose.randint(0, 3)) + choose.sample(REAL, choose.randint(0, 2))
     options = []
     for i, spec in enumerate(specs or ["recorded"]):
-        options += ["-a", f"<b>{i}</b>={spec}" if choose.random() < 0.2 else spec]
+        options += ["-a", f"<b>{i}&amp;={spec}" if choose.random() < 0.2 else spec]
     if choose.random() < 0.3:
         options += ["--samples", str(choose.choice([1, 2, 17, 1000]))]
     if choose.random() < 0.2:
@@ -100,7 +110,7 @@ class RandomReports(Pages):
         for i in range(COUNT):
             options = random_options(choose)
             with self.subTest(tape=i, options=options, seed=SEED):
-                heaptape("replay", self.folder / f"{i}.tape", "--html", self.page, "-o", self.report, *options, fails=True)
+                heaptape("replay", self.folder / f"{i}.tape", "--html", self.page, "-o", self.report, *options)
                 figures += self.look_at(choose, json.loads(self.report.read_text()))
         self.assertGreater(figures, 100 * COUNT)
         print(f"{figures} figures of {COUNT} pages", flush=True)
@@ -109,11 +119,28 @@ class RandomReports(Pages):
         choose = random.Random(SEED + 1)
         figures = 0
         for i in range(0, COUNT, 8):
-            options = ["-a", choose.choice(MODELS), "--at", choose.choice(["peak", "exit", "end"]), "--top", str(choose.randint(1, 30))]
+            options = ["-a", choose.choice(PLACING), "--at", choose.choice(["peak", "exit", "end"]), "--top", str(choose.randint(1, 30))]
             with self.subTest(tape=i, options=options, seed=SEED):
                 made = heaptape("explain", self.folder / f"{i}.tape", "--html", self.page, "--json", *options)
                 figures += self.look_at(choose, json.loads(made))
         self.assertGreater(figures, 10 * COUNT / 8)
+
+    def test_of_two_show_the_figures_of_their_diff(self):
+        choose = random.Random(SEED + 2)
+        reports = [self.folder / "base.json", self.folder / "new.json"]
+        for i in range(0, COUNT, 10):
+            specs = choose.sample(MODELS + REAL, 3)
+            for report, tape in zip(reports, choose.sample(range(COUNT), 2)):
+                heaptape("replay", self.folder / f"{tape}.tape", "-o", report, *(word for spec in specs for word in ("-a", spec)))
+            with self.subTest(page=i, specs=specs, seed=SEED):
+                made = json.loads(heaptape("diff", *reports, "--html", self.page, "--format", "json"))
+                browser.show(self.driver, self.page, width=choose.choice([390, 1440]))
+                self.assert_no_complaint()
+                shown = self.run_script(DIFFERENCES)
+                for label, metric, side, value in shown:
+                    [run] = [one for one in made["runs"] if one["label"] == label]
+                    self.assertEqual(float(value), float(number(run["metrics"][metric][side])), (label, metric, side))
+                self.assertGreater(len(shown), 50)
 
 
 if __name__ == "__main__":

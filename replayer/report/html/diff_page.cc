@@ -1,5 +1,6 @@
 #include "replayer/report/html/diff_page.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/metric_data.h"
 #include "replayer/report/html/page.h"
+#include "replayer/report/html/timeline_data.h"
 #include "replayer/sites/frame_text.h"
 
 namespace heaptape::replayer {
@@ -79,10 +81,36 @@ void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
   out.close_list();
 }
 
+// Of each run that is compared that of the base, then the new one. Empty ones for those that a
+// report does not have.
+std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const ReportSeries& base,
+                                              const ReportSeries& now) {
+  std::vector<schema::RunTimeline> runs;
+  for (const RunDiff& run : diff.runs) {
+    for (const ReportSeries* const side : {&base, &now}) {
+      const auto found = std::ranges::find(side->timelines, run.label, &schema::RunTimeline::label);
+      runs.push_back(found == side->timelines.end() ? schema::RunTimeline() : *found);
+    }
+  }
+  return runs;
+}
+
+void write_charts(JsonWriter& out, const std::vector<schema::RunTimeline>& runs) {
+  std::vector<std::string> backends;
+  std::vector<schema::TimelineFigures> timelines;
+  for (const schema::RunTimeline& run : runs) {
+    backends.push_back(run.backend);
+    timelines.push_back(run.timeline);
+  }
+  out.name("backends");
+  out.list(backends);
+  out.name("timeline");
+  write_timelines(out, timelines);
+}
+
 }  // namespace
 
-std::string diff_page(const ReportDiff& diff, const schema::StackTree* base_stacks,
-                      const schema::StackTree* new_stacks) {
+std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const ReportSeries& now) {
   JsonWriter out;
   out.open_object();
   out.field("kind", "diff");
@@ -103,9 +131,10 @@ std::string diff_page(const ReportDiff& diff, const schema::StackTree* base_stac
   out.open_list();
   for (const SiteChanges& changes : diff.sites) write_changes(out, changes);
   out.close_list();
-  if (base_stacks != nullptr && new_stacks != nullptr) {
+  write_charts(out, side_by_side(diff, base, now));
+  if (base.stacks && now.stacks) {
     out.name("stacks");
-    write_stack_trees(out, *base_stacks, *new_stacks);
+    write_stack_trees(out, *base.stacks, *now.stacks);
   }
   out.close_object();
   return html_page("heaptape diff: " + diff.base.path + ", " + diff.now.path, out.text());

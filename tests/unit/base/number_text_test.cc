@@ -54,6 +54,7 @@ TEST(DurationText, ChoosesAUnit) {
   EXPECT_EQ(duration_text(81.25), "81.2 ns");
   EXPECT_EQ(duration_text(1125), "1.12 us");
   EXPECT_EQ(duration_text(999960), "1.00 ms");
+  EXPECT_EQ(duration_text(33150), "33.1 us");  // no tie in binary: 33.15 is a little less
   EXPECT_EQ(duration_text(1500000), "1.50 ms");
   EXPECT_EQ(duration_text(7.2e12), "7200.0 s");
 }

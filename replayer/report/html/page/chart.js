@@ -5,7 +5,7 @@
 
 (function () {
   const {element, colour} = heaptape;
-  const {WORDS, runColour, runDash, linesOf, rowsOf, yTicks, xTicks, dashSwatch} = heaptape.chartLines;
+  const {WORDS, BAND, lookOf, linesOf, rowsOf, yTicks, xTicks, dashSwatch} = heaptape.chartLines;
 
   // The row nearest to a place.
   function nearest(rows, x) {
@@ -55,7 +55,7 @@
         animatedZooms: false,
         highlightCircleSize: 3,
         xRangePad: 4,
-        yRangePad: 6,
+        yRangePad: BAND,
         interactionModel: this.interaction(),
         axes: {
           x: {ticker: xTicks(this.view.axis, width), axisLabelWidth: 70, axisLabelFormatter: (v) => String(v)},
@@ -72,10 +72,14 @@
       const {mousedown, mousemove, mouseup, dblclick, willDestroyContextMyself} = Dygraph.defaultInteractionModel;
       return {mousedown, mousemove, mouseup, willDestroyContextMyself, dblclick: () => this.view.zoomTo(null)};
     }
+    lookOf(one) {
+      return lookOf(this.view.runs[one.run], one.run);
+    }
     look() {
+      const lookAt = (one) => one.ofAll ? {colour: "ink", dash: null} : this.lookOf(one);
       return {
-        colors: this.lines.map((one) => one.ofAll ? colour("ink") : runColour(one.run)),
-        series: Object.fromEntries(this.lines.map((one) => ["line " + one.run, {strokePattern: one.ofAll ? null : runDash(one.run), strokeWidth: 1.6}])),
+        colors: this.lines.map((one) => colour(lookAt(one).colour)),
+        series: Object.fromEntries(this.lines.map((one) => ["line " + one.run, {strokePattern: lookAt(one).dash, strokeWidth: 1.6}])),
         gridLineColor: colour("line"),
         axisLineColor: colour("soft"),
       };
@@ -110,7 +114,7 @@
         const name = one.ofAll ? "all runs" : this.view.runs[one.run].label;
         const value = row && row[column + 1] !== null ? " " + heaptape.value(row[column + 1], this.series.unit) : "";
         if (!one.ofAll && !value) return null;
-        return element("span", {class: "value"}, one.ofAll ? null : dashSwatch(one.run), element("span", {text: name + value}));
+        return element("span", {class: "value"}, one.ofAll ? null : dashSwatch(this.lookOf(one)), element("span", {text: name + value}));
       }).filter(Boolean));
       if (x === null) this.graph.clearSelection();
       else this.graph.setSelection(nearest(this.rows, x));

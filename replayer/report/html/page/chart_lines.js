@@ -3,8 +3,6 @@
 "use strict";
 
 (function () {
-  const {colour} = heaptape;
-
   const WORDS = {
     residentBytes: "Resident memory",
     committedBytes: "Committed memory",
@@ -26,11 +24,10 @@
   const DASHES = [null, [6, 3], [2, 2], [9, 3, 2, 3], [12, 4]];
   const COLOURS = 8;
 
-  function runColour(run) {
-    return colour("run-" + run % COLOURS);
-  }
-  function runDash(run) {
-    return DASHES[run % DASHES.length];
+  // Of two reports' runs `pair` says which belong together, and dashes which are of the base.
+  function lookOf(run, number) {
+    if (run.pair === undefined) return {colour: "run-" + number % COLOURS, dash: DASHES[number % DASHES.length]};
+    return {colour: "run-" + run.pair % COLOURS, dash: run.isBase ? DASHES[1] : null};
   }
 
   // Of the series: which of its lines are drawn. One for all runs where they are equal.
@@ -70,9 +67,11 @@
     for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) list.push({v, label: text(v)});
     return list;
   }
+  // None in the band at the top where the names of moments stand.
+  const BAND = 14;  // pixels
   function yTicks(unit) {
     const text = (v) => unit === "bytes" ? heaptape.shortBytes(v) : heaptape.short(v);
-    return (low, high) => ticks(low, high, 4, unit, text);
+    return (low, high, pixels) => ticks(low, high - (high - low) * (BAND - 2) / pixels, 4, unit, text);
   }
   function xText(axis, x) {
     return axis === "timeNs" ? Number(x.toPrecision(6)) + " s" : "#" + heaptape.grouped(Math.round(x));
@@ -82,15 +81,15 @@
     return (low, high) => ticks(low, high, Math.max(2, Math.floor(width() / 90)), axis === "timeNs" ? "ratio" : "count", text);
   }
 
-  function dashSwatch(run) {
+  function dashSwatch(look) {
     const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     svg.setAttribute("class", "dash");
     svg.setAttribute("viewBox", "0 0 24 10");
     svg.setAttribute("aria-hidden", "true");
     const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
     for (const [name, value] of Object.entries({x1: 0, x2: 24, y1: 5, y2: 5, "stroke-width": 3})) line.setAttribute(name, value);
-    line.style.stroke = "var(--run-" + run % COLOURS + ")";
-    if (runDash(run)) line.setAttribute("stroke-dasharray", runDash(run).join(" "));
+    line.style.stroke = "var(--" + look.colour + ")";
+    if (look.dash) line.setAttribute("stroke-dasharray", look.dash.join(" "));
     svg.append(line);
     return svg;
   }
@@ -100,5 +99,5 @@
     return ticks(low, high, most, "count", String).map((tick) => tick.v);
   }
 
-  heaptape.chartLines = {countTicks, WORDS, FIRST, runColour, runDash, linesOf, rowsOf, yTicks, xText, xTicks, dashSwatch};
+  heaptape.chartLines = {countTicks, WORDS, FIRST, BAND, lookOf, linesOf, rowsOf, yTicks, xText, xTicks, dashSwatch};
 })();

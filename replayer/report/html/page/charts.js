@@ -4,7 +4,7 @@
 
 (function () {
   const {element, section, Chart} = heaptape;
-  const {FIRST, xText, dashSwatch} = heaptape.chartLines;
+  const {FIRST, xText, lookOf, dashSwatch} = heaptape.chartLines;
 
   class View {
     constructor(data) {
@@ -142,7 +142,7 @@
       if (run.failure) return;
       row.append(element("button", {type: "button", class: "key", "aria-pressed": "true",
                                     onclick: (event) => view.toggle(number, event.currentTarget)},
-                         dashSwatch(number), element("span", {text: run.label})));
+                         dashSwatch(lookOf(run, number)), element("span", {text: run.label})));
     });
     return row;
   }
@@ -172,7 +172,7 @@
     const hasTimes = data.timeline.series.some((series) => series.runs.some((line) => line && view.lists[line.timeNs].some((time) => Number(time) !== 0)));
     const axis = hasTimes ? heaptape.choice("Across", [["at", "over calls"], ["timeNs", "over seconds"]], "at", (one) => view.restart(one)) : null;
     page.append(section("timeline", "Over the run",
-                        element("p", {class: "note", text: "Drag over a chart to zoom all, double-click for the whole run. Dotted lines are the moments of the tape." + merged(data.timeline)}),
+                        element("p", {class: "note", text: "Drag over a chart to zoom all, double-click for the whole run." + (data.moments.length === 0 ? "" : " Dotted lines are the moments of the tape.") + merged(data.timeline)}),
                         axis, keys(view), zoomTools(view), first, more));
     const sorted = [...drawn].sort((a, b) => (FIRST.indexOf(a.metric) + 1 || 99) - (FIRST.indexOf(b.metric) + 1 || 99));
     const isFirst = (one) => FIRST.includes(one.metric) && !one.isProcess;

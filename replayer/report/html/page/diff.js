@@ -14,7 +14,7 @@
     return [
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
-      element("p", {class: "verdict", id: "verdict", text: data.verdict}),
+      element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
       data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);
@@ -53,7 +53,8 @@
   function gates(data) {
     if (data.gates.length === 0) return null;
     const rows = data.gates.map(([state, expression, label, detail]) => [expression, state, label, detail]);
-    return section("gates", "Gates", table([["gate", "result", "run", "values"], ...rows], "Gates"));
+    const mark = (number, column) => column === 0 && rows[number][1] === "FAIL" ? {class: "failed"} : {};
+    return section("gates", "Gates", table([["gate", "result", "run", "values"], ...rows], "Gates", mark));
   }
 
   function runs(data) {
@@ -70,5 +71,49 @@
       element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words, null, head(changes))))));
   }
 
-  heaptape.diff = {head, gates, runs, sites};
+  // The figures of a run by their names: [base, now].
+  function valuesOf(one) {
+    return new Map(one.exact.map((row, i) => [one.table[i + 1][0], [row.base, row.now]]));
+  }
+
+  // The account of each run in the base and, below it, in the new report, all on one scale.
+  function accounts(data) {
+    const END = ".account.holeBytes";
+    const all = data.runs.map((one) => ({label: one.label, values: valuesOf(one)}));
+    const found = new Set(all.flatMap(({values}) => [...values.keys()].filter((name) => name.endsWith(END)).map((name) => name.slice(0, -END.length))));
+    const inOrder = ["atPeak", "atPlateau", "atExit", "end"].filter((state) => found.has(state));
+    const states = [...new Set([...inOrder, ...found])];  // marks follow
+    const rowOf = ({label, values}, state, side) => {
+      const row = {label: label + [", base", ", new"][side]};
+      for (const [name, both] of values) {
+        if (name.startsWith(state + ".") && both[side] !== null) row[name.slice(state.length + 1)] = both[side];
+      }
+      return row["account.holeBytes"] === undefined ? null : row;
+    };
+    return states.map((state) => ({state, rows: all.flatMap((one) => [rowOf(one, state, 0), rowOf(one, state, 1)]).filter(Boolean)}));
+  }
+  function stateWords(state) {
+    if (state === "end") return "at the end";
+    return state.startsWith("atMark.") ? "mark " + state.slice("atMark.".length) : "at the " + state.slice("at".length).toLowerCase();
+  }
+  function account(data) {
+    const all = accounts(data);
+    if (all.length === 0) return null;
+    const wanted = ["atPlateau", "atExit", "atPeak"];
+    const rank = ({state}) => wanted.includes(state) ? wanted.indexOf(state) : wanted.length;
+    const first = [...all].sort((a, b) => rank(a) - rank(b))[0];
+    const bars = (state) => heaptape.summary.bars(all.find((one) => one.state === state));
+    const place = element("div", {class: "pairs"}, bars(first.state));
+    return section("account", "Where the memory is", heaptape.choice("Moment", all.map(({state}) => [state, stateWords(state)]), first.state, (state) => place.replaceChildren(bars(state))),
+                   heaptape.summary.legend(all), place);
+  }
+
+  // A line for each run of both reports: dashed in the base.
+  function charts(data, page) {
+    const runs = data.runs.flatMap(({label}, pair) => [true, false].map((isBase) => (
+      {label: label + (isBase ? ", base" : ", new"), pair, isBase, backend: data.backends[2 * pair + !isBase]})));
+    heaptape.charts({runs, moments: [], timeline: data.timeline}, page);
+  }
+
+  heaptape.diff = {head, gates, account, runs, charts, sites};
 })();

@@ -24,6 +24,12 @@ heaptape.element = function (tag, properties, ...children) {
   return made;
 };
 
+// The text in pieces: lines do not break between a number and its unit.
+heaptape.prose = function (text) {
+  return text.split(/(\d[\d.,]* (?:B|KiB|MiB|GiB|TiB|ns|us|ms|s)\b)/).map((piece, i) =>
+    i % 2 === 0 ? document.createTextNode(piece) : heaptape.element("span", {class: "unbroken", text: piece}));
+};
+
 // A part of the page, under a heading.
 heaptape.section = function (id, heading, ...children) {
   const {element} = heaptape;

@@ -4,7 +4,7 @@
 "use strict";
 
 (function () {
-  const {element, section, figure, table, bars, bandText, call, grouped, share} = heaptape;
+  const {element, section, prose, figure, table, bars, bandText, call, grouped, share} = heaptape;
 
   const ACCOUNT = [
     ["liveBytes", "live, as requested"], ["slackBytes", "slack of size classes"], ["account.metadataBytes", "headers and other metadata"],
@@ -30,8 +30,8 @@
       element("div", {class: "facts"}, element("div", {text: facts}),
               data.tape.command ? element("div", {class: "command code", text: data.tape.command, title: data.tape.command}) : null),
       heaptape.trust.banner(data),
-      element("p", {class: "verdict", id: "verdict", text: data.verdict}),
-      data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
+      element("p", {class: "verdict", id: "verdict"}, ...prose(data.verdict)),
+      data.where ? element("p", {class: "where", id: "where"}, ...prose(data.where)) : null,
     ].filter(Boolean);
   }
 

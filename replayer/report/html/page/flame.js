@@ -6,25 +6,10 @@
   const {element, section, share} = heaptape;
   const {readTree, change, own, merged, layOut, search, nodeOf, topSites} = heaptape.flameTree;
   const {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note} = heaptape.flameText;
+  const {HUES, hash, changeColour} = heaptape.flameColours;
 
   const ROW = 1.25;     // rem
   const LEAST = 0.001;  // of the width: what is drawn at all
-  // Hues that colour-blind readers tell apart best; names say the rest.
-  const HUES = [41, 202, 164, 327, 90, 265, 20, 225];
-
-  function hash(text) {
-    let sum = 2166136261;
-    for (let i = 0; i < text.length; ++i) sum = Math.imul(sum ^ text.charCodeAt(i), 16777619);
-    return (sum >>> 8) % 1000 / 1000;
-  }
-
-  // Orange for more, blue for less, grey for the same.
-  function changeColour(part, isDark) {
-    if (Math.abs(part) < 0.005) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 88%)";
-    const hue = part > 0 ? 27 : 205;
-    const size = Math.abs(part);
-    return isDark ? `hsl(${hue} ${35 + size * 35}% ${22 + size * 14}%)` : `hsl(${hue} 85% ${92 - size * 28}%)`;
-  }
 
   class Flame {
     // `sites`: of one tape, who asked for most.

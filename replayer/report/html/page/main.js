@@ -28,7 +28,9 @@
   document.getElementById("head").append(...head);
   if (data.kind === "diff") {
     add(() => heaptape.diff.gates(data));
+    add(() => heaptape.diff.account(data));
     add(() => heaptape.diff.runs(data));
+    add((main) => heaptape.diff.charts(data, main));
     let flame = null;
     add((main) => { flame = heaptape.flame(data, main); });
     add(() => heaptape.diff.sites(data, flame));

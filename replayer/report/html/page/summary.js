@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-  const {element, section, bytes, exact, grouped, duration, share} = heaptape;
+  const {element, section, prose, bytes, exact, grouped, duration, share} = heaptape;
 
   // What a committed byte can be: docs/metrics.md, "The account".
   const PARTS = [
@@ -31,9 +31,9 @@
       element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
       heaptape.trust.banner(data),
-      element("p", {class: "verdict", id: "verdict", text: data.verdict}),
-      data.where ? element("p", {class: "where", id: "where", text: data.where}) : null,
-      data.who ? element("p", {class: "where", id: "who", text: data.who}) : null,
+      element("p", {class: "verdict", id: "verdict"}, ...prose(data.verdict)),
+      data.where ? element("p", {class: "where", id: "where"}, ...prose(data.where)) : null,
+      data.who ? element("p", {class: "where", id: "who"}, ...prose(data.who)) : null,
     ].filter(Boolean);
   }
 
