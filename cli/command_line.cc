@@ -167,12 +167,18 @@ void add_allocators(CLI::App& app, Request& request) {
 void add_diff(CLI::App& app, Request& request) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
-  command->add_option("base", options->base_path, "the report to compare with")
+  command
+      ->add_option("reports", options->paths,
+                   "the report to compare with, or several of equal runs, and behind them the "
+                   "report to judge; with --baseline one report may do")
       ->required()
-      ->option_text("BASE.json");
-  command->add_option("new", options->new_path, "the report to judge")
-      ->required()
-      ->option_text("NEW.json");
+      ->option_text("BASE.json... NEW.json");
+  command
+      ->add_option("--baseline", options->baseline,
+                   "compare every run with the one of this label of the base")
+      ->option_text("LABEL");
+  command->add_flag("--strict", options->is_strict,
+                    "the gates that docs/howto-ci.md lists, besides those of --fail-if");
   command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
   command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")

@@ -132,10 +132,11 @@ int run_holes(const ExplainCommandOptions& options, Console& console);
 int run_allocators(Console& console);
 
 struct DiffOptions {
-  std::string base_path;
-  std::string new_path;
+  std::vector<std::string> paths;    // of reports: one or several bases, then the new one
   std::string run;                   // a label; empty = every run that both reports have
+  std::string baseline = {};         // the label of the base's run that all are compared with
   std::vector<std::string> fail_if;  // see gate.h
+  bool is_strict = false;            // strict_gates(), too
   replayer::DiffFormat format = replayer::DiffFormat::kText;
   std::string html_path = {};  // empty: none
 };

@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <utility>
 
@@ -9,6 +11,8 @@
 #include "cli/wrong_file.h"
 #include "replayer/report/gate.h"
 #include "replayer/report/html/diff_page.h"
+#include "replayer/report/merged_base.h"
+#include "replayer/report/strict_gates.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
 #include "schema/report/timeline_figures.h"
@@ -18,10 +22,22 @@ namespace {
 
 using base::Result;
 
-Result<schema::ReportFigures> read_report(const std::string& path) {
+Result<replayer::NamedReport> read_report(const std::string& path) {
   auto figures = schema::read_figures(path);
   if (!figures.ok()) return not_a_report(figures.error(), path);
-  return figures;
+  return replayer::NamedReport{path, *std::move(figures)};
+}
+
+// The last base is the one whose trees and tapes are compared.
+const std::string& base_path(const DiffOptions& options) {
+  return options.paths[options.paths.size() < 2 ? 0 : options.paths.size() - 2];
+}
+
+base::Status check_paths(const DiffOptions& options) {
+  if (options.paths.size() >= 2 || !options.baseline.empty()) return {};
+  return base::Error::usage(
+      "one report is compared with nothing: name another one behind it, or one of its runs, "
+      "--baseline LABEL");
 }
 
 Result<replayer::ReportDiff> compare(const DiffOptions& options) {
@@ -30,14 +46,20 @@ Result<replayer::ReportDiff> compare(const DiffOptions& options) {
     HEAPTAPE_ASSIGN_OR_RETURN(replayer::Gate gate, replayer::parse_gate(expression));
     gates.push_back(std::move(gate));
   }
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::ReportFigures base, read_report(options.base_path));
-  HEAPTAPE_ASSIGN_OR_RETURN(schema::ReportFigures now, read_report(options.new_path));
-  return replayer::diff_reports({options.base_path, std::move(base)},
-                                {options.new_path, std::move(now)}, gates, options.run);
+  if (options.is_strict) std::ranges::move(replayer::strict_gates(), std::back_inserter(gates));
+  HEAPTAPE_RETURN_IF_ERROR(check_paths(options));
+  HEAPTAPE_ASSIGN_OR_RETURN(const replayer::NamedReport now, read_report(options.paths.back()));
+  std::vector<replayer::NamedReport> bases;
+  for (size_t i = 0; i + 1 < options.paths.size(); ++i) {
+    HEAPTAPE_ASSIGN_OR_RETURN(bases.emplace_back(), read_report(options.paths[i]));
+  }
+  if (bases.empty()) return replayer::diff_reports(now, now, gates, options.run, options.baseline);
+  return replayer::diff_reports(replayer::merged_base(std::move(bases)), now, gates, options.run,
+                                options.baseline);
 }
 
 base::Status check_output(const DiffOptions& options) {
-  for (const std::string& path : {options.base_path, options.new_path}) {
+  for (const std::string& path : options.paths) {
     if (!options.html_path.empty() && base::same_file(options.html_path, path)) {
       return base::Error::usage(base::quoted(path) + " is a report: write to another file");
     }
@@ -55,8 +77,8 @@ Result<replayer::ReportSeries> read_series(const std::string& path) {
 // Nothing to do where nobody wants a page.
 base::Status write_page(const DiffOptions& options, const replayer::ReportDiff& diff) {
   if (options.html_path.empty()) return {};
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto base, read_series(options.base_path));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto now, read_series(options.new_path));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto base, read_series(base_path(options)));
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto now, read_series(options.paths.back()));
   return base::write_file(options.html_path, replayer::diff_page(diff, base, now));
 }
 

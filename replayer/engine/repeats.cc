@@ -110,6 +110,10 @@ RunResult merge_repeats(std::vector<RunResult> repeats) {
   result.metrics.replay_ns_max = range.greatest;
   merge_latencies(repeats, result.metrics.latencies);
   note_differences(repeats, result.notes);
+  for (RunResult& repeat : repeats) {
+    repeat.metrics.timeline.clear();
+    result.repeats.push_back(std::move(repeat.metrics));
+  }
   return result;
 }
 

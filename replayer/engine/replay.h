@@ -50,10 +50,12 @@ struct RunResult {
   allocators::BackendSpec spec;
   RunMetrics metrics = {};                 // empty where it failed
   std::optional<RunFailure> failure = {};  // nothing: it came to the end of the tape
-  std::vector<std::string> notes = {};     // see Backend::notes
-  std::string output = "";                 // see Backend::output
+  // Of each replay, without their timelines; empty where there was one.
+  std::vector<RunMetrics> repeats = {};
+  std::vector<std::string> notes = {};  // see Backend::notes
+  std::string output = "";              // see Backend::output
   std::optional<HeapPicture> picture = {};
-  std::vector<PinsAtMoment> pins = {};  // by call; empty where they were not kept
+  std::vector<PinsAtMoment> pins = {};             // by call; empty where they were not kept
   std::shared_ptr<const HeapFilm> film = nullptr;  // null where it was not kept
   // Of the calls that were replayed: the same in all runs that came to the end.
   std::shared_ptr<const ProgramProfile> program = nullptr;

@@ -54,14 +54,17 @@ Status check_labels(const NamedReport& report) {
   return {};
 }
 
+Error no_such_run(const NamedReport& side, const std::string& label) {
+  std::vector<std::string> labels;
+  for (const RunFigures& run : side.figures.runs) labels.push_back(run.label);
+  return Error::usage(quoted(side.path) + " has no run labelled " + quoted(label) +
+                      base::did_you_mean(label, labels) + "; it has " + labels_of(side));
+}
+
 Result<std::vector<RunPair>> only_pair(const NamedReport& base, const NamedReport& now,
                                        const std::string& label) {
   for (const NamedReport* side : {&base, &now}) {
-    if (find_run(*side, label) != nullptr) continue;
-    std::vector<std::string> labels;
-    for (const RunFigures& run : side->figures.runs) labels.push_back(run.label);
-    return Error::usage(quoted(side->path) + " has no run labelled " + quoted(label) +
-                        base::did_you_mean(label, labels) + "; it has " + labels_of(*side));
+    if (find_run(*side, label) == nullptr) return no_such_run(*side, label);
   }
   return std::vector<RunPair>{{find_run(base, label), find_run(now, label)}};
 }
@@ -75,6 +78,24 @@ Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedR
   return Error::usage("no run of " + quoted(base.path) + " has the label of a run of " +
                       quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
                       labels_of(now) + "; replay with labels that agree, -a LABEL=ALLOCATOR");
+}
+
+// All runs of the new report against one of the base.
+Result<std::vector<RunPair>> baseline_pairs(const NamedReport& base, const NamedReport& now,
+                                            const std::string& only_run,
+                                            const std::string& baseline) {
+  const RunFigures* const from = find_run(base, baseline);
+  if (from == nullptr) return no_such_run(base, baseline);
+  if (!only_run.empty() && find_run(now, only_run) == nullptr) return no_such_run(now, only_run);
+  std::vector<RunPair> pairs;
+  for (const RunFigures& run : now.figures.runs) {
+    const bool is_itself = base.path == now.path && run.label == baseline;
+    if (is_itself || (!only_run.empty() && run.label != only_run)) continue;
+    pairs.emplace_back(from, &run);
+  }
+  if (!pairs.empty()) return pairs;
+  return Error::usage(quoted(now.path) + " has no run to compare with " + quoted(baseline) +
+                      "; it has " + labels_of(now));
 }
 
 void note_lone_runs(const NamedReport& side, const NamedReport& other,
@@ -162,15 +183,21 @@ void note_estimated_sites(const schema::SiteFigures& base, const schema::SiteFig
                   "are estimates: not all calls had their stacks recorded");
 }
 
+// Of one label the settings should be the same; of two they are what is compared.
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;
   RunDiff diff;
   diff.label = now->label;
-  note_other_setting("backend", base->backend, now->backend, diff.notes);
-  note_other_setting("threads", base->threads, now->threads, diff.notes);
-  note_other_setting("touch", base->touch, now->touch, diff.notes);
-  note_other_setting("clock", base->clock, now->clock, diff.notes);
+  diff.base_label = base->label;
+  if (base->label == now->label) {
+    note_other_setting("backend", base->backend, now->backend, diff.notes);
+    note_other_setting("threads", base->threads, now->threads, diff.notes);
+    note_other_setting("touch", base->touch, now->touch, diff.notes);
+    note_other_setting("clock", base->clock, now->clock, diff.notes);
+  } else {
+    diff.notes.push_back("compared with run " + quoted(base->label) + " of the base");
+  }
   if (!base->failure.empty()) diff.notes.push_back("the base run failed " + base->failure);
   if (!now->failure.empty()) diff.notes.push_back("the new run failed " + now->failure);
   std::set<std::string> seen;
@@ -206,7 +233,7 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
   for (const auto& [base, now] : pairs) outcomes.push_back(evaluate(gate, *base, *now));
   const bool unanswered = std::ranges::all_of(
       outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });
-  if (!unanswered) return outcomes;
+  if (!unanswered || gate.is_optional) return outcomes;
   for (GateOutcome& outcome : outcomes) {
     outcome.state = GateState::kFailed;
     outcome.detail = "no compared run has " + gate.metric + near_names(gate.metric, pairs);
@@ -218,7 +245,8 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
 void judge_lost_runs(const Gate& gate, const NamedReport& base, const NamedReport& now,
                      std::vector<GateOutcome>& outcomes) {
   for (const RunFigures& run : base.figures.runs) {
-    if (find_run(now, run.label) != nullptr || !run.metric(gate.metric)) continue;
+    const bool is_lost = find_run(now, run.label) == nullptr && run.metric(gate.metric);
+    if (!is_lost) continue;
     GateOutcome outcome;
     outcome.expression = gate.expression;
     outcome.run = run.label;
@@ -259,19 +287,22 @@ std::string ReportDiff::verdict() const {
 }
 
 Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
-                                const std::vector<Gate>& gates, const std::string& only_run) {
+                                const std::vector<Gate>& gates, const std::string& only_run,
+                                const std::string& baseline) {
   HEAPTAPE_RETURN_IF_ERROR(check_labels(base));
   HEAPTAPE_RETURN_IF_ERROR(check_labels(now));
-  HEAPTAPE_ASSIGN_OR_RETURN(const std::vector<RunPair> pairs, only_run.empty()
-                                                                  ? matched_pairs(base, now)
-                                                                  : only_pair(base, now, only_run));
+  HEAPTAPE_ASSIGN_OR_RETURN(const std::vector<RunPair> pairs,
+                            !baseline.empty()  ? baseline_pairs(base, now, only_run, baseline)
+                            : only_run.empty() ? matched_pairs(base, now)
+                                               : only_pair(base, now, only_run));
+  const bool is_by_label = only_run.empty() && baseline.empty();
   ReportDiff diff;
   diff.base = side_of(base);
   diff.now = side_of(now);
   diff.warning = unrelated_text(base.figures, now.figures);
   note_other_tape(base.figures, now.figures, diff.notes);
   if (base.figures.tape_events == now.figures.tape_events) note_other_length(pairs, diff.notes);
-  if (only_run.empty()) {
+  if (is_by_label) {
     note_lone_runs(base, now, diff.notes);
     note_lone_runs(now, base, diff.notes);
   }
@@ -293,12 +324,14 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
-    if (only_run.empty()) judge_lost_runs(gate, base, now, diff.gates);
+    if (is_by_label) judge_lost_runs(gate, base, now, diff.gates);
   }
   diff.new_failures =
       static_cast<size_t>(std::ranges::count_if(now.figures.runs, [&](const RunFigures& run) {
         if (run.failure.empty() || (!only_run.empty() && run.label != only_run)) return false;
-        const RunFigures* const before = find_run(base, run.label);
+        const bool is_same_report = base.path == now.path;
+        const RunFigures* const before =
+            find_run(base, baseline.empty() || is_same_report ? run.label : baseline);
         return before == nullptr || before->failure.empty();
       }));
   diff.failed =

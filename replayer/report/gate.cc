@@ -33,10 +33,20 @@ bool is_time(const std::string& metric) {
   return metric.starts_with("time.") || metric.starts_with("latency.");
 }
 
+bool is_upper(GateOp op) {
+  return op == GateOp::kGreater || op == GateOp::kGreaterOrEqual;
+}
+
+// What a change counts from.
+long double origin_of(const Gate& gate, const GateOutcome& outcome) {
+  if (!outcome.spread) return schema::number_of(*outcome.base);
+  return is_upper(gate.op) ? outcome.spread->greatest : outcome.spread->least;
+}
+
 // What the new figure is compared with; nothing for a percentage of 0.
-std::optional<long double> limit_of(const Gate& gate, const std::optional<MetricValue>& base) {
+std::optional<long double> limit_of(const Gate& gate, const GateOutcome& outcome) {
   if (gate.kind == GateKind::kAbsolute) return gate.value;
-  const long double from = schema::number_of(*base);
+  const long double from = origin_of(gate, outcome);
   if (gate.kind == GateKind::kChange) return from + gate.value;
   if (from == 0) return std::nullopt;
   return from + std::fabs(from) * gate.value / 100;
@@ -77,6 +87,10 @@ std::string describe(const GateOutcome& outcome) {
   if (outcome.base) {
     text += ", base " + exact_text(schema::number_of(*outcome.base), outcome.unit);
   }
+  if (outcome.spread) {
+    text += " (" + exact_text(outcome.spread->least, outcome.unit) + " to " +
+            exact_text(outcome.spread->greatest, outcome.unit) + ")";
+  }
   return text;
 }
 
@@ -99,13 +113,18 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
     outcome.detail = "the base run failed " + base.failure;
   } else if (!outcome.base && !outcome.now) {
     outcome.detail = "this run has no " + gate.metric;
+  } else if (gate.is_optional && (!outcome.now || (needs_base && !outcome.base))) {
+    outcome.detail =
+        "the " + std::string(outcome.now ? "base" : "new") + " run has no " + gate.metric;
   } else if (!outcome.now || (needs_base && !outcome.base)) {
     outcome.state = GateState::kFailed;
     outcome.detail =
         "the " + std::string(outcome.now ? "base" : "new") + " run has no " + gate.metric;
     if (is_time(gate.metric)) outcome.detail += " (replays with --jobs have no times)";
   } else {
-    outcome.limit = limit_of(gate, outcome.base);
+    const bool has_sides = gate.op != GateOp::kEqual && gate.op != GateOp::kNotEqual;
+    if (needs_base && has_sides) outcome.spread = base.spread(gate.metric);
+    outcome.limit = limit_of(gate, outcome);
     if (outcome.limit && schema::is_integer(*outcome.now)) {
       outcome.limit = whole(*outcome.limit, gate.op);
     }

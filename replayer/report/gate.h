@@ -5,6 +5,10 @@
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
 //
+// Where the base's figure was not the same in all replays that it is made of, a change counts from
+// the greatest of them if the gate is > or >=, from the least if it is < or <=: what equal runs
+// differ by is no change.
+//
 // A sign makes VALUE a change against the base. The limit of a count or of bytes is a whole number.
 // From a base of 0 there are no percentages: no
 // change is 0 %, and any increase exceeds every percentage.
@@ -39,7 +43,8 @@ struct Gate {
   std::string metric;
   GateOp op = GateOp::kGreater;
   GateKind kind = GateKind::kAbsolute;
-  long double value = 0;  // holds every 64-bit integer
+  long double value = 0;     // holds every 64-bit integer
+  bool is_optional = false;  // skipped where a side does not have the metric
 };
 
 // Blanks may stand around each part, so none in the name of a counter. Units are those of
@@ -60,14 +65,15 @@ struct GateOutcome {
   GateState state = GateState::kSkipped;
   std::optional<schema::MetricValue> base;
   std::optional<schema::MetricValue> now;
-  std::optional<long double> limit;  // what `now` was compared with, if that is a number
-  std::string detail;                // for people: the values, or why there was no comparison
+  std::optional<schema::Spread> spread;  // of the base's figure, where the limit counts from it
+  std::optional<long double> limit;      // what `now` was compared with, if that is a number
+  std::string detail;                    // for people: the values, or why there was no comparison
 };
 
 // A gate that cannot tell does not pass: it fails where the new run failed, or the base did and the
 // gate asks for a change, where the base has the metric and the new run does not, and where it asks
 // for a change and the base has no such metric. It is skipped only where neither run has the
-// metric.
+// metric, and if it is optional where one of them has not.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
 

@@ -6,6 +6,7 @@
 #include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/site_fields.h"
+#include "replayer/report/spread_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "replayer/report/timeline_csv.h"
@@ -67,6 +68,7 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
     out.getFailure().setText(result.failure->text);
   } else {
     set_metrics(out, result.metrics);
+    set_spreads(out, result.repeats);
   }
 }
 

@@ -143,6 +143,13 @@ struct Run {
   atExit @21 :State;
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
+  spreads @24 :List(Spread);          # of the metrics that were not the same in all repeats
+}
+
+struct Spread {
+  metric @0 :Text;  # its name, as --fail-if takes it
+  least @1 :Float64;
+  greatest @2 :Float64;
 }
 
 struct MarkState {

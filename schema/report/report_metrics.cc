@@ -223,6 +223,12 @@ std::optional<MetricValue> RunFigures::metric(std::string_view name) const {
   return found->value;
 }
 
+std::optional<Spread> RunFigures::spread(std::string_view name) const {
+  const auto found = std::ranges::find(spreads, name, &Spread::metric);
+  const bool is_known = found != spreads.end() && found->least <= found->greatest;
+  return is_known ? std::optional(*found) : std::nullopt;
+}
+
 namespace {
 
 void add_latency(wire::Latency::Reader latency, RunFigures& figures) {
@@ -286,6 +292,10 @@ RunFigures figures_of(wire::Run::Reader run) {
   }
   for (const auto latency : run.getLatency()) add_latency(latency, figures);
   for (const auto mark : run.getAtMarks()) add_mark(mark, figures);
+  for (const auto spread : run.getSpreads()) {
+    figures.spreads.push_back(
+        {to_text(spread.getMetric()), spread.getLeast(), spread.getGreatest()});
+  }
   for (const auto curve : run.getGrowth().getCurves()) {
     if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
   }

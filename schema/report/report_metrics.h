@@ -54,6 +54,13 @@ struct Metric {
   MetricValue value;
 };
 
+// Of a metric that was not the same in all replays that a figure is made of.
+struct Spread {
+  std::string metric;
+  double least = 0;
+  double greatest = 0;
+};
+
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 
 // One run of a report. Its text is fit to print (display_text).
@@ -68,11 +75,14 @@ struct RunFigures {
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail
   std::vector<std::string> notes = {};
   std::string incomparable = "";  // why it has no fidelity
+  std::vector<Spread> spreads = {};
 
   // Nothing if the run does not have that figure: a counter of another allocator, a part of the
   // report that its writer did not fill in, or a number that is not finite. A single field that an
   // older writer did not know reads as 0.
   std::optional<MetricValue> metric(std::string_view name) const;
+  // Nothing if all replays had the same figure, or there was one.
+  std::optional<Spread> spread(std::string_view name) const;
 };
 
 struct MomentFigures {

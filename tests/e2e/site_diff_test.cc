@@ -49,6 +49,21 @@ TEST_F(SiteDiff, NamesThePlantedLine) {
       << diff("junit").out;
 }
 
+// One block for each request that lives to the end.
+TEST_F(SiteDiff, FailsTheStrictGatesAndNamesTheBlocks) {
+  make_report("before");
+  make_report("after");
+  EXPECT_EQ(run({"heaptape", "diff", json("before"), json("before"), "--strict"}).status, 0);
+  for (const char* const format : {"text", "markdown", "junit"}) {
+    const Ended ended =
+        run({"heaptape", "diff", json("before"), json("after"), "--strict", "--format", format});
+    EXPECT_EQ(ended.status, 1) << ended.err;
+    EXPECT_NE(ended.out.find("1,000 blocks of 400 B alive at the end, asked for between "),
+              std::string::npos)
+        << ended.out;
+  }
+}
+
 TEST_F(SiteDiff, LeavesOutWhatDidNotChange) {
   make_report("before");
   tests::write_bytes(json("after"), tests::read_bytes(json("before")));

@@ -294,7 +294,7 @@ void follow(tests::Random& random, const std::vector<Event>& events) {
   TapeProfile profile;
   Reference reference(samples);
   const uint64_t kept_after = 1 + random.below(events.size());
-  resolver.keep_sizes_after(kept_after);
+  resolver.keep_live_after(kept_after);
   size_t next_sample = 0;
   for (size_t at = 0, count = 0; at < events.size(); at += count) {
     count = std::min<size_t>(events.size() - at, 1 + random.below(50));

@@ -88,7 +88,8 @@ std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const Repo
   std::vector<schema::RunTimeline> runs;
   for (const RunDiff& run : diff.runs) {
     for (const ReportSeries* const side : {&base, &now}) {
-      const auto found = std::ranges::find(side->timelines, run.label, &schema::RunTimeline::label);
+      const std::string& label = side == &base ? run.base_label : run.label;
+      const auto found = std::ranges::find(side->timelines, label, &schema::RunTimeline::label);
       runs.push_back(found == side->timelines.end() ? schema::RunTimeline() : *found);
     }
   }

@@ -14,8 +14,7 @@ class DiffCommand : public testing::Test {
   DiffCommand() {
     write("base.json", tests::sample_report_json());
     write("new.json", tests::sample_report_json());
-    options_.base_path = dir_.file("base.json");
-    options_.new_path = dir_.file("new.json");
+    options_.paths = {dir_.file("base.json"), dir_.file("new.json")};
   }
 
   void write(const std::string& name, const std::string& text) {
@@ -49,6 +48,52 @@ TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {
   EXPECT_EQ(run(), 0);
   EXPECT_NE(out_.str().find("\nPASS: 4 gate checks passed, 2 runs compared\n"), std::string::npos);
   EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(DiffCommand, TakesTheStrictGates) {
+  options_.is_strict = true;
+  EXPECT_EQ(run(), 0) << out_.str();
+  change(" 104857600,", " 124857600,");
+  EXPECT_EQ(run(), 1);
+}
+
+TEST_F(DiffCommand, ComparesTheRunsOfOneReport) {
+  options_.paths = {dir_.file("base.json")};
+  options_.baseline = "glibc";
+  EXPECT_EQ(run(), 0);
+  EXPECT_NE(out_.str().find("\nrun buddy\n  note: compared with run 'glibc' of the base\n"),
+            std::string::npos)
+      << out_.str();
+  EXPECT_EQ(out_.str().find("\nrun glibc\n"), std::string::npos);
+  EXPECT_NE(out_.str().find(" 1 run compared"), std::string::npos);
+}
+
+TEST_F(DiffCommand, ComparesAllRunsWithOneOfTheBase) {
+  options_.baseline = "glibc";
+  EXPECT_EQ(run(), 0);
+  EXPECT_NE(out_.str().find(" 2 runs compared"), std::string::npos) << out_.str();
+}
+
+TEST_F(DiffCommand, RefusesABaselineThatIsNotThere) {
+  options_.baseline = "glib";
+  expect_refused("has no run labelled 'glib' (did you mean glibc?)");
+}
+
+TEST_F(DiffCommand, RefusesOneReportWithoutABaseline) {
+  options_.paths = {dir_.file("base.json")};
+  expect_refused("one report is compared with nothing");
+}
+
+TEST_F(DiffCommand, TakesSeveralBases) {
+  change(" 104857600,", " 114857600,");
+  write("wide.json", tests::read_bytes(dir_.file("new.json")));
+  change(" 104857600,", " 112857600,");
+  options_.fail_if = {"peak.committedBytes>+1%"};
+  EXPECT_EQ(run(), 1);
+  options_.paths.insert(options_.paths.begin(), dir_.file("wide.json"));
+  out_.str("");
+  EXPECT_EQ(run(), 0) << out_.str();
+  EXPECT_NE(out_.str().find("base.json and 1 more"), std::string::npos);
 }
 
 TEST_F(DiffCommand, ReturnsOneWhenAGateFails) {
@@ -106,7 +151,7 @@ TEST_F(DiffCommand, RefusesAGateThatItCannotRead) {
 }
 
 TEST_F(DiffCommand, RefusesAReportThatIsNotThere) {
-  options_.new_path = dir_.file("none.json");
+  options_.paths.back() = dir_.file("none.json");
   expect_refused("none.json': No such file");
 }
 

@@ -1,0 +1,55 @@
+#include "replayer/metrics/cohorts.h"
+
+#include <gtest/gtest.h>
+
+namespace heaptape::replayer {
+namespace {
+
+TEST(Cohorts, AreOfOneSizeAndOneWindow) {
+  Cohorts cohorts(160);
+  cohorts.add(64, 1);
+  cohorts.add(64, 3);
+  cohorts.add(64, 160);
+  cohorts.add(100, 2);
+  const auto list = cohorts.list();
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0].size_bytes, 64u);
+  EXPECT_EQ(list[0].window, 0u);
+  EXPECT_EQ(list[0].count, 2u);
+  EXPECT_EQ(list[0].bytes, 128u);
+  EXPECT_EQ(list[0].first_birth, 1u);
+  EXPECT_EQ(list[0].last_birth, 3u);
+  EXPECT_EQ(list[1].window, 14u);  // of eleven calls each
+  EXPECT_EQ(list[2].size_bytes, 100u);
+}
+
+TEST(Cohorts, HaveTheLastCallInAWindow) {
+  for (const uint64_t calls : {1, 15, 16, 17, 1000}) {
+    Cohorts cohorts(calls);
+    cohorts.add(8, calls);
+    EXPECT_LT(cohorts.list().at(0).window, Cohorts::kWindows);
+  }
+}
+
+TEST(Cohorts, TellTheSizesWithMostBytesApart) {
+  Cohorts cohorts(1600);
+  for (uint64_t i = 1; i <= 100; ++i) cohorts.add(i * 16, i);
+  const auto list = cohorts.list();
+  uint64_t bytes = 0;
+  uint64_t others = 0;
+  for (const Cohort& cohort : list) {
+    bytes += cohort.bytes;
+    if (cohort.size_bytes == Cohorts::kOtherSizes) others += cohort.count;
+  }
+  EXPECT_EQ(bytes, 16u * 5050);
+  EXPECT_EQ(others, 100u - 31);
+  EXPECT_EQ(list.front().size_bytes, 16u * 70);
+  EXPECT_EQ(list.back().size_bytes, Cohorts::kOtherSizes);
+}
+
+TEST(Cohorts, AreNoneOfNoBlocks) {
+  EXPECT_TRUE(Cohorts(0).list().empty());
+}
+
+}  // namespace
+}  // namespace heaptape::replayer

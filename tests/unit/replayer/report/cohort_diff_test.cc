@@ -1,0 +1,141 @@
+#include "replayer/report/cohort_diff.h"
+
+#include <gtest/gtest.h>
+
+#include "replayer/report/diff.h"
+#include "replayer/report/diff_format.h"
+#include "tests/support/reports.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::CohortFigures;
+using schema::LiveCohorts;
+
+// Blocks of one size, as many in each of these windows of a thousand calls.
+std::vector<CohortFigures> blocks(uint64_t size, uint64_t count, uint32_t first, uint32_t last) {
+  std::vector<CohortFigures> list;
+  for (uint32_t window = first; window <= last; ++window) {
+    list.push_back({.size_bytes = size,
+                    .window = window,
+                    .count = count,
+                    .bytes = size * count,
+                    .first_birth = window * 1000 + 1,
+                    .last_birth = window * 1000 + 999});
+  }
+  return list;
+}
+std::vector<CohortFigures> others(uint64_t bytes) {
+  return {{.is_other_sizes = true,
+           .count = bytes / 8,
+           .bytes = bytes,
+           .first_birth = 1,
+           .last_birth = 2}};
+}
+std::vector<CohortFigures> operator+(std::vector<CohortFigures> a,
+                                     const std::vector<CohortFigures>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+// Of the end alone.
+std::vector<CohortChanges> diff_ends(std::vector<CohortFigures> base,
+                                     std::vector<CohortFigures> now) {
+  return diff_cohorts({{}, std::move(base)}, {{}, std::move(now)});
+}
+
+TEST(CohortDiff, SaysNothingWhereNothingChanged) {
+  EXPECT_TRUE(diff_ends(blocks(64, 10, 0, 15), blocks(64, 10, 0, 15)).empty());
+}
+
+TEST(CohortDiff, NamesTheSizeThatGrewMostAndWhenItWasAskedFor) {
+  const auto changes = diff_ends(
+      blocks(64, 10, 0, 15) + blocks(100, 5, 0, 0),
+      blocks(64, 10, 0, 3) + blocks(64, 1000, 4, 7) + blocks(64, 10, 8, 15) + blocks(100, 6, 0, 0));
+  ASSERT_EQ(changes.size(), 1u);
+  EXPECT_EQ(changes[0].sizes.at(0).size_bytes, 64u);
+  EXPECT_EQ(blocks_text(changes[0]),
+            "+3,960 blocks of 64 B alive at the end, asked for between #4,001 and #7,999");
+}
+
+TEST(CohortDiff, NamesWhatWentByWhenTheBaseAskedForIt) {
+  const auto changes = diff_ends(blocks(64, 10, 2, 2) + blocks(32, 1, 0, 0), blocks(32, 1, 0, 0));
+  EXPECT_EQ(blocks_text(changes.at(0)),
+            "-10 blocks of 64 B alive at the end, asked for between #2,001 and #2,999");
+}
+
+TEST(CohortDiff, LeavesOutWindowsWithLittleOfTheChange) {
+  const auto changes = diff_ends({}, blocks(64, 1, 0, 0) + blocks(64, 1000, 9, 9));
+  EXPECT_EQ(changes.at(0).sizes.at(0).first_birth, 9001u);
+}
+
+TEST(CohortDiff, DoesNotTellSizesApartThatOneSideDoesNot) {
+  const auto changes = diff_ends(others(800), blocks(64, 100, 0, 0) + others(400));
+  ASSERT_EQ(changes.at(0).sizes.size(), 1u);
+  EXPECT_TRUE(changes[0].sizes[0].is_other_sizes);
+  EXPECT_EQ(changes[0].sizes[0].now_bytes, 6800u);
+  EXPECT_TRUE(blocks_text(changes[0]).starts_with("+50 blocks of many sizes alive at the end"));
+}
+
+TEST(CohortDiff, ComparesThePeakAndTheEnd) {
+  const LiveCohorts base{blocks(64, 1, 0, 0), blocks(64, 1, 0, 0)};
+  const LiveCohorts now{blocks(64, 2, 0, 0), blocks(64, 3, 0, 0)};
+  const auto changes = diff_cohorts(base, now);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].moment, "peak");
+  EXPECT_EQ(changes[1].words, "bytes at the end");
+}
+
+// At the end there are 10 blocks of 64 bytes in the base, and a thousand now.
+ReportDiff sample_diff(const char* gate) {
+  const auto run = [](uint64_t bytes) {
+    return tests::run_figures("glibc", {{"end.liveBytes", bytes}, {"time.nsPerEvent", bytes}});
+  };
+  auto base = tests::named_report("main.json", {run(640)});
+  auto now = tests::named_report("branch.json", {run(64'000)});
+  base.figures.cohorts = LiveCohorts{{}, blocks(64, 10, 0, 0)};
+  now.figures.cohorts = LiveCohorts{{}, blocks(64, 1000, 0, 0)};
+  return *diff_reports(base, now, {*parse_gate(gate)}, "");
+}
+
+constexpr char kReason[] = "+990 blocks of 64 B alive at the end, asked for between #1 and #999";
+
+TEST(CohortDiff, IsATableForPeopleAndAReason) {
+  const std::string text = to_text(sample_diff("end.liveBytes>+5%"));
+  EXPECT_NE(text.find(R"(
+blocks that account for the change of bytes at the end
+  size   blocks in base  in new     change  share of the change   asked for
+  64 B               10   1,000  +61.9 KiB               100.0%  #1 to #999
+  total              10   1,000  +61.9 KiB               100.0%
+)"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(std::string("\n") + kReason + "\n\nFAIL"), std::string::npos) << text;
+}
+
+TEST(CohortDiff, IsSaidFirstInMarkdown) {
+  const std::string text = to_markdown(sample_diff("end.liveBytes>+5%"));
+  EXPECT_TRUE(
+      text.starts_with("**heaptape diff: FAIL: 1 of 1 gate check failed, 1 run compared**\n"
+                       "\n- +990 blocks of 64 B alive at the end"))
+      << text;
+}
+
+TEST(CohortDiff, IsInTheTextOfAFailureInJunit) {
+  EXPECT_NE(to_junit(sample_diff("end.liveBytes>+5%")).find(std::string("; ") + kReason + "\">"),
+            std::string::npos);
+}
+
+TEST(CohortDiff, IsWholeInJson) {
+  const std::string json = *to_json(sample_diff("end.liveBytes>+5%"));
+  EXPECT_NE(json.find(R"("sizeBytes": 64, "baseCount": 10, "newCount": 1000)"), std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("reasons": ["+990 blocks)"), std::string::npos) << json;
+}
+
+TEST(CohortDiff, GivesNoReasonWhereNothingFailedAndNoneForTimes) {
+  EXPECT_EQ(to_text(sample_diff("end.liveBytes>+500M")).find("\n+990"), std::string::npos);
+  EXPECT_EQ(to_text(sample_diff("time.nsPerEvent>+5%")).find("\n+990"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heaptape::replayer
