@@ -34,6 +34,9 @@ void refuse_twice(const std::vector<std::string>& words) {
   std::set<std::string> names;
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
+    if (word == "none") {
+      throw CLI::ValidationError("--stacks", "none stands alone: leave out ',none', or all else");
+    }
     if (is_unwinding(word)) {
       throw CLI::ValidationError("--stacks",
                                  "it takes one of fp and dwarf: leave out '," + word + "'");
@@ -60,7 +63,7 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   words.erase(words.begin());
   refuse_twice(words);
   const auto values =
-      base::parse_values("--stacks " + mode,
+      base::parse_values(mode,
                          {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
                           {"every", 0, "bytes", {}, 0, recorder::kMostStackBytes}},
                          words);
