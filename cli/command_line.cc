@@ -75,7 +75,8 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
 }
 
 void add_record(CLI::App& app, Request& request) {
-  auto options = std::make_shared<recorder::RecordOptions>();
+  auto given = std::make_shared<RecordCommandOptions>();
+  recorder::RecordOptions* const options = &given->record;  // lives as long
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
   add_output(command, "-o,--output", options->tape_path,
@@ -92,12 +93,14 @@ void add_record(CLI::App& app, Request& request) {
                      "count them (default block)");
   command
       ->add_option_function<std::string>(
-          "--stacks", [options](const std::string& text) { set_stacks(text, options->session); },
+          "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
           "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
           "tables that every program has, fp by frame pointers, of programs built with "
           "-fno-omit-frame-pointer; every=512KiB records the stacks of calls for one byte in so "
           "many, chosen at random, at next to no cost (default none; depth=64, all calls)")
       ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
+  command->add_flag("--live", given->is_live,
+                    "show once a second, on standard error, what is live, grows and is recorded");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
@@ -106,7 +109,7 @@ void add_record(CLI::App& app, Request& request) {
       "Example: heaptape record -o run.tape -- ./server --flags\n"
       "The exit status is that of the command. Children get tapes of their own;\n"
       "TAPE.manifest.json lists them.");
-  request.set_by(command, options, run_record);
+  request.set_by(command, given, run_record);
 }
 
 void add_ctl(CLI::App& app, Request& request) {
