@@ -263,6 +263,8 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_allocators(app, request);
   add_diff(app, request);
   add_scenario(app, request);
+  add_completion(app, request);
+  add_man(app, request);
   Looks looks;
   add_looks(&app, looks);
   for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);
