@@ -34,6 +34,9 @@ void refuse_twice(const std::vector<std::string>& words) {
   std::set<std::string> names;
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
+    if (word == "none") {
+      throw CLI::ValidationError("--stacks", "none stands alone: leave out ',none', or all else");
+    }
     if (is_unwinding(word)) {
       throw CLI::ValidationError("--stacks",
                                  "it takes one of fp and dwarf: leave out '," + word + "'");
@@ -60,7 +63,7 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   words.erase(words.begin());
   refuse_twice(words);
   const auto values =
-      base::parse_values("--stacks " + mode,
+      base::parse_values(mode,
                          {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
                           {"every", 0, "bytes", {}, 0, recorder::kMostStackBytes}},
                          words);
@@ -72,7 +75,8 @@ void set_stacks(const std::string& text, recorder::SessionOptions& options) {
 }
 
 void add_record(CLI::App& app, Request& request) {
-  auto options = std::make_shared<recorder::RecordOptions>();
+  auto given = std::make_shared<RecordCommandOptions>();
+  recorder::RecordOptions* const options = &given->record;  // lives as long
   CLI::App* command =
       app.add_subcommand("record", "Run a command and record every call it makes to malloc");
   add_output(command, "-o,--output", options->tape_path,
@@ -89,12 +93,14 @@ void add_record(CLI::App& app, Request& request) {
                      "count them (default block)");
   command
       ->add_option_function<std::string>(
-          "--stacks", [options](const std::string& text) { set_stacks(text, options->session); },
+          "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
           "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
           "tables that every program has, fp by frame pointers, of programs built with "
           "-fno-omit-frame-pointer; every=512KiB records the stacks of calls for one byte in so "
           "many, chosen at random, at next to no cost (default none; depth=64, all calls)")
       ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
+  command->add_flag("--live", given->is_live,
+                    "show once a second, on standard error, what is live, grows and is recorded");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
@@ -103,7 +109,7 @@ void add_record(CLI::App& app, Request& request) {
       "Example: heaptape record -o run.tape -- ./server --flags\n"
       "The exit status is that of the command. Children get tapes of their own;\n"
       "TAPE.manifest.json lists them.");
-  request.set_by(command, options, run_record);
+  request.set_by(command, given, run_record);
 }
 
 void add_ctl(CLI::App& app, Request& request) {
@@ -263,6 +269,8 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_allocators(app, request);
   add_diff(app, request);
   add_scenario(app, request);
+  add_completion(app, request);
+  add_man(app, request);
   Looks looks;
   add_looks(&app, looks);
   for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);

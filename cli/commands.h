@@ -21,10 +21,14 @@
 
 namespace heaptape::cli {
 
+struct RecordCommandOptions {
+  recorder::RecordOptions record;
+  bool is_live = false;  // figures once a second: live_screen.h
+};
 // Runs the program to its end, recording it. Then ends this process as the program ended: same exit
 // status or signal. Returns only when the recording could not begin. Prints nothing but errors and,
 // where somebody watches, a list of the tapes: what the program prints stays as it was.
-int run_record(const recorder::RecordOptions& options, Console& console);
+int run_record(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {
   uint32_t pid = 0;  // of a recorded process, as its recorder sees it

@@ -1,5 +1,5 @@
 // How every command talks to people: results, errors, progress, exit codes. Nothing else in cli/
-// writes to a standard stream.
+// writes to a standard stream, but live_screen.h.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -5,6 +7,7 @@
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/commands.h"
+#include "cli/live_screen.h"
 
 namespace heaptape::cli {
 namespace {
@@ -92,15 +95,25 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   console.note(summary_text(recording, manifest_path));
 }
 
+// The screen is gone when it returns.
+base::Result<recorder::Recording> record_live(const recorder::RecordOptions& options,
+                                              const recorder::RecorderSignals& signals) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto screen, LiveScreen::open(STDERR_FILENO));
+  recorder::RecordOptions watched = options;
+  watched.watcher = [&screen](const recorder::LiveFigures& figures) { screen->show(figures); };
+  return recorder::record(watched, signals);
+}
+
 }  // namespace
 
-int run_record(const recorder::RecordOptions& given, Console& console) {
-  recorder::RecordOptions options = given;
+int run_record(const RecordCommandOptions& given, Console& console) {
+  recorder::RecordOptions options = given.record;
   if (options.tape_path.empty()) {
     options.tape_path = std::filesystem::path(options.command[0]).filename().string() + ".tape";
   }
   const recorder::RecorderSignals signals;
-  const auto recording = recorder::record(options, signals);
+  const auto recording =
+      given.is_live ? record_live(options, signals) : recorder::record(options, signals);
   if (!recording.ok()) return console.fail(recording.error());
   report(*recording, options, console);
   recorder::end_like(recording->target_end);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,10 @@ class Request {
  public:
   void set_by(CLI::App* command, Action action) {
     command->callback([this, action] { action_ = action; });
+  }
+  // As make() returns it, which is called while the application is still there.
+  void set_by_making(CLI::App* command, std::function<Action()> make) {
+    command->callback([this, make] { action_ = make(); });
   }
   // Runs run(*options, console).
   template <typename Options, typename Run>

@@ -56,14 +56,28 @@ Recording Collector::run(int target_pid) {
       next_check_ns_ = now_ns + kCheckEveryNs;
     }
     sweep_if_due(now_ns);
+    if (options_.watcher && gauge_.is_due(now_ns)) options_.watcher(gauge_.read(table_, now_ns));
     if (events != 0) sleep_ns_ = kMinSleepNs;
     if (events == 0 && !end) sleep_until_needed();
   }
-  finish_all(*end);
+  end_watched(*end);
   return {*end,
           {options_.command, std::move(table_.manifest()), unrecorded_.entries()},
           std::move(table_.failures()),
           table_.stack_counts()};
+}
+
+// The last figures are of the moment before processes and tapes are finished.
+void Collector::end_watched(const TargetEnd& end) {
+  if (!options_.watcher) {
+    finish_all(end);
+    return;
+  }
+  const uint64_t now_ns = base::monotonic_ns();
+  drain_all(stamp_now(session_.header()), now_ns);
+  const LiveFigures figures = gauge_.read(table_, now_ns);
+  finish_all(end);
+  options_.watcher(gauge_.complete(figures, table_));
 }
 
 uint64_t Collector::drain_all(uint64_t cut, uint64_t now_ns) {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "recorder/collector/live_figures.h"
+#include "recorder/collector/live_gauge.h"
 #include "recorder/collector/process_table.h"
 #include "recorder/collector/session_memory.h"
 #include "recorder/collector/target.h"
@@ -17,6 +19,7 @@ namespace heaptape::recorder {
 struct CollectorOptions {
   std::string tape_path;  // of the first process; the others' names are made from it
   std::vector<std::string> command;
+  LiveWatcher watcher = {};  // none: nobody watches
 };
 
 // The outcome of a recording.
@@ -39,7 +42,10 @@ class Collector {
         options_(std::move(options)),
         table_(session_, handshakes, options_.tape_path),
         proc_reader_(
-            [code = handshakes.code()](uint32_t pid) { return read_proc_texts(pid, code); }) {}
+            [code = handshakes.code()](uint32_t pid) { return read_proc_texts(pid, code); }),
+        gauge_(base::monotonic_ns()) {
+    if (options_.watcher) table_.count_sizes();
+  }
 
   // Runs until the target has ended, then finishes every tape, also of processes that go on. Once.
   Recording run(int target_pid);
@@ -49,6 +55,7 @@ class Collector {
 
  private:
   uint64_t drain_all(uint64_t cut, uint64_t now_ns);
+  void end_watched(const TargetEnd& end);
   void place_marks(uint64_t cut, uint64_t now_ns);
   void end_gone();
   void sweep_if_due(uint64_t now_ns);
@@ -64,6 +71,7 @@ class Collector {
   std::vector<MarkRequest> marks_;  // asked for, and not placed yet
   UnrecordedList unrecorded_;
   ProcReader proc_reader_;
+  LiveGauge gauge_;
   uint32_t target_pid_ = 0;
   uint64_t next_check_ns_ = 0;
   uint64_t next_sweep_ns_ = 0;

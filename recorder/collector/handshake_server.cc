@@ -65,11 +65,12 @@ HandshakeServer::HandshakeServer(base::Descriptor listener, std::string session_
       token_(std::move(token)),
       code_(code) {}
 
-base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open(CodeTables* code) {
+base::Result<std::unique_ptr<HandshakeServer>> HandshakeServer::open(CodeTables* code,
+                                                                     const std::string& prefix) {
   base::Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!listener) return base::os_error("cannot make a socket for the session", errno);
   const std::string name = std::to_string(getpid()) + "-" + random_hex(8);
-  const std::string path = std::string(1, '\0') + kSocketPrefix + name;
+  const std::string path = std::string(1, '\0') + prefix + name;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());

@@ -34,8 +34,11 @@ namespace heaptape::recorder {
 // threads may call what says so.
 class HandshakeServer {
  public:
-  // `code`: null where no stacks are recorded; outlives the server.
-  static base::Result<std::unique_ptr<HandshakeServer>> open(CodeTables* code = nullptr);
+  // `code`: null where no stacks are recorded; outlives the server. `prefix`: with what the name of
+  // the socket begins, so that tests of marks meet no recorder but their own; processes to record
+  // find it by kSocketPrefix alone.
+  static base::Result<std::unique_ptr<HandshakeServer>> open(
+      CodeTables* code = nullptr, const std::string& prefix = kSocketPrefix);
 
   CodeTables* code() const { return code_; }
   // The value of HEAPTAPE_SESSION for the processes to record.

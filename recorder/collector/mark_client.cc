@@ -29,11 +29,11 @@ using base::Error;
 using base::Result;
 
 // The names of all sessions' sockets, with the prefix.
-Result<std::set<std::string>> list_sessions() {
+Result<std::set<std::string>> list_sessions(const std::string& prefix) {
   std::set<std::string> names;
   std::ifstream sockets("/proc/net/unix");
   if (!sockets) return base::os_error("cannot look for recorders in /proc/net/unix", errno);
-  const std::string begin = std::string(" @") + kSocketPrefix;
+  const std::string begin = " @" + prefix;
   for (std::string line; std::getline(sockets, line);) {
     const size_t at = line.rfind(begin);
     if (at != std::string::npos) names.insert(line.substr(at + 2));
@@ -96,7 +96,8 @@ std::optional<MarkPlace> wait_for_place(std::vector<base::Descriptor>& asked, in
 
 }  // namespace
 
-Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms) {
+Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms,
+                               const std::string& prefix) {
   const std::string process = "process " + std::to_string(pid);
   if (!schema::is_mark_name(name)) {
     return Error::usage(base::quoted(name) + " cannot name a mark: take at most " +
@@ -115,7 +116,7 @@ Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patien
   bool has_lost_one = true;
   for (int i = 0; i < kTries && has_lost_one; ++i) {
     has_lost_one = false;
-    HEAPTAPE_ASSIGN_OR_RETURN(const auto sessions, list_sessions());
+    HEAPTAPE_ASSIGN_OR_RETURN(const auto sessions, list_sessions(prefix));
     std::vector<base::Descriptor> asked;
     for (const std::string& session : sessions) {
       base::Descriptor connection = send_to(session, message);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "recorder/ring/handshake.h"
 
 namespace heaptape::recorder {
 
@@ -18,7 +19,9 @@ struct MarkPlace {
 // it records the process; `pid` is as that one sees it. Returns when the mark is on the
 // tape: behind each call that had returned before, and before each that begins afterwards.
 // `patience_ms` is for all of it. Fails with kUsage if the name is none (schema::is_mark_name), or
-// if nobody records the process, with kTarget if a recorder does not answer.
-base::Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms);
+// if nobody records the process, with kTarget if a recorder does not answer. `prefix`: of the names
+// of the recorders' sockets, as HandshakeServer::open() has it.
+base::Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patience_ms,
+                                     const std::string& prefix = kSocketPrefix);
 
 }  // namespace heaptape::recorder

@@ -125,6 +125,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
       handshakes_.code() != nullptr ? RingMerge::WithStacks::kYes : RingMerge::WithStacks::kNo;
   auto merge = std::make_unique<RingMerge>(session_, claim.slot, tape->encoder(),
                                            base::monotonic_ns(), with_stacks);
+  if (counts_sizes_) merge->count_sizes();
   merge->note_code(traits.identity.code.mappings);
   manifest_.emplace_back();
   slot_of_serial_.emplace(traits.serial, claim.slot);
@@ -204,6 +205,7 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
     traits.code_names->add(process.merge().take_calls_of_no_file());
   }
   const RingMerge::StackCounts& counts = process.merge().stack_counts();
+  ended_.add(process.totals());
   stack_counts_.stacks += counts.stacks;
   stack_counts_.that_end_at_once += counts.that_end_at_once;
   process.tape().finish(traits.manifest_index, summary, traits.code_names);

@@ -68,6 +68,13 @@ class ProcessTable {
   // By its pid among ours; or null.
   RecordedProcess* find_pid(uint32_t pid);
 
+  // From now on, before the first process, the live sizes of each are counted.
+  void count_sizes() { counts_sizes_ = true; }
+  // Of the processes whose tapes are finished, or about to be.
+  const ProcessTotals& ended() const { return ended_; }
+  // As TapeWriters has it.
+  WrittenSoFar written() const { return writers_.written(); }
+
   // Waits until every finished tape is in its file, and completes manifest() and failures().
   void wait_for_tapes();
 
@@ -103,6 +110,8 @@ class ProcessTable {
   std::unordered_map<uint32_t, uint32_t> slot_of_pid_;  // of processes whose pids are ours
   std::vector<uint32_t> ring_owner_;                    // slot by ring, or kNobody
   uint32_t seen_claims_ = 0;
+  bool counts_sizes_ = false;
+  ProcessTotals ended_;
   std::vector<schema::ManifestProcess> manifest_;
   std::vector<std::string> failures_;
   RingMerge::StackCounts stack_counts_;

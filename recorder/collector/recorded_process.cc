@@ -27,6 +27,14 @@ constexpr rlim_t kDescriptorsForFiles = 24;
 
 }  // namespace
 
+void ProcessTotals::add(const ProcessTotals& other) {
+  processes += other.processes;
+  calls += other.calls;
+  troubles.lost += other.troubles.lost;
+  troubles.stalls += other.troubles.stalls;
+  troubles.stall_ns += other.troubles.stall_ns;
+}
+
 RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_ptr<RingMerge> merge,
                                  ProcessSlot& slot, Traits traits)
     : tape_(std::move(tape)),
@@ -40,6 +48,10 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
   was_gone_ = !pidfd_ && errno == ESRCH;
   // Locks tell almost as much. The last descriptors are for tapes, and processes that join.
   if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForFiles)) pidfd_.reset();
+}
+
+ProcessTotals RecordedProcess::totals() const {
+  return {1, tape_->encoder().events(), merge_->troubles()};
 }
 
 bool RecordedProcess::pid_is_gone() const {
@@ -128,9 +140,11 @@ void RecordedProcess::take_names() {
 void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::monotonic_ns();
   if (reading_->texts) {
-    merge_->add_sample(make_sample(*reading_->texts, merge_->live_set(),
-                                   traits_.is_glibc ? MappedChunks::kSkip : MappedChunks::kCount),
-                       begin_ns);
+    schema::ProcessSample sample =
+        make_sample(*reading_->texts, merge_->live_set(),
+                    traits_.is_glibc ? MappedChunks::kSkip : MappedChunks::kCount);
+    resident_bytes_ = sample.resident_bytes;
+    merge_->add_sample(std::move(sample), begin_ns);
   }
   const uint64_t end_ns = base::monotonic_ns();
   const uint64_t cost_ns = reading_->took_ns + end_ns - begin_ns;

@@ -15,6 +15,15 @@
 
 namespace heaptape::recorder {
 
+// What a process, or several, did so far.
+struct ProcessTotals {
+  uint64_t processes = 0;
+  uint64_t calls = 0;  // on their tapes
+  RingMerge::Troubles troubles;
+
+  void add(const ProcessTotals& other);
+};
+
 class RecordedProcess {
  public:
   struct Traits {
@@ -36,6 +45,10 @@ class RecordedProcess {
   TapeStream& tape() { return *tape_; }
   const TapeStream& tape() const { return *tape_; }
   const Traits& traits() const { return traits_; }
+
+  ProcessTotals totals() const;
+  // Anonymous memory, when it was sampled last; nothing before.
+  std::optional<uint64_t> resident_bytes() const { return resident_bytes_; }
 
   // Whether `pid` names this process in our pid namespace.
   bool is(uint32_t pid) const { return traits_.pid_is_ours && traits_.identity.pid == pid; }
@@ -85,6 +98,7 @@ class RecordedProcess {
   uint64_t next_code_ns_ = 0;                   // not earlier
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
   bool is_sample_due_ = false;                  // it is to become a sample
+  std::optional<uint64_t> resident_bytes_;      // of the last sample
 };
 
 }  // namespace heaptape::recorder

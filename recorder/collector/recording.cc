@@ -130,7 +130,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
                                                            server->session_value(), signals));
   raise_descriptor_limit();
-  Collector collector(*memory, *server, {options.tape_path, options.command});
+  Collector collector(*memory, *server, {options.tape_path, options.command, options.watcher});
   services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
   Recording recording = collector.run(target);
   services->finish();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "recorder/collector/collector.h"
+#include "recorder/collector/live_figures.h"
 #include "recorder/collector/recorder_signals.h"
 #include "recorder/collector/session_memory.h"
 
@@ -14,6 +15,7 @@ struct RecordOptions {
   std::string tape_path;
   SessionOptions session;
   std::vector<std::string> command;  // not empty
+  LiveWatcher watcher = {};          // none: nobody watches
 };
 
 // Runs the command and records it until it has ended. An error means that no tape was written and

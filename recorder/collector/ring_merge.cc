@@ -159,6 +159,8 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
     write_ends();
   clock_.note_call(call.ticks, call.stamp != 0);
   if (call.stack != 0 && by_frame_pointers_) note_stack(call.stack);
+  if (sizes_ != nullptr) [[unlikely]]
+    sizes_->add(call.event);
   tape_.append(call.event, call.stack);
   return Written::kYes;
 }
@@ -251,25 +253,43 @@ void RingMerge::RingCounts::add(const RingCursor& cursor) {
   if (cursor.broken()) ++lost_broken;  // at least; nobody knows how many
 }
 
-schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
-  const ProcessSlot& slot = session_.process(slot_);
+RingMerge::RingCounts RingMerge::ring_counts() const {
   RingCounts rings = freed_counts_;
   for (const auto& cursor : cursors_) rings.add(*cursor);
-  schema::TapeSummary summary;
-  schema::LossCauses& causes = summary.losses.causes;
+  return rings;
+}
+
+schema::LossCauses RingMerge::loss_causes(const RingCounts& rings) const {
+  const ProcessSlot& slot = session_.process(slot_);
+  schema::LossCauses causes;
   causes.ring_full = rings.lost_full;
   causes.recorder_stopped = rings.lost_stopped;
   causes.no_ring = slot.lost_ringless.load(std::memory_order_relaxed);
   causes.left_hooks = slot.lost_abandoned.load(std::memory_order_relaxed);
-  summary.losses.lost_events = causes.ring_full + causes.recorder_stopped + causes.no_ring +
-                               causes.left_hooks + rings.lost_broken;
+  return causes;
+}
+
+RingMerge::Troubles RingMerge::troubles() const {
+  const RingCounts rings = ring_counts();
+  const schema::LossCauses causes = loss_causes(rings);
+  return {causes.ring_full + causes.recorder_stopped + causes.no_ring + causes.left_hooks +
+              rings.lost_broken,
+          rings.stalls, rings.stall_ns};
+}
+
+schema::TapeSummary RingMerge::collect_summary(uint64_t now_ns) const {
+  const ProcessSlot& slot = session_.process(slot_);
+  schema::TapeSummary summary;
+  summary.losses.causes = loss_causes(ring_counts());
+  const Troubles counted = troubles();
+  summary.losses.lost_events = counted.lost;
   summary.losses.unrepaired_inversions = unrepaired_inversions_;
   summary.repaired_inversions = repaired_inversions_;
   summary.unknown_frees = unknown_frees_;
   summary.nested_calls = slot.nested.load(std::memory_order_relaxed);
   summary.bootstrap_calls = slot.bootstrap.load(std::memory_order_relaxed);
-  summary.stalls = rings.stalls;
-  summary.stall_ns = rings.stall_ns;
+  summary.stalls = counted.stalls;
+  summary.stall_ns = counted.stall_ns;
   summary.thread_list = names_.list();
   summary.duration_ns = now_ns - std::min(now_ns, start_ns_);
   return summary;

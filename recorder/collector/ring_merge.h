@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "recorder/collector/live_set.h"
+#include "recorder/collector/live_sizes.h"
 #include "recorder/collector/ring_cursor.h"
 #include "recorder/collector/stack_table.h"
 #include "recorder/collector/tape_clock.h"
@@ -60,6 +61,9 @@ class RingMerge {
             WithStacks with_stacks = WithStacks::kNo);
 
   const LiveSet& live_set() const { return live_; }
+  // From now on, before the first call, sizes() are counted. Null: they are not.
+  void count_sizes() { sizes_ = std::make_unique<LiveSizes>(); }
+  const LiveSizes* sizes() const { return sizes_.get(); }
 
   // The ring at `index` belongs to this process from now on.
   void add_ring(uint32_t index);
@@ -106,6 +110,13 @@ class RingMerge {
     uint64_t that_end_at_once = 0;  // as StackTable has it
   };
   const StackCounts& stack_counts() const { return stack_counts_; }
+  // As the summary has them.
+  struct Troubles {
+    uint64_t lost = 0;
+    uint64_t stalls = 0;
+    uint64_t stall_ns = 0;
+  };
+  Troubles troubles() const;
   // What the rings and the merge counted. How the process ended is for the caller to fill in.
   schema::TapeSummary collect_summary(uint64_t now_ns) const;
 
@@ -124,6 +135,8 @@ class RingMerge {
 
     void add(const RingCursor& cursor);
   };
+  RingCounts ring_counts() const;
+  schema::LossCauses loss_causes(const RingCounts& rings) const;
 
   enum class Written : uint8_t { kYes, kNo, kMustWait };
 
@@ -164,6 +177,7 @@ class RingMerge {
   TapeClock clock_;
   ThreadNames names_;
   LiveSet live_;
+  std::unique_ptr<LiveSizes> sizes_;  // null: nobody wants them
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls

@@ -54,12 +54,20 @@ void TapeWriters::run() {
     Job job = std::move(tape->jobs.front());
     tape->jobs.pop_front();
     lock.unlock();
-    work(*tape, job, compressor);
+    work_and_count(*tape, job, compressor);
     lock.lock();
     if (--jobs_left_ == 0) all_done_.notify_all();
     tape->is_scheduled = !tape->jobs.empty();
     if (tape->is_scheduled) ready_.push_back(std::move(tape));  // behind the others
   }
+}
+
+void TapeWriters::work_and_count(Tape& tape, Job& job, schema::FrameCompressor& compressor) {
+  const uint64_t bytes = tape.output.bytes();
+  const uint64_t calls = tape.output.events();
+  work(tape, job, compressor);
+  written_bytes_ += tape.output.bytes() - bytes;  // may be fewer: then it wraps around
+  written_calls_ += tape.output.events() - calls;
 }
 
 void TapeWriters::work(Tape& tape, Job& job, schema::FrameCompressor& compressor) {

@@ -19,6 +19,12 @@
 
 namespace heaptape::recorder {
 
+// What is in the files of all tapes so far.
+struct WrittenSoFar {
+  uint64_t bytes = 0;
+  uint64_t calls = 0;
+};
+
 // What became of a finished tape.
 struct WrittenTape {
   size_t id;  // as given to TapeStream::finish()
@@ -43,6 +49,9 @@ class TapeWriters {
   // Waits until everything is written that was handed over, and returns the tapes finished since
   // the last call, in no order.
   std::vector<WrittenTape> wait();
+
+  // As far as chunks are written; parts do not count.
+  WrittenSoFar written() const { return {written_bytes_.load(), written_calls_.load()}; }
 
  private:
   friend class TapeStream;
@@ -71,6 +80,7 @@ class TapeWriters {
   void post(const std::shared_ptr<Tape>& tape, Job job);
   schema::EventColumns take_spare();
   void run();
+  void work_and_count(Tape& tape, Job& job, schema::FrameCompressor& compressor);
   void work(Tape& tape, Job& job, schema::FrameCompressor& compressor);
   void finish(Tape& tape, Finish& end, schema::FrameCompressor& compressor);
   void keep_spare(schema::EventColumns columns);
@@ -83,6 +93,8 @@ class TapeWriters {
   bool stopping_ = false;
   std::vector<schema::EventColumns> spares_;
   std::vector<WrittenTape> written_;
+  std::atomic<uint64_t> written_bytes_{0};
+  std::atomic<uint64_t> written_calls_{0};
   std::vector<std::thread> threads_;
 };
 
@@ -94,6 +106,7 @@ class TapeStream : private schema::ChunkSink {
   TapeStream(TapeWriters& writers, std::string path, schema::TapeHeader header);
 
   schema::TapeEncoder& encoder() { return encoder_; }
+  const schema::TapeEncoder& encoder() const { return encoder_; }
 
   // Makes the file now: the name is taken from then on.
   void open();

@@ -1,95 +1,10 @@
 #include "recorder/interposer/stack_log.h"
 
-#include <sys/mman.h>
-
-#include <atomic>
-#include <cstring>
-
-#include "recorder/interposer/frame_numbers.h"
 #include "recorder/interposer/producer.h"
-#include "recorder/interposer/stack_walk.h"
-#include "recorder/ring/raw_syscall.h"
+#include "recorder/interposer/stack_log_memory.h"
 
 namespace heaptape::recorder {
 namespace {
-
-// What a walk compares of a frame.
-struct Slot {
-  uintptr_t address;  // as Position::slot
-  uintptr_t return_address;
-};
-
-// A frame of this stack that is not known from the one before.
-struct Fresh {
-  Position position;
-  uint8_t basis;  // of the step from here: as StackWalker::step() has it
-};
-
-}  // namespace
-
-struct StackLog {
-  StackLog* made_before;  // a list of the process's, or of its parent's
-
-  // The stack before. Its frames by index, the outermost first, in arrays: a walk that finds them
-  // all unchanged reads little of each.
-  uint32_t depth;
-  bool at_limit;  // it had more frames than were asked for
-  uint32_t root;  // the number of the mark that stands for what is further out; 0: nothing is
-  Slot slots[kMostStackFrames];
-  uint8_t basis[kMostStackFrames];          // of the step to what is further out
-  uintptr_t frame_homes[kMostStackFrames];  // as in Position
-  uintptr_t frame_pointers[kMostStackFrames];
-  uint32_t numbers[kMostStackFrames];
-
-  // This stack's new frames, from the innermost on.
-  uint32_t news;
-  Fresh fresh[kMostStackFrames + 1];
-
-  bool is_walking;
-  uint64_t publishing;  // ThreadState::head once the frame is published that is about to be; or 0
-  uint32_t published_number;  // of that frame
-
-  FrameNumbers numbers_in_ring;
-
-  StackWalker walker;
-};
-
-namespace {
-
-std::atomic<StackLog*> newest_log{nullptr};  // of all that this process has; it only grows
-std::atomic<StackLog*> spare_logs{nullptr};  // of its parent; it only shrinks
-
-void add_log(StackLog* log) {
-  StackLog* before = newest_log.load();
-  do {
-    log->made_before = before;
-  } while (!newest_log.compare_exchange_weak(before, log));
-}
-
-// Null: there is none. A walk that the fork interrupted may still go on in its log.
-StackLog* take_spare_log() {
-  StackLog* log = spare_logs.load();
-  while (log != nullptr) {
-    if (!spare_logs.compare_exchange_weak(log, log->made_before)) continue;
-    if (!log->is_walking) break;
-    log = spare_logs.load();
-  }
-  if (log == nullptr) return nullptr;
-  empty_stack_log(*log);
-  add_log(log);
-  return log;
-}
-
-StackLog* make_log() {
-  if (StackLog* const spare = take_spare_log()) return spare;
-  if (process.quiet.load(std::memory_order_relaxed)) return nullptr;
-  const long base = raw_syscall(SYS_mmap, 0, sizeof(StackLog), PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base < 0) return nullptr;
-  auto* const log = reinterpret_cast<StackLog*>(base);
-  add_log(log);
-  return log;
-}
 
 // The number of the frame; 0 if it is new and cannot be had.
 uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
@@ -167,7 +82,7 @@ bool Walk::go() {
     } else {
       ++log_.news;
     }
-    Fresh& last = log_.fresh[log_.news - 1];
+    FreshFrame& last = log_.fresh[log_.news - 1];
     const Step step = log_.walker.step(last.position, (&last)[1].position, last.basis);
     if (step == Step::kEnd) return end();
     if (step == Step::kCut) return cut(log_.walker.cut());
@@ -179,7 +94,7 @@ bool Walk::go() {
 bool Walk::meets_kept(const Position& position) {
   while (left_ > 0 && log_.slots[left_ - 1].address < position.slot) --left_;
   if (left_ == 0 || position.slot == 0) return false;
-  const Slot& kept = log_.slots[left_ - 1];
+  const KeptSlot& kept = log_.slots[left_ - 1];
   return kept.address == position.slot && kept.return_address == position.return_address;
 }
 
@@ -199,7 +114,7 @@ bool Walk::follow(uintptr_t home) {
     if (log_.basis[at] != 0 && !holds(memory, log_.frame_homes[at], log_.frame_pointers[at])) break;
     is_whole = at == 0;
     if (is_whole) break;
-    const Slot& outer = log_.slots[at - 1];
+    const KeptSlot& outer = log_.slots[at - 1];
     if (outer.address == 0 || !holds(memory, outer.address, outer.return_address)) break;
   }
   left_ = at;
@@ -223,7 +138,7 @@ void Walk::move_home(uint32_t index, uintptr_t home) {
 bool Walk::take_kept(uint32_t inner, uint32_t outer) {
   for (uint32_t i = inner + 1; i-- > outer;) {
     if (log_.news == most_) return false;
-    Fresh& taken = log_.fresh[log_.news++];
+    FreshFrame& taken = log_.fresh[log_.news++];
     taken.position.slot = log_.slots[i].address;
     taken.position.return_address = log_.slots[i].return_address;
     taken.position.stack_pointer = log_.slots[i].address + sizeof(uintptr_t);
@@ -255,7 +170,7 @@ uint32_t Walk::number_frames() {
   uint32_t at = known_;
   uint32_t number = at == 0 ? log_.root : log_.numbers[at - 1];
   while (log_.news > 0) {
-    const Fresh& frame = log_.fresh[--log_.news];
+    const FreshFrame& frame = log_.fresh[--log_.news];
     number = number_of(log_, number, marked(frame.position.return_address, frame.basis));
     if (number == 0) return 0;
     log_.slots[at].address = frame.position.slot;
@@ -294,7 +209,7 @@ uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
   }
   state->bytes_until_stack = process.sampling.draw();
   if (state->stacks == nullptr) [[unlikely]]
-    state->stacks = make_log();
+    state->stacks = make_stack_log();
   if (state->stacks == nullptr) [[unlikely]]
     return 0;
   StackLog& log = *state->stacks;
@@ -306,22 +221,6 @@ uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
   asm volatile("" ::: "memory");
   log.is_walking = false;
   return number;
-}
-
-void empty_stack_log(StackLog& log) {
-  StackLog* const made_before = log.made_before;
-  log.numbers_in_ring.clear();
-  std::memset(static_cast<void*>(&log), 0, sizeof log);
-  log.made_before = made_before;
-}
-
-void inherit_stack_logs() {
-  StackLog* const parents = newest_log.exchange(nullptr);
-  if (parents == nullptr) return;
-  StackLog* last = parents;
-  while (last->made_before != nullptr) last = last->made_before;
-  last->made_before = spare_logs.load();
-  spare_logs.store(parents);
 }
 
 }  // namespace heaptape::recorder

@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "replayer/sites/initialisers.h"
-#include "replayer/sites/shims.h"
-
 namespace heaptape::replayer {
 
 using schema::Frame;
@@ -17,8 +14,6 @@ ShownStacks::ShownStacks(const schema::Stacks& stacks, const Symbols& symbols,
       symbols_(symbols),
       places_(shown_places(symbols, rules)),
       sites_(stacks, symbols, rules),
-      shims_(unnamed_shims(stacks, symbols)),
-      initialisers_(initialisers(stacks, symbols)),
       list_(std::move(counts)),
       weight_(weight) {
   std::erase_if(list_, [this](const ShownStack& stack) {
@@ -29,8 +24,8 @@ ShownStacks::ShownStacks(const schema::Stacks& stacks, const Symbols& symbols,
 uint32_t ShownStacks::site_line(FrameNumber frame) const {
   const ShownPlace& place = places_[symbols_.index_of(frame)];
   const auto lines = static_cast<uint32_t>(place.lines.size());
-  if (!shims_[frame] && place.site < lines) return place.site;
-  return initialisers_[frame] ? 0 : lines;
+  if (!sites_.is_shim(frame) && place.site < lines) return place.site;
+  return sites_.is_initialiser(frame) ? 0 : lines;
 }
 
 // 0: all frames are passed over.

@@ -67,8 +67,6 @@ class ShownStacks {
   const Symbols& symbols_;
   std::vector<ShownPlace> places_;
   Sites sites_;
-  std::vector<bool> shims_;  // by number of the frame, as are these
-  std::vector<bool> initialisers_;
   std::vector<ShownStack> list_;
   SampleWeight weight_;
 };

@@ -69,8 +69,8 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
   list_.push_back({nullptr, nullptr, rules.shows(kNoStack)});
   Numbering numbering(symbols, rules, list_);
   const schema::FrameNumber limit = stacks.limit();
-  const std::vector<bool> shims = unnamed_shims(stacks, symbols);
-  const std::vector<bool> starts = initialisers(stacks, symbols);
+  shims_ = unnamed_shims(stacks, symbols);
+  initialisers_ = initialisers(stacks, symbols);
   by_stack_.resize(limit, kNone);
   std::vector<uint32_t> last_resort(limit, kNone);  // by stack: what it is if all is passed over
   std::vector<bool> has_site(limit, false);
@@ -80,8 +80,8 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
     if (frame == nullptr) continue;
     const uint32_t place = symbols.index_of(number);
     const uint32_t first = numbering.first_site(place);
-    uint32_t own = shims[number] ? kNone : numbering.own_site(place);
-    if (own == kNone && starts[number]) {
+    uint32_t own = shims_[number] ? kNone : numbering.own_site(place);
+    if (own == kNone && initialisers_[number]) {
       own = first;
       if (first != kNone) list_[first].is_initialiser = true;
     }

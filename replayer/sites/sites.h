@@ -40,6 +40,9 @@ class Sites {
   const std::vector<uint32_t>& by_stack() const { return by_stack_; }
   // By number. The first is kNone.
   const std::vector<Site>& list() const { return list_; }
+  // Of a frame: as unnamed_shims() and initialisers() have it.
+  bool is_shim(schema::FrameNumber frame) const { return shims_[frame]; }
+  bool is_initialiser(schema::FrameNumber frame) const { return initialisers_[frame]; }
   // As frame_text has it, and that it is an initialiser where its function is not known; kNoStack
   // of kNone, kHiddenStack of those that are hidden. Fit to print.
   std::string text(uint32_t site) const;
@@ -51,6 +54,8 @@ class Sites {
   void add_hidden(const std::vector<bool>& hides, const SiteRules& rules);
 
   std::vector<uint32_t> by_stack_;
+  std::vector<bool> shims_;  // by number of the frame, as are these
+  std::vector<bool> initialisers_;
   std::vector<Site> list_;
   std::vector<std::string> short_texts_;
 };

@@ -127,6 +127,13 @@ TEST_F(CommandLineTest, TakesEachWordAboutStacksOnce) {
   expect_refusal(record("fp,depth=3,every=1k,depth=3"), "'depth' is given more than once");
   expect_refusal(record("dwarf,fp"), "it takes one of fp and dwarf: leave out ',fp'");
   expect_refusal(record("dwarf,dwarf"), "it takes one of fp and dwarf: leave out ',dwarf'");
+  expect_refusal(record("dwarf,none"), "--stacks: none stands alone: leave out ',none'");
+}
+
+TEST_F(CommandLineTest, NamesTheOptionAboutStacksOnce) {
+  const Ended outcome =
+      run({"heaptape", "record", "--stacks", "dwarf,depht=3", "-o", dir_.file("x"), "--", "true"});
+  expect_refusal(outcome, "--stacks: dwarf has no parameter 'depht' (did you mean depth?)");
 }
 
 TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {

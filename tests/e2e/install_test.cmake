@@ -14,6 +14,13 @@ must_work(${heaptape} record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
 must_work(${heaptape} verify ${PREFIX}/true.tape)
 must_work(${heaptape} replay ${PREFIX}/true.tape -a glibc -a model:runs)
 
+foreach(file IN ITEMS man/man1/heaptape.1 man/man1/heaptape-record.1 fish/vendor_completions.d/heaptape.fish
+                      bash-completion/completions/heaptape zsh/site-functions/_heaptape)
+  if(NOT EXISTS ${PREFIX}/share/${file})
+    message(FATAL_ERROR "${file} is not installed")
+  endif()
+endforeach()
+
 set(plugin_build ${PREFIX}/plugin-build)
 must_work(${CMAKE_COMMAND} -G Ninja -S ${PREFIX}/share/doc/heaptape/example-plugin -B ${plugin_build}
           -D CMAKE_PREFIX_PATH=${PREFIX})

@@ -23,6 +23,21 @@ constexpr uint32_t kPid = 2'100'000'000;  // of no process
 
 constexpr uid_t kNobody = 65534;
 
+// Every recorder of the machine is asked: those of other processes of these tests must not be, who
+// know kPid, or say nothing.
+const std::string& own_prefix() {
+  static const std::string prefix = "tests-of-marks-" + std::to_string(getpid()) + "-";
+  return prefix;
+}
+
+std::unique_ptr<HandshakeServer> open_server() {
+  return std::move(*HandshakeServer::open(nullptr, own_prefix()));
+}
+
+base::Result<MarkPlace> ask_for_mark(uint32_t pid, const std::string& name, int patience_ms) {
+  return request_mark(pid, name, patience_ms, own_prefix());
+}
+
 // A recorder that puts each mark for kPid at call 42, and knows no other process.
 class Recorder {
  public:
@@ -52,25 +67,33 @@ class Recorder {
     }
   }
 
-  std::unique_ptr<HandshakeServer> server_ = std::move(*HandshakeServer::open());
+  std::unique_ptr<HandshakeServer> server_ = open_server();
   std::atomic<bool> done_ = false;
   std::string last_name_;  // read when a reply has come
   std::thread thread_;
 };
 
 TEST(MarkClient, FindsTheRecorderOfAProcessAmongOthers) {
-  const auto other = std::move(*HandshakeServer::open());  // says nothing
+  const auto other = open_server();  // says nothing
   const Recorder recorder;
-  const auto place = request_mark(kPid, "warm-1.a_B", kPatienceMs);
+  const auto place = ask_for_mark(kPid, "warm-1.a_B", kPatienceMs);
   ASSERT_TRUE(place.ok()) << place.error().message;
   EXPECT_EQ(place->event, 42u);
   EXPECT_EQ(place->time_ns, 1000u);
   EXPECT_EQ(recorder.last_name(), "warm-1.a_B");
 }
 
+// A recorder that says nothing would be waited for, and one that knows the process would be found.
+TEST(MarkClient, AsksNoRecorderOfAnotherPrefix) {
+  const Recorder recorder;
+  const auto place = request_mark(kPid, "warm", kPatienceMs, own_prefix() + "other-");
+  ASSERT_FALSE(place.ok());
+  EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << place.error().message;
+}
+
 TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
   const Recorder recorder;
-  const auto place = request_mark(kPid + 1, "warm", kPatienceMs);
+  const auto place = ask_for_mark(kPid + 1, "warm", kPatienceMs);
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage);
   EXPECT_NE(place.error().message.find("no recorder of yours records process 2100000001"),
@@ -79,20 +102,20 @@ TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
 
 // It was the recorder of some other process: they come and go.
 TEST(MarkClient, AsksAgainWhenARecorderEndsMeanwhile) {
-  auto other = std::move(*HandshakeServer::open());
+  auto other = open_server();
   std::thread ending([&other] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     other.reset();
   });
-  const auto place = request_mark(kPid, "warm", kPatienceMs);
+  const auto place = ask_for_mark(kPid, "warm", kPatienceMs);
   ending.join();
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage) << place.error().message;
 }
 
 TEST(MarkClient, DoesNotWaitForEverForARecorderThatIsStopped) {
-  const auto stopped = std::move(*HandshakeServer::open());
-  const auto place = request_mark(kPid, "warm", 10);
+  const auto stopped = open_server();
+  const auto place = ask_for_mark(kPid, "warm", 10);
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kTarget);
 }
@@ -101,7 +124,7 @@ TEST(MarkClient, TakesNoNameThatAMetricCannotHave) {
   for (const std::string& name :
        {std::string(), std::string(65, 'a'), std::string("a b"), std::string("a\n"),
         std::string("a\"b"), std::string("\xc3\xa4"), std::string("a>1"), std::string("-a")}) {
-    const auto place = request_mark(kPid, name, kPatienceMs);
+    const auto place = ask_for_mark(kPid, name, kPatienceMs);
     ASSERT_FALSE(place.ok()) << name;
     EXPECT_NE(place.error().message.find("cannot name a mark"), std::string::npos) << name;
   }
@@ -114,7 +137,7 @@ TEST(MarkClient, FindsNoRecorderOfAnotherPidNamespace) {
   if (child == 0) {
     if (unshare(CLONE_NEWPID) != 0) _exit(77);
     const pid_t inner = fork();
-    if (inner == 0) _exit(request_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
+    if (inner == 0) _exit(ask_for_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
     int status = 0;
     _exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status) ? WEXITSTATUS(status) : 2);
   }
@@ -129,17 +152,18 @@ TEST(MarkClient, TrustsNoSocketOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
+  own_prefix();  // of this process
   const pid_t child = fork();
   if (child == 0) {
     if (setuid(kNobody) != 0) _exit(2);
-    const auto forged = std::move(*HandshakeServer::open());  // says nothing
+    const auto forged = open_server();  // says nothing
     (void)!write(ready[1], "r", 1);
     pause();
     _exit(0);
   }
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  const auto place = request_mark(1, "warm", 50);  // process 1 is root's
+  const auto place = ask_for_mark(1, "warm", 50);  // process 1 is root's
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   close(ready[0]);
@@ -153,7 +177,7 @@ TEST(MarkClient, HasNoSayInTheRecordingsOfAnotherUser) {
   const pid_t child = fork();
   if (child == 0) {
     if (setuid(kNobody) != 0) _exit(2);
-    _exit(request_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
+    _exit(ask_for_mark(kPid, "warm", kPatienceMs).ok() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -1,0 +1,16 @@
+// The completions of shells: `heaptape completion SHELL`.
+#pragma once
+
+#include <string>
+
+#include "cli/command_outline.h"
+
+namespace heaptape::cli {
+
+// A script that the shell reads when it completes `heaptape` for the first time. Each completes
+// commands, options, the words that an option takes, and names of files.
+std::string bash_completion(const ProgramOutline& outline);
+std::string zsh_completion(const ProgramOutline& outline);
+std::string fish_completion(const ProgramOutline& outline);
+
+}  // namespace heaptape::cli

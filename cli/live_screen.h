@@ -1,0 +1,61 @@
+// Where `record --live` shows its figures.
+#pragma once
+
+#include <signal.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "cli/terminal_panel.h"
+#include "recorder/collector/live_figures.h"
+
+namespace heaptape::cli {
+
+// In a terminal a panel at its bottom (terminal_panel.h), as long as this process is in the
+// foreground; it is gone while the process is stopped (Ctrl-Z) and when the object is. Elsewhere,
+// and in a terminal that only prints (TERM=dumb), a line for each figures. The last figures are a
+// line everywhere. What nobody takes, as behind Ctrl-S, is left out: the thread of its own may wait
+// for the terminal, and nobody else does.
+class LiveScreen {
+ public:
+  // Writes to `descriptor`, which is borrowed. While the object lives SIGTSTP, SIGCONT and SIGWINCH
+  // are blocked, in a terminal, in the calling thread and in those that it starts; so make it after
+  // RecorderSignals, which gives a program the mask from before.
+  static base::Result<std::unique_ptr<LiveScreen>> open(int descriptor);
+  ~LiveScreen();
+  LiveScreen(const LiveScreen&) = delete;
+  LiveScreen& operator=(const LiveScreen&) = delete;
+
+  // Any thread; returns at once.
+  void show(const recorder::LiveFigures& figures);
+
+ private:
+  LiveScreen(int descriptor, bool has_panel, base::Descriptor news, base::Descriptor signals,
+             const sigset_t& mask_before);
+  void run();
+  bool take_news(bool& is_over);
+  void draw();
+  void draw_panel();
+  void take_signals();
+  void stop_as_told();
+  void write_text(const std::string& text, int patience_ms);
+  bool is_in_foreground() const;
+
+  const int descriptor_;
+  const bool has_panel_;  // else lines
+  base::Descriptor news_;
+  base::Descriptor signals_;
+  const sigset_t mask_before_;
+  std::mutex mutex_;  // of the next two
+  std::optional<recorder::LiveFigures> next_;
+  bool is_over_ = false;
+  std::optional<recorder::LiveFigures> shown_;  // of the thread, as is the next
+  TerminalPanel panel_;
+  std::thread thread_;
+};
+
+}  // namespace heaptape::cli

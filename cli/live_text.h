@@ -1,0 +1,18 @@
+// The words of `record --live`. docs/howto-record.md, "Watching a recording".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "recorder/collector/live_figures.h"
+
+namespace heaptape::cli {
+
+// For a terminal, the most important first: where there is no room, the last ones go. ASCII, so
+// that bytes are columns.
+std::vector<std::string> live_lines(const recorder::LiveFigures& figures);
+
+// All in one line, without its end.
+std::string live_line(const recorder::LiveFigures& figures);
+
+}  // namespace heaptape::cli
