@@ -14,10 +14,10 @@ from . import browser, small_png
 
 LOOKS = [(size, scheme) for size in ((1440, 900), (390, 844)) for scheme in ("light", "dark")]
 # Name of the shot, page, and what a script shows of it: the top of the page, or an element.
-# The heap map at the plateau will be a shot of the page `redis`, at its section.
 SHOTS = [
     ("first-redis", "redis", None),
     ("first-python", "python", None),
+    ("heap-redis", "redis", "#map"),  # at the plateau, where it begins
     ("explain-python", "explain", None),
     ("comparison", "diff", None),
 ]
