@@ -12,6 +12,9 @@ from pathlib import Path
 
 from . import browser, small_png
 
+if not browser.missing():
+    from selenium.webdriver.support.wait import WebDriverWait
+
 LOOKS = [(size, scheme) for size in ((1440, 900), (390, 844)) for scheme in ("light", "dark")]
 # Name of the shot, page, and what a script shows of it: the top of the page, or an element.
 SHOTS = [
@@ -43,6 +46,8 @@ def take(driver, page, selector, size, scheme, out):
     browser.show(driver, page, *size, scheme)
     if selector:
         driver.execute_script("document.querySelector(arguments[0]).scrollIntoView()", selector)
+        WebDriverWait(driver, 20).until(lambda _: driver.execute_script(
+            "return document.querySelector(arguments[0]).dataset.ready", selector))
     out.write_bytes(small_png.smaller(driver.get_screenshot_as_png()))
 
 
