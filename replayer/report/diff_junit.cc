@@ -1,6 +1,7 @@
 // JUnit XML, the common subset that CI servers show: a test suite for each run, a test case for
 // each gate, <failure> and <skipped> with a message.
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace heaptape::replayer {
 namespace {
+
+constexpr char kSuiteEnd[] = "  </testsuite>\n";
 
 // `text` as content or attribute value of XML. Expects what display_text gives.
 std::string xml_escaped(std::string_view text) {
@@ -86,14 +89,16 @@ std::vector<std::string> suite_names(const ReportDiff& diff) {
   return names;
 }
 
-std::string counts(const std::vector<const GateOutcome*>& gates) {
-  const auto count = [&gates](GateState state) {
-    return std::to_string(
-        std::ranges::count(gates, state, [](const GateOutcome* gate) { return gate->state; }));
-  };
-  return attribute("tests", std::to_string(gates.size())) +
-         attribute("failures", count(GateState::kFailed)) + attribute("errors", "0") +
-         attribute("skipped", count(GateState::kSkipped));
+std::string count(const std::vector<const GateOutcome*>& gates, GateState state) {
+  return std::to_string(
+      std::ranges::count(gates, state, [](const GateOutcome* gate) { return gate->state; }));
+}
+
+// What <testsuites> and <testsuite> both have. The former takes no others: Jenkins checks that.
+std::string counts(const std::vector<const GateOutcome*>& gates, size_t errors = 0) {
+  return attribute("tests", std::to_string(gates.size() + errors)) +
+         attribute("failures", count(gates, GateState::kFailed)) +
+         attribute("errors", std::to_string(errors));
 }
 
 std::string suite(const ReportDiff& diff, const std::string& name) {
@@ -103,6 +108,7 @@ std::string suite(const ReportDiff& diff, const std::string& name) {
   }
   const auto run = std::ranges::find(diff.runs, name, &RunDiff::label);
   std::string text = "  <testsuite" + attribute("name", "heaptape diff: " + name) + counts(gates) +
+                     attribute("skipped", count(gates, GateState::kSkipped)) +
                      attribute("time", run == diff.runs.end() ? "0" : seconds_text(*run)) + ">\n";
   for (const GateOutcome* gate : gates) text += test_case(diff, *gate);
   return text;
@@ -119,24 +125,30 @@ std::string log_text(const ReportDiff& diff) {
   return text + diff.verdict() + "\n";
 }
 
+// That something failed which no gate is about: a run that only the new report has, say.
+std::string error_case(const ReportDiff& diff) {
+  return "    <testcase" + attribute("classname", "heaptape diff") + attribute("name", "replays") +
+         attribute("time", "0") + ">\n      <error" + attribute("type", "replay") +
+         attribute("message", diff.verdict()) + "/>\n    </testcase>\n";
+}
+
 }  // namespace
 
 std::string to_junit(const ReportDiff& diff) {
   std::vector<const GateOutcome*> all;
   for (const GateOutcome& gate : diff.gates) all.push_back(&gate);
+  const bool has_error = diff.failed && std::ranges::find(diff.gates, GateState::kFailed,
+                                                          &GateOutcome::state) == diff.gates.end();
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
-                     attribute("name", "heaptape diff") + counts(all) + ">\n";
-  const std::string log =
-      "    <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n  </testsuite>\n";
-  const std::vector<std::string> names = suite_names(diff);
-  for (const std::string& name : names) {
-    text += suite(diff, name);
-    text += name == names.back() ? log : "  </testsuite>\n";
+                     attribute("name", "heaptape diff") + counts(all, has_error) + ">\n";
+  for (const std::string& name : suite_names(diff)) text += suite(diff, name) + kSuiteEnd;
+  if (all.empty() || has_error) {
+    text += "  <testsuite" + attribute("name", "heaptape diff") + counts({}, has_error) +
+            attribute("skipped", "0") + attribute("time", "0") + ">\n" +
+            (has_error ? error_case(diff) : "") + kSuiteEnd;
   }
-  if (names.empty()) {
-    text += "  <testsuite" + attribute("name", "heaptape diff") + counts({}) +
-            attribute("time", "0") + ">\n" + log;
-  }
+  text.insert(text.size() - std::size(kSuiteEnd) + 1,
+              "    <system-out>" + xml_escaped(log_text(diff)) + "</system-out>\n");
   return text + "</testsuites>\n";
 }
 

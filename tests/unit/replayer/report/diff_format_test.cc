@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "schema/report/report_metrics.h"
 #include "tests/support/golden.h"
 #include "tests/support/reports.h"
@@ -62,6 +64,16 @@ TEST_F(DiffFormatTest, WritesEveryMetricToJson) {
 
 TEST_F(DiffFormatTest, WritesATestCaseForEachGateAndRun) {
   expect_golden("diff.junit.xml", *format_diff(sample(), DiffFormat::kJunit));
+}
+
+TEST_F(DiffFormatTest, HasAnErrorOfJunitForARunThatFailedWithoutAGate) {
+  ReportDiff diff;
+  diff.new_failures = 1;
+  diff.failed = true;
+  const std::string text = to_junit(diff);
+  EXPECT_NE(text.find(R"(tests="1" failures="0" errors="1")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(<error type="replay" message="FAIL: 1 run failed, )"), std::string::npos)
+      << text;
 }
 
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
