@@ -2,10 +2,10 @@
 
 namespace heaptape::recorder {
 
-uint64_t LiveSizes::take_large(uint64_t address) {
-  const auto found = large_.find(address >> kGranuleLog2);
+uint64_t LiveSizes::take_huge(uint64_t address) {
+  const auto found = huge_.find(address >> kWordSpanLog2);
   const uint64_t size = found->second;
-  large_.erase(found);
+  huge_.erase(found);
   return size;
 }
 

@@ -2,6 +2,7 @@
 // for `heaptape record --live`.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -35,10 +36,10 @@ constexpr uint64_t band_last(size_t band) {
   return band + 1 == kSizeBands ? UINT64_MAX : uint64_t{16} << band;
 }
 
-// Exact as long as every call is merged: a block whose free was lost counts until its address is
-// handed out again, and one from before the recording, as a forked child has them, never counts.
-// Memory: 4 KiB for each 16 KiB of addresses in which a block begins, at most a quarter of what the
-// program has. One thread.
+// Exact as long as every call is merged: a block whose free was lost counts until another begins
+// where it did, and one from before the recording, as a forked child has them, never counts.
+// Memory: 4 KiB for each 32 KiB of addresses in which a small block begins, and a fifth of that for
+// the others: at most a seventh of what the program has. One thread.
 class LiveSizes {
  public:
   // The next call. Its addresses are below base::kAddressLimit.
@@ -52,44 +53,79 @@ class LiveSizes {
   const LiveBands& bands() const { return bands_; }
 
  private:
+  // Blocks begin on multiples of 8. Small ones have a byte for each, the others a word for each 256
+  // bytes, in which only one of them can begin: so the tables of most heaps stay in the cache.
   static constexpr int kGranuleLog2 = 3;
-  static constexpr uint16_t kLarge = UINT16_MAX;  // large_ has the size
+  static constexpr int kWordSpanLog2 = 8;
+  static constexpr uint64_t kLargestSmall = 253;
+  static constexpr int kPlaceBits = kWordSpanLog2 - kGranuleLog2;
+  static constexpr uint32_t kHuge = UINT32_MAX >> kPlaceBits;  // huge_ has the size
   struct Leaf {
-    uint16_t sizes[base::kLeafSpan >> kGranuleLog2];  // 0: no block begins there; else 1 + its size
+    uint8_t small[base::kLeafSpan >> kGranuleLog2];    // 0: none begins there; else 1 + its size
+    uint32_t large[base::kLeafSpan >> kWordSpanLog2];  // 0: none; else its size, and its place
+
+    uint8_t& small_at(uint64_t address) {
+      return small[(address % base::kLeafSpan) >> kGranuleLog2];
+    }
+    uint32_t& large_near(uint64_t address) {
+      return large[(address % base::kLeafSpan) >> kWordSpanLog2];
+    }
   };
 
-  static size_t place_of(uint64_t address) {
-    return static_cast<size_t>((address % base::kLeafSpan) >> kGranuleLog2);
+  static uint32_t place_in_word(uint64_t address) {
+    return static_cast<uint32_t>(address >> kGranuleLog2) & ((1u << kPlaceBits) - 1);
   }
-  void keep(uint64_t address, uint64_t size) {
-    uint16_t& kept = tree_.leaf(address).sizes[place_of(address)];
-    if (kept != 0) [[unlikely]]
-      forget(address);
-    if (size + 1 >= kLarge) {
-      large_[address >> kGranuleLog2] = size;
-      kept = kLarge;
-    } else {
-      kept = static_cast<uint16_t>(size + 1);
-    }
+  void count(uint64_t size) {
     LiveTotals& band = bands_[size_band(size)];
     band.bytes += size;
     ++band.blocks;
   }
-  void forget(uint64_t address) {
-    Leaf* const leaf = tree_.find(address);
-    if (leaf == nullptr) return;
-    uint16_t& kept = leaf->sizes[place_of(address)];
-    if (kept == 0) return;
-    const uint64_t size = kept == kLarge ? take_large(address) : kept - uint64_t{1};
-    kept = 0;
+  void discount(uint64_t size) {
     LiveTotals& band = bands_[size_band(size)];
     band.bytes -= size;
     --band.blocks;
   }
-  uint64_t take_large(uint64_t address);
+  void keep(uint64_t address, uint64_t size) {
+    Leaf& leaf = tree_.leaf(address);
+    forget(leaf, address);
+    count(size);
+    if (size <= kLargestSmall) {
+      leaf.small_at(address) = static_cast<uint8_t>(size + 1);
+    } else {
+      keep_large(leaf.large_near(address), address, size);
+    }
+  }
+  void forget(uint64_t address) {
+    if (Leaf* const leaf = tree_.find(address)) forget(*leaf, address);
+  }
+  void forget(Leaf& leaf, uint64_t address) {
+    uint32_t& large = leaf.large_near(address);
+    if (large != 0 && (large & ((1u << kPlaceBits) - 1)) == place_in_word(address)) {
+      forget_large(large, address);
+      return;
+    }
+    uint8_t& small = leaf.small_at(address);
+    if (small == 0) return;
+    discount(small - uint64_t{1});
+    small = 0;
+  }
+  void keep_large(uint32_t& word, uint64_t address, uint64_t size) {
+    if (word != 0) [[unlikely]]
+      forget_large(word, address);  // its free was lost
+    if (size >= kHuge) [[unlikely]]
+      huge_[address >> kWordSpanLog2] = size;
+    word = static_cast<uint32_t>(std::min<uint64_t>(size, kHuge)) << kPlaceBits |
+           place_in_word(address);
+  }
+  void forget_large(uint32_t& word, uint64_t address) {
+    const uint32_t size = word >> kPlaceBits;
+    discount(size == kHuge ? take_huge(address) : size);
+    word = 0;
+  }
+  uint64_t take_huge(uint64_t address);
 
   base::AddressTree<Leaf> tree_;
-  std::unordered_map<uint64_t, uint64_t> large_;  // by granule
+  std::unordered_map<uint64_t, uint64_t> huge_;  // by address >> kWordSpanLog2
   LiveBands bands_{};
 };
 

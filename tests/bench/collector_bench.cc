@@ -81,9 +81,13 @@ class NoWriter : public schema::ChunkSink {
   schema::FreedChoice choice_;
 };
 
-void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, bool stamped) {
+enum class Sizes : bool { kNo, kCounted };
+
+void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, bool stamped,
+           Sizes sizes = Sizes::kNo) {
   FakeSession session;
   RingMerge merge(session.view(), 0, tape, 0);
+  if (sizes == Sizes::kCounted) merge.count_sizes();
   for (uint32_t ring = 0; ring < rings; ++ring) merge.add_ring(ring);
   uint64_t events = 0;
   for (auto _ : state) {
@@ -98,10 +102,10 @@ void drain(benchmark::State& state, schema::TapeEncoder& tape, uint32_t rings, b
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void drain(benchmark::State& state, uint32_t rings, bool stamped) {
+void drain(benchmark::State& state, uint32_t rings, bool stamped, Sizes sizes = Sizes::kNo) {
   NoWriter writer;
   schema::TapeEncoder tape(writer);
-  drain(state, tape, rings, stamped);
+  drain(state, tape, rings, stamped, sizes);
 }
 
 void BM_DrainOneThread(benchmark::State& state) {
@@ -113,12 +117,17 @@ void BM_DrainOneStampedThread(benchmark::State& state) {
 void BM_DrainTwoThreads(benchmark::State& state) {
   drain(state, 2, true);
 }
+// As for `record --live`.
+void BM_DrainOneThreadLive(benchmark::State& state) {
+  drain(state, 1, false, Sizes::kCounted);
+}
 // With the work of both threads.
 void BM_DrainAndWriteOneThread(benchmark::State& state) {
   auto writer = schema::TapeWriter::create("/dev/null", tests::sample_header());
   drain(state, (*writer)->encoder(), 1, false);
 }
 BENCHMARK(BM_DrainOneThread)->UseManualTime();
+BENCHMARK(BM_DrainOneThreadLive)->UseManualTime();
 BENCHMARK(BM_DrainOneStampedThread)->UseManualTime();
 BENCHMARK(BM_DrainTwoThreads)->UseManualTime();
 BENCHMARK(BM_DrainAndWriteOneThread)->UseManualTime();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
 #include "tests/support/seeded_random.h"
 
@@ -58,13 +59,29 @@ TEST(LiveSizes, KeepTheOldBlockOfAResizeThatFailed) {
   EXPECT_EQ(total(sizes), LiveTotals{});
 }
 
-TEST(LiveSizes, KnowSizesThatNeedMoreThanTwoBytes) {
+// They are kept in three ways.
+TEST(LiveSizes, KnowSizesOnBothSidesOfEachLimit) {
   LiveSizes sizes;
-  for (const uint64_t size : {65533, 65534, 65535, 65536})
-    sizes.add(malloc_event(size, size << 20));
-  EXPECT_EQ(total(sizes), (LiveTotals{65533 + 65534 + 65535 + 65536, 4}));
-  for (const uint64_t size : {65533, 65534, 65535, 65536}) sizes.add(free_event(size << 20));
+  const std::vector<uint64_t> each = {0, 1, 252, 253, 254, (1 << 27) - 2, (1 << 27) - 1, 1 << 27};
+  LiveTotals sum;
+  for (const uint64_t size : each) {
+    sizes.add(malloc_event(size, (size + 1) << 20));
+    sum = {sum.bytes + size, sum.blocks + 1};
+  }
+  EXPECT_EQ(total(sizes), sum);
+  for (const uint64_t size : each) sizes.add(free_event((size + 1) << 20));
   EXPECT_EQ(total(sizes), LiveTotals{});
+}
+
+TEST(LiveSizes, TellBlocksApartThatLieCloseTogether) {
+  LiveSizes sizes;
+  sizes.add(malloc_event(8, 0x1000));
+  sizes.add(malloc_event(8, 0x1008));
+  sizes.add(malloc_event(300, 0x1010));
+  sizes.add(free_event(0x1008));
+  EXPECT_EQ(total(sizes), (LiveTotals{308, 2}));
+  sizes.add(free_event(0x1010));
+  EXPECT_EQ(total(sizes), (LiveTotals{8, 1}));
 }
 
 TEST(LiveSizes, CountNoFreeOfABlockThatNobodySaw) {
@@ -79,22 +96,19 @@ TEST(LiveSizes, ForgetABlockWhoseFreeWasLostWhenItsAddressComesAgain) {
   sizes.add(malloc_event(100, 0x1000));
   sizes.add(malloc_event(70000, 0x1000));
   EXPECT_EQ(total(sizes), (LiveTotals{70000, 1}));
+  sizes.add(malloc_event(300, 0x1008));  // a block of 70,000 bytes is not there any more
+  EXPECT_EQ(total(sizes), (LiveTotals{300, 1}));
 }
 
 TEST(LiveSizes, AgreeWithAMapOnRandomCalls) {
   tests::SeededRandom random;
   LiveSizes sizes;
   std::map<uint64_t, uint64_t> blocks;
-  for (int i = 0; i < 100'000; ++i) {
-    const uint64_t address = 8 * (1 + random.below(4000));
-    const uint64_t size = random.below(uint64_t{1} << random.below(40));
-    if (random.chance(2)) {
-      sizes.add(malloc_event(size, address));
-      blocks[address] = size;
-    } else {
-      sizes.add(free_event(address));
-      blocks.erase(address);
-    }
+  for (const schema::Event& event : tests::plausible_events(random, 100'000, 8)) {
+    sizes.add(event);
+    if (schema::is_failed(event)) continue;
+    blocks.erase(event.freed_address);
+    if (event.address != 0) blocks[event.address] = event.size;
   }
   LiveTotals sum;
   for (const auto& [address, size] : blocks) sum = {sum.bytes + size, sum.blocks + 1};
