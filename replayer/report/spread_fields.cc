@@ -33,6 +33,7 @@ bool is_told(const std::string& metric) {
 
 }  // namespace
 
+// The caller is inside guard_kj: the messages built here are small, and may throw all the same.
 void set_spreads(schema::wire::Run::Builder out, const std::vector<RunMetrics>& repeats) {
   if (repeats.size() < 2) return;
   std::map<std::string, Spread> spreads;
