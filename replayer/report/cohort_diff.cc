@@ -13,8 +13,9 @@ namespace {
 
 using schema::CohortFigures;
 
-// Windows that have this part of a change are told, the fewest that do.
-constexpr double kToldPart = 0.9;
+// Where this part of a change is in at most half of the windows that have any of it, those are
+// told.
+constexpr double kMost = 0.9;
 
 int64_t change(uint64_t base, uint64_t now) {
   return static_cast<int64_t>(now - base);
@@ -73,29 +74,42 @@ uint64_t bytes_in(const Side& side, uint32_t window) {
   return found == side.windows.end() ? 0 : found->second.bytes;
 }
 
-// The fewest windows, one behind the other, that have most of the change in its direction.
-std::pair<uint32_t, uint32_t> told_windows(const Size& size, int sign) {
+struct Told {
+  uint32_t first = 0;  // of windows
+  uint32_t last = 0;
+  bool is_most = false;  // but not all of the change
+};
+
+// The windows that changed in the direction of the whole, or the fewest, one behind the other, that
+// have most of that.
+Told told_windows(const Size& size, int sign) {
   std::set<uint32_t> windows;
   for (const Side* const side : {&size.base, &size.now}) {
     for (const auto& [window, cohort] : side->windows) windows.insert(window);
   }
-  std::map<uint32_t, int64_t> changes;
+  std::map<uint32_t, double> changes;  // in that direction alone
   double whole = 0;
   for (const uint32_t window : windows) {
-    changes[window] = sign * change(bytes_in(size.base, window), bytes_in(size.now, window));
-    whole += static_cast<double>(std::max<int64_t>(0, changes[window]));
+    const int64_t bytes = sign * change(bytes_in(size.base, window), bytes_in(size.now, window));
+    if (bytes <= 0) continue;
+    changes[window] = static_cast<double>(bytes);
+    whole += static_cast<double>(bytes);
   }
-  std::pair<uint32_t, uint32_t> best = {*windows.begin(), *windows.rbegin()};
-  for (const uint32_t first : windows) {
+  if (changes.empty()) return {*windows.begin(), *windows.rbegin()};
+  const Told all{changes.begin()->first, changes.rbegin()->first};
+  Told best = all;
+  for (auto first = changes.begin(); first != changes.end(); ++first) {
     double sum = 0;
-    for (auto last = windows.find(first); last != windows.end(); ++last) {
-      sum += static_cast<double>(std::max<int64_t>(0, changes[*last]));
-      if (sum < kToldPart * whole) continue;
-      if (*last - first < best.second - best.first) best = {first, *last};
+    for (auto last = first; last != changes.end(); ++last) {
+      sum += last->second;
+      if (sum < kMost * whole) continue;
+      const uint32_t length = last->first - first->first;
+      if (length < best.last - best.first) best = {first->first, last->first, sum < whole};
       break;
     }
   }
-  return best;
+  const bool is_half = 2 * (best.last - best.first + 1) <= all.last - all.first + 1;
+  return is_half ? best : all;
 }
 
 CohortChange change_of(const Key& key, const Size& size) {
@@ -109,7 +123,8 @@ CohortChange change_of(const Key& key, const Size& size) {
     result.now_bytes += cohort.bytes;
   }
   const int sign = result.now_bytes >= result.base_bytes ? 1 : -1;
-  const auto [first, last] = told_windows(size, sign);
+  const auto [first, last, is_most] = told_windows(size, sign);
+  result.is_most = is_most;
   for (const auto& [window, cohort] : (sign > 0 ? size.now : size.base).windows) {
     if (window < first || window > last) continue;
     if (result.first_birth == 0) result.first_birth = cohort.first_birth;
@@ -158,10 +173,11 @@ std::string blocks_text(const CohortChanges& changes) {
       grew ? first.now_count - first.base_count : first.base_count - first.now_count;
   const std::string what =
       first.is_other_sizes ? "of many sizes" : "of " + base::bytes_text(first.size_bytes);
-  const std::string when = first.first_birth == first.last_birth
-                               ? "by #" + base::grouped(first.first_birth)
-                               : "between #" + base::grouped(first.first_birth) + " and #" +
-                                     base::grouped(first.last_birth);
+  const std::string place = first.first_birth == first.last_birth
+                                ? "by #" + base::grouped(first.first_birth)
+                                : "between #" + base::grouped(first.first_birth) + " and #" +
+                                      base::grouped(first.last_birth);
+  const std::string when = (first.is_most ? "mostly " : "") + place;
   if (count == 0)
     return "blocks " + what + " alive at the " + changes.moment + ", asked for " + when;
   return (grew ? "+" : "-") + base::grouped(count) + (count == 1 ? " block " : " blocks ") + what +

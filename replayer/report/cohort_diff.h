@@ -18,9 +18,10 @@ struct CohortChange {
   uint64_t now_count = 0;
   uint64_t base_bytes = 0;
   uint64_t now_bytes = 0;
-  // When most of the change was asked for: in the new report, or where blocks went, in the base.
+  // When what changed was asked for: in the new report, or where blocks went, in the base.
   uint64_t first_birth = 0;
   uint64_t last_birth = 0;
+  bool is_most = false;  // nine tenths of it at least, but not all
 
   // Of a change of the whole; negative for a size that changed the other way.
   double share(uint64_t base_total, uint64_t now_total) const;

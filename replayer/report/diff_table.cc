@@ -39,7 +39,7 @@ bool is_at_end(const GateOutcome& gate) {
 
 std::string births_text(const CohortChange& change) {
   if (change.first_birth == 0) return "";
-  const std::string first = "#" + base::grouped(change.first_birth);
+  const std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
   if (change.first_birth == change.last_birth) return first;
   return first + " to #" + base::grouped(change.last_birth);
 }

@@ -5,8 +5,7 @@
 namespace heaptape::replayer {
 
 std::vector<Gate> strict_gates() {
-  // What the program does repeats exactly on one tape. What an allocator holds may not: jemalloc's
-  // resident bytes moved by 3.5 % between equal replays.
+  // What the program does repeats exactly on one tape. What an allocator holds may not.
   constexpr const char* kExpressions[] = {
       "peak.liveBytes > +1%",        "end.liveBytes > +1%",      "end.liveCount > +1%",
       "peak.committedBytes > +5%",   "peak.residentBytes > +5%", "atPlateau.residentBytes > +5%",

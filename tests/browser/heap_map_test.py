@@ -270,6 +270,14 @@ class Keyboard(unittest.TestCase):
 
 
 class Looks(unittest.TestCase):
+    def test_do_not_move_the_page_when_the_map_is_drawn(self):
+        heights = []
+        browser.show(driver, pages["random"])
+        heights.append(run("document.getElementById('map').offsetHeight"))
+        ready()
+        heights.append(run("document.getElementById('map').offsetHeight"))
+        self.assertEqual(heights[0], heights[1])
+
     def choose(self, group, text):
         driver.find_element(By.XPATH, f"//section[@id='map']//div[@aria-label='{group}']/button[.='{text}']").click()
 

@@ -47,20 +47,32 @@
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
                 button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null))),
         this.moments, this.detail, this.note);
+      this.prepare(0);
+    }
+
+    // What is known before the film is unpacked: so the page does not move when it is drawn.
+    prepare(number) {
+      const packed = this.packed[number];
+      this.note.textContent = heaptape.mapNote({...packed, frames: packed.at.length});
+      this.moments.replaceChildren(...this.data.moments.map((moment) => element("button", {
+        type: "button", text: heaptape.summary.momentWords(moment.name),
+        onclick: () => { if (this.film) this.choosePlace(this.film.frameAt(Number(moment.at)), this.at.row); }})));
+      this.showLegend(packed);
+    }
+    showLegend(film) {
+      this.legend.replaceChildren(...legend(this.kind, film, this.data.films.sites).map(([name, text]) => element("li", {},
+          element("span", {class: "swatch", style: {background: "var(--" + name + ")"}}), element("span", {text}))));
     }
 
     async chooseRun(number) {
       this.wanted = number;
+      this.prepare(number);
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));
       if (this.wanted !== number) return;  // another was chosen meanwhile
       const film = this.film = this.films.get(number);
       this.pinned = false;
       this.zoom = null;
       this.slider.max = String(film.frames - 1);
-      this.moments.replaceChildren(...this.data.moments.map((moment) => element("button", {
-        type: "button", text: heaptape.summary.momentWords(moment.name),
-        onclick: () => this.choosePlace(film.frameAt(Number(moment.at)), this.at.row)})));
-      this.note.textContent = heaptape.mapNote(film);
       this.at = this.firstPlace();
       this.colourBy(this.kind);
       this.show(this.at);
@@ -82,8 +94,7 @@
       this.kind = kind;
       if (!this.film) return;
       this.picture = paint(this.film, kind);
-      this.legend.replaceChildren(...legend(kind, this.film, this.data.films.sites).map(([name, text]) => element("li", {},
-          element("span", {class: "swatch", style: {background: "var(--" + name + ")"}}), element("span", {text}))));
+      this.showLegend(this.film);
       this.draw();
     }
 

@@ -65,7 +65,14 @@ TEST(CohortDiff, NamesWhatWentByWhenTheBaseAskedForIt) {
 
 TEST(CohortDiff, LeavesOutWindowsWithLittleOfTheChange) {
   const auto changes = diff_ends({}, blocks(64, 1, 0, 0) + blocks(64, 1000, 9, 9));
-  EXPECT_EQ(changes.at(0).sizes.at(0).first_birth, 9001u);
+  EXPECT_EQ(blocks_text(changes.at(0)),
+            "+1,001 blocks of 64 B alive at the end, asked for mostly between #9,001 and #9,999");
+}
+
+TEST(CohortDiff, TellsAllWindowsWhereFewerWouldNotBeHalfOfThem) {
+  const auto changes = diff_ends({}, blocks(64, 10, 0, 15));
+  EXPECT_EQ(blocks_text(changes.at(0)),
+            "+160 blocks of 64 B alive at the end, asked for between #1 and #15,999");
 }
 
 TEST(CohortDiff, DoesNotTellSizesApartThatOneSideDoesNot) {
