@@ -185,6 +185,9 @@ void add_diff(CLI::App& app, Request& request) {
       ->option_text("LABEL");
   command->add_flag("--strict", options->is_strict,
                     "the gates that docs/howto-ci.md lists, besides those of --fail-if");
+  command->add_flag(
+      "--all", options->shows_all,
+      "every metric in the tables of text and Markdown, not the important ones alone");
   command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
   command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")

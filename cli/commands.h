@@ -141,6 +141,7 @@ struct DiffOptions {
   std::string baseline = {};         // the label of the base's run that all are compared with
   std::vector<std::string> fail_if;  // see gate.h
   bool is_strict = false;            // strict_gates(), too
+  bool shows_all = false;            // every metric in tables for people, not the headlines alone
   replayer::DiffFormat format = replayer::DiffFormat::kText;
   std::string html_path = {};  // empty: none
 };

@@ -87,8 +87,11 @@ base::Status write_page(const DiffOptions& options, const replayer::ReportDiff& 
 int run_diff(const DiffOptions& options, Console& console) {
   const base::Status can_write = check_output(options);
   if (!can_write.ok()) return console.fail(can_write.error());
-  const Result<replayer::ReportDiff> diff = compare(options);
+  Result<replayer::ReportDiff> diff = compare(options);
   if (!diff.ok()) return console.fail(diff.error());
+  if (options.shows_all) {
+    for (replayer::RunDiff& run : diff->runs) run.table_rows = run.rows.size();
+  }
   const base::Status written = write_page(options, *diff);
   if (!written.ok()) return console.fail(written.error());
   const Result<std::string> text = replayer::format_diff(*diff, options.format);

@@ -1,14 +1,15 @@
 #include "replayer/metrics/cohorts.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace heaptape::replayer {
 namespace {
 
-// Of a report: 16 windows of each are at most a thousand lines.
-constexpr size_t kMostSizes = 31;
+constexpr size_t kMostSizes = 31;  // 16 windows of each are five hundred lines of a report
 
 void add_to(Cohort& sum, const Cohort& part) {
   if (part.count == 0) return;
@@ -38,26 +39,28 @@ std::vector<Cohort> Cohorts::list() const {
   const size_t told = std::min(sizes.size(), kMostSizes);
   std::ranges::sort(sizes.begin(), sizes.begin() + static_cast<long>(told), {},
                     [](const auto& size) { return size.second; });
-  Windows others{};
+  std::map<uint64_t, Windows> others;  // by the least size of their band
   std::vector<Cohort> list;
-  const auto put = [&list](const Windows& windows, uint64_t size) {
+  const auto put = [&list](const Windows& windows, uint64_t size, bool is_other_sizes) {
     for (uint32_t window = 0; window < kWindows; ++window) {
       if (windows[window].count == 0) continue;
       list.push_back(windows[window]);
       list.back().size_bytes = size;
+      list.back().is_other_sizes = is_other_sizes;
       list.back().window = window;
     }
   };
   for (size_t i = 0; i < sizes.size(); ++i) {
-    const Windows& windows = by_size_.at(sizes[i].second);
+    const uint64_t size = sizes[i].second;
+    const Windows& windows = by_size_.at(size);
     if (i < told) {
-      put(windows, sizes[i].second);
-    } else {
-      for (uint32_t window = 0; window < kWindows; ++window)
-        add_to(others[window], windows[window]);
+      put(windows, size, false);
+      continue;
     }
+    Windows& band = others[std::max<uint64_t>(1, std::bit_floor(size))];
+    for (uint32_t window = 0; window < kWindows; ++window) add_to(band[window], windows[window]);
   }
-  put(others, kOtherSizes);
+  for (const auto& [least, windows] : others) put(windows, least, true);
   return list;
 }
 

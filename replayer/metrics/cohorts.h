@@ -10,9 +10,11 @@
 
 namespace heaptape::replayer {
 
-// Blocks of one requested size, asked for in one window of the run.
+// Blocks of one requested size, or of the sizes of one band that are not told apart, asked for in
+// one window of the run.
 struct Cohort {
-  uint64_t size_bytes = 0;  // of each; kOtherSizes: of sizes that are not told apart
+  uint64_t size_bytes = 0;  // of each; of other sizes the least of their band, a power of two
+  bool is_other_sizes = false;
   uint32_t window = 0;
   uint64_t count = 0;
   uint64_t bytes = 0;
@@ -25,7 +27,6 @@ struct Cohort {
 class Cohorts {
  public:
   static constexpr uint32_t kWindows = 16;
-  static constexpr uint64_t kOtherSizes = UINT64_MAX;
 
   // `run_calls`: of the whole run.
   explicit Cohorts(uint64_t run_calls) : run_calls_(run_calls) {}
@@ -33,7 +34,7 @@ class Cohorts {
   // A live block. `birth`: the call that asked for it, at most run_calls.
   void add(uint64_t size_bytes, uint64_t birth);
 
-  // By size and window, of those sizes that have most bytes; all others together come last.
+  // By size and window, of those sizes that have most bytes; the others come last, by power of two.
   std::vector<Cohort> list() const;
 
  private:

@@ -1,12 +1,14 @@
 #include "replayer/report/cohort_diff.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "base/number_text.h"
+#include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -28,7 +30,7 @@ struct Size {
   Side base;
   Side now;
 };
-using Key = std::pair<bool, uint64_t>;  // other sizes?, bytes of each
+using Key = std::pair<bool, uint64_t>;  // other sizes?, CohortFigures::size_bytes
 
 void add(const CohortFigures& cohort, Side& side) {
   const auto [found, is_new] = side.windows.try_emplace(cohort.window, cohort);
@@ -40,33 +42,53 @@ void add(const CohortFigures& cohort, Side& side) {
   sum.last_birth = std::max(sum.last_birth, cohort.last_birth);
 }
 
-// A size that one side has among its others cannot be told apart on the other side either.
-std::map<Key, Size> by_size(const std::vector<CohortFigures>& base,
-                            const std::vector<CohortFigures>& now) {
-  const auto sizes_of = [](const std::vector<CohortFigures>& cohorts) {
-    std::set<uint64_t> sizes;
+// What one side has of each size, and of the others.
+struct Bytes {
+  std::map<uint64_t, uint64_t> told;   // by size
+  std::map<uint64_t, uint64_t> bands;  // by the least size; 0: all others are one
+
+  explicit Bytes(const std::vector<CohortFigures>& cohorts) {
     for (const CohortFigures& cohort : cohorts) {
-      if (!cohort.is_other_sizes) sizes.insert(cohort.size_bytes);
+      (cohort.is_other_sizes ? bands : told)[cohort.size_bytes] += cohort.bytes;
     }
-    return sizes;
-  };
-  const auto has_others = [](const std::vector<CohortFigures>& cohorts) {
-    return std::ranges::any_of(cohorts, &CohortFigures::is_other_sizes);
-  };
-  const std::set<uint64_t> of_base = sizes_of(base);
-  const std::set<uint64_t> of_now = sizes_of(now);
-  const bool base_has_others = has_others(base);
-  const bool now_has_others = has_others(now);
-  const auto key_of = [&](const CohortFigures& cohort) -> Key {
-    if (cohort.is_other_sizes) return {true, 0};
-    const bool is_hidden = (base_has_others && !of_base.contains(cohort.size_bytes)) ||
-                           (now_has_others && !of_now.contains(cohort.size_bytes));
-    return is_hidden ? Key{true, 0} : Key{false, cohort.size_bytes};
-  };
+  }
+  // Of a size that is not told, the most that there can be.
+  uint64_t most_hidden(uint64_t size) const {
+    const auto found = bands.find(bands.contains(0) ? 0 : band_of(size));
+    return found == bands.end() ? 0 : found->second;
+  }
+  static uint64_t band_of(uint64_t size) { return std::max<uint64_t>(1, std::bit_floor(size)); }
+};
+
+struct BySize {
   std::map<Key, Size> sizes;
-  for (const CohortFigures& cohort : base) add(cohort, sizes[key_of(cohort)].base);
-  for (const CohortFigures& cohort : now) add(cohort, sizes[key_of(cohort)].now);
-  return sizes;
+  std::set<Key> about;
+};
+
+// A size that one side has among its others cannot be told apart on the other side either, unless
+// those others are few.
+BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortFigures>& now) {
+  constexpr uint64_t kFew = 10;  // times as many are told
+  const Bytes of_base(base);
+  const Bytes of_now(now);
+  const bool has_bands = !of_base.bands.contains(0) && !of_now.bands.contains(0);
+  BySize result;
+  const auto key_of = [&](const CohortFigures& cohort, const Bytes& own, const Bytes& other) {
+    const uint64_t size = cohort.size_bytes;
+    if (cohort.is_other_sizes) return Key{true, has_bands ? size : 0};
+    const uint64_t hidden = other.told.contains(size) ? 0 : other.most_hidden(size);
+    if (hidden == 0) return Key{false, size};
+    if (own.told.at(size) / kFew < hidden) return Key{true, has_bands ? Bytes::band_of(size) : 0};
+    result.about.insert({false, size});
+    return Key{false, size};
+  };
+  for (const CohortFigures& cohort : base) {
+    add(cohort, result.sizes[key_of(cohort, of_base, of_now)].base);
+  }
+  for (const CohortFigures& cohort : now) {
+    add(cohort, result.sizes[key_of(cohort, of_now, of_base)].now);
+  }
+  return result;
 }
 
 uint64_t bytes_in(const Side& side, uint32_t window) {
@@ -139,8 +161,10 @@ void diff_moment(const char* moment, const std::vector<CohortFigures>& base,
   for (const CohortFigures& cohort : base) changes.base += cohort.bytes;
   for (const CohortFigures& cohort : now) changes.now += cohort.bytes;
   if (changes.base == changes.now) return;
-  for (const auto& [key, size] : by_size(base, now)) {
-    const CohortChange one = change_of(key, size);
+  const auto [sizes, about] = by_size(base, now);
+  for (const auto& [key, size] : sizes) {
+    CohortChange one = change_of(key, size);
+    one.is_about = about.contains(key);
     if (one.base_bytes != one.now_bytes) changes.sizes.push_back(one);
   }
   std::ranges::stable_sort(changes.sizes, std::greater(), [&changes](const CohortChange& one) {
@@ -164,24 +188,30 @@ std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
   return all;
 }
 
+std::string sizes_text(const CohortChange& change) {
+  if (!change.is_other_sizes) return base::bytes_text(change.size_bytes);
+  if (change.size_bytes == 0) return "many sizes";
+  const uint64_t least = change.size_bytes == 1 ? 0 : change.size_bytes;
+  return base::bytes_text(least) + " to " + base::bytes_text(2 * change.size_bytes - 1);
+}
+
 std::string blocks_text(const CohortChanges& changes) {
   if (changes.sizes.empty()) return "";
   const CohortChange& first = changes.sizes.front();
-  if (first.share(changes.base, changes.now) <= 0) return "";
+  const double share = first.share(changes.base, changes.now);
+  if (share <= 0) return "";
   const bool grew = first.now_count >= first.base_count;
   const uint64_t count =
       grew ? first.now_count - first.base_count : first.base_count - first.now_count;
-  const std::string what =
-      first.is_other_sizes ? "of many sizes" : "of " + base::bytes_text(first.size_bytes);
   const std::string place = first.first_birth == first.last_birth
                                 ? "by #" + base::grouped(first.first_birth)
                                 : "between #" + base::grouped(first.first_birth) + " and #" +
                                       base::grouped(first.last_birth);
-  const std::string when = (first.is_most ? "mostly " : "") + place;
-  if (count == 0)
-    return "blocks " + what + " alive at the " + changes.moment + ", asked for " + when;
-  return (grew ? "+" : "-") + base::grouped(count) + (count == 1 ? " block " : " blocks ") + what +
-         " alive at the " + changes.moment + ", asked for " + when;
+  std::string text = first.is_about ? "about " : "";
+  if (count != 0) text += (grew ? "+" : "-") + base::grouped(count) + " ";
+  return text + (count == 1 ? "block of " : "blocks of ") + sizes_text(first) + " alive at the " +
+         changes.moment + ", asked for " + (first.is_most ? "mostly " : "") + place + " (" +
+         signed_share_text(share) + " of the change)";
 }
 
 }  // namespace heaptape::replayer

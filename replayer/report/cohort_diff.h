@@ -10,10 +10,13 @@
 
 namespace heaptape::replayer {
 
-// Of the blocks of one size, or of all sizes that one of the reports does not tell apart.
+// Of the blocks of one size, or of the sizes of a band that one of the reports does not tell apart.
 struct CohortChange {
-  uint64_t size_bytes = 0;
+  uint64_t size_bytes = 0;  // as CohortFigures
   bool is_other_sizes = false;
+  // One report has this size among others that are at most a tenth of what the other has of it, and
+  // counts for nothing there.
+  bool is_about = false;
   uint64_t base_count = 0;
   uint64_t now_count = 0;
   uint64_t base_bytes = 0;
@@ -40,8 +43,11 @@ struct CohortChanges {
 std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
                                         const schema::LiveCohorts& now);
 
-// "+1,048,576 blocks of 64 B alive at the end, asked for between #1,000 and #2,000,000": the first
-// size; empty if none has a share of the change.
+// "64 B", "256 B to 511 B", "many sizes"
+std::string sizes_text(const CohortChange& change);
+
+// "+1,048,576 blocks of 64 B alive at the end, asked for between #1,000 and #2,000,000 (98.0% of
+// the change)": the first size; empty if none has a share of the change.
 std::string blocks_text(const CohortChanges& changes);
 
 }  // namespace heaptape::replayer

@@ -205,7 +205,8 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
     const auto before = base->metric(name);
     const auto after = now->metric(name);
     if ((!before && !after) || !seen.insert(name).second) return;
-    diff.rows.push_back({name, schema::metric_unit(name), before, after});
+    diff.rows.push_back(
+        {name, schema::metric_unit(name), before, after, base->spread(name), now->spread(name)});
   };
   for (const char* name : kHeadlines) add(name);
   for (const Gate& gate : gates) add(gate.metric);

@@ -23,6 +23,8 @@ struct MetricRow {
   schema::MetricUnit unit = schema::MetricUnit::kCount;
   std::optional<schema::MetricValue> base;  // at least one of the two is there
   std::optional<schema::MetricValue> now;
+  std::optional<schema::Spread> base_spread = {};  // where equal replays differed
+  std::optional<schema::Spread> now_spread = {};
 };
 
 struct RunDiff {

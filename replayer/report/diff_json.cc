@@ -58,14 +58,22 @@ void write_side(JsonBuilder out, const ReportDiff::Side& side) {
   object.number("events", MetricValue(side.events));
 }
 
+void write_spread(JsonBuilder out, const schema::Spread& spread) {
+  ObjectWriter object(out, 2);
+  object.number("least", spread.least);
+  object.number("greatest", spread.greatest);
+}
+
 void write_metric(JsonBuilder out, const MetricRow& row) {
-  ObjectWriter object(out, 4);
+  ObjectWriter object(out, 4 + row.base_spread.has_value() + row.now_spread.has_value());
   object.text("unit", schema::unit_name(row.unit));
   object.number("base", row.base);
   object.number("new", row.now);
   std::optional<MetricValue> percent;
   if (row.base && row.now) percent = percent_change(*row.base, *row.now);
   object.number("changePercent", percent);
+  if (row.base_spread) write_spread(object.add("baseSpread"), *row.base_spread);
+  if (row.now_spread) write_spread(object.add("newSpread"), *row.now_spread);
 }
 
 void write_run(JsonBuilder out, const RunDiff& run) {
@@ -131,10 +139,14 @@ void write_site_changes(JsonBuilder out, const SiteChanges& changes) {
 }
 
 void write_size(JsonBuilder out, const CohortChange& change, double share) {
-  ObjectWriter object(out, 8);
+  ObjectWriter object(out, 10);
   std::optional<MetricValue> size;
   if (!change.is_other_sizes) size = change.size_bytes;
+  std::optional<MetricValue> band;
+  if (change.is_other_sizes && change.size_bytes != 0) band = change.size_bytes;
   object.number("sizeBytes", size);
+  object.number("sizeBand", band);
+  object.add("isAbout").setBoolean(change.is_about);
   object.number("baseCount", MetricValue(change.base_count));
   object.number("newCount", MetricValue(change.now_count));
   object.number("baseBytes", MetricValue(change.base_bytes));

@@ -98,9 +98,8 @@ std::vector<TableRow> diff_table(const CohortChanges& changes) {
     const CohortChange& change = changes.sizes[i];
     total.base_count += change.base_count;
     total.now_count += change.now_count;
-    const bool is_shown = i < kShownSizes && !change.is_other_sizes;
-    if (is_shown) {
-      add(base::bytes_text(change.size_bytes), change);
+    if (i < kShownSizes) {
+      add(sizes_text(change), change);
       continue;
     }
     others.base_count += change.base_count;

@@ -4,14 +4,15 @@
 //   peak.committedBytes > +5%       ... is over base * 1.05
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
+//   peak.residentBytes > +5% +1MiB  ... is over base * 1.05 + 1 MiB: what is small may move by more
 //
 // Where the base's figure was not the same in all replays that it is made of, a change counts from
 // the greatest of them if the gate is > or >=, from the least if it is < or <=: what equal runs
 // differ by is no change.
 //
 // A sign makes VALUE a change against the base. The limit of a count or of bytes is a whole number.
-// From a base of 0 there are no percentages: no
-// change is 0 %, and any increase exceeds every percentage.
+// From a base of 0 there are no percentages: no change is 0 %, and any increase exceeds every
+// percentage that stands alone.
 #pragma once
 
 #include <optional>
@@ -35,7 +36,7 @@ enum class GateOp : uint8_t {
 enum class GateKind : uint8_t {
   kAbsolute,  // value
   kChange,    // base + value
-  kPercent,   // base + |base| * value / 100
+  kPercent,   // base + |base| * value / 100 + besides
 };
 
 struct Gate {
@@ -44,6 +45,7 @@ struct Gate {
   GateOp op = GateOp::kGreater;
   GateKind kind = GateKind::kAbsolute;
   long double value = 0;     // holds every 64-bit integer
+  long double besides = 0;   // of a percentage: "+1MiB" of "+5% +1MiB", with the same sign
   bool is_optional = false;  // skipped where a side does not have the metric
 };
 

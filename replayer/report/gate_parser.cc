@@ -64,8 +64,7 @@ class GateParser {
   Result<Gate> parse() {
     HEAPTAPE_RETURN_IF_ERROR(parse_metric());
     HEAPTAPE_RETURN_IF_ERROR(parse_op());
-    HEAPTAPE_RETURN_IF_ERROR(parse_number());
-    HEAPTAPE_RETURN_IF_ERROR(parse_unit());
+    HEAPTAPE_RETURN_IF_ERROR(parse_value());
     gate_.expression = trimmed();
     return gate_;
   }
@@ -122,49 +121,81 @@ class GateParser {
                                          : ""));
   }
 
-  Status parse_number() {
+  char parse_sign() {
     skip_blanks();
-    char sign = 0;
-    if (rest().starts_with('+') || rest().starts_with('-')) sign = text_[at_++];
+    return rest().starts_with('+') || rest().starts_with('-') ? text_[at_++] : '\0';
+  }
+
+  Status parse_value() {
+    const char sign = parse_sign();
     if (sign != 0) gate_.kind = GateKind::kChange;
+    HEAPTAPE_ASSIGN_OR_RETURN(gate_.value, parse_number(sign));
+    skip_blanks();
+    if (!rest().starts_with('%')) {
+      HEAPTAPE_RETURN_IF_ERROR(parse_unit(gate_.value));
+      return check_end(gate_.value);
+    }
+    if (gate_.kind != GateKind::kChange) {
+      return expected("no %: a percentage is a change and has a sign, such as +5%");
+    }
+    gate_.kind = GateKind::kPercent;
+    ++at_;
+    return parse_besides(sign);
+  }
+
+  // "+1MiB", or nothing.
+  Status parse_besides(char sign_of_percentage) {
+    skip_blanks();
+    if (at_ == text_.size()) return {};
+    const size_t start = at_;
+    const char sign = parse_sign();
+    if (sign == 0) return expected("nothing more, or what is added to the percentage: +5% +1MiB");
+    if (sign != sign_of_percentage) {
+      return wrong(start,
+                   std::string("expected the sign of the percentage, ") + sign_of_percentage);
+    }
+    HEAPTAPE_ASSIGN_OR_RETURN(gate_.besides, parse_number(sign));
+    HEAPTAPE_RETURN_IF_ERROR(parse_unit(gate_.besides));
+    return check_end(gate_.besides);
+  }
+
+  Result<long double> parse_number(char sign) {
     skip_blanks();
     const bool has_digit = rest().starts_with('.') ? rest().size() > 1 && is_digit(rest()[1])
                                                    : !rest().empty() && is_digit(rest()[0]);
     if (!has_digit) return expected("a number, such as 64MiB, 0.25 or +5%");
+    long double number = 0;
     const char* end = text_.data() + text_.size();
-    const auto [stop, error] = std::from_chars(text_.data() + at_, end, gate_.value);
+    const auto [stop, error] = std::from_chars(text_.data() + at_, end, number);
     if (error != std::errc())
       return wrong(at_, "expected a number that is neither too large nor too small");
     at_ = static_cast<size_t>(stop - text_.data());
-    if (sign == '-') gate_.value = -gate_.value;
+    return sign == '-' ? -number : number;
+  }
+
+  // Multiplies the number before it.
+  Status parse_unit(long double& number) {
+    skip_blanks();
+    const size_t start = at_;
+    const std::string_view name = take_while(is_letter);
+    if (name.empty()) {
+      return at_ == text_.size() ? Status() : expected(expected_unit());
+    }
+    HEAPTAPE_ASSIGN_OR_RETURN(const uint64_t factor, factor_of(name, start));
+    number *= static_cast<long double>(factor);
     return {};
   }
 
-  Status parse_unit() {
+  Status check_end(long double number) {
     skip_blanks();
-    const size_t start = at_;
-    if (rest().starts_with('%')) {
-      if (gate_.kind != GateKind::kChange) {
-        return expected("no %: a percentage is a change and has a sign, such as +5%");
-      }
-      gate_.kind = GateKind::kPercent;
-      ++at_;
-    } else if (const std::string_view name = take_while(is_letter); !name.empty()) {
-      HEAPTAPE_ASSIGN_OR_RETURN(const uint64_t factor, factor_of(name, start));
-      gate_.value *= static_cast<long double>(factor);
-    }
-    skip_blanks();
-    if (at_ != text_.size()) {
-      return at_ == start ? expected(expected_unit()) : expected("nothing more");
-    }
-    return check_whole();
+    return at_ == text_.size() ? check_whole(number) : expected("nothing more");
   }
 
   // A mistake in most cases: of a ratio for bytes. With a unit, 0.1MiB, it is none.
-  Status check_whole() const {
-    const bool is_fraction = std::floor(gate_.value) != gate_.value;
+  Status check_whole(long double number) const {
+    const bool is_fraction = std::floor(number) != number;
     const bool has_unit = is_letter(text_[text_.find_last_not_of(" \t")]);
-    if (gate_.kind == GateKind::kPercent || !is_fraction || has_unit) return {};
+    if (!is_fraction || has_unit) return {};
     if (schema::metric_unit(gate_.metric) != schema::MetricUnit::kBytes) return {};
     return expected("a whole number of bytes, or a unit behind it, such as 1.5MiB or +5%");
   }

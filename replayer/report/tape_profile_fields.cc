@@ -48,9 +48,8 @@ void set_cohorts(capnp::List<wire::ProgramInfo::Cohort>::Builder list,
                  const std::vector<Cohort>& cohorts) {
   for (unsigned i = 0; i < list.size(); ++i) {
     const Cohort& cohort = cohorts[i];
-    const bool is_other_sizes = cohort.size_bytes == Cohorts::kOtherSizes;
-    list[i].setSizeBytes(is_other_sizes ? 0 : cohort.size_bytes);
-    list[i].setOtherSizes(is_other_sizes);
+    list[i].setSizeBytes(cohort.size_bytes);
+    list[i].setOtherSizes(cohort.is_other_sizes);
     list[i].setWindow(cohort.window);
     list[i].setCount(cohort.count);
     list[i].setBytes(cohort.bytes);

@@ -8,7 +8,9 @@
 namespace heaptape::schema {
 
 struct CohortFigures {
-  uint64_t size_bytes = 0;  // requested, of each block; 0 where is_other_sizes
+  // Requested, of each block. Of other sizes, which are not told apart, the least; they are less
+  // than twice that. 0: these are all others, as reports of old have them.
+  uint64_t size_bytes = 0;
   bool is_other_sizes = false;
   uint32_t window = 0;  // of equal parts of the run, from 0
   uint64_t count = 0;

@@ -45,8 +45,8 @@ struct ProgramInfo {
   liveAtEnd @5 :List(Cohort);
 
   struct Cohort {          # blocks of one size that were asked for in one sixteenth of the calls
-    sizeBytes @0 :UInt64;  # requested, of each; 0 where otherSizes
-    otherSizes @1 :Bool;   # these are all sizes that are not listed
+    sizeBytes @0 :UInt64;  # requested, of each; where otherSizes, the least of them, a power of two; 0: of all
+    otherSizes @1 :Bool;   # these are the sizes of less than twice sizeBytes that are not listed
     window @2 :UInt32;     # which sixteenth, from 0
     count @3 :UInt64;
     bytes @4 :UInt64;
@@ -113,9 +113,9 @@ struct TapeSites {
 }
 
 struct Losses {
-  lostEvents @0 :UInt64;
-  unrepairedInversions @1 :UInt64;
-  lostRanges @2 :UInt64;
+  lostEvents @0 :UInt64 $unit(count);
+  unrepairedInversions @1 :UInt64 $unit(count);
+  lostRanges @2 :UInt64 $unit(count);
 }
 
 struct Run {

@@ -18,11 +18,11 @@ namespace {
 using capnp::DynamicStruct;
 using capnp::DynamicValue;
 
-// A metric of report.capnp: how to find it in a run, and what it is called.
+// A metric of report.capnp: how to find it in a part of a report, and what it is called.
 struct MetricField {
   std::string name;
-  std::optional<MetricUnit> unit;
-  std::vector<capnp::StructSchema::Field> path = {};  // from the run to the number
+  std::optional<MetricUnit> unit = {};
+  std::vector<capnp::StructSchema::Field> path = {};  // from the part to the number
 };
 
 MetricUnit to_unit(wire::Unit unit) {
@@ -72,13 +72,31 @@ void add_metrics(capnp::StructSchema part, const MetricField& holder,
   }
 }
 
-const std::vector<MetricField>& metric_fields() {
-  static const std::vector<MetricField> fields = [] {
-    std::vector<MetricField> all;
-    add_metrics(capnp::Schema::from<wire::Run>(), {}, all);
-    return all;
-  }();
+template <typename Part>
+std::vector<MetricField> fields_of(const MetricField& holder = {}) {
+  std::vector<MetricField> all;
+  add_metrics(capnp::Schema::from<Part>(), holder, all);
+  return all;
+}
+
+const std::vector<MetricField>& run_fields() {
+  static const std::vector<MetricField> fields = fields_of<wire::Run>();
   return fields;
+}
+
+// What the recording lost: of the tape, so of each run.
+const std::vector<MetricField>& loss_fields() {
+  static const std::vector<MetricField> fields = fields_of<wire::Losses>({.name = "tape.losses"});
+  return fields;
+}
+
+// Null if there is none.
+const MetricField* find_field(std::string_view name) {
+  for (const auto* const fields : {&run_fields(), &loss_fields()}) {
+    const auto found = std::ranges::find(*fields, name, &MetricField::name);
+    if (found != fields->end()) return &*found;
+  }
+  return nullptr;
 }
 
 // `name` is counters.NAME. Reports do not store the units of counters, so their names say it.
@@ -110,11 +128,7 @@ bool is_latency_name(std::string_view name) {
 
 // Those of a State, with their paths from there.
 const std::vector<MetricField>& state_fields() {
-  static const std::vector<MetricField> fields = [] {
-    std::vector<MetricField> all;
-    add_metrics(capnp::Schema::from<wire::State>(), {}, all);
-    return all;
-  }();
+  static const std::vector<MetricField> fields = fields_of<wire::State>();
   return fields;
 }
 
@@ -182,9 +196,9 @@ MetricUnit metric_unit(std::string_view name) {
   if (name.starts_with(kLatencyPrefix)) {
     return name.find("Ns", name.rfind('.')) == name.npos ? MetricUnit::kCount : MetricUnit::kNs;
   }
-  const auto found = std::ranges::find(metric_fields(), name, &MetricField::name);
-  HEAPTAPE_CHECK(found != metric_fields().end());
-  return *found->unit;
+  const MetricField* const field = find_field(name);
+  HEAPTAPE_CHECK(field != nullptr);
+  return *field->unit;
 }
 
 const char* unit_name(MetricUnit unit) {
@@ -204,7 +218,8 @@ const char* unit_name(MetricUnit unit) {
 const std::vector<std::string>& metric_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const MetricField& metric : metric_fields()) all.push_back(metric.name);
+    for (const MetricField& metric : run_fields()) all.push_back(metric.name);
+    for (const MetricField& metric : loss_fields()) all.push_back(metric.name);
     return all;
   }();
   return names;
@@ -214,7 +229,7 @@ bool is_metric_name(std::string_view name) {
   if (name.starts_with(kCounterPrefix)) return name.size() > kCounterPrefix.size();
   if (name.starts_with(kLatencyPrefix)) return is_latency_name(name);
   if (name.starts_with(kMarkPrefix)) return mark_field(name) != nullptr;
-  return std::ranges::find(metric_names(), name) != metric_names().end();
+  return find_field(name) != nullptr;
 }
 
 std::optional<MetricValue> RunFigures::metric(std::string_view name) const {
@@ -252,6 +267,13 @@ void add_mark(wire::MarkState::Reader mark, RunFigures& figures) {
   }
 }
 
+void add_losses(wire::Losses::Reader losses, RunFigures& figures) {
+  for (const MetricField& metric : loss_fields()) {
+    if (const auto value = value_of(losses, metric))
+      figures.metrics.push_back({metric.name, *value});
+  }
+}
+
 std::vector<CohortFigures> cohorts_of(capnp::List<wire::ProgramInfo::Cohort>::Reader list) {
   std::vector<CohortFigures> cohorts;
   for (const auto cohort : list) {
@@ -282,7 +304,7 @@ RunFigures figures_of(wire::Run::Reader run) {
                       ": " + to_text(run.getFailure().getText());
   }
   for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
-  for (const MetricField& metric : metric_fields()) {
+  for (const MetricField& metric : run_fields()) {
     if (is_unknown(run, metric)) continue;
     if (const auto value = value_of(run, metric)) figures.metrics.push_back({metric.name, *value});
   }
@@ -308,7 +330,10 @@ ReportFigures figures_of(wire::Report::Reader report) {
   figures.tape_events = report.getTape().getEvents();
   figures.tape_command = to_text(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
-  for (const auto run : report.getRuns()) figures.runs.push_back(figures_of(run));
+  for (const auto run : report.getRuns()) {
+    figures.runs.push_back(figures_of(run));
+    if (report.getTape().hasLosses()) add_losses(report.getTape().getLosses(), figures.runs.back());
+  }
   for (const auto moment : report.getMoments()) {
     figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
   }

@@ -40,9 +40,9 @@ inline constexpr std::string_view kLatencyPrefix = "latency.";
 // atMark.NAME.FIELD: what the end has as end.FIELD.
 inline constexpr std::string_view kMarkPrefix = "atMark.";
 
-// Every numeric field of a run, in the order of report.capnp; lists (timeline, histograms) are not
-// metrics. Counters, latencies and figures at marks are, but their names are the run's: see
-// is_metric_name.
+// Every numeric field of a run, in the order of report.capnp, and what the recording lost; lists
+// (timeline, histograms) are not metrics. Counters, latencies and figures at marks are, but their
+// names are the run's: see is_metric_name.
 const std::vector<std::string>& metric_names();
 
 // One of metric_names(), "counters." and a name, "latency.", a kind of call and a field, or
@@ -69,7 +69,7 @@ struct RunFigures {
   std::string backend;
   std::string threads;
   std::string touch;
-  std::vector<Metric> metrics;  // in the order of metric_names(), then counters, latencies, marks
+  std::vector<Metric> metrics;  // as metric_names(), counters, latencies, marks, losses
   std::vector<std::string> growth_verdicts = {};  // a sentence for each operation that grows
   std::string clock = "";
   std::string failure = "";  // "at #12: SENTENCE"; empty: it did not fail

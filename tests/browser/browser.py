@@ -21,7 +21,8 @@ def missing():
     return ""
 
 
-def start():
+def start(traced=""):
+    """`traced`: categories of Chromium's tracing, with commas, whose events then are in the log "performance"."""
     options = webdriver.ChromeOptions()
     arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
     if os.geteuid() == 0:
@@ -30,6 +31,8 @@ def start():
         options.add_argument(argument)
     options.binary_location = shutil.which("chromium")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    if traced:
+        options.add_experimental_option("perfLoggingPrefs", {"traceCategories": traced})
     return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
 
 

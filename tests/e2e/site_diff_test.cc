@@ -1,6 +1,9 @@
 // heaptape diff names who asked for the memory: docs/howto-ci.md, "Who did it".
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
 #include "tests/support/stack_tapes.h"
@@ -61,6 +64,22 @@ TEST_F(SiteDiff, FailsTheStrictGatesAndNamesTheBlocks) {
     EXPECT_NE(ended.out.find("1,000 blocks of 400 B alive at the end, asked for between "),
               std::string::npos)
         << ended.out;
+  }
+}
+
+TEST_F(SiteDiff, HasEveryMetricOnRequest) {
+  make_report("before");
+  make_report("after");
+  for (const char* const format : {"text", "markdown"}) {
+    std::vector<std::string> words = {"heaptape",    "diff",     json("before"),
+                                      json("after"), "--format", format};
+    EXPECT_EQ(run(words).out.find("tape.losses.lostRanges"), std::string::npos);
+    words.push_back("--all");
+    const std::string all = run(words).out;
+    for (const char* const metric :
+         {"tape.losses.lostRanges", "end.slackBytes", "peak.liveBytes"}) {
+      EXPECT_NE(all.find(metric), std::string::npos) << metric << "\n" << all;
+    }
   }
 }
 

@@ -93,7 +93,7 @@
     colourBy(kind) {
       this.kind = kind;
       if (!this.film) return;
-      this.picture = paint(this.film, kind);
+      this.picture = paint(this.film, kind, this.data.films.sites);
       this.showLegend(this.film);
       this.draw();
     }

@@ -24,6 +24,7 @@
       this.stretches = packed.stretches.map(([address, cells]) => ({address: BigInt("0x" + address), cells: Number(cells)}));
       this.rows = this.stretches.reduce((sum, stretch) => sum + stretch.cells, 0);
       this.frames = this.at.length;
+      this.fullCell = SHARE_LEVELS;
       this.readPlanes(new Uint8Array(bytes));
       this.readItems(items);
     }
@@ -69,18 +70,22 @@
       return null;
     }
 
-    // Of one cell in one frame; bytes and calls are as near as the levels are.
+    // Of cell i, frames one after another; calls are as near as the levels are.
+    birth(i) {
+      return this.planes.birth[i] / BIRTH_LEVELS * this.events;
+    }
+    sizeLog2(i) {
+      return this.planes.size[i] / SIZE_LEVELS;
+    }
+    site(i) {
+      return this.planes.site ? this.planes.site[i] : 0;
+    }
+    // Of one cell in one frame; shares of its bytes, as near as the levels are.
     cell(frame, row) {
       const i = frame * this.rows + row;
       const share = (name) => this.planes[name][i] / SHARE_LEVELS;
-      return {
-        live: share("live"),
-        freeResident: share("freeResident"),
-        freeAbsent: share("freeAbsent"),
-        birth: this.planes.birth[i] / BIRTH_LEVELS * this.events,
-        sizeLog2: this.planes.size[i] / SIZE_LEVELS,
-        site: this.planes.site ? this.planes.site[i] : 0,
-      };
+      return {live: share("live"), freeResident: share("freeResident"), freeAbsent: share("freeAbsent"),
+              birth: this.birth(i), sizeLog2: this.sizeLog2(i), site: this.site(i)};
     }
 
     // Bytes of all cells in one frame, as near as the levels are.

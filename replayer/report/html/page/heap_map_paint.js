@@ -11,24 +11,31 @@
   const BOTTOM = 20;
   const FONT = "11px system-ui, sans-serif";
 
-  function bandOf(list, value) {
-    return "band-" + list.findIndex(([below]) => value < below);
+  // Of a colouring: the names of its colours, and a function that says which of them the live part of
+  // cell i, at a call, has. That one runs for each cell of a film: it makes no objects.
+  function bands(list, value) {
+    const limits = list.map(([below]) => below);
+    const of = (i, at) => {
+      const number = value(i, at);
+      let band = 0;
+      while (number >= limits[band]) ++band;
+      return band;
+    };
+    return {names: list.map((_, band) => "band-" + band), of};
   }
-
-  // The name of the colour of the live part of a cell.
   const INKS = {
-    state: () => "part-live",
-    age: (film, frame, cell) => bandOf(AGES, (film.at[frame] - cell.birth) / Math.max(1, film.at[frame])),
-    size: (film, frame, cell) => bandOf(SIZES, cell.sizeLog2),
-    site: (film, frame, cell) => cell.site === 0 ? "part-metadata" : cell.site === 1 ? "part-other" : "site-" + (cell.site - 2),
+    state: () => ({names: ["part-live"], of: () => 0}),
+    age: (film) => bands(AGES, (i, at) => (at - film.birth(i)) / Math.max(1, at)),
+    size: (film) => bands(SIZES, (i) => film.sizeLog2(i)),
+    site: (film, sites) => ({names: ["part-metadata", "part-other", ...sites.map((_, site) => "site-" + site)], of: (i) => film.site(i)}),
   };
 
   // Colours with their words.
   function legend(kind, film, sites) {
-    const bands = (list) => list.map(([, text], i) => ["band-" + i, text]);
+    const words = (list) => list.map(([, text], i) => ["band-" + i, text]);
     const free = ["map-free", "free"];
-    if (kind === "age") return [...bands(AGES), free];
-    if (kind === "size") return [...bands(SIZES), free];
+    if (kind === "age") return [...words(AGES), free];
+    if (kind === "size") return [...words(SIZES), free];
     if (kind === "site") return [...sites.map((text, i) => ["site-" + i, text]), ["part-other", "other sites"], ["part-metadata", "not known"], free];
     const absent = film.knowsAbsent ? [["map-absent", "free, given back"]] : [];
     return [["part-live", "live"], ["part-hole", film.knowsAbsent ? "free, resident" : "free"], ...absent];
@@ -42,24 +49,26 @@
   }
 
   // A pixel for each cell of each frame, the highest address on top: the mean of the colours of its parts.
-  function paint(film, kind) {
+  function paint(film, kind, sites) {
     const picture = document.createElement("canvas");
     picture.width = film.frames;
     picture.height = film.rows;
     const context = picture.getContext("2d");
     const image = context.createImageData(film.frames, film.rows);
-    const known = new Map();
-    const of = (name) => known.get(name) || known.set(name, components(name)).get(name);
-    const [paper, resident, absent] = [of("paper"), of(kind === "state" ? "part-hole" : "map-free"), of(kind === "state" ? "map-absent" : "map-free")];
-    for (let frame = 0; frame < film.frames; ++frame) {
-      for (let row = 0; row < film.rows; ++row) {
-        const cell = film.cell(frame, row);
-        const ink = cell.live === 0 ? paper : of(INKS[kind](film, frame, cell));
-        const sum = Math.max(1, cell.live + cell.freeResident + cell.freeAbsent);
+    const {names, of} = INKS[kind](film, sites);
+    const inks = names.map(components);
+    const paper = components("paper");
+    const resident = components(kind === "state" ? "part-hole" : "map-free");
+    const absent = components(kind === "state" ? "map-absent" : "map-free");
+    const {live, freeResident, freeAbsent} = film.planes;
+    for (let frame = 0, cell = 0; frame < film.frames; ++frame) {
+      for (let row = 0; row < film.rows; ++row, ++cell) {
+        const ink = live[cell] === 0 ? paper : inks[of(cell, film.at[frame])];
+        const sum = Math.max(film.fullCell, live[cell] + freeResident[cell] + freeAbsent[cell]);
         const at = ((film.rows - 1 - row) * film.frames + frame) * 4;
         for (let i = 0; i < 3; ++i) {
-          image.data[at + i] = paper[i] + (cell.live * (ink[i] - paper[i]) + cell.freeResident * (resident[i] - paper[i]) +
-                                           cell.freeAbsent * (absent[i] - paper[i])) / sum;
+          image.data[at + i] = paper[i] + (live[cell] * (ink[i] - paper[i]) + freeResident[cell] * (resident[i] - paper[i]) +
+                                           freeAbsent[cell] * (absent[i] - paper[i])) / sum;
         }
         image.data[at + 3] = 255;
       }

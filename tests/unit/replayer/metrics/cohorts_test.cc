@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace heaptape::replayer {
 namespace {
 
@@ -39,12 +41,25 @@ TEST(Cohorts, TellTheSizesWithMostBytesApart) {
   uint64_t others = 0;
   for (const Cohort& cohort : list) {
     bytes += cohort.bytes;
-    if (cohort.size_bytes == Cohorts::kOtherSizes) others += cohort.count;
+    if (cohort.is_other_sizes) others += cohort.count;
   }
   EXPECT_EQ(bytes, 16u * 5050);
   EXPECT_EQ(others, 100u - 31);
   EXPECT_EQ(list.front().size_bytes, 16u * 70);
-  EXPECT_EQ(list.back().size_bytes, Cohorts::kOtherSizes);
+  EXPECT_FALSE(list.front().is_other_sizes);
+}
+
+TEST(Cohorts, HaveTheOtherSizesByPowersOfTwo) {
+  Cohorts cohorts(16);
+  for (uint64_t i = 0; i < 31; ++i) cohorts.add((i + 1) << 20, 1);
+  for (const uint64_t size : {0, 1, 2, 255, 256, 300, 511, 512}) cohorts.add(size, 1);
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> bands;
+  for (const Cohort& cohort : cohorts.list()) {
+    if (cohort.is_other_sizes) bands[cohort.size_bytes] = {cohort.count, cohort.bytes};
+  }
+  const decltype(bands) expected = {
+      {1, {2, 1}}, {2, {1, 2}}, {128, {1, 255}}, {256, {3, 1067}}, {512, {1, 512}}};
+  EXPECT_EQ(bands, expected);
 }
 
 TEST(Cohorts, AreNoneOfNoBlocks) {

@@ -25,8 +25,10 @@ std::vector<CohortFigures> blocks(uint64_t size, uint64_t count, uint32_t first,
   }
   return list;
 }
-std::vector<CohortFigures> others(uint64_t bytes) {
-  return {{.is_other_sizes = true,
+// Of one band of sizes, or of all.
+std::vector<CohortFigures> others(uint64_t bytes, uint64_t least = 0) {
+  return {{.size_bytes = least,
+           .is_other_sizes = true,
            .count = bytes / 8,
            .bytes = bytes,
            .first_birth = 1,
@@ -54,25 +56,29 @@ TEST(CohortDiff, NamesTheSizeThatGrewMostAndWhenItWasAskedFor) {
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].sizes.at(0).size_bytes, 64u);
   EXPECT_EQ(blocks_text(changes[0]),
-            "+3,960 blocks of 64 B alive at the end, asked for between #4,001 and #7,999");
+            "+3,960 blocks of 64 B alive at the end, asked for between #4,001 and #7,999 "
+            "(100.0% of the change)");
 }
 
 TEST(CohortDiff, NamesWhatWentByWhenTheBaseAskedForIt) {
   const auto changes = diff_ends(blocks(64, 10, 2, 2) + blocks(32, 1, 0, 0), blocks(32, 1, 0, 0));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "-10 blocks of 64 B alive at the end, asked for between #2,001 and #2,999");
+            "-10 blocks of 64 B alive at the end, asked for between #2,001 and #2,999 "
+            "(100.0% of the change)");
 }
 
 TEST(CohortDiff, LeavesOutWindowsWithLittleOfTheChange) {
   const auto changes = diff_ends({}, blocks(64, 1, 0, 0) + blocks(64, 1000, 9, 9));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "+1,001 blocks of 64 B alive at the end, asked for mostly between #9,001 and #9,999");
+            "+1,001 blocks of 64 B alive at the end, asked for mostly between #9,001 and #9,999 "
+            "(100.0% of the change)");
 }
 
 TEST(CohortDiff, TellsAllWindowsWhereFewerWouldNotBeHalfOfThem) {
   const auto changes = diff_ends({}, blocks(64, 10, 0, 15));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "+160 blocks of 64 B alive at the end, asked for between #1 and #15,999");
+            "+160 blocks of 64 B alive at the end, asked for between #1 and #15,999 "
+            "(100.0% of the change)");
 }
 
 TEST(CohortDiff, DoesNotTellSizesApartThatOneSideDoesNot) {
@@ -81,6 +87,49 @@ TEST(CohortDiff, DoesNotTellSizesApartThatOneSideDoesNot) {
   EXPECT_TRUE(changes[0].sizes[0].is_other_sizes);
   EXPECT_EQ(changes[0].sizes[0].now_bytes, 6800u);
   EXPECT_TRUE(blocks_text(changes[0]).starts_with("+50 blocks of many sizes alive at the end"));
+}
+
+TEST(CohortDiff, NamesTheBandOfSizesThatOneSideDoesNotTellApart) {
+  const auto changes = diff_ends(others(800, 64) + others(5000, 128),
+                                 blocks(64, 100, 0, 0) + others(400, 64) + others(5000, 128));
+  ASSERT_EQ(changes.at(0).sizes.size(), 1u);
+  EXPECT_EQ(changes[0].sizes[0].size_bytes, 64u);
+  EXPECT_TRUE(changes[0].sizes[0].is_other_sizes);
+  EXPECT_TRUE(blocks_text(changes[0]).starts_with("+50 blocks of 64 B to 127 B alive at the end"));
+}
+
+TEST(CohortDiff, NamesASizeOfWhichTheOtherSideHasNoneOrFew) {
+  const auto none = diff_ends(others(800, 128), blocks(64, 100, 0, 0) + others(800, 128));
+  EXPECT_TRUE(blocks_text(none.at(0)).starts_with("+100 blocks of 64 B alive at the end"));
+  const auto few = diff_ends(others(640, 64), blocks(64, 100, 0, 0) + others(640, 64));
+  EXPECT_TRUE(blocks_text(few.at(0)).starts_with("about +100 blocks of 64 B alive at the end"))
+      << blocks_text(few.at(0));
+  const auto many = diff_ends(others(648, 64), blocks(64, 100, 0, 0) + others(648, 64));
+  EXPECT_TRUE(blocks_text(many.at(0)).starts_with("+100 blocks of 64 B to 127 B alive"));
+  const auto gone = diff_ends(blocks(64, 100, 0, 0), others(8, 64));
+  EXPECT_TRUE(blocks_text(gone.at(0)).starts_with("about -100 blocks of 64 B alive at the end"));
+}
+
+TEST(CohortDiff, AddsUpWhateverIsToldApart) {
+  for (const uint64_t hidden : {8, 640, 6000}) {
+    const auto changes = diff_ends(others(hidden, 64) + others(80, 4096),
+                                   blocks(64, 100, 0, 0) + blocks(5000, 2, 0, 3))
+                             .at(0);
+    uint64_t base = 0;
+    uint64_t now = 0;
+    for (const CohortChange& change : changes.sizes) {
+      base += change.base_bytes;
+      now += change.now_bytes;
+    }
+    EXPECT_EQ(base, changes.base) << hidden;
+    EXPECT_EQ(now, changes.now) << hidden;
+  }
+}
+
+TEST(CohortDiff, UnderstandsTheOtherSizesOfReportsOfOld) {
+  const auto changes = diff_ends(others(80), blocks(64, 1000, 0, 0) + others(1600, 1024));
+  EXPECT_TRUE(blocks_text(changes.at(0)).starts_with("about +1,000 blocks of 64 B alive"));
+  EXPECT_EQ(sizes_text(changes[0].sizes.at(1)), "many sizes");
 }
 
 TEST(CohortDiff, ComparesThePeakAndTheEnd) {
@@ -104,7 +153,8 @@ ReportDiff sample_diff(const char* gate) {
   return *diff_reports(base, now, {*parse_gate(gate)}, "");
 }
 
-constexpr char kReason[] = "+990 blocks of 64 B alive at the end, asked for between #1 and #999";
+constexpr char kReason[] =
+    "+990 blocks of 64 B alive at the end, asked for between #1 and #999 (100.0% of the change)";
 
 TEST(CohortDiff, IsATableForPeopleAndAReason) {
   const std::string text = to_text(sample_diff("end.liveBytes>+5%"));
@@ -134,9 +184,23 @@ TEST(CohortDiff, IsInTheTextOfAFailureInJunit) {
 
 TEST(CohortDiff, IsWholeInJson) {
   const std::string json = *to_json(sample_diff("end.liveBytes>+5%"));
-  EXPECT_NE(json.find(R"("sizeBytes": 64, "baseCount": 10, "newCount": 1000)"), std::string::npos)
+  EXPECT_NE(json.find(R"("sizeBytes": 64, "sizeBand": null, "isAbout": false, "baseCount": 10,)"),
+            std::string::npos)
       << json;
   EXPECT_NE(json.find(R"("reasons": ["+990 blocks)"), std::string::npos) << json;
+}
+
+TEST(CohortDiff, IsInJsonWithTheBandAndWhatIsAbout) {
+  auto base = tests::named_report("main.json", {tests::run_figures("glibc")});
+  auto now = base;
+  base.figures.cohorts = LiveCohorts{{}, others(80, 64) + others(4000, 1024)};
+  now.figures.cohorts = LiveCohorts{{}, blocks(64, 1000, 0, 0) + others(5000, 1024)};
+  const std::string json = *to_json(*diff_reports(base, now, {}, ""));
+  EXPECT_NE(json.find(R"("sizeBytes": 64, "sizeBand": null, "isAbout": true)"), std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("sizeBytes": null, "sizeBand": 1024, "isAbout": false)"),
+            std::string::npos)
+      << json;
 }
 
 TEST(CohortDiff, GivesNoReasonWhereNothingFailedAndNoneForTimes) {

@@ -76,6 +76,17 @@ TEST_F(DiffFormatTest, HasAnErrorOfJunitForARunThatFailedWithoutAGate) {
       << text;
 }
 
+TEST(DiffJson, HasTheSpreadsOfEachSide) {
+  auto base = tests::run_figures("jemalloc", {{"peak.residentBytes", uint64_t{100}}});
+  const auto now = base;
+  base.spreads = {{"peak.residentBytes", 90, 110}};
+  const std::string json = *to_json(
+      *diff_reports(tests::named_report("a", {base}), tests::named_report("b", {now}), {}, ""));
+  EXPECT_NE(json.find(R"("changePercent": 0, "baseSpread": {"least": 90, "greatest": 110}})"),
+            std::string::npos)
+      << json;
+}
+
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
   ReportDiff diff;
   diff.notes = {"a<b>&\"c'"};

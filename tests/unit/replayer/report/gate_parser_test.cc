@@ -91,6 +91,28 @@ TEST_F(GateParserTest, ReadsAPercentage) {
   EXPECT_EQ(gate.value, -2.5L);
 }
 
+TEST_F(GateParserTest, ReadsWhatIsAddedToAPercentage) {
+  const Gate gate = parse("peak.residentBytes > +5% +1.5MiB");
+  EXPECT_EQ(gate.kind, GateKind::kPercent);
+  EXPECT_EQ(gate.value, 5.0L);
+  EXPECT_EQ(gate.besides, 1.5L * 0x1p20L);
+  EXPECT_EQ(gate.expression, "peak.residentBytes > +5% +1.5MiB");
+  EXPECT_EQ(parse("end.liveCount<-1%-16").besides, -16.0L);
+  EXPECT_EQ(parse("time.nsPerEvent>+5%+2us").besides, 2000.0L);
+  EXPECT_EQ(parse("end.liveCount>+1%").besides, 0.0L);
+}
+
+TEST_F(GateParserTest, RefusesWhatCannotBeAddedToAPercentage) {
+  expect_error("peak.liveBytes > +5% 1MiB", "column 22: expected nothing more, or what is added");
+  expect_error("peak.liveBytes > +5% -1MiB", "column 22: expected the sign of the percentage, +");
+  expect_error("peak.liveBytes < -5% +1MiB", "column 22: expected the sign of the percentage, -");
+  expect_error("peak.liveBytes > +5% +", "column 23: expected a number");
+  expect_error("peak.liveBytes > +5% +1%", "column 24: expected % or one of the units");
+  expect_error("peak.liveBytes > +5% +1MiB +1", "column 28: expected nothing more");
+  expect_error("peak.liveBytes > +5% +0.5", "expected a whole number of bytes");
+  expect_error("peak.liveBytes > +1MiB +5%", "column 24: expected nothing more");
+}
+
 TEST_F(GateParserTest, AllowsBlanksAroundEachPart) {
   const Gate gate = parse("  peak.committedBytes\t>=  + 5 %  ");
   EXPECT_EQ(gate.metric, "peak.committedBytes");

@@ -48,6 +48,16 @@ TEST_F(GateTest, FailsBelowADecreaseInPercent) {
   EXPECT_FALSE(fails("<-5%", n(100), n(95)));
 }
 
+TEST_F(GateTest, AddsAChangeToAPercentage) {
+  EXPECT_TRUE(fails(">+5%+10", n(100), n(116)));
+  EXPECT_FALSE(fails(">+5%+10", n(100), n(115)));
+  EXPECT_TRUE(fails("<-5%-10", n(100), n(84)));
+  EXPECT_FALSE(fails("<-5%-10", n(100), n(85)));
+  EXPECT_TRUE(fails(">+5%+10", n(0), n(11)));
+  EXPECT_FALSE(fails(">+5%+10", n(0), n(10)));
+  EXPECT_FALSE(fails(">+5%+0", n(0), n(0)));
+}
+
 TEST_F(GateTest, AddsAChangeToTheBase) {
   EXPECT_TRUE(fails(">+1KiB", n(1000), n(2025)));
   EXPECT_FALSE(fails(">+1KiB", n(1000), n(2024)));

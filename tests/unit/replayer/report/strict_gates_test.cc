@@ -28,8 +28,19 @@ TEST(StrictGates, PassEqualRuns) {
 TEST(StrictGates, FailEachForWhatItIsFor) {
   for (const Gate& gate : strict_gates()) {
     const ReportDiff diff =
-        strict_diff({{gate.metric, uint64_t{1000}}}, {{gate.metric, uint64_t{1100}}});
+        strict_diff({{gate.metric, uint64_t{1} << 30}}, {{gate.metric, uint64_t{9} << 27}});
     EXPECT_TRUE(diff.failed) << gate.expression;
+  }
+}
+
+TEST(StrictGates, LeaveRoomForWhatASmallProgramMovesBy) {
+  for (const Gate& gate : strict_gates()) {
+    if (gate.kind != GateKind::kPercent) continue;
+    const auto more = static_cast<uint64_t>(gate.besides);
+    EXPECT_FALSE(strict_diff({{gate.metric, uint64_t{1}}}, {{gate.metric, 1 + more}}).failed)
+        << gate.expression;
+    EXPECT_TRUE(strict_diff({{gate.metric, uint64_t{1}}}, {{gate.metric, 2 + more}}).failed)
+        << gate.expression;
   }
 }
 

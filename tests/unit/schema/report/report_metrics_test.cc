@@ -77,6 +77,12 @@ TEST(MetricNames, HasAUnitForEveryNumberOfARun) {
   EXPECT_EQ(numbers_without_unit(capnp::Schema::from<wire::Run>()), "");
 }
 
+TEST(MetricNames, HasAUnitForWhatTheRecordingLost) {
+  EXPECT_EQ(numbers_without_unit(capnp::Schema::from<wire::Losses>()), "");
+  EXPECT_TRUE(is_metric_name("tape.losses.lostEvents"));
+  EXPECT_EQ(metric_unit("tape.losses.lostRanges"), MetricUnit::kCount);
+}
+
 TEST(MetricNames, HasNoNameTwice) {
   const auto& names = metric_names();
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
