@@ -64,7 +64,7 @@ class Heaptape:
 
 def reports(heaptape, name, options):
     """The path of each repeat's report."""
-    allocators = [word for allocator in options.allocators.split(",") for word in ("-a", f"{allocator}={allocator}")]
+    allocators = [word for allocator in options.allocators.split(",") for word in ("-a", allocator)]
     tape = heaptape.tape(name)
     for number in range(options.repeats + options.bases):
         if name in PROGRAMS and number > 0:

@@ -87,23 +87,29 @@ class Page:
                  ".find((button) => button.textContent === arguments[0]).click()", label)
 
 
-def tasks(driver):
-    """Milliseconds of each task of the page's main thread since the last call that took one or more."""
+def trace(driver):
+    """Events of the trace. The log may come one request late, so there are several."""
     events = []
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Tracing.dataCollected":
-            events.append(message["params"])
-    mains = {(event["pid"], event["tid"]) for event in events
-             if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"}
-    mains |= tasks.mains
-    tasks.mains = mains
-    return [event["dur"] / 1000 for event in events
-            if event["name"] in ("RunTask", "ThreadControllerImpl::RunTask") and (event["pid"], event["tid"]) in mains
-            and event.get("dur", 0) >= 1000]
+    for _ in range(3):
+        messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+        events += [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+    return events
 
 
-tasks.mains = set()
+def tasks(events):
+    """{what: milliseconds of each task of the page's main thread that took one or more}"""
+    marks = {event["name"]: event for event in events if event["name"].startswith(("begin ", "end "))}
+    took = {}
+    for name, begin in marks.items():
+        if not name.startswith("begin "):
+            continue
+        what = name[len("begin "):]
+        end = marks["end " + what]
+        took[what] = [event["dur"] / 1000 for event in events
+                      if event["name"] in ("RunTask", "ThreadControllerImpl::RunTask") and event.get("dur", 0) >= 1000
+                      and event["tid"] == begin["tid"] and begin["ts"] <= event["ts"] + event["dur"]
+                      and event["ts"] <= end["ts"]]
+    return took
 
 
 def settle(page):
@@ -126,15 +132,18 @@ def interactions(page):
 def measure(driver, name, file):
     page = Page(driver, file)
     settle(page)
-    print(f"\n{name}: {file.stat().st_size:,} B; opened in {page.opened} ms; longest task {max(tasks(driver), default=0):.0f} ms",
-          flush=True)
-    print("\n| what | tasks | median ms | longest ms |\n|---|---:|---:|---:|")
-    for what, act in interactions(page):
-        tasks(driver)
+    todo = interactions(page)
+    for what, act in todo:
+        page.run("performance.mark(arguments[0])", "begin " + what)
         act()
         settle(page)
-        took = tasks(driver)
-        print(f"| {what} | {len(took)} | {statistics.median(took or [0]):.1f} | {max(took, default=0):.1f} |", flush=True)
+        page.run("performance.mark(arguments[0])", "end " + what)
+    print(f"\n{name}: {file.stat().st_size:,} B; opened in {page.opened} ms\n")
+    print("| what | tasks | median ms | longest ms |\n|---|---:|---:|---:|")
+    took = tasks(trace(driver))
+    for what, _ in todo:
+        print(f"| {what} | {len(took[what])} | {statistics.median(took[what] or [0]):.1f} | "
+              f"{max(took[what], default=0):.1f} |", flush=True)
     print("\n" + page.run("document.querySelector('#map .note:last-child').textContent"))
 
 
@@ -149,12 +158,12 @@ def main():
     with tempfile.TemporaryDirectory(prefix="heaptape-bench-") as temporary:
         folder = options.keep or Path(temporary)
         files = {name: make(options.heaptape, folder, name, options.events) for name in PAGES}
-        driver = browser.start(TRACED)
-        try:
-            for name, file in files.items():
+        for name, file in files.items():
+            driver = browser.start(TRACED)
+            try:
                 measure(driver, name, file)
-        finally:
-            driver.quit()
+            finally:
+                driver.quit()
 
 
 if __name__ == "__main__":
