@@ -225,6 +225,7 @@ constinit ThreadState unusable_state = {};
 void attach_process(const void* real_malloc_function) {
   const Joined joined = join_session();
   if (!joined.session.valid()) return;
+  process.recorder = joined.recorder;
   adopt_session(joined.session, joined.pid, joined.code_map, real_malloc_function);
 }
 

@@ -49,6 +49,7 @@ struct Process {
   // ProcessSlot::code_map, as a thread saw it last: a forked child begins with it.
   std::atomic<uint64_t> code_map;
   uint64_t first_code_map;  // when it joined: its code that no dlclose unmaps
+  uint32_t recorder;        // its pid, see recorder_process.h
 };
 extern Process process;
 

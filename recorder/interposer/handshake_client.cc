@@ -1,6 +1,5 @@
 #include "recorder/interposer/handshake_client.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -13,8 +12,7 @@
 
 #include "recorder/interposer/code_view.h"
 #include "recorder/interposer/environment.h"
-#include "recorder/program/raw_file.h"
-#include "recorder/ring/bounded_text.h"
+#include "recorder/interposer/recorder_process.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/raw_syscall.h"
 
@@ -48,32 +46,11 @@ long uninterrupted(Call call) {
   return result;
 }
 
-// Whether the process that listens at the other end is stopped or gone, as /proc shows it. Where
-// /proc does not, as in a container, it counts as stopped.
-bool recorder_is_stopped(long socket) {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  if (raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&peer),
-                  as_long(&bytes)) != 0 ||
-      peer.pid <= 0) {
-    return true;
-  }
-  char path[32] = "/proc/";
-  char* const end = write_decimal(path + std::strlen(path), static_cast<unsigned>(peer.pid));
-  std::memcpy(end, "/stat", sizeof "/stat");
-  const RawFile file(AT_FDCWD, path);
-  if (!file.valid()) return true;
-  char text[128] = {};
-  file.read(0, text, sizeof text - 1);
-  const char* name_end = std::strrchr(text, ')');  // "pid (name) state ..."
-  return name_end == nullptr || std::strchr("TtZX", name_end[2]) != nullptr;
-}
-
 long wait_for_welcome(long socket, msghdr* header) {
   for (int i = 1;; ++i) {
     const long got = uninterrupted(
         [=] { return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC); });
-    if (got != -EAGAIN || i == kHandshakeTries || recorder_is_stopped(socket)) return got;
+    if (got != -EAGAIN || i == kHandshakeTries || is_stopped(recorder_behind(socket))) return got;
   }
 }
 
@@ -147,9 +124,10 @@ Joined join_session() {
   if (socket < 0) return {};
   Welcome welcome{};
   const Descriptors descriptors = shake_hands(socket, address, length, hello, &welcome);
+  const uint32_t recorder = recorder_behind(socket);
   raw_syscall(SYS_close, socket);
   if (descriptors.session < 0) return {};
-  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map};
+  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder};
   if (descriptors.code >= 0) map_code_file(descriptors.code);
   close(descriptors);
   if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();

@@ -12,6 +12,7 @@ struct Joined {
       session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
   uint32_t pid = 0;       // of this process, as the collector sees it
   uint64_t code_map = 0;  // ProcessSlot::code_map
+  uint32_t recorder = 0;  // its pid, see recorder_process.h
 };
 
 // Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,

@@ -1,5 +1,6 @@
 // How long something in a recorded process waits for the recorder: kPatienceMs without a sign of
-// progress from it. docs/decisions/0013-waits.md.
+// progress from it, and kLongPatienceMs while it is known not to be stopped.
+// docs/decisions/0013-waits.md.
 #pragma once
 
 #include <time.h>
@@ -31,20 +32,23 @@ class WaitClock {
   const uint64_t ticks_per_ms_;
 };
 
-// One wait: for kPatienceMs, and again as long whenever the sign of progress moves.
+// One wait, which begins anew whenever the sign of progress moves.
 class Patience {
  public:
   Patience(const SessionHeader& header, uint64_t sign)
       : clock_(header), sign_(sign), begin_(clock_.now()) {}
 
-  // Whether to go on waiting.
-  bool lasts(uint64_t sign) {
+  // Whether to go on waiting. After kPatienceMs it asks is_stopped() whether the recorder is.
+  template <typename IsStopped>
+  bool lasts(uint64_t sign, IsStopped is_stopped) {
     const uint64_t now = clock_.now();
     if (sign != sign_) {
       sign_ = sign;
       since_ = now;
     }
-    return now - since_ < kPatienceMs * clock_.ticks_per_ms();
+    const uint64_t waited = now - since_;
+    if (waited < kPatienceMs * clock_.ticks_per_ms()) return true;
+    return waited < kLongPatienceMs * clock_.ticks_per_ms() && !is_stopped();
   }
   uint64_t waited_ns() const { return (clock_.now() - begin_) * 1'000'000 / clock_.ticks_per_ms(); }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "recorder/interposer/patience.h"
+#include "recorder/interposer/recorder_process.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -46,8 +47,13 @@ void sleep_until_woken(ThreadState& state) {
   }
 }
 
-// Waits until the collector has drained a segment's worth. False: it made no progress within
-// kPatienceMs, or the session is over.
+// Under a filter nobody can look.
+bool recorder_is_stopped() {
+  return process.quiet || is_stopped(process.recorder);
+}
+
+// Waits until the collector has drained a segment's worth. False: it made no progress for as long
+// as Patience lasts, or the session is over.
 bool wait_for_room(ThreadState& state) {
   SessionHeader& header = process.session.header();
   if (header.waited_in_vain_at == header.progress) return false;
@@ -61,7 +67,7 @@ bool wait_for_room(ThreadState& state) {
     } else {
       sleep_until_woken(state);
     }
-    lasts = patience.lasts(sign_of_progress(state));
+    lasts = patience.lasts(sign_of_progress(state), recorder_is_stopped);
   }
   if (!lasts && process.slot.load()->behind == 0) {
     header.waited_in_vain_at = header.progress.load();

@@ -21,8 +21,8 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
-// A process waits kPatienceMs for each answer, or, where it sees that the recorder is not stopped
-// but short of processors, as often as this.
+// A process waits kPatienceMs for each answer, and while the recorder is not stopped as often as
+// makes kLongPatienceMs.
 inline constexpr int kHandshakeTries = 10;
 
 struct Hello {

@@ -41,6 +41,8 @@ inline constexpr uint32_t kNoticePathBytes = 240;
 // Everything that waits for the recorder waits this long without a sign of progress from it, and
 // then goes on unrecorded. docs/decisions/0013-waits.md.
 inline constexpr uint32_t kPatienceMs = 100;
+// Where it sees that the recorder is not stopped, but short of processors or waiting for the disk.
+inline constexpr uint32_t kLongPatienceMs = 1000;
 
 enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
 enum class OnFull : uint32_t { kBlock = 0, kDrop = 1 };

@@ -53,6 +53,7 @@ def setUpModule():
         "sampled": make("sampled", place / "sampled.tape", "-a", "model:ptmalloc"),
         "hostile": make("hostile", place / "hostile.tape", "-a", "<img>=model:ptmalloc"),
         "recorded": make("recorded", place / "process.tape", "-a", "recorded"),
+        "both": make("both", place / "process.tape", "-a", "recorded", "-a", "model:ptmalloc"),
         "none": make("none", place / "random.tape", "-a", "noop"),
     }
     driver = browser.start()
@@ -296,6 +297,13 @@ class Looks(unittest.TestCase):
         show("random")
         self.choose("Run", "model:slabs")
         WebDriverWait(driver, 20).until(lambda _: detail()[0].startswith("model:slabs"))
+
+    def test_begin_with_a_run_whose_resident_pages_are_known(self):
+        show("both")
+        self.assertTrue(detail()[0].startswith("model:ptmalloc"), detail())
+        self.assertEqual(self.legend(), ["live", "free, resident", "free, given back"])
+        chosen = run("document.querySelector('#map [aria-label=Run] [aria-pressed=true]').textContent")
+        self.assertEqual(chosen, "model:ptmalloc")
 
     def test_name_sites_where_the_tape_has_them(self):
         show("stacks")

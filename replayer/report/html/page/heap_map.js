@@ -20,6 +20,7 @@
       this.packed = data.films.runs.filter(Boolean);
       this.films = new Map();
       this.kind = "state";
+      this.wanted = Math.max(0, this.packed.findIndex((run) => run.knowsAbsent));  // what says most, first
       this.make();
     }
 
@@ -41,13 +42,13 @@
       const kinds = COLOURINGS.filter(([kind]) => kind !== "site" || this.data.films.sites.length !== 0);
       this.section = section("map", "The heap, address by address",
         element("p", {class: "note", text: "Addresses go up, calls to the right. Hover to see what is there, click to keep it, drag to zoom, double-click for the whole."}),
-        runs.length > 1 ? heaptape.choice("Run", runs, "0", (i) => this.chooseRun(Number(i))) : null,
+        runs.length > 1 ? heaptape.choice("Run", runs, String(this.wanted), (i) => this.chooseRun(Number(i))) : null,
         heaptape.choice("Colours", kinds, "state", (kind) => this.colourBy(kind)), this.legend,
         element("div", {class: "map-frame"}, this.canvas, this.marks),
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
                 button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null))),
         this.moments, this.detail, this.note);
-      this.prepare(0);
+      this.prepare(this.wanted);
     }
 
     // What is known before the film is unpacked: so the page does not move when it is drawn.
@@ -255,7 +256,7 @@
     new IntersectionObserver((entries, observer) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       observer.disconnect();
-      map.chooseRun(0).then(() => { map.section.dataset.ready = "yes"; }, fail);
+      map.chooseRun(map.wanted).then(() => { map.section.dataset.ready = "yes"; }, fail);
     }, {rootMargin: "300px"}).observe(map.section);
     new ResizeObserver(() => { if (map.film) map.draw(); }).observe(map.canvas);
     heaptape.onTheme(() => map.colourBy(map.kind));

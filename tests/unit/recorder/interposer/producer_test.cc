@@ -296,6 +296,42 @@ TEST(WaitingProducer, SparesTheNextThreadAWaitInVain) {
   EXPECT_GT(session.view().ring(1).lost_stopped, 0u);
 }
 
+// As if this process were the recorder, and got no processor.
+class BusyRecorder {
+ public:
+  BusyRecorder() { process.recorder = static_cast<uint32_t>(getpid()); }
+  ~BusyRecorder() { process.recorder = 0; }
+};
+
+TEST(WaitingProducer, WaitsLongerForARecorderThatIsNotStopped) {
+  const LiveSession session;
+  const BusyRecorder recorder;
+  RingHeader& ring = session.view().ring(0);
+  std::thread producer([] {
+    fill_ring();
+    record_free(16);
+  });
+  while (ring.producer_waits == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(3 * kPatienceMs));
+  ring.tail = kRingWords;
+  producer.join();
+  EXPECT_EQ(ring.lost_stopped + ring.lost_full, 0u);
+  EXPECT_GE(ring.stall_ns, 3 * kPatienceMs * 1'000'000u);
+}
+
+TEST(WaitingProducer, GivesUpOnARecorderThatIsNotStoppedButMakesNoProgress) {
+  const LiveSession session;
+  const BusyRecorder recorder;
+  const RingHeader& ring = session.view().ring(0);
+  in_a_thread([] {
+    fill_ring();
+    for (int i = 0; i < 9; ++i) record_free(16);
+  });
+  EXPECT_EQ(ring.stalls, 1u);
+  EXPECT_EQ(ring.lost_stopped, 9u);
+  EXPECT_GE(ring.stall_ns, kLongPatienceMs * 1'000'000u);
+}
+
 TEST(WaitingProducer, WaitsAsLongAsTheRecorderIsBusy) {
   const LiveSession session;
   RingHeader& ring = session.view().ring(0);
