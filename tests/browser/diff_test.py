@@ -1,11 +1,14 @@
-"""Two reports side by side: what `heaptape diff --html` draws of both. Its tables and flame graph: page_test.py."""
+"""What `heaptape diff --html` writes, in a browser: both reports side by side, what changed, and who asked for it."""
 
 import json
+import subprocess
 
 from . import browser, harness
-from .harness import Pages, figure, heaptape
+from .flame_graph import UsualFlameGraph
+from .harness import Pages, complaints, figure, heaptape
 
 if not browser.missing():
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
 
 
@@ -33,10 +36,7 @@ class SideBySide(Pages):
         return run
 
     def test_opens_without_a_complaint(self):
-        for looks in ({}, {"width": 390, "height": 844, "scheme": "dark"}):
-            browser.show(self.driver, self.folder / "diff.html", **looks)
-            self.assert_no_complaint()
-            self.assertEqual(self.run_script("document.documentElement.scrollWidth"), looks.get("width", 1440))
+        self.assert_opens_well(self.folder / "diff.html")
 
     def test_has_the_account_of_the_base_above_that_of_the_new(self):
         self.assertEqual([names for names, _ in self.bars()], [["malloc", "base"], ["malloc", "new"], ["slabs", "base"], ["slabs", "new"]])
@@ -72,6 +72,129 @@ class SideBySide(Pages):
             self.assertIsNotNone(base_dash)
             self.assertIsNone(dash)
         self.assertNotEqual(strokes[0][1], strokes[2][1])
+
+
+class Changes(UsualFlameGraph, Pages):
+    """The base has 100 bytes of lex and 57 of read, the new tape 400 of lex and 7 of read."""
+
+    @classmethod
+    def make(cls):
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+
+        def replay(tape, name, *options):
+            report = cls.folder / f"{name}.json"
+            heaptape("replay", cls.folder / f"{tape}.tape", "-a", "model:ptmalloc", "-o", report, *options)
+            return report
+
+        base, now = replay("stacks", "base", "--until", "3"), replay("stacks", "now")
+        cls.text = heaptape("diff", base, now, "--html", cls.folder / "diff.html", "--fail-if", "peak.liveBytes < 1")
+        cls.json = json.loads(heaptape("diff", base, now, "--format", "json"))
+        heaptape("diff", replay("sampled", "sampled"), now, "--html", cls.folder / "sampled.html")
+        # Only the new one has a run "recorded".
+        heaptape("diff", replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded"),
+                 "--html", cls.folder / "pinned.html")
+
+    def setUp(self):
+        self.show("diff")
+
+    def show(self, name, **looks):
+        browser.show(self.driver, self.folder / f"{name}.html", **looks)
+
+    def test_opens_without_a_complaint(self):
+        for name in ("diff", "sampled", "pinned"):
+            with self.subTest(name):
+                self.assert_opens_well(self.folder / f"{name}.html")
+
+    def colour(self, name):
+        return self.run_script("getComputedStyle(arguments[0]).backgroundColor.match(/[0-9]+/g).map(Number)", self.box(name))
+
+    def test_has_the_sums_of_the_report(self):
+        self.assertAlmostEqual(self.share("lex"), 400 / 407, places=2)
+        ActionChains(self.driver).move_to_element(self.box("lex")).perform()
+        self.assertIn("100 B in the base, 400 B in the new: +300 B", self.detail())
+
+    def test_is_as_wide_as_the_base_on_request(self):
+        self.driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertAlmostEqual(self.share("lex"), 100 / 157, places=2)
+        self.assertAlmostEqual(self.share("read"), 57 / 157, places=2)
+
+    def test_says_where_a_side_has_nothing(self):
+        self.choose_metric("temporaries")
+        self.driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, ".flame .rows").text,
+                         "Nothing to show: 0 temporaries: freed by the next call.")
+        self.assertEqual(complaints(self.driver), [])
+        self.driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=now]").click()
+        self.assertGreater(len(self.driver.find_elements(By.CSS_SELECTOR, ".frame")), 0)
+
+    def test_is_orange_where_there_is_more_and_blue_where_there_is_less(self):
+        red, _, blue = self.colour("lex")
+        self.assertGreater(red, blue)
+        self.driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        red, _, blue = self.colour("read")
+        self.assertGreater(blue, red)
+
+    def test_names_who_asked_for_most(self):
+        rows = [row.text for row in self.driver.find_elements(By.CSS_SELECTOR, "#sites tbody tr")]
+        self.assertIn("100 B 400 B +300 B", rows[0])
+        self.assertIn("57 B 7 B -50 B", rows[1])
+        self.driver.find_element(By.CSS_SELECTOR, "#sites tbody button").click()
+        self.assertEqual(self.driver.find_element(By.ID, "flame-search").get_attribute("value"), "^lex app$")
+        self.assertEqual(len(self.driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 1)
+
+    def test_says_of_sites_what_the_diff_says(self):
+        tables = self.run_script("""[...document.querySelectorAll('#sites table')].map((table) =>
+            [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))""")
+        self.assertEqual(len(tables), len(self.json["sites"]))
+        lines = [line.split() for line in self.text.splitlines()]
+        for row in sum(tables, []):
+            self.assertIn(" ".join(row).split(), lines)
+
+    def test_tells_what_is_under_the_pointer(self):
+        ActionChains(self.driver).move_to_element(self.box("lex")).perform()
+        self.assertIn("98.3% of all", self.detail())
+
+    def test_figures_are_those_of_the_diff(self):
+        self.assertIn(self.driver.find_element(By.ID, "verdict").text, self.text)
+        shown = self.run_script("""[...document.querySelectorAll('#changes td[data-side]')].map((cell) => [
+            cell.closest('tr').querySelector('th').textContent, cell.dataset.side, Number(cell.dataset.value)])""")
+        rows = self.json["runs"][0]["metrics"]
+        self.assertGreater(len(shown), 20)
+        for metric, side, value in shown:
+            self.assertEqual(value, float(rows[metric][side]), (metric, side))
+
+    def test_leaves_room_for_figures_beside_long_names(self):
+        self.show("diff", width=390, height=844)
+        self.run_script("document.querySelector('#sites tbody th button').textContent = 'app::'.repeat(40)")
+        self.assertLess(self.run_script("document.querySelector('#sites tbody th').offsetWidth"), 0.6 * 390)
+
+    def test_breaks_words_only_where_they_need_half_of_a_phone(self):
+        self.show("diff", width=390, height=844)
+        heads = self.run_script("[...document.querySelectorAll('tbody th')].filter((head) => head.offsetWidth)"
+                                ".map((head) => {const text = document.createRange(); text.selectNodeContents(head.querySelector('button') ?? head);"
+                                " const lines = new Set([...text.getClientRects()].map((line) => line.top));"
+                                " return [head.textContent, lines.size, head.offsetWidth];})")
+        self.assertTrue(heads)
+        for text, lines, width in heads:
+            with self.subTest(text):
+                self.assertTrue(lines <= len(text.split()) or width >= 390 / 2)
+
+    def test_says_which_tape_is_estimated(self):
+        self.show("sampled")
+        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame h2").text,
+                         "Who asked for more, and who for less (estimated)")
+        text = self.driver.find_element(By.ID, "flame-estimated").text
+        self.assertIn("Those of the base are estimated from the stacks of 4 calls", text)
+        self.assertIn("Those of the new tape are exact.", text)
+
+    def test_has_the_pinned_bytes_that_both_reports_have(self):
+        self.show("pinned")
+        self.assertEqual(self.moments(), ["bytes pinned at the peak and exit", "bytes pinned at the end"])
+        self.choose("flame-value", self.moments()[-1])
+        self.assertEqual(self.choices("flame-run"), ["model:ptmalloc: 9.78 KiB \u2192 29.3 KiB"])
+        self.assertEqual(self.values()["read"], 25_024)
+        self.driver.find_element(By.CSS_SELECTOR, "#flame button[data-value=base]").click()
+        self.assertEqual(self.values()["read"], 5_008)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ HEAPTAPE = MAKE_TAPES = None
 
 
 def heaptape(*words):
-    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
         raise RuntimeError(f"heaptape {words}: {done.stderr}")
     return done.stdout
@@ -77,6 +77,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.run_script("document.documentElement.dataset.ready"), "yes")
         self.assertIsNone(self.run_script("document.documentElement.dataset.errors || null"))
         self.assertEqual(complaints(self.driver), [])
+
+    def assert_opens_well(self, page):
+        """On a desk, and on a phone in the dark: no complaint, and nothing wider than the screen."""
+        for looks in ({}, {"width": 390, "height": 844, "scheme": "dark"}):
+            with self.subTest(**looks):
+                browser.show(self.driver, page, **looks)
+                self.assert_no_complaint()
+                self.assertEqual(self.run_script("document.documentElement.scrollWidth"), looks.get("width", 1440))
 
 
 def main(name):
