@@ -160,7 +160,7 @@ class Pinned(FlameGraph, ReplayPages):
     def test_is_searched(self):
         self.choose("flame-value", self.moments()[0])
         self.driver.find_element(By.ID, "flame-search").send_keys("^read")
-        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame .tools [role=status]").text, "4.89 KiB, 50.0%, in 1 places")
+        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame .tools [role=status]").text, "4.89 KiB, 50.0%, in 1 place")
 
     def test_names_the_sites(self):
         self.choose("flame-value", self.moments()[-1])

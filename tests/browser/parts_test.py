@@ -133,7 +133,7 @@ class Parts(Pages):
         for tick in ticks:
             self.assertRegex(tick, r"^10{0,2} (ns|us|ms|s)$")
 
-    def test_of_counters_leave_out_those_that_nobody_counted(self):
+    def test_of_counters_leave_out_those_that_are_0_everywhere(self):
         self.show("process")
         shown = self.run_script("[...document.querySelectorAll('#counters tbody th')].map((name) => name.textContent)")
         counted = {one["name"] for run in self.pages["process"].report["runs"] for one in run.get("counters", []) if one["value"]}

@@ -50,7 +50,7 @@ class Tutorial : public testing::Test {
     EXPECT_EQ(ended.err, "") << command;
     return without_times(ended.out);
   }
-  // What the commands of a block print: lines that begin with "$ ", and go on behind a backslash.
+  // What the commands of a block print: lines that begin with "$ ", and go on after a backslash.
   std::string run_block(const std::string& block) {
     std::string now;
     for (size_t at = 0; at < block.size();) {

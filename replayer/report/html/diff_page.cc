@@ -81,8 +81,8 @@ void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
   out.close_list();
 }
 
-// Of each run that is compared that of the base, then the new one. Empty ones for those that a
-// report does not have.
+// For each run that is compared its timeline in the base, then that in the new report; empty where
+// a report has none.
 std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const ReportSeries& base,
                                               const ReportSeries& now) {
   std::vector<schema::RunTimeline> runs;

@@ -47,7 +47,7 @@ std::string verdict(const Explanation& explanation) {
   std::ranges::stable_sort(parts, std::greater<>(), &std::pair<uint64_t, const char*>::first);
   std::string text;
   for (const auto& [bytes, words] : parts) {
-    constexpr uint64_t kLeastPart = 100;  // what is less than one in so many is in the bar alone
+    constexpr uint64_t kLeastPart = 100;  // parts of less than one in so many are only in the bar
     if (bytes == 0 || bytes < whole / kLeastPart) continue;
     text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
   }

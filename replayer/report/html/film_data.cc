@@ -128,7 +128,8 @@ class FilmWriter {
     return static_cast<char>(found == sites_.by_birth.end() ? FilmSites::kNone : found->second);
   }
 
-  // Frames may have been dropped since: the first not before a call, and the last not behind it.
+  // Frames may have been dropped since: the first frame not before a call, and the last not after
+  // it.
   size_t frame_from(uint64_t at) const {
     const auto& frames = film_.frames();
     const auto found = std::ranges::lower_bound(frames, at, {}, &FilmFrame::at);
@@ -136,8 +137,8 @@ class FilmWriter {
   }
   size_t frame_until(uint64_t at) const {
     const auto& frames = film_.frames();
-    const auto behind = std::ranges::upper_bound(frames, at, {}, &FilmFrame::at);
-    return static_cast<size_t>(std::max<long>(1, behind - frames.begin()) - 1);
+    const auto after = std::ranges::upper_bound(frames, at, {}, &FilmFrame::at);
+    return static_cast<size_t>(std::max<long>(1, after - frames.begin()) - 1);
   }
 
   // Cells that follow each other in memory.

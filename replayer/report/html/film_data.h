@@ -14,7 +14,7 @@ namespace heaptape::replayer {
 //   {"sites": [name...], "runs": [null, or {"label", "events", "cellBytes", "knowsAbsent",
 //     "offered", "at": [call...], "stretches": [[address, cells]...], "items", "packed"}...]}
 // Addresses are strings of hexadecimal digits. `packed`, and each of `items`, is base 64 of gzip.
-// `packed`: planes of a byte for each cell of each frame, frames one behind the other, cells by
+// `packed`: planes of a byte for each cell of each frame, frame after frame, cells by
 // address, each byte combined by exclusive or with that of the frame before. The planes are
 // - the part of the cell that is live, free and resident, free and not resident: three planes, in
 //   31sts, at least 1 of what is not 0;
@@ -23,8 +23,8 @@ namespace heaptape::replayer {
 // `items`: text of JSON, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
 // "first", "last"}, addresses as strings, frames by number; `birth` 0 is a hole.
 //
-// All runs together take about `most_bytes`: what does not fit has cells of twice the size, or half
-// the frames, until it does.
+// All runs together take about `most_bytes`: a film that does not fit gets cells of twice the size,
+// or half the frames, until it does.
 void write_films(JsonWriter& out, const std::vector<RunResult>& runs, const FilmSites& sites,
                  size_t most_bytes);
 

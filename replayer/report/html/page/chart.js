@@ -1,5 +1,5 @@
 
-// The chart of one metric. dygraphs draws; names of runs never get to it, for it makes markup of its
+// The chart of one metric. dygraphs draws; it never gets the names of runs, because it makes markup of
 // labels.
 "use strict";
 

@@ -90,7 +90,7 @@
     if (all.length === 0) return null;
     const rows = all.map((group, i) => {
       const path = `pins.${i}.`;
-      const row = [(Number(group.count) === 1 ? "1 block" : grouped(group.count) + " blocks"), figure(explanation, path + "requestedBytes", "count"), "t" + group.thread, call(group.firstBirth), call(group.lastBirth),
+      const row = [heaptape.counted(group.count, "block"), figure(explanation, path + "requestedBytes", "count"), "t" + group.thread, call(group.firstBirth), call(group.lastBirth),
                    figure(explanation, path + "residentHoleBytes", "bytes"), figure(explanation, path + "holeBytes", "bytes")];
       return group.site ? [...row, group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them")] : row;
     });

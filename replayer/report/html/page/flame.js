@@ -177,7 +177,7 @@
           const {found, sum} = search(this.tree, new RegExp(text, "i"), this.metric);
           this.found = found;
           this.matched.textContent = found.size === 0 ? "no function matches"
-              : this.text(sum) + ", " + share(sum, this.tree.root.values[this.metric]) + ", in " + heaptape.grouped(found.size) + " places";
+              : this.text(sum) + ", " + share(sum, this.tree.root.values[this.metric]) + ", in " + heaptape.counted(found.size, "place");
         } catch (error) {
           this.field.setAttribute("aria-invalid", "true");
           this.matched.textContent = "not a regular expression";

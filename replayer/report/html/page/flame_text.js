@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-  // `after`: what stands behind a figure that has its unit.
+  // `after`: the words after a figure that has its unit.
   const VALUES = {
     peakBytes: {words: "bytes at the peak", after: "at the peak", unit: "bytes"},
     liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
@@ -33,9 +33,9 @@
     return Boolean(data.sampling || data.baseSampling);
   }
 
-  // Of which calls the stacks are known where not of all.
+  // How many calls the estimates are made from.
   function samplingText(data) {
-    const of = (sampling) => "estimated from the stacks of " + heaptape.grouped(sampling.calls) + (sampling.calls === 1 ? " call" : " calls") +
+    const of = (sampling) => "estimated from the stacks of " + heaptape.counted(sampling.calls, "call") +
         ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);
     if (data.base === undefined) return "All figures of call stacks are " + of(data.sampling) + ".";
     const side = (name, sampling) => "Those of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
@@ -52,7 +52,7 @@
     if (data.mergedNodes === 0) return "";
     const percent = Number((data.leastShare * 100).toPrecision(2));
     const of = data.base === undefined ? "" : " of a tape";
-    return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.grouped(data.mergedNodes) + " places.";
+    return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.counted(data.mergedNodes, "place") + ".";
   }
 
   heaptape.flameText = {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note};

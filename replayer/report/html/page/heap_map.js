@@ -20,13 +20,14 @@
       this.packed = data.films.runs.filter(Boolean);
       this.films = new Map();
       this.kind = "state";
-      this.wanted = Math.max(0, this.packed.findIndex((run) => run.knowsAbsent));  // what says most, first
+      this.wanted = Math.max(0, this.packed.findIndex((run) => run.knowsAbsent));  // a run whose resident pages are known, if any
+      this.isKept = false;
       this.make();
     }
 
     make() {
       this.canvas = element("canvas", {class: "map", tabindex: "0", role: "application",
-        "aria-label": "The heap over time. Arrows move, plus and minus zoom, Enter keeps what is told, Escape shows the whole heap.",
+        "aria-label": "The heap over time. Arrows move, plus and minus zoom, Enter keeps what is shown, Escape shows the whole heap.",
         onpointermove: (event) => this.move(event), onpointerdown: (event) => this.press(event),
         onpointerup: (event) => this.release(event), onpointercancel: () => { this.drag = null; },
         onpointerleave: () => this.leave(), ondblclick: () => this.zoomTo(null), onkeydown: (event) => this.key(event)});
@@ -51,7 +52,7 @@
       this.prepare(this.wanted);
     }
 
-    // What is known before the film is unpacked: so the page does not move when it is drawn.
+    // What is known before the film is unpacked, so that the page does not move when it is drawn.
     prepare(number) {
       const packed = this.packed[number];
       this.note.textContent = heaptape.mapNote({...packed, frames: packed.at.length});
@@ -71,7 +72,7 @@
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));
       if (this.wanted !== number) return;  // another was chosen meanwhile
       const film = this.film = this.films.get(number);
-      this.pinned = false;
+      this.isKept = false;
       this.zoom = null;
       this.slider.max = String(film.frames - 1);
       this.at = this.firstPlace();
@@ -133,7 +134,7 @@
         Object.assign(this.drag, {toX: place.x, toY: place.y, moved});
         if (moved) return this.mark();
       }
-      if (!this.pinned) this.go(this.under(place));
+      if (!this.isKept) this.go(this.under(place));
     }
     // Not of a finger, which scrolls the page.
     press(event) {
@@ -147,11 +148,11 @@
       const place = this.place(event);
       this.drag = null;
       if (drag && drag.moved) return this.zoomToBox(drag, place);
-      this.pinned = !this.pinned;
+      this.isKept = !this.isKept;
       this.go(this.under(place));
     }
     leave() {
-      if (!this.drag && !this.pinned && this.onCursor) this.onCursor(null);
+      if (!this.drag && !this.isKept && this.onCursor) this.onCursor(null);
     }
 
     key(event) {
@@ -167,8 +168,8 @@
         "+": () => this.zoomBy(0.5),
         "=": () => this.zoomBy(0.5),
         "-": () => this.zoomBy(2),
-        Enter: () => { this.pinned = !this.pinned; this.tell(); },
-        Escape: () => { this.pinned = false; this.tell(); this.zoomTo(null); },
+        Enter: () => { this.isKept = !this.isKept; this.tell(); },
+        Escape: () => { this.isKept = false; this.tell(); this.zoomTo(null); },
       };
       if (!moves[event.key]) return;
       event.preventDefault();
@@ -181,7 +182,7 @@
       const rows = [from.y, to.y].map((y) => frame.rowAt(y)).sort((a, b) => a - b);
       this.zoomTo({left: calls[0], right: calls[1], low: rows[0], high: rows[1] + 1});
     }
-    // Null: all of it. Of a small box as much as can be told apart.
+    // Null: all of it. A box is made large enough to show a few cells and frames.
     zoomTo(wanted) {
       if (!this.film) return;
       const whole = this.whole();
@@ -193,7 +194,7 @@
       this.zoom = {left: Math.max(whole.left, middle - half), right: Math.min(whole.right, middle + half), low, high};
       this.draw();
     }
-    // Around the place that is told.
+    // Around the place that is shown.
     zoomBy(factor) {
       if (!this.film) return;
       const {left, right, low, high} = this.zoom || this.whole();
@@ -213,7 +214,7 @@
     }
     // The cursor of the charts moved.
     follow(call) {
-      if (this.film && !this.pinned && call !== null) this.show({frame: this.film.frameAt(call), row: this.at.row});
+      if (this.film && !this.isKept && call !== null) this.show({frame: this.film.frameAt(call), row: this.at.row});
     }
     show(at) {
       this.at = at;
@@ -224,13 +225,13 @@
     }
     tell() {
       const lines = heaptape.mapTexts(this.film, this.data.films.sites, this.at);
-      if (this.pinned) lines[0] += " (kept: click or press Enter to let go)";
+      if (this.isKept) lines[0] += " (kept: click or press Enter to let go)";
       this.detail.replaceChildren(...lines.map((text, i) => element("div", {class: i === 0 ? "name" : null, text})));
-      this.detail.classList.toggle("pinned", Boolean(this.pinned));
+      this.detail.classList.toggle("kept", this.isKept);
     }
   }
 
-  // The call under the cursor of one is that of the other, too.
+  // The charts and the map have one cursor.
   heaptape.shareCursor = function (charts, map) {
     let busy = false;
     const alone = (act) => {

@@ -29,7 +29,7 @@
       this.readItems(items);
     }
 
-    // The planes, each frame with what it was combined with undone.
+    // Undoes the combination of each frame with the one before.
     readPlanes(bytes) {
       const size = this.rows * this.frames;
       this.planes = {};

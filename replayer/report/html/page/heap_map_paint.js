@@ -197,7 +197,7 @@
     if (at) drawCross(context, film, frame, at);
     if (drag) context.strokeRect(Math.min(drag.x, drag.toX), Math.min(drag.y, drag.toY), Math.abs(drag.x - drag.toX), Math.abs(drag.y - drag.toY));
   }
-  // On paper, for what is behind may have any colour. Where there is no room it is left out.
+  // On a box of the page's colour, because the picture may have any. Left out where there is no room.
   function drawName(context, frame, text, x, freeFrom) {
     const width = context.measureText(text).width + 6;
     const left = x + width > frame.x + frame.width ? x - width : x;

@@ -1,4 +1,4 @@
-// What the heap map says of a frame, of a cell, and of what has a name there.
+// What the heap map says of a frame, of a cell, and of the blocks and holes in it.
 "use strict";
 
 (function () {

@@ -40,7 +40,7 @@
     const words = states.find(([state]) => state === first)[1];
     const sums = data.report.runs.map((run, i) => ({label: data.runs[i].label, holes: run[first] && run[first].holes})).filter((one) => one.holes);
     const least = [...sums].sort((a, b) => Number(a.holes.bytes) - Number(b.holes.bytes));
-    const text = (one) => `${one.label} has ${bytes(one.holes.bytes)} in ${grouped(one.holes.count)} ${Number(one.holes.count) === 1 ? "hole" : "holes"}`;
+    const text = (one) => `${one.label} has ${bytes(one.holes.bytes)} in ${heaptape.counted(one.holes.count, "hole")}`;
     const fact = `${words}, ${text(least[0])}` + (least.length > 1 ? `; ${text(least[least.length - 1])}` : "");
     const place = element("div", {}, panels(data, first));
     return part("holes", "Holes by size", fact,

@@ -9,6 +9,11 @@
     return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
   }
 
+  // "1 block", "2,000 blocks".
+  function counted(number, word) {
+    return grouped(number) + " " + word + (Number(number) === 1 ? "" : "s");
+  }
+
   // As printf rounds: to the even one of two digits that are as near, of which toFixed takes the larger.
   function fixed(number, digits) {
     const halves = number * 2 ** (digits + 1);
@@ -87,5 +92,5 @@
     return Number(part) !== 0 && percent < 0.05 ? "<0.1%" : fixed(percent, 1) + "%";
   }
 
-  Object.assign(heaptape, {grouped, bytes, short, shortBytes, duration, value, exact, share});
+  Object.assign(heaptape, {grouped, counted, bytes, short, shortBytes, duration, value, exact, share});
 })();

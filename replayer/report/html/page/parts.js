@@ -1,5 +1,5 @@
 
-// What the parts behind the first screen are made of: folded sections, figures of the report, tables
+// What the parts below the first screen are made of: folded sections, figures of the report, tables
 // and bars.
 "use strict";
 
@@ -13,7 +13,7 @@
                    element("details", {}, element("summary", {}, title, fact ? element("span", {class: "fact", text: fact}) : null), ...children));
   }
 
-  // A number of the report: `path` is "runs.0.end.liveBytes". What an element needs that shows it.
+  // The properties of an element that shows a number of the report: `path` is "runs.0.end.liveBytes".
   function figure(report, path, unit) {
     const number = path.split(".").reduce((found, name) => found === undefined || found === null ? null : found[name], report);
     const isThere = number !== undefined && number !== null;
@@ -21,7 +21,7 @@
             "data-path": path, "data-unit": unit, "data-value": isThere ? String(number) : null};
   }
 
-  // A cell is text, what an element needs, or an element. The first of a row is its heading.
+  // A cell is text, an element, or the properties of one. The first of a row is its heading.
   function cell(tag, content, properties) {
     if (content instanceof Element) return element(tag, properties, content);
     return element(tag, {...properties, ...(typeof content === "string" ? {text: content} : content)});
@@ -34,8 +34,8 @@
                    element("table", {}, element("thead", {}, head), body));
   }
 
-  // A line for each of `rows`: its name, a bar as long as `value` is of `most`, and a figure, which may
-  // have words behind it.
+  // A line for each of `rows`: its name, a bar of length `value` / `most`, and a figure, with the words
+  // `after` it, if any.
   function bars(rows, most, colour) {
     const grid = element("div", {class: "bars"});
     for (const row of rows) {

@@ -4,7 +4,7 @@
 "use strict";
 
 (function () {
-  const {element, part, figure, table, bars, bandText, call, share, grouped} = heaptape;
+  const {element, part, figure, table, bars, bandText, call, share, grouped, counted} = heaptape;
 
   const MEASURES = {
     peakBytes: {words: "bytes live at the peak", unit: "bytes", colour: "part-live"},
@@ -21,7 +21,7 @@
       name: bandText(band.log2Size),
       value: values[i],
       figure: figure(report, `program.sizes.${i}.${measure}`, unit),
-      after: values[i] === 0 ? "" : share(values[i], sum) + (measure === "peakBytes" ? ", " + grouped(band.peakCount) + (Number(band.peakCount) === 1 ? " block" : " blocks") : ""),
+      after: values[i] === 0 ? "" : share(values[i], sum) + (measure === "peakBytes" ? ", " + counted(band.peakCount, "block") : ""),
     }));
     return bars(rows, Math.max(...values), colour);
   }
@@ -44,7 +44,7 @@
   function lifetimeBars(report) {
     const {cdf = []} = report.program.lifetimes.calls;
     const rows = cdf.map((point, i) => ({
-      name: Number(point.upTo) === 0 ? "0 calls" : Number(point.upTo) === 1 ? "1 call" : "up to " + grouped(point.upTo) + " calls",
+      name: (Number(point.upTo) > 1 ? "up to " : "") + counted(point.upTo, "call"),
       value: point.share,
       figure: figure(report, `program.lifetimes.calls.cdf.${i}.share`, "share"),
       after: "of all blocks",
@@ -66,7 +66,7 @@
       ["never freed", figure(report, path + "survivors", "count")],
       ["bytes never freed", figure(report, path + "survivorBytes", "bytes")],
     ];
-    const half = all.calls.hasMedian ? "half live " + grouped(all.calls.median) + (Number(all.calls.median) === 1 ? " call" : " calls") + " at most" : "half are never freed";
+    const half = all.calls.hasMedian ? "half live " + counted(all.calls.median, "call") + " at most" : "half are never freed";
     const fact = `${share(all.shareAtZero, 1)} of ${grouped(all.blocks)} blocks are freed by the very next call; ${half}`;
     return part("lifetimes", "Lifetimes", fact,
                 element("p", {class: "note", text: "A lifetime is the number of calls between the allocation of a block and its free. Bars: which part of all blocks did not live longer."}),

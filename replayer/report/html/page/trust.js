@@ -5,7 +5,7 @@
 (function () {
   const {element, part, figure, table, call, grouped} = heaptape;
 
-  // Sentences: what the tape does not have. Empty of a whole one.
+  // Sentences that say what the tape lacks; none for a whole one.
   function lossesOf(data) {
     const {tape} = data;
     const some = (number, one, many) => Number(number || 0) === 0 ? null : grouped(number) + " " + (Number(number) === 1 ? one : many);
@@ -17,7 +17,7 @@
     ].filter(Boolean);
   }
 
-  // For the top of the page; null of a whole tape.
+  // For the top of the page; null for a whole tape.
   function banner(data) {
     const losses = lossesOf(data);
     if (losses.length === 0) return null;
@@ -36,7 +36,7 @@
     const rows = names.filter((name) => there.some((i) => report.runs[i].counters.some((counter) => counter.name === name && Number(counter.value) !== 0)))
                       .map((name) => [name, ...there.map((i) => cell(name, i))]);
     return part("counters", "Counters", `${grouped(rows.length)} of ${there.map((i) => data.runs[i].label).join(", ")}`,
-                element("p", {class: "note", text: "What allocators and models count themselves. Those that nobody counted are left out."}),
+                element("p", {class: "note", text: "What allocators and models count themselves. Counters that are 0 in all runs are left out."}),
                 table("Counters", ["counter", ...there.map((i) => data.runs[i].label)], rows));
   }
 
