@@ -34,9 +34,9 @@ namespace heaptape::recorder {
 // threads may call what says so.
 class HandshakeServer {
  public:
-  // `code`: null where no stacks are recorded; outlives the server. `prefix`: with what the name of
-  // the socket begins, so that tests of marks meet no recorder but their own; processes to record
-  // find it by kSocketPrefix alone.
+  // `code`: null where no stacks are recorded; outlives the server. `prefix`: begins
+  // the name of the socket. Tests of marks have their own, so that they meet no other recorder;
+  // processes to record look for kSocketPrefix only.
   static base::Result<std::unique_ptr<HandshakeServer>> open(
       CodeTables* code = nullptr, const std::string& prefix = kSocketPrefix);
 

@@ -12,7 +12,6 @@ struct LiveGrowth {
   uint64_t from = 0;  // the smallest and the greatest size in the band, in bytes
   uint64_t to = 0;
   uint64_t bytes = 0;    // by which it grew; not 0
-  int64_t blocks = 0;    // the change of their number
   uint64_t over_ns = 0;  // in that time: a minute, or since the recording began
 };
 
@@ -26,7 +25,7 @@ struct LiveFigures {
   double calls_per_second = 0;  // since the figures before; in the last ones, of all
   uint64_t live_bytes = 0;      // as the program asked for them
   uint64_t live_blocks = 0;
-  std::optional<uint64_t> resident_bytes;  // anonymous memory; none: no process was looked at yet
+  std::optional<uint64_t> resident_bytes;  // anonymous memory; none: no process was sampled yet
   std::optional<LiveGrowth> growth;        // none: no band has grown
   uint64_t tape_bytes = 0;                 // of all tapes, as far as they are written
   uint64_t tape_calls = 0;                 // that those bytes hold

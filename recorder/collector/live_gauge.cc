@@ -63,8 +63,7 @@ std::optional<LiveGrowth> LiveGauge::largest_growth(const LiveBands& now, uint64
     const LiveTotals& was = before.bands[band];
     const uint64_t grown = now[band].bytes - std::min(was.bytes, now[band].bytes);
     if (grown == 0 || (largest && largest->bytes >= grown)) continue;
-    largest = {band_first(band), band_last(band), grown,
-               static_cast<int64_t>(now[band].blocks - was.blocks), now_ns - before.time_ns};
+    largest = {band_first(band), band_last(band), grown, now_ns - before.time_ns};
   }
   return largest;
 }

@@ -177,7 +177,7 @@ class RingMerge {
   TapeClock clock_;
   ThreadNames names_;
   LiveSet live_;
-  std::unique_ptr<LiveSizes> sizes_;  // null: nobody wants them
+  std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;
   std::vector<RingCursor*> heap_;  // scratch of drain_merged: rings with visible calls

@@ -17,7 +17,7 @@ recorder::LiveFigures some_figures() {
   figures.live_bytes = 3 << 20;
   figures.live_blocks = 1234;
   figures.resident_bytes = 5 << 20;
-  figures.growth = {65, 128, 1 << 20, 9000, 60 * kSecondNs};
+  figures.growth = {65, 128, 1 << 20, 60 * kSecondNs};
   figures.tape_bytes = 2 << 20;
   figures.tape_calls = 1 << 23;
   figures.stalls = 2;
@@ -57,7 +57,7 @@ TEST(LiveText, SaysWhatIsNotKnown) {
 
 TEST(LiveText, NamesTheBandOfTheLargestBlocks) {
   recorder::LiveFigures figures;
-  figures.growth = {(uint64_t{8} << 60) + 1, UINT64_MAX, 512, 1, kSecondNs};
+  figures.growth = {(uint64_t{8} << 60) + 1, UINT64_MAX, 512, kSecondNs};
   EXPECT_EQ(live_lines(figures)[2],
             "growth    +512 B in 1 s, in blocks of over 9,223,372,036,854,775,808 bytes");
 }
