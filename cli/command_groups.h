@@ -19,7 +19,7 @@ void add_replay(CLI::App& app, Request& request);
 void add_explain(CLI::App& app, Request& request);
 void add_holes(CLI::App& app, Request& request);
 
-// Of heaptape itself, hidden: self_commands.cc. They read `app` when it has parsed its words.
+// About heaptape itself, hidden: self_commands.cc. They read `app` after it has parsed the words.
 void add_completion(CLI::App& app, Request& request);
 void add_man(CLI::App& app, Request& request);
 

@@ -175,19 +175,18 @@ void add_diff(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
   command
       ->add_option("reports", options->paths,
-                   "the report to compare with, or several of equal runs, and behind them the "
-                   "report to judge; with --baseline one report may do")
+                   "the report to compare with, or several of equal runs, then the report to "
+                   "judge; with --baseline one report is enough")
       ->required()
       ->option_text("BASE.json... NEW.json");
   command
       ->add_option("--baseline", options->baseline,
-                   "compare every run with the one of this label of the base")
+                   "compare every run with the run of this label in the base")
       ->option_text("LABEL");
   command->add_flag("--strict", options->is_strict,
-                    "the gates that docs/howto-ci.md lists, besides those of --fail-if");
-  command->add_flag(
-      "--all", options->shows_all,
-      "every metric in the tables of text and Markdown, not the important ones alone");
+                    "also judge by the gates that docs/howto-ci.md lists");
+  command->add_flag("--all", options->shows_all,
+                    "every metric in the tables of text and Markdown, not only the important ones");
   command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
   command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")

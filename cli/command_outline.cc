@@ -37,7 +37,7 @@ bool has_name(const CLI::Option& option, std::string_view name) {
   return std::ranges::find(option.get_lnames(), name) != option.get_lnames().end();
 }
 
-// Goes by the words that stand for values; what is not known is any text.
+// By the word that stands for the value; a word that is not known stands for any text.
 void find_out_what_it_takes(const CLI::App& command, const CLI::Option& option,
                             OptionOutline& found) {
   std::string value = found.value;

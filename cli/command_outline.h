@@ -1,5 +1,5 @@
-// What commands and options there are, read from CLI11's own definitions: manual pages and the
-// completions of shells are made of it, and so cannot say anything else.
+// The commands and their options, read from CLI11's own definitions. Manual pages and shell
+// completions are made from it, so they cannot disagree with the program.
 #pragma once
 
 #include <cstdint>

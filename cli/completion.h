@@ -1,4 +1,4 @@
-// The completions of shells: `heaptape completion SHELL`.
+// Shell completions: `heaptape completion SHELL`.
 #pragma once
 
 #include <string>

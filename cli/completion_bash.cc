@@ -6,10 +6,11 @@
 namespace heaptape::cli {
 namespace {
 
-// What does not depend on the commands. Words are taken from the line itself: bash splits them at
-// ':' and '=', which are parts of names here, and expects back what is behind the last of these.
+// The part that does not depend on the commands. Words are taken from the line itself, because bash
+// splits them at ':' and '=', which are parts of names here. It expects back what follows the last
+// of these.
 constexpr char kFunction[] = R"script(
-# Completes $1 by `words` or by what files there are, and gives back what bash expects.
+# Completes $1 as $2 says: file, folder, command, or the words themselves.
 _heaptape_reply() {
   local word=$1 takes=$2 head=
   case $takes in

@@ -20,7 +20,7 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr int kPatienceMs = 1000;  // for what must not be left out
+constexpr int kPatienceMs = 1000;  // for text that must not be dropped
 constexpr TerminalSize kUsualSize{24, 80};
 
 sigset_t signal_set(std::initializer_list<int> signals) {
@@ -157,8 +157,8 @@ void LiveScreen::take_signals() {
   }
 }
 
-// As the signal does by itself, which spares whom nobody could wake (orphaned process groups) and
-// who ignores it.
+// As the unblocked signal would: it does not stop a process that ignores it, or one that nobody
+// could continue (of an orphaned process group).
 void LiveScreen::stop_as_told() {
   write_text(panel_.take_down(), kPatienceMs);
   const sigset_t stop = signal_set({SIGTSTP});
@@ -167,7 +167,7 @@ void LiveScreen::stop_as_told() {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-// A terminal that does not control our session has no foreground of ours.
+// A terminal that does not control our session has no foreground group of ours: the panel stays.
 bool LiveScreen::is_in_foreground() const {
   const pid_t foreground = tcgetpgrp(descriptor_);
   return foreground < 0 || foreground == getpgrp();

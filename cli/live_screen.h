@@ -15,11 +15,11 @@
 
 namespace heaptape::cli {
 
-// In a terminal a panel at its bottom (terminal_panel.h), as long as this process is in the
-// foreground; it is gone while the process is stopped (Ctrl-Z) and when the object is. Elsewhere,
-// and in a terminal that only prints (TERM=dumb), a line for each figures. The last figures are a
-// line everywhere. What nobody takes, as behind Ctrl-S, is left out: the thread of its own may wait
-// for the terminal, and nobody else does.
+// In a terminal, a panel at the bottom (terminal_panel.h) while this process is in the foreground.
+// It is taken down while the process is stopped (Ctrl-Z), and by the destructor. Elsewhere, and in
+// a terminal that only prints (TERM=dumb), a line for each show(). The last figures are a line
+// everywhere. Figures that the terminal does not take, as after Ctrl-S, are dropped. Only the
+// object's own thread waits for the terminal.
 class LiveScreen {
  public:
   // Writes to `descriptor`, which is borrowed. While the object lives SIGTSTP, SIGCONT and SIGWINCH

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kDescription[] =
     "heaptape records every malloc call of a program to a file, the tape, replays tapes on other "
-    "allocators and on models, and says where their memory is: in live blocks, in the ends of "
-    "blocks, in holes, and which blocks keep holes open.";
+    "allocators and on models, and says where their memory is: in live blocks, in their "
+    "slack, in holes, and which blocks keep the holes open.";
 
 constexpr char kExitStatus[] =
     ".SH EXIT STATUS\n"
@@ -112,8 +112,7 @@ std::string program_page(const ProgramOutline& outline) {
   for (const CommandOutline& command : outline.commands) {
     text += ".TP\n.BR " + plain(page_name(command)) + " (1)\n" + plain(command.description) + "\n";
   }
-  text += options_text(outline.program) + kExitStatus;
-  return text + footer_text(outline.program.footer);
+  return text + options_text(outline.program) + kExitStatus;
 }
 
 std::string synopsis(const CommandOutline& command) {

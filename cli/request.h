@@ -16,7 +16,7 @@ class Request {
   void set_by(CLI::App* command, Action action) {
     command->callback([this, action] { action_ = action; });
   }
-  // As make() returns it, which is called while the application is still there.
+  // Runs the action that make() returns. make() is called while the CLI::App still exists.
   void set_by_making(CLI::App* command, std::function<Action()> make) {
     command->callback([this, make] { action_ = make(); });
   }

@@ -1,5 +1,5 @@
-# cmake -D HEAPTAPE=program -D FOLDER=folder -P shell_files.cmake: writes manual pages and the
-# completions of shells into the folder, as they lie below PREFIX/share.
+# cmake -D HEAPTAPE=program -D FOLDER=folder -P shell_files.cmake: writes the manual pages
+# and shell completions into the folder, laid out as below PREFIX/share.
 file(REMOVE_RECURSE ${FOLDER})
 function(write_output file)
   get_filename_component(parent ${FOLDER}/${file} DIRECTORY)

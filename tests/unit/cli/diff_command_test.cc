@@ -81,7 +81,7 @@ TEST_F(DiffCommand, RefusesABaselineThatIsNotThere) {
 
 TEST_F(DiffCommand, RefusesOneReportWithoutABaseline) {
   options_.paths = {dir_.file("base.json")};
-  expect_refused("one report is compared with nothing");
+  expect_refused("one report has nothing to be compared with");
 }
 
 TEST_F(DiffCommand, TakesSeveralBases) {
