@@ -15,8 +15,8 @@ namespace {
 
 using schema::CohortFigures;
 
-// Where this part of a change is in at most half of the windows that have any of it, those are
-// told.
+// If this part of a change is in at most half of the windows that have any of it, only that half is
+// named.
 constexpr double kMost = 0.9;
 
 int64_t change(uint64_t base, uint64_t now) {
@@ -44,15 +44,15 @@ void add(const CohortFigures& cohort, Side& side) {
 
 // What one side has of each size, and of the others.
 struct Bytes {
-  std::map<uint64_t, uint64_t> told;   // by size
-  std::map<uint64_t, uint64_t> bands;  // by the least size; 0: all others are one
+  std::map<uint64_t, uint64_t> listed;  // by size
+  std::map<uint64_t, uint64_t> bands;   // by the least size; 0: all others are one
 
   explicit Bytes(const std::vector<CohortFigures>& cohorts) {
     for (const CohortFigures& cohort : cohorts) {
-      (cohort.is_other_sizes ? bands : told)[cohort.size_bytes] += cohort.bytes;
+      (cohort.is_other_sizes ? bands : listed)[cohort.size_bytes] += cohort.bytes;
     }
   }
-  // Of a size that is not told, the most that there can be.
+  // The most that there can be of a size that is not listed.
   uint64_t most_hidden(uint64_t size) const {
     const auto found = bands.find(bands.contains(0) ? 0 : band_of(size));
     return found == bands.end() ? 0 : found->second;
@@ -65,10 +65,10 @@ struct BySize {
   std::set<Key> about;
 };
 
-// A size that one side has among its others cannot be told apart on the other side either, unless
-// those others are few.
+// A size that one side has among its others is not listed on the other side either, unless those
+// others are few.
 BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortFigures>& now) {
-  constexpr uint64_t kFew = 10;  // times as many are told
+  constexpr uint64_t kFew = 10;  // times as many are listed
   const Bytes of_base(base);
   const Bytes of_now(now);
   const bool has_bands = !of_base.bands.contains(0) && !of_now.bands.contains(0);
@@ -76,9 +76,9 @@ BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortF
   const auto key_of = [&](const CohortFigures& cohort, const Bytes& own, const Bytes& other) {
     const uint64_t size = cohort.size_bytes;
     if (cohort.is_other_sizes) return Key{true, has_bands ? size : 0};
-    const uint64_t hidden = other.told.contains(size) ? 0 : other.most_hidden(size);
+    const uint64_t hidden = other.listed.contains(size) ? 0 : other.most_hidden(size);
     if (hidden == 0) return Key{false, size};
-    if (own.told.at(size) / kFew < hidden) return Key{true, has_bands ? Bytes::band_of(size) : 0};
+    if (own.listed.at(size) / kFew < hidden) return Key{true, has_bands ? Bytes::band_of(size) : 0};
     result.about.insert({false, size});
     return Key{false, size};
   };
@@ -96,15 +96,15 @@ uint64_t bytes_in(const Side& side, uint32_t window) {
   return found == side.windows.end() ? 0 : found->second.bytes;
 }
 
-struct Told {
-  uint32_t first = 0;  // of windows
+struct NamedWindows {
+  uint32_t first = 0;
   uint32_t last = 0;
   bool is_most = false;  // but not all of the change
 };
 
-// The windows that changed in the direction of the whole, or the fewest, one behind the other, that
-// have most of that.
-Told told_windows(const Size& size, int sign) {
+// The windows that changed in the direction of the whole, or the shortest stretch of them that has
+// most of that change.
+NamedWindows named_windows(const Size& size, int sign) {
   std::set<uint32_t> windows;
   for (const Side* const side : {&size.base, &size.now}) {
     for (const auto& [window, cohort] : side->windows) windows.insert(window);
@@ -118,8 +118,8 @@ Told told_windows(const Size& size, int sign) {
     whole += static_cast<double>(bytes);
   }
   if (changes.empty()) return {*windows.begin(), *windows.rbegin()};
-  const Told all{changes.begin()->first, changes.rbegin()->first};
-  Told best = all;
+  const NamedWindows all{changes.begin()->first, changes.rbegin()->first};
+  NamedWindows best = all;
   for (auto first = changes.begin(); first != changes.end(); ++first) {
     double sum = 0;
     for (auto last = first; last != changes.end(); ++last) {
@@ -145,7 +145,7 @@ CohortChange change_of(const Key& key, const Size& size) {
     result.now_bytes += cohort.bytes;
   }
   const int sign = result.now_bytes >= result.base_bytes ? 1 : -1;
-  const auto [first, last, is_most] = told_windows(size, sign);
+  const auto [first, last, is_most] = named_windows(size, sign);
   result.is_most = is_most;
   for (const auto& [window, cohort] : (sign > 0 ? size.now : size.base).windows) {
     if (window < first || window > last) continue;

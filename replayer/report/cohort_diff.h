@@ -10,23 +10,24 @@
 
 namespace heaptape::replayer {
 
-// Of the blocks of one size, or of the sizes of a band that one of the reports does not tell apart.
+// Of the blocks of one size, or of the sizes of a band that one of the reports does not list one by
+// one.
 struct CohortChange {
   uint64_t size_bytes = 0;  // as CohortFigures
   bool is_other_sizes = false;
-  // One report has this size among others that are at most a tenth of what the other has of it, and
-  // counts for nothing there.
+  // One report may have some of this size among its others, at most a tenth of what the other
+  // report has: it is taken for 0 there.
   bool is_about = false;
   uint64_t base_count = 0;
   uint64_t now_count = 0;
   uint64_t base_bytes = 0;
   uint64_t now_bytes = 0;
-  // When what changed was asked for: in the new report, or where blocks went, in the base.
+  // The calls that asked for what changed: of the new report, or of the base where blocks are gone.
   uint64_t first_birth = 0;
   uint64_t last_birth = 0;
-  bool is_most = false;  // nine tenths of it at least, but not all
+  bool is_most = false;  // these calls asked for nine tenths of it at least, but not for all
 
-  // Of a change of the whole; negative for a size that changed the other way.
+  // Of the whole change; negative for a size that changed the other way.
   double share(uint64_t base_total, uint64_t now_total) const;
 };
 

@@ -29,7 +29,7 @@ struct MetricRow {
 
 struct RunDiff {
   std::string label;
-  std::string base_label;          // of the run in the base: the same, but with a baseline
+  std::string base_label;          // of the run in the base: another only with a baseline
   std::vector<std::string> notes;  // sentences: what else differs between the two runs
   std::vector<MetricRow> rows;     // every metric of either run
   size_t table_rows = 0;           // how many of them, from the first, a table for people shows
@@ -61,7 +61,7 @@ struct ReportDiff {
 // gate whose metric no compared run has fails on all of them: a misspelt counter must not pass CI.
 // Without `only_run` a gate also fails on a run of the base that has the metric and that the new
 // report lacks; a gate that is optional is skipped there. With `baseline` every run of `now` is
-// compared with the run of that label of `base`, but for this run itself where both are one report.
+// compared with the run of that label of `base`, except that run itself where both are one report.
 // Fails with kUsage if there is nothing to compare, or if two runs of one report
 // share a label.
 base::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,

@@ -46,7 +46,7 @@ std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
 }
 
-// For people who see the message alone, in a line.
+// One line, for viewers that show only the message.
 std::string failure_text(const ReportDiff& diff, const GateOutcome& gate) {
   std::string text = gate.detail;
   for (const std::string& reason : reasons_text(diff, gate)) text += "; " + reason;
@@ -94,7 +94,8 @@ std::string count(const std::vector<const GateOutcome*>& gates, GateState state)
       std::ranges::count(gates, state, [](const GateOutcome* gate) { return gate->state; }));
 }
 
-// What <testsuites> and <testsuite> both have. The former takes no others: Jenkins checks that.
+// The counts that both <testsuites> and <testsuite> have. <testsuites> may have no others: Jenkins
+// checks that.
 std::string counts(const std::vector<const GateOutcome*>& gates, size_t errors = 0) {
   return attribute("tests", std::to_string(gates.size() + errors)) +
          attribute("failures", count(gates, GateState::kFailed)) +
@@ -125,7 +126,7 @@ std::string log_text(const ReportDiff& diff) {
   return text + diff.verdict() + "\n";
 }
 
-// That something failed which no gate is about: a run that only the new report has, say.
+// For a failure that no gate is about, such as that of a run that only the new report has.
 std::string error_case(const ReportDiff& diff) {
   return "    <testcase" + attribute("classname", "heaptape diff") + attribute("name", "replays") +
          attribute("time", "0") + ">\n      <error" + attribute("type", "replay") +

@@ -1,5 +1,5 @@
-// Markdown for the comment on a pull request: what a reviewer must know fits a screen, and all else
-// is folded.
+// Markdown for the comment on a pull request: what a reviewer must know fits on a screen, and the
+// rest is folded.
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -45,7 +45,7 @@ std::string table_text(const std::vector<TableRow>& table, size_t names = 1) {
   return text;
 }
 
-// A blank line behind the summary makes Markdown of what follows.
+// What follows the blank line after the summary is read as Markdown.
 std::string folded(const std::string& summary, const std::string& body) {
   return "\n<details><summary>" + escaped(summary) + "</summary>\n\n" + body + "\n</details>\n";
 }
@@ -71,7 +71,7 @@ std::string failed_gates(const ReportDiff& diff) {
   return text;
 }
 
-// Of the metrics for people, but times, which are noise where nobody gates them.
+// Of the metrics in the tables, without times: those are noise unless somebody gates them.
 std::string changed_most(const ReportDiff& diff) {
   struct Change {
     const RunDiff* run;

@@ -19,9 +19,9 @@ std::span<const SiteChange> shown_sites(const SiteChanges& changes);
 std::vector<TableRow> diff_table(const SiteChanges& changes);
 
 // A heading, the sizes that changed most, the others and the total: size, blocks in base and new,
-// change of the bytes, share, when most of it was asked for.
+// change of the bytes, share, which calls asked for it.
 std::vector<TableRow> diff_table(const CohortChanges& changes);
-// A row of the first one.
+// One row of the table of metrics.
 TableRow diff_row(const MetricRow& row);
 
 // Why gates failed, as far as the tapes say: sentences that name blocks and sites. Empty where none

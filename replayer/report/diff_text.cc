@@ -7,6 +7,7 @@
 #include "replayer/report/text_table.h"
 
 namespace heaptape::replayer {
+
 std::string to_text(const ReportDiff& diff) {
   std::string text = "base  " + side_text(diff.base) + "\nnew   " + side_text(diff.now) + "\n";
   if (!diff.warning.empty()) text += "WARNING: " + diff.warning + "\n";

@@ -23,7 +23,8 @@ struct FilmSites {
 };
 
 // Of the films of these runs. Empty where there is none, or the stacks of the tape were sampled:
-// then hardly any block has one. Reads the tape once more, and leaves it somewhere.
+// then hardly any block has one. Reads the tape once more; it is at no particular place
+// afterwards.
 base::Result<FilmSites> film_sites(schema::TapeReader& tape, const std::vector<RunResult>& runs,
                                    const Sites& sites);
 

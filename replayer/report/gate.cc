@@ -43,13 +43,13 @@ long double origin_of(const Gate& gate, const GateOutcome& outcome) {
   return is_upper(gate.op) ? outcome.spread->greatest : outcome.spread->least;
 }
 
-// What the new figure is compared with; nothing for nothing but a percentage of 0.
+// What the new figure is compared with; none for a percentage of 0 that stands alone.
 std::optional<long double> limit_of(const Gate& gate, const GateOutcome& outcome) {
   if (gate.kind == GateKind::kAbsolute) return gate.value;
   const long double from = origin_of(gate, outcome);
   if (gate.kind == GateKind::kChange) return from + gate.value;
-  if (from == 0 && gate.besides == 0) return std::nullopt;
-  return from + std::fabs(from) * gate.value / 100 + gate.besides;
+  if (from == 0 && gate.extra == 0) return std::nullopt;
+  return from + std::fabs(from) * gate.value / 100 + gate.extra;
 }
 
 // The limit of a figure that is a whole number, as a whole number: the gate judges the same, and

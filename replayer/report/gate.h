@@ -36,7 +36,7 @@ enum class GateOp : uint8_t {
 enum class GateKind : uint8_t {
   kAbsolute,  // value
   kChange,    // base + value
-  kPercent,   // base + |base| * value / 100 + besides
+  kPercent,   // base + |base| * value / 100 + extra
 };
 
 struct Gate {
@@ -45,7 +45,7 @@ struct Gate {
   GateOp op = GateOp::kGreater;
   GateKind kind = GateKind::kAbsolute;
   long double value = 0;     // holds every 64-bit integer
-  long double besides = 0;   // of a percentage: "+1MiB" of "+5% +1MiB", with the same sign
+  long double extra = 0;     // of a percentage: "+1MiB" of "+5% +1MiB", with the same sign
   bool is_optional = false;  // skipped where a side does not have the metric
 };
 
@@ -57,7 +57,7 @@ base::Result<Gate> parse_gate(std::string_view expression);
 enum class GateState : uint8_t {
   kPassed,
   kFailed,
-  kSkipped,  // neither run has the metric
+  kSkipped,  // neither run has the metric, or the gate is optional and one of them has not
 };
 
 struct GateOutcome {
@@ -75,7 +75,7 @@ struct GateOutcome {
 // A gate that cannot tell does not pass: it fails where the new run failed, or the base did and the
 // gate asks for a change, where the base has the metric and the new run does not, and where it asks
 // for a change and the base has no such metric. It is skipped only where neither run has the
-// metric, and if it is optional where one of them has not.
+// metric, or if it is optional and one of them does not.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
 

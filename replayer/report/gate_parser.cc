@@ -140,11 +140,11 @@ class GateParser {
     }
     gate_.kind = GateKind::kPercent;
     ++at_;
-    return parse_besides(sign);
+    return parse_extra(sign);
   }
 
   // "+1MiB", or nothing.
-  Status parse_besides(char sign_of_percentage) {
+  Status parse_extra(char sign_of_percentage) {
     skip_blanks();
     if (at_ == text_.size()) return {};
     const size_t start = at_;
@@ -154,9 +154,9 @@ class GateParser {
       return wrong(start,
                    std::string("expected the sign of the percentage, ") + sign_of_percentage);
     }
-    HEAPTAPE_ASSIGN_OR_RETURN(gate_.besides, parse_number(sign));
-    HEAPTAPE_RETURN_IF_ERROR(parse_unit(gate_.besides));
-    return check_end(gate_.besides);
+    HEAPTAPE_ASSIGN_OR_RETURN(gate_.extra, parse_number(sign));
+    HEAPTAPE_RETURN_IF_ERROR(parse_unit(gate_.extra));
+    return check_end(gate_.extra);
   }
 
   Result<long double> parse_number(char sign) {

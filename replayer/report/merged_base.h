@@ -7,9 +7,9 @@
 
 namespace heaptape::replayer {
 
-// The last report, with the medians of all for its figures (of an even number the smaller one in
-// the middle), and spreads from the least to the greatest of them. A run that failed in a report
-// counts there for nothing; a run that only some have counts in those. `reports`: at least one.
+// The last report, with the medians of all reports as its figures (of an even number the smaller of
+// the two in the middle), and with spreads from the least to the greatest. A run is
+// merged from those reports in which it did not fail. `reports`: at least one.
 NamedReport merged_base(std::vector<NamedReport> reports);
 
 }  // namespace heaptape::replayer

@@ -5,7 +5,7 @@
 namespace heaptape::replayer {
 
 std::vector<Gate> strict_gates() {
-  // What is added to a percentage is what equal runs of a small program may differ by.
+  // The bytes beside a percentage are what equal runs of a small program may differ by.
   constexpr const char* kExpressions[] = {
       "peak.liveBytes > +1% +64KiB",      "end.liveBytes > +1% +64KiB",
       "end.liveCount > +1% +100",         "peak.committedBytes > +5% +1MiB",

@@ -7,8 +7,8 @@
 
 namespace heaptape::replayer {
 
-// What should alarm nobody where nothing changed: `./dev bench gates` measures that. Each is
-// optional: where a run, or one of the reports, does not have the metric, it is skipped.
+// Equal runs pass them: `./dev bench gates` measures that. Each is optional: it is skipped where
+// one of the two runs does not have the metric.
 std::vector<Gate> strict_gates();
 
 }  // namespace heaptape::replayer

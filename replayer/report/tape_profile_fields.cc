@@ -74,7 +74,7 @@ void set_cdf(wire::TapeStats::LifetimeCurve::Builder curve, const std::vector<Cd
   }
 }
 
-// The last of those with as many bits: as exact, and at most 65.
+// The last point of each octave: still exact, and at most 65.
 std::vector<CdfPoint> by_octave(const std::vector<CdfPoint>& points) {
   std::vector<CdfPoint> last;
   for (const CdfPoint& point : points) {

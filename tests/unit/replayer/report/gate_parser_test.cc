@@ -95,11 +95,11 @@ TEST_F(GateParserTest, ReadsWhatIsAddedToAPercentage) {
   const Gate gate = parse("peak.residentBytes > +5% +1.5MiB");
   EXPECT_EQ(gate.kind, GateKind::kPercent);
   EXPECT_EQ(gate.value, 5.0L);
-  EXPECT_EQ(gate.besides, 1.5L * 0x1p20L);
+  EXPECT_EQ(gate.extra, 1.5L * 0x1p20L);
   EXPECT_EQ(gate.expression, "peak.residentBytes > +5% +1.5MiB");
-  EXPECT_EQ(parse("end.liveCount<-1%-16").besides, -16.0L);
-  EXPECT_EQ(parse("time.nsPerEvent>+5%+2us").besides, 2000.0L);
-  EXPECT_EQ(parse("end.liveCount>+1%").besides, 0.0L);
+  EXPECT_EQ(parse("end.liveCount<-1%-16").extra, -16.0L);
+  EXPECT_EQ(parse("time.nsPerEvent>+5%+2us").extra, 2000.0L);
+  EXPECT_EQ(parse("end.liveCount>+1%").extra, 0.0L);
 }
 
 TEST_F(GateParserTest, RefusesWhatCannotBeAddedToAPercentage) {

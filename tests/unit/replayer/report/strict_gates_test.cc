@@ -36,7 +36,7 @@ TEST(StrictGates, FailEachForWhatItIsFor) {
 TEST(StrictGates, LeaveRoomForWhatASmallProgramMovesBy) {
   for (const Gate& gate : strict_gates()) {
     if (gate.kind != GateKind::kPercent) continue;
-    const auto more = static_cast<uint64_t>(gate.besides);
+    const auto more = static_cast<uint64_t>(gate.extra);
     EXPECT_FALSE(strict_diff({{gate.metric, uint64_t{1}}}, {{gate.metric, 1 + more}}).failed)
         << gate.expression;
     EXPECT_TRUE(strict_diff({{gate.metric, uint64_t{1}}}, {{gate.metric, 2 + more}}).failed)
