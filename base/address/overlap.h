@@ -1,4 +1,4 @@
-// Which parts of some ranges lie in others, both told in ascending order.
+// Which parts of some ranges lie in others, both given in ascending order.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace heaptape::base {
 
-// `parts` are ascending, do not overlap, and outlive this. Ranges that are asked for may lie in one
-// another, or overlap the one before, but none begins before it. All calls together take the time
-// of one walk over the parts, but for parts that several ranges share. One thread.
+// `parts` are ascending, do not overlap, and outlive this. The ranges that are asked for may
+// overlap, but none begins before the one asked for last. All calls together take the time of one
+// walk over the parts, and more only for parts that several ranges share. One thread.
 class Overlap {
  public:
   explicit Overlap(std::span<const AddressRange> parts) : parts_(parts) {}

@@ -277,8 +277,8 @@ void RunAnalysis::sample(const allocators::Residency& residency, std::optional<u
   take_frame(residency, false);
 }
 
-// A frame visits each block: of a heap with very many some are left out, so that the film takes no
-// more than a few visits a call.
+// A frame visits every live block. Of a heap with very many blocks some frames are left out, so
+// that the film takes a few visits a call at most.
 void RunAnalysis::take_frame(const allocators::Residency& residency, bool is_kept) {
   if (film_ == nullptr) return;
   constexpr uint64_t kVisitsPerCall = 4;

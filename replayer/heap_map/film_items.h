@@ -20,8 +20,8 @@ struct FilmItem {
   uint64_t last_at = 0;
 };
 
-// Of more items than may be kept those with the fewest bytes times calls are dropped, half of them
-// at a time; one that is dropped may come back. One thread.
+// When there are more items than may be kept, those with the fewest bytes times calls are dropped,
+// half of them at a time; one that is dropped may come back. One thread.
 class FilmItems {
  public:
   // `most`: at least 1.

@@ -35,7 +35,7 @@ double about_log2(uint64_t number) {
   return static_cast<double>(bits) * 0x1p-52 - kBias;
 }
 
-// What a cell is of which both halves were cells.
+// The cell whose halves these two are.
 FilmCell joined(const FilmCell& a, const FilmCell& b) {
   const float live_bytes = a.live_bytes + b.live_bytes;
   if (live_bytes == 0) {

@@ -22,19 +22,21 @@ struct FilmCell {
   float free_absent_bytes = 0;    // on pages that are not
   float birth = 0;      // number of the call that made a block, the mean over the live bytes
   float size_log2 = 0;  // of the requested bytes of blocks, the mean over the live bytes
-  // The birth of one of its blocks, drawn such that each live byte is as likely; 0: it has none.
+  // The birth of one of its blocks, drawn at random with equal chances for each live byte; 0: it
+  // has none.
   uint64_t drawn_birth = 0;
 };
 
 struct FilmFrame {
   uint64_t at = 0;              // calls made
   bool is_kept = false;         // while others are dropped
-  std::vector<FilmCell> cells;  // by HeapFilm::cell_numbers(); those that came later are not there
+  std::vector<FilmCell> cells;  // as HeapFilm::cell_numbers(), without those that came later
 };
 
-// Cells are aligned and of equal size, a power of two, beginning with a page. When there are more
-// of them than may be, each two that share a cell of twice the size become that one; when there are
-// more frames, every second goes. So memory has a bound: 32 bytes for each cell of each frame.
+// Cells are aligned and of equal size: at first a page. When there are more than Limits::cells, the
+// size is doubled, and the two halves of each new cell are merged; when there are more than
+// Limits::frames, every second frame is dropped. So memory has a bound: 32 bytes for each cell of
+// each frame.
 //
 //   film.begin(at, map, absent, false);
 //   for (each live block) film.add(block);
@@ -64,13 +66,13 @@ class HeapFilm {
   const std::vector<FilmFrame>& frames() const { return frames_; }
   // Blocks and holes that are large enough to be seen.
   const FilmItems& items() const { return items_; }
-  // Whether free memory is told apart by whether it is resident: in all frames.
+  // Whether all frames know which free memory is resident.
   bool knows_absent() const { return knows_absent_; }
-  // How many frames there could be: those taken, some of which were dropped, and those passed over.
+  // How many frames there were to take: those taken, dropped ones included, and those passed over.
   uint64_t offered() const { return offered_; }
   void pass_over() { ++offered_; }
 
-  // Makes each two cells one, and drops every second frame that is not kept. The last one stays.
+  // Doubles the size of cells; drops every second frame that is not kept. The last frame stays.
   void halve_cells();
   void halve_frames();
 

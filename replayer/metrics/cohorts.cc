@@ -36,8 +36,8 @@ std::vector<Cohort> Cohorts::list() const {
     sizes.emplace_back(bytes, size);
   }
   std::ranges::sort(sizes, std::greater());
-  const size_t told = std::min(sizes.size(), kMostSizes);
-  std::ranges::sort(sizes.begin(), sizes.begin() + static_cast<long>(told), {},
+  const size_t listed = std::min(sizes.size(), kMostSizes);
+  std::ranges::sort(sizes.begin(), sizes.begin() + static_cast<long>(listed), {},
                     [](const auto& size) { return size.second; });
   std::map<uint64_t, Windows> others;  // by the least size of their band
   std::vector<Cohort> list;
@@ -53,7 +53,7 @@ std::vector<Cohort> Cohorts::list() const {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const uint64_t size = sizes[i].second;
     const Windows& windows = by_size_.at(size);
-    if (i < told) {
+    if (i < listed) {
       put(windows, size, false);
       continue;
     }

@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// Blocks of one requested size, or of the sizes of one band that are not told apart, asked for in
-// one window of the run.
+// Blocks of one requested size, or of the sizes of one band that are not listed one by one, asked
+// for in one window of the run.
 struct Cohort {
   uint64_t size_bytes = 0;  // of each; of other sizes the least of their band, a power of two
   bool is_other_sizes = false;
@@ -22,8 +22,8 @@ struct Cohort {
   uint64_t last_birth = 0;
 };
 
-// The run is cut into windows of as many calls: the first of them has its first calls. Memory grows
-// with the sizes of live blocks that differ. One thread.
+// The run is cut into windows of equally many calls. Memory grows with the number of different
+// sizes of live blocks. One thread.
 class Cohorts {
  public:
   static constexpr uint32_t kWindows = 16;

@@ -36,9 +36,9 @@ class ProgramProfile {
     lifetimes_.on_death(call - birth - 1);
     if (chain != GrowthChains::kNone) growth_chains_.on_release(chain);
   }
-  // What is alive after this call is what the bands of sizes keep.
+  // sizes() keeps which sizes are alive now.
   void keep_sizes() { sizes_.keep(); }
-  // Which blocks are alive now: at the peak, and at the end.
+  // The blocks alive at the peak, and at the end.
   void keep_peak(Cohorts cohorts) { peak_cohorts_ = std::move(cohorts); }
   void keep_end(Cohorts cohorts) { end_cohorts_ = std::move(cohorts); }
   // No more come. Once.
@@ -46,7 +46,7 @@ class ProgramProfile {
 
   const Lifetimes& lifetimes() const { return lifetimes_; }
   const SizeBands& sizes() const { return sizes_; }
-  // Nobody at all where they were not kept.
+  // Empty where they were not kept.
   const Cohorts& peak_cohorts() const { return peak_cohorts_; }
   const Cohorts& end_cohorts() const { return end_cohorts_; }
   const GrowthChains& growth_chains() const { return growth_chains_; }

@@ -24,7 +24,7 @@ class SizeBands {
  public:
   static constexpr size_t kBands = 64;
 
-  // A block of that size was asked for and given; it is no longer there, or no longer of that size.
+  // A block got this size: it was allocated, or resized to it.
   void add(uint64_t size) {
     SizeBand& band = band_of(size);
     ++band.calls;
@@ -32,6 +32,7 @@ class SizeBands {
     ++band.live_count;
     band.live_bytes += size;
   }
+  // A block lost this size: it was freed, or resized.
   void remove(uint64_t size) {
     SizeBand& band = band_of(size);
     --band.live_count;

@@ -8,8 +8,8 @@
 namespace heaptape::schema {
 
 struct CohortFigures {
-  // Requested, of each block. Of other sizes, which are not told apart, the least; they are less
-  // than twice that. 0: these are all others, as reports of old have them.
+  // Requested, of each block. Of other sizes, which are not listed one by one, the least; they are
+  // less than twice that. 0: these are all the others.
   uint64_t size_bytes = 0;
   bool is_other_sizes = false;
   uint32_t window = 0;  // of equal parts of the run, from 0

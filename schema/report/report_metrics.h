@@ -96,10 +96,10 @@ struct ReportFigures {
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
   uint64_t tape_threads = 0;      // 0: the tape was not finished
-  std::string tape_command = "";  // of the recorded program; empty in reports of old
+  std::string tape_command = "";  // of the recorded program; empty in older reports
   std::vector<MomentFigures> moments = {};
   std::optional<SiteFigures> sites = {};    // nothing: the tape had no call stacks
-  std::optional<LiveCohorts> cohorts = {};  // nothing: a report of old, or all runs failed
+  std::optional<LiveCohorts> cohorts = {};  // nothing: an older report, or all runs failed
 };
 
 // The figures of the report in the file `path`.
