@@ -94,7 +94,7 @@ class Example(unittest.TestCase):
         line = PROGRAM.read_text().split("requests[i] = malloc(kRequestBytes);")[0].count("\n") + 1
         self.assertIn(f"remember (server.c:{line})", text)
         failures = {case.get("name"): case.find("failure") for case in self.junit().iter("testcase")}
-        failure = failures["end.liveBytes > +1%"]
+        failure = failures["end.liveBytes > +1% +64KiB"]
         self.assertRegex(failure.get("message"), BLOCKS)
         self.assertRegex(failure.text, BLOCKS)
         self.assertIn("<!doctype html>", (self.folder / "heap.html").read_text()[:100].lower())
