@@ -56,6 +56,21 @@ class SideBySide(Pages):
                         bytes_a_percent.add(round(value / width / 100))
             self.assertLess(max(bytes_a_percent) / min(bytes_a_percent), 1.001)
 
+    def test_marks_the_gates_that_failed(self):
+        rows = self.run_script("""[...heaptape.diff.gates({gates: [["FAIL", "a > 1", "malloc", "new 2"], ["PASS", "b > 1", "malloc", "new 1"],
+            ["SKIP", "c > 1", "malloc", ""]]}).querySelectorAll('tbody tr')].map((row) => [...row.querySelectorAll('.failed')].map((cell) => cell.textContent))""")
+        self.assertEqual(rows, [["FAIL"], [], []])
+
+    def test_knows_the_allocator_of_each_line(self):
+        heaptape("replay", self.folder / "fill.tape", "-a", "malloc=model:slabs", "-o", self.folder / "other.json")
+        heaptape("diff", self.folder / "base.json", self.folder / "other.json", "--html", self.folder / "other.html")
+        browser.show(self.driver, self.folder / "other.html")
+        self.driver.execute_script("""const data = JSON.parse(document.getElementById('data').textContent);
+            window.backends = []; const {charts} = heaptape;
+            heaptape.charts = ({runs}) => { backends = runs.map((run) => [run.label, run.backend]); };
+            heaptape.diff.charts(data, document.body); heaptape.charts = charts;""")
+        self.assertEqual(self.run_script("backends"), [["malloc, base", "model:ptmalloc"], ["malloc, new", "model:slabs"]])
+
     def test_has_the_lines_of_both_reports(self):
         lists, series = self.run_script("(data => [data.timeline.lists, data.timeline.series])(JSON.parse(document.getElementById('data').textContent))")
         sides = [("base", "malloc"), ("new", "malloc"), ("base", "slabs"), ("new", "slabs")]

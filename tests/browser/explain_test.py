@@ -48,6 +48,19 @@ class Explained(Pages):
                                       .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))"""):
             self.assertIn(" ".join([text.removeprefix("t") if i == 2 else text for i, text in enumerate(row)]), words)
 
+    def test_says_at_which_time(self):
+        self.show("process")
+        facts = self.run_script("""(data => { data.explanation.moment.timeNs = 1_500_000_000;
+            return heaptape.explain.head(data)[1].textContent; })(JSON.parse(document.getElementById('data').textContent))""")
+        self.assertIn(" calls, 1.500 s", facts)
+
+    def test_has_the_blocks_on_both_sides_of_a_hole(self):
+        self.show("pinned")
+        [row, *_] = self.run_script("[...document.querySelectorAll('#holes tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual(row[1], "19.5 KiB")
+        self.assertTrue(row[3].startswith("24 bytes of #3, thread 0"), row)
+        self.assertTrue(row[4].startswith("30,000 bytes of #6, thread 0"), row)
+
     def test_names_who_asked(self):
         self.show("pinned")
         rows = self.run_script("[...document.querySelectorAll('#sites tbody tr')].map((row) => row.cells[0].textContent)")

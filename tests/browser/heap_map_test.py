@@ -125,6 +125,14 @@ class Pointer(HeapMap):
         self.assertEqual(self.shown_call(), plateau)
         self.assertTrue(any(line.startswith("hole of ") for line in self.detail()), self.detail())
 
+    def test_begins_at_the_largest_of_the_holes(self):
+        [film] = films("redis")
+        show("redis")
+        frame = film["at"].index(shown_call())
+        largest = max(item["bytes"] for item in film["items"] if item["birth"] == 0 and item["first"] <= frame <= item["last"])
+        ranges = [re.search(r"^hole of .*, 0x([0-9a-f]+) to 0x([0-9a-f]+);", line) for line in detail()]
+        self.assertIn(largest, [int(found[2], 16) - int(found[1], 16) for found in ranges if found])
+
     def test_keeps_what_is_clicked_until_the_next_click(self):
         self.show("random")
         self.point(0.5, 0.5)
@@ -157,6 +165,30 @@ class Pointer(HeapMap):
         self.assertGreater(self.shown_call(), report["tape"]["events"] / 2)
         self.assertEqual(self.colour_at(0.99, 0.05), whole)
 
+    def test_keeps_what_is_clicked_from_the_cursor_of_the_charts(self):
+        show("random")
+        point(0.5, 0.5)
+        ActionChains(driver).click().perform()
+        kept = detail()
+        driver.find_element(By.CSS_SELECTOR, "#timeline .plot").send_keys(Keys.ARROW_RIGHT * 20)
+        self.assertEqual(detail(), kept)
+
+    def test_zooms_in_and_out_again(self):
+        show("random")
+        spans = []
+        for text in ("", "Zoom in", "Zoom in", "Zoom out", "Zoom out"):
+            if text:
+                driver.find_element(By.XPATH, f"//section[@id='map']//button[.='{text}']").click()
+            ends = []
+            for x in (0.12, 0.99):
+                point(x, 0.5)
+                ends.append(shown_call())
+            spans.append(ends[1] - ends[0])
+        self.assertGreater(spans[0], spans[1])
+        self.assertGreater(spans[1], spans[2])
+        self.assertLess(spans[2], spans[3])
+        self.assertLess(spans[3], spans[4])
+
     def test_moves_the_cursor_of_the_charts_and_the_other_way(self):
         self.show("random")
         self.point(0.5, 0.5)
@@ -181,6 +213,26 @@ class Keyboard(HeapMap):
         self.assertNotEqual(self.detail()[1], cell)
         self.press(Keys.ARROW_DOWN)
         self.assertEqual(self.detail()[1], cell)
+
+    def test_goes_up_to_higher_addresses(self):
+        show("random")
+        point(0.5, 0.5)
+        addresses = []
+        for key in ("", Keys.ARROW_UP, Keys.ARROW_DOWN, Keys.ARROW_DOWN):
+            press(key)
+            addresses.append(int(re.match(r"0x([0-9a-f]+)", detail()[1])[1], 16))
+        self.assertGreater(addresses[1], addresses[0])
+        self.assertEqual(addresses[2], addresses[0])
+        self.assertLess(addresses[3], addresses[0])
+
+    def test_goes_ten_steps_with_shift(self):
+        show("random")
+        point(0.5, 0.5)
+        press(Keys.ARROW_LEFT * 10)
+        call = shown_call()
+        press(Keys.ARROW_RIGHT * 10)
+        press(Keys.SHIFT + Keys.ARROW_LEFT)
+        self.assertEqual(shown_call(), call)
 
     def test_zooms_and_keeps(self):
         self.show("random")
@@ -241,6 +293,23 @@ class Looks(HeapMap):
         self.choose("Run", "model:slabs")
         WebDriverWait(self.driver, 20).until(lambda _: self.detail()[0].startswith("model:slabs"))
 
+    def test_let_go_what_was_kept_where_another_run_is_chosen(self):
+        show("random")
+        press(Keys.ENTER)
+        self.assertIn("(kept", detail()[0])
+        self.choose("Run", "model:slabs")
+        WebDriverWait(driver, 20).until(lambda _: detail()[0].startswith("model:slabs"))
+        self.assertNotIn("(kept", detail()[0])
+
+    def test_have_addresses_that_go_up(self):
+        show("random")
+        driver.execute_script("""window.texts = []; const {prototype} = CanvasRenderingContext2D; const {fillText} = prototype;
+            prototype.fillText = function (text, x, y) { texts.push([text, y]); fillText.call(this, text, x, y); }""")
+        press("+")
+        addresses = [int(text, 16) for text, y in sorted(run("texts"), key=lambda one: -one[1]) if text.startswith("0x")]
+        self.assertGreater(len(addresses), 2)
+        self.assertEqual(addresses, sorted(addresses))
+
     def test_begin_with_a_run_whose_resident_pages_are_known(self):
         self.show("process, replayed")
         self.assertTrue(self.detail()[0].startswith("model:ptmalloc"), self.detail())
@@ -269,6 +338,15 @@ class Looks(HeapMap):
             corners.append(self.colour_at(0.5, 0.9))
             self.assertEqual(self.run_script("document.documentElement.scrollWidth"), looks.get("width", 1440))
         self.assertNotEqual(corners[0], corners[1])
+
+    def test_follow_a_theme_that_changes_while_the_page_is_open(self):
+        picture = lambda: run("document.querySelector('canvas.map').toDataURL()")
+        show("random", scheme="dark")
+        dark = picture()
+        show("random")
+        self.assertNotEqual(picture(), dark)
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        WebDriverWait(driver, 5).until(lambda _: picture() == dark)
 
     def test_do_nothing_that_names_want(self):
         self.show("hostile")

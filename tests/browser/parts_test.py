@@ -3,10 +3,12 @@
 Whether their figures are those of the report is for random_test.py.
 """
 
+import re
 import subprocess
 
 from . import browser, harness
 from .harness import Made, Pages, at_path
+from .page_numbers import TEXTS
 
 if not browser.missing():
     from selenium.webdriver.common.by import By
@@ -19,12 +21,21 @@ class Parts(Pages):
     @classmethod
     def make(cls):
         subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
-        models = ["-a", "model:ptmalloc", "-a", "model:slabs", "-a", "recorded", "-a", "glibc"]
+        models = ["-a", "model:ptmalloc", "-a", "model:slabs", "-a", "recorded", "-a", "glibc", "-a", "again=glibc"]
         cls.pages = {
             "process": Made(cls.folder, "process", cls.folder / "process.tape", *models, "--latency"),
             "stacks": Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
+            "torn": Made(cls.folder, "torn", cls.torn(), "-a", "model:ptmalloc"),
         }
+
+    @classmethod
+    def torn(cls):
+        """A tape of which the end is missing."""
+        tape = cls.folder / "torn.tape"
+        whole = (cls.folder / "process.tape").read_bytes()
+        tape.write_bytes(whole[:len(whole) * 3 // 4])
+        return tape
 
     def show(self, name, **looks):
         browser.show(self.driver, self.pages[name].path, **looks)
@@ -118,6 +129,73 @@ class Parts(Pages):
         [growth, *_] = self.pages["process"].report["runs"][0]["heapGrowths"]
         self.assertIn(growth["rule"], self.run_script("document.getElementById('heap-growths').textContent"))
 
+    def test_have_all_digits_of_a_figure_below_the_pointer(self):
+        self.show("process")
+        shown = self.run_script("[...document.querySelectorAll('.folded [data-path][data-unit=bytes]')].map((one) => [one.title, one.dataset.value])")
+        self.assertGreater(len(shown), 10)
+        for title, value in shown:
+            self.assertEqual(title, f"{int(value):,} B")
+
+    def test_of_sizes_have_a_unit_for_each_measure(self):
+        self.show("stacks")
+        self.open("sizes")
+        for measure, ending in (("askedBytes", " B"), ("calls", ""), ("peakBytes", " B")):
+            self.driver.find_element(By.CSS_SELECTOR, f"#sizes button[data-value={measure}]").click()
+            for _, text, _ in self.bars("#sizes"):
+                self.assertRegex(text, rf"^\d+{ending}$", measure)
+
+    def test_have_bands_that_meet(self):
+        self.show("stacks")
+        bands = [text.split(" to ") for text in self.run_script("[...Array(50).keys()].map(heaptape.bandText)")]
+        self.assertEqual(bands[0], ["0", "2 B"])
+        self.assertEqual(bands[20], ["1 MiB", "2 MiB"])
+        for (_, end), (begin, _) in zip(bands, bands[1:]):
+            self.assertEqual(end, begin)
+
+    def test_of_lifetimes_have_each_share_beside_its_words(self):
+        self.show("process")
+        rows = self.run_script("[...document.querySelectorAll('#lifetimes tbody tr')].map((row) => [row.cells[0].textContent, row.cells[1].dataset.path])")
+        self.assertEqual([path and path.removeprefix("program.lifetimes.") for _, path in rows],
+                         ["blocks", "shareAtZero", "shareUnderTenThousandth", "shareUnderTenth", "calls.median", "survivors", "survivorBytes"])
+        self.assertEqual([words for words, _ in rows][1:4], ["freed by the very next call", "lived less than 0.01% of the run's calls", "lived less than 10% of the run's calls"])
+
+    def fact(self, part):
+        return self.run_script(f"document.querySelector('#{part} .fact').textContent")
+
+    def test_of_holes_name_the_run_with_least_before_that_with_most(self):
+        self.show("process")
+        state = "atPlateau" if any(run.get("atPlateau") for run in self.pages["process"].report["runs"]) else "atPeak"
+        sums = [run[state]["holes"]["bytes"] for run in self.pages["process"].report["runs"] if run.get(state, {}).get("holes")]
+        self.assertLess(min(sums), max(sums))
+        self.assertRegex(self.fact("holes"), f" has {TEXTS['bytes'](min(sums))} in .*; .* has {TEXTS['bytes'](max(sums))} in ")
+
+    def test_of_growths_name_the_largest(self):
+        self.show("process")
+        runs = self.pages["process"].report["runs"]
+        growth, label = max((run["heapGrowths"][0]["growthBytes"], run["label"]) for run in runs if run.get("heapGrowths"))
+        self.assertTrue(self.fact("heap-growths").startswith(f"the largest: {label} took {TEXTS['bytes'](growth)} at "), self.fact("heap-growths"))
+
+    def test_of_latency_name_the_run_that_is_fastest(self):
+        self.show("process")
+        timed = [one["p99Ns"] for run in self.pages["process"].report["runs"] for one in run.get("latency", [])[:1]]
+        self.assertGreater(len(timed), 1)
+        self.assertRegex(self.fact("latency"), f"is least in .*: {re.escape(TEXTS['ns'](min(timed)))}$")
+
+    def test_of_latency_say_which_call_was_the_slowest(self):
+        self.show("process")
+        rows = self.run_script("""[...document.querySelectorAll('#latency tbody tr')].filter((row) => row.querySelector('[data-path]'))
+            .map((row) => [row.querySelector('[data-path]').dataset.path.replace(/[^.]*$/, ''), row.cells[row.cells.length - 2].textContent])""")
+        self.assertGreater(len(rows), 0)
+        for path, text in rows:
+            self.assertEqual(text, f"#{int(at_path(self.pages['process'].report, path + 'maxAt')):,}")
+
+    def test_of_fidelity_name_the_best_run(self):
+        self.show("process")
+        fact = self.run_script("""(data => { data.report.runs.forEach((run, i) => {
+                run.fidelity = {sameOffsetShare: [0.25, 0.75, 1][i] ?? 0.5, comparedBlocks: 10, firstDifference: 1}; });
+            return heaptape.trust.fidelity(data).querySelector('.fact').textContent; })(JSON.parse(document.getElementById('data').textContent))""")
+        self.assertIn("75.0000% of the blocks of model:slabs lie where they were recorded", fact)
+
     def test_of_latency_have_ranges_in_order_over_an_axis_with_units(self):
         self.show("process")
         self.open("latency")
@@ -146,6 +224,10 @@ class Parts(Pages):
         verdict = self.driver.find_element(By.ID, "verdict")
         self.assertLess(banner.location["y"], verdict.location["y"])
         self.assertEqual(self.run_script("document.querySelector('#fidelity [data-path=\"tape.losses.lostEvents\"]').textContent"), "12")
+
+    def test_say_first_where_a_tape_was_not_finished(self):
+        self.show("torn")
+        self.assertIn("the tape was not finished, so what came after it is not known", self.driver.find_element(By.ID, "banner").text)
 
     def test_say_nothing_of_losses_where_there_are_none(self):
         self.show("process")

@@ -177,6 +177,19 @@ TEST_F(LiveTerminal, FollowsTheTerminalsSize) {
   ASSERT_TRUE(wait_for([this] { return !terminal_.has_scrolling_region(); })) << everything();
 }
 
+TEST_F(LiveTerminal, TakesTheSizeThatTheEnvironmentSaysWhereTheTerminalHasNone) {
+  constexpr int kRowsOfEnvironment = 16;
+  const winsize none{};
+  EXPECT_EQ(ioctl(master_.get(), TIOCSWINSZ, &none), 0);
+  terminal_ = FakeTerminal(kRowsOfEnvironment, kColumns);
+  type("export LINES=16 COLUMNS=30\n");
+  type_recording_of("while :; do sleep 0.1; done");
+  ASSERT_TRUE(wait_for_panel(kRowsOfEnvironment)) << everything();
+  EXPECT_LE(terminal_.screen().back().size(), 30u);
+  type("\x03");
+  ASSERT_TRUE(wait_for([this] { return !terminal_.has_scrolling_region(); })) << everything();
+}
+
 class LivePipe : public RecordTest {
  protected:
   // The lines of figures.

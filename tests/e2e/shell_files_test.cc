@@ -114,6 +114,19 @@ TEST_F(ShellFiles, ZshReadsItsCompletion) {
   EXPECT_EQ(ended.status, 0) << ended.describe();
 }
 
+TEST_F(ShellFiles, ZshTakesAnOptionThatMayBeRepeatedAgain) {
+  const std::string text = printed({"heaptape", "completion", "zsh"});
+  EXPECT_NE(text.find("'*--allocator=["), std::string::npos);
+  EXPECT_NE(text.find("'(-o --output)--output=["), std::string::npos);
+}
+
+TEST_F(ShellFiles, ZshTakesFoldersForFolders) {
+  for (const std::string& line : lines_of(printed({"heaptape", "completion", "zsh"}))) {
+    if (line.find("--debug-dir=") == std::string::npos) continue;
+    EXPECT_NE(line.find(":_files -/'"), std::string::npos) << line;
+  }
+}
+
 TEST_F(ShellFiles, FishCompletesCommandsOptionsAndWords) {
   if (!is_installed("fish")) GTEST_SKIP() << "fish is not installed";
   const std::string file = completion("fish");
@@ -173,6 +186,15 @@ TEST_F(ShellFiles, PagesAreSoundRoff) {
     EXPECT_EQ(shown.status, 0) << shown.describe();
     EXPECT_EQ(shown.err, "") << page;
     EXPECT_NE(shown.out.find("NAME"), std::string::npos) << page;
+  }
+}
+
+// roff may make another character of a hyphen, and what is copied from the page is no option then.
+TEST_F(ShellFiles, PagesHaveMinusSignsInOptions) {
+  for (const std::string& page : lines_of(printed({"heaptape", "man", "list"}))) {
+    const std::string text = printed({"heaptape", "man", page});
+    EXPECT_NE(text.find("\\fB\\-\\-help\\fR"), std::string::npos) << page;
+    EXPECT_EQ(text.find("\\fB-"), std::string::npos) << page;
   }
 }
 

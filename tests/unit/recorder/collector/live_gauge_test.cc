@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/address/pages.h"
+#include "tests/support/command.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/temp_dir.h"
 
@@ -14,6 +16,7 @@ using tests::malloc_record;
 using tests::RingPen;
 
 constexpr uint64_t kSecondNs = LiveGauge::kEveryNs;
+constexpr uint64_t kFarFutureNs = uint64_t{1} << 62;
 constexpr uint32_t kNoPid = 0x7ffffff0;  // above any that Linux gives
 
 class LiveGaugeTest : public testing::Test {
@@ -126,6 +129,40 @@ TEST_F(LiveGaugeTest, HasTheWholeTapesInTheLastFigures) {
   EXPECT_EQ(last.live_bytes, 100u);
   EXPECT_EQ(last.tape_calls, 1u);
   EXPECT_EQ(last.tape_bytes, table_.manifest()[0].bytes);
+}
+
+TEST_F(LiveGaugeTest, CountsLossesAndStallsOnceInTheLastFigures) {
+  join(0);
+  RingPen pen(session_, 0);
+  pen.write(malloc_record(0x1000, 0, 100)).header().lost_full = 5;
+  pen.header().stalls = 2;
+  pen.header().stall_ns = 700;
+  const LiveFigures before = read_at(1);
+  EXPECT_EQ(before.stall_ns, 700u);
+  table_.end(0, schema::EndReason::kExited, 0);
+  const LiveFigures last = gauge_.complete(before, table_);
+  EXPECT_EQ(last.lost, 5u);
+  EXPECT_EQ(last.stalls, 2u);
+  EXPECT_EQ(last.stall_ns, 700u);
+}
+
+TEST_F(LiveGaugeTest, AddsUpWhatIsResident) {
+  join(0);
+  join(1);
+  EXPECT_FALSE(read_at(1).resident_bytes);
+  const auto pages_by_pid = [](uint32_t pid) {
+    return ProcTexts{pid == kNoPid ? "90 30 10 0 0 0 0" : "90 17 10 0 0 0 0", "", {}};
+  };
+  const auto sample = [&](uint64_t now_ns) {
+    ProcReader reader(pages_by_pid);
+    for (const auto& [slot, process] : table_.processes()) {
+      process->sample_if_due(now_ns, 2, reader);
+    }
+    const auto last = reader.ask(kNoPid);  // those before it have been answered, too
+    EXPECT_TRUE(tests::wait_until([&last] { return last->done.load(); }));
+  };
+  for (const uint64_t now_ns : {uint64_t{1}, kFarFutureNs, kFarFutureNs}) sample(now_ns);
+  EXPECT_EQ(read_at(2).resident_bytes, 27u * base::kPageBytes);
 }
 
 }  // namespace

@@ -86,5 +86,23 @@ TEST_F(FilmItemsTest, DropsTheLightestOfTooMany) {
   EXPECT_EQ(list[0].last_at, 30u);
 }
 
+TEST_F(FilmItemsTest, TakesABlockThatWasResizedInPlaceForTheSame) {
+  frame(10);
+  items_.note_block({0x1000, 0x1040}, 7, 50);
+  frame(20);
+  items_.note_block({0x1000, 0x1040}, 7, 60);
+  ASSERT_EQ(items_.list().size(), 1u);
+  EXPECT_EQ(items_.list()[0].requested_bytes, 60u);
+}
+
+TEST_F(FilmItemsTest, TakesASecondFrameOfACallForTheFirst) {
+  frame(10);
+  hole(0x1000, 64);
+  frame(20);
+  frame(20);
+  hole(0x1000, 64);
+  EXPECT_EQ(items_.list().size(), 1u);
+}
+
 }  // namespace
 }  // namespace heaptape::replayer

@@ -164,6 +164,7 @@ TEST_F(HeapFilmTest, TakesTheSecondFrameOfACallForTheFirst) {
   shoot(film, 5);
   ASSERT_EQ(film.frames().size(), 1u);
   EXPECT_TRUE(film.frames()[0].is_kept);
+  EXPECT_EQ(film.offered(), 1u);
   EXPECT_EQ(live_bytes(film.frames()[0]), kPage);
 }
 
@@ -205,6 +206,37 @@ TEST_F(HeapFilmTest, KeepsSumsWhereCellsAreHalved) {
     EXPECT_EQ(live_bytes(film.frames()[0]), before);
   }
   EXPECT_NEAR(film.frames()[0].cells[0].birth, 8.5, 0.01);
+}
+
+// Cells of a page become cells of two when the last block comes; in the other film they are so from
+// the beginning.
+TEST_F(HeapFilmTest, DrawsTheSameBlockWheneverCellsWereHalved) {
+  constexpr uint64_t kCells = 64;
+  commit(0, kCells);
+  for (uint64_t page = 0; page < kCells; ++page) place_page(page, page + 1);
+  place_page(2 * kCells, kCells + 1);
+  HeapFilm late({.cells = kCells});
+  shoot(late, 100);
+  commit(2 * kCells, 1);
+  HeapFilm early({.cells = kCells});
+  shoot(early, 100);
+  ASSERT_EQ(late.cell_bytes(), 2 * kPage);
+  ASSERT_EQ(early.cell_bytes(), 2 * kPage);
+  for (uint64_t page = 0; page < kCells; page += 2) {
+    const uint64_t address = kBase + page * kPage;
+    EXPECT_EQ(cell_of(late, address).drawn_birth, cell_of(early, address).drawn_birth) << page;
+  }
+}
+
+TEST_F(HeapFilmTest, KeepsTheFirstAndTheLastFrameWhereFramesAreHalved) {
+  commit(0, 1);
+  for (uint64_t frames = 2; frames < 10; ++frames) {
+    HeapFilm film({});
+    for (uint64_t at = 1; at <= frames; ++at) shoot(film, at);
+    film.halve_frames();
+    EXPECT_EQ(film.frames().front().at, 1u);
+    EXPECT_EQ(film.frames().back().at, frames);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "replayer/report/diff.h"
 #include "replayer/report/diff_format.h"
+#include "replayer/report/diff_table.h"
 #include "tests/support/reports.h"
 
 namespace heaptape::replayer {
@@ -79,6 +80,16 @@ TEST(CohortDiff, TellsAllWindowsWhereFewerWouldNotBeHalfOfThem) {
   EXPECT_EQ(blocks_text(changes.at(0)),
             "+160 blocks of 64 B alive at the end, asked for between #1 and #15,999 "
             "(100.0% of the change)");
+}
+
+TEST(CohortDiff, TellsFewerWindowsWhereTheyAreHalfOfThem) {
+  const auto half = diff_ends({}, blocks(64, 100, 0, 3) + blocks(64, 1, 7, 7));
+  EXPECT_NE(blocks_text(half.at(0)).find("asked for mostly between #1 and #3,999"),
+            std::string::npos)
+      << blocks_text(half[0]);
+  const auto more = diff_ends({}, blocks(64, 100, 0, 4) + blocks(64, 1, 7, 7));
+  EXPECT_NE(blocks_text(more.at(0)).find("asked for between #1 and #7,999"), std::string::npos)
+      << blocks_text(more[0]);
 }
 
 TEST(CohortDiff, DoesNotTellSizesApartThatOneSideDoesNot) {
@@ -169,6 +180,31 @@ blocks that account for the change of bytes at the end
   EXPECT_NE(text.find(std::string("\n") + kReason + "\n\nFAIL"), std::string::npos) << text;
 }
 
+TEST(CohortDiff, IsATableThatAddsUp) {
+  std::vector<CohortFigures> base;
+  std::vector<CohortFigures> now = blocks(64, 1, 0, 0) + blocks(64, 1000, 9, 9);
+  for (const uint64_t size : {100, 200, 300, 400, 500, 600}) {
+    base = base + blocks(size, 1, 0, 0);
+    now = now + blocks(size, 2, 0, 0);
+  }
+  const std::vector<TableRow> table = diff_table(diff_ends(base, now).at(0));
+  ASSERT_EQ(table.size(), 8u);
+  EXPECT_EQ(table[1].back(), "mostly #9,001 to #9,999");
+  EXPECT_EQ(table[6], (TableRow{"(other sizes that changed)", "2", "4", "+300 B", "0.5%", ""}));
+  EXPECT_EQ(table[7][3], "+64.6 KiB");
+}
+
+TEST(CohortDiff, IsTheReasonOfGatesAtTheEndAndAtTheExit) {
+  const ReportDiff diff = sample_diff("end.liveBytes>+5%");
+  GateOutcome gate = diff.gates.at(0);
+  for (const char* const expression : {"end.holes.bytes>+5%", "atExit.residentBytes>+5%"}) {
+    gate.expression = expression;
+    EXPECT_EQ(reasons_text(diff, gate), std::vector<std::string>{kReason}) << expression;
+  }
+  gate.expression = "peak.liveBytes>+5%";
+  EXPECT_TRUE(reasons_text(diff, gate).empty());
+}
+
 TEST(CohortDiff, IsSaidFirstInMarkdown) {
   const std::string text = to_markdown(sample_diff("end.liveBytes>+5%"));
   EXPECT_TRUE(
@@ -187,6 +223,11 @@ TEST(CohortDiff, IsWholeInJson) {
   EXPECT_NE(json.find(R"("sizeBytes": 64, "sizeBand": null, "isAbout": false, "baseCount": 10,)"),
             std::string::npos)
       << json;
+  EXPECT_NE(
+      json.find(R"("newCount": 1000, "baseBytes": 640, "newBytes": 64000, "shareOfChange": 1)"),
+      std::string::npos)
+      << json;
+  EXPECT_NE(json.find(R"("firstBirth": 1, "lastBirth": 999)"), std::string::npos) << json;
   EXPECT_NE(json.find(R"("reasons": ["+990 blocks)"), std::string::npos) << json;
 }
 

@@ -87,6 +87,46 @@ TEST(DiffJson, HasTheSpreadsOfEachSide) {
       << json;
 }
 
+TEST(DiffJson, HasSpreadsOfTheirOwnForBothSides) {
+  auto base = tests::run_figures("jemalloc", {{"peak.residentBytes", uint64_t{100}}});
+  auto now = base;
+  base.spreads = {{"peak.residentBytes", 90, 110}};
+  now.spreads = {{"peak.residentBytes", 95, 120}};
+  const std::string json = *to_json(
+      *diff_reports(tests::named_report("a", {base}), tests::named_report("b", {now}), {}, ""));
+  EXPECT_NE(json.find(R"("baseSpread": {"least": 90, "greatest": 110}, )"
+                      R"("newSpread": {"least": 95, "greatest": 120}})"),
+            std::string::npos)
+      << json;
+}
+
+TEST(DiffJunit, HasTheSecondsOfTheNewReplay) {
+  const auto base = tests::run_figures("glibc", {{"time.replayNs", uint64_t{9'000'000'000}}});
+  const auto now = tests::run_figures("glibc", {{"time.replayNs", uint64_t{1'500'000'000}}});
+  const std::string text =
+      to_junit(*diff_reports(tests::named_report("a", {base}), tests::named_report("b", {now}),
+                             {*parse_gate("time.replayNs > +5%")}, ""));
+  EXPECT_NE(text.find(R"(skipped="0" time="1.500">)"), std::string::npos) << text;
+}
+
+// Of twelve runs.
+TEST(DiffMarkdown, ShowsTenOfWhatFailedAndOfWhatChanged) {
+  NamedReport base = tests::named_report("a", {});
+  NamedReport now = tests::named_report("b", {});
+  for (int i = 0; i < 12; ++i) {
+    const std::string label = "run " + std::to_string(i);
+    base.figures.runs.push_back(tests::run_figures(label, {{"end.liveBytes", uint64_t{100}}}));
+    now.figures.runs.push_back(tests::run_figures(label, {{"end.liveBytes", uint64_t{200}}}));
+  }
+  const std::string text =
+      to_markdown(*diff_reports(base, now, {*parse_gate("end.liveBytes > +5%")}, ""));
+  const std::string shown = text.substr(0, text.find("<details>"));
+  EXPECT_NE(shown.find("\n2 more failed: see all gates below.\n"), std::string::npos) << shown;
+  size_t rows = 0;
+  for (size_t at = 0; (at = shown.find("\n| run ", at)) != std::string::npos; ++at) ++rows;
+  EXPECT_EQ(rows, 10u) << shown;
+}
+
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
   ReportDiff diff;
   diff.notes = {"a<b>&\"c'"};

@@ -43,6 +43,11 @@ TEST(MergedBase, HasTheMedianAndTheSpread) {
   EXPECT_EQ(spread->greatest, 140);
 }
 
+TEST(MergedBase, HasTheLesserOfTwoInTheMiddle) {
+  EXPECT_EQ(base_of({102, 100}).figures.runs[0].metric(kMetric),
+            schema::MetricValue(uint64_t{100}));
+}
+
 TEST(MergedBase, TakesTheSpreadsOfRepeatsIn) {
   RunFigures repeated = run(100);
   repeated.spreads = {{kMetric, 90, 105}};
@@ -61,6 +66,14 @@ TEST(MergedBase, LeavesOutRunsThatFailed) {
   EXPECT_EQ(base.figures.runs[0].metric(kMetric), schema::MetricValue(uint64_t{100}));
 }
 
+TEST(MergedBase, HasARunThatFailedInAll) {
+  RunFigures failed = run_figures("jemalloc");
+  failed.failure = "at #1: died";
+  const NamedReport base = merged_base({named_report("a", {failed}), named_report("b", {failed})});
+  ASSERT_EQ(base.figures.runs.size(), 1u);
+  EXPECT_EQ(base.figures.runs[0].failure, "at #1: died");
+}
+
 TEST(MergedBase, HasTheRunsOfAll) {
   const NamedReport base = merged_base(
       {named_report("a", {run_figures("one")}), named_report("b", {run_figures("two")})});
@@ -73,6 +86,11 @@ TEST(NoisyGates, CountAChangeFromTheGreatestOfTheBase) {
   const GateOutcome failed = judge("peak.residentBytes>+5%", base, run(1093));
   EXPECT_EQ(failed.state, GateState::kFailed);
   EXPECT_EQ(failed.detail, "new 1,093 B, limit 1,092 B, base 1,010 B (1,000 B to 1,040 B)");
+}
+
+TEST(NoisyGates, HaveWholeLimits) {
+  const RunFigures base = base_of({1000, 1041, 1010}).figures.runs[0];
+  EXPECT_EQ(judge("peak.residentBytes>+5%", base, run(1094)).limit, 1093.0L);  // 1,093.05
 }
 
 TEST(NoisyGates, CountADecreaseFromTheLeast) {
