@@ -126,11 +126,11 @@ class Pointer(HeapMap):
         self.assertTrue(any(line.startswith("hole of ") for line in self.detail()), self.detail())
 
     def test_begins_at_the_largest_of_the_holes(self):
-        [film] = films("redis")
-        show("redis")
-        frame = film["at"].index(shown_call())
+        [film] = self.films("redis")
+        self.show("redis")
+        frame = film["at"].index(self.shown_call())
         largest = max(item["bytes"] for item in film["items"] if item["birth"] == 0 and item["first"] <= frame <= item["last"])
-        ranges = [re.search(r"^hole of .*, 0x([0-9a-f]+) to 0x([0-9a-f]+);", line) for line in detail()]
+        ranges = [re.search(r"^hole of .*, 0x([0-9a-f]+) to 0x([0-9a-f]+);", line) for line in self.detail()]
         self.assertIn(largest, [int(found[2], 16) - int(found[1], 16) for found in ranges if found])
 
     def test_keeps_what_is_clicked_until_the_next_click(self):
@@ -166,23 +166,23 @@ class Pointer(HeapMap):
         self.assertEqual(self.colour_at(0.99, 0.05), whole)
 
     def test_keeps_what_is_clicked_from_the_cursor_of_the_charts(self):
-        show("random")
-        point(0.5, 0.5)
-        ActionChains(driver).click().perform()
-        kept = detail()
-        driver.find_element(By.CSS_SELECTOR, "#timeline .plot").send_keys(Keys.ARROW_RIGHT * 20)
-        self.assertEqual(detail(), kept)
+        self.show("random")
+        self.point(0.5, 0.5)
+        ActionChains(self.driver).click().perform()
+        kept = self.detail()
+        self.driver.find_element(By.CSS_SELECTOR, "#timeline .plot").send_keys(Keys.ARROW_RIGHT * 20)
+        self.assertEqual(self.detail(), kept)
 
     def test_zooms_in_and_out_again(self):
-        show("random")
+        self.show("random")
         spans = []
         for text in ("", "Zoom in", "Zoom in", "Zoom out", "Zoom out"):
             if text:
-                driver.find_element(By.XPATH, f"//section[@id='map']//button[.='{text}']").click()
+                self.driver.find_element(By.XPATH, f"//section[@id='map']//button[.='{text}']").click()
             ends = []
             for x in (0.12, 0.99):
-                point(x, 0.5)
-                ends.append(shown_call())
+                self.point(x, 0.5)
+                ends.append(self.shown_call())
             spans.append(ends[1] - ends[0])
         self.assertGreater(spans[0], spans[1])
         self.assertGreater(spans[1], spans[2])
@@ -215,24 +215,24 @@ class Keyboard(HeapMap):
         self.assertEqual(self.detail()[1], cell)
 
     def test_goes_up_to_higher_addresses(self):
-        show("random")
-        point(0.5, 0.5)
+        self.show("random")
+        self.point(0.5, 0.5)
         addresses = []
         for key in ("", Keys.ARROW_UP, Keys.ARROW_DOWN, Keys.ARROW_DOWN):
-            press(key)
-            addresses.append(int(re.match(r"0x([0-9a-f]+)", detail()[1])[1], 16))
+            self.press(key)
+            addresses.append(int(re.match(r"0x([0-9a-f]+)", self.detail()[1])[1], 16))
         self.assertGreater(addresses[1], addresses[0])
         self.assertEqual(addresses[2], addresses[0])
         self.assertLess(addresses[3], addresses[0])
 
     def test_goes_ten_steps_with_shift(self):
-        show("random")
-        point(0.5, 0.5)
-        press(Keys.ARROW_LEFT * 10)
-        call = shown_call()
-        press(Keys.ARROW_RIGHT * 10)
-        press(Keys.SHIFT + Keys.ARROW_LEFT)
-        self.assertEqual(shown_call(), call)
+        self.show("random")
+        self.point(0.5, 0.5)
+        self.press(Keys.ARROW_LEFT * 10)
+        call = self.shown_call()
+        self.press(Keys.ARROW_RIGHT * 10)
+        self.press(Keys.SHIFT + Keys.ARROW_LEFT)
+        self.assertEqual(self.shown_call(), call)
 
     def test_zooms_and_keeps(self):
         self.show("random")
@@ -294,19 +294,19 @@ class Looks(HeapMap):
         WebDriverWait(self.driver, 20).until(lambda _: self.detail()[0].startswith("model:slabs"))
 
     def test_let_go_what_was_kept_where_another_run_is_chosen(self):
-        show("random")
-        press(Keys.ENTER)
-        self.assertIn("(kept", detail()[0])
+        self.show("random")
+        self.press(Keys.ENTER)
+        self.assertIn("(kept", self.detail()[0])
         self.choose("Run", "model:slabs")
-        WebDriverWait(driver, 20).until(lambda _: detail()[0].startswith("model:slabs"))
-        self.assertNotIn("(kept", detail()[0])
+        WebDriverWait(self.driver, 20).until(lambda _: self.detail()[0].startswith("model:slabs"))
+        self.assertNotIn("(kept", self.detail()[0])
 
     def test_have_addresses_that_go_up(self):
-        show("random")
-        driver.execute_script("""window.texts = []; const {prototype} = CanvasRenderingContext2D; const {fillText} = prototype;
+        self.show("random")
+        self.driver.execute_script("""window.texts = []; const {prototype} = CanvasRenderingContext2D; const {fillText} = prototype;
             prototype.fillText = function (text, x, y) { texts.push([text, y]); fillText.call(this, text, x, y); }""")
-        press("+")
-        addresses = [int(text, 16) for text, y in sorted(run("texts"), key=lambda one: -one[1]) if text.startswith("0x")]
+        self.press("+")
+        addresses = [int(text, 16) for text, y in sorted(self.run_script("texts"), key=lambda one: -one[1]) if text.startswith("0x")]
         self.assertGreater(len(addresses), 2)
         self.assertEqual(addresses, sorted(addresses))
 
@@ -340,13 +340,13 @@ class Looks(HeapMap):
         self.assertNotEqual(corners[0], corners[1])
 
     def test_follow_a_theme_that_changes_while_the_page_is_open(self):
-        picture = lambda: run("document.querySelector('canvas.map').toDataURL()")
-        show("random", scheme="dark")
+        picture = lambda: self.run_script("document.querySelector('canvas.map').toDataURL()")
+        self.show("random", scheme="dark")
         dark = picture()
-        show("random")
+        self.show("random")
         self.assertNotEqual(picture(), dark)
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-        WebDriverWait(driver, 5).until(lambda _: picture() == dark)
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        WebDriverWait(self.driver, 5).until(lambda _: picture() == dark)
 
     def test_do_nothing_that_names_want(self):
         self.show("hostile")

@@ -53,7 +53,7 @@ TEST_F(DiffCommand, ReturnsZeroForReportsThatPass) {
 TEST_F(DiffCommand, TakesTheStrictGates) {
   options_.is_strict = true;
   EXPECT_EQ(run(), 0) << out_.str();
-  change(" 104857600,", " 124857600,");
+  change(" 104857600,", " 144857600,");
   EXPECT_EQ(run(), 1);
 }
 

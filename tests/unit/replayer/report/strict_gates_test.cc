@@ -28,7 +28,7 @@ TEST(StrictGates, PassEqualRuns) {
 TEST(StrictGates, FailEachForWhatItIsFor) {
   for (const Gate& gate : strict_gates()) {
     const ReportDiff diff =
-        strict_diff({{gate.metric, uint64_t{1} << 30}}, {{gate.metric, uint64_t{9} << 27}});
+        strict_diff({{gate.metric, uint64_t{1} << 30}}, {{gate.metric, uint64_t{3} << 29}});
     EXPECT_TRUE(diff.failed) << gate.expression;
   }
 }
