@@ -9,7 +9,8 @@ std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {
   size_t last = kNoBlock;  // the block of the last pin
   const auto add = [&](size_t block, uint64_t bytes) {
     if (bytes == 0) return;
-    if (block != last) pins.push_back({picture.blocks[block].birth, 0});
+    const LiveBlock& pin = picture.blocks[block];
+    if (block != last) pins.push_back({pin.birth, pin.requested_bytes, 0});
     pins.back().bytes += bytes;
     last = block;
   };

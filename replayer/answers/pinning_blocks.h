@@ -11,8 +11,9 @@
 namespace heaptape::replayer {
 
 struct PinningBlock {
-  uint64_t birth = 0;  // as LiveBlock has it
-  uint64_t bytes = 0;  // of holes beside it, on resident pages; never 0
+  uint64_t birth = 0;            // as LiveBlock has it
+  uint64_t requested_bytes = 0;  // likewise
+  uint64_t bytes = 0;            // of holes beside it, on resident pages; never 0
 };
 
 // By address. A hole between two blocks is half of each (of an odd number the second has the byte

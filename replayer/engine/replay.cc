@@ -143,7 +143,7 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
     HEAPTAPE_ASSIGN_OR_RETURN(
         auto run,
         ReplayRun::start(spec, {&tape.header(), options.touch, options.threads, options.clock},
-                         options));
+                         options, events));
     runs.push_back(std::move(run));
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const DeathTimes deaths, rehearse(tape, events, runs));

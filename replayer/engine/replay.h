@@ -33,9 +33,11 @@ struct ReplayOptions {
   uint32_t heap_growths = 10;        // how many of the largest to keep
   bool looks_first = false;          // at moments, before actions of the same place
   bool keep_picture = false;         // of the last of them
-  bool keep_pins = false;            // of each but marks, where placements say something
-  bool keep_film = false;            // of the first replay of each, where placements say something
-  uint32_t repeats = 1;              // of what is timed (real allocators, noop); at least 1
+  // What pins at each moment but marks, where placements say something: in cohorts, block by block.
+  bool keep_pins = false;
+  bool keep_pinning_blocks = false;
+  bool keep_film = false;  // of the first replay of each, where placements say something
+  uint32_t repeats = 1;    // of what is timed (real allocators, noop); at least 1
   // Allocators at work at the same time; at least 1. With more than one no time is told.
   uint32_t jobs = 1;
 };
@@ -55,7 +57,7 @@ struct RunResult {
   std::vector<std::string> notes = {};  // see Backend::notes
   std::string output = "";              // see Backend::output
   std::optional<HeapPicture> picture = {};
-  std::vector<PinsAtMoment> pins = {};             // by call; empty where they were not kept
+  std::vector<PinsAtMoment> pins = {};  // block by block, by call; empty where they were not kept
   std::shared_ptr<const HeapFilm> film = nullptr;  // null where it was not kept
   // Of the calls that were replayed: the same in all runs that came to the end.
   std::shared_ptr<const ProgramProfile> program = nullptr;

@@ -23,8 +23,9 @@ allocators::ReplayBatch replay_batch(const ResolvedBatch& batch) {
 
 Result<std::unique_ptr<ReplayRun>> ReplayRun::start(const allocators::BackendSpec& spec,
                                                     const allocators::BackendContext& context,
-                                                    const ReplayOptions& options) {
-  std::unique_ptr<ReplayRun> run(new ReplayRun(spec, context, options));
+                                                    const ReplayOptions& options,
+                                                    uint64_t run_calls) {
+  std::unique_ptr<ReplayRun> run(new ReplayRun(spec, context, options, run_calls));
   auto regions = run->backend_->start();
   if (!regions.ok()) {
     HEAPTAPE_RETURN_IF_ERROR(run->settle(regions.error()));
@@ -116,7 +117,7 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   if (!kept.ok()) return settle(kept.error());
   analysis_->look(moments, measured_, *kept);
   analysis_->note_resident(measured_.resident_bytes);
-  if (keep_pins_) keep_pins(moments);
+  if (keep_pins_ || keep_pinning_blocks_) keep_pins(moments);
   if (!keep_picture_) return {};
   picture_ = analysis_->picture(measured_);
   const auto own = backend_->own_statistics();
@@ -132,7 +133,9 @@ void ReplayRun::keep_pins(std::span<const Moment> moments) {
     if (!moment.name.starts_with(kMarkPrefix)) names.push_back(moment.name);
   }
   if (names.empty()) return;
-  pins_.push_back({std::move(names), pinning_blocks(analysis_->picture(measured_))});
+  std::vector<PinningBlock> blocks = pinning_blocks(analysis_->picture(measured_));
+  if (keep_pins_) analysis_->note_pins(blocks, run_calls_);
+  if (keep_pinning_blocks_) pins_.push_back({std::move(names), std::move(blocks)});
 }
 
 Status ReplayRun::perform(const Action& action) {

@@ -22,9 +22,11 @@ namespace heaptape::replayer {
 // how it failed. Other errors come back from the call. One thread at a time.
 class ReplayRun {
  public:
+  // `run_calls`: how many events will come.
   static base::Result<std::unique_ptr<ReplayRun>> start(const allocators::BackendSpec& spec,
                                                         const allocators::BackendContext& context,
-                                                        const ReplayOptions& options);
+                                                        const ReplayOptions& options,
+                                                        uint64_t run_calls);
 
   bool has_failed() const { return failure_.has_value(); }
   // The allocator runs in a process of its own, at the same time.
@@ -51,11 +53,13 @@ class ReplayRun {
 
  private:
   ReplayRun(allocators::BackendSpec spec, const allocators::BackendContext& context,
-            const ReplayOptions& options)
+            const ReplayOptions& options, uint64_t run_calls)
       : spec_(std::move(spec)),
         backend_(spec_.make(context)),
         keep_picture_(options.keep_picture),
         keep_pins_(options.keep_pins),
+        keep_pinning_blocks_(options.keep_pinning_blocks),
+        run_calls_(run_calls),
         is_timed_(options.jobs == 1) {}
 
   base::Status settle(const base::Status& status);
@@ -79,6 +83,8 @@ class ReplayRun {
   bool cannot_give_back_ = false;
   const bool keep_picture_;
   const bool keep_pins_;
+  const bool keep_pinning_blocks_;
+  const uint64_t run_calls_;
   const bool is_timed_;
   std::optional<HeapPicture> picture_;
   std::vector<PinsAtMoment> pins_;

@@ -269,6 +269,19 @@ void RunAnalysis::look(std::span<const Moment> moments, const allocators::Reside
   }
 }
 
+void RunAnalysis::note_pins(std::span<const PinningBlock> blocks, uint64_t run_calls) {
+  constexpr size_t kMostSizes = 7;  // a report has these lists of each run and moment
+  Cohorts cohorts(run_calls, kMostSizes);
+  for (const PinningBlock& block : blocks) {
+    cohorts.add(block.requested_bytes, block.birth, block.bytes);
+  }
+  const std::vector<Cohort> list = cohorts.list();
+  for (MomentState& state : metrics_.moments) {
+    if (state.snapshot.at != events_ || state.moment.name.starts_with(kMarkPrefix)) continue;
+    state.pins = list;
+  }
+}
+
 void RunAnalysis::sample(const allocators::Residency& residency, std::optional<uint64_t> time_ns) {
   metrics_.end = snapshot(residency);
   metrics_.end.time_ns = time_ns;

@@ -12,6 +12,7 @@
 #include "base/address/slot_table.h"
 #include "replayer/answers/account.h"
 #include "replayer/answers/heap_growths.h"
+#include "replayer/answers/pinning_blocks.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_map.h"
@@ -51,6 +52,9 @@ class RunAnalysis {
   // moments.
   void look(std::span<const Moment> moments, const allocators::Residency& residency,
             const allocators::KeptMemory& kept);
+
+  // To the moments of the last look(), but for marks. `run_calls`: of the whole run.
+  void note_pins(std::span<const PinningBlock> blocks, uint64_t run_calls);
 
   // To the account noted last.
   void note_own(const allocators::OwnStatistics& own);

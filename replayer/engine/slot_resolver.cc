@@ -192,7 +192,7 @@ void SlotResolver::finish() {
 Cohorts SlotResolver::cohorts() const {
   Cohorts cohorts(run_calls_);
   blocks_.for_each([&cohorts](const Block& block) {
-    if (block.birth != 0) cohorts.add(block.size, block.birth);
+    if (block.birth != 0) cohorts.add(block.size, block.birth, block.size);
   });
   return cohorts;
 }

@@ -9,8 +9,6 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr size_t kMostSizes = 31;  // 16 windows of each are five hundred lines of a report
-
 void add_to(Cohort& sum, const Cohort& part) {
   if (part.count == 0) return;
   sum.first_birth = sum.count == 0 ? part.first_birth : std::min(sum.first_birth, part.first_birth);
@@ -21,11 +19,11 @@ void add_to(Cohort& sum, const Cohort& part) {
 
 }  // namespace
 
-void Cohorts::add(uint64_t size_bytes, uint64_t birth) {
+void Cohorts::add(uint64_t size_bytes, uint64_t birth, uint64_t bytes) {
   const uint64_t calls_a_window = run_calls_ / kWindows + 1;
   const uint64_t window = std::min<uint64_t>((birth - 1) / calls_a_window, kWindows - 1);
   add_to(by_size_[size_bytes][window],
-         {.count = 1, .bytes = size_bytes, .first_birth = birth, .last_birth = birth});
+         {.count = 1, .bytes = bytes, .first_birth = birth, .last_birth = birth});
 }
 
 std::vector<Cohort> Cohorts::list() const {
@@ -36,7 +34,7 @@ std::vector<Cohort> Cohorts::list() const {
     sizes.emplace_back(bytes, size);
   }
   std::ranges::sort(sizes, std::greater());
-  const size_t listed = std::min(sizes.size(), kMostSizes);
+  const size_t listed = std::min(sizes.size(), most_sizes_);
   std::ranges::sort(sizes.begin(), sizes.begin() + static_cast<long>(listed), {},
                     [](const auto& size) { return size.second; });
   std::map<uint64_t, Windows> others;  // by the least size of their band

@@ -17,7 +17,7 @@ struct Cohort {
   bool is_other_sizes = false;
   uint32_t window = 0;
   uint64_t count = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;        // of the blocks, or in the holes beside them
   uint64_t first_birth = 0;  // numbers of the first and the last call that asked for them, from 1
   uint64_t last_birth = 0;
 };
@@ -28,11 +28,12 @@ class Cohorts {
  public:
   static constexpr uint32_t kWindows = 16;
 
-  // `run_calls`: of the whole run.
-  explicit Cohorts(uint64_t run_calls) : run_calls_(run_calls) {}
+  // `run_calls`: of the whole run. `most_sizes`: that are listed.
+  explicit Cohorts(uint64_t run_calls, size_t most_sizes = 31)
+      : run_calls_(run_calls), most_sizes_(most_sizes) {}
 
-  // A live block. `birth`: the call that asked for it, at most run_calls.
-  void add(uint64_t size_bytes, uint64_t birth);
+  // A live block that counts for `bytes`. `birth`: the call that asked for it, at most run_calls.
+  void add(uint64_t size_bytes, uint64_t birth, uint64_t bytes);
 
   // By size and window, of those sizes that have most bytes; the others come last, by power of two.
   std::vector<Cohort> list() const;
@@ -41,6 +42,7 @@ class Cohorts {
   using Windows = std::array<Cohort, kWindows>;
 
   uint64_t run_calls_;
+  size_t most_sizes_;
   std::unordered_map<uint64_t, Windows> by_size_;
 };
 

@@ -12,6 +12,7 @@
 #include "replayer/answers/heap_growths.h"
 #include "replayer/answers/moment.h"
 #include "replayer/heap_map/hole_stats.h"
+#include "replayer/metrics/cohorts.h"
 #include "replayer/metrics/growth.h"
 #include "replayer/metrics/live_metrics.h"
 
@@ -54,6 +55,8 @@ struct MomentState {
   Moment moment;
   Snapshot snapshot;
   std::optional<Account> account;  // nothing where blocks were not followed
+  // Blocks beside holes, with the bytes that they pin; nothing where they were not kept.
+  std::optional<std::vector<Cohort>> pins = {};
 };
 
 struct HeldMemory {

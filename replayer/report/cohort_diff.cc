@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <set>
@@ -155,9 +156,10 @@ CohortChange change_of(const Key& key, const Size& size) {
   return result;
 }
 
-void diff_moment(const char* moment, const std::vector<CohortFigures>& base,
-                 const std::vector<CohortFigures>& now, std::vector<CohortChanges>& all) {
-  CohortChanges changes{moment, std::string("bytes at the ") + moment, 0, 0, {}};
+void diff_moment(const std::string& moment, const std::string& words,
+                 const std::vector<CohortFigures>& base, const std::vector<CohortFigures>& now,
+                 std::vector<CohortChanges>& all) {
+  CohortChanges changes{moment, words, 0, 0, {}};
   for (const CohortFigures& cohort : base) changes.base += cohort.bytes;
   for (const CohortFigures& cohort : now) changes.now += cohort.bytes;
   if (changes.base == changes.now) return;
@@ -173,6 +175,22 @@ void diff_moment(const char* moment, const std::vector<CohortFigures>& base,
   all.push_back(std::move(changes));
 }
 
+// "by #3", "between #3 and #4,001"
+std::string births_text(const CohortChange& change) {
+  const std::string first = "#" + base::grouped(change.first_birth);
+  const std::string text = change.first_birth == change.last_birth
+                               ? "by " + first
+                               : "between " + first + " and #" + base::grouped(change.last_birth);
+  return (change.is_most ? "mostly " : "") + text;
+}
+
+// "the peak" of "atPeak", "the end" of "end".
+std::string moment_of(const std::string& state) {
+  std::string name = state.starts_with("at") ? state.substr(2) : state;
+  name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+  return "the " + name;
+}
+
 }  // namespace
 
 double CohortChange::share(uint64_t base_total, uint64_t now_total) const {
@@ -183,8 +201,20 @@ double CohortChange::share(uint64_t base_total, uint64_t now_total) const {
 std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
                                         const schema::LiveCohorts& now) {
   std::vector<CohortChanges> all;
-  diff_moment("peak", base.peak, now.peak, all);
-  diff_moment("end", base.end, now.end, all);
+  diff_moment("peak", "bytes at the peak", base.peak, now.peak, all);
+  diff_moment("end", "bytes at the end", base.end, now.end, all);
+  return all;
+}
+
+std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base,
+                                     const std::vector<schema::PinCohorts>& now) {
+  std::vector<CohortChanges> all;
+  for (const schema::PinCohorts& after : now) {
+    const auto before = std::ranges::find(base, after.state, &schema::PinCohorts::state);
+    if (before == base.end()) continue;
+    diff_moment(after.state, "resident bytes in holes at " + moment_of(after.state),
+                before->cohorts, after.cohorts, all);
+  }
   return all;
 }
 
@@ -203,15 +233,21 @@ std::string blocks_text(const CohortChanges& changes) {
   const bool grew = first.now_count >= first.base_count;
   const uint64_t count =
       grew ? first.now_count - first.base_count : first.base_count - first.now_count;
-  const std::string place = first.first_birth == first.last_birth
-                                ? "by #" + base::grouped(first.first_birth)
-                                : "between #" + base::grouped(first.first_birth) + " and #" +
-                                      base::grouped(first.last_birth);
   std::string text = first.is_about ? "about " : "";
   if (count != 0) text += (grew ? "+" : "-") + base::grouped(count) + " ";
   return text + (count == 1 ? "block of " : "blocks of ") + sizes_text(first) + " alive at the " +
-         changes.moment + ", asked for " + (first.is_most ? "mostly " : "") + place + " (" +
-         signed_share_text(share) + " of the change)";
+         changes.moment + ", asked for " + births_text(first) + " (" + signed_share_text(share) +
+         " of the change)";
+}
+
+std::string pins_text(const CohortChanges& changes) {
+  if (changes.sizes.empty()) return "";
+  const CohortChange& first = changes.sizes.front();
+  const double share = first.share(changes.base, changes.now);
+  if (share <= 0) return "";
+  return changes.words + ": " + change_text(changes.base, changes.now, schema::MetricUnit::kBytes) +
+         ", " + signed_share_text(share) + " of it beside blocks of " + sizes_text(first) +
+         " asked for " + births_text(first);
 }
 
 }  // namespace heaptape::replayer

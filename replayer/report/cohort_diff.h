@@ -1,5 +1,5 @@
-// Which blocks account for what changed between two tapes: their size and when they were asked for.
-// docs/metrics.md, "Cohorts of two reports".
+// Which blocks account for what changed between two reports: their size and when they were asked
+// for. docs/metrics.md, "Cohorts of two reports".
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,10 @@ struct CohortChange {
   double share(uint64_t base_total, uint64_t now_total) const;
 };
 
-// Of the bytes alive at one moment, which changed.
+// Of bytes that changed: those alive at one moment, or those in the holes of one run then.
 struct CohortChanges {
-  std::string moment;  // "peak", "end"
-  std::string words;   // "bytes at the peak"
+  std::string moment;  // "peak", "end"; of holes the state, "atPeak"
+  std::string words;   // "bytes at the peak", "resident bytes in holes at the peak"
   uint64_t base = 0;   // bytes
   uint64_t now = 0;
   std::vector<CohortChange> sizes;  // that changed, by their shares, the greatest first
@@ -44,11 +44,19 @@ struct CohortChanges {
 std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
                                         const schema::LiveCohorts& now);
 
+// What two runs have in holes, by the blocks beside them. Of the states that both have.
+std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base,
+                                     const std::vector<schema::PinCohorts>& now);
+
 // "64 B", "256 B to 511 B", "many sizes"
 std::string sizes_text(const CohortChange& change);
 
 // "+1,048,576 blocks of 64 B alive at the end, asked for between #1,000 and #2,000,000 (98.0% of
 // the change)": the first size; empty if none has a share of the change.
 std::string blocks_text(const CohortChanges& changes);
+
+// "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B asked for
+// between #1,000 and #2,000,000": the first size; empty likewise.
+std::string pins_text(const CohortChanges& changes);
 
 }  // namespace heaptape::replayer

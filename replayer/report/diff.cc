@@ -200,6 +200,7 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   }
   if (!base->failure.empty()) diff.notes.push_back("the base run failed " + base->failure);
   if (!now->failure.empty()) diff.notes.push_back("the new run failed " + now->failure);
+  diff.pins = diff_pins(base->pins, now->pins);
   std::set<std::string> seen;
   const auto add = [&](const std::string& name) {
     const auto before = base->metric(name);
@@ -231,12 +232,17 @@ std::string near_names(const std::string& metric, const std::vector<RunPair>& pa
 // The outcomes of one gate over all runs.
 std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
   std::vector<GateOutcome> outcomes;
-  for (const auto& [base, now] : pairs) outcomes.push_back(evaluate(gate, *base, *now));
+  for (const auto& [base, now] : pairs) {
+    Gate of_pair = gate;
+    of_pair.is_optional |= base->label != now->label;  // not all allocators have all figures
+    outcomes.push_back(evaluate(of_pair, *base, *now));
+  }
   const bool unanswered = std::ranges::all_of(
       outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });
   if (!unanswered || gate.is_optional) return outcomes;
   for (GateOutcome& outcome : outcomes) {
     outcome.state = GateState::kFailed;
+    if (outcome.base || outcome.now) continue;  // says which of the two lacks it
     outcome.detail = "no compared run has " + gate.metric + near_names(gate.metric, pairs);
   }
   return outcomes;
@@ -250,6 +256,7 @@ void judge_lost_runs(const Gate& gate, const NamedReport& base, const NamedRepor
     if (!is_lost) continue;
     GateOutcome outcome;
     outcome.expression = gate.expression;
+    outcome.metric = gate.metric;
     outcome.run = run.label;
     outcome.unit = schema::metric_unit(gate.metric);
     outcome.state = GateState::kFailed;

@@ -33,6 +33,8 @@ struct RunDiff {
   std::vector<std::string> notes;  // sentences: what else differs between the two runs
   std::vector<MetricRow> rows;     // every metric of either run
   size_t table_rows = 0;           // how many of them, from the first, a table for people shows
+  // What is beside holes, of each state that both runs have and that changed.
+  std::vector<CohortChanges> pins = {};
 };
 
 struct ReportDiff {

@@ -76,14 +76,6 @@ void write_metric(JsonBuilder out, const MetricRow& row) {
   if (row.now_spread) write_spread(object.add("newSpread"), *row.now_spread);
 }
 
-void write_run(JsonBuilder out, const RunDiff& run) {
-  ObjectWriter object(out, 3);
-  object.text("label", run.label);
-  object.strings("notes", run.notes);
-  ObjectWriter metrics(object.add("metrics"), run.rows.size());
-  for (const MetricRow& row : run.rows) write_metric(metrics.add(row.name), row);
-}
-
 const char* state_name(GateState state) {
   switch (state) {
     case GateState::kPassed:
@@ -165,6 +157,15 @@ void write_cohort_changes(JsonBuilder out, const CohortChanges& changes) {
               [&changes](JsonBuilder size_out, const CohortChange& change) {
                 write_size(size_out, change, change.share(changes.base, changes.now));
               });
+}
+
+void write_run(JsonBuilder out, const RunDiff& run) {
+  ObjectWriter object(out, 4);
+  object.text("label", run.label);
+  object.strings("notes", run.notes);
+  write_array(object.add("pins"), run.pins, write_cohort_changes);
+  ObjectWriter metrics(object.add("metrics"), run.rows.size());
+  for (const MetricRow& row : run.rows) write_metric(metrics.add(row.name), row);
 }
 
 void write_diff(JsonBuilder out, const ReportDiff& diff) {

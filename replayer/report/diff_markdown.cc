@@ -1,6 +1,7 @@
 // Markdown for the comment on a pull request: what a reviewer must know fits on a screen, and the
 // rest is folded.
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -71,23 +72,33 @@ std::string failed_gates(const ReportDiff& diff) {
   return text;
 }
 
+// How much a figure changed, for the order of the table. What was 0 has no percentages: bytes are
+// compared with what the allocator held at most, refused calls come first, and other counts last.
+double size_of_change(const RunDiff& run, const MetricRow& row) {
+  if (const auto percent = percent_change(*row.base, *row.now)) return std::fabs(*percent);
+  if (row.name == "accounting.refused") return HUGE_VAL;
+  if (row.unit != schema::MetricUnit::kBytes) return 0;
+  const auto whole = std::ranges::find(run.rows, "peak.committedBytes", &MetricRow::name);
+  if (whole == run.rows.end() || !whole->base || schema::number_of(*whole->base) == 0) return 0;
+  return static_cast<double>(100 * schema::number_of(*row.now) / schema::number_of(*whole->base));
+}
+
 // Of the metrics in the tables, without times: those are noise unless somebody gates them.
 std::string changed_most(const ReportDiff& diff) {
   struct Change {
     const RunDiff* run;
     const MetricRow* row;
-    double percent;
+    double size;
   };
   std::vector<Change> changes;
   for (const RunDiff& run : diff.runs) {
     for (const MetricRow& row : std::span(run.rows).first(run.table_rows)) {
       if (!row.base || !row.now || *row.base == *row.now || row.name.starts_with("time.")) continue;
-      const auto percent = percent_change(*row.base, *row.now);
-      changes.push_back({&run, &row, percent ? std::fabs(*percent) : HUGE_VAL});
+      changes.push_back({&run, &row, size_of_change(run, row)});
     }
   }
   if (changes.empty()) return "";
-  std::ranges::stable_sort(changes, std::greater(), &Change::percent);
+  std::ranges::stable_sort(changes, std::greater(), &Change::size);
   std::vector<TableRow> table = {{"changed most", "metric", "base", "new", "change", "%"}};
   for (const Change& change : changes) {
     if (table.size() > kMostRows) break;
@@ -131,6 +142,11 @@ std::string to_markdown(const ReportDiff& diff) {
   for (const SiteChanges& changes : diff.sites) {
     text += folded("Sites that account for the change of " + changes.words,
                    table_text(diff_table(changes)));
+  }
+  for (const auto& [heading, rows] : pin_tables(diff)) {
+    std::string summary = heading;
+    summary[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(summary[0])));
+    text += folded(summary, table_text(rows));
   }
   std::string what = "- base: " + escaped(side_text(diff.base)) +
                      "\n- new: " + escaped(side_text(diff.now)) + "\n";

@@ -1,6 +1,8 @@
 #include "replayer/report/diff_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <span>
 #include <string>
 
@@ -34,7 +36,38 @@ std::vector<std::string> names_of(std::span<const SiteChange> shown) {
 
 // The change that a gate is about, or that comes nearest to it: of bytes at the end or at the peak.
 bool is_at_end(const GateOutcome& gate) {
-  return gate.expression.starts_with("end.") || gate.expression.starts_with("atExit.");
+  return gate.metric.starts_with("end.") || gate.metric.starts_with("atExit.");
+}
+
+// "atPlateau" of "atPlateau.holes.bytes". The moment nearest to peaks of one figure is "atPeak".
+std::string state_of_gate(const GateOutcome& gate) {
+  const std::string first = gate.metric.substr(0, gate.metric.find('.'));
+  return first == "peak" ? "atPeak" : first;
+}
+
+bool is_about_holes(const std::string& metric) {
+  return metric.find("ole") != metric.npos || metric.find("ragmentation") != metric.npos ||
+         metric.ends_with("distanceToIdeal");
+}
+
+// What is beside the holes that the gate is about; null where holes are a small part of what
+// changed, or changed the other way.
+const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
+  if (!gate.base || !gate.now) return nullptr;
+  const bool is_of_memory =
+      gate.metric.ends_with("committedBytes") || gate.metric.ends_with("residentBytes");
+  if (!is_about_holes(gate.metric) && !is_of_memory) return nullptr;
+  const auto run = std::ranges::find(diff.runs, gate.run, &RunDiff::label);
+  if (run == diff.runs.end()) return nullptr;
+  const auto pins = std::ranges::find(run->pins, state_of_gate(gate), &CohortChanges::moment);
+  if (pins == run->pins.end()) return nullptr;
+  const auto change =
+      static_cast<double>(schema::number_of(*gate.now) - schema::number_of(*gate.base));
+  const double in_holes = static_cast<double>(pins->now) - static_cast<double>(pins->base);
+  constexpr double kLeastPart = 0.25;
+  if (change * in_holes <= 0) return nullptr;
+  if (is_of_memory && std::abs(in_holes) < kLeastPart * std::abs(change)) return nullptr;
+  return &*pins;
 }
 
 std::string births_text(const CohortChange& change) {
@@ -121,8 +154,26 @@ std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome&
                                       &SiteChanges::name);
   if (blocks != diff.cohorts.end()) reasons.push_back(blocks_text(*blocks));
   if (site != diff.sites.end()) reasons.push_back(culprit_text(*site));
+  const CohortChanges* const pins = pins_of(diff, gate);
+  if (pins != nullptr && pins_text(*pins) != "") {
+    reasons.push_back(gate.run + ": " + pins_text(*pins));
+  }
   std::erase(reasons, "");
   return reasons;
+}
+
+std::vector<PinTable> pin_tables(const ReportDiff& diff) {
+  std::vector<PinTable> tables;
+  std::set<const CohortChanges*> seen;
+  for (const GateOutcome& gate : diff.gates) {
+    const CohortChanges* const pins =
+        gate.state == GateState::kFailed ? pins_of(diff, gate) : nullptr;
+    if (pins == nullptr || !seen.insert(pins).second) continue;
+    tables.push_back({"beside the holes of " + gate.run +
+                          ": blocks that account for the change of " + pins->words,
+                      diff_table(*pins)});
+  }
+  return tables;
 }
 
 std::vector<std::string> reasons_text(const ReportDiff& diff) {

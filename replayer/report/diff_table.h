@@ -24,8 +24,16 @@ std::vector<TableRow> diff_table(const CohortChanges& changes);
 // One row of the table of metrics.
 TableRow diff_row(const MetricRow& row);
 
-// Why gates failed, as far as the tapes say: sentences that name blocks and sites. Empty where none
-// failed.
+// Of each failed gate about holes, or about memory that holes are part of, what is beside them: a
+// heading, and a table as above.
+struct PinTable {
+  std::string heading;
+  std::vector<TableRow> rows;
+};
+std::vector<PinTable> pin_tables(const ReportDiff& diff);
+
+// Why gates failed, as far as the reports say: sentences that name blocks and sites. Empty where
+// none failed.
 std::vector<std::string> reasons_text(const ReportDiff& diff);
 // The one or two for this gate.
 std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate);

@@ -25,6 +25,9 @@ std::string to_text(const ReportDiff& diff) {
     text += "\nsites that account for the change of " + changes.words + "\n";
     text += aligned(diff_table(changes), "  ");
   }
+  for (const auto& [heading, rows] : pin_tables(diff)) {
+    text += "\n" + heading + "\n" + aligned(rows, "  ");
+  }
   if (!diff.gates.empty()) text += "\n";
   for (const GateOutcome& gate : diff.gates) {
     text += std::string(state_text(gate.state)) + "  " + gate.expression + "  [" + gate.run +

@@ -100,6 +100,7 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now) {
   GateOutcome outcome;
   outcome.expression = gate.expression;
+  outcome.metric = gate.metric;
   outcome.run = now.label;
   outcome.unit = schema::metric_unit(gate.metric);
   outcome.base = base.metric(gate.metric);

@@ -62,6 +62,7 @@ enum class GateState : uint8_t {
 
 struct GateOutcome {
   std::string expression;
+  std::string metric;
   std::string run;  // label
   schema::MetricUnit unit = schema::MetricUnit::kCount;
   GateState state = GateState::kSkipped;

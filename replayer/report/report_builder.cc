@@ -75,7 +75,12 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
 void leave_out_long_lists(wire::Report::Builder report) {
   report.getTape().disownSites();
   report.getTape().disownStacks();
-  for (auto run : report.getRuns()) run.disownTimeline();
+  for (auto run : report.getRuns()) {
+    run.disownTimeline();
+    for (auto state : {run.getAtPeak(), run.getAtPlateau(), run.getAtExit(), run.getEnd()}) {
+      state.disownPins();
+    }
+  }
 }
 
 base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vector<RunResult>& runs,

@@ -1,6 +1,7 @@
 #include "replayer/report/run_fields.h"
 
 #include <algorithm>
+#include <set>
 
 #include "replayer/report/growth_text.h"
 #include "replayer/report/metric_text.h"
@@ -174,12 +175,14 @@ void set_marks(wire::Run::Builder out, const RunMetrics& run, Set set) {
 }
 
 void set_states(wire::Run::Builder out, const RunMetrics& run) {
-  const auto set = [&run](wire::State::Builder state, const Snapshot& snapshot,
-                          const MomentState* moment) {
+  std::set<uint64_t> with_pins;  // calls: of several states at one call the first has them
+  const auto set = [&](wire::State::Builder state, const Snapshot& snapshot,
+                       const MomentState* moment) {
     set_state(state, snapshot, moment != nullptr && moment->account ? &*moment->account : nullptr);
     if (run.follows_blocks) set_blocks(state, snapshot);
+    if (moment == nullptr || !moment->pins || !with_pins.insert(snapshot.at).second) return;
+    set_cohorts(state.initPins(static_cast<unsigned>(moment->pins->size())), *moment->pins);
   };
-  set(out.initEnd(), run.end, find_moment(run.moments, "end"));
   if (const auto* peak = find_moment(run.moments, "peak")) {
     set(out.initAtPeak(), peak->snapshot, peak);
   }
@@ -189,6 +192,7 @@ void set_states(wire::Run::Builder out, const RunMetrics& run) {
   if (const auto* exit = find_moment(run.moments, "exit")) {
     set(out.initAtExit(), exit->snapshot, exit);
   }
+  set(out.initEnd(), run.end, find_moment(run.moments, "end"));
   set_marks(out, run, set);
   auto growths = out.initHeapGrowths(static_cast<unsigned>(run.heap_growths.size()));
   for (unsigned i = 0; i < growths.size(); ++i) set_heap_growth(growths[i], run.heap_growths[i]);
@@ -198,7 +202,7 @@ void set_states(wire::Run::Builder out, const RunMetrics& run) {
 
 void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   set_counts(out, run);
-  if (run.is_timed) set_time(out.initTime(), run);
+  if (run.is_timed && run.replay_ns != 0) set_time(out.initTime(), run);
   set_states(out, run);
   set_peaks(out.initPeak(), run);
   set_counters(out, run.counters);

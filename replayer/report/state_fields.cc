@@ -75,6 +75,20 @@ void set_blocks(wire::State::Builder out, const Snapshot& state) {
   set_holes(out.initHoles(), state.holes);
 }
 
+void set_cohorts(capnp::List<wire::ProgramInfo::Cohort>::Builder list,
+                 const std::vector<Cohort>& cohorts) {
+  for (unsigned i = 0; i < list.size(); ++i) {
+    const Cohort& cohort = cohorts[i];
+    list[i].setSizeBytes(cohort.size_bytes);
+    list[i].setOtherSizes(cohort.is_other_sizes);
+    list[i].setWindow(cohort.window);
+    list[i].setCount(cohort.count);
+    list[i].setBytes(cohort.bytes);
+    list[i].setFirstBirth(cohort.first_birth);
+    list[i].setLastBirth(cohort.last_birth);
+  }
+}
+
 void set_block(wire::Block::Builder out, const LiveBlock& block) {
   out.setAddress(block.address);
   out.setRequestedBytes(block.requested_bytes);

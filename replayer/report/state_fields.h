@@ -2,6 +2,9 @@
 // in generated code: for the .cc files that build reports. Call these inside guard_kj.
 #pragma once
 
+#include <vector>
+
+#include "replayer/metrics/cohorts.h"
 #include "replayer/metrics/run_metrics.h"
 #include "schema/report/report.capnp.h"
 
@@ -16,6 +19,10 @@ void set_holes(schema::wire::Holes::Builder out, const HoleStats& holes);
 // All but what is known of blocks: that is for set_blocks. `account` may be null.
 void set_state(schema::wire::State::Builder out, const Snapshot& state, const Account* account);
 void set_blocks(schema::wire::State::Builder out, const Snapshot& state);
+
+// As many as `list` has room for.
+void set_cohorts(capnp::List<schema::wire::ProgramInfo::Cohort>::Builder list,
+                 const std::vector<Cohort>& cohorts);
 
 void set_block(schema::wire::Block::Builder out, const LiveBlock& block);
 void set_heap_growth(schema::wire::HeapGrowth::Builder out, const HeapGrowth& growth);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replayer/report/metric_text.h"
+#include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_rows.h"
 
 namespace heaptape::replayer {
@@ -41,20 +42,6 @@ void set_bands(wire::ProgramInfo::Builder out, const SizeBands& sizes) {
     list[next].setAskedBytes(band.asked_bytes);
     list[next].setPeakCount(band.kept_count);
     list[next++].setPeakBytes(band.kept_bytes);
-  }
-}
-
-void set_cohorts(capnp::List<wire::ProgramInfo::Cohort>::Builder list,
-                 const std::vector<Cohort>& cohorts) {
-  for (unsigned i = 0; i < list.size(); ++i) {
-    const Cohort& cohort = cohorts[i];
-    list[i].setSizeBytes(cohort.size_bytes);
-    list[i].setOtherSizes(cohort.is_other_sizes);
-    list[i].setWindow(cohort.window);
-    list[i].setCount(cohort.count);
-    list[i].setBytes(cohort.bytes);
-    list[i].setFirstBirth(cohort.first_birth);
-    list[i].setLastBirth(cohort.last_birth);
   }
 }
 

@@ -1,8 +1,9 @@
-// The blocks alive at a moment of a tape by size and birth, as a report has them. docs/metrics.md,
-// "Cohorts". Free of Cap'n Proto.
+// Blocks by size and birth, as a report has them: those alive at a moment of the tape, and those
+// beside holes in a run. docs/metrics.md, "Cohorts". Free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace heaptape::schema {
@@ -14,7 +15,7 @@ struct CohortFigures {
   bool is_other_sizes = false;
   uint32_t window = 0;  // of equal parts of the run, from 0
   uint64_t count = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;        // of the blocks, or in the holes beside them
   uint64_t first_birth = 0;  // numbers of calls, from 1
   uint64_t last_birth = 0;
 };
@@ -22,6 +23,12 @@ struct CohortFigures {
 struct LiveCohorts {
   std::vector<CohortFigures> peak;  // alive at the peak of live bytes
   std::vector<CohortFigures> end;
+};
+
+// Of one run at one moment. A hole between two blocks is half of each.
+struct PinCohorts {
+  std::string state;  // "atPeak", "atPlateau", "atExit", "end"
+  std::vector<CohortFigures> cohorts;
 };
 
 }  // namespace heaptape::schema

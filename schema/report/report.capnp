@@ -44,12 +44,12 @@ struct ProgramInfo {
   liveAtPeak @4 :List(Cohort);        # the blocks alive at the moment "peak", and at the end
   liveAtEnd @5 :List(Cohort);
 
-  struct Cohort {          # blocks of one size that were asked for in one sixteenth of the calls
+  struct Cohort {          # blocks of one requested size that were asked for in one sixteenth of the calls
     sizeBytes @0 :UInt64;  # requested, of each; where otherSizes, the least of them, a power of two; 0: of all
     otherSizes @1 :Bool;   # these are the sizes of less than twice sizeBytes that are not listed
     window @2 :UInt32;     # which sixteenth, from 0
     count @3 :UInt64;
-    bytes @4 :UInt64;
+    bytes @4 :UInt64;      # of the blocks; of pins in the holes beside them
     firstBirth @5 :UInt64; # numbers of the first and the last call that asked for them, from 1
     lastBirth @6 :UInt64;
   }
@@ -186,6 +186,7 @@ struct State {  # of a run at one moment
   at @12 :UInt64 $unit(count);    # after so many calls
   timeNs @13 :UInt64 $unit(ns);   # since the recording began; 0 where the tape has no times
   account @14 :Account;  # absent where blocks were not followed
+  pins @15 :List(ProgramInfo.Cohort);  # blocks beside holes, with the resident bytes of these. Of several states at one call the first has them
 }
 
 struct Account {  # where memory is, with liveBytes and slackBytes of the state
@@ -270,7 +271,7 @@ struct Resizes {
   movedBytes @2 :UInt64 $unit(bytes);  # the smaller of old and new size of those that moved
 }
 
-struct Time {  # differs from one replay to the next, as latency and Action.elapsedNs do
+struct Time {  # absent of the recorded run, and where times are not told; differs from one replay to the next, as latency and Action.elapsedNs do
   replayNs @0 :UInt64 $unit(ns);        # the median of the repeats, as all times
   nsPerEvent @1 :Float64 $unit(ns);
   repeats @2 :UInt64 $unit(count);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schema/report/report.capnp.h"
+#include "schema/report/report_json.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
 #include "schema/report/timeline_figures.h"
@@ -12,6 +13,8 @@ namespace heaptape::schema {
 RunFigures figures_of(wire::Run::Reader run);
 SiteFigures figures_of(wire::TapeSites::Reader sites);
 ReportFigures figures_of(wire::Report::Reader report);
+// Without the numbers that the text of the report leaves out.
+ReportFigures figures_of(const ParsedReport& report);
 TimelineFigures timeline_of(wire::Run::Reader run);
 void set_stack_tree(wire::StackTree::Builder out, const StackTree& tree);
 std::optional<StackTree> stack_tree_of(wire::StackTree::Reader in);  // nothing: it is no tree

@@ -98,20 +98,20 @@ base::Result<std::string> to_json(wire::Report::Reader report) {
 base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text) {
   if (most_values(text) > kMaxValues) return not_a_report(path, "it holds too many values");
   capnp::JsonCodec codec;  // refuses more than 64 levels of nesting by itself
-  capnp::MallocMessageBuilder json_message;
+  auto json_message = std::make_unique<capnp::MallocMessageBuilder>();
   HEAPTAPE_RETURN_IF_ERROR(guard_kj(
       base::ErrorCode::kDamaged, quoted(path) + " is not well-formed JSON", [&]() -> base::Status {
-        const auto json = json_message.initRoot<capnp::JsonValue>();
+        const auto json = json_message->initRoot<capnp::JsonValue>();
         codec.decodeRaw(kj::arrayPtr(text.data(), text.size()), json);
         return {};
       }));
   return guard_kj(base::ErrorCode::kDamaged, quoted(path) + " is not a well-formed report",
                   [&]() -> base::Result<ParsedReport> {
-                    const auto json = json_message.getRoot<capnp::JsonValue>().asReader();
+                    const auto json = json_message->getRoot<capnp::JsonValue>().asReader();
                     HEAPTAPE_RETURN_IF_ERROR(check_outline(path, json));
                     auto message = std::make_unique<capnp::MallocMessageBuilder>();
                     codec.decode(json, message->initRoot<wire::Report>());
-                    ParsedReport report(std::move(message));
+                    ParsedReport report(std::move(json_message), std::move(message));
                     HEAPTAPE_RETURN_IF_ERROR(check_lists(path, report.root()));
                     return report;
                   });

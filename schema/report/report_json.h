@@ -4,6 +4,7 @@
 // include report_metrics.h.
 #pragma once
 
+#include <capnp/compat/json.capnp.h>
 #include <capnp/message.h>
 
 #include <memory>
@@ -26,13 +27,21 @@ class ParsedReport {
  public:
   // Valid as long as this object, also after a move.
   wire::Report::Reader root() const { return root_; }
+  // The text, as values: a number that it leaves out reads as 0 in root().
+  capnp::json::Value::Reader json() const { return json_; }
 
  private:
   friend base::Result<ParsedReport> parse_report(const std::string&, std::string_view);
-  explicit ParsedReport(std::unique_ptr<capnp::MallocMessageBuilder> message)
-      : message_(std::move(message)), root_(message_->getRoot<wire::Report>().asReader()) {}
+  using Message = std::unique_ptr<capnp::MallocMessageBuilder>;
+  ParsedReport(Message json, Message report)
+      : json_message_(std::move(json)),
+        message_(std::move(report)),
+        json_(json_message_->getRoot<capnp::json::Value>().asReader()),
+        root_(message_->getRoot<wire::Report>().asReader()) {}
 
-  std::unique_ptr<capnp::MallocMessageBuilder> message_;
+  Message json_message_;
+  Message message_;
+  capnp::json::Value::Reader json_;
   wire::Report::Reader root_;
 };
 

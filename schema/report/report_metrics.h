@@ -76,10 +76,10 @@ struct RunFigures {
   std::vector<std::string> notes = {};
   std::string incomparable = "";  // why it has no fidelity
   std::vector<Spread> spreads = {};
+  std::vector<PinCohorts> pins = {};  // of the moments that have holes beside blocks
 
-  // Nothing if the run does not have that figure: a counter of another allocator, a part of the
-  // report that its writer did not fill in, or a number that is not finite. A single field that an
-  // older writer did not know reads as 0.
+  // Nothing if the run does not have that figure: a counter of another allocator, what the report
+  // leaves out, or a number that is not finite.
   std::optional<MetricValue> metric(std::string_view name) const;
   // Nothing if all replays had the same figure, or there was one.
   std::optional<Spread> spread(std::string_view name) const;

@@ -8,7 +8,7 @@ namespace {
 std::string written_again(const std::string& text, size_t runs) {
   const auto report = schema::parse_report("again", text);
   HEAPTAPE_CHECK(report.ok());
-  HEAPTAPE_CHECK(schema::figures_of(report->root()).runs.size() == runs);
+  HEAPTAPE_CHECK(schema::figures_of(*report).runs.size() == runs);
   const auto json = schema::to_json(report->root());
   HEAPTAPE_CHECK(json.ok());
   return *json;
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     HEAPTAPE_CHECK(!report.error().message.empty());
     return 0;
   }
-  const ReportFigures figures = figures_of(report->root());
+  const ReportFigures figures = figures_of(*report);
   for (const auto run : report->root().getRuns()) timeline_of(run);
   const auto stacks = stack_tree_of(report->root().getTape().getStacks());
   if (stacks) HEAPTAPE_CHECK(StackColumns(*stacks).frames.size() == stacks->nodes.size());

@@ -7,12 +7,13 @@
 namespace heaptape::replayer {
 namespace {
 
+constexpr uint64_t kHeap = 0x10000;
+
 using Pins = std::vector<std::pair<uint64_t, uint64_t>>;  // births and bytes
 
 // A heap with blocks of 16 bytes at these offsets; births are 1, 2, 3...
 Pins pins_of(const std::vector<uint64_t>& offsets,
              std::optional<std::vector<base::AddressRange>> absent = {}) {
-  constexpr uint64_t kHeap = 0x10000;
   HeapPicture picture;
   picture.granule_log2 = 0;
   picture.regions = {{kHeap, kHeap + 0x4000}};
@@ -29,6 +30,17 @@ Pins pins_of(const std::vector<uint64_t>& offsets,
 
 TEST(PinningBlocks, HaveHalfOfAHoleEach) {
   EXPECT_EQ(pins_of({0, 116}), (Pins{{1, 50}, {2, 50}}));
+}
+
+TEST(PinningBlocks, SayWhatTheProgramAskedFor) {
+  HeapPicture picture;
+  picture.granule_log2 = 0;
+  picture.regions = {{kHeap, kHeap + 0x4000}};
+  picture.blocks = {{kHeap, 16, 9, 1, 0}, {kHeap + 116, 16, 12, 2, 0}};
+  const auto pins = pinning_blocks(picture);
+  ASSERT_EQ(pins.size(), 2u);
+  EXPECT_EQ(pins[0].requested_bytes, 9u);
+  EXPECT_EQ(pins[1].requested_bytes, 12u);
 }
 
 TEST(PinningBlocks, LoseNoByteOfAnOddHole) {

@@ -9,10 +9,10 @@ namespace {
 
 TEST(Cohorts, AreOfOneSizeAndOneWindow) {
   Cohorts cohorts(160);
-  cohorts.add(64, 1);
-  cohorts.add(64, 3);
-  cohorts.add(64, 160);
-  cohorts.add(100, 2);
+  cohorts.add(64, 1, 64);
+  cohorts.add(64, 3, 64);
+  cohorts.add(64, 160, 64);
+  cohorts.add(100, 2, 100);
   const auto list = cohorts.list();
   ASSERT_EQ(list.size(), 3u);
   EXPECT_EQ(list[0].size_bytes, 64u);
@@ -28,14 +28,14 @@ TEST(Cohorts, AreOfOneSizeAndOneWindow) {
 TEST(Cohorts, HaveTheLastCallInAWindow) {
   for (const uint64_t calls : {1, 15, 16, 17, 1000}) {
     Cohorts cohorts(calls);
-    cohorts.add(8, calls);
+    cohorts.add(8, calls, 8);
     EXPECT_LT(cohorts.list().at(0).window, Cohorts::kWindows);
   }
 }
 
 TEST(Cohorts, TellTheSizesWithMostBytesApart) {
   Cohorts cohorts(1600);
-  for (uint64_t i = 1; i <= 100; ++i) cohorts.add(i * 16, i);
+  for (uint64_t i = 1; i <= 100; ++i) cohorts.add(i * 16, i, i * 16);
   const auto list = cohorts.list();
   uint64_t bytes = 0;
   uint64_t others = 0;
@@ -51,8 +51,8 @@ TEST(Cohorts, TellTheSizesWithMostBytesApart) {
 
 TEST(Cohorts, HaveTheOtherSizesByPowersOfTwo) {
   Cohorts cohorts(16);
-  for (uint64_t i = 0; i < 31; ++i) cohorts.add((i + 1) << 20, 1);
-  for (const uint64_t size : {0, 1, 2, 255, 256, 300, 511, 512}) cohorts.add(size, 1);
+  for (uint64_t i = 0; i < 31; ++i) cohorts.add((i + 1) << 20, 1, (i + 1) << 20);
+  for (const uint64_t size : {0, 1, 2, 255, 256, 300, 511, 512}) cohorts.add(size, 1, size);
   std::map<uint64_t, std::pair<uint64_t, uint64_t>> bands;
   for (const Cohort& cohort : cohorts.list()) {
     if (cohort.is_other_sizes) bands[cohort.size_bytes] = {cohort.count, cohort.bytes};
@@ -60,6 +60,17 @@ TEST(Cohorts, HaveTheOtherSizesByPowersOfTwo) {
   const decltype(bands) expected = {
       {1, {2, 1}}, {2, {1, 2}}, {128, {1, 255}}, {256, {3, 1067}}, {512, {1, 512}}};
   EXPECT_EQ(bands, expected);
+}
+
+TEST(Cohorts, ListTheSizesThatCountForMostWhateverTheirOwn) {
+  Cohorts cohorts(16, 1);
+  cohorts.add(1'000'000, 1, 10);
+  cohorts.add(8, 1, 5'000);
+  const auto list = cohorts.list();
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].size_bytes, 8u);
+  EXPECT_EQ(list[0].bytes, 5'000u);
+  EXPECT_TRUE(list[1].is_other_sizes);
 }
 
 TEST(Cohorts, AreNoneOfNoBlocks) {

@@ -127,6 +127,23 @@ TEST(DiffMarkdown, ShowsTenOfWhatFailedAndOfWhatChanged) {
   EXPECT_EQ(rows, 10u) << shown;
 }
 
+// What was 0 has no percentage.
+TEST(DiffMarkdown, PutsWhatCameFromZeroWhereItsBytesBelong) {
+  const auto run = [](uint64_t holes, uint64_t count, uint64_t end) {
+    return tests::run_figures("glibc", {{"peak.committedBytes", uint64_t{1000}},
+                                        {"peak.holes.count", count},
+                                        {"peak.holes.bytes", holes},
+                                        {"end.committedBytes", end}});
+  };
+  const std::string text =
+      to_markdown(*diff_reports(tests::named_report("a", {run(0, 0, 100)}),
+                                tests::named_report("b", {run(50, 7, 110)}), {}, ""));
+  const size_t ten_percent = text.find("end.committedBytes");
+  const size_t five_percent = text.find("peak.holes.bytes");
+  EXPECT_LT(ten_percent, five_percent) << text;
+  EXPECT_LT(five_percent, text.find("peak.holes.count")) << text;
+}
+
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
   ReportDiff diff;
   diff.notes = {"a<b>&\"c'"};

@@ -247,6 +247,25 @@ TEST_F(DiffTest, SkipsAGateOnTheRunsThatHaveNoSuchCounter) {
   EXPECT_EQ(result.verdict(), "PASS: 1 gate check passed, 2 runs compared");
 }
 
+TEST(DiffToABaseline, SkipsAGateOnARunThatHasNoSuchFigure) {
+  const NamedMetric time = {"time.nsPerEvent", 10.0};
+  const auto report = named_report(
+      "a.json", {run_figures("x", {time}), run_figures("y", {time}), run_figures("recorded")});
+  const auto diff = diff_reports(report, report, {*parse_gate("time.nsPerEvent>+5%")}, "", "x");
+  EXPECT_EQ(diff->gates.at(0).state, GateState::kPassed);
+  EXPECT_EQ(diff->gates.at(1).state, GateState::kSkipped);
+  EXPECT_FALSE(diff->failed);
+}
+
+TEST(DiffToABaseline, FailsAGateOnAFigureThatTheBaselineLacks) {
+  const auto report = named_report(
+      "a.json", {run_figures("recorded"), run_figures("x", {{"time.nsPerEvent", 10.0}})});
+  const auto diff =
+      diff_reports(report, report, {*parse_gate("time.nsPerEvent>+5%")}, "", "recorded");
+  EXPECT_TRUE(diff->failed);
+  EXPECT_EQ(diff->gates.at(0).detail, "the base run has no time.nsPerEvent");
+}
+
 TEST_F(DiffTest, FailsAGateThatNoRunCanAnswer) {
   const auto report = named_report("a.json", {run_figures("x")});
   const ReportDiff result = diff(report, report, gates({"counters.mispelt>5"}));

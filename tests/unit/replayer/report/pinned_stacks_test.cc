@@ -28,7 +28,7 @@ class PinnedByStack : public testing::Test {
     for (const std::string& spec : specs) {
       options.specs.push_back(*allocators::parse_spec(spec));
     }
-    options.keep_pins = true;
+    options.keep_pinning_blocks = true;
     if (options.moments.empty()) options.moments = *find_moments(*tape, UINT64_MAX, {});
     auto runs = replay(*tape, options, {});
     EXPECT_TRUE(runs.ok()) << runs.error().message;

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+
+#include "schema/report/report_figures.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -31,6 +34,26 @@ TEST_F(RunFields, TakePeakFragmentationFromTheLiveBytesAtTheCommittedPeak) {
   metrics_.live_bytes_peak.value = 500;
   metrics_.end.live.live_bytes = 100;
   EXPECT_EQ(fields().getPeak().getFragmentation(), 0.75);
+}
+
+TEST_F(RunFields, HaveNoTimeWhereNothingWasReplayed) {
+  EXPECT_FALSE(fields().hasTime());
+  metrics_.replay_ns = 1;
+  EXPECT_TRUE(fields().hasTime());
+}
+
+TEST_F(RunFields, HaveThePinsOfSeveralStatesAtOneCallOnce) {
+  for (const char* const name : {"peak", "plateau", "exit"}) {
+    MomentState state{.moment = {.name = name, .event = 9}, .snapshot = {}, .account = {}};
+    state.snapshot.at = std::string(name) == "peak" ? 5 : 9;
+    state.pins = {{.size_bytes = 64, .count = 1, .bytes = 100, .first_birth = 3, .last_birth = 3}};
+    metrics_.moments.push_back(state);
+  }
+  const wire::Run::Reader run = fields();
+  EXPECT_EQ(run.getAtPeak().getPins()[0].getBytes(), 100u);
+  EXPECT_TRUE(run.getAtPlateau().hasPins());
+  EXPECT_FALSE(run.getAtExit().hasPins());
+  EXPECT_EQ(schema::figures_of(run).pins.size(), 3u);
 }
 
 TEST_F(RunFields, TakeEndFragmentationFromTheEnd) {

@@ -122,7 +122,7 @@ TEST_F(SiteFields, AreReadBackFromAReport) {
   message_->getRoot<schema::wire::Report>().setVersion(schema::wire::REPORT_VERSION);
   const auto json = schema::to_json(message_->getRoot<schema::wire::Report>().asReader());
   const auto report = schema::parse_report("a.json", *json);
-  const auto figures = schema::figures_of(report->root());
+  const auto figures = schema::figures_of(*report);
   ASSERT_TRUE(figures.sites.has_value());
   EXPECT_EQ(figures.sites->total.asked, 50u);
   EXPECT_EQ(figures.sites->list.at(0).text, "f3 (a.cc:3)");

@@ -21,7 +21,16 @@ class RunFiguresTest : public testing::Test {
   RunFiguresTest() {
     auto report = parse_report("sample", tests::sample_report_json());
     EXPECT_TRUE(report.ok()) << report.error().message;
-    figures_ = figures_of(report->root());
+    figures_ = figures_of(*report);
+  }
+  // Of the sample without the first text that is `removed`; the run is the first.
+  static RunFigures without(const std::string& removed) {
+    std::string json = tests::sample_report_json();
+    const size_t at = json.find(removed);
+    EXPECT_NE(at, std::string::npos) << json;
+    const auto report = parse_report("sample", json.erase(at, removed.size()));
+    EXPECT_TRUE(report.ok()) << report.error().message;
+    return figures_of(*report).runs[0];
   }
   std::optional<MetricValue> glibc(const char* name) const { return figures_.runs[0].metric(name); }
   std::optional<MetricValue> buddy(const char* name) const { return figures_.runs[1].metric(name); }
@@ -186,6 +195,19 @@ TEST_F(RunFiguresTest, LackWhatTheWriterLeftOut) {
   EXPECT_EQ(figures.metric("end.liveBytes"), integer(0));
   EXPECT_FALSE(figures.metric("end.holes.count").has_value());
   EXPECT_FALSE(figures.metric("peak.liveBytes").has_value());
+}
+
+TEST_F(RunFiguresTest, LackANumberThatTheTextLeavesOut) {
+  EXPECT_FALSE(without(R"("liveCount": 200000,)").metric("end.liveCount").has_value());
+  EXPECT_FALSE(without(R"("value": 250000, )").metric("peak.liveCount").has_value());
+  EXPECT_EQ(without(R"("value": 250000, )").metric("peak.liveCount.at"), integer(6000000));
+  EXPECT_FALSE(without(R"("lostEvents": 0, )").metric("tape.losses.lostEvents").has_value());
+  EXPECT_FALSE(without(R"("samples": 3700000,)").metric("latency.malloc.samples").has_value());
+}
+
+TEST_F(RunFiguresTest, KeepAZeroThatTheTextHas) {
+  EXPECT_EQ(glibc("tape.losses.lostEvents"), integer(0));
+  EXPECT_EQ(glibc("accounting.refused"), integer(0));
 }
 
 TEST_F(RunFiguresTest, LackNumbersThatAreNotFinite) {

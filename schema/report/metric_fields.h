@@ -1,0 +1,30 @@
+// Where the metrics are in report.capnp: what reads their values and what tells their names both go
+// by these lists. Pulls in Cap'n Proto.
+#pragma once
+
+#include <capnp/schema.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schema/report/report_metrics.h"
+
+namespace heaptape::schema {
+
+// A number of report.capnp: how to find it in a part of a report, and what it is called.
+struct MetricField {
+  std::string name;
+  std::optional<MetricUnit> unit = {};
+  std::vector<capnp::StructSchema::Field> path = {};  // from the part to the number
+};
+
+// Those of a Run, of a State and of what the recording lost, with their paths from there.
+const std::vector<MetricField>& run_fields();
+const std::vector<MetricField>& state_fields();
+const std::vector<MetricField>& loss_fields();
+
+// The names of the numbers of a Latency.
+const std::vector<std::string>& latency_fields();
+
+}  // namespace heaptape::schema

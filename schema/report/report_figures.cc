@@ -1,0 +1,235 @@
+#include "schema/report/report_figures.h"
+
+#include <capnp/dynamic.h>
+
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/display_text.h"
+#include "schema/kj_guard.h"
+#include "schema/report/metric_fields.h"
+#include "schema/report/report_json.h"
+
+namespace heaptape::schema {
+namespace {
+
+using capnp::DynamicStruct;
+using capnp::DynamicValue;
+
+// A number of a state that is not known where its holes are not, though the report cannot leave it
+// out. `name` is its name in the state.
+bool needs_holes(std::string_view name) {
+  return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
+}
+
+bool is_unknown(DynamicStruct::Reader run, const MetricField& metric) {
+  const capnp::StructSchema::Field first = metric.path.front();
+  if (metric.path.size() != 2 || !first.getType().isStruct() ||
+      first.getType().asStruct() != capnp::Schema::from<wire::State>()) {
+    return false;
+  }
+  return needs_holes(metric.path.back().getProto().getName().cStr()) && run.has(first) &&
+         !run.get(first).as<DynamicStruct>().has("holes");
+}
+
+// A part of a report as its text has it: a number that the text leaves out reads as 0. Of a report
+// that was not read from a text nothing is left out.
+class TextPart {
+ public:
+  TextPart() = default;
+  explicit TextPart(capnp::json::Value::Reader json) : json_(json) {}
+
+  TextPart field(kj::StringPtr name) const {
+    if (!json_ || !json_->isObject()) return {};
+    for (const auto field : json_->getObject()) {
+      if (field.getName() == name) return TextPart(field.getValue());
+    }
+    return {};
+  }
+  TextPart item(unsigned i) const {
+    if (!json_ || !json_->isArray() || i >= json_->getArray().size()) return {};
+    return TextPart(json_->getArray()[i]);
+  }
+  bool leaves_out(kj::StringPtr name) const { return json_.has_value() && !field(name).json_; }
+  bool leaves_out(const MetricField& metric) const {
+    TextPart part = *this;
+    for (const auto field : metric.path) {
+      const kj::StringPtr name = field.getProto().getName();
+      if (part.leaves_out(name)) return true;
+      part = part.field(name);
+    }
+    return false;
+  }
+
+ private:
+  std::optional<capnp::json::Value::Reader> json_;
+};
+
+// Nothing if the report leaves the number out, or a part that holds it, or if it is not finite.
+std::optional<MetricValue> value_of(DynamicStruct::Reader part, const TextPart& text,
+                                    const MetricField& metric) {
+  if (text.leaves_out(metric)) return std::nullopt;
+  for (const auto field : metric.path) {
+    const DynamicValue::Reader value = part.get(field);
+    if (value.getType() == DynamicValue::UINT) return value.as<uint64_t>();
+    if (value.getType() == DynamicValue::INT) return static_cast<double>(value.as<int64_t>());
+    if (value.getType() == DynamicValue::FLOAT) {
+      if (!std::isfinite(value.as<double>())) return std::nullopt;
+      return value.as<double>();
+    }
+    if (!part.has(field)) return std::nullopt;
+    part = value.as<DynamicStruct>();
+  }
+  return std::nullopt;
+}
+
+std::string to_text(capnp::Text::Reader text) {
+  return base::display_text({text.begin(), text.size()});
+}
+
+void add_latency(wire::Latency::Reader latency, const TextPart& text, RunFigures& figures) {
+  std::string name = std::string(kLatencyPrefix) + to_text(latency.getOp()) + ".";
+  if (latency.getSizes().size() != 0) name += to_text(latency.getSizes()) + ".";
+  const DynamicStruct::Reader fields = latency;
+  for (const std::string& field : latency_fields()) {
+    if (text.leaves_out(field.c_str())) continue;
+    figures.metrics.push_back({name + field, fields.get(field).as<uint64_t>()});
+  }
+}
+
+void add_mark(wire::MarkState::Reader mark, const TextPart& text, RunFigures& figures) {
+  if (mark.getName().size() == 0) return;  // none of ours: no metric could be called so
+  const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
+  const DynamicStruct::Reader state = mark.getState();
+  for (const MetricField& field : state_fields()) {
+    if (!mark.getState().hasHoles() && needs_holes(field.name)) continue;
+    if (const auto value = value_of(state, text.field("state"), field)) {
+      figures.metrics.push_back({name + field.name, *value});
+    }
+  }
+}
+
+void add_losses(wire::Losses::Reader losses, const TextPart& text, RunFigures& figures) {
+  for (const MetricField& metric : loss_fields()) {
+    if (const auto value = value_of(losses, text, metric)) {
+      figures.metrics.push_back({metric.name, *value});
+    }
+  }
+}
+
+std::vector<CohortFigures> cohorts_of(capnp::List<wire::ProgramInfo::Cohort>::Reader list) {
+  std::vector<CohortFigures> cohorts;
+  for (const auto cohort : list) {
+    cohorts.push_back({.size_bytes = cohort.getSizeBytes(),
+                       .is_other_sizes = cohort.getOtherSizes(),
+                       .window = cohort.getWindow(),
+                       .count = cohort.getCount(),
+                       .bytes = cohort.getBytes(),
+                       .first_birth = cohort.getFirstBirth(),
+                       .last_birth = cohort.getLastBirth()});
+  }
+  return cohorts;
+}
+
+void add_pins(wire::Run::Reader run, RunFigures& figures) {
+  const std::pair<const char*, wire::State::Reader> states[] = {{"atPeak", run.getAtPeak()},
+                                                                {"atPlateau", run.getAtPlateau()},
+                                                                {"atExit", run.getAtExit()},
+                                                                {"end", run.getEnd()}};
+  std::map<uint64_t, std::vector<CohortFigures>> by_call;
+  for (const auto& [name, state] : states) {
+    if (state.hasPins()) by_call.try_emplace(state.getAt(), cohorts_of(state.getPins()));
+    const auto found = by_call.find(state.getAt());
+    if (found != by_call.end()) figures.pins.push_back({name, found->second});
+  }
+}
+
+RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
+  RunFigures figures;
+  figures.label = to_text(run.getLabel());
+  figures.backend = to_text(run.getBackend());
+  figures.threads = to_text(run.getThreads());
+  figures.touch = to_text(run.getTouch());
+  figures.clock = to_text(run.getClock());
+  figures.incomparable = to_text(run.getIncomparable());
+  if (run.hasFailure()) {
+    const uint64_t event = run.getFailure().getEvent();
+    figures.failure = (event == 0 ? "before the first call" : "at #" + std::to_string(event)) +
+                      ": " + to_text(run.getFailure().getText());
+  }
+  for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
+  for (const MetricField& metric : run_fields()) {
+    if (is_unknown(run, metric)) continue;
+    if (const auto value = value_of(run, text, metric)) {
+      figures.metrics.push_back({metric.name, *value});
+    }
+  }
+  for (const auto counter : run.getCounters()) {
+    figures.metrics.push_back(
+        {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
+  }
+  const auto latencies = run.getLatency();
+  for (unsigned i = 0; i < latencies.size(); ++i) {
+    add_latency(latencies[i], text.field("latency").item(i), figures);
+  }
+  const auto marks = run.getAtMarks();
+  for (unsigned i = 0; i < marks.size(); ++i) {
+    add_mark(marks[i], text.field("atMarks").item(i), figures);
+  }
+  for (const auto spread : run.getSpreads()) {
+    figures.spreads.push_back(
+        {to_text(spread.getMetric()), spread.getLeast(), spread.getGreatest()});
+  }
+  add_pins(run, figures);
+  for (const auto curve : run.getGrowth().getCurves()) {
+    if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
+  }
+  return figures;
+}
+
+ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) {
+  ReportFigures figures;
+  figures.tape_path = to_text(report.getTape().getPath());
+  figures.tape_events = report.getTape().getEvents();
+  figures.tape_command = to_text(report.getTape().getCommand());
+  figures.tape_threads = report.getTape().getThreads();
+  const auto runs = report.getRuns();
+  for (unsigned i = 0; i < runs.size(); ++i) {
+    figures.runs.push_back(run_figures(runs[i], text.field("runs").item(i)));
+    if (!report.getTape().hasLosses()) continue;
+    add_losses(report.getTape().getLosses(), text.field("tape").field("losses"),
+               figures.runs.back());
+  }
+  for (const auto moment : report.getMoments()) {
+    figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
+  }
+  if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
+  const auto program = report.getProgram();
+  if (program.hasLiveAtPeak() || program.hasLiveAtEnd()) {
+    figures.cohorts = {cohorts_of(program.getLiveAtPeak()), cohorts_of(program.getLiveAtEnd())};
+  }
+  return figures;
+}
+
+}  // namespace
+
+RunFigures figures_of(wire::Run::Reader run) {
+  return run_figures(run, {});
+}
+
+ReportFigures figures_of(wire::Report::Reader report) {
+  return report_figures(report, {});
+}
+
+ReportFigures figures_of(const ParsedReport& report) {
+  return report_figures(report.root(), TextPart(report.json()));
+}
+
+base::Result<ReportFigures> read_figures(const std::string& path) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
+  return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of " + base::quoted(path),
+                  [&]() -> base::Result<ReportFigures> { return figures_of(report); });
+}
+
+}  // namespace heaptape::schema
