@@ -33,6 +33,18 @@ JUNIT = {
     "failure": RESULT, "error": RESULT, "skipped": RESULT, "system-out": (set(), set()),
 }
 SECONDS = 120
+# For the installation, whose steps change the machine and take minutes: packages are looked up and resolved but not
+# installed, the sources are configured and each command of their build is planned but not run. install_test.cmake is
+# the test of what is installed.
+STAND_INS = {
+    "sudo": 'exec "$@"',
+    "apt-get": 'test "$1" = update || exec /usr/bin/apt-get --simulate "$@"',
+    "cmake": """case "$1" in
+--build) ninja -n -C "$2" >plan; grep -q bin/heaptape plan; ! grep -q _tests plan;;
+--install) test -f "$2/cmake_install.cmake";;
+*) exec "$CMAKE" "$@";;
+esac""",
+}
 heaptape = None
 
 
@@ -67,6 +79,20 @@ class Example(unittest.TestCase):
         (self.folder / "script.sh").write_text(script)
         return subprocess.run([*shell, "script.sh"], cwd=self.folder, env=self.environment, timeout=SECONDS,
                               capture_output=True, text=True)
+
+    def run_installation(self, script, shell):
+        if not shutil.which("apt-get"):
+            self.skipTest("no apt-get")
+        commands = self.folder / "commands"
+        commands.mkdir()
+        for name, text in STAND_INS.items():
+            (commands / name).write_text(f"#!/bin/bash -e\n{text}\n")
+            (commands / name).chmod(0o755)
+        self.environment["CMAKE"] = shutil.which("cmake")
+        self.environment["PATH"] = f"{commands}:{self.environment['PATH']}"
+        done = self.run_script(script, shell)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater((self.folder / "plan").read_text().count("\n"), 100)
 
     def junit(self):
         root = xml.parse(self.folder / "heap.xml").getroot()
@@ -131,6 +157,10 @@ class GitHub(Example):
     def test_installs_what_a_build_needs(self):
         self.assertTrue(needed_packages() <= set(packages_of(self.scripts["Install heaptape"])))
 
+    def test_installs_heaptape(self):
+        subprocess.run(["git", "clone", "-q", "--depth", "1", ROOT.as_uri(), self.folder / "heaptape"], check=True)
+        self.run_installation(self.scripts["Install heaptape"], ("bash", "-e"))
+
 
 class GitLab(Example):
     def setUp(self):
@@ -160,6 +190,10 @@ class GitLab(Example):
 
     def test_installs_what_a_build_needs(self):
         self.assertTrue(needed_packages() <= set(packages_of("\n".join(self.job["before_script"]))))
+
+    def test_installs_heaptape(self):
+        self.environment |= {"HEAPTAPE_URL": ROOT.as_uri(), "CI_BUILDS_DIR": str(self.folder)}
+        self.run_installation("\n".join(self.job["before_script"]), ("bash", "-eo", "pipefail"))
 
 
 def needed_packages():
