@@ -39,6 +39,12 @@ Command dropping(const std::string& tape, const Command& command) {
   return all;
 }
 
+Command live(const std::string& tape, const Command& command) {
+  Command all = recorded(tape, command);
+  all.insert(all.begin() + 2, "--live");
+  return all;
+}
+
 Command heaptracked(const std::string& output, const Command& command) {
   Command all = {"/usr/bin/heaptrack", "-o", output};
   all.insert(all.end(), command.begin(), command.end());
@@ -105,6 +111,16 @@ void BM_RecordPythonJson(benchmark::State& state) {
   tests::TempDir dir;
   record(state, python_json(dir));
 }
+// With the live screen against without it: here bare_s is of a recording, too.
+void BM_LiveRandomLoop(benchmark::State& state) {
+  tests::TempDir dir;
+  compare(state, recorded(dir.file("a"), random_loop()), live(dir.file("b"), random_loop()));
+}
+void BM_LivePythonJson(benchmark::State& state) {
+  tests::TempDir dir;
+  const Command command = python_json(dir);
+  compare(state, recorded(dir.file("a"), command), live(dir.file("b"), command));
+}
 // `--on-full drop`: which share of the calls is kept.
 void BM_DropRandomLoop(benchmark::State& state) {
   record(state, random_loop(), dropping);
@@ -128,6 +144,8 @@ void BM_RecordForks(benchmark::State& state) {
 BENCHMARK(BM_RecordRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordPythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_LiveRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_LivePythonJson)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_DropRandomLoop)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_DropTwoThreads)->Iterations(kPairs)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_RecordForks)
