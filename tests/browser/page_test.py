@@ -114,14 +114,16 @@ class Figures(ReplayPages):
     def test_of_the_account_have_bars_in_proportion(self):
         self.show("fill")
         rows = [{"label": "a", "liveBytes": 300, "account.holeBytes": 100},
-                {"label": "b", "liveBytes": 200, "account.unexplainedBytes": -50}]
+                {"label": "b", "liveBytes": 200, "account.unexplainedBytes": -50, "account.untouchedBytes": 40, "account.returnedBytes": 7},
+                {"label": "c", "backend": "recorded", "liveBytes": 100}]
         shown = self.run_script("""((rows) => {
             const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}],
                 moments: [{name: 'peak', at: 1}], accountTable: {rows: [], columns: []}});
             const bars = [...made.querySelectorAll('.bar')].map((bar) => [...bar.children].map((part) => part.style.width));
             return [bars, [...made.querySelectorAll('.sum')].map((sum) => sum.textContent)];
         })(arguments[0])""", rows)
-        self.assertEqual(shown, [[["75%", "25%"], ["50%"]], ["400 B kept", "200 B kept"]])
+        self.assertEqual(shown, [[["75%", "25%"], ["50%"], ["25%"]],
+                                 ["400 B resident", "160 B resident + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
 
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):

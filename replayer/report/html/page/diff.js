@@ -83,14 +83,14 @@
     const found = new Set(all.flatMap(({values}) => [...values.keys()].filter((name) => name.endsWith(END)).map((name) => name.slice(0, -END.length))));
     const inOrder = ["atPeak", "atPlateau", "atExit", "end"].filter((state) => found.has(state));
     const states = [...new Set([...inOrder, ...found])];  // marks follow
-    const rowOf = ({label, values}, state, side) => {
-      const row = {label: label + [", base", ", new"][side]};
+    const rowOf = ({label, values}, pair, state, side) => {
+      const row = {label: label + [", base", ", new"][side], backend: data.backends[2 * pair + side]};
       for (const [name, both] of values) {
         if (name.startsWith(state + ".") && both[side] !== null) row[name.slice(state.length + 1)] = both[side];
       }
       return row["account.holeBytes"] === undefined ? null : row;
     };
-    return states.map((state) => ({state, rows: all.flatMap((one) => [rowOf(one, state, 0), rowOf(one, state, 1)]).filter(Boolean)}));
+    return states.map((state) => ({state, rows: all.flatMap((one, pair) => [rowOf(one, pair, state, 0), rowOf(one, pair, state, 1)]).filter(Boolean)}));
   }
   function stateWords(state) {
     if (state === "end") return "at the end";

@@ -37,12 +37,13 @@
     ].filter(Boolean);
   }
 
-  function kept(row) {
+  // Of the bar.
+  function length(row) {
     return PARTS.reduce((sum, part) => sum + Math.max(0, Number(row[part.metric] || 0)), 0);
   }
 
   function bar(row, most) {
-    const whole = kept(row);
+    const whole = length(row);
     const box = element("div", {class: "bar", role: "img"});
     const words = [];
     for (const part of PARTS) {
@@ -64,16 +65,19 @@
   }
 
   function sum(row) {
+    const untouched = Number(row["account.untouchedBytes"] || 0);
     const text = element("div", {class: "sum"});
-    text.append(bytes(kept(row)) + " kept");
-    if (Number(row["account.returnedBytes"] || 0) !== 0) {
-      text.append(element("span", {class: "given", text: " + " + bytes(row["account.returnedBytes"]) + " given back"}));
-    }
+    text.append(bytes(length(row) - untouched) + (row.backend === "recorded" ? " in its heap" : " resident"));
+    const beside = (value, words) => {
+      if (Number(value || 0) !== 0) text.append(element("span", {class: "given", text: " + " + bytes(value) + " " + words}));
+    };
+    beside(untouched, "live, never touched");
+    beside(row["account.returnedBytes"], "given back");
     return text;
   }
 
   function bars(account) {
-    const most = Math.max(1, ...account.rows.map(kept));
+    const most = Math.max(1, ...account.rows.map(length));
     const grid = element("div", {class: "account", "data-state": account.state});
     for (const row of account.rows) {
       grid.append(element("div", {class: "label", text: row.label}), bar(row, most), sum(row));
