@@ -1,10 +1,10 @@
 
-// The page of two reports: the verdict, the gates, what changed in each run, the sites that account
-// for it.
+// The page of two reports: the verdict and its reasons, the gates, what changed in each run, the blocks
+// and the sites that account for it.
 "use strict";
 
 (function () {
-  const {element, section, exact, grouped} = heaptape;
+  const {element, section, prose, exact, grouped} = heaptape;
 
   function side(name, one) {
     return element("div", {text: name + ": " + one.path + " (tape " + one.tape + ", " + grouped(one.events) + " events)"});
@@ -15,6 +15,7 @@
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
       element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
+      data.reasons.length === 0 ? null : element("ul", {class: "where", id: "reasons"}, ...data.reasons.map((text) => element("li", {}, ...prose(text)))),
       data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);
@@ -60,6 +61,12 @@
   function runs(data) {
     return section("changes", "What changed", element("p", {class: "note", text: "Hover over a figure for all its digits."}),
                    element("div", {class: "beside"}, ...data.runs.map(run)));
+  }
+
+  function cohorts(data) {
+    if (data.cohorts.length === 0) return null;
+    return section("blocks", "Blocks that account for the change", element("div", {class: "beside"}, ...data.cohorts.map((changes) =>
+      element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words)))));
   }
 
   // `flame` finds them; null where there is none.
@@ -115,5 +122,5 @@
     heaptape.charts({runs, moments: [], timeline: data.timeline}, page);
   }
 
-  heaptape.diff = {head, gates, account, runs, charts, sites};
+  heaptape.diff = {head, gates, account, runs, charts, cohorts, sites};
 })();
