@@ -14,7 +14,7 @@
   const SIZE_LEVELS = 4;
 
   class Film {
-    constructor(packed, bytes, items) {
+    constructor(packed, bytes, sums, items) {
       this.label = packed.label;
       this.events = Number(packed.events);
       this.cellBytes = Number(packed.cellBytes);
@@ -25,6 +25,7 @@
       this.rows = this.stretches.reduce((sum, stretch) => sum + stretch.cells, 0);
       this.frames = this.at.length;
       this.fullCell = SHARE_LEVELS;
+      this.sumsOfAll = sums;
       this.readPlanes(new Uint8Array(bytes));
       this.readItems(items);
     }
@@ -80,23 +81,16 @@
     site(i) {
       return this.planes.site ? this.planes.site[i] : 0;
     }
-    // Of one cell in one frame; shares of its bytes, as near as the levels are.
+    // Of one cell in one frame; parts of it in levels, of which `fullCell` are the whole.
     cell(frame, row) {
       const i = frame * this.rows + row;
-      const share = (name) => this.planes[name][i] / SHARE_LEVELS;
-      return {live: share("live"), freeResident: share("freeResident"), freeAbsent: share("freeAbsent"),
+      return {live: this.planes.live[i], freeResident: this.planes.freeResident[i], freeAbsent: this.planes.freeAbsent[i],
               birth: this.birth(i), sizeLog2: this.sizeLog2(i), site: this.site(i)};
     }
 
-    // Bytes of all cells in one frame, as near as the levels are.
+    // Bytes of all cells in one frame, exact: requested, of whole blocks, free.
     sums(frame) {
-      const sums = {live: 0, freeResident: 0, freeAbsent: 0};
-      for (const name in sums) {
-        const plane = this.planes[name];
-        for (let i = frame * this.rows; i < (frame + 1) * this.rows; ++i) sums[name] += plane[i];
-        sums[name] *= this.cellBytes / SHARE_LEVELS;
-      }
-      return sums;
+      return Object.fromEntries(Object.entries(this.sumsOfAll).map(([name, values]) => [name, Number(values[frame])]));
     }
 
     // The row with most free memory that is resident.
@@ -129,7 +123,7 @@
   }
 
   heaptape.readFilm = async function (packed) {
-    const [planes, items] = await Promise.all([unpacked(packed.packed), unpacked(packed.items)]);
-    return new Film(packed, planes, JSON.parse(new TextDecoder().decode(items)));
+    const [planes, ...texts] = await Promise.all([packed.packed, packed.sums, packed.items].map(unpacked));
+    return new Film(packed, planes, ...texts.map((text) => JSON.parse(new TextDecoder().decode(text))));
   };
 })();
