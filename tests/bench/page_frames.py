@@ -113,8 +113,9 @@ def tasks(events):
 
 
 def settle(page):
-    page.driver.execute_async_script(
-        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));")
+    page.driver.execute_async_script("""const done = arguments[0];
+        const wait = () => setTimeout(() => document.querySelector("[aria-busy]") ? wait() : done(), 50);
+        requestAnimationFrame(() => requestAnimationFrame(wait));""")
 
 
 def interactions(page):

@@ -41,8 +41,13 @@ class Film(Pages):
 
     def colours(self, kind):
         """Of each frame, the lowest address first."""
-        return self.run_script("""((kind) => { const picture = heaptape.mapPaint.paint(film, kind, ['lex']).getContext('2d');
-            return film.at.map((_, frame) => [0, 1, 2, 3].map((row) => [...picture.getImageData(frame, 3 - row, 1, 1).data])); })(arguments[0])""", kind)
+        return self.driver.execute_async_script("""const [kind, done] = arguments;
+            heaptape.mapPaint.paint(film, kind, ['lex'], () => true).then((picture) => done(film.at.map((_, frame) =>
+                [0, 1, 2, 3].map((row) => [...picture.getContext('2d').getImageData(frame, 3 - row, 1, 1).data]))))""", kind)
+
+    def test_is_not_drawn_to_the_end_where_another_picture_is_wanted(self):
+        self.assertIsNone(self.driver.execute_async_script(
+            "heaptape.mapPaint.paint(film, 'age', [], () => false).then(arguments[0])"))
 
     def named(self, *names):
         return self.run_script("""arguments[0].map((name) => { const paper = document.createElement('canvas').getContext('2d');

@@ -275,6 +275,7 @@ class Looks(HeapMap):
 
     def choose(self, group, text):
         self.driver.find_element(By.XPATH, f"//section[@id='map']//div[@aria-label='{group}']/button[.='{text}']").click()
+        WebDriverWait(self.driver, 20).until(lambda _: self.run_script("!document.querySelector('#map [aria-busy]')"))
 
     def legend(self):
         return self.run_script("[...document.querySelectorAll('#map .legend li')].map((item) => item.textContent)")
@@ -286,6 +287,15 @@ class Looks(HeapMap):
             self.choose("Colours", text)
             pictures.add(self.run_script("document.querySelector('canvas.map').toDataURL()"))
         self.assertEqual(len(pictures), 3)
+
+    def test_have_the_last_picture_that_was_asked_for(self):
+        self.show("random")
+        self.choose("Colours", "how old blocks are")
+        old = self.run_script("document.querySelector('canvas.map').toDataURL()")
+        self.run_script("""['what it is', 'how large blocks are', 'how old blocks are'].forEach((text) =>
+            [...document.querySelectorAll('#map button')].find((button) => button.textContent === text).click())""")
+        self.choose("Colours", "how old blocks are")
+        self.assertEqual(self.run_script("document.querySelector('canvas.map').toDataURL()"), old)
 
     def test_have_a_picture_for_each_run(self):
         self.show("random")

@@ -3,7 +3,9 @@
 
 (function () {
   async function unpacked(text) {
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const letters = atob(text);
+    const packed = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; ++i) packed[i] = letters.charCodeAt(i);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).arrayBuffer();
   }
@@ -14,7 +16,7 @@
   const SIZE_LEVELS = 4;
 
   class Film {
-    constructor(packed, bytes, sums, items) {
+    constructor(packed, sums, items) {
       this.label = packed.label;
       this.events = Number(packed.events);
       this.cellBytes = Number(packed.cellBytes);
@@ -26,20 +28,21 @@
       this.frames = this.at.length;
       this.fullCell = SHARE_LEVELS;
       this.sumsOfAll = sums;
-      this.readPlanes(new Uint8Array(bytes));
       this.readItems(items);
     }
 
-    // Undoes the combination of each frame with the one before.
-    readPlanes(bytes) {
+    // Undoes the combination of each frame with the one before. Planes are taken as they are, one in
+    // each task: the page answers in between.
+    async readPlanes(bytes) {
       const size = this.rows * this.frames;
       this.planes = {};
-      PLANES.forEach((name, number) => {
+      for (const [number, name] of PLANES.entries()) {
         if (bytes.length < size * (number + 1)) return;
-        const plane = bytes.slice(size * number, size * (number + 1));
+        await heaptape.breath();
+        const plane = bytes.subarray(size * number, size * (number + 1));
         for (let i = this.rows; i < size; ++i) plane[i] ^= plane[i - this.rows];
         this.planes[name] = plane;
-      });
+      }
     }
 
     readItems(items) {
@@ -124,6 +127,8 @@
 
   heaptape.readFilm = async function (packed) {
     const [planes, ...texts] = await Promise.all([packed.packed, packed.sums, packed.items].map(unpacked));
-    return new Film(packed, planes, ...texts.map((text) => JSON.parse(new TextDecoder().decode(text))));
+    const film = new Film(packed, ...texts.map((text) => JSON.parse(new TextDecoder().decode(text))));
+    await film.readPlanes(new Uint8Array(planes));
+    return film;
   };
 })();
