@@ -4,7 +4,7 @@ import json
 
 from . import browser, harness
 from .harness import complaints, figure
-from .replay_pages import ReplayPages
+from .replay_pages import LONG_NAMES, ReplayPages
 
 if not browser.missing():
     from selenium.webdriver.common.action_chains import ActionChains
@@ -141,6 +141,35 @@ class Figures(ReplayPages):
                 if line:
                     expected = figure(self.pages["fill"].report["runs"][number]["timeline"], one["metric"])
                     self.assertEqual(lists[line["values"]], expected, one["metric"])
+
+
+class LongNames(ReplayPages):
+    """Of runs: some hundred letters without a blank."""
+
+    wanted = ("long names",)
+
+    def test_leave_the_page_as_wide_as_the_screen(self):
+        self.assert_opens_well(self.pages["long names"].path)
+
+    def test_leave_half_of_the_width_to_bars(self):
+        for width in (1440, 800, 390):
+            self.show("long names", width=width)
+            bars = self.run_script("""[...document.querySelectorAll('.account .bar')].map((bar) =>
+                bar.offsetWidth / bar.parentElement.offsetWidth)""")
+            self.assertGreaterEqual(min(bars), 0.5, width)
+
+    def test_are_told_apart_where_they_are_cut_and_whole_in_the_title(self):
+        self.show("long names")
+        shown = self.run_script("[...document.querySelectorAll('#timeline .key span, #map [aria-label=Run] button')].map((name) => [name.textContent, name.title])")
+        self.assertEqual([title for _, title in shown], LONG_NAMES * 2)
+        self.assertEqual(len({text for text, _ in shown}), len(LONG_NAMES))
+        self.assertTrue(all(len(text) < 50 for text, _ in shown), shown)
+
+    def test_leave_figures_of_tables_in_sight(self):
+        for width in (1440, 390):
+            self.show("long names", width=width)
+            heads = self.run_script("[...document.querySelectorAll('#runs tbody th, #account tbody th')].map((head) => head.offsetWidth)")
+            self.assertLess(max(heads), 0.6 * width)
 
 
 class Numbers(ReplayPages):

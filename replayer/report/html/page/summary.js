@@ -80,7 +80,7 @@
     const most = Math.max(1, ...account.rows.map(length));
     const grid = element("div", {class: "account", "data-state": account.state});
     for (const row of account.rows) {
-      grid.append(element("div", {class: "label", text: row.label}), bar(row, most), sum(row));
+      grid.append(element("div", {class: "label", text: row.label, title: row.label}), bar(row, most), sum(row));
     }
     return grid;
   }
