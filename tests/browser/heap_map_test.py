@@ -319,6 +319,15 @@ class Looks(HeapMap):
         self.assertGreater(len(addresses), 2)
         self.assertEqual(addresses, sorted(addresses))
 
+    def test_have_calls_on_their_axis_however_narrow(self):
+        for name, width in (("redis", 390), ("random", 390), ("redis", 1440)):
+            self.show(name, width=width, height=844)
+            self.driver.execute_script("""window.texts = []; const {prototype} = CanvasRenderingContext2D; const {fillText} = prototype;
+                prototype.fillText = function (text, x, y) { texts.push(text); fillText.call(this, text, x, y); }""")
+            self.press(Keys.ESCAPE)
+            calls = [text for text in self.run_script("texts") if text.startswith("#")]
+            self.assertGreaterEqual(len(calls), 2, (name, width))
+
     def test_begin_with_a_run_whose_resident_pages_are_known(self):
         self.show("process, replayed")
         self.assertTrue(self.detail()[0].startswith("model:ptmalloc"), self.detail())

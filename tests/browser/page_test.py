@@ -118,12 +118,13 @@ class Figures(ReplayPages):
                 {"label": "c", "backend": "recorded", "liveBytes": 100}]
         shown = self.run_script("""((rows) => {
             const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}],
+                best: [{state: 'atPeak', label: 'b'}, {state: 'atPlateau', label: 'a'}],
                 moments: [{name: 'peak', at: 1}], accountTable: {rows: [], columns: []}});
             const bars = [...made.querySelectorAll('.bar')].map((bar) => [...bar.children].map((part) => part.style.width));
             return [bars, [...made.querySelectorAll('.sum')].map((sum) => sum.textContent)];
         })(arguments[0])""", rows)
         self.assertEqual(shown, [[["75%", "25%"], ["50%"], ["25%"]],
-                                 ["400 B resident", "160 B resident + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
+                                 ["400 B resident", "160 B resident ◂ least + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
 
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):
@@ -158,10 +159,15 @@ class LongNames(ReplayPages):
                 bar.offsetWidth / bar.parentElement.offsetWidth)""")
             self.assertGreaterEqual(min(bars), 0.5, width)
 
+    def test_leave_the_first_bar_in_sight(self):
+        for width, height in ((1440, 460), (390, 844)):
+            self.show("long names", width=width, height=height)
+            self.assertLess(self.run_script("document.querySelector('.account .bar').getBoundingClientRect().bottom"), height)
+
     def test_are_told_apart_where_they_are_cut_and_whole_in_the_title(self):
         self.show("long names")
-        shown = self.run_script("[...document.querySelectorAll('#timeline .key span, #map [aria-label=Run] button')].map((name) => [name.textContent, name.title])")
-        self.assertEqual([title for _, title in shown], LONG_NAMES * 2)
+        shown = self.run_script("[...document.querySelectorAll('.account .label, #timeline .key span, #map [aria-label=Run] button')].map((name) => [name.textContent, name.title])")
+        self.assertEqual([title for _, title in shown], LONG_NAMES * 3)
         self.assertEqual(len({text for text, _ in shown}), len(LONG_NAMES))
         self.assertTrue(all(len(text) < 50 for text, _ in shown), shown)
 

@@ -175,7 +175,7 @@
     context.strokeRect(frame.x - 0.5, frame.y + 0.5, frame.width, frame.height);
     context.textBaseline = "top";
     context.textAlign = "center";
-    for (const tick of heaptape.chartLines.countTicks(left, right, Math.max(2, Math.floor(frame.width / 110)))) {
+    for (const tick of heaptape.chartLines.countTicks(left, right, Math.max(4, Math.floor(frame.width / 110)))) {
       const text = "#" + short(tick);
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(frame.xOf(tick), frame.x + frame.width - half), frame.y + frame.height + 5);
