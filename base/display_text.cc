@@ -17,9 +17,16 @@ bool is_surrogate(char32_t point) {
   return point >= 0xd800 && point <= 0xdfff;
 }
 
+// What turns the direction of the text around it (UAX #9), as far as it is no letter.
+bool is_direction_mark(char32_t point) {
+  return point == 0x061c || point == 0x200e || point == 0x200f ||
+         (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
 bool is_unprintable(char32_t point) {
   return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0xfffe || point == 0xffff ||
-         point == 0x2028 || point == 0x2029;  // line and paragraph separators
+         point == 0x2028 || point == 0x2029 ||  // line and paragraph separators
+         is_direction_mark(point);
 }
 
 bool is_plain(const std::string& text) {
@@ -59,6 +66,12 @@ std::string json_string(const std::string& text) {
 std::string display_text(std::string text) {
   if (is_plain(text)) return text;
   return replace_points(text, [](char32_t p) { return is_surrogate(p) || is_unprintable(p); });
+}
+
+std::string undirected(std::string text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(text, is_ascii)) return text;
+  return replace_points(text, [](char32_t p) { return is_surrogate(p) || is_direction_mark(p); });
 }
 
 std::string quoted(std::string text) {

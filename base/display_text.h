@@ -14,8 +14,13 @@ std::string valid_utf8(std::string text);
 std::string json_string(const std::string& text);
 
 // As valid_utf8, and control characters replaced too: the result stays on one line, cannot steer a
-// terminal and holds only characters that XML 1.0 allows.
+// terminal, does not turn the direction of what stands around it (letters that are read from right
+// to left stay) and holds only characters that XML 1.0 allows.
 std::string display_text(std::string text);
+
+// As valid_utf8, and only the characters that turn the direction of text replaced: for text with
+// lines, and for JSON that is written already.
+std::string undirected(std::string text);
 
 // `text` in single quotes and fit to print: a path or a name in a message.
 std::string quoted(std::string text);

@@ -66,7 +66,7 @@ void HeapFilm::begin(uint64_t at, const HeapMap& map,
     --offered_;
   }
   if (frames_.size() >= limits_.frames) halve_frames();
-  frames_.push_back({at, is_kept, {}});
+  frames_.push_back({at, is_kept, {}, {}});
   items_.begin_frame(at);
   granule_bytes_ = map.granule_bytes();
   if (!absent) knows_absent_ = false;
@@ -75,7 +75,8 @@ void HeapFilm::begin(uint64_t at, const HeapMap& map,
   base::Overlap away(absent ? std::span<const AddressRange>(*absent)
                             : std::span<const AddressRange>());
   map.for_each_gap([&](AddressRange region, AddressRange gap) {
-    if (gap_kind(region, gap) == GapKind::kHeader) return;
+    const bool is_hole = map.is_hole(region, gap);
+    if (!is_hole && gap_kind(region, gap) != GapKind::kTop) return;
     uint64_t resident_begin = gap.begin;
     away.for_each(gap, [&](AddressRange part) {
       add_gap({resident_begin, part.begin}, true);
@@ -83,14 +84,14 @@ void HeapFilm::begin(uint64_t at, const HeapMap& map,
       resident_begin = part.end;
     });
     add_gap({resident_begin, gap.end}, true);
-    if (gap.bytes() >= cell_bytes() / kSeenPartOfCell && map.is_hole(region, gap)) {
-      items_.note_hole(gap);
-    }
+    if (is_hole && gap.bytes() >= cell_bytes() / kSeenPartOfCell) items_.note_hole(gap);
   });
 }
 
 void HeapFilm::add_gap(AddressRange gap, bool is_resident) {
   if (gap.begin >= gap.end) return;
+  FilmSums& frame = frames_.back().sums;
+  (is_resident ? frame.free_resident_bytes : frame.free_absent_bytes) += gap.bytes();
   const auto field = is_resident ? &Sums::free_resident_bytes : &Sums::free_absent_bytes;
   for_each_cell(gap,
                 [field](Sums& sums, uint64_t bytes) { sums.*field += static_cast<double>(bytes); });
@@ -104,6 +105,9 @@ void HeapFilm::add(const LiveBlock& block) {
   if (range.begin >> cell_log2_ != last_number_ || (range.end - 1) >> cell_log2_ != last_number_) {
     make_cells(range);
   }
+  FilmSums& frame = frames_.back().sums;
+  frame.live_bytes += block.requested_bytes;
+  frame.block_bytes += range.bytes();
   const double size_log2 = about_log2(block.requested_bytes);
   for_each_cell(range, [&](Sums& sums, uint64_t bytes) {
     const auto weight = static_cast<double>(bytes);

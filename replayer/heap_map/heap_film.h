@@ -27,9 +27,20 @@ struct FilmCell {
   uint64_t drawn_birth = 0;
 };
 
+// Of all cells, exact whatever becomes of these.
+struct FilmSums {
+  uint64_t live_bytes = 0;           // requested
+  uint64_t block_bytes = 0;          // of blocks, whole granules
+  uint64_t free_resident_bytes = 0;  // as in FilmCell
+  uint64_t free_absent_bytes = 0;
+
+  bool operator==(const FilmSums&) const = default;
+};
+
 struct FilmFrame {
-  uint64_t at = 0;              // calls made
-  bool is_kept = false;         // while others are dropped
+  uint64_t at = 0;       // calls made
+  bool is_kept = false;  // while others are dropped
+  FilmSums sums;
   std::vector<FilmCell> cells;  // as HeapFilm::cell_numbers(), without those that came later
 };
 

@@ -35,8 +35,9 @@ std::string call(uint64_t event) {
 std::string heading(const schema::TapeReader& tape, const Explanation& explanation) {
   const Moment& moment = explanation.moment;
   const bool is_found = !moment.name.empty() && moment.name[0] != '#';
-  std::string text = base::display_text(tape.path()) + " on " + explanation.run.spec.label;
-  if (is_found) text += " at " + moment.name;
+  std::string text =
+      base::display_text(tape.path()) + " on " + base::display_text(explanation.run.spec.label);
+  if (is_found) text += " at " + base::display_text(moment.name);
   text += ": after " + call(moment.event) + " of " + base::counted(tape.events(), "call");
   if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
   return text + "\n";

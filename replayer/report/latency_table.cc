@@ -1,5 +1,6 @@
 #include "replayer/report/latency_table.h"
 
+#include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/report/text_table.h"
 
@@ -10,11 +11,11 @@ void add_rows(const RunResult& run, std::vector<TableRow>& rows) {
   for (const LatencyRange& latency : run.metrics.latencies) {
     const auto& middle = latency.middle;
     const std::string sizes = middle.sizes.empty() ? "" : " " + middle.sizes;
-    rows.push_back({run.spec.label + " " + allocators::name_of(middle.kind) + sizes,
-                    base::grouped(middle.samples), base::grouped(middle.p50_ns),
-                    base::grouped(middle.p99_ns), base::grouped(middle.p999_ns),
-                    base::grouped(latency.greatest.max_ns),
-                    "#" + base::grouped(latency.greatest.max_event)});
+    rows.push_back(
+        {base::display_text(run.spec.label) + " " + allocators::name_of(middle.kind) + sizes,
+         base::grouped(middle.samples), base::grouped(middle.p50_ns), base::grouped(middle.p99_ns),
+         base::grouped(middle.p999_ns), base::grouped(latency.greatest.max_ns),
+         "#" + base::grouped(latency.greatest.max_event)});
   }
 }
 

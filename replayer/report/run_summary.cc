@@ -118,6 +118,24 @@ std::vector<BestRun> best_runs(const std::vector<RunFigures>& figures,
   return best;
 }
 
+const RunFigures* told_run(const std::vector<RunFigures>& figures,
+                           const std::vector<RunResult>& runs, const std::vector<BestRun>& best) {
+  if (!best.empty()) {
+    const auto found = std::ranges::find(figures, best.back().label, &RunFigures::label);
+    if (found != figures.end()) return &*found;
+  }
+  const auto compared = candidates(figures, runs);
+  if (!compared.empty()) return compared.back();
+  const RunFigures* told = nullptr;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const auto committed = figures[i].metric("peak.committedBytes");
+    const bool has_memory = committed && schema::number_of(*committed) != 0;  // noop has none
+    if (runs[i].failure || !has_memory) continue;
+    if (told == nullptr || runs[i].spec.kind != BackendKind::kRecorded) told = &figures[i];
+  }
+  return told;
+}
+
 std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
   std::string text;
   for (const BestRun& best : best_runs(figures, runs)) {

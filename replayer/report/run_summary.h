@@ -33,7 +33,14 @@ struct BestRun {
 std::vector<BestRun> best_runs(const std::vector<schema::RunFigures>& figures,
                                const std::vector<RunResult>& runs);
 
-// The same as a line; empty where there is none.
+// The run whose memory is told of: the best of the last state. Without a choice the last one that
+// says what an allocator would do; else the last of a model that nobody is like; else the recorded
+// run, which is a whole process. Null where none that has memory came to the end.
+const schema::RunFigures* told_run(const std::vector<schema::RunFigures>& figures,
+                                   const std::vector<RunResult>& runs,
+                                   const std::vector<BestRun>& best);
+
+// The best ones as a line; empty where there is none.
 std::string best_line(const std::vector<schema::RunFigures>& figures,
                       const std::vector<RunResult>& runs);
 

@@ -6,6 +6,7 @@
 
 #include "allocators/catalog/backend_spec.h"
 #include "base/check.h"
+#include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/report/figure_table.h"
 #include "replayer/report/metric_text.h"
@@ -199,9 +200,10 @@ std::string action_lines(const RunResult& run) {
   };
   std::string text;
   for (const ActionResult& action : run.metrics.actions) {
-    text += action.action + ": " + run.spec.label + ": after #" + base::grouped(action.at) +
-            ": committed " + change(action.before.committed_bytes, action.after.committed_bytes) +
-            ", resident " + change(action.before.resident_bytes, action.after.resident_bytes) +
+    text += action.action + ": " + base::display_text(run.spec.label) + ": after #" +
+            base::grouped(action.at) + ": committed " +
+            change(action.before.committed_bytes, action.after.committed_bytes) + ", resident " +
+            change(action.before.resident_bytes, action.after.resident_bytes) +
             (run.metrics.is_timed
                  ? ", took " + base::duration_text(static_cast<double>(action.elapsed_ns))
                  : "") +

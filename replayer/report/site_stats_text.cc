@@ -93,7 +93,8 @@ class Table {
 
 // Of which heap the last columns are.
 std::string heap_text(const HeapOfSites& heap) {
-  const std::string at = heap.moment.name.starts_with('#') ? "" : " at " + heap.moment.name;
+  const std::string at =
+      heap.moment.name.starts_with('#') ? "" : " at " + base::display_text(heap.moment.name);
   std::string text = "pinned and slack: on " + base::display_text(heap.label) + at + ", after #" +
                      grouped(heap.moment.event) +
                      "; a hole between blocks of two sites counts for both\n";

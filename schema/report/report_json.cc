@@ -7,6 +7,7 @@
 
 #include "base/display_text.h"
 #include "base/output_file.h"
+#include "schema/json_escapes.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_metrics.h"
@@ -102,7 +103,8 @@ base::Result<ParsedReport> parse_report(const std::string& path, std::string_vie
   HEAPTAPE_RETURN_IF_ERROR(guard_kj(
       base::ErrorCode::kDamaged, quoted(path) + " is not well-formed JSON", [&]() -> base::Status {
         const auto json = json_message->initRoot<capnp::JsonValue>();
-        codec.decodeRaw(kj::arrayPtr(text.data(), text.size()), json);
+        const std::string plain = without_unicode_escapes(text);
+        codec.decodeRaw(kj::arrayPtr(plain.data(), plain.size()), json);
         return {};
       }));
   return guard_kj(base::ErrorCode::kDamaged, quoted(path) + " is not a well-formed report",

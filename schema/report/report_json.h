@@ -45,8 +45,8 @@ class ParsedReport {
   wire::Report::Reader root_;
 };
 
-// `path` is for messages only. Hostile text costs at most about 1 GiB of memory and no deep stack:
-// see the limits in report_json.cc.
+// `path` is for messages only. Hostile text costs at most about 1.3 GiB of memory and no deep
+// stack: see the limits in report_json.cc.
 base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text);
 
 // The report in the file `path`, of at most kMaxReportBytes.

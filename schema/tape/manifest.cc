@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "base/output_file.h"
+#include "schema/json_escapes.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/tape/tape.capnp.h"
@@ -49,7 +50,8 @@ constexpr uint64_t kMaxManifestBytes = uint64_t{8} << 20;
 Manifest decode_manifest(std::string_view text) {
   capnp::MallocMessageBuilder message;
   auto root = message.initRoot<wire::Manifest>();
-  capnp::JsonCodec().decode(kj::arrayPtr(text.data(), text.size()), root);
+  const std::string plain = without_unicode_escapes(text);
+  capnp::JsonCodec().decode(kj::arrayPtr(plain.data(), plain.size()), root);
   const wire::Manifest::Reader in = root.asReader();
   const auto words_of = [](auto list) {
     std::vector<std::string> words;

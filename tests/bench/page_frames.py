@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -87,10 +88,11 @@ class Page:
                  ".find((button) => button.textContent === arguments[0]).click()", label)
 
 
-def trace(driver):
-    """Events of the trace. The log may come one request late, so there are several."""
+def trace(driver, last):
+    """Events of the trace up to the mark `last`. The log comes late, so it is asked for until it has that."""
     events = []
-    for _ in range(3):
+    until = time.monotonic() + 60
+    while not any(event["name"] == last for event in events) and time.monotonic() < until:
         messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
         events += [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
     return events
@@ -113,8 +115,9 @@ def tasks(events):
 
 
 def settle(page):
-    page.driver.execute_async_script(
-        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)));")
+    page.driver.execute_async_script("""const done = arguments[0];
+        const wait = () => setTimeout(() => document.querySelector("[aria-busy]") ? wait() : done(), 50);
+        requestAnimationFrame(() => requestAnimationFrame(wait));""")
 
 
 def interactions(page):
@@ -140,7 +143,7 @@ def measure(driver, name, file):
         page.run("performance.mark(arguments[0])", "end " + what)
     print(f"\n{name}: {file.stat().st_size:,} B; opened in {page.opened} ms\n")
     print("| what | tasks | median ms | longest ms |\n|---|---:|---:|---:|")
-    took = tasks(trace(driver))
+    took = tasks(trace(driver, "end " + todo[-1][0]))
     for what, _ in todo:
         print(f"| {what} | {len(took[what])} | {statistics.median(took[what] or [0]):.1f} | "
               f"{max(took[what], default=0):.1f} |", flush=True)

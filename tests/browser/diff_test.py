@@ -102,8 +102,9 @@ class Changes(UsualFlameGraph, Pages):
             return report
 
         base, now = replay("stacks", "base", "--until", "3"), replay("stacks", "now")
-        cls.text = heaptape("diff", base, now, "--html", cls.folder / "diff.html", "--fail-if", "peak.liveBytes < 1")
-        cls.json = json.loads(heaptape("diff", base, now, "--format", "json"))
+        gate = ("--fail-if", "peak.liveBytes>+5%")
+        cls.text = heaptape("diff", base, now, "--html", cls.folder / "diff.html", *gate, status=1)
+        cls.json = json.loads(heaptape("diff", base, now, "--format", "json", *gate, status=1))
         heaptape("diff", replay("sampled", "sampled"), now, "--html", cls.folder / "sampled.html")
         # Only the new one has a run "recorded".
         heaptape("diff", replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded"),
@@ -157,10 +158,25 @@ class Changes(UsualFlameGraph, Pages):
         self.assertEqual(self.driver.find_element(By.ID, "flame-search").get_attribute("value"), "^lex app$")
         self.assertEqual(len(self.driver.find_elements(By.CSS_SELECTOR, ".frame.found")), 1)
 
-    def test_says_of_sites_what_the_diff_says(self):
-        tables = self.run_script("""[...document.querySelectorAll('#sites table')].map((table) =>
-            [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))""")
-        self.assertEqual(len(tables), len(self.json["sites"]))
+    def test_says_right_under_the_verdict_why_gates_failed(self):
+        reasons = self.run_script("[...document.querySelectorAll('#verdict + #reasons li')].map((item) => item.textContent)")
+        self.assertEqual(reasons, self.json["reasons"])
+        self.assertTrue(reasons[0].startswith("+1 block of 300 B alive at the peak, asked for by #2"), reasons)
+
+    def test_says_nothing_of_reasons_where_nothing_failed(self):
+        self.show("sampled")
+        self.assertIsNone(self.run_script("document.getElementById('reasons')"))
+
+    def test_says_of_blocks_and_sites_what_the_diff_says(self):
+        for part, name in (("blocks", "cohorts"), ("sites", "sites")):
+            with self.subTest(part):
+                self.compare_tables(part, len(self.json[name]))
+
+    def compare_tables(self, part, count):
+        tables = self.run_script("""[...document.querySelectorAll(`#${arguments[0]} table`)].map((table) =>
+            [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent)))""", part)
+        self.assertEqual(len(tables), count)
+        self.assertGreater(count, 0)
         lines = [line.split() for line in self.text.splitlines()]
         for row in sum(tables, []):
             self.assertIn(" ".join(row).split(), lines)

@@ -30,8 +30,8 @@ class Explained(Pages):
 
     def test_says_first_where_the_memory_is_and_who_pins_it(self):
         self.show("pinned")
-        self.assertRegex(self.text("#verdict"), r"^model:ptmalloc keeps \d.* at the end: .*% live")
-        self.assertIn("in holes are beside 1 block of 24 bytes, born from #3 to #3, most for read (app.cc:40).", self.text("#where"))
+        self.assertRegex(self.text("#verdict"), r"^Of the \d.* resident on model:ptmalloc at the end: .*% live")
+        self.assertIn(" resident in holes are beside 1 block of 24 bytes, born from #3 to #3, most for read (app.cc:40).", self.text("#where"))
         self.assertLess(self.driver.find_element(By.CSS_SELECTOR, ".bar").location["y"], 400)
 
     def test_has_a_bar_whose_parts_are_those_of_the_account(self):

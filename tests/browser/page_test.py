@@ -4,7 +4,7 @@ import json
 
 from . import browser, harness
 from .harness import complaints, figure
-from .replay_pages import ReplayPages
+from .replay_pages import LONG_NAMES, ReplayPages
 
 if not browser.missing():
     from selenium.webdriver.common.action_chains import ActionChains
@@ -114,14 +114,17 @@ class Figures(ReplayPages):
     def test_of_the_account_have_bars_in_proportion(self):
         self.show("fill")
         rows = [{"label": "a", "liveBytes": 300, "account.holeBytes": 100},
-                {"label": "b", "liveBytes": 200, "account.unexplainedBytes": -50}]
+                {"label": "b", "liveBytes": 200, "account.unexplainedBytes": -50, "account.untouchedBytes": 40, "account.returnedBytes": 7},
+                {"label": "c", "backend": "recorded", "liveBytes": 100}]
         shown = self.run_script("""((rows) => {
             const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}],
+                best: [{state: 'atPeak', label: 'b'}, {state: 'atPlateau', label: 'a'}],
                 moments: [{name: 'peak', at: 1}], accountTable: {rows: [], columns: []}});
             const bars = [...made.querySelectorAll('.bar')].map((bar) => [...bar.children].map((part) => part.style.width));
             return [bars, [...made.querySelectorAll('.sum')].map((sum) => sum.textContent)];
         })(arguments[0])""", rows)
-        self.assertEqual(shown, [[["75%", "25%"], ["50%"]], ["400 B kept", "200 B kept"]])
+        self.assertEqual(shown, [[["75%", "25%"], ["50%"], ["25%"]],
+                                 ["400 B resident", "160 B resident ◂ least + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
 
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):
@@ -139,6 +142,40 @@ class Figures(ReplayPages):
                 if line:
                     expected = figure(self.pages["fill"].report["runs"][number]["timeline"], one["metric"])
                     self.assertEqual(lists[line["values"]], expected, one["metric"])
+
+
+class LongNames(ReplayPages):
+    """Of runs: some hundred letters without a blank."""
+
+    wanted = ("long names",)
+
+    def test_leave_the_page_as_wide_as_the_screen(self):
+        self.assert_opens_well(self.pages["long names"].path)
+
+    def test_leave_half_of_the_width_to_bars(self):
+        for width in (1440, 800, 390):
+            self.show("long names", width=width)
+            bars = self.run_script("""[...document.querySelectorAll('.account .bar')].map((bar) =>
+                bar.offsetWidth / bar.parentElement.offsetWidth)""")
+            self.assertGreaterEqual(min(bars), 0.5, width)
+
+    def test_leave_the_first_bar_in_sight(self):
+        for width, height in ((1440, 460), (390, 844)):
+            self.show("long names", width=width, height=height)
+            self.assertLess(self.run_script("document.querySelector('.account .bar').getBoundingClientRect().bottom"), height)
+
+    def test_are_told_apart_where_they_are_cut_and_whole_in_the_title(self):
+        self.show("long names")
+        shown = self.run_script("[...document.querySelectorAll('.account .label, #timeline .key span, #map [aria-label=Run] button')].map((name) => [name.textContent, name.title])")
+        self.assertEqual([title for _, title in shown], LONG_NAMES * 3)
+        self.assertEqual(len({text for text, _ in shown}), len(LONG_NAMES))
+        self.assertTrue(all(len(text) < 50 for text, _ in shown), shown)
+
+    def test_leave_figures_of_tables_in_sight(self):
+        for width in (1440, 390):
+            self.show("long names", width=width)
+            heads = self.run_script("[...document.querySelectorAll('#runs tbody th, #account tbody th')].map((head) => head.offsetWidth)")
+            self.assertLess(max(heads), 0.6 * width)
 
 
 class Numbers(ReplayPages):

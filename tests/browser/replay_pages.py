@@ -8,6 +8,8 @@ from .harness import Made, Pages, heaptape
 MODELS = ("-a", "one=model:ptmalloc", "-a", "model:slabs")
 THREE = (*MODELS, "-a", "recorded", "--jobs", "2")
 
+LONG_NAMES = [f"{first}{'-and-what-else-was-set-for-it' * 3}-{first}" for first in ("the-old-one", "the-new-one")]
+
 # By name: the tape, and the options of its replay. Tapes are those of MAKE_PAGE_TAPES, scenarios, and docs/questions.
 PAGES = {
     "stacks": ("stacks", "-a", "model:ptmalloc"),
@@ -22,6 +24,7 @@ PAGES = {
     "random": ("random-slots", *MODELS),
     "random, 2,000 samples": ("random-slots", "-a", "glibc", *MODELS, "--samples", "2000"),
     "random, noop": ("random-slots", "-a", "noop"),
+    "long names": ("stacks", *(word for name in LONG_NAMES for word in ("-a", f"{name}=model:ptmalloc"))),
     "redis": ("redis", "-a", "model:ptmalloc"),
 }
 SCENARIOS = ("fill", "random-slots")

@@ -54,6 +54,14 @@ void write_run(JsonWriter& out, const RunDiff& run) {
   out.close_object();
 }
 
+void write_changes(JsonWriter& out, const CohortChanges& changes) {
+  out.open_object();
+  out.field("words", changes.words);
+  out.name("table");
+  write_table(out, diff_table(changes));
+  out.close_object();
+}
+
 // With the function and the module of each site, by which the flame graph finds it.
 void write_changes(JsonWriter& out, const SiteChanges& changes) {
   std::vector<std::string> functions;
@@ -117,6 +125,8 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.field("kind", "diff");
   out.field("heaptape", base::kVersion);
   out.field("verdict", diff.verdict());
+  out.name("reasons");
+  out.list(reasons_text(diff));
   out.field("warning", diff.warning);
   write_side(out, "base", diff.base);
   write_side(out, "now", diff.now);
@@ -127,6 +137,10 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.name("runs");
   out.open_list();
   for (const RunDiff& run : diff.runs) write_run(out, run);
+  out.close_list();
+  out.name("cohorts");
+  out.open_list();
+  for (const CohortChanges& changes : diff.cohorts) write_changes(out, changes);
   out.close_list();
   out.name("sites");
   out.open_list();

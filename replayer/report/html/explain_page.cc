@@ -1,8 +1,5 @@
 #include "replayer/report/html/explain_page.h"
 
-#include <algorithm>
-#include <functional>
-#include <utility>
 #include <vector>
 
 #include "base/display_text.h"
@@ -15,6 +12,7 @@
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/tape_data.h"
+#include "replayer/report/html/verdict.h"
 #include "replayer/report/metric_text.h"
 
 namespace heaptape::replayer {
@@ -35,45 +33,38 @@ std::string when(const Moment& moment) {
 // Where most of it is.
 std::string verdict(const Explanation& explanation) {
   const Account& account = *explanation.state().account;
-  const Snapshot& now = explanation.state().snapshot;
-  std::pair<uint64_t, const char*> parts[] = {{now.live.live_bytes, "live"},
-                                              {now.slack_bytes(), "slack within blocks"},
-                                              {account.metadata_bytes, "the allocator's own"},
-                                              {account.cached_bytes, "cached for reuse"},
-                                              {account.hole_bytes, "holes between blocks"},
-                                              {account.top_bytes, "free at the ends of regions"}};
-  uint64_t whole = 0;
-  for (const auto& [bytes, words] : parts) whole += bytes;
-  std::ranges::stable_sort(parts, std::greater<>(), &std::pair<uint64_t, const char*>::first);
-  std::string text;
-  for (const auto& [bytes, words] : parts) {
-    constexpr uint64_t kLeastPart = 100;  // parts of less than one in so many are only in the bar
-    if (bytes == 0 || bytes < whole / kLeastPart) continue;
-    text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
-  }
-  return explanation.run.spec.label + " keeps " + bytes_text(whole) + " " +
-         when(explanation.moment) + text + ".";
+  const allocators::BackendSpec& spec = explanation.run.spec;
+  const HeapParts parts{.live = account.live_bytes,
+                        .slack = account.slack_bytes,
+                        .metadata = account.metadata_bytes,
+                        .cached = account.cached_bytes,
+                        .hole = account.hole_bytes,
+                        .top = account.top_bytes,
+                        .untouched = account.untouched_bytes,
+                        .returned = account.returned_bytes};
+  return parts_text(parts, heap_words(spec.label, spec.text) + " " + when(explanation.moment));
 }
 
-// Who stands beside most of the holes; empty where there are none.
-std::string pins(const Explanation& explanation, const CallSites* calls) {
-  const HeapPicture& picture = *explanation.run.picture;
+}  // namespace
+
+std::string pins_sentence(const HeapPicture& picture, const Account& account,
+                          const CallSites* calls) {
   const std::vector<Hole> holes = find_holes(picture);
   const std::vector<PinGroup> groups = rank_pins(picture, holes, 1);
-  const uint64_t all = explanation.state().account->hole_bytes;
   if (groups.empty() || groups[0].resident_hole_bytes == 0) return "";
   const PinGroup& group = groups[0];
-  std::string text = share_text(group.resident_hole_bytes, all) + " of the " + bytes_text(all) +
-                     " in holes are beside " + base::counted(group.count, "block") + " of " +
-                     grouped(group.size_bytes) + " bytes, born from #" +
-                     grouped(group.first_birth) + " to #" + grouped(group.last_birth);
+  uint64_t all = 0;
+  for (const Hole& hole : holes) all += hole.resident_bytes;
+  std::string text =
+      share_text(group.resident_hole_bytes, all) + " of the " + bytes_text(all) +
+      " resident in holes" + (account.cached_bytes == 0 ? "" : ", cached blocks included,") +
+      " are beside " + base::counted(group.count, "block") + " of " + grouped(group.size_bytes) +
+      " bytes, born from #" + grouped(group.first_birth) + " to #" + grouped(group.last_birth);
   if (calls == nullptr) return text + ".";
   const SiteOfGroup site = site_of_group(picture, group, *calls);
   if (site.blocks == 0) return text + ".";
   return text + ", most for " + calls->sites().short_text(site.site) + ".";
 }
-
-}  // namespace
 
 base::Result<std::string> explain_page(const schema::TapeReader& tape,
                                        const Explanation& explanation, const HolesOptions& options,
@@ -89,8 +80,9 @@ base::Result<std::string> explain_page(const schema::TapeReader& tape,
   out.name("tape");
   write_tape(out, tape);
   out.field("verdict", verdict(explanation));
-  out.field("where", pins(explanation, sites));
+  out.field("where", pins_sentence(*explanation.run.picture, *explanation.state().account, sites));
   out.field("label", explanation.run.spec.label);
+  out.field("backend", explanation.run.spec.text);
   out.field("when", when(explanation.moment));
   out.field("isEstimated", sites != nullptr && sites->is_sampled());
   out.name("explanation");

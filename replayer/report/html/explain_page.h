@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "replayer/answers/account.h"
+#include "replayer/heap_map/heap_picture.h"
 #include "replayer/report/explain_text.h"
 #include "schema/tape/tape_reader.h"
 
@@ -14,5 +16,10 @@ namespace heaptape::replayer {
 base::Result<std::string> explain_page(const schema::TapeReader& tape,
                                        const Explanation& explanation, const HolesOptions& options,
                                        const CallSites* sites);
+
+// Whose blocks stand beside most of what is resident in holes; empty where there is nothing in
+// them. Holes are those of find_holes(): what is cached in them counts. `calls` may be null.
+std::string pins_sentence(const HeapPicture& picture, const Account& account,
+                          const CallSites* calls);
 
 }  // namespace heaptape::replayer

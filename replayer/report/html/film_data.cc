@@ -43,8 +43,33 @@ class FilmWriter {
       : film_(film), sites_(sites), events_(std::max<uint64_t>(1, film.frames().back().at)) {
     for (size_t i = 0; i < film.cell_numbers().size(); ++i) order_.push_back(i);
     std::ranges::sort(order_, {}, [&film](size_t i) { return film.cell_numbers()[i]; });
+    planes_ = planes();
+    sums_ = sums();
+    items_ = items();
   }
 
+  size_t packed_bytes() const { return planes_.size() + sums_.size() + items_.size(); }
+
+  void write(JsonWriter& out, const std::string& label) const {
+    out.open_object();
+    out.field("label", label);
+    out.field("events", events_);
+    out.field("cellBytes", film_.cell_bytes());
+    out.field("knowsAbsent", film_.knows_absent());
+    out.field("offered", film_.offered());
+    out.name("at");
+    out.open_list();
+    for (const FilmFrame& frame : film_.frames()) out.number(frame.at);
+    out.close_list();
+    out.name("stretches");
+    write_stretches(out);
+    out.field("sums", sums_);
+    out.field("items", items_);
+    out.field("packed", planes_);
+    out.close_object();
+  }
+
+ private:
   std::string planes() const {
     const auto cell_bytes = static_cast<float>(film_.cell_bytes());
     const auto events = static_cast<float>(events_);
@@ -59,6 +84,23 @@ class FilmWriter {
     add(bytes, [&](const FilmCell& cell) { return level(cell.size_log2, kSizeLevels); });
     if (!sites_.names.empty()) add(bytes, [this](const FilmCell& cell) { return site_of(cell); });
     return packed(bytes);
+  }
+
+  std::string sums() const {
+    JsonWriter out;
+    out.open_object();
+    const auto column = [&](const char* name, uint64_t FilmSums::*field) {
+      out.name(name);
+      out.open_list();
+      for (const FilmFrame& frame : film_.frames()) out.number(frame.sums.*field);
+      out.close_list();
+    };
+    column("live", &FilmSums::live_bytes);
+    column("blocks", &FilmSums::block_bytes);
+    column("freeResident", &FilmSums::free_resident_bytes);
+    column("freeAbsent", &FilmSums::free_absent_bytes);
+    out.close_object();
+    return packed(out.text());
   }
 
   std::string items() const {
@@ -89,26 +131,6 @@ class FilmWriter {
     return packed(out.text());
   }
 
-  void write(JsonWriter& out, const std::string& label, const std::string& planes,
-             const std::string& items) const {
-    out.open_object();
-    out.field("label", label);
-    out.field("events", events_);
-    out.field("cellBytes", film_.cell_bytes());
-    out.field("knowsAbsent", film_.knows_absent());
-    out.field("offered", film_.offered());
-    out.name("at");
-    out.open_list();
-    for (const FilmFrame& frame : film_.frames()) out.number(frame.at);
-    out.close_list();
-    out.name("stretches");
-    write_stretches(out);
-    out.field("items", items);
-    out.field("packed", planes);
-    out.close_object();
-  }
-
- private:
   // A plane; `of` makes a byte of a cell.
   template <typename Of>
   void add(std::string& bytes, Of of) const {
@@ -162,6 +184,9 @@ class FilmWriter {
   const FilmSites& sites_;
   const uint64_t events_;
   std::vector<size_t> order_;
+  std::string planes_;
+  std::string sums_;
+  std::string items_;
 };
 
 void write_film(JsonWriter& out, const std::string& label, const HeapFilm& whole,
@@ -170,13 +195,11 @@ void write_film(JsonWriter& out, const std::string& label, const HeapFilm& whole
   HeapFilm film = whole;
   for (;;) {
     const FilmWriter writer(film, sites);
-    const std::string planes = writer.planes();
-    const std::string items = writer.items();
     const size_t cells = film.cell_numbers().size();
     const size_t frames = film.frames().size();
-    const bool fits = planes.size() + items.size() <= most_bytes;
+    const bool fits = writer.packed_bytes() <= most_bytes;
     if (fits || (cells <= kFewest && frames <= kFewest)) {
-      return writer.write(out, label, planes, items);
+      return writer.write(out, label);
     }
     if (cells >= frames) {
       film.halve_cells();

@@ -12,14 +12,17 @@ namespace heaptape::replayer {
 
 // Writes null where no run has a film. Otherwise
 //   {"sites": [name...], "runs": [null, or {"label", "events", "cellBytes", "knowsAbsent",
-//     "offered", "at": [call...], "stretches": [[address, cells]...], "items", "packed"}...]}
-// Addresses are strings of hexadecimal digits. `packed`, and each of `items`, is base 64 of gzip.
+//     "offered", "at": [call...], "stretches": [[address, cells]...], "sums", "items",
+//     "packed"}...]}
+// Addresses are strings of hexadecimal digits. `packed`, `sums` and `items` are base 64 of gzip.
 // `packed`: planes of a byte for each cell of each frame, frame after frame, cells by
 // address, each byte combined by exclusive or with that of the frame before. The planes are
 // - the part of the cell that is live, free and resident, free and not resident: three planes, in
 //   31sts, at least 1 of what is not 0;
 // - the mean birth, in 255ths of all calls; the mean size, in quarters of its power of two;
 // - the site, as FilmSites numbers them: only where there are names.
+// `sums`: text of JSON, the columns of FilmSums by frame: {"live", "blocks", "freeResident",
+// "freeAbsent"}.
 // `items`: text of JSON, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
 // "first", "last"}, addresses as strings, frames by number; `birth` 0 is a hole.
 //

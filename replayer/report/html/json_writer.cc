@@ -35,13 +35,13 @@ void JsonWriter::name(std::string_view name) {
 }
 
 void JsonWriter::string(const std::string& text) {
-  json(base::json_string(text));
+  json(base::json_string(base::display_text(text)));
 }
 
 // '<' stands only in the strings of JSON, where it can be escaped.
 void JsonWriter::json(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : base::undirected(text)) {
     if (c == '<') {
       escaped += "\\u003c";
     } else {

@@ -11,7 +11,8 @@ namespace heaptape::replayer {
 
 // Writes values one behind the other; who calls it sees to it that containers are closed and that
 // each value of an object has a name. Text of any bytes may be given. What comes out is UTF-8, has
-// no '<', and so can hold neither an end of its element nor a comment.
+// no '<', and so can hold neither an end of its element nor a comment; nothing in it turns the
+// direction of text.
 class JsonWriter {
  public:
   // The result, once all containers are closed.
@@ -24,7 +25,7 @@ class JsonWriter {
   // Of the next value in an object.
   void name(std::string_view name);
 
-  void string(const std::string& text);
+  void string(const std::string& text);  // as display_text
   // Beyond 2^53, which JavaScript does not know exactly, a string of digits.
   void number(uint64_t number);
   void number(double number);  // null, where it is not finite

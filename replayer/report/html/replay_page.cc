@@ -121,6 +121,7 @@ void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
       if (!run.metric(state + ".account.holeBytes")) continue;
       out.open_object();
       out.field("label", run.label);
+      out.field("backend", run.backend);
       for (const char* const part : kParts) {
         out.name(part);
         write_value(out, run.metric(state + "." + part));
@@ -153,8 +154,9 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   out.field("heaptape", base::kVersion);
   out.name("tape");
   write_tape(out, tape);
-  out.field("verdict", verdict(report.figures, best));
-  out.field("where", where_it_is(report.figures, best));
+  const RunFigures* const told = told_run(figures, runs, best);
+  out.field("verdict", verdict(best, told));
+  out.field("where", where_it_is(told, second_state(figures)));
   if (sites != nullptr) out.field("who", who_has_it(sites->table, sites->sites));
   out.name("best");
   write_best(out, best);

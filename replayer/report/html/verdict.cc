@@ -1,7 +1,8 @@
 #include "replayer/report/html/verdict.h"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include "base/number_text.h"
@@ -12,6 +13,8 @@ namespace {
 
 using schema::MetricUnit;
 using schema::RunFigures;
+
+constexpr std::string_view kRecordedBackend = "recorded";
 
 // "at the peak" of "atPeak".
 std::string when(const std::string& state) {
@@ -33,64 +36,60 @@ std::string text_of(const BestRun& best) {
          best.next_resident + ")";
 }
 
-// `noop` has no memory.
-bool has_memory(const RunFigures& run) {
-  return run.failure.empty() && number(run, "peak.committedBytes") != 0;
-}
-
-// The one whose account is told: the best at the second state, else the last that has memory.
-const RunFigures* told_run(const schema::ReportFigures& report, const std::vector<BestRun>& best) {
-  const RunFigures* told = nullptr;
-  for (const RunFigures& run : report.runs) {
-    if (has_memory(run)) told = &run;
-  }
-  if (best.empty()) return told;
-  const auto found = std::ranges::find(report.runs, best.back().label, &RunFigures::label);
-  return found == report.runs.end() ? told : &*found;
-}
-
 }  // namespace
 
-std::string verdict(const schema::ReportFigures& report, const std::vector<BestRun>& best) {
+std::string heap_words(const std::string& label, const std::string& backend) {
+  return (backend == kRecordedBackend ? "in the heap of " : "resident on ") + label;
+}
+
+std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {
   if (!best.empty()) {
     std::string text = best[0].label + " holds least resident memory " + text_of(best[0]);
     if (best.size() < 2) return text + ".";
     const bool is_same = best[0].label == best[1].label;
     return text + (is_same ? ", and " : "; " + best[1].label + " ") + text_of(best[1]) + ".";
   }
-  const RunFigures* const run = told_run(report, best);
-  if (run == nullptr) return "No run with memory of its own came to the end of the tape.";
-  return run->label + " holds " + bytes(*run, "peak.committedBytes") +
-         " committed at its peak, for " + bytes(*run, "peak.liveBytes") +
+  if (told == nullptr) return "No run with memory of its own came to the end of the tape.";
+  return told->label + " holds " + bytes(*told, "peak.committedBytes") +
+         " committed at its peak, for " + bytes(*told, "peak.liveBytes") +
          " that the program had live at most.";
 }
 
-std::string where_it_is(const schema::ReportFigures& report, const std::vector<BestRun>& best) {
-  const RunFigures* const run = told_run(report, best);
-  if (run == nullptr) return "";
-  const std::string state = second_state(report.runs);
-  if (!run->metric(state + ".account.holeBytes")) return "";
-  constexpr std::pair<const char*, const char*> kParts[] = {
-      {"liveBytes", "live"},
-      {"slackBytes", "slack within blocks"},
-      {"account.metadataBytes", "the allocator's own"},
-      {"account.cachedBytes", "cached for reuse"},
-      {"account.holeBytes", "holes between blocks"},
-      {"account.topBytes", "free at the ends of regions"}};
+std::string parts_text(const HeapParts& parts, const std::string& where) {
+  const uint64_t untouched_live = std::min(parts.untouched, parts.live);
+  const uint64_t untouched_slack = std::min(parts.untouched - untouched_live, parts.slack);
+  std::pair<uint64_t, const char*> named[] = {
+      {parts.live - untouched_live, "live"},
+      {parts.slack - untouched_slack, "slack within blocks"},
+      {parts.metadata, "the allocator's own"},
+      {parts.cached, "cached for reuse"},
+      {parts.hole, "holes between blocks"},
+      {parts.top, "free at the ends of regions"}};
   uint64_t whole = 0;
-  for (const auto& [metric, words] : kParts) whole += number(*run, state + "." + metric);
+  for (const auto& [bytes, words] : named) whole += bytes;
+  std::ranges::stable_sort(named, std::greater<>(), &std::pair<uint64_t, const char*>::first);
   std::string text;
-  for (const auto& [metric, words] : kParts) {
-    const uint64_t part = number(*run, state + "." + metric);
-    if (part == 0) continue;
-    text += (text.empty() ? "" : ", ") + share_text(part, whole) + " " + words;
+  for (const auto& [bytes, words] : named) {
+    constexpr uint64_t kLeastPart = 100;  // parts of less than one in so many are only in the bar
+    if (bytes == 0 || bytes < whole / kLeastPart) continue;
+    text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
   }
-  std::string returned = bytes(*run, state + ".account.returnedBytes");
-  returned = number(*run, state + ".account.returnedBytes") == 0
-                 ? ""
-                 : "; " + returned + " more are given back";
-  return "Of the " + base::bytes_text(whole) + " that " + run->label + " keeps " + when(state) +
-         ": " + text + returned + ".";
+  if (parts.returned != 0) text += "; " + base::bytes_text(parts.returned) + " more are given back";
+  return "Of the " + base::bytes_text(whole) + " " + where + text + ".";
+}
+
+std::string where_it_is(const RunFigures* told, const std::string& state) {
+  if (told == nullptr || !told->metric(state + ".account.holeBytes")) return "";
+  const auto part = [&](const char* metric) { return number(*told, state + "." + metric); };
+  const HeapParts parts{.live = part("liveBytes"),
+                        .slack = part("slackBytes"),
+                        .metadata = part("account.metadataBytes"),
+                        .cached = part("account.cachedBytes"),
+                        .hole = part("account.holeBytes"),
+                        .top = part("account.topBytes"),
+                        .untouched = part("account.untouchedBytes"),
+                        .returned = part("account.returnedBytes")};
+  return parts_text(parts, heap_words(told->label, told->backend) + " " + when(state));
 }
 
 std::string who_has_it(const SiteTable& table, const Sites& sites) {

@@ -1,6 +1,7 @@
 // What a replay comes to, in a sentence or two.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,31 @@
 
 namespace heaptape::replayer {
 
-// Which run holds least. Of a single one what it holds; of none that came to its end, that.
-std::string verdict(const schema::ReportFigures& report, const std::vector<BestRun>& best);
+// Which run holds least. Without a choice what told_run() holds; without that, that no run came to
+// its end.
+std::string verdict(const std::vector<BestRun>& best, const schema::RunFigures* told);
 
-// Where the memory of the best run is at the second state, or of the only one; empty where no run
-// has an account.
-std::string where_it_is(const schema::ReportFigures& report, const std::vector<BestRun>& best);
+// What the memory of a heap is, in bytes: docs/metrics.md, "The account".
+struct HeapParts {
+  uint64_t live = 0;
+  uint64_t slack = 0;
+  uint64_t metadata = 0;
+  uint64_t cached = 0;
+  uint64_t hole = 0;
+  uint64_t top = 0;
+  uint64_t untouched = 0;  // of live and slack: not resident
+  uint64_t returned = 0;
+};
+
+// "Of the 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; 2.00 KiB
+// more are given back.", `where` being what follows the bytes. Parts of less than 1% are left out.
+std::string parts_text(const HeapParts& parts, const std::string& where);
+
+// "resident on glibc"; "in the heap of recorded", whose resident pages are not known.
+std::string heap_words(const std::string& label, const std::string& backend);
+
+// Where the memory of the run is in a state, "atPlateau"; empty where it has no account.
+std::string where_it_is(const schema::RunFigures* told, const std::string& state);
 
 // "Of the 407 B live at the peak, 98.3% were asked for by lex (lex.h:3).", of the site that has
 // most; empty where none is known.

@@ -36,6 +36,19 @@ TEST(DisplayText, KeepsLettersOfOtherScripts) {
   EXPECT_EQ(display_text("\xd0\x96\xc3\xa9"), "\xd0\x96\xc3\xa9");
 }
 
+TEST(DisplayText, ReplacesWhatTurnsTheDirectionOfText) {
+  for (const char* mark : {"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d",
+                           "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    EXPECT_EQ(display_text(std::string("a") + mark + "z"), std::string("a") + kReplacement + "z");
+    EXPECT_EQ(undirected(std::string("a\n") + mark), std::string("a\n") + kReplacement);
+  }
+}
+
+TEST(DisplayText, KeepsLettersThatAreReadFromRightToLeft) {
+  EXPECT_EQ(display_text("\u05d0\u0627\u061b\u200d"), "\u05d0\u0627\u061b\u200d");
+  EXPECT_EQ(undirected("\u05d0\u200d\u2065\u206a"), "\u05d0\u200d\u2065\u206a");
+}
+
 TEST(JsonString, EscapesWhatJsonAsksFor) {
   EXPECT_EQ(json_string("a\"b\\c\nd\x1f"), R"("a\"b\\c\u000ad\u001f")");
   EXPECT_EQ(json_string("\xff"), "\"\uFFFD\"");

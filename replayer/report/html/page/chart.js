@@ -112,9 +112,9 @@
       this.values.replaceChildren(...this.lines.map((one, column) => {
         if (!this.view.shows(one)) return null;
         const name = one.ofAll ? "all runs" : this.view.runs[one.run].label;
-        const value = row && row[column + 1] !== null ? " " + heaptape.value(row[column + 1], this.series.unit) : "";
+        const value = row && row[column + 1] !== null ? heaptape.value(row[column + 1], this.series.unit) : "";
         if (!one.ofAll && !value) return null;
-        return element("span", {class: "value"}, one.ofAll ? null : dashSwatch(this.lookOf(one)), element("span", {text: name + value}));
+        return element("span", {class: "value"}, one.ofAll ? null : dashSwatch(this.lookOf(one)), element("span", heaptape.named(name)), element("span", {text: value}));
       }).filter(Boolean));
       if (x === null) this.graph.clearSelection();
       else this.graph.setSelection(nearest(this.rows, x));

@@ -78,7 +78,7 @@
   }
   function xTicks(axis, width) {
     const text = (v) => axis === "timeNs" ? Number(v.toPrecision(6)) + " s" : "#" + heaptape.short(v);
-    return (low, high) => ticks(low, high, Math.max(2, Math.floor(width() / 90)), axis === "timeNs" ? "ratio" : "count", text);
+    return (low, high) => ticks(low, high, Math.max(4, Math.floor(width() / 90)), axis === "timeNs" ? "ratio" : "count", text);
   }
 
   function dashSwatch(look) {

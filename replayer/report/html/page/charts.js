@@ -142,7 +142,7 @@
       if (run.failure) return;
       row.append(element("button", {type: "button", class: "key", "aria-pressed": "true",
                                     onclick: (event) => view.toggle(number, event.currentTarget)},
-                         dashSwatch(lookOf(run, number)), element("span", {text: run.label})));
+                         dashSwatch(lookOf(run, number)), element("span", heaptape.named(run.label))));
     });
     return row;
   }

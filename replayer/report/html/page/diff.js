@@ -1,10 +1,10 @@
 
-// The page of two reports: the verdict, the gates, what changed in each run, the sites that account
-// for it.
+// The page of two reports: the verdict and its reasons, the gates, what changed in each run, the blocks
+// and the sites that account for it.
 "use strict";
 
 (function () {
-  const {element, section, exact, grouped} = heaptape;
+  const {element, section, prose, exact, grouped} = heaptape;
 
   function side(name, one) {
     return element("div", {text: name + ": " + one.path + " (tape " + one.tape + ", " + grouped(one.events) + " events)"});
@@ -15,6 +15,7 @@
       element("h1", {text: "heaptape diff"}),
       element("div", {class: "facts"}, side("base", data.base), side("new", data.now)),
       element("p", {class: data.verdict.startsWith("FAIL") ? "verdict failed" : "verdict", id: "verdict", text: data.verdict}),
+      data.reasons.length === 0 ? null : element("ul", {class: "where", id: "reasons"}, ...data.reasons.map((text) => element("li", {}, ...prose(text)))),
       data.warning ? element("p", {class: "failed", text: "WARNING: " + data.warning}) : null,
       ...data.notes.map((note) => element("p", {class: "note", text: note})),
     ].filter(Boolean);
@@ -62,6 +63,12 @@
                    element("div", {class: "beside"}, ...data.runs.map(run)));
   }
 
+  function cohorts(data) {
+    if (data.cohorts.length === 0) return null;
+    return section("blocks", "Blocks that account for the change", element("div", {class: "beside"}, ...data.cohorts.map((changes) =>
+      element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words)))));
+  }
+
   // `flame` finds them; null where there is none.
   function sites(data, flame) {
     if (data.sites.length === 0) return null;
@@ -83,14 +90,14 @@
     const found = new Set(all.flatMap(({values}) => [...values.keys()].filter((name) => name.endsWith(END)).map((name) => name.slice(0, -END.length))));
     const inOrder = ["atPeak", "atPlateau", "atExit", "end"].filter((state) => found.has(state));
     const states = [...new Set([...inOrder, ...found])];  // marks follow
-    const rowOf = ({label, values}, state, side) => {
-      const row = {label: label + [", base", ", new"][side]};
+    const rowOf = ({label, values}, pair, state, side) => {
+      const row = {label: label + [", base", ", new"][side], backend: data.backends[2 * pair + side]};
       for (const [name, both] of values) {
         if (name.startsWith(state + ".") && both[side] !== null) row[name.slice(state.length + 1)] = both[side];
       }
       return row["account.holeBytes"] === undefined ? null : row;
     };
-    return states.map((state) => ({state, rows: all.flatMap((one) => [rowOf(one, state, 0), rowOf(one, state, 1)]).filter(Boolean)}));
+    return states.map((state) => ({state, rows: all.flatMap((one, pair) => [rowOf(one, pair, state, 0), rowOf(one, pair, state, 1)]).filter(Boolean)}));
   }
   function stateWords(state) {
     if (state === "end") return "at the end";
@@ -115,5 +122,5 @@
     heaptape.charts({runs, moments: [], timeline: data.timeline}, page);
   }
 
-  heaptape.diff = {head, gates, account, runs, charts, sites};
+  heaptape.diff = {head, gates, account, runs, charts, cohorts, sites};
 })();

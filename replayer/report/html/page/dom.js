@@ -24,6 +24,16 @@ heaptape.element = function (tag, properties, ...children) {
   return made;
 };
 
+// The properties of an element for a name that may be long: its middle left out, and the whole to
+// hover for.
+heaptape.named = function (name) {
+  const MOST = 48;
+  const letters = [...name];
+  if (letters.length <= MOST) return {text: name};
+  const kept = Math.floor((MOST - 1) / 2);
+  return {text: letters.slice(0, kept).join("") + "\u2026" + letters.slice(-kept).join(""), title: name};
+};
+
 // The text in pieces: lines do not break between a number and its unit.
 heaptape.prose = function (text) {
   return text.split(/(\d[\d.,]* (?:B|KiB|MiB|GiB|TiB|ns|us|ms|s)\b)/).map((piece, i) =>
@@ -44,7 +54,7 @@ heaptape.choice = function (label, choices, first, chosen) {
   for (const [value, text] of choices) {
     row.append(element("button", {
       type: "button",
-      text,
+      ...heaptape.named(text),
       "data-value": value,
       "aria-pressed": String(value === first),
       onclick: (event) => {
@@ -60,6 +70,11 @@ heaptape.choice = function (label, choices, first, chosen) {
 // A colour of page.css by its name.
 heaptape.colour = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+};
+
+// Between two parts of long work: what the reader does meanwhile comes first.
+heaptape.breath = function () {
+  return new Promise((go) => setTimeout(go));
 };
 
 // Calls `change` whenever the colours of the page do.

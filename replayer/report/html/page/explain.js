@@ -37,7 +37,7 @@
 
   function account(data) {
     const {state} = data.explanation;
-    const row = {label: data.label, liveBytes: state.liveBytes, slackBytes: state.slackBytes};
+    const row = {label: data.label, backend: data.backend, liveBytes: state.liveBytes, slackBytes: state.slackBytes};
     for (const [name, value] of Object.entries(state.account)) row["account." + name] = value;
     const at = {state: "state", rows: [row]};
     const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);

@@ -68,6 +68,7 @@
 
     async chooseRun(number) {
       this.wanted = number;
+      this.canvas.setAttribute("aria-busy", "true");
       this.prepare(number);
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));
       if (this.wanted !== number) return;  // another was chosen meanwhile
@@ -75,9 +76,10 @@
       this.isKept = false;
       this.zoom = null;
       this.slider.max = String(film.frames - 1);
+      this.picture = null;
       this.at = this.firstPlace();
-      this.colourBy(this.kind);
       this.show(this.at);
+      await this.colourBy(this.kind);
     }
 
     // At the plateau, or else the peak: in the largest hole, or where most is free.
@@ -92,12 +94,19 @@
       return {frame, row: row === null ? null : Math.floor(row)};
     }
 
-    colourBy(kind) {
+    // The old picture stays until the new one is there.
+    async colourBy(kind) {
       this.kind = kind;
-      if (!this.film) return;
-      this.picture = paint(this.film, kind, this.data.films.sites);
-      this.showLegend(this.film);
+      const {film} = this;
+      if (!film) return;
+      const order = this.order = {};  // this one; another replaces it
+      this.canvas.setAttribute("aria-busy", "true");
+      const picture = await paint(film, kind, this.data.films.sites, () => this.order === order);
+      if (!picture || this.order !== order) return;
+      this.picture = picture;
+      this.showLegend(film);
       this.draw();
+      this.canvas.removeAttribute("aria-busy");
     }
 
     whole() {
@@ -108,7 +117,7 @@
       return new Frame(this.canvas, this.zoom || this.whole());
     }
     draw() {
-      drawHeap(this.canvas, this.film, this.picture, this.frame());
+      if (this.picture) drawHeap(this.canvas, this.film, this.picture, this.frame());
       this.mark();
     }
     mark() {

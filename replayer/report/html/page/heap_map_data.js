@@ -3,7 +3,9 @@
 
 (function () {
   async function unpacked(text) {
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const letters = atob(text);
+    const packed = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; ++i) packed[i] = letters.charCodeAt(i);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).arrayBuffer();
   }
@@ -14,7 +16,7 @@
   const SIZE_LEVELS = 4;
 
   class Film {
-    constructor(packed, bytes, items) {
+    constructor(packed, sums, items) {
       this.label = packed.label;
       this.events = Number(packed.events);
       this.cellBytes = Number(packed.cellBytes);
@@ -25,20 +27,22 @@
       this.rows = this.stretches.reduce((sum, stretch) => sum + stretch.cells, 0);
       this.frames = this.at.length;
       this.fullCell = SHARE_LEVELS;
-      this.readPlanes(new Uint8Array(bytes));
+      this.sumsOfAll = sums;
       this.readItems(items);
     }
 
-    // Undoes the combination of each frame with the one before.
-    readPlanes(bytes) {
+    // Undoes the combination of each frame with the one before. Planes are taken as they are, one in
+    // each task: the page answers in between.
+    async readPlanes(bytes) {
       const size = this.rows * this.frames;
       this.planes = {};
-      PLANES.forEach((name, number) => {
+      for (const [number, name] of PLANES.entries()) {
         if (bytes.length < size * (number + 1)) return;
-        const plane = bytes.slice(size * number, size * (number + 1));
+        await heaptape.breath();
+        const plane = bytes.subarray(size * number, size * (number + 1));
         for (let i = this.rows; i < size; ++i) plane[i] ^= plane[i - this.rows];
         this.planes[name] = plane;
-      });
+      }
     }
 
     readItems(items) {
@@ -80,23 +84,16 @@
     site(i) {
       return this.planes.site ? this.planes.site[i] : 0;
     }
-    // Of one cell in one frame; shares of its bytes, as near as the levels are.
+    // Of one cell in one frame; parts of it in levels, of which `fullCell` are the whole.
     cell(frame, row) {
       const i = frame * this.rows + row;
-      const share = (name) => this.planes[name][i] / SHARE_LEVELS;
-      return {live: share("live"), freeResident: share("freeResident"), freeAbsent: share("freeAbsent"),
+      return {live: this.planes.live[i], freeResident: this.planes.freeResident[i], freeAbsent: this.planes.freeAbsent[i],
               birth: this.birth(i), sizeLog2: this.sizeLog2(i), site: this.site(i)};
     }
 
-    // Bytes of all cells in one frame, as near as the levels are.
+    // Bytes of all cells in one frame, exact: requested, of whole blocks, free.
     sums(frame) {
-      const sums = {live: 0, freeResident: 0, freeAbsent: 0};
-      for (const name in sums) {
-        const plane = this.planes[name];
-        for (let i = frame * this.rows; i < (frame + 1) * this.rows; ++i) sums[name] += plane[i];
-        sums[name] *= this.cellBytes / SHARE_LEVELS;
-      }
-      return sums;
+      return Object.fromEntries(Object.entries(this.sumsOfAll).map(([name, values]) => [name, Number(values[frame])]));
     }
 
     // The row with most free memory that is resident.
@@ -129,7 +126,9 @@
   }
 
   heaptape.readFilm = async function (packed) {
-    const [planes, items] = await Promise.all([unpacked(packed.packed), unpacked(packed.items)]);
-    return new Film(packed, planes, JSON.parse(new TextDecoder().decode(items)));
+    const [planes, ...texts] = await Promise.all([packed.packed, packed.sums, packed.items].map(unpacked));
+    const film = new Film(packed, ...texts.map((text) => JSON.parse(new TextDecoder().decode(text))));
+    await film.readPlanes(new Uint8Array(planes));
+    return film;
   };
 })();

@@ -48,8 +48,11 @@
     return context.getImageData(0, 0, 1, 1).data;
   }
 
+  const CELLS_AT_ONCE = 1 << 17;
+
   // A pixel for each cell of each frame, the highest address on top: the mean of the colours of its parts.
-  function paint(film, kind, sites) {
+  // In tasks of so many cells, but at once for paper, which does not wait. Null where it is no longer wanted.
+  async function paint(film, kind, sites, isWanted) {
     const picture = document.createElement("canvas");
     picture.width = film.frames;
     picture.height = film.rows;
@@ -61,18 +64,27 @@
     const resident = components(kind === "state" ? "part-hole" : "map-free");
     const absent = components(kind === "state" ? "map-absent" : "map-free");
     const {live, freeResident, freeAbsent} = film.planes;
-    for (let frame = 0, cell = 0; frame < film.frames; ++frame) {
-      for (let row = 0; row < film.rows; ++row, ++cell) {
+    const {data} = image;
+    const paintFrame = (frame) => {
+      for (let row = 0, cell = frame * film.rows; row < film.rows; ++row, ++cell) {
         const ink = live[cell] === 0 ? paper : inks[of(cell, film.at[frame])];
         const sum = Math.max(film.fullCell, live[cell] + freeResident[cell] + freeAbsent[cell]);
         const at = ((film.rows - 1 - row) * film.frames + frame) * 4;
         for (let i = 0; i < 3; ++i) {
-          image.data[at + i] = paper[i] + (live[cell] * (ink[i] - paper[i]) + freeResident[cell] * (resident[i] - paper[i]) +
-                                           freeAbsent[cell] * (absent[i] - paper[i])) / sum;
+          data[at + i] = paper[i] + (live[cell] * (ink[i] - paper[i]) + freeResident[cell] * (resident[i] - paper[i]) +
+                                     freeAbsent[cell] * (absent[i] - paper[i])) / sum;
         }
-        image.data[at + 3] = 255;
+        data[at + 3] = 255;
       }
+    };
+    const isForPaper = matchMedia("print").matches;
+    const framesAtOnce = Math.max(1, Math.floor(CELLS_AT_ONCE / film.rows));
+    for (let frame = 0; frame < film.frames; ++frame) {
+      if (frame % framesAtOnce === 0 && !isForPaper) await heaptape.breath();
+      if (!isWanted()) return null;
+      paintFrame(frame);
     }
+    if (!isForPaper) await heaptape.breath();
     context.putImageData(image, 0, 0);
     return picture;
   }
@@ -163,7 +175,7 @@
     context.strokeRect(frame.x - 0.5, frame.y + 0.5, frame.width, frame.height);
     context.textBaseline = "top";
     context.textAlign = "center";
-    for (const tick of heaptape.chartLines.countTicks(left, right, Math.max(2, Math.floor(frame.width / 110)))) {
+    for (const tick of heaptape.chartLines.countTicks(left, right, Math.max(4, Math.floor(frame.width / 110)))) {
       const text = "#" + short(tick);
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(frame.xOf(tick), frame.x + frame.width - half), frame.y + frame.height + 5);

@@ -13,15 +13,23 @@
 
   function ofFrame(film, frame) {
     const sums = film.sums(frame);
-    const parts = PARTS.filter(([part]) => part !== "freeAbsent" || film.knowsAbsent)
-        .map(([part, words]) => bytes(Math.round(sums[part])) + " " + name(film, part, words));
-    return film.label + " after call #" + grouped(film.at[frame]) + ": about " + parts.join(", ");
+    const free = PARTS.filter(([part]) => part !== "live" && (part !== "freeAbsent" || film.knowsAbsent))
+        .map(([part, words]) => bytes(sums[part]) + " " + name(film, part, words));
+    return film.label + " after call #" + grouped(film.at[frame]) + ": " +
+        [bytes(sums.live) + " live in " + bytes(sums.blocks) + " of blocks", ...free].join(", ");
+  }
+
+  // A level stands for all parts that are rounded to it; the first also for all that are less.
+  function shareOf(film, level) {
+    const percent = (levels) => Math.round(levels / film.fullCell * 100) + "%";
+    if (level === 1) return "under " + percent(1.5);
+    return level >= film.fullCell ? "over " + percent(film.fullCell - 0.5) : "about " + percent(level);
   }
 
   function ofCell(film, sites, {frame, row}) {
     const cell = film.cell(frame, row);
     const parts = PARTS.filter(([part]) => cell[part] > 0)
-        .map(([part, words]) => Math.round(cell[part] * 100) + "% " + name(film, part, words));
+        .map(([part, words]) => shareOf(film, cell[part]) + " " + name(film, part, words));
     const text = "0x" + film.addressOf(row).toString(16) + ", " + bytes(film.cellBytes) + ": " + (parts.length ? parts.join(", ") : "not in use");
     if (cell.live === 0) return text;
     return text + "; blocks of about " + bytes(Math.round(Math.pow(2, cell.sizeLog2))) + ", made about #" + grouped(Math.round(cell.birth)) +

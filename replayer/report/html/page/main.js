@@ -33,6 +33,7 @@
     add((main) => heaptape.diff.charts(data, main));
     let flame = null;
     add((main) => { flame = heaptape.flame(data, main); });
+    add(() => heaptape.diff.cohorts(data));
     add(() => heaptape.diff.sites(data, flame));
   } else if (data.kind === "explain") {
     for (const part of heaptape.explain.parts) add(() => part(data));

@@ -3,7 +3,7 @@
 "use strict";
 
 (function () {
-  const {element, section, prose, bytes, exact, grouped, duration, share} = heaptape;
+  const {element, section, named, prose, bytes, exact, grouped, duration, share} = heaptape;
 
   // What a committed byte can be: docs/metrics.md, "The account".
   const PARTS = [
@@ -20,6 +20,12 @@
     return moment.startsWith("mark:") ? "mark " + moment.slice("mark:".length) : "at the " + moment;
   }
 
+  // With the names of runs as they are elsewhere.
+  function sentence(data, text, properties) {
+    const short = data.runs.reduce((words, {label}) => words.split(label).join(named(label).text), text);
+    return element("p", {...properties, title: short === text ? null : text}, ...prose(short));
+  }
+
   function head(data) {
     const tape = data.tape;
     const facts = [grouped(tape.events) + " events"];
@@ -31,18 +37,19 @@
       element("div", {class: "facts"}, element("div", {text: facts.join(" · ")}),
               tape.command ? element("div", {class: "command code", text: tape.command, title: tape.command}) : null),
       heaptape.trust.banner(data),
-      element("p", {class: "verdict", id: "verdict"}, ...prose(data.verdict)),
-      data.where ? element("p", {class: "where", id: "where"}, ...prose(data.where)) : null,
+      sentence(data, data.verdict, {class: "verdict", id: "verdict"}),
+      data.where ? sentence(data, data.where, {class: "where", id: "where"}) : null,
       data.who ? element("p", {class: "where", id: "who"}, ...prose(data.who)) : null,
     ].filter(Boolean);
   }
 
-  function kept(row) {
+  // Of the bar.
+  function length(row) {
     return PARTS.reduce((sum, part) => sum + Math.max(0, Number(row[part.metric] || 0)), 0);
   }
 
   function bar(row, most) {
-    const whole = kept(row);
+    const whole = length(row);
     const box = element("div", {class: "bar", role: "img"});
     const words = [];
     for (const part of PARTS) {
@@ -63,20 +70,26 @@
     return box;
   }
 
-  function sum(row) {
+  // Beside the bar. What is less than a hundredth of it is only in the table.
+  function sum(row, isLeast) {
+    const untouched = Number(row["account.untouchedBytes"] || 0);
     const text = element("div", {class: "sum"});
-    text.append(bytes(kept(row)) + " kept");
-    if (Number(row["account.returnedBytes"] || 0) !== 0) {
-      text.append(element("span", {class: "given", text: " + " + bytes(row["account.returnedBytes"]) + " given back"}));
-    }
+    text.append(bytes(length(row) - untouched) + (row.backend === "recorded" ? " in its heap" : " resident"));
+    if (isLeast) text.append(element("span", {class: "least", text: " \u25c2 least"}));
+    const beside = (value, words) => {
+      if (Number(value || 0) !== 0) text.append(element("span", {class: "given", text: " + " + bytes(value) + " " + words}));
+    };
+    if (untouched >= length(row) / 100) beside(untouched, "live, never touched");
+    beside(row["account.returnedBytes"], "given back");
     return text;
   }
 
-  function bars(account) {
-    const most = Math.max(1, ...account.rows.map(kept));
+  function bars(account, best = []) {
+    const most = Math.max(1, ...account.rows.map(length));
     const grid = element("div", {class: "account", "data-state": account.state});
     for (const row of account.rows) {
-      grid.append(element("div", {class: "label", text: row.label}), bar(row, most), sum(row));
+      grid.append(element("div", {class: "label", ...named(row.label)}), bar(row, most),
+                  sum(row, isBest(best, row.label, account.state + ".residentBytes")));
     }
     return grid;
   }
@@ -119,9 +132,9 @@
       return Math.min(...ranks);
     };
     const first = [...all].sort((a, b) => rank(a) - rank(b))[0];
-    const place = element("div", {}, bars(first.account));
+    const place = element("div", {}, bars(first.account, data.best));
     const tools = heaptape.choice("Moment", all.map((choice, i) => [String(i), choice.words]),
-                                  String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account)));
+                                  String(all.indexOf(first)), (i) => place.replaceChildren(bars(all[i].account, data.best)));
     return section("account", "Where the memory is", tools, legend(accounts), place,
                    table(data.accountTable, {caption: "As a table"}));
   }

@@ -37,7 +37,7 @@
                       .map((name) => [name, ...there.map((i) => cell(name, i))]);
     return part("counters", "Counters", `${grouped(rows.length)} of ${there.map((i) => data.runs[i].label).join(", ")}`,
                 element("p", {class: "note", text: "What allocators and models count themselves. Counters that are 0 in all runs are left out."}),
-                table("Counters", ["counter", ...there.map((i) => data.runs[i].label)], rows));
+                table("Counters", ["counter", ...there.map((i) => heaptape.named(data.runs[i].label))], rows));
   }
 
   function curves(data) {

@@ -58,6 +58,31 @@ TEST_F(HeapFilmTest, SharesACellAmongLiveAndFree) {
   EXPECT_EQ(cell_of(film, kBase + 3 * kPage).free_resident_bytes, 0);
 }
 
+TEST_F(HeapFilmTest, HasExactSumsOfEachFrame) {
+  commit(0, 4);
+  map_.place(kBase + kPage, 1000);
+  blocks_.push_back({kBase + kPage, 1000, 990, 1, 0});
+  absent_ = {{kBase + 3 * kPage, kBase + 4 * kPage}};
+  HeapFilm film({});
+  shoot(film, 1);
+  const HoleStats holes = map_.holes();
+  const FilmSums sums{990, 1008, 3 * kPage - 1008, kPage};
+  EXPECT_EQ(film.frames()[0].sums, sums);
+  EXPECT_EQ(holes.bytes + holes.top_bytes, sums.free_resident_bytes + sums.free_absent_bytes);
+  film.halve_cells();
+  EXPECT_EQ(film.frames()[0].sums, sums);
+}
+
+TEST_F(HeapFilmTest, LeavesOutGapsThatAreTooSmallForABlock) {
+  commit(0, 1);
+  place(kBase, 2048, 1);
+  place(kBase + 2064, 2032, 2);
+  HeapFilm film({});
+  shoot(film, 2);
+  EXPECT_EQ(film.frames()[0].sums.free_resident_bytes, map_.holes().bytes);
+  EXPECT_EQ(cell_of(film, kBase).free_resident_bytes, 0);
+}
+
 TEST_F(HeapFilmTest, SpreadsABlockOverItsCells) {
   commit(0, 3);
   place(kBase + kPage / 2, 2 * kPage, 1);

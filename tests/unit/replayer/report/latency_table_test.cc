@@ -17,6 +17,12 @@ TEST(LatencyTable, HasTheSlowestCallOfAllRepeats) {
   EXPECT_NE(table.find(" 300  #122"), std::string::npos) << table;
 }
 
+TEST(LatencyTable, HasLabelsThatAreFitToPrint) {
+  RunResult run{*allocators::parse_spec("a\u202ez=glibc")};
+  run.metrics.latencies.emplace_back();
+  EXPECT_NE(latency_table({run}).find("a\uFFFDz"), std::string::npos);
+}
+
 TEST(LatencyTable, IsNothingWhereNothingWasTimed) {
   EXPECT_EQ(latency_table({RunResult{*allocators::parse_spec("recorded")}}), "");
 }

@@ -83,6 +83,35 @@ TEST_F(ReportJson, StaysUtf8WhenThePathIsNot) {
   EXPECT_NE(json.find("caf\xef\xbf\xbd.tape"), std::string::npos) << json;
 }
 
+// Python's json.dumps, and any reader that writes ASCII.
+TEST_F(ReportJson, ReadsEscapesAsTheCharactersThatTheyMean) {
+  const auto path_of = [](const std::string& json) {
+    return std::string(parse(R"({"version":1,"tape":{"path":")" + json + "\"}}")
+                           .root()
+                           .getTape()
+                           .getPath()
+                           .cStr());
+  };
+  EXPECT_EQ(path_of(R"(caf\u00e9 \ud83d\ude00 \u001b\ud83d)"), "caf\u00e9 \U0001F600 \x1b\uFFFD");
+  EXPECT_EQ(path_of(R"(\u0022,\u005c)"), "\",\\");
+}
+
+TEST_F(ReportJson, WithAnEscapeThatIsNoneIsDamaged) {
+  for (const char* escape : {R"(\u00g0)", R"(\u12)", R"(\u-123)", R"(\u)"}) {
+    expect_error(with(R"("x":")" + std::string(escape) + "\""), base::ErrorCode::kDamaged,
+                 "is not well-formed JSON: ");
+  }
+}
+
+TEST_F(ReportJson, HasControlCharactersThatComeBack) {
+  capnp::MallocMessageBuilder message;
+  auto report = message.initRoot<wire::Report>();
+  report.setVersion(1);
+  report.initTape().setPath("a\x1f\x0e.tape");
+  const std::string json = *to_json(message.getRoot<wire::Report>().asReader());
+  EXPECT_EQ(parse(json).root().getTape().getPath(), "a\x1f\x0e.tape");
+}
+
 TEST_F(ReportJson, OfVersion1StaysReadable) {
   const auto report = read_report(tests::golden_path("report-v1.json"));
   ASSERT_TRUE(report.ok()) << report.error().message;

@@ -33,11 +33,12 @@ class FilmData : public testing::Test {
     write_films(out, std::vector<RunResult>(runs, run), {}, most_bytes);
     return out.text();
   }
+  std::string items() const { return unpacked("items"); }
   // Of the first run.
-  std::string items() const {
+  std::string unpacked(const std::string& name) const {
     const std::string text = written();
-    constexpr std::string_view kField = "\"items\":\"";
-    const size_t begin = text.find(kField) + kField.size();
+    const std::string field = "\"" + name + "\":\"";
+    const size_t begin = text.find(field) + field.size();
     const size_t end = text.find('"', begin);
     const auto bytes = kj::decodeBase64(kj::ArrayPtr<const char>(&text[begin], &text[end]));
     return tests::gunzip(std::string(bytes.begin(), bytes.end()));
@@ -58,6 +59,16 @@ TEST_F(FilmData, HasItemsFromTheirFirstFrameToTheirLast) {
   shoot(30, {pages(2, 1, 15)});
   EXPECT_EQ(items(), R"({"begin":["1000","2000"],"bytes":[4096,4096],"birth":[1,15],)"
                      R"("asked":[4096,4096],"first":[0,1],"last":[1,2]})");
+}
+
+TEST_F(FilmData, HasTheSumsOfEachFrame) {
+  begin(4);
+  shoot(10, {pages(1, 1, 1)});
+  map_.place(kPage, kPage);
+  map_.place(3 * kPage, kPage);
+  shoot(20, {pages(1, 1, 1), {3 * kPage, kPage, 4000, 15, 0}});
+  EXPECT_EQ(unpacked("sums"), R"({"live":[4096,8096],"blocks":[4096,8192],)"
+                              R"("freeResident":[16384,8192],"freeAbsent":[0,0]})");
 }
 
 TEST_F(FilmData, HasTheLargestOfTooManyItems) {

@@ -42,7 +42,14 @@ TEST(JsonWriter, EscapesNamesToo) {
 }
 
 TEST(JsonWriter, WritesUtf8OfAnyBytes) {
-  EXPECT_EQ(string_json("a\xff\n\\"), "\"a\uFFFD\\u000a\\\\\"");
+  EXPECT_EQ(string_json("a\xff\n\\"), "\"a\uFFFD\uFFFD\\\\\"");
+}
+
+TEST(JsonWriter, TurnsTheDirectionOfNoText) {
+  EXPECT_EQ(string_json("a\u202ez"), "\"a\uFFFDz\"");
+  JsonWriter out;
+  out.json("[\n\"\u2066a\u05d0\"]");
+  EXPECT_EQ(out.text(), "[\n\"\uFFFDa\u05d0\"]");
 }
 
 TEST(JsonWriter, WritesWhatADoubleCannotHoldAsDigits) {

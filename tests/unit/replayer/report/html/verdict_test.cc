@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "allocators/catalog/backend_spec.h"
 #include "tests/support/reports.h"
 #include "tests/support/stack_tapes.h"
 
@@ -10,62 +11,116 @@ namespace {
 
 using tests::run_figures;
 
-schema::ReportFigures report_of(std::vector<schema::RunFigures> runs) {
-  return {.tape_path = "a.tape", .tape_events = 1, .runs = std::move(runs)};
-}
-
-schema::RunFigures whole_run() {
-  return run_figures("glibc", {{"peak.committedBytes", uint64_t{8192}},
-                               {"peak.liveBytes", uint64_t{4096}},
-                               {"atExit.liveBytes", uint64_t{3000}},
-                               {"atExit.slackBytes", uint64_t{0}},
-                               {"atExit.account.holeBytes", uint64_t{1000}},
-                               {"atExit.account.returnedBytes", uint64_t{2048}}});
+schema::RunFigures whole_run(const std::string& label = "glibc") {
+  return run_figures(label, {{"peak.committedBytes", uint64_t{8192}},
+                             {"peak.liveBytes", uint64_t{4096}},
+                             {"atExit.liveBytes", uint64_t{3000}},
+                             {"atExit.slackBytes", uint64_t{0}},
+                             {"atExit.account.holeBytes", uint64_t{1000}},
+                             {"atExit.account.returnedBytes", uint64_t{2048}}});
 }
 
 TEST(Verdict, NamesTheRunThatHoldsLeast) {
   EXPECT_EQ(
-      verdict({}, {{"atPeak", "a", "1 B", "b", "2 B"}, {"atPlateau", "b", "3 B", "a", "4 B"}}),
+      verdict({{"atPeak", "a", "1 B", "b", "2 B"}, {"atPlateau", "b", "3 B", "a", "4 B"}}, nullptr),
       "a holds least resident memory at the peak (1 B; next is b with 2 B); b at the plateau "
       "(3 B; next is a with 4 B).");
 }
 
 TEST(Verdict, SaysItOnceOfOneThatHoldsLeastAlways) {
-  EXPECT_EQ(verdict({}, {{"atPeak", "a", "1 B", "b", "2 B"}, {"atExit", "a", "3 B", "b", "4 B"}}),
-            "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
-            "(3 B; next is b with 4 B).");
+  EXPECT_EQ(
+      verdict({{"atPeak", "a", "1 B", "b", "2 B"}, {"atExit", "a", "3 B", "b", "4 B"}}, nullptr),
+      "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
+      "(3 B; next is b with 4 B).");
 }
 
 TEST(Verdict, TellsOfOneRunWhatItHolds) {
-  EXPECT_EQ(verdict(report_of({whole_run()}), {}),
+  const schema::RunFigures run = whole_run();
+  EXPECT_EQ(verdict({}, &run),
             "glibc holds 8.00 KiB committed at its peak, for 4.00 KiB that the program had live at "
             "most.");
-  EXPECT_EQ(where_it_is(report_of({whole_run()}), {}),
-            "Of the 3.91 KiB that glibc keeps at the exit: 75.0% live, 25.0% holes between blocks; "
-            "2.00 KiB more are given back.");
+  EXPECT_EQ(where_it_is(&run, "atExit"),
+            "Of the 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between "
+            "blocks; 2.00 KiB more are given back.");
 }
 
-TEST(Verdict, TellsWhereItIsInTheRunThatHoldsLeastInTheEnd) {
-  schema::RunFigures other = whole_run();
-  other.label = "jemalloc";
-  const std::vector<BestRun> best{{"atPeak", "glibc", "1 B", "jemalloc", "2 B"},
-                                  {"atExit", "jemalloc", "3 B", "glibc", "4 B"}};
-  for (const auto& report : {report_of({whole_run(), other}), report_of({other, whole_run()})}) {
-    EXPECT_NE(where_it_is(report, best).find(" jemalloc "), std::string::npos);
-  }
+TEST(Verdict, CallsNothingResidentOfTheRunItself) {
+  schema::RunFigures run = whole_run("the server");
+  run.backend = "recorded";
+  EXPECT_TRUE(where_it_is(&run, "atExit").starts_with("Of the 3.91 KiB in the heap of the server"));
 }
 
-TEST(Verdict, PassesOverRunsWithoutMemory) {
-  const auto noop = run_figures("noop", {{"peak.committedBytes", uint64_t{0}}});
-  EXPECT_TRUE(verdict(report_of({whole_run(), noop}), {}).starts_with("glibc holds 8.00 KiB"));
+TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
+  EXPECT_EQ(parts_text({.live = 2048, .slack = 100, .hole = 1024, .untouched = 1024}, "here"),
+            "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
+            "blocks.");
+  EXPECT_EQ(parts_text({.live = 10, .slack = 100, .untouched = 60}, "here"),
+            "Of the 50 B here: 100.0% slack within blocks.");
+}
+
+TEST(Verdict, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
+  EXPECT_EQ(parts_text({.live = 300, .metadata = 5, .hole = 695}, "here"),
+            "Of the 1000 B here: 69.5% holes between blocks, 30.0% live.");
 }
 
 TEST(Verdict, SaysThatNoRunIsWhole) {
-  schema::RunFigures failed = run_figures("glibc");
-  failed.failure = "at #1: it died";
-  EXPECT_EQ(verdict(report_of({failed}), {}),
-            "No run with memory of its own came to the end of the tape.");
-  EXPECT_EQ(where_it_is(report_of({failed}), {}), "");
+  EXPECT_EQ(verdict({}, nullptr), "No run with memory of its own came to the end of the tape.");
+  EXPECT_EQ(where_it_is(nullptr, "atExit"), "");
+}
+
+// Runs of which one is told.
+class ToldRun : public testing::Test {
+ protected:
+  void add(const std::string& spec, schema::RunFigures figures) {
+    runs_.push_back({.spec = *allocators::parse_spec(spec)});
+    figures_.push_back(std::move(figures));
+  }
+  void add(const std::string& spec) { add(spec, whole_run(spec)); }
+  std::string told(const std::vector<BestRun>& best = {}) const {
+    const schema::RunFigures* const run = told_run(figures_, runs_, best);
+    return run == nullptr ? "none" : run->label;
+  }
+
+  std::vector<RunResult> runs_;
+  std::vector<schema::RunFigures> figures_;
+};
+
+TEST_F(ToldRun, IsTheOneThatHoldsLeastInTheEnd) {
+  add("glibc");
+  add("model:slabs");
+  EXPECT_EQ(told({{"atPeak", "model:slabs", "", "glibc", ""}, {"atExit", "glibc", "", "", ""}}),
+            "glibc");
+}
+
+TEST_F(ToldRun, IsAReplayBeforeTheRunItself) {
+  add("recorded");
+  EXPECT_EQ(told(), "recorded");
+  add("glibc");
+  add("recorded");
+  EXPECT_EQ(told(), "glibc");
+}
+
+TEST_F(ToldRun, IsAnAllocatorBeforeAModelThatNobodyIsLike) {
+  add("recorded");
+  add("model:ideal");
+  EXPECT_EQ(told(), "model:ideal");
+  add("glibc");
+  add("model:ideal");
+  EXPECT_EQ(told(), "glibc");
+}
+
+TEST_F(ToldRun, HasMemoryAndCameToTheEnd) {
+  add("noop", run_figures("noop", {{"peak.committedBytes", uint64_t{0}}}));
+  add("glibc");
+  runs_.back().failure.emplace();
+  EXPECT_EQ(told(), "none");
+}
+
+TEST_F(ToldRun, IsNeverOfTheBestWhereItIsTheRunItself) {
+  add("recorded");
+  add("glibc");
+  EXPECT_TRUE(best_runs(figures_, runs_).empty());
+  EXPECT_EQ(best_line(figures_, runs_), "");
 }
 
 class WhoHasIt : public testing::Test {
