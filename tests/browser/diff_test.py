@@ -107,8 +107,10 @@ class Changes(UsualFlameGraph, Pages):
         cls.json = json.loads(heaptape("diff", base, now, "--format", "json", *gate, status=1))
         heaptape("diff", replay("sampled", "sampled"), now, "--html", cls.folder / "sampled.html")
         # Only the new one has a run "recorded".
-        heaptape("diff", replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded"),
-                 "--html", cls.folder / "pinned.html")
+        pins = replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded")
+        heaptape("diff", *pins, "--html", cls.folder / "pinned.html")
+        cls.of_holes = heaptape("diff", *pins, "--run", "model:ptmalloc", "--fail-if", "end.holes.bytes>+1%",
+                                "--html", cls.folder / "holes.html", status=1)
 
     def setUp(self):
         self.show("diff")
@@ -171,6 +173,16 @@ class Changes(UsualFlameGraph, Pages):
         for part, name in (("blocks", "cohorts"), ("sites", "sites")):
             with self.subTest(part):
                 self.compare_tables(part, len(self.json[name]))
+
+    def test_says_which_blocks_stand_beside_holes_that_came(self):
+        self.show("holes")
+        headings = [heading.text for heading in self.driver.find_elements(By.CSS_SELECTOR, "#blocks h3")]
+        self.assertIn("beside the holes of model:ptmalloc: blocks that account for the change of resident bytes in holes at the end",
+                      headings)
+        self.text = self.of_holes
+        self.compare_tables("blocks", len(headings))
+        reasons = [item.text for item in self.driver.find_elements(By.CSS_SELECTOR, "#reasons li")]
+        self.assertTrue(any("in holes at the end: +" in reason for reason in reasons), reasons)
 
     def compare_tables(self, part, count):
         tables = self.run_script("""[...document.querySelectorAll(`#${arguments[0]} table`)].map((table) =>

@@ -62,6 +62,19 @@ void write_changes(JsonWriter& out, const CohortChanges& changes) {
   out.close_object();
 }
 
+// What is beside the holes that failed gates are about.
+void write_pins(JsonWriter& out, const std::vector<PinTable>& tables) {
+  out.open_list();
+  for (const PinTable& pins : tables) {
+    out.open_object();
+    out.field("words", pins.heading);
+    out.name("table");
+    write_table(out, pins.rows);
+    out.close_object();
+  }
+  out.close_list();
+}
+
 // With the function and the module of each site, by which the flame graph finds it.
 void write_changes(JsonWriter& out, const SiteChanges& changes) {
   std::vector<std::string> functions;
@@ -142,6 +155,8 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.open_list();
   for (const CohortChanges& changes : diff.cohorts) write_changes(out, changes);
   out.close_list();
+  out.name("pins");
+  write_pins(out, pin_tables(diff));
   out.name("sites");
   out.open_list();
   for (const SiteChanges& changes : diff.sites) write_changes(out, changes);

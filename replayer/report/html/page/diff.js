@@ -64,8 +64,9 @@
   }
 
   function cohorts(data) {
-    if (data.cohorts.length === 0) return null;
-    return section("blocks", "Blocks that account for the change", element("div", {class: "beside"}, ...data.cohorts.map((changes) =>
+    const all = [...data.cohorts, ...data.pins];
+    if (all.length === 0) return null;
+    return section("blocks", "Blocks that account for the change", element("div", {class: "beside"}, ...all.map((changes) =>
       element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words)))));
   }
 
