@@ -16,9 +16,10 @@ namespace {
 
 ValueType type_of(const std::string& name) {
   if (name == "count") return ValueType::kCount;
+  if (name == "signed") return ValueType::kSigned;
   if (name == "real") return ValueType::kReal;
   if (name == "text") return ValueType::kText;
-  throw nb::value_error("the type of a column is 'count', 'real' or 'text'");
+  throw nb::value_error("the type of a column is 'count', 'signed', 'real' or 'text'");
 }
 
 Value value_of(nb::handle value, ValueType type) {
@@ -26,6 +27,8 @@ Value value_of(nb::handle value, ValueType type) {
   switch (type) {
     case ValueType::kCount:
       return nb::cast<uint64_t>(value);
+    case ValueType::kSigned:
+      return nb::cast<int64_t>(value);
     case ValueType::kReal:
       return nb::cast<double>(value);
     case ValueType::kText:

@@ -23,4 +23,4 @@ class Tape:
     def stacks(self) -> Table: ...
 
 def list_table(columns: list[tuple[str, str, list[Any]]]) -> Table:
-    """Of columns (name, type, values); a type is "count", "real" or "text", a value None or of it."""
+    """Of columns (name, type, values); a type is "count", "signed", "real" or "text"."""

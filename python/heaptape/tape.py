@@ -7,6 +7,15 @@ from typing import Any, Literal
 
 from . import _native
 from ._native import Table
+from .columns import Column, columns_of, table_of
+
+# What facts have in other words than `info --json`.
+_NOT_HERE = {"version", "bytesPerEvent", "recordedAt", "ended"}
+_ONLY_HERE: list[Column] = [
+    ("startUnixNs", "count", ("startUnixNs",)),
+    ("endReason", "text", ("endReason",)),
+    ("endStatus", "signed", ("endStatus",)),
+]
 
 
 class Tape:
@@ -44,6 +53,11 @@ class Tape:
     def damages(self) -> list[dict[str, Any]]:
         """With on_damage="skip", damage of the file's outline: `offset`, `bytes`, `lostEvents`, `reason`."""
         return self._tape.damages()
+
+    def summary(self) -> Table:
+        """One row: those of the facts that are one number or text."""
+        columns = [column for column in columns_of("TapeFacts") if column[0] not in _NOT_HERE]
+        return table_of([*columns, *_ONLY_HERE], [self.facts])
 
     def events(self) -> Table:
         """One row for each call, in the order of the tape."""

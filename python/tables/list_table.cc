@@ -19,12 +19,15 @@ class ListRows : public Batch {
 
  private:
   using Counts = OptionalNumbers<uint64_t>;
+  using Signed = OptionalNumbers<int64_t>;
   using Reals = OptionalNumbers<double>;
 
   void add(const ListColumn& column) {
     switch (column.type) {
       case ValueType::kCount:
         return own(std::make_unique<Counts>(*this, column.name.c_str()));
+      case ValueType::kSigned:
+        return own(std::make_unique<Signed>(*this, column.name.c_str()));
       case ValueType::kReal:
         return own(std::make_unique<Reals>(*this, column.name.c_str()));
       case ValueType::kText:
@@ -38,6 +41,7 @@ class ListRows : public Batch {
   }
 
   static void put(Counts& column, const Value& value) { put_or_null<uint64_t>(column, value); }
+  static void put(Signed& column, const Value& value) { put_or_null<int64_t>(column, value); }
   static void put(Reals& column, const Value& value) { put_or_null<double>(column, value); }
   static void put(Texts& column, const Value& value) { put_or_null<std::string>(column, value); }
   template <typename T, typename To>
@@ -51,7 +55,7 @@ class ListRows : public Batch {
   }
 
   std::vector<std::unique_ptr<Column>> owned_;
-  std::vector<std::variant<Counts*, Reals*, Texts*>> columns_;
+  std::vector<std::variant<Counts*, Signed*, Reals*, Texts*>> columns_;
 };
 
 class ListSource : public Source {

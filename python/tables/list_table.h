@@ -12,8 +12,8 @@
 namespace heaptape::python {
 
 // monostate: null.
-using Value = std::variant<std::monostate, uint64_t, double, std::string>;
-enum class ValueType : uint8_t { kCount, kReal, kText };
+using Value = std::variant<std::monostate, uint64_t, int64_t, double, std::string>;
+enum class ValueType : uint8_t { kCount, kSigned, kReal, kText };
 
 struct ListColumn {
   std::string name;
