@@ -1,10 +1,6 @@
 #include "python/arrow/batch.h"
 
 #include <algorithm>
-#include <utility>
-
-#include "base/check.h"
-#include "base/display_text.h"
 
 namespace heaptape::python {
 
@@ -38,31 +34,6 @@ Column::Column(Batch& batch, const char* name, const char* format, Nulls nulls)
 void Column::clear() {
   rows_ = 0;
   null_count_ = 0;
-}
-
-Texts::Texts(Batch& batch, const char* name) : Column(batch, name, "u", Nulls::kSome) {
-  offsets_.push_back(0);
-}
-
-void Texts::put(std::string text) {
-  put_bytes(base::valid_utf8(std::move(text)), true);
-}
-
-void Texts::put_null() {
-  put_bytes({}, false);
-}
-
-void Texts::put_bytes(const std::string& bytes, bool is_valid) {
-  add_row(is_valid);
-  bytes_ += bytes;
-  HEAPTAPE_CHECK(bytes_.size() <= INT32_MAX);
-  offsets_.push_back(static_cast<int32_t>(bytes_.size()));
-}
-
-void Texts::clear() {
-  Column::clear();
-  offsets_.resize(1);
-  bytes_.clear();
 }
 
 }  // namespace heaptape::python

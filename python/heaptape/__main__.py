@@ -15,7 +15,7 @@ def _arguments() -> argparse.Namespace:
     parquet = commands.add_parser(
         "parquet",
         help="write tapes and reports as a dataset of Parquet files",
-        epilog="Example: python -m heaptape parquet *.tape main.json -o dataset --tables blocks,runs",
+        epilog="Example: python -m heaptape parquet *.tape main.json -o dataset",
     )
     parquet.add_argument("inputs", nargs="+", metavar="TAPE|REPORT")
     parquet.add_argument(
@@ -24,7 +24,7 @@ def _arguments() -> argparse.Namespace:
     parquet.add_argument(
         "--tables",
         metavar="NAME,...",
-        help=f"some of {', '.join(TAPE_TABLES)} of tapes and {', '.join(REPORT_TABLES)} of reports (default: all)",
+        help=f"some of {', '.join((*TAPE_TABLES, *REPORT_TABLES))} (default: all)",
     )
     return parser.parse_args()
 

@@ -1,4 +1,4 @@
-"""Columns for what heaptape writes as JSON, by report.schema.json: their names, types and values."""
+"""Columns of what heaptape writes as JSON: names, types and values, by report.schema.json."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ Column = tuple[str, str, tuple[str, ...]]  # its name, its type, where its value
 @functools.cache
 def _definitions() -> dict[str, Any]:
     text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
-    return json.loads(text)["$defs"]
+    definitions: dict[str, Any] = json.loads(text)["$defs"]
+    return definitions
 
 
 def columns_of(

@@ -33,8 +33,8 @@ def write_dataset(
 ) -> list[str]:
     """Writes the tables of tapes and reports, all or those named; the paths of the files.
 
-    Files of an earlier run with the same names are replaced, one by one. Raises heaptape.Error before
-    anything is written where an input cannot be read or two have one name.
+    Files of an earlier run with the same names are replaced, one by one. Raises heaptape.Error
+    before anything is written where an input cannot be read or two have one name.
     """
     wanted = _checked(tables)
     parts = [_opened(os.fspath(path)) for path in inputs]

@@ -28,7 +28,7 @@ class Report:
         return f"Report({self.path!r})"
 
     def runs(self) -> Table:
-        """One row for each run: every metric that is one number, and what was replayed (`tape.*`)."""
+        """One row for each run: its metrics, and what was replayed (`tape.*`)."""
         tape = [
             (f"tape.{name}", kind, ("tape", *path)) for name, kind, path in columns_of("TapeInfo")
         ]

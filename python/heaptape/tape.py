@@ -51,7 +51,10 @@ class Tape:
 
     @property
     def damages(self) -> list[dict[str, Any]]:
-        """With on_damage="skip", damage of the file's outline: `offset`, `bytes`, `lostEvents`, `reason`."""
+        """Damage of the file's outline that on_damage="skip" left out.
+
+        Each has `offset`, `bytes`, `lostEvents` and `reason`.
+        """
         return self._tape.damages()
 
     def summary(self) -> Table:
@@ -64,7 +67,7 @@ class Tape:
         return self._tape.events()
 
     def blocks(self) -> Table:
-        """One row for each block: those that died, in the order of their deaths, then the others."""
+        """One row for each block: those that died, in that order, then the others."""
         return self._tape.blocks()
 
     def samples(self) -> Table:
@@ -78,10 +81,10 @@ class Tape:
     def sites(self) -> Table:
         """Who asked for blocks: one row for each site. Of a tape without call stacks, none.
 
-        Functions and lines come from the file that `heaptape symbolize TAPE` writes beside the tape.
+        Functions and lines come from the file that `heaptape symbolize TAPE` writes beside it.
         """
         return self._tape.sites()
 
     def stacks(self) -> Table:
-        """The frames of all call stacks, as a tree: `caller` is the number of the next outer frame."""
+        """The frames of all call stacks, as a tree: `caller` is the next outer frame."""
         return self._tape.stacks()

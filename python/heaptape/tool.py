@@ -30,7 +30,7 @@ class ToolError(Error):
 
 
 def program() -> str:
-    """The program to run: $HEAPTAPE, or the one that is installed beside Python, or that on PATH."""
+    """The program to run: $HEAPTAPE, else the one installed beside Python, else that on PATH."""
     named = os.environ.get("HEAPTAPE")
     if named:
         return named
@@ -45,7 +45,7 @@ def program() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """What `record` left: the exit status of the command, and its tapes, that of the first process first."""
+    """The exit status of a recorded command, and the tapes of its processes, the first one first."""
 
     status: int
     tape: Tape
@@ -73,7 +73,7 @@ def record(
         *options,
     ]
     before = _stamp(output)
-    status, said = _run([*words, "--", *map(os.fspath, command)])
+    status, said = _run([*words, "--", *(os.fspath(word) for word in command)])
     if _stamp(output) == before:
         raise ToolError(_sentence(said), status)
     sys.stderr.write(said)
@@ -88,10 +88,10 @@ def replay(
     output: PathLike | None = None,
     options: Sequence[str] = (),
 ) -> Report:
-    """The report of a replay on allocators, named as `-a` names them; without any, on the usual ones.
+    """The report of a replay on allocators, named as `-a` names them; without any, the usual ones.
 
-    A run that failed is a row of runs() with `failure.text`. The report stays in `output`, if that is
-    given. Others of the command's options are `options`.
+    A run that failed is a row of runs() with `failure.text`. The report stays in `output`, if that
+    is given. Others of the command's options are `options`.
     """
     allocators = [word for spec in specs for word in ("-a", spec)]
     with tempfile.TemporaryDirectory() as folder:

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/display_text.h"
+#include "python/arrow/columns.h"
 #include "python/tables/event_times.h"
 #include "python/tables/live_blocks.h"
 #include "python/tables/op_names.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/arrow/columns.h"
 #include "python/tables/event_times.h"
 #include "python/tables/op_names.h"
 #include "python/tables/tape_tables.h"

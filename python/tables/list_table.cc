@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "python/arrow/columns.h"
+
 namespace heaptape::python {
 namespace {
 

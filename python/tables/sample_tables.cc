@@ -3,6 +3,7 @@
 #include <numeric>
 #include <utility>
 
+#include "python/arrow/columns.h"
 #include "python/tables/tape_tables.h"
 #include "schema/tape/tape_reader.h"
 

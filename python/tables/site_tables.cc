@@ -1,6 +1,7 @@
 // The sites of a tape, and the frames of its stacks.
 #include <utility>
 
+#include "python/arrow/columns.h"
 #include "python/tables/tape_tables.h"
 #include "replayer/sites/shown_places.h"
 
