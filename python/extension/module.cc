@@ -52,7 +52,7 @@ NB_MODULE(_native, module) {
   using namespace heaptape::python;
   nb::set_leak_warnings(false);  // consumers may hold streams to the end of the process
   module.attr("__version__") = HEAPTAPE_VERSION;
-  nb::exception<Failure>(module, "Error");
+  nb::exception<Failure>(module, "Error").attr("__module__") = "heaptape";
   nb::class_<Table>(module, "Table")
       .def(
           "__arrow_c_stream__", [](const Table& table, nb::object) { return table.stream(); },

@@ -47,7 +47,7 @@ class Tape:
         In place of `recordedAt` and `ended` there are `startUnixNs`, `endReason` and `endStatus`. A
         tape that is not finished has none of its summary (`allocations` and all behind it).
         """
-        return self._tape.facts()
+        return dict(self._tape.facts())
 
     @property
     def damages(self) -> list[dict[str, Any]]:
@@ -55,7 +55,7 @@ class Tape:
 
         Each has `offset`, `bytes`, `lostEvents` and `reason`.
         """
-        return self._tape.damages()
+        return list(self._tape.damages())
 
     def summary(self) -> Table:
         """One row: those of the facts that are one number or text."""

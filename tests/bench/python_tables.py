@@ -55,7 +55,7 @@ def make_tapes(heaptape, folder):
     subprocess.run(command, check=True, env=environment)
     options = ["--set", "events=20000000", "-o", random]
     command = [heaptape, "scenario", "random-slots", *options]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return [python, random]
 
 

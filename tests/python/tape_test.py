@@ -158,3 +158,21 @@ def test_damage_stops_a_table_with_its_place(damaged_tape):
 
 def test_damage_can_be_left_out(damaged_tape, tool):
     assert 0 < len(rows(heaptape.Tape(damaged_tape, on_damage="skip").events())) < 403325
+
+
+def test_damage_of_the_outline_is_listed(tmp_path):
+    data = bytearray((QUESTIONS / "threads.tape").read_bytes())
+    data[15] ^= 1  # of the checksum of its first bytes
+    (tmp_path / "bad.tape").write_bytes(data)
+    tape = heaptape.Tape(tmp_path / "bad.tape", on_damage="skip")
+    assert [damage["offset"] for damage in tape.damages] == [0]
+    assert len(rows(tape.events())) == 17265
+
+
+def test_unfinished_tape_is_read_as_far_as_it_goes(tmp_path):
+    data = (QUESTIONS / "redis.tape").read_bytes()
+    (tmp_path / "cut.tape").write_bytes(data[: len(data) * 3 // 4])
+    tape = heaptape.Tape(tmp_path / "cut.tape")
+    assert not tape.facts["finished"] and "allocations" not in tape.facts
+    assert len(rows(tape.events())) == tape.facts["events"] > 0
+    assert rows(tape.summary())[0]["allocations"] is None
