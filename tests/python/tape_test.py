@@ -56,9 +56,11 @@ def test_events_are_those_of_dump(real_tape, tool):
 
 
 # dump draws a line to the first sample of the next chunk; replays and this stand still up to its end.
-def test_events_have_the_times_of_dump_but_between_chunks(real_tape, tool):
-    dumped_times = [line.get("timeNs") for line in dumped(tool, real_tape, "--times")]
-    times = [event["timeNs"] for event in rows(heaptape.Tape(real_tape).events())]
+@pytest.mark.parametrize("name", ["growth", "threads"])
+def test_events_have_the_times_of_dump_but_between_chunks(name, tool):
+    path = QUESTIONS / f"{name}.tape"
+    dumped_times = [line.get("timeNs") for line in dumped(tool, path, "--times")]
+    times = [event["timeNs"] for event in rows(heaptape.Tape(path).events())]
     known = [
         (time, other) for time, other in zip(times, dumped_times, strict=True) if other is not None
     ]
