@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/display_text.h"
-#include "replayer/report/tape_facts.h"
+#include "replayer/sites/call_stacks.h"
 #include "replayer/symbols/symbol_file.h"
 #include "replayer/symbols/symbolizer.h"
 

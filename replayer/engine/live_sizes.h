@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "base/address/address_shadow.h"
 #include "replayer/answers/live_profile.h"
-#include "replayer/engine/address_shadow.h"
 #include "schema/tape/event.h"
 
 namespace heaptape::replayer {
@@ -31,7 +31,7 @@ class LiveSizes {
   uint64_t live_bytes() const { return live_bytes_; }
 
  private:
-  static constexpr uint32_t kLarge = AddressShadow::kNone - 1;  // the size is in large_
+  static constexpr uint32_t kLarge = base::AddressShadow::kNone - 1;  // the size is in large_
 
   Change allocate(const schema::Event& event) {
     if (event.address == 0) return Change::kNone;
@@ -44,14 +44,14 @@ class LiveSizes {
     if (schema::frees_by_resize(event)) return release(event.freed_address);
     if (event.address == 0) return Change::kNone;
     const uint32_t size = sizes_.find(event.freed_address);
-    if (size == AddressShadow::kNone) return allocate(event);
+    if (size == base::AddressShadow::kNone) return allocate(event);
     live_bytes_ += event.size - take(event.freed_address, size);
     put(event.address, event.size);
     return Change::kNone;
   }
   Change release(uint64_t address) {
     const uint32_t size = sizes_.find(address);
-    if (size == AddressShadow::kNone) return Change::kNone;
+    if (size == base::AddressShadow::kNone) return Change::kNone;
     live_bytes_ -= take(address, size);
     return Change::kFreed;
   }
@@ -71,7 +71,7 @@ class LiveSizes {
     return size;
   }
 
-  AddressShadow sizes_;
+  base::AddressShadow sizes_;
   std::unordered_map<uint64_t, uint64_t> large_;  // of 4 GiB and more
   uint64_t live_bytes_ = 0;
 };

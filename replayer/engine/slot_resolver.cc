@@ -155,7 +155,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
     return {};
   }
   const uint32_t slot = shadow_.take(event.freed_address);
-  if (slot == AddressShadow::kNone) return allocate(event, number);  // a block from before
+  if (slot == base::AddressShadow::kNone) return allocate(event, number);  // a block from before
   Block& block = blocks_[slot];
   const uint64_t old_size = block.size;
   block.chain = program_.on_resize(block.birth, block.owner, block.chain,
@@ -170,7 +170,7 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
 
 inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {
   const uint32_t slot = shadow_.take(event.freed_address);
-  if (slot == AddressShadow::kNone) [[unlikely]] {
+  if (slot == base::AddressShadow::kNone) [[unlikely]] {
     ++skipped_.unknown_frees;
     return {};
   }

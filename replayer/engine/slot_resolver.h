@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "base/address/address_shadow.h"
 #include "base/address/slot_table.h"
 #include "base/result.h"
-#include "replayer/engine/address_shadow.h"
 #include "replayer/metrics/live_metrics.h"
 #include "replayer/metrics/program_profile.h"
 #include "schema/tape/event.h"
@@ -51,7 +51,7 @@ class SlotResolver {
  public:
   // `run_calls`: how many events will come, which only shares of the run are taken of.
   // `slot_limit`: less than there are only where a test wants to see the end of them.
-  explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = AddressShadow::kNone)
+  explicit SlotResolver(uint64_t run_calls = 0, uint32_t slot_limit = base::AddressShadow::kNone)
       : run_calls_(run_calls), slot_limit_(slot_limit), program_(run_calls) {}
 
   // Replaces all of `batch` but its samples, times, next time, thread ends and deaths. Fails when
@@ -94,7 +94,7 @@ class SlotResolver {
   uint64_t run_calls_;
   uint32_t slot_limit_;
   uint64_t keep_live_after_ = 0;
-  AddressShadow shadow_;           // slots
+  base::AddressShadow shadow_;     // slots
   base::SlotTable<Block> blocks_;  // by slot
   std::vector<uint32_t> free_slots_;
   LiveMetrics live_;

@@ -2,7 +2,6 @@
 
 #include <capnp/message.h>
 
-#include <algorithm>
 #include <ctime>
 
 #include "base/display_text.h"
@@ -92,21 +91,6 @@ std::string utc_text(uint64_t unix_ns) {
   char text[64];
   strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
-}
-
-base::Result<bool> has_stacks(schema::TapeReader& tape) {
-  constexpr size_t kBatchCalls = 4096;
-  schema::EventBatch batch;
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  do {
-    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
-    const auto gives_a_block = [](const schema::Event& event) {
-      return schema::op_info(event.op).kind != schema::OpKind::kRelease;
-    };
-    if (std::ranges::any_of(batch.events, gives_a_block)) break;
-  } while (!batch.events.empty());
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  return !batch.stacks.empty();
 }
 
 base::Result<std::string> facts_json(const schema::TapeReader& tape) {

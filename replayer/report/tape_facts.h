@@ -15,9 +15,6 @@ std::string end_text(const schema::TapeSummary& summary);
 // The second, in UTC: "2026-11-22T16:59:19Z".
 std::string utc_text(uint64_t unix_ns);
 
-// As the calls say up to the first for a block. The reader then stands at the beginning.
-base::Result<bool> has_stacks(schema::TapeReader& tape);
-
 // TapeFacts of report.capnp as JSON. Fails only when a text is longer than Cap'n Proto takes.
 base::Result<std::string> facts_json(const schema::TapeReader& tape);
 

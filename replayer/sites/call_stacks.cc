@@ -13,6 +13,20 @@ constexpr size_t kBatchCalls = 4096;
 
 }  // namespace
 
+base::Result<bool> has_stacks(schema::TapeReader& tape) {
+  schema::EventBatch batch;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  do {
+    HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchCalls));
+    const auto gives_a_block = [](const schema::Event& event) {
+      return schema::op_info(event.op).kind != schema::OpKind::kRelease;
+    };
+    if (std::ranges::any_of(batch.events, gives_a_block)) break;
+  } while (!batch.events.empty());
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  return !batch.stacks.empty();
+}
+
 base::Result<CallStacks> CallStacks::read(schema::TapeReader& tape, std::vector<uint64_t> calls) {
   const SampleWeight weight(tape.header().stacks.every_bytes);
   CallStacks stacks(weight.is_sampled());

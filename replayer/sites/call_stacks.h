@@ -9,6 +9,10 @@
 
 namespace heaptape::replayer {
 
+// Whether a tape has any, as its calls say up to the first for a block. The reader then stands at
+// the beginning.
+base::Result<bool> has_stacks(schema::TapeReader& tape);
+
 class CallStacks {
  public:
   // Of a call.

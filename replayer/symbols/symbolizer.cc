@@ -92,7 +92,11 @@ class Symbolizer {
       if (!module.function.empty()) {
         name(module, by_module[i]);
       } else if (is_file && !by_module[i].empty()) {
-        read(module, by_module[i]);
+        if (options_.reads_files) {
+          read(module, by_module[i]);
+        } else {
+          fill_in(by_module[i]);
+        }
       }
     }
     note_without_debug_information();

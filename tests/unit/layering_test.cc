@@ -29,6 +29,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"allocators", {"base", "schema", "allocators"}},
     {"scenarios", {"base", "schema", "scenarios"}},
     {"replayer", {"base", "schema", "allocators", "replayer"}},
+    {"python", {"base", "schema", "replayer", "python"}},
     {"cli", {"base", "schema", "recorder", "allocators", "scenarios", "replayer", "cli"}},
 };
 

@@ -1,4 +1,4 @@
-#include "replayer/engine/address_shadow.h"
+#include "base/address/address_shadow.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "tests/support/tapes.h"
 
-namespace heaptape::replayer {
+namespace heaptape::base {
 namespace {
 
 constexpr uint64_t kHeap = 0x555555559000;
@@ -21,7 +21,7 @@ TEST(AddressShadow, FindsTheSlotOfABlock) {
 
 TEST(AddressShadow, FindsNothingWhereNoBlockEverWas) {
   const AddressShadow empty;
-  for (const uint64_t address : {uint64_t{8}, uint64_t{3}, kHeap, base::kAddressLimit - 16}) {
+  for (const uint64_t address : {uint64_t{8}, uint64_t{3}, kHeap, kAddressLimit - 16}) {
     EXPECT_EQ(empty.find(address), kNone) << std::hex << address;
   }
 }
@@ -71,7 +71,7 @@ TEST(AddressShadow, KeepsNeighboursWhereOneIsSetOrTaken) {
 // What moved when the leaf went over to granules of 8 bytes is still there.
 TEST(AddressShadow, TakesWhatWasThereBeforeGranulesBecameFiner) {
   AddressShadow shadow;
-  const uint64_t begin = kHeap / base::kLeafSpan * base::kLeafSpan;
+  const uint64_t begin = kHeap / kLeafSpan * kLeafSpan;
   for (uint32_t i = 0; i < 5000; ++i) shadow.set(begin + i * uint64_t{16}, i);
   shadow.set(begin + 5000 * 16 + 8, 7);
   for (uint32_t i = 0; i < 5000; ++i) {
@@ -89,9 +89,8 @@ TEST(AddressShadow, TakesNothingFromTheMiddleOfABlock) {
 
 TEST(AddressShadow, TellsTheSamePlaceInDifferentLeavesApart) {
   AddressShadow shadow;
-  const uint64_t last = base::kAddressLimit - base::kLeafSpan;
-  const std::vector<uint64_t> addresses = {0, base::kLeafSpan, base::kLeafSpan << 15,
-                                           uint64_t{1} << 47, last};
+  const uint64_t last = kAddressLimit - kLeafSpan;
+  const std::vector<uint64_t> addresses = {0, kLeafSpan, kLeafSpan << 15, uint64_t{1} << 47, last};
   for (uint32_t slot = 0; slot < addresses.size(); ++slot) shadow.set(addresses[slot], slot);
   for (uint32_t slot = 0; slot < addresses.size(); ++slot) {
     EXPECT_EQ(shadow.find(addresses[slot]), slot);
@@ -106,10 +105,10 @@ TEST(AddressShadow, HoldsTheGreatestSlotThereIs) {
 
 TEST(AddressShadow, TakesTheLastAddressesThereAre) {
   AddressShadow shadow;
-  shadow.set(base::kAddressLimit - 8, 1);
-  shadow.set(base::kAddressLimit - 1, 2);
-  EXPECT_EQ(shadow.find(base::kAddressLimit - 8), 1u);
-  EXPECT_EQ(shadow.find(base::kAddressLimit - 1), 2u);
+  shadow.set(kAddressLimit - 8, 1);
+  shadow.set(kAddressLimit - 1, 2);
+  EXPECT_EQ(shadow.find(kAddressLimit - 8), 1u);
+  EXPECT_EQ(shadow.find(kAddressLimit - 1), 2u);
 }
 
 TEST(AddressShadow, FindsNothingBetweenGranules) {
@@ -123,13 +122,9 @@ TEST(AddressShadow, FindsNothingBetweenGranules) {
 // The first of them comes late, and changes the granules of its leaf alone.
 TEST(AddressShadow, KeepsItsNumbersWhenABlockBeginsOnAnOddMultipleOfEight) {
   AddressShadow shadow;
-  const uint64_t leaf = kHeap / base::kLeafSpan * base::kLeafSpan;
-  const uint64_t places[] = {leaf,
-                             leaf + 16,
-                             leaf + 32,
-                             leaf + base::kLeafSpan / 2,
-                             leaf + base::kLeafSpan - 16,
-                             leaf + base::kLeafSpan};
+  const uint64_t leaf = kHeap / kLeafSpan * kLeafSpan;
+  const uint64_t places[] = {
+      leaf, leaf + 16, leaf + 32, leaf + kLeafSpan / 2, leaf + kLeafSpan - 16, leaf + kLeafSpan};
   uint32_t number = 10;
   for (const uint64_t place : places) shadow.set(place, number++);
   shadow.set(leaf + 8, 5);
@@ -143,14 +138,14 @@ TEST(AddressShadow, KeepsItsNumbersWhenABlockBeginsOnAnOddMultipleOfEight) {
 TEST(AddressShadow, MovesAllNumbersOfALeafWherever) {
   AddressShadow shadow;
   tests::Random random(7);
-  const uint64_t leaf = kHeap / base::kLeafSpan * base::kLeafSpan;
+  const uint64_t leaf = kHeap / kLeafSpan * kLeafSpan;
   std::map<uint64_t, uint32_t> numbers;
   for (uint32_t number = 0; number < 3000; ++number) {
-    const uint64_t reach = random.below(2) == 0 ? 4096 : base::kLeafSpan / 16;
+    const uint64_t reach = random.below(2) == 0 ? 4096 : kLeafSpan / 16;
     numbers[leaf + random.below(reach) * 16] = number;
   }
   for (const auto& [address, number] : numbers) shadow.set(address, number);
-  shadow.set(leaf + base::kLeafSpan - 8, 1);
+  shadow.set(leaf + kLeafSpan - 8, 1);
   for (const auto& [address, number] : numbers) ASSERT_EQ(shadow.find(address), number);
 }
 
@@ -172,4 +167,4 @@ TEST(AddressShadow, TakesBlocksOfAnyAlignment) {
 }
 
 }  // namespace
-}  // namespace heaptape::replayer
+}  // namespace heaptape::base

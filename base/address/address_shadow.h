@@ -9,10 +9,10 @@
 #include "base/address/address_tree.h"
 #include "base/address/pages.h"
 
-namespace heaptape::replayer {
+namespace heaptape::base {
 
 // Where a block begins on an odd multiple of 8, the 64 MiB around it go over to 8 bytes for each 8;
-// the rare blocks with less alignment go to a hash table. Addresses are below base::kAddressLimit,
+// the rare blocks with less alignment go to a hash table. Addresses are below kAddressLimit,
 // as TapeReader's are. One thread.
 class AddressShadow {
  public:
@@ -62,18 +62,18 @@ class AddressShadow {
   }
 
  private:
-  static constexpr size_t kStretch = base::kPageBytes / sizeof(uint32_t);  // numbers
+  static constexpr size_t kStretch = kPageBytes / sizeof(uint32_t);  // numbers
 
   // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
   struct Leaf {
     uint32_t is_fine;  // 1: of granules of 8 bytes
     // By stretch: whether a number was set in it before refine(). The others have no memory yet,
     // and refine() gives them none: a hostile tape may have a leaf for every two blocks.
-    bool has_numbers[base::kLeafSpan / 8 / kStretch];
-    alignas(base::kPageBytes) uint32_t numbers[base::kLeafSpan / 8];  // + 1
+    bool has_numbers[kLeafSpan / 8 / kStretch];
+    alignas(kPageBytes) uint32_t numbers[kLeafSpan / 8];  // + 1
 
     uint64_t granule() const { return 16 >> is_fine; }
-    size_t index(uint64_t address) const { return address % base::kLeafSpan >> (4 - is_fine); }
+    size_t index(uint64_t address) const { return address % kLeafSpan >> (4 - is_fine); }
     const uint32_t& at(uint64_t address) const { return numbers[index(address)]; }
     uint32_t& at(uint64_t address) { return numbers[index(address)]; }
     void refine();
@@ -81,8 +81,8 @@ class AddressShadow {
   uint32_t find_odd(uint64_t address) const;
   uint32_t take_odd(uint64_t address);
 
-  base::AddressTree<Leaf> tree_;
+  AddressTree<Leaf> tree_;
   std::unordered_map<uint64_t, uint32_t> odd_;
 };
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::base

@@ -1,6 +1,6 @@
-#include "replayer/engine/address_shadow.h"
+#include "base/address/address_shadow.h"
 
-namespace heaptape::replayer {
+namespace heaptape::base {
 
 uint32_t AddressShadow::find_odd(uint64_t address) const {
   const auto found = odd_.find(address);
@@ -14,7 +14,7 @@ uint32_t AddressShadow::take_odd(uint64_t address) {
 
 // From the back: a number's new place is behind all those that are yet to move.
 void AddressShadow::Leaf::refine() {
-  for (size_t stretch = base::kLeafSpan / 16 / kStretch; stretch-- > 0;) {
+  for (size_t stretch = kLeafSpan / 16 / kStretch; stretch-- > 0;) {
     if (!has_numbers[stretch]) continue;
     for (size_t i = (stretch + 1) * kStretch; i-- > stretch * kStretch;) {
       const uint32_t number = numbers[i];
@@ -26,4 +26,4 @@ void AddressShadow::Leaf::refine() {
   is_fine = 1;
 }
 
-}  // namespace heaptape::replayer
+}  // namespace heaptape::base

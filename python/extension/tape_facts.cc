@@ -1,0 +1,107 @@
+#include "python/extension/tape_facts.h"
+
+#include <string>
+
+#include "base/display_text.h"
+
+namespace nb = nanobind;
+
+namespace heaptape::python {
+namespace {
+
+nb::str text(const std::string& bytes) {
+  const std::string utf8 = base::valid_utf8(bytes);
+  return nb::str(utf8.data(), utf8.size());
+}
+
+void add_header(nb::dict& facts, const schema::TapeHeader& header) {
+  nb::list words;
+  for (const std::string& word : header.command_line) words.append(text(word));
+  facts["command"] = text(base::command_text(header.command_line));
+  facts["commandLine"] = words;
+  facts["executable"] = text(header.executable);
+  facts["pid"] = header.pid;
+  facts["parentPid"] = header.parent_pid;
+  facts["allocator"] = text(header.allocator);
+  facts["writer"] = text(header.writer);
+  facts["startUnixNs"] = header.start_unix_ns;
+  if (header.stacks.mode == schema::StackMode::kNone) return;
+  nb::dict stacks;
+  const bool is_fp = header.stacks.mode == schema::StackMode::kFramePointers;
+  stacks["unwinding"] = is_fp ? "fp" : "dwarf";
+  stacks["depth"] = header.stacks.depth;
+  stacks["everyBytes"] = header.stacks.every_bytes;
+  facts["stacks"] = stacks;
+}
+
+void add_losses(nb::dict& facts, const schema::TapeLosses& losses) {
+  nb::dict lost;
+  lost["lostEvents"] = losses.lost_events;
+  lost["unrepairedInversions"] = losses.unrepaired_inversions;
+  lost["lostRanges"] = losses.lost_ranges;
+  facts["losses"] = lost;
+  nb::dict causes;
+  causes["ringFull"] = losses.causes.ring_full;
+  causes["recorderStopped"] = losses.causes.recorder_stopped;
+  causes["noRing"] = losses.causes.no_ring;
+  causes["leftHooks"] = losses.causes.left_hooks;
+  facts["lossCauses"] = causes;
+}
+
+void add_threads(nb::dict& facts, const schema::TapeSummary& summary) {
+  nb::list threads;
+  for (const schema::ThreadIdentity& thread : summary.thread_list) {
+    nb::dict one;
+    one["id"] = thread.id;
+    one["name"] = text(thread.name);
+    threads.append(one);
+  }
+  facts["threads"] = summary.threads;
+  facts["threadList"] = threads;
+}
+
+void add_summary(nb::dict& facts, const schema::TapeSummary& summary) {
+  facts["allocations"] = summary.allocations;
+  facts["frees"] = summary.frees;
+  facts["reallocations"] = summary.reallocations;
+  facts["failedCalls"] = summary.failed;
+  add_threads(facts, summary);
+  facts["durationNs"] = summary.duration_ns;
+  facts["endReason"] = schema::describe(summary.end_reason);
+  facts["endStatus"] = summary.end_status;
+  add_losses(facts, summary.losses);
+  facts["stalls"] = summary.stalls;
+  facts["stallNs"] = summary.stall_ns;
+  facts["repairedInversions"] = summary.repaired_inversions;
+  facts["unknownFrees"] = summary.unknown_frees;
+  facts["nestedCalls"] = summary.nested_calls;
+  facts["bootstrapCalls"] = summary.bootstrap_calls;
+}
+
+}  // namespace
+
+nb::dict tape_facts(const schema::TapeReader& tape) {
+  nb::dict facts;
+  facts["path"] = text(tape.path());
+  facts["fileBytes"] = tape.file_bytes();
+  facts["events"] = tape.events();
+  facts["finished"] = tape.finished();
+  add_header(facts, tape.header());
+  if (tape.summary()) add_summary(facts, *tape.summary());
+  return facts;
+}
+
+nb::list damage_list(const schema::TapeReader& tape) {
+  nb::list damages;
+  for (const schema::Damage& damage : tape.damages()) {
+    nb::dict one;
+    one["offset"] = damage.offset;
+    one["bytes"] = damage.bytes;
+    one["lostEvents"] = damage.lost_events;
+    one["reason"] = text(damage.reason);
+    damages.append(one);
+  }
+  return damages;
+}
+
+}  // namespace heaptape::python

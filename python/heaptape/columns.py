@@ -1,0 +1,71 @@
+"""Columns of what heaptape writes as JSON: names, types and values, by report.schema.json."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ._native import Table, list_table
+
+# Of types that the schema names, the type of a column.
+_NUMBERS = {"Integer": "count", "SignedInteger": "signed", "Float": "real"}
+_TYPES = {"integer": "count", "number": "real", "string": "text"}
+
+Column = tuple[str, str, tuple[str, ...]]  # its name, its type, where its value is in the JSON
+
+
+@functools.cache
+def _definitions() -> dict[str, Any]:
+    text = importlib.resources.files(__package__).joinpath("report.schema.json").read_text("utf-8")
+    definitions: dict[str, Any] = json.loads(text)["$defs"]
+    return definitions
+
+
+def columns_of(
+    definition: str, path: tuple[str, ...] = (), *, lists: bool = False
+) -> Iterator[Column]:
+    """The numbers and texts of a definition and of its parts; those in lists, if `lists`."""
+    for name, field in _definitions()[definition]["properties"].items():
+        here = (*path, name)
+        if lists and field.get("type") == "array":
+            field = field["items"]
+        target = field.get("$ref", "").rpartition("/")[2]
+        if target in _NUMBERS:
+            yield metric_name(here), _NUMBERS[target], here
+        elif target:
+            yield from columns_of(target, here, lists=lists)
+        elif field["type"] in _TYPES:
+            yield metric_name(here), _TYPES[field["type"]], here
+
+
+def metric_name(path: tuple[str, ...]) -> str:
+    """As gates name it, `peak.liveBytes` of peak.liveBytes.value; of a run's label, `run`."""
+    return "run" if path == ("label",) else ".".join(path).removesuffix(".value")
+
+
+def value_at(value: Any, path: Iterable[str]) -> Any:
+    """None where a part is missing."""
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _number(value: Any, kind: str) -> Any:
+    """Integers beyond 2^53 are text in JSON, and round ones may be in the notation 1e15."""
+    if value is None or kind in ("text", "real"):
+        return value
+    return int(value)
+
+
+def table_of(columns: Iterable[Column], rows: list[Any]) -> Table:
+    return list_table(
+        [
+            (name, kind, [_number(value_at(row, path), kind) for row in rows])
+            for name, kind, path in columns
+        ]
+    )

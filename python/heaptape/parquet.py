@@ -1,0 +1,116 @@
+"""Tapes and reports as a Hive-partitioned dataset of Parquet files.
+
+    DIR/blocks/tape=NAME/data.parquet      of NAME.tape, and so on for each table of a tape
+    DIR/runs/report=NAME/data.parquet      of NAME.json, and so on for each table of a report
+
+A file is written under the name data.parquet.partial, and renamed when it is whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import urllib.parse
+from collections.abc import Callable, Iterable, Iterator
+
+from ._native import Error, Table
+from .report import Report
+from .tape import Tape
+
+TAPE_TABLES = ("tapes", "events", "blocks", "samples", "marks", "sites", "stacks")
+REPORT_TABLES = ("runs", "timelines", "holes", "latencies", "counters")
+
+_BATCHES_PER_GROUP = 16  # 1,048,576 rows: a row group of Parquet, and what is kept in memory
+_TAPE_MAGIC = b"\x89HTAPE"
+
+Tables = dict[str, Callable[[], Table]]
+
+
+def write_dataset(
+    inputs: Iterable[str | os.PathLike[str]],
+    folder: str | os.PathLike[str],
+    tables: Iterable[str] | None = None,
+) -> list[str]:
+    """Writes the tables of tapes and reports, all or those named; the paths of the files.
+
+    Files of an earlier run with the same names are replaced, one by one. Raises heaptape.Error
+    before anything is written where an input cannot be read or two have one name.
+    """
+    wanted = _checked(tables)
+    parts = [_opened(os.fspath(path)) for path in inputs]
+    names = [partition for partition, _ in parts]
+    for name in names:
+        if names.count(name) > 1:
+            raise Error(f"two inputs would be {name!r}: give them different file names")
+    written = []
+    for partition, opened in parts:
+        for name, table in opened.items():
+            if name not in wanted:
+                continue
+            path = os.path.join(folder, name, partition, "data.parquet")
+            _write(table(), path)
+            written.append(path)
+    return written
+
+
+def _checked(tables: Iterable[str] | None) -> set[str]:
+    known = {*TAPE_TABLES, *REPORT_TABLES}
+    wanted = known if tables is None else set(tables)
+    for name in sorted(wanted - known):
+        raise Error(
+            f"there is no table {name!r}: they are {', '.join((*TAPE_TABLES, *REPORT_TABLES))}"
+        )
+    return wanted
+
+
+def _opened(path: str) -> tuple[str, Tables]:
+    """The partition of an input, such as `tape=run`, and its tables by name."""
+    name = os.path.basename(path)
+    if _is_tape(path):
+        tape = Tape(path)
+        tables: Tables = {name: getattr(tape, name) for name in TAPE_TABLES if name != "tapes"}
+        return f"tape={_escaped(name, '.tape')}", {"tapes": tape.summary, **tables}
+    report = Report(path)
+    return f"report={_escaped(name, '.json')}", {
+        name: getattr(report, name) for name in REPORT_TABLES
+    }
+
+
+def _is_tape(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_TAPE_MAGIC)) == _TAPE_MAGIC
+    except OSError as error:
+        raise Error(f"cannot open '{path}': {error.strerror}") from None
+
+
+def _escaped(name: str, suffix: str) -> str:
+    """As Hive writes values into names of folders."""
+    return urllib.parse.quote(os.fsencode(name.removesuffix(suffix)), safe="")
+
+
+def _write(table: Table, path: str) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise Error("Parquet needs pyarrow: pip install 'heaptape[parquet]'") from None
+    partial = path + ".partial"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    try:
+        reader = pyarrow.RecordBatchReader.from_stream(table)
+        with pyarrow.parquet.ParquetWriter(partial, reader.schema, compression="zstd") as writer:
+            for group in _groups(reader):
+                writer.write_table(pyarrow.Table.from_batches(group, reader.schema))
+        os.replace(partial, path)
+    except OSError as error:  # a full disk, or a damaged tape
+        raise Error(f"cannot write '{path}': {error}") from None
+    finally:
+        if os.path.exists(partial):
+            os.unlink(partial)
+
+
+def _groups(batches: Iterable[object]) -> Iterator[list[object]]:
+    remaining = iter(batches)
+    while group := list(itertools.islice(remaining, _BATCHES_PER_GROUP)):
+        yield group

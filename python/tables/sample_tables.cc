@@ -1,0 +1,87 @@
+// What was seen of the process while its calls were recorded: samples and marks.
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "python/arrow/columns.h"
+#include "python/tables/tape_tables.h"
+#include "schema/tape/tape_reader.h"
+
+namespace heaptape::python {
+namespace {
+
+struct SampleRows : Batch {
+  Numbers<uint64_t> at{*this, "at"};
+  Numbers<uint64_t> time_ns{*this, "timeNs"};
+  Numbers<uint64_t> resident{*this, "residentBytes"};
+  Numbers<uint64_t> regions{*this, "regions"};
+  Numbers<uint64_t> region_bytes{*this, "regionBytes"};
+
+  static std::vector<schema::ProcessSample>& of(schema::EventBatch& batch) { return batch.samples; }
+  void put(const schema::ProcessSample& sample) {
+    at.put(sample.event);
+    time_ns.put(sample.time_ns);
+    resident.put(sample.resident_bytes);
+    regions.put(sample.regions.size());
+    uint64_t bytes = 0;
+    for (const base::AddressRange& region : sample.regions) bytes += region.end - region.begin;
+    region_bytes.put(bytes);
+  }
+};
+
+struct MarkRows : Batch {
+  Numbers<uint64_t> at{*this, "at"};
+  Numbers<uint64_t> time_ns{*this, "timeNs"};
+  Texts name{*this, "name"};
+
+  static std::vector<schema::Mark>& of(schema::EventBatch& batch) { return batch.marks; }
+  void put(const schema::Mark& mark) {
+    at.put(mark.event);
+    time_ns.put(mark.time_ns);
+    name.put(mark.name);
+  }
+};
+
+// One row for each thing that Rows::of(batch) has.
+template <typename Rows>
+class SeenSource : public TableSource<Rows> {
+ public:
+  explicit SeenSource(schema::TapeReader tape) : tape_(std::move(tape)) {}
+
+ private:
+  static constexpr size_t kReadEvents = 4096;
+
+  base::Status fill_rows(Rows& rows) override {
+    for (;;) {
+      auto& seen = Rows::of(read_);
+      for (; next_ < seen.size() && rows.room() != 0; ++next_) rows.put(seen[next_]);
+      if (next_ < seen.size() || at_end_) return {};
+      HEAPTAPE_RETURN_IF_ERROR(tape_.read(read_, kReadEvents));
+      next_ = 0;
+      at_end_ = read_.events.empty();
+    }
+  }
+
+  schema::TapeReader tape_;
+  schema::EventBatch read_;
+  size_t next_ = 0;  // of what the batch has
+  bool at_end_ = false;
+};
+
+template <typename Rows>
+NewSource open_seen(const TapePath& tape) {
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::TapeReader reader,
+                            schema::TapeReader::open(tape.path, tape.on_damage));
+  return std::unique_ptr<Source>(std::make_unique<SeenSource<Rows>>(std::move(reader)));
+}
+
+}  // namespace
+
+NewSource open_samples(const TapePath& tape) {
+  return open_seen<SampleRows>(tape);
+}
+NewSource open_marks(const TapePath& tape) {
+  return open_seen<MarkRows>(tape);
+}
+
+}  // namespace heaptape::python
