@@ -39,6 +39,7 @@ constexpr uint32_t absent_bits(Names... names) {
 const TraceFormat& android_format();
 const TraceFormat& heaptrack_format();
 const TraceFormat& logalloc_format();
+const TraceFormat& malloc_bench_format();
 const TraceFormat& mallocbench_format();
 const TraceFormat& malloclab_format();
 const TraceFormat& mtrace2_format();

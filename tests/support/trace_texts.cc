@@ -114,6 +114,33 @@ std::string mtrace2_record(uint32_t type, const Event& event) {
   return bytes + std::string(32, '\0');
 }
 
+void put_varint(std::string& bytes, uint64_t value) {
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
+  bytes += static_cast<char>(value);
+}
+
+std::string protobuf_message(uint32_t field, const std::string& body) {
+  std::string bytes;
+  put_varint(bytes, field << 3 | 2);
+  put_varint(bytes, body.size());
+  return bytes + body;
+}
+
+// malloc-bench: blocks have numbers, here their addresses.
+std::string protobuf_line(const Event& event) {
+  const bool is_resize = kind_of(event) == OpKind::kResize;
+  const bool is_release = kind_of(event) == OpKind::kRelease;
+  std::vector<uint64_t> values{event.address, event.size};
+  if (is_resize) values = {event.address, event.freed_address, event.size};
+  if (is_release) values = {event.freed_address};
+  std::string body;
+  for (size_t i = 0; i < values.size(); ++i) {
+    put_varint(body, (i + 1) << 3);
+    put_varint(body, values[i]);
+  }
+  return protobuf_message(1, protobuf_message(is_release ? 2 : is_resize ? 3 : 1, body));
+}
+
 std::string wee_alloc_text(const std::vector<Event>& events) {
   std::string text;
   std::map<uint64_t, uint64_t> numbers;
@@ -142,7 +169,9 @@ std::string trace_text(const std::string& format, const std::vector<Event>& even
                                              : "";
   if (format == "mtrace2") text = mtrace2_record(255, {.size = 8, .freed_address = 0x1234});
   for (const Event& event : events) {
-    if (format == "mtrace2") {
+    if (format == "malloc-bench") {
+      text += protobuf_line(event);
+    } else if (format == "mtrace2") {
       const OpKind kind = kind_of(event);
       text += mtrace2_record(kind == OpKind::kRelease ? 3 : kind == OpKind::kResize ? 4 : 1, event);
     } else {

@@ -116,5 +116,46 @@ TEST_F(Mtrace2Format, AnAddressThatNoProcessHasIsMalformed) {
   EXPECT_EQ(first_malformed(), "64: no process has such an address or size");
 }
 
+class MallocBenchFormat : public BinaryFormats {
+ protected:
+  static std::string message(char field, const std::string& body) {
+    return std::string{static_cast<char>(field << 3 | 2), static_cast<char>(body.size())} + body;
+  }
+  // A call of the kind, with the values of its fields from 1 on, each below 128.
+  static std::string call(char kind, const std::string& values) {
+    std::string body;
+    char field = 0;
+    for (const char value : values) body += {static_cast<char>(++field << 3), value};
+    return message(1, message(kind, body));
+  }
+};
+
+TEST_F(MallocBenchFormat, HasEveryCall) {
+  EXPECT_EQ(
+      calls("malloc-bench", call(1, {0, 24}) + call(1, {1, 50, 64}) + call(4, {2, 3, 9}) +
+                                call(3, {3, 0, 100}) + call(2, {3}) + std::string("\x10\x03")),
+      "t0 malloc(24) = 0x100000000000\nt0 aligned_alloc(64, 50) = 0x100000000040\n"
+      "t0 calloc(27) = 0x100000000080\nt0 realloc(0x100000000000, 100) = 0x1000000000b0\n"
+      "t0 free(0x1000000000b0)\n");
+}
+
+TEST_F(MallocBenchFormat, ACallWithoutAResultFailed) {
+  EXPECT_EQ(calls("malloc-bench", message(1, message(1, {16, 24})) + call(2, "")),
+            "t0 malloc(24) = NULL\nt0 free(NULL)\n");
+}
+
+TEST_F(MallocBenchFormat, ACallThatIsNoneIsMalformedAndTheNextOneIsRead) {
+  EXPECT_EQ(calls("malloc-bench", call(1, {0, 24}) + call(7, {1}) + call(2, {0})),
+            "t0 malloc(24) = 0x100000000000\nt0 free(0x100000000000)\n");
+  EXPECT_EQ(first_malformed(), "8: no such call");
+}
+
+TEST_F(MallocBenchFormat, WhereNoFieldIsTheRestIsLeftOut) {
+  calls("malloc-bench", call(1, {0, 24}) + "\x7f" + call(2, {0}));
+  EXPECT_EQ(first_malformed(), "8: no call is there; what follows is left out");
+  calls("malloc-bench", (call(1, {0, 24}) + call(2, {0})).substr(0, 12));
+  EXPECT_EQ(result_.troubles.malformed, 1u);
+}
+
 }  // namespace
 }  // namespace heaptape::recorder
