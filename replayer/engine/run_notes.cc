@@ -144,6 +144,9 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
+  if (spec.kind == BackendKind::kRecorded && !tape.origin().format.empty()) {
+    notes.emplace_back("resident sizes are not in this trace");
+  }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   if (tape.threads() > 1) {
     if (run.threads == "merged") {

@@ -59,7 +59,7 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
-// A sentence each. Nothing for the recorded run, and for noop.
+// A sentence each. Nothing for noop, and for a run that we recorded.
 std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape);
 

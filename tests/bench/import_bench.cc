@@ -1,6 +1,7 @@
 // What importing costs an event, by format: 10 M events that an allocator could have seen.
 #include <benchmark/benchmark.h>
 
+#include "base/number_text.h"
 #include "recorder/import/import_trace.h"
 #include "recorder/import/trace_format.h"
 #include "recorder/import/trace_input.h"
@@ -45,6 +46,20 @@ class Trace {
   std::string format_;
 };
 
+// Half of all events put blocks there, the other half frees them in another order: five million
+// live at once.
+std::string many_live_trace() {
+  constexpr uint64_t kBlocks = kEvents / 2;
+  std::string text;
+  for (uint64_t i = 0; i < kBlocks; ++i) {
+    text += base::format_text("1: malloc 0x%llx 40\n", 0x10000ULL + 48 * i);
+  }
+  for (uint64_t i = 0; i < kBlocks; ++i) {
+    text += base::format_text("1: free 0x%llx\n", 0x10000ULL + 48 * (i * 2'654'435'761 % kBlocks));
+  }
+  return text;
+}
+
 void set_per_event(benchmark::State& state) {
   const auto events = static_cast<double>(state.iterations()) * static_cast<double>(kEvents);
   state.counters["Mevents_per_s"] = benchmark::Counter(events * 1e-6, benchmark::Counter::kIsRate);
@@ -74,6 +89,16 @@ void import_all(benchmark::State& state, const std::string& format) {
   set_per_event(state);
 }
 
+void import_many_live(benchmark::State& state) {
+  const tests::TempDir dir;
+  tests::write_bytes(dir.file("trace"), many_live_trace());
+  for (auto _ : state) {
+    const auto result = import_trace({"android", dir.file("trace"), dir.file("tape")});
+    if (!result.ok() || result->summary.events != kEvents) state.SkipWithError("it failed");
+  }
+  set_per_event(state);
+}
+
 }  // namespace
 }  // namespace heaptape::recorder
 
@@ -88,6 +113,9 @@ int main(int argc, char** argv) {
         ->Unit(benchmark::kMillisecond)
         ->UseRealTime();
   }
+  benchmark::RegisterBenchmark("BM_ImportManyLive", import_many_live)
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
 }

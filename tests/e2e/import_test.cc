@@ -141,6 +141,17 @@ TEST_F(Import, TheListHasEveryFormatAndWhatItLacks) {
       << ended.out;
 }
 
+TEST_F(Import, MemoryDoesNotGrowWithTheTrace) {
+  const std::string round = "a 0 512\na 1 16\nr 0 640\nf 1\nf 0\n";
+  std::string text;
+  for (int i = 0; i < 10'000; ++i) text += round;
+  const uint64_t of_short = import("malloclab", text).peak_resident_bytes;
+  for (int i = 0; i < 5; ++i) text += text;
+  const Ended ended = import("malloclab", text);
+  EXPECT_NE(ended.out.find("1,600,000 events"), std::string::npos) << ended.describe();
+  EXPECT_LT(ended.peak_resident_bytes, of_short + (8 << 20));
+}
+
 TEST_F(Import, AMtraceOfARealProgramIsReplayed) {
   const std::string program = dir_.file("traced");
   tests::write_bytes(dir_.file("traced.c"),

@@ -1,10 +1,8 @@
 #include "tests/support/trace_texts.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdarg>
 #include <map>
 
+#include "base/check.h"
 #include "base/number_text.h"
 
 namespace heaptape::tests {
@@ -82,7 +80,7 @@ std::string numbered_text(const std::string& format, const Event& event, Numbers
   const uint64_t number = event.address == 0 ? 0 : numbers.take(event.address);
   const bool is_resize = kind_of(event) == OpKind::kResize;
   const bool is_release = kind_of(event) == OpKind::kRelease;
-  EXPECT_TRUE(!is_resize || number == old);  // the place that was freed last
+  HEAPTAPE_CHECK(!is_resize || number == old);  // the place that was freed last
   const char letter = is_release ? 'f' : is_resize ? 'r' : 'a';
   std::string bytes;
   if (format == "malloclab") {
