@@ -42,6 +42,7 @@ const TraceFormat& logalloc_format();
 const TraceFormat& malloc_bench_format();
 const TraceFormat& mallocbench_format();
 const TraceFormat& malloclab_format();
+const TraceFormat& malt_format();
 const TraceFormat& mtrace2_format();
 const TraceFormat& mtrace_format();
 const TraceFormat& trace_replay_format();

@@ -11,7 +11,7 @@ const std::vector<TraceFormat>& trace_formats() {
   static const std::vector<TraceFormat> formats = {
       android_format(),      mtrace_format(),    mtrace2_format(),     logalloc_format(),
       heaptrack_format(),    malloclab_format(), mallocbench_format(), trace_replay_format(),
-      malloc_bench_format(), wee_alloc_format()};
+      malloc_bench_format(), malt_format(),      wee_alloc_format()};
   return formats;
 }
 

@@ -161,6 +161,10 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                            ? "nothing decays: times are not in this trace"
                            : "nothing decays: the tape has no times");
   }
+  if (tape.origin().lacks(schema::Absent::kSurvivors)) {
+    notes.emplace_back(
+        "blocks that were not freed are not in this trace: what lives is understated");
+  }
   if (tape.origin().lacks(schema::Absent::kThreads)) {
     notes.emplace_back("threads are not in this trace: all calls count as those of one");
   }

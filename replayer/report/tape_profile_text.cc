@@ -75,7 +75,7 @@ std::string lifetime_rows(const Lifetimes& lifetimes, const LogHistogram* in_ns,
   return aligned(rows) + (lacks_times ? "lifetimes in time: not in this trace\n" : "");
 }
 
-std::string lifetime_shares(const SlotResolver& resolver) {
+std::string lifetime_shares(const SlotResolver& resolver, const schema::TapeOrigin& origin) {
   const Lifetimes& lifetimes = resolver.program().lifetimes();
   const LiveValues& live = resolver.live().values();
   std::vector<TableRow> rows{{"lifetimes by share", "blocks", "", ""}};
@@ -87,6 +87,9 @@ std::string lifetime_shares(const SlotResolver& resolver) {
   add("lived under 10% of the run's calls", lifetimes.under_tenth(), "");
   if (resolver.foreign_releases() != 0) {
     add("freed by another thread", resolver.foreign_releases(), "");
+  }
+  if (origin.lacks(schema::Absent::kSurvivors)) {
+    return aligned(rows) + "never freed (survivors): not in this trace\n";
   }
   add("never freed (survivors)", live.live_count, bytes_text(live.live_bytes));
   return aligned(rows);
@@ -135,7 +138,7 @@ std::string profile_text(const TapeCounts& counts, const CallSites* births,
   if (lifetimes.blocks() == 0) return "";
   std::string text = "\n" + dominant_sizes(counts.profile.sizes()) + "\n" +
                      lifetime_rows(lifetimes, counts.profile.lifetimes_ns(), origin) + "\n" +
-                     lifetime_shares(counts.resolver);
+                     lifetime_shares(counts.resolver, origin);
   if (origin.lacks(schema::Absent::kResizes)) return text + "\nresizes: not in this trace\n";
   if (chains.in_place() + chains.moved() == 0) return text;
   if (origin.lacks(schema::Absent::kAddresses)) {

@@ -23,6 +23,8 @@ const char* name_of(Absent absent) {
       return "which function was called";
     case Absent::kFailures:
       return "calls that failed";
+    case Absent::kSurvivors:
+      return "blocks that were not freed";
   }
   return "something that this version does not know";
 }

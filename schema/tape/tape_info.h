@@ -37,11 +37,12 @@ enum class Absent : uint32_t {
   kResizes = 1 << 4,      // a realloc is a free and an allocation, or an allocation and a free
   kEntryPoints = 1 << 5,  // all allocations are malloc's, all releases free's
   kFailures = 1 << 6,     // calls that got no block
+  kSurvivors = 1 << 7,    // blocks that were alive at the end
 };
 
-inline constexpr Absent kAllAbsent[] = {Absent::kThreads, Absent::kAddresses, Absent::kAlignments,
-                                        Absent::kTimes,   Absent::kResizes,   Absent::kEntryPoints,
-                                        Absent::kFailures};
+inline constexpr Absent kAllAbsent[] = {Absent::kThreads,  Absent::kAddresses, Absent::kAlignments,
+                                        Absent::kTimes,    Absent::kResizes,   Absent::kEntryPoints,
+                                        Absent::kFailures, Absent::kSurvivors};
 
 // "threads", "addresses", ...: as `heaptape info` and reports name it.
 const char* name_of(Absent absent);

@@ -139,6 +139,25 @@ std::string protobuf_line(const Event& event) {
   return protobuf_message(1, protobuf_message(is_release ? 2 : is_resize ? 3 : 1, body));
 }
 
+// A record for each block, where it is freed; those that are not are, behind the last event.
+std::string malt_text(const std::vector<Event>& events) {
+  std::string bytes;
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> live;  // by address: size, birth
+  const auto end_block = [&](uint64_t address, uint64_t now) {
+    const auto [size, born] = live.at(address);
+    for (const uint64_t field : {uint64_t{1}, address, size, born, now - born}) put(bytes, field);
+    live.erase(address);
+  };
+  uint64_t now = 0;
+  for (const Event& event : events) {
+    now += 2;
+    if (event.freed_address != 0) end_block(event.freed_address, now);
+    if (event.address != 0) live[event.address] = {event.size, now + 1};
+  }
+  while (!live.empty()) end_block(live.begin()->first, now + 2);
+  return bytes;
+}
+
 std::string wee_alloc_text(const std::vector<Event>& events) {
   std::string text;
   std::map<uint64_t, uint64_t> numbers;
@@ -158,6 +177,7 @@ std::string wee_alloc_text(const std::vector<Event>& events) {
 
 std::string trace_text(const std::string& format, const std::vector<Event>& events) {
   if (format == "wee_alloc") return wee_alloc_text(events);
+  if (format == "malt") return malt_text(events);
   const bool is_numbered =
       format == "malloclab" || format == "mallocbench" || format == "trace-replay";
   Numbers numbers;

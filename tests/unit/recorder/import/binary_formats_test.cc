@@ -157,5 +157,46 @@ TEST_F(MallocBenchFormat, WhereNoFieldIsTheRestIsLeftOut) {
   EXPECT_EQ(result_.troubles.malformed, 1u);
 }
 
+class MaltFormat : public BinaryFormats {
+ protected:
+  static std::string chunk(uint64_t address, uint64_t size, uint64_t born, uint64_t lifetime) {
+    return raw_bytes(uint64_t{0x77}) + raw_bytes(address) + raw_bytes(size) + raw_bytes(born) +
+           raw_bytes(lifetime);
+  }
+};
+
+TEST_F(MaltFormat, BlocksAreAllocatedAndFreedInTheOrderOfTheirTimes) {
+  EXPECT_EQ(
+      calls("malt", chunk(0x40, 30, 20, 5) + chunk(0x10, 24, 10, 30) + chunk(0x40, 7, 25, 90)),
+      "t0 malloc(24) = 0x10\nt0 malloc(30) = 0x40\nt0 free(0x40)\nt0 malloc(7) = 0x40\n"
+      "t0 free(0x10)\nt0 free(0x40)\n");
+  EXPECT_EQ(result_.troubles.missed_frees, 0u);
+}
+
+TEST_F(MaltFormat, WhatNoProcessHasIsMalformed) {
+  std::string bytes;
+  for (uint64_t i = 1; i <= 64; ++i) bytes += chunk(0x10 * i, 1, 1, 1);
+  calls("malt", bytes + chunk(0, 1, 1, 1) + chunk(0x10, 1, 5, UINT64_MAX) + "cut");
+  EXPECT_EQ(result_.troubles.malformed, 3u);
+  EXPECT_EQ(first_malformed(), "2560: no process has such an address, size or time");
+}
+
+TEST_F(MaltFormat, MoreThanARunIsSortedInTheSameOrder) {
+  std::string bytes;
+  constexpr uint64_t kBlocks = 700'000;
+  for (uint64_t i = 1; i <= kBlocks; ++i) {
+    const uint64_t born = i * 7'919 % kBlocks;
+    bytes += chunk(0x1000 + 16 * born, 1 + born % 90, born, 1 + i % 1000);
+  }
+  result_ = importer_.import("malt", bytes);
+  EXPECT_EQ(result_.summary.events, 2 * kBlocks);
+  auto tape = std::move(*schema::TapeReader::open(importer_.tape()));
+  uint64_t next = 0;
+  for (const schema::Event& event : tests::read_events(tape)) {
+    if (event.address == 0) continue;
+    ASSERT_EQ(event.address, 0x1000 + 16 * next++);
+  }
+}
+
 }  // namespace
 }  // namespace heaptape::recorder
