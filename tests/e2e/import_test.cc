@@ -108,6 +108,19 @@ TEST_F(Import, StatsSayWhatIsNotInTheTrace) {
   EXPECT_NE(json.find("\"lacks\": [\"threads\", \"addresses\""), std::string::npos) << json;
 }
 
+TEST_F(Import, JsonSaysWhatIsNotInTheTrace) {
+  import_malloclab();
+  const std::string report = dir_.file("report.json");
+  EXPECT_EQ(ask("replay", {"-a", "model:ptmalloc", "-o", report}).status, 0);
+  for (const std::string& json : {ask("info", {"--json"}).out, tests::read_bytes(report)}) {
+    EXPECT_NE(json.find("\"format\": \"malloclab\""), std::string::npos) << json;
+    EXPECT_NE(json.find("\"lacks\": [\"threads\", \"addresses\""), std::string::npos) << json;
+  }
+  // Nobody knows what moved between addresses that are made up.
+  const std::string json = tests::read_bytes(report);
+  EXPECT_EQ(json.find("\"resizes\"", json.find("\"program\"")), std::string::npos);
+}
+
 TEST_F(Import, WhatCannotBeReadIsNamedAndEndsWithOne) {
   const Ended ended = import("mtrace", "+ 0x10 0x8\nrubbish\n- 0x10\n- 0x10\n+ 0x20 0x8\n");
   EXPECT_EQ(ended.status, 1);
