@@ -86,14 +86,18 @@ void add_stats(CLI::App& app, Request& request) {
 
 void add_export(CLI::App& app, Request& request) {
   auto options = std::make_shared<ExportOptions>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write the call stacks of a tape for viewers of profiles");
+  CLI::App* command = app.add_subcommand(
+      "export", "Write the call stacks of a tape for viewers, or its calls for other tools");
   add_tape(command, options->path);
   add_choice<ExportFormat>(command, "--format", options->format,
                            {{"folded", ExportFormat::kFolded},
                             {"pprof", ExportFormat::kPprof},
-                            {"speedscope", ExportFormat::kSpeedscope}},
-                           "for whom: flamegraph.pl, pprof, or speedscope.app; must be given")
+                            {"speedscope", ExportFormat::kSpeedscope},
+                            {"malloclab", ExportFormat::kMalloclab},
+                            {"android", ExportFormat::kAndroid},
+                            {"mtrace", ExportFormat::kMtrace}},
+                           "for whom: call stacks for flamegraph.pl, pprof or speedscope.app; all "
+                           "calls for a malloc lab, memory_replay or mtrace(1); must be given")
       ->required();
   add_output(command, "-o,--output", options->output, "the file (default: standard output)")
       ->option_text("FILE");

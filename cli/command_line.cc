@@ -163,6 +163,45 @@ void add_recover(CLI::App& app, Request& request) {
   request.set_by(command, options, run_recover);
 }
 
+void add_scrub(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ScrubOptions>();
+  CLI::App* command = app.add_subcommand(
+      "scrub", "Copy a tape without what tells of the machine, to give it to others");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output, "the new tape; must be given")
+      ->required()
+      ->option_text("OUT");
+  add_count(command, "--from", options->from, {.least = 1},
+            "first call to keep; what lives then is allocated at the beginning");
+  add_count(command, "--until", options->until, {.least = 1}, "last call to keep");
+  command->add_flag(
+      "--hash-names", options->hash_names,
+      "hash the names of files and of code made at run time, and leave out build ids");
+  command->footer("Example: heaptape scrub run.tape -o public.tape --until 1M");
+  request.set_by(command, options, run_scrub);
+}
+
+void add_import(CLI::App& app, Request& request) {
+  auto options = std::make_shared<recorder::ImportOptions>();
+  CLI::App* command = app.add_subcommand("import", "Make a tape of another tool's trace");
+  command->add_option("format", options->format, "the format of the trace, or `list`")
+      ->required()
+      ->option_text("FORMAT");
+  command
+      ->add_option("file", options->path,
+                   "the trace: plain, or packed by gzip, zstd, lz4, xz, bzip2 or zip")
+      ->option_text("FILE");
+  add_output(command, "-o,--output", options->output,
+             "the tape; must be given, unless FORMAT is `list`")
+      ->option_text("TAPE");
+  command->footer(
+      "Example: heaptape import android camera.zip -o camera.tape\n"
+      "`heaptape import list` says what each format lacks.");
+  request.set_by(command, options, [](const recorder::ImportOptions& given, Console& console) {
+    return given.format == "list" ? run_import_list(console) : run_import(given, console);
+  });
+}
+
 void add_allocators(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
@@ -261,6 +300,8 @@ Action parse_command_line(int argc, const char* const* argv) {
   add_info(app, request);
   add_verify(app, request);
   add_recover(app, request);
+  add_scrub(app, request);
+  add_import(app, request);
   add_stats(app, request);
   add_export(app, request);
   add_symbolize(app, request);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "allocators/catalog/catalog.h"
+#include "recorder/import/trace_format.h"
 #include "scenarios/scenario.h"
 
 namespace heaptape::cli {
@@ -25,6 +26,12 @@ std::vector<std::string> allocator_words() {
 std::vector<std::string> scenario_words() {
   std::vector<std::string> words = {"list"};
   for (const auto& scenario : scenarios::scenarios()) words.emplace_back(scenario.name);
+  return words;
+}
+
+std::vector<std::string> format_words() {
+  std::vector<std::string> words = {"list"};
+  for (const auto& format : recorder::trace_formats()) words.emplace_back(format.name);
   return words;
 }
 
@@ -51,6 +58,9 @@ void find_out_what_it_takes(const CLI::App& command, const CLI::Option& option,
   } else if (found.is_argument() && command.get_name() == "scenario") {
     found.takes = Takes::kChoice;
     found.choices = scenario_words();
+  } else if (value == "FORMAT") {
+    found.takes = Takes::kChoice;
+    found.choices = format_words();
   } else if (value == "mark" || value.find('|') != std::string::npos) {
     found.takes = Takes::kChoice;
     found.choices = listed_choices(value);

@@ -9,6 +9,7 @@
 
 #include "cli/console.h"
 #include "recorder/collector/recording.h"
+#include "recorder/import/import_trace.h"
 #include "replayer/engine/replay.h"
 #include "replayer/report/diff_format.h"
 #include "replayer/report/explain_text.h"
@@ -55,6 +56,22 @@ struct RecoverOptions {
 };
 int run_recover(const RecoverOptions& options, Console& console);
 
+// `import list`: the formats, and what each lacks.
+int run_import_list(Console& console);
+// The exit code is 1 if some of the trace could not be read.
+int run_import(const recorder::ImportOptions& options, Console& console);
+
+struct ScrubOptions {
+  std::string path;
+  std::string output;  // a tape that can be given to others
+  uint64_t from = 1;   // numbers of calls, from 1, both included
+  uint64_t until = UINT64_MAX;
+  bool hash_names = false;  // of files and of code made at run time
+};
+// Without command line, paths, process, date, names of threads and where the address space began.
+// What lives when `from` begins is allocated at its beginning.
+int run_scrub(const ScrubOptions& options, Console& console);
+
 struct DumpOptions {
   std::string path;
   uint64_t from = 1;  // numbers of calls, from 1, both included
@@ -84,7 +101,14 @@ struct StatsOptions {
 };
 int run_stats(const StatsOptions& options, Console& console);
 
-enum class ExportFormat : uint8_t { kFolded, kPprof, kSpeedscope };
+enum class ExportFormat : uint8_t {
+  kFolded,  // of call stacks, as the two that follow
+  kPprof,
+  kSpeedscope,
+  kMalloclab,  // of calls, as the two that follow
+  kAndroid,
+  kMtrace,
+};
 
 struct ExportOptions {
   std::string path;

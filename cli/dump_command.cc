@@ -89,6 +89,9 @@ bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions&
 Status dump(TapeReader& tape, const DumpOptions& options, Console& console) {
   const uint64_t before = options.from == 0 ? 0 : options.from - 1;
   if (before != 0 && before >= tape.events()) return {};
+  if (options.with_times && tape.header().origin.lacks(schema::Absent::kTimes)) {
+    return base::Error::usage("times are not in this trace: leave out --times");
+  }
   DumpState state;
   if (options.with_stacks) {
     HEAPTAPE_ASSIGN_OR_RETURN(TapeStacks stacks, read_tape_stacks(tape, options.symbols, console));

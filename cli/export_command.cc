@@ -1,14 +1,18 @@
 #include <unistd.h>
 
+#include <optional>
 #include <ostream>
+#include <utility>
 
 #include "base/display_text.h"
+#include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/bigger_tape.h"
 #include "cli/commands.h"
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
+#include "replayer/export/call_trace.h"
 #include "replayer/export/folded.h"
 #include "replayer/export/pprof.h"
 #include "replayer/export/speedscope.h"
@@ -36,6 +40,10 @@ std::string exported(const ExportOptions& options, const replayer::ShownStacks& 
       return replayer::pprof_profile(stacks, options.value);
     case ExportFormat::kSpeedscope:
       return replayer::speedscope_json(stacks, options.value, replayer::last_part(options.path));
+    case ExportFormat::kMalloclab:
+    case ExportFormat::kAndroid:
+    case ExportFormat::kMtrace:
+      break;
   }
   return "";
 }
@@ -60,10 +68,88 @@ base::Status export_stacks(const ExportOptions& options, Console& console) {
   return {};
 }
 
+std::optional<replayer::TraceKind> trace_kind(ExportFormat format) {
+  if (format == ExportFormat::kMalloclab) return replayer::TraceKind::kMalloclab;
+  if (format == ExportFormat::kAndroid) return replayer::TraceKind::kAndroid;
+  if (format == ExportFormat::kMtrace) return replayer::TraceKind::kMtrace;
+  return std::nullopt;
+}
+
+// Standard output, or a file that appears when it is whole.
+class TraceOutput {
+ public:
+  static base::Result<TraceOutput> open(const std::string& path, Console& console) {
+    TraceOutput output(console);
+    if (path.empty()) return output;
+    HEAPTAPE_ASSIGN_OR_RETURN(
+        auto file, base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
+    output.file_.emplace(std::move(file));
+    return output;
+  }
+  base::Status write(const std::string& text) {
+    if (file_) {
+      return file_->append({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    }
+    console_->out() << text;
+    return {};
+  }
+  base::Status commit() { return file_ ? file_->commit() : base::Status(); }
+
+ private:
+  explicit TraceOutput(Console& console) : console_(&console) {}
+
+  Console* console_;
+  std::optional<base::OutputFile> file_;
+};
+
+// Calls write(text) for each batch of the tape.
+template <typename Write>
+base::Status trace_calls(schema::TapeReader& tape, replayer::CallTrace& trace, Write write) {
+  base::Status written;
+  std::string text;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const schema::EventBatch& batch) {
+    text.clear();
+    trace.append(text, batch);
+    if (written.ok()) written = write(text);
+  }));
+  return written;
+}
+
+base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind,
+                          Console& console) {
+  if (!options.filters.only.empty() || !options.filters.hide.empty()) {
+    return base::Error::usage("--only and --hide are for call stacks: leave them out");
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
+  HEAPTAPE_RETURN_IF_ERROR(check_output(options));
+  note_bigger_tape(tape, console);
+  // The heading of some has counts of the whole.
+  replayer::CallTrace counted(kind);
+  if (kind == replayer::TraceKind::kMalloclab) {
+    HEAPTAPE_RETURN_IF_ERROR(
+        trace_calls(tape, counted, [](const std::string&) { return base::Status(); }));
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(TraceOutput output, TraceOutput::open(options.output, console));
+  HEAPTAPE_RETURN_IF_ERROR(output.write(replayer::call_trace_head(kind, counted)));
+  replayer::CallTrace trace(kind);
+  HEAPTAPE_RETURN_IF_ERROR(
+      trace_calls(tape, trace, [&output](const std::string& text) { return output.write(text); }));
+  HEAPTAPE_RETURN_IF_ERROR(output.write(replayer::call_trace_end(kind)));
+  if (trace.left_out() != 0) {
+    console.print_note(base::grouped(trace.left_out()) +
+                       " calls are left out, which the format cannot have: those that failed, and "
+                       "frees of NULL and of unknown blocks");
+  }
+  return output.commit();
+}
+
 }  // namespace
 
 int run_export(const ExportOptions& options, Console& console) {
-  const base::Status status = export_stacks(options, console);
+  const auto kind = trace_kind(options.format);
+  const base::Status status =
+      kind ? export_calls(options, *kind, console) : export_stacks(options, console);
   return status.ok() ? console.finish() : console.fail(status.error());
 }
 

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "base/display_text.h"
+#include "base/name_list.h"
 #include "base/number_text.h"
 #include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
@@ -24,6 +25,13 @@ std::string per_event_text(const TapeReader& tape) {
 // A tape that no program left, a scenario's, has neither process nor date.
 void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   const std::string writer = base::display_text(header.writer);
+  if (!header.origin.format.empty()) {
+    const auto absent = schema::absent_names(header.origin);
+    out << "imported   from the format " << base::display_text(header.origin.format) << " by "
+        << writer << "\n"
+        << "lacks      " << (absent.empty() ? "nothing" : base::name_list(absent)) << "\n";
+    return;
+  }
   if (header.pid == 0 && header.executable.empty() && header.start_unix_ns == 0) {
     out << "program    none: " << base::display_text(header.allocator) << ", written by " << writer
         << "\n";
@@ -46,7 +54,12 @@ void print_header(const TapeReader& tape, std::ostream& out) {
 constexpr size_t kMostThreadsPrinted = 16;
 
 // Those that the tape knows by more than their number.
-void print_threads(const TapeSummary& summary, std::ostream& out) {
+void print_threads(const TapeSummary& summary, const schema::TapeOrigin& origin,
+                   std::ostream& out) {
+  if (origin.lacks(schema::Absent::kThreads)) {
+    out << "threads    not in this trace\n";
+    return;
+  }
   out << "threads    " << base::grouped(summary.threads) << "\n";
   const auto& list = summary.thread_list;
   const size_t printed = std::min(list.size(), kMostThreadsPrinted);
@@ -58,14 +71,21 @@ void print_threads(const TapeSummary& summary, std::ostream& out) {
   }
 }
 
-void print_summary(const TapeSummary& summary, std::ostream& out) {
+// How long, and how it ended: the second of which no trace of others has.
+std::string ran_text(const TapeSummary& summary, const schema::TapeOrigin& origin) {
+  const std::string time = base::duration_text(static_cast<double>(summary.duration_ns));
+  if (origin.format.empty()) return time + ", " + replayer::end_text(summary);
+  return origin.lacks(schema::Absent::kTimes) ? "not in this trace" : time;
+}
+
+void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
+                   std::ostream& out) {
   out << "events     " << base::grouped(summary.events) << " = "
       << base::grouped(summary.allocations) << " allocations + " << base::grouped(summary.frees)
       << " frees + " << base::grouped(summary.reallocations) << " reallocations; "
       << base::grouped(summary.failed) << " failed\n";
-  print_threads(summary, out);
-  out << "ran        " << base::duration_text(static_cast<double>(summary.duration_ns)) << ", "
-      << replayer::end_text(summary) << "\n"
+  print_threads(summary, origin, out);
+  out << "ran        " << ran_text(summary, origin) << "\n"
       << "losses     " << losses_text(summary.losses) << "\n"
       << "recorder   " << base::grouped(summary.stalls) << " stalls ("
       << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
@@ -89,7 +109,7 @@ void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
 void print(const TapeReader& tape, std::ostream& out) {
   print_header(tape, out);
   if (tape.summary()) {
-    print_summary(*tape.summary(), out);
+    print_summary(*tape.summary(), tape.header().origin, out);
   } else {
     out << "events     " << base::grouped(tape.events()) << " so far; the end is missing\n";
   }

@@ -1,13 +1,12 @@
 #include "cli/commands.h"
 
-#include <algorithm>
 #include <ostream>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/tape_copy.h"
 #include "cli/tape_reading.h"
 #include "cli/wrong_file.h"
-#include "schema/tape/stack_copier.h"
 #include "schema/tape/tape_writer.h"
 
 namespace heaptape::cli {
@@ -17,35 +16,6 @@ using base::Result;
 using schema::EventBatch;
 using schema::TapeReader;
 using schema::TapeSummary;
-
-// Returns the time of the last event that has one, 0 if none has.
-uint64_t copy(const EventBatch& batch, schema::StackCopier& stacks, schema::TapeWriter& writer) {
-  uint64_t last_time_ns = 0;
-  auto sample = batch.samples.begin();
-  auto time = batch.times.begin();
-  auto end = batch.thread_ends.begin();
-  auto mark = batch.marks.begin();
-  const auto copy_up_to = [&](uint64_t event) {
-    for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
-      writer.add_sample(*sample);
-    }
-    for (; time != batch.times.end() && time->event <= event; ++time) {
-      writer.add_time(last_time_ns = time->time_ns);
-    }
-    for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
-      writer.add_end(end->thread);
-    }
-    for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
-      writer.add_mark(mark->name, mark->time_ns);
-    }
-  };
-  for (size_t i = 0; i < batch.events.size(); ++i) {
-    copy_up_to(batch.first_event + i);
-    writer.append(batch.events[i], batch.stacks.empty() ? 0 : stacks.copy(batch.stacks[i]));
-  }
-  copy_up_to(UINT64_MAX);
-  return last_time_ns;
-}
 
 // Stretches that are missing: a tape that was not finished lacks its end.
 uint64_t lost_ranges(const TapeReader& tape) {
@@ -74,16 +44,10 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
                             TapeReader::open(tape.path(), TapeReader::OnDamage::kSkip));
   HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());
   HEAPTAPE_ASSIGN_OR_RETURN(auto writer, schema::TapeWriter::create(output, tape.header()));
-  schema::StackCopier copier(stacks, writer->encoder());
-  uint64_t last_time_ns = 0;
-  HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const EventBatch& batch) {
-    last_time_ns = std::max(last_time_ns, copy(batch, copier, *writer));
-  }));
-  copier.finish();
-  writer->flush();
-  // finish() accepts a tape that a full disk has cut short; here it would lose what could be read.
-  HEAPTAPE_RETURN_IF_ERROR(writer->status());
-  return writer->finish(recovered_summary(tape, last_time_ns));
+  TapeCopy copy(stacks, *writer);
+  HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](const EventBatch& batch) { copy.add(batch); }));
+  HEAPTAPE_RETURN_IF_ERROR(copy.finish());
+  return writer->finish(recovered_summary(tape, copy.last_time_ns()));
 }
 
 }  // namespace

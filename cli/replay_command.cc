@@ -126,6 +126,15 @@ Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions
   return usable_specs(default_allocators(), console);
 }
 
+// Where it would be refused, and nobody asked for it.
+void leave_out_recorded(const schema::TapeReader& tape,
+                        std::vector<allocators::BackendSpec>& specs) {
+  if (!tape.header().origin.lacks(schema::Absent::kAddresses)) return;
+  std::erase_if(specs, [](const allocators::BackendSpec& spec) {
+    return spec.kind == allocators::BackendKind::kRecorded;
+  });
+}
+
 // Those at moments of the tape are found there.
 Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& options,
                                                  schema::TapeReader& tape,
@@ -227,6 +236,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
   note_bigger_tape(tape, console);
+  if (options.specs.empty()) leave_out_recorded(tape, replay_options.specs);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
   replay_options.keep_pins = !options.report_path.empty() || !options.html_path.empty();

@@ -2,6 +2,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
 #include "base/output_file.h"
 #include "cli/bigger_tape.h"
@@ -44,7 +45,8 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   put("live bytes, end", base::bytes_text(values.live_bytes));
   put("cumulative bytes, upper", base::bytes_text(values.cumulative_bytes_upper));
   put("cumulative bytes, lower", base::bytes_text(values.cumulative_bytes_lower));
-  out << replayer::profile_text(counts, callers == nullptr ? nullptr : &callers->births);
+  out << replayer::profile_text(counts, callers == nullptr ? nullptr : &callers->births,
+                                tape.header().origin);
   if (callers == nullptr) return;
   const std::string top = replayer::top_sites_text(callers->table, callers->births.sites());
   if (!top.empty()) out << "\n" << top << "--by site has all sites\n";
@@ -150,6 +152,11 @@ base::Result<int> show_stats(const StatsOptions& options, Console& console) {
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_csv(options));
   note_bigger_tape(tape, console);
+  const schema::TapeOrigin& origin = tape.header().origin;
+  if (options.table == StatsTable::kThreads && origin.lacks(schema::Absent::kThreads)) {
+    return base::Error::usage("threads are not in this trace, which was imported from '" +
+                              base::display_text(origin.format) + "': leave out --by thread");
+  }
   if (options.table == StatsTable::kSites) return print_sites(tape, options, console);
   HEAPTAPE_RETURN_IF_ERROR(count_and_print(tape, options, console));
   return kExitDone;

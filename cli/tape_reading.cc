@@ -18,6 +18,9 @@ std::string causes_text(const schema::LossCauses& causes) {
   add(causes.recorder_stopped, "recorder stopped");
   add(causes.no_ring, "no ring");
   add(causes.left_hooks, "jumped out of malloc");
+  add(causes.malformed, "malformed in the imported trace");
+  add(causes.unknown_frees, "frees of blocks that it does not know");
+  add(causes.double_frees, "double frees");
   return text.empty() ? text : text + ")";
 }
 

@@ -1,24 +1,14 @@
 #include "scenarios/heap_writer.h"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 
-#include "base/address/address_range.h"
 #include "base/address/pages.h"
 
 namespace heaptape::scenarios {
 namespace {
 
-using base::round_up;
 using schema::Op;
-
-// Rounds small blocks to 16 bytes and larger ones to an eighth of their octave, so that the places
-// of a growing block are reused.
-uint64_t room_of(uint64_t size) {
-  const uint64_t least = round_up(size + 8, 16);
-  const int step_log2 = std::max<int>(4, std::bit_width(least) - 4);
-  return round_up(least, uint64_t{1} << step_log2);
-}
 
 [[noreturn]] void stop_for_want_of_addresses() {
   throw Stopped{base::Error::usage(
@@ -31,22 +21,9 @@ uint64_t room_of(uint64_t size) {
 uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
   // Without this a scenario would run on over a full disk.
   if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
-  if (size > base::kAddressLimit) stop_for_want_of_addresses();
-  const uint64_t room = room_of(size);
-  std::vector<uint64_t>& free = free_[room];
-  // A few are enough: blocks of one size mostly have one alignment.
-  const size_t look = std::min<size_t>(free.size(), 8);
-  for (size_t i = 0; i < look; ++i) {
-    const size_t at = free.size() - 1 - i;
-    if (free[at] % alignment != 0) continue;
-    const uint64_t address = free[at];
-    free.erase(free.begin() + static_cast<ptrdiff_t>(at));
-    return address;
-  }
-  const uint64_t address = round_up(next_, alignment);
-  if (room > base::kAddressLimit - address) stop_for_want_of_addresses();
-  next_ = address + room;
-  return address;
+  const std::optional<uint64_t> place = places_.take(size, alignment);
+  if (!place) stop_for_want_of_addresses();
+  return *place;
 }
 
 Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
@@ -58,18 +35,16 @@ Block HeapWriter::allocate(Op op, uint64_t size, uint64_t alignment) {
 }
 
 void HeapWriter::realloc(Block& block, uint64_t size) {
-  uint64_t address = block.address;
-  if (size > base::kAddressLimit || room_of(size) != room_of(block.size)) {
-    address = take(size, 16);
-    free_[room_of(block.size)].push_back(block.address);
-  }
-  tape_.append({Op::kRealloc, thread_, size, 0, address, block.address});
-  block = {address, size};
+  if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
+  const std::optional<uint64_t> place = places_.resize(block.address, block.size, size);
+  if (!place) stop_for_want_of_addresses();
+  tape_.append({Op::kRealloc, thread_, size, 0, *place, block.address});
+  block = {*place, size};
 }
 
 void HeapWriter::free(Block& block) {
   tape_.append({Op::kFree, thread_, 0, 0, 0, block.address});
-  free_[room_of(block.size)].push_back(block.address);
+  places_.give_back(block.address, block.size);
   block = {};
 }
 

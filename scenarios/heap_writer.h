@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <vector>
 
+#include "base/address/simulated_places.h"
 #include "schema/tape/tape_writer.h"
 
 namespace heaptape::scenarios {
@@ -37,8 +36,7 @@ struct Stopped {
   base::Error error;
 };
 
-// Appends calls and makes up their addresses. Live blocks never overlap; freed places are reused,
-// last in first out by size. Memory grows with the free places; the caller keeps its live blocks.
+// Appends calls and makes up their addresses, as SimulatedPlaces does.
 //
 // Calls that need a place throw Stopped when it would lie above the addresses of a tape, and when
 // the tape can no longer be written. Frees never throw: destructors make them.
@@ -70,8 +68,7 @@ class HeapWriter {
 
   schema::TapeWriter& tape_;
   uint32_t thread_ = 0;
-  uint64_t next_ = 0x100000000000;
-  std::map<uint64_t, std::vector<uint64_t>> free_;  // by room, addresses
+  base::SimulatedPlaces places_;
 };
 
 }  // namespace heaptape::scenarios

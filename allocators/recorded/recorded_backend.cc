@@ -27,7 +27,17 @@ uint64_t heap_chunk_usable_bytes(uint64_t size) {
 RecordedBackend::RecordedBackend(const schema::TapeHeader& header)
     : is_glibc_(schema::is_glibc(header.allocator)),
       traits_(BackendTraits::of_malloc(is_glibc_ ? MallocFamily::kGlibc : MallocFamily::kOther,
-                                       header.initial_break)) {}
+                                       header.initial_break)) {
+  if (header.origin.lacks(schema::Absent::kAddresses)) addressless_format_ = header.origin.format;
+}
+
+Result<std::vector<RegionEvent>> RecordedBackend::start() {
+  if (addressless_format_.empty()) return std::vector<RegionEvent>();
+  return base::Error::usage(
+      "addresses are not in this trace, which was imported from '" + addressless_format_ +
+      "': there is no recorded heap to play back; take another allocator, such as "
+      "-a glibc");
+}
 
 // Large blocks begin like that in the heap and in arenas too, one in 256, once freed mappings have
 // raised glibc's threshold.

@@ -2,6 +2,7 @@
 // memory is known only as well as the collector saw it from outside, at the tape's process samples.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 
 #include "allocators/backend.h"
@@ -19,7 +20,8 @@ class RecordedBackend : public Backend {
   explicit RecordedBackend(const schema::TapeHeader& header);
 
   const BackendTraits& traits() const override { return traits_; }
-  Result<std::vector<RegionEvent>> start() override { return std::vector<RegionEvent>(); }
+  // kUsage where the tape was imported from a trace without addresses: those on it are made up.
+  Result<std::vector<RegionEvent>> start() override;
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;
   Result<Residency> residency(std::span<const AddressRange> regions) override;
@@ -34,6 +36,7 @@ class RecordedBackend : public Backend {
   void take_sample(uint32_t op, const schema::ProcessSample& sample);
 
   bool is_glibc_;
+  std::string addressless_format_;  // of that trace; else empty
   BackendTraits traits_;
   base::RegionSet committed_;
   std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot

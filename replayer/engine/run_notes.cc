@@ -125,7 +125,7 @@ uint64_t purged_bytes(const std::vector<allocators::Counter>& counters) {
 }
 
 TapeFacts::TapeFacts(const schema::TapeHeader& header)
-    : family_(allocators::allocator_family(header.allocator)) {}
+    : family_(allocators::allocator_family(header.allocator)), origin_(header.origin) {}
 
 void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
@@ -144,6 +144,9 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
+  if (spec.kind == BackendKind::kRecorded && !tape.origin().format.empty()) {
+    notes.emplace_back("resident sizes are not in this trace");
+  }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   if (tape.threads() > 1) {
     if (run.threads == "merged") {
@@ -154,7 +157,16 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
   }
   const bool by_tape = !spec.runs_real_code() || run.clock == allocators::Clock::kTape;
   if (by_tape && spec.sees_time() && !tape.has_times()) {
-    notes.emplace_back("nothing decays: the tape has no times");
+    notes.emplace_back(tape.origin().lacks(schema::Absent::kTimes)
+                           ? "nothing decays: times are not in this trace"
+                           : "nothing decays: the tape has no times");
+  }
+  if (tape.origin().lacks(schema::Absent::kSurvivors)) {
+    notes.emplace_back(
+        "blocks that were not freed are not in this trace: what lives is understated");
+  }
+  if (tape.origin().lacks(schema::Absent::kThreads)) {
+    notes.emplace_back("threads are not in this trace: all calls count as those of one");
   }
   if (spec.runs_real_code()) add_native_notes(spec, run, tape, notes);
   add_program_notes(spec, run, tape, notes);
@@ -162,6 +174,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
 }
 
 std::string why_incomparable(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape) {
+  if (tape.origin().lacks(schema::Absent::kAddresses)) return "addresses are not in this trace";
   const std::string family = spec.family();
   if (!family.empty() && !tape.family().empty()) {
     if (family != tape.family()) {

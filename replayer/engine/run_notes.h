@@ -22,7 +22,8 @@ class TapeFacts {
   void note(const SlotResolver& resolver);
 
   const std::string& family() const { return family_; }  // see allocator_family
-  uint32_t threads() const { return threads_; }          // that made the calls replayed
+  const schema::TapeOrigin& origin() const { return origin_; }
+  uint32_t threads() const { return threads_; }  // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
   bool has_times() const { return has_times_; }
   // Of live bytes, those in large blocks: at the peak of live bytes, and at the end.
@@ -33,6 +34,7 @@ class TapeFacts {
 
  private:
   std::string family_;
+  schema::TapeOrigin origin_;
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
   bool has_times_ = false;
@@ -57,7 +59,7 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
-// A sentence each. Nothing for the recorded run, and for noop.
+// A sentence each. Nothing for noop, and for a run that we recorded.
 std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape);
 

@@ -188,7 +188,12 @@ Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request)
       before = time;
     }
     if (!is_end) continue;
-    if (!before) return Error::usage("'" + tape.path() + "' has no times: name a call, as #1000");
+    if (!before) {
+      const bool is_absent = tape.header().origin.lacks(schema::Absent::kTimes);
+      return Error::usage("'" + tape.path() + "' has no times" +
+                          (is_absent ? ", which are not in this trace" : "") +
+                          ": name a call, as #1000");
+    }
     return Error::usage("'" + tape.path() + "' ends after " +
                         base::duration_text(static_cast<double>(before->time_ns)) + ", before '" +
                         request.name + "'");

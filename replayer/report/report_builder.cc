@@ -35,6 +35,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   losses.setLostEvents(summary.losses.lost_events);
   losses.setUnrepairedInversions(summary.losses.unrepaired_inversions);
   losses.setLostRanges(summary.losses.lost_ranges);
+  if (!tape.header().origin.format.empty()) set_import(out.initImport(), tape.header().origin);
 }
 
 const char* touch_name(allocators::Touch touch) {
@@ -100,6 +101,10 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   for (const RunResult& run : runs) {
     if (run.program && !report.hasProgram()) {
       set_program(report.initProgram(), *run.program, run.metrics.end.live);
+      // With addresses that were made up, nobody knows what moved.
+      if (tape.header().origin.lacks(schema::Absent::kAddresses)) {
+        report.getProgram().disownResizes();
+      }
     }
   }
   BuiltReport built;

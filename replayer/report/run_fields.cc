@@ -152,6 +152,13 @@ void set_time(wire::Time::Builder out, const RunMetrics& run) {
 
 }  // namespace
 
+void set_import(wire::ImportFacts::Builder out, const schema::TapeOrigin& origin) {
+  out.setFormat(origin.format);
+  const std::vector<std::string> names = schema::absent_names(origin);
+  auto lacks = out.initLacks(static_cast<unsigned>(names.size()));
+  for (unsigned i = 0; i < lacks.size(); ++i) lacks.set(i, names[i]);
+}
+
 void set_peak(wire::PeakValue::Builder out, const Peak& peak) {
   out.setValue(peak.value);
   out.setAt(peak.at);

@@ -4,8 +4,12 @@
 
 #include "replayer/metrics/run_metrics.h"
 #include "schema/report/report.capnp.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::replayer {
+
+// Requires an imported tape.
+void set_import(schema::wire::ImportFacts::Builder out, const schema::TapeOrigin& origin);
 
 void set_peak(schema::wire::PeakValue::Builder out, const Peak& peak);
 

@@ -36,6 +36,7 @@ void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header
   if (header.stacks.mode != schema::StackMode::kNone) {
     set_stacks(facts.initStacks(), header.stacks);
   }
+  if (!header.origin.format.empty()) set_import(facts.initImport(), header.origin);
 }
 
 void set_losses(wire::TapeFacts::Builder facts, const schema::TapeLosses& losses) {
@@ -48,6 +49,9 @@ void set_losses(wire::TapeFacts::Builder facts, const schema::TapeLosses& losses
   causes.setRecorderStopped(losses.causes.recorder_stopped);
   causes.setNoRing(losses.causes.no_ring);
   causes.setLeftHooks(losses.causes.left_hooks);
+  causes.setMalformed(losses.causes.malformed);
+  causes.setUnknownFrees(losses.causes.unknown_frees);
+  causes.setDoubleFrees(losses.causes.double_frees);
 }
 
 void set_summary(wire::TapeFacts::Builder facts, const schema::TapeSummary& summary) {

@@ -58,7 +58,8 @@ std::string dominant_sizes(const SizeHistogram& sizes) {
 }
 
 // `in_ns` may be null.
-std::string lifetime_rows(const Lifetimes& lifetimes, const LogHistogram* in_ns) {
+std::string lifetime_rows(const Lifetimes& lifetimes, const LogHistogram* in_ns,
+                          const schema::TapeOrigin& origin) {
   const std::string never = "never freed";
   std::vector<TableRow> rows{{"lifetime of blocks", "calls"}};
   if (in_ns != nullptr) rows[0].push_back("time");
@@ -70,10 +71,11 @@ std::string lifetime_rows(const Lifetimes& lifetimes, const LogHistogram* in_ns)
     const auto ns = lifetimes.quantile(*in_ns, part);
     rows.back().push_back(ns ? base::duration_text(static_cast<double>(*ns)) : never);
   }
-  return aligned(rows);
+  const bool lacks_times = origin.lacks(schema::Absent::kTimes);
+  return aligned(rows) + (lacks_times ? "lifetimes in time: not in this trace\n" : "");
 }
 
-std::string lifetime_shares(const SlotResolver& resolver) {
+std::string lifetime_shares(const SlotResolver& resolver, const schema::TapeOrigin& origin) {
   const Lifetimes& lifetimes = resolver.program().lifetimes();
   const LiveValues& live = resolver.live().values();
   std::vector<TableRow> rows{{"lifetimes by share", "blocks", "", ""}};
@@ -85,6 +87,9 @@ std::string lifetime_shares(const SlotResolver& resolver) {
   add("lived under 10% of the run's calls", lifetimes.under_tenth(), "");
   if (resolver.foreign_releases() != 0) {
     add("freed by another thread", resolver.foreign_releases(), "");
+  }
+  if (origin.lacks(schema::Absent::kSurvivors)) {
+    return aligned(rows) + "never freed (survivors): not in this trace\n";
   }
   add("never freed (survivors)", live.live_count, bytes_text(live.live_bytes));
   return aligned(rows);
@@ -126,14 +131,19 @@ std::string chain_rows(const GrowthChains& chains, const CallSites* births) {
 
 }  // namespace
 
-std::string profile_text(const TapeCounts& counts, const CallSites* births) {
+std::string profile_text(const TapeCounts& counts, const CallSites* births,
+                         const schema::TapeOrigin& origin) {
   const Lifetimes& lifetimes = counts.resolver.program().lifetimes();
   const GrowthChains& chains = counts.resolver.program().growth_chains();
   if (lifetimes.blocks() == 0) return "";
   std::string text = "\n" + dominant_sizes(counts.profile.sizes()) + "\n" +
-                     lifetime_rows(lifetimes, counts.profile.lifetimes_ns()) + "\n" +
-                     lifetime_shares(counts.resolver);
+                     lifetime_rows(lifetimes, counts.profile.lifetimes_ns(), origin) + "\n" +
+                     lifetime_shares(counts.resolver, origin);
+  if (origin.lacks(schema::Absent::kResizes)) return text + "\nresizes: not in this trace\n";
   if (chains.in_place() + chains.moved() == 0) return text;
+  if (origin.lacks(schema::Absent::kAddresses)) {
+    return text + "\nresizes in place and moved: not in this trace\n" + chain_rows(chains, births);
+  }
   return text + "\n" + resize_rows(chains) + chain_rows(chains, births);
 }
 

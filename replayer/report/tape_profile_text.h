@@ -9,8 +9,10 @@
 
 namespace heaptape::replayer {
 
-// Empty where nothing was allocated. `births`: of named_births(), or null.
-std::string profile_text(const TapeCounts& counts, const CallSites* births = nullptr);
+// Empty where nothing was allocated. `births`: of named_births(), or null. Says what is not in the
+// trace that the tape was imported from.
+std::string profile_text(const TapeCounts& counts, const CallSites* births = nullptr,
+                         const schema::TapeOrigin& origin = {});
 
 // `--by size`: every bucket, ascending.
 std::string sizes_table(const SizeHistogram& sizes);

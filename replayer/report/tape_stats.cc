@@ -54,6 +54,10 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   stats.setCumulativeBytesUpper(live.values().cumulative_bytes_upper);
   stats.setCumulativeBytesLower(live.values().cumulative_bytes_lower);
   set_profile(stats, counts, callers == nullptr ? nullptr : &callers->births);
+  const schema::TapeOrigin& origin = tape.header().origin;
+  if (!origin.format.empty()) set_import(stats.initImport(), origin);
+  if (origin.lacks(schema::Absent::kThreads)) stats.disownPerThread();
+  if (origin.lacks(schema::Absent::kAddresses)) stats.disownResizes();
   if (callers == nullptr) return;
   set_tape_sites(stats.initSites(), callers->table, callers->births.sites());
 }

@@ -37,7 +37,7 @@ struct Moment {
 # What the program did with its blocks, whatever the allocator: of the calls that were replayed.
 struct ProgramInfo {
   lifetimes @0 :TapeStats.Lifetimes;  # in calls; of the CDF a point for each power of two
-  resizes @1 :Resizes;                # as they were recorded
+  resizes @1 :Resizes;                # as they were recorded; absent where an imported trace lacks addresses
   growthChains @2 :TapeStats.GrowthChains;
   sizes @3 :List(SizeBand);           # those that were asked for, ascending
 
@@ -76,6 +76,7 @@ struct TapeInfo {
   allocator @9 :Text;  # path of the library that served the recorded calls
   sites @10 :TapeSites;  # absent where the tape has no stacks
   stacks @11 :StackTree; # the same
+  import @12 :ImportFacts;  # absent where the tape was recorded
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.
@@ -441,10 +442,11 @@ struct TapeStats {
   threadList @16 :List(Thread);  # by number, from 0; empty where the tape has no names
   sizes @17 :List(SizeBucket);   # those that were asked for, ascending
   lifetimes @18 :Lifetimes;
-  resizes @19 :Resizes;          # as they were recorded
+  resizes @19 :Resizes;          # as they were recorded; absent where an imported trace lacks addresses
   growthChains @20 :GrowthChains;
   perThread @21 :List(ThreadTotal);  # of those that made calls, by number
   sites @22 :TapeSites;          # absent where the tape has no stacks
+  import @23 :ImportFacts;       # absent where the tape was recorded
 
   struct Thread {
     id @0 :UInt32;  # as the process sees it
@@ -621,6 +623,7 @@ struct TapeFacts {
   nestedCalls @28 :UInt64;
   bootstrapCalls @29 :UInt64;
   stacks @30 :StackFacts;        # absent where the tape has none
+  import @31 :ImportFacts;       # absent where the tape was recorded
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers
@@ -633,5 +636,15 @@ struct TapeFacts {
     recorderStopped @1 :UInt64;
     noRing @2 :UInt64;
     leftHooks @3 :UInt64;
+    malformed @4 :UInt64;        # of an imported trace, as those that follow
+    unknownFrees @5 :UInt64;
+    doubleFrees @6 :UInt64;
   }
+}
+
+# Where the calls of a tape come from if it was not recorded. Figures of what a trace lacks are left
+# out, or 0, and mean nothing.
+struct ImportFacts {
+  format @0 :Text;               # as `heaptape import` takes it
+  lacks @1 :List(Text);          # "threads", "addresses", ...: as `heaptape import list` names it
 }

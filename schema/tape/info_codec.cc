@@ -38,6 +38,11 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
     out.setStackMode(static_cast<uint8_t>(header.stacks.mode));
     out.setStackDepth(header.stacks.depth);
     out.setStackEveryBytes(header.stacks.every_bytes);
+    // Else the header stays as readers of older tapes know it.
+    if (!header.origin.format.empty()) {
+      out.setImportedFrom(header.origin.format);
+      out.setAbsent(header.origin.absent);
+    }
   });
 }
 
@@ -61,6 +66,7 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                     header.clock = static_cast<StampClock>(in.getClock());
                     header.stacks = {static_cast<StackMode>(in.getStackMode()), in.getStackDepth(),
                                      in.getStackEveryBytes()};
+                    header.origin = {in.getImportedFrom().cStr(), in.getAbsent()};
                     return header;
                   });
 }
@@ -79,6 +85,9 @@ base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary) {
     out.setLostRecorderStopped(summary.losses.causes.recorder_stopped);
     out.setLostNoRing(summary.losses.causes.no_ring);
     out.setLostLeftHooks(summary.losses.causes.left_hooks);
+    out.setLostMalformed(summary.losses.causes.malformed);
+    out.setLostUnknownFrees(summary.losses.causes.unknown_frees);
+    out.setLostDoubleFrees(summary.losses.causes.double_frees);
     out.setUnrepairedInversions(summary.losses.unrepaired_inversions);
     out.setLostRanges(summary.losses.lost_ranges);
     out.setRepairedInversions(summary.repaired_inversions);
@@ -106,8 +115,10 @@ base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
                     summary.failed = in.getFailed();
                     summary.threads = in.getThreads();
                     summary.losses.lost_events = in.getLostEvents();
-                    summary.losses.causes = {in.getLostRingFull(), in.getLostRecorderStopped(),
-                                             in.getLostNoRing(), in.getLostLeftHooks()};
+                    summary.losses.causes = {in.getLostRingFull(),   in.getLostRecorderStopped(),
+                                             in.getLostNoRing(),     in.getLostLeftHooks(),
+                                             in.getLostMalformed(),  in.getLostUnknownFrees(),
+                                             in.getLostDoubleFrees()};
                     summary.losses.unrepaired_inversions = in.getUnrepairedInversions();
                     summary.losses.lost_ranges = in.getLostRanges();
                     summary.repaired_inversions = in.getRepairedInversions();

@@ -92,6 +92,8 @@ struct Header {
   stackMode @10 :UInt8;
   stackDepth @11 :UInt32;
   stackEveryBytes @12 :UInt64;
+  importedFrom @13 :Text;      # the format of the trace that the tape was made of; empty: recorded
+  absent @14 :UInt32;          # what that trace has not: a bit for each Absent of tape_info.h
 }
 
 struct Summary {
@@ -117,6 +119,9 @@ struct Summary {
   lostRecorderStopped @19 :UInt64;
   lostNoRing @20 :UInt64;
   lostLeftHooks @21 :UInt64;
+  lostMalformed @22 :UInt64;
+  lostUnknownFrees @23 :UInt64;
+  lostDoubleFrees @24 :UInt64;
 }
 
 # In the order of their numbers, the first ones of all.

@@ -7,6 +7,36 @@ bool is_glibc(const std::string& library_path) {
   return name == "libc.so.6" || name.starts_with("libc-2.");
 }
 
+const char* name_of(Absent absent) {
+  switch (absent) {
+    case Absent::kThreads:
+      return "threads";
+    case Absent::kAddresses:
+      return "addresses";
+    case Absent::kAlignments:
+      return "alignments";
+    case Absent::kTimes:
+      return "times";
+    case Absent::kResizes:
+      return "realloc as one call";
+    case Absent::kEntryPoints:
+      return "which function was called";
+    case Absent::kFailures:
+      return "calls that failed";
+    case Absent::kSurvivors:
+      return "blocks that were not freed";
+  }
+  return "something that this version does not know";
+}
+
+std::vector<std::string> absent_names(const TapeOrigin& origin) {
+  std::vector<std::string> names;
+  for (const Absent absent : kAllAbsent) {
+    if (origin.lacks(absent)) names.emplace_back(name_of(absent));
+  }
+  return names;
+}
+
 const char* describe(EndReason reason) {
   switch (reason) {
     case EndReason::kExited:

@@ -27,6 +27,38 @@ struct StackRecording {
   bool operator==(const StackRecording&) const = default;
 };
 
+// What the traces of others may lack, and a recorded tape has. Stored in tapes: values never
+// change.
+enum class Absent : uint32_t {
+  kThreads = 1 << 0,      // all calls count as one thread's
+  kAddresses = 1 << 1,    // those on the tape are made up
+  kAlignments = 1 << 2,   // that were asked for
+  kTimes = 1 << 3,        // when calls were made
+  kResizes = 1 << 4,      // a realloc is a free and an allocation, or an allocation and a free
+  kEntryPoints = 1 << 5,  // all allocations are malloc's, all releases free's
+  kFailures = 1 << 6,     // calls that got no block
+  kSurvivors = 1 << 7,    // blocks that were alive at the end
+};
+
+inline constexpr Absent kAllAbsent[] = {Absent::kThreads,  Absent::kAddresses, Absent::kAlignments,
+                                        Absent::kTimes,    Absent::kResizes,   Absent::kEntryPoints,
+                                        Absent::kFailures, Absent::kSurvivors};
+
+// "threads", "addresses", ...: as `heaptape info` and reports name it.
+const char* name_of(Absent absent);
+
+// Where the calls of a tape come from if no recorder of ours saw them: docs/howto-import.md.
+struct TapeOrigin {
+  std::string format;   // as `heaptape import` names it; empty: the tape was recorded
+  uint32_t absent = 0;  // bits of Absent
+
+  bool lacks(Absent what) const { return (absent & static_cast<uint32_t>(what)) != 0; }
+  bool operator==(const TapeOrigin&) const = default;
+};
+
+// The names of what it lacks.
+std::vector<std::string> absent_names(const TapeOrigin& origin);
+
 struct TapeHeader {
   std::string writer;                     // "heaptape 0.1.0"
   std::vector<std::string> command_line;  // of the recorded process
@@ -39,6 +71,7 @@ struct TapeHeader {
   uint64_t initial_break = 0;  // program break before the first allocation; 0 = unknown
   StampClock clock = StampClock::kTsc;
   StackRecording stacks;
+  TapeOrigin origin;
 
   bool operator==(const TapeHeader&) const = default;
 };
@@ -62,6 +95,9 @@ struct LossCauses {
   uint64_t recorder_stopped = 0;  // the recorder made no progress for 100 ms
   uint64_t no_ring = 0;           // the thread found no ring, or could not map it
   uint64_t left_hooks = 0;        // a jump out of the allocator hid them from the recorder
+  uint64_t malformed = 0;         // of an imported trace: what could not be read as a call
+  uint64_t unknown_frees = 0;     // the same: of blocks that no call before handed out
+  uint64_t double_frees = 0;      // the same: of blocks that had been freed just before
 
   bool operator==(const LossCauses&) const = default;
 };

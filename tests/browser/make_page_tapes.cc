@@ -72,6 +72,17 @@ void write_lossy(const std::string& path) {
   write_tape(path, eventful_events(random, 300, 16, true), summary);
 }
 
+// Of a trace that lacks nearly everything.
+void write_imported(const std::string& path) {
+  schema::TapeHeader header;
+  header.writer = "heaptape test";
+  header.origin = {"malloclab", static_cast<uint32_t>(schema::Absent::kThreads) |
+                                    static_cast<uint32_t>(schema::Absent::kAddresses) |
+                                    static_cast<uint32_t>(schema::Absent::kTimes)};
+  Random random(6);
+  write_tape(path, plausible_events(random, 300), {}, header);
+}
+
 void write_process(const std::string& path) {
   Random random(3);
   write_sampled_tape(path, eventful_events(random, 5000), random);
@@ -117,6 +128,7 @@ int main(int argc, char** argv) {
   heaptape::tests::write_small(folder + "/small.tape");
   heaptape::tests::write_process(folder + "/process.tape");
   heaptape::tests::write_lossy(folder + "/lossy.tape");
+  heaptape::tests::write_imported(folder + "/imported.tape");
   heaptape::tests::write_hostile(folder + "/hostile.tape");
   return testing::Test::HasFailure() ? 1 : 0;
 }

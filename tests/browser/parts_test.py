@@ -25,6 +25,7 @@ class Parts(Pages):
         cls.pages = {
             "process": Made(cls.folder, "process", cls.folder / "process.tape", *models, "--latency"),
             "stacks": Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc"),
+            "imported": Made(cls.folder, "imported", cls.folder / "imported.tape", "-a", "glibc", "-a", "model:slabs"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
             "torn": Made(cls.folder, "torn", cls.torn(), "-a", "model:ptmalloc"),
         }
@@ -224,6 +225,15 @@ class Parts(Pages):
         verdict = self.driver.find_element(By.ID, "verdict")
         self.assertLess(banner.location["y"], verdict.location["y"])
         self.assertEqual(self.run_script("document.querySelector('#fidelity [data-path=\"tape.losses.lostEvents\"]').textContent"), "12")
+
+    def test_say_first_what_an_imported_trace_lacks(self):
+        self.show("imported")
+        banner = self.driver.find_element(By.ID, "banner").text
+        self.assertEqual(banner, "Not in this trace, which was imported from malloclab: threads, addresses, times.")
+        facts = self.run_script("document.querySelector('.facts').textContent")
+        self.assertIn("imported from malloclab", facts)
+        self.assertNotIn("thread", facts)
+        self.assertIn("addresses are not in this trace", self.run_script("document.getElementById('fidelity').textContent"))
 
     def test_say_first_where_a_tape_was_not_finished(self):
         self.show("torn")

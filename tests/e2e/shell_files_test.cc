@@ -77,7 +77,8 @@ TEST_F(ShellFiles, BashCompletesOptions) {
 }
 
 TEST_F(ShellFiles, BashCompletesTheWordsOfOptions) {
-  EXPECT_EQ(proposals("heaptape export --format "), (Words{"folded", "pprof", "speedscope"}));
+  EXPECT_EQ(proposals("heaptape export --format "),
+            (Words{"android", "folded", "malloclab", "mtrace", "pprof", "speedscope"}));
   EXPECT_EQ(proposals("heaptape record --follow=a"), Words{"all"});
   EXPECT_EQ(proposals("heaptape record --stacks d"), Words{"dwarf"});
   EXPECT_EQ(proposals("heaptape stats --top "), Words{""});
@@ -99,6 +100,12 @@ TEST_F(ShellFiles, BashCompletesFilesAndFolders) {
 
 TEST_F(ShellFiles, BashCompletesScenarios) {
   EXPECT_EQ(proposals("heaptape scenario sliv"), Words{"sliver-pin"});
+}
+
+TEST_F(ShellFiles, BashCompletesFormatsOfTracesAndThenFiles) {
+  write("my.trace", "");
+  EXPECT_EQ(proposals("heaptape import heap"), Words{"heaptrack"});
+  EXPECT_EQ(proposals("heaptape import heaptrack my"), Words{"my.trace"});
 }
 
 TEST_F(ShellFiles, BashCompletesTheCommandToRecordAndThenItsFiles) {

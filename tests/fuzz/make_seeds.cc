@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "base/check.h"
+#include "recorder/import/trace_format.h"
 #include "replayer/symbols/symbol_file.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/fuzz/unwind_code.h"
 #include "tests/support/cfi_bytes.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/trace_texts.h"
 
 namespace heaptape::fuzz {
 namespace {
@@ -139,6 +141,34 @@ void add_tapes(const SeedFolder& folder) {
   std::string lost = tape({put_stacks, put_stacks, put_stacks});
   lost[lost.size() / 2] ^= 1;
   folder.add("stacks-lost", lost);
+}
+
+// --- traces of other tools
+
+void add_traces(const SeedFolder& folder) {
+  const std::vector<Event> events = {{Op::kMalloc, 0, 24, 0, address_of(0), 0},
+                                     {Op::kMalloc, 1, 300, 0, address_of(1), 0},
+                                     {Op::kRealloc, 0, 90, 0, address_of(20), address_of(0)},
+                                     {Op::kFree, 1, 0, 0, 0, address_of(1)},
+                                     {Op::kMalloc, 0, 20, 0, address_of(0), 0},
+                                     {Op::kFree, 0, 0, 0, 0, address_of(20)}};
+  uint8_t number = 0;
+  for (const recorder::TraceFormat& format : recorder::trace_formats()) {
+    const std::string text = tests::trace_text(format.name, events);
+    folder.add(format.name, std::string(1, static_cast<char>(number++)) + text);
+  }
+  folder.add("android-all",
+             std::string(1, '\0') +
+                 "1: calloc 0x10 2 8 5 6\n1: memalign 0x40 64 9 7 8\n1: thread_done 0x0 9\n");
+  folder.add("mtrace-all",
+             "\x01"
+             "@ a:[0x1] ! 0x10 0x5\n+ (nil) 0x7\n= End\n");
+  folder.add("logalloc-munged",
+             "\x03"
+             "1 1 posix_memalign(64,8)=#1\n1 1 free(#1)\n");
+  folder.add("heaptrack-interpreted",
+             "\x04"
+             "v 10400 3\nX a b\na 18 1\n+ 0\nc 5\n- 0\n");
 }
 
 // --- symbols
@@ -282,6 +312,7 @@ void add_outer_frames(const SeedFolder& folder) {
 void write_seeds(const std::filesystem::path& root) {
   for (const char* target : {"tape_reader", "recover"}) add_tapes(SeedFolder(root, target));
   add_symbols(SeedFolder(root, "symbols"));
+  add_traces(SeedFolder(root, "import"));
   add_manifests(SeedFolder(root, "manifest"));
   add_reports(SeedFolder(root, "report"));
   add_gates(SeedFolder(root, "gate"));

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/display_text.h"
+#include "base/name_list.h"
 #include "replayer/report/tape_facts.h"
 
 namespace heaptape::replayer {
@@ -23,6 +24,8 @@ void write_tape(JsonWriter& out, const schema::TapeReader& tape) {
   out.field("lostEvents", summary.losses.lost_events);
   out.field("unrepairedInversions", summary.losses.unrepaired_inversions);
   out.field("lostRanges", summary.losses.lost_ranges);
+  out.field("importedFrom", base::display_text(header.origin.format));
+  out.field("lacks", base::name_list(schema::absent_names(header.origin)));
   out.close_object();
 }
 

@@ -26,10 +26,15 @@
     return element("p", {...properties, title: short === text ? null : text}, ...prose(short));
   }
 
+  function lacks(tape, what) {
+    return tape.lacks.split(", ").includes(what);
+  }
+
   function head(data) {
     const tape = data.tape;
     const facts = [grouped(tape.events) + " events"];
-    if (tape.threads) facts.push(grouped(tape.threads) + (tape.threads === 1 ? " thread" : " threads"));
+    if (tape.importedFrom) facts.push("imported from " + tape.importedFrom);
+    if (tape.threads && !lacks(tape, "threads")) facts.push(grouped(tape.threads) + (tape.threads === 1 ? " thread" : " threads"));
     if (tape.durationNs) facts.push("ran " + duration(tape.durationNs));
     if (tape.recordedAt) facts.push("recorded " + tape.recordedAt.replace("T", " ").replace("Z", " UTC"));
     return [

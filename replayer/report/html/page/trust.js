@@ -17,11 +17,15 @@
     ].filter(Boolean);
   }
 
-  // For the top of the page; null for a whole tape.
+  // For the top of the page; null for a whole tape that was recorded.
   function banner(data) {
     const losses = lossesOf(data);
-    if (losses.length === 0) return null;
-    return element("p", {class: "banner", id: "banner", role: "note", text: "This tape is not whole: " + losses.join("; ") + ". All figures are of what it has."});
+    const words = [
+      losses.length === 0 ? null : "This tape is not whole: " + losses.join("; ") + ". All figures are of what it has.",
+      data.tape.lacks ? "Not in this trace, which was imported from " + data.tape.importedFrom + ": " + data.tape.lacks + "." : null,
+    ].filter(Boolean);
+    if (words.length === 0) return null;
+    return element("p", {class: "banner", id: "banner", role: "note", text: words.join(" ")});
   }
 
   function counters(data) {

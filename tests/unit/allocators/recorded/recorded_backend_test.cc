@@ -211,5 +211,14 @@ TEST(RecordedRunOfAnotherAllocator, TakesRequestedSizesForUsableOnes) {
   EXPECT_EQ(backend.traits().granule_log2, 3);
 }
 
+TEST(ImportedRun, IsRefusedWhereItsTraceHasNoAddresses) {
+  schema::TapeHeader header;
+  header.origin = {"malloclab", static_cast<uint32_t>(schema::Absent::kAddresses)};
+  const auto started = RecordedBackend(header).start();
+  EXPECT_EQ(started.error().code, base::ErrorCode::kUsage);
+  header.origin = {"mtrace", static_cast<uint32_t>(schema::Absent::kTimes)};
+  EXPECT_TRUE(RecordedBackend(header).start().ok());
+}
+
 }  // namespace
 }  // namespace heaptape::allocators

@@ -57,6 +57,19 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   }
 }
 
+TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
+  schema::TapeHeader header;
+  header.origin = {"malloclab", static_cast<uint32_t>(schema::Absent::kThreads) |
+                                    static_cast<uint32_t>(schema::Absent::kTimes) |
+                                    static_cast<uint32_t>(schema::Absent::kAddresses)};
+  tape_ = TapeFacts(header);
+  const std::string threads = "threads are not in this trace: all calls count as those of one";
+  EXPECT_EQ(notes("glibc"), Notes{threads});
+  EXPECT_EQ(notes("jemalloc"), (Notes{"nothing decays: times are not in this trace", threads}));
+  EXPECT_EQ(notes("recorded"), Notes{"resident sizes are not in this trace"});
+  EXPECT_EQ(incomparable("glibc"), "addresses are not in this trace");
+}
+
 TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
   threads(3);
   run_.threads = "merged";

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <unordered_map>
+#include <vector>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "base/output_file.h"
+#include "cli/commands.h"
+#include "cli/tape_copy.h"
+#include "cli/tape_reading.h"
+#include "schema/tape/stack_end.h"
+
+namespace heaptape::cli {
+namespace {
+
+using base::Result;
+using base::Status;
+using schema::Event;
+using schema::EventBatch;
+using schema::OpKind;
+using schema::Stacks;
+using schema::TapeHeader;
+using schema::TapeReader;
+using schema::TapeSummary;
+
+// Where allocators put things may depend on an address modulo this (allocators/backend.h,
+// break_phase), so addresses move by multiples of it alone.
+constexpr uint64_t kStep = uint64_t{64} << 20;
+constexpr uint64_t kLowestAfter = 0x100000000000;
+
+std::string last_part(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// FNV-1a, 64 bits: the same name is the same in every tape.
+std::string hashed(const std::string& name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return base::format_text("name-%016llx", static_cast<unsigned long long>(hash));
+}
+
+// A block that lives when the part that is kept begins.
+struct Held {
+  Event birth;
+  schema::FrameNumber stack = 0;
+  uint64_t number = 0;  // of that call
+};
+
+// What has to be known of a tape before its calls are copied.
+class Survey {
+ public:
+  Survey(uint64_t from, uint64_t until) : before_(from - 1), until_(until) {}
+
+  void add(const EventBatch& batch) {
+    for (size_t i = 0; i < batch.events.size(); ++i) {
+      const uint64_t number = batch.first_event + i + 1;
+      if (number > until_) break;
+      const Event& event = batch.events[i];
+      note_address(event.address);
+      note_address(event.freed_address);
+      if (number <= before_) hold(event, batch.stacks.empty() ? 0 : batch.stacks[i], number);
+    }
+    for (const schema::ProcessSample& sample : batch.samples) {
+      for (const base::AddressRange& region : sample.regions) note_address(region.begin);
+    }
+    for (const schema::TimeSample& time : batch.times) {
+      if (before_ != 0 && time.event <= before_) begin_ns_ = std::max(begin_ns_, time.time_ns);
+    }
+  }
+  void note_address(uint64_t address) {
+    if (address != 0) lowest_ = std::min(lowest_, address);
+  }
+
+  // To be added to each address, modulo 2^64.
+  uint64_t shift() const {
+    return lowest_ == UINT64_MAX ? 0 : kLowestAfter - lowest_ / kStep * kStep;
+  }
+  uint64_t begin_ns() const { return begin_ns_; }
+  // By birth.
+  std::vector<Held> held() const {
+    std::vector<Held> blocks;
+    blocks.reserve(held_.size());
+    for (const auto& [address, block] : held_) blocks.push_back(block);
+    std::ranges::sort(blocks, {}, &Held::number);
+    return blocks;
+  }
+
+ private:
+  void hold(const Event& event, schema::FrameNumber stack, uint64_t number) {
+    if (schema::is_failed(event)) return;
+    if (event.freed_address != 0) held_.erase(event.freed_address);
+    if (event.address == 0) return;
+    Held block{event, stack, number};
+    block.birth.freed_address = 0;
+    // To the part that is kept, what a resize made is a new block.
+    if (schema::op_info(event.op).kind == OpKind::kResize) block.birth.op = schema::Op::kMalloc;
+    held_[event.address] = block;
+  }
+
+  uint64_t before_;  // calls that are not kept
+  uint64_t until_;
+  uint64_t lowest_ = UINT64_MAX;
+  uint64_t begin_ns_ = 0;
+  std::unordered_map<uint64_t, Held> held_;  // by address
+};
+
+// Takes away what tells of the machine, and cuts the end off.
+class Scrubber {
+ public:
+  Scrubber(const Survey& survey, const ScrubOptions& options)
+      : shift_(survey.shift()), begin_ns_(survey.begin_ns()), options_(options) {}
+
+  TapeHeader header(const TapeHeader& tape) const {
+    TapeHeader header;
+    header.writer = tape.writer;
+    header.allocator = last_part(tape.allocator);
+    header.page_bytes = tape.page_bytes;
+    header.initial_break = moved(tape.initial_break);
+    header.clock = tape.clock;
+    header.stacks = tape.stacks;
+    header.origin = tape.origin;
+    return header;
+  }
+  Stacks stacks(const Stacks& tape) const {
+    Stacks scrubbed;
+    for (schema::FrameNumber number = 1; number < tape.limit(); ++number) {
+      const schema::Frame* const found = tape.find(number);
+      if (found == nullptr) continue;
+      schema::Frame frame = *found;
+      // Behind the addresses of processes is the kernel's page for old programs.
+      const bool is_code =
+          frame.return_address >= schema::kStackEnds && frame.return_address < base::kAddressLimit;
+      if (is_code) frame.return_address = moved(frame.return_address);
+      scrubbed.add_frames(number - 1, {&frame, 1});
+    }
+    for (const schema::CodeMapping& mapping : tape.mappings()) {
+      scrubbed.add_mapping(scrub(mapping));
+    }
+    return scrubbed;
+  }
+  Event scrub(Event event) const {
+    event.address = moved(event.address);
+    event.freed_address = moved(event.freed_address);
+    return event;
+  }
+  void scrub(EventBatch& batch) const {
+    const uint64_t left = options_.until - std::min(options_.until, batch.first_event);
+    if (batch.events.size() > left) batch.events.resize(left);
+    const auto is_behind = [this](const auto& piece) { return piece.event > options_.until; };
+    std::erase_if(batch.samples, is_behind);
+    std::erase_if(batch.times, is_behind);
+    std::erase_if(batch.thread_ends, is_behind);
+    std::erase_if(batch.marks, is_behind);
+    for (Event& event : batch.events) event = scrub(event);
+    for (schema::TimeSample& time : batch.times) time.time_ns = since_begin(time.time_ns);
+    for (schema::Mark& mark : batch.marks) mark.time_ns = since_begin(mark.time_ns);
+    for (schema::ProcessSample& sample : batch.samples) {
+      sample.time_ns = since_begin(sample.time_ns);
+      for (base::AddressRange& region : sample.regions) {
+        region = {moved(region.begin), moved(region.end)};
+      }
+    }
+  }
+
+ private:
+  uint64_t moved(uint64_t address) const { return address == 0 ? 0 : address + shift_; }
+  uint64_t since_begin(uint64_t time_ns) const { return time_ns - std::min(time_ns, begin_ns_); }
+  schema::CodeMapping scrub(schema::CodeMapping mapping) const {
+    mapping.range = {moved(mapping.range.begin), moved(mapping.range.end)};
+    if (mapping.path == schema::kMadeCodePath) {
+      if (options_.hash_names) mapping.function = hashed(mapping.function);
+      return mapping;
+    }
+    mapping.path = last_part(mapping.path);
+    if (!options_.hash_names) return mapping;
+    mapping.path = hashed(mapping.path);
+    mapping.build_id.clear();
+    return mapping;
+  }
+
+  uint64_t shift_;
+  uint64_t begin_ns_;
+  const ScrubOptions& options_;
+};
+
+// That of the tape, but for the threads' names and, of a part, what is of the whole alone.
+TapeSummary scrubbed_summary(const TapeReader& tape, bool is_part, uint64_t duration_ns) {
+  TapeSummary summary = tape.summary().value_or(TapeSummary());
+  if (is_part || !tape.summary()) {
+    summary = {};
+    summary.end_reason = schema::EndReason::kRecordingStopped;
+    summary.end_status = -1;
+    summary.duration_ns = duration_ns;
+    if (tape.summary()) summary.losses = tape.summary()->losses;
+  }
+  summary.thread_list.clear();
+  summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
+  summary.failed = summary.threads = 0;
+  return summary;
+}
+
+Status check(const ScrubOptions& options, const TapeReader& tape) {
+  if (base::same_file(tape.path(), options.output)) {
+    return base::Error::usage(base::quoted(options.output) +
+                              " is the tape itself: write to another file");
+  }
+  if (options.from > options.until || options.from > tape.events()) {
+    return base::Error::usage("--from " + base::grouped(options.from) +
+                              " is behind the last call, #" +
+                              base::grouped(std::min(options.until, tape.events())));
+  }
+  return {};
+}
+
+Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
+  HEAPTAPE_RETURN_IF_ERROR(check(options, tape));
+  HEAPTAPE_ASSIGN_OR_RETURN(const Stacks stacks, tape.read_stacks());
+  Survey survey(options.from, options.until);
+  survey.note_address(tape.header().initial_break);
+  for (const auto& mapping : stacks.mappings()) survey.note_address(mapping.range.begin);
+  HEAPTAPE_RETURN_IF_ERROR(
+      for_each_batch(tape, [&](const EventBatch& batch) { survey.add(batch); }));
+  const Scrubber scrubber(survey, options);
+  const Stacks scrubbed_stacks = scrubber.stacks(stacks);
+  HEAPTAPE_ASSIGN_OR_RETURN(
+      auto writer, schema::TapeWriter::create(options.output, scrubber.header(tape.header())));
+  TapeCopy copy(scrubbed_stacks, *writer);
+  for (const Held& block : survey.held()) copy.add(scrubber.scrub(block.birth), block.stack);
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(options.from - 1));
+  HEAPTAPE_RETURN_IF_ERROR(for_each_batch(tape, [&](EventBatch& batch) {
+    scrubber.scrub(batch);
+    copy.add(batch);
+  }));
+  HEAPTAPE_RETURN_IF_ERROR(copy.finish());
+  const bool is_part = options.from > 1 || options.until < tape.events();
+  return writer->finish(scrubbed_summary(tape, is_part, copy.last_time_ns()));
+}
+
+}  // namespace
+
+int run_scrub(const ScrubOptions& options, Console& console) {
+  tell_file_size_limit();
+  const Result<TapeSummary> written = scrub(options, console);
+  if (!written.ok()) return console.fail(written.error());
+  console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
+                << " events\n";
+  return console.finish();
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,40 @@
+#include "cli/tape_copy.h"
+
+#include <algorithm>
+
+namespace heaptape::cli {
+
+void TapeCopy::add(const schema::EventBatch& batch) {
+  auto sample = batch.samples.begin();
+  auto time = batch.times.begin();
+  auto end = batch.thread_ends.begin();
+  auto mark = batch.marks.begin();
+  const auto copy_up_to = [&](uint64_t event) {
+    for (; sample != batch.samples.end() && sample->event <= event; ++sample) {
+      writer_.add_sample(*sample);
+    }
+    for (; time != batch.times.end() && time->event <= event; ++time) {
+      writer_.add_time(time->time_ns);
+      last_time_ns_ = std::max(last_time_ns_, time->time_ns);
+    }
+    for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
+      writer_.add_end(end->thread);
+    }
+    for (; mark != batch.marks.end() && mark->event <= event; ++mark) {
+      writer_.add_mark(mark->name, mark->time_ns);
+    }
+  };
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    copy_up_to(batch.first_event + i);
+    add(batch.events[i], batch.stacks.empty() ? 0 : batch.stacks[i]);
+  }
+  copy_up_to(UINT64_MAX);
+}
+
+base::Status TapeCopy::finish() {
+  stacks_.finish();
+  writer_.flush();
+  return writer_.status();
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,92 @@
+// The one way from an imported trace onto a tape: keeps what is live, and puts right what cannot
+// have been. docs/howto-import.md, "What is put right".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/address/simulated_places.h"
+#include "recorder/import/live_blocks.h"
+#include "recorder/import/trace_call.h"
+#include "schema/tape/tape_writer.h"
+
+namespace heaptape::recorder {
+
+// What a trace had that is not on the tape as it stood there.
+struct ImportTroubles {
+  struct Piece {
+    uint64_t at = 0;   // the line, or the byte of a binary trace
+    std::string text;  // of the line; what is wrong with the bytes
+  };
+  static constexpr size_t kMostPieces = 5;
+
+  std::vector<Piece> malformed_pieces;  // the first
+  uint64_t malformed = 0;
+  uint64_t missed_frees = 0;     // put in: the block's address was handed out again
+  uint64_t unknown_frees = 0;    // left out: no call before handed the block out
+  uint64_t double_frees = 0;     // left out: the block had just been freed
+  uint64_t unknown_resizes = 0;  // of such blocks: on the tape as resizes of none
+  uint64_t other_calls = 0;      // left out: of processes other than the first of the trace
+};
+
+// Guarantees, whatever add() is given:
+// - on the tape no block is handed out while it lives, and none is given up that does not;
+// - each call is on the tape or in troubles();
+// - memory is that of the most blocks, and the threads, that were ever live at once.
+// One thread.
+class ImportedEvents {
+ public:
+  enum class Addresses : uint8_t { kOfTrace, kMadeUp };
+
+  ImportedEvents(schema::TapeWriter& tape, Addresses addresses)
+      : tape_(tape), addresses_(addresses), just_freed_(kJustFreed) {}
+
+  // False: the call cannot have been (an address or a size that no process has). Count it
+  // malformed.
+  bool add(const TraceCall& call);
+  void end_thread(uint64_t thread);
+  // `text` is untrusted and may be long.
+  void add_malformed(uint64_t at, std::string_view text);
+  void add_other_process() { ++troubles_.other_calls; }
+
+  const ImportTroubles& troubles() const { return troubles_; }
+  bool has_times() const { return first_ns_.has_value(); }
+  uint64_t duration_ns() const { return last_ns_; }
+  // Nothing more can be written.
+  bool is_stopped() const { return !tape_.status().ok(); }
+
+ private:
+  // A free of these that finds no block is a double free: a table by hash, of 512 KiB.
+  static constexpr size_t kJustFreed = size_t{1} << 16;
+
+  bool allocate(const TraceCall& call, uint32_t thread);
+  bool resize(const TraceCall& call, uint32_t thread);
+  void release(const TraceCall& call, uint32_t thread);
+  void append_failed(const TraceCall& call, uint32_t thread);
+  // Where the new block is; nothing where it cannot be.
+  std::optional<uint64_t> place_of(const TraceCall& call, const LiveBlock* resized);
+  void free_missed(uint64_t key, uint32_t thread);
+  void forget(const LiveBlock* block);
+  uint32_t number_of(uint64_t thread);
+  void note_time(uint64_t time_ns);
+
+  schema::TapeWriter& tape_;
+  Addresses addresses_;
+  LiveBlocks live_;
+  base::SimulatedPlaces places_;
+  std::vector<uint64_t> just_freed_;
+  std::unordered_map<uint64_t, uint32_t> threads_;
+  uint32_t thread_count_ = 0;
+  uint64_t last_thread_ = UINT64_MAX;
+  uint32_t last_number_ = 0;
+  std::optional<uint64_t> first_ns_;
+  uint64_t last_ns_ = 0;        // since then
+  uint64_t sampled_ns_ = 0;     // of the last sample on the tape
+  uint64_t sampled_event_ = 0;  // the same
+  ImportTroubles troubles_;
+};
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,195 @@
+// scrub: a tape for others, and parts of tapes. export: the calls of a tape for other tools.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "schema/tape/tape_writer.h"
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+
+namespace heaptape {
+namespace {
+
+using tests::count_of;
+using tests::Ended;
+using tests::expect_refusal;
+using tests::run;
+
+constexpr uint64_t kEvents = 3000;
+
+// A tape with everything that tells of the machine.
+class Scrub : public testing::Test {
+ protected:
+  Scrub() : random_(tests::test_seed()), events_(tests::plausible_events(random_, kEvents, 16, 3)) {
+    schema::TapeHeader header = tests::sample_header();
+    header.command_line = {"/secret/bin/server", "--password", "hunter2"};
+    header.executable = "/secret/bin/server";
+    header.pid = 4242;
+    auto writer = std::move(*schema::TapeWriter::create(tape_, header));
+    for (size_t i = 0; i < events_.size(); ++i) {
+      if (i % 100 == 0) writer->add_time(1'000'000 + i * 1000);
+      if (i % 500 == 0)
+        writer->add_sample({0, i * 1000, 1 << 20, {{0x555555559000, 0x555555959000}}});
+      if (i == 1500) writer->add_mark("half", 2'500'000);
+      writer->append(events_[i]);
+    }
+    schema::TapeSummary summary;
+    summary.duration_ns = 5'000'000;
+    summary.thread_list = {{4242, "secret-thread"}, {4243, "b"}, {4244, "c"}};
+    EXPECT_TRUE(writer->finish(summary).ok());
+  }
+  Ended scrub(std::vector<std::string> options = {}) {
+    options.insert(options.begin(), {"heaptape", "scrub", tape_, "-o", scrubbed_});
+    return run(options);
+  }
+  // The report without the words that scrub takes away, times and addresses.
+  std::string report(const std::string& tape) {
+    const std::string path = dir_.file("report.json");
+    std::vector<std::string> words{"heaptape", "replay", tape, "-o", path};
+    for (const char* spec : {"recorded", "glibc", "model:ptmalloc", "model:runs", "model:slabs"}) {
+      words.insert(words.end(), {"-a", spec});
+    }
+    EXPECT_EQ(run(words).status, 0);
+    const std::string json = tests::read_bytes(path);
+    const std::regex gone(
+        "\"(path|command|allocator|bytesPerEvent|address|replayNs|stampNs|nsPerEvent(Min|Max)?|p[0-"
+        "9]+Ns(Min|Max)?|"
+        "maxNs|maxAt|samples)\": [^\n]*");
+    return std::regex_replace(json, gone, "");
+  }
+  std::vector<schema::Event> events_of(const std::string& tape) {
+    auto reader = std::move(*schema::TapeReader::open(tape));
+    return tests::read_events(reader);
+  }
+
+  tests::TempDir dir_;
+  std::string tape_ = dir_.file("secret-name.tape");
+  std::string scrubbed_ = dir_.file("scrubbed");
+  tests::Random random_;
+  std::vector<schema::Event> events_;
+};
+
+TEST_F(Scrub, ReplaysToTheSameReportOnEveryAllocator) {
+  ASSERT_EQ(scrub().status, 0);
+  EXPECT_TRUE(report(scrubbed_) == report(tape_));  // megabytes: not to be printed
+}
+
+TEST_F(Scrub, LeavesNothingOfTheProcess) {
+  ASSERT_EQ(scrub().status, 0);
+  const auto tape = schema::TapeReader::open(scrubbed_);
+  const schema::TapeHeader& header = tape->header();
+  EXPECT_TRUE(header.command_line.empty() && header.executable.empty());
+  EXPECT_EQ(header.pid + header.parent_pid + header.start_unix_ns, 0u);
+  EXPECT_EQ(header.allocator, "libc.so.6");
+  EXPECT_TRUE(tape->summary()->thread_list.empty());
+}
+
+TEST_F(Scrub, TheAddressSpaceBeginsWhereEveryScrubbedTapeHasItsBeginning) {
+  ASSERT_EQ(scrub().status, 0);
+  uint64_t lowest = UINT64_MAX;
+  for (const schema::Event& event : events_of(scrubbed_)) {
+    if (event.address != 0) lowest = std::min(lowest, event.address);
+  }
+  EXPECT_EQ(lowest >> 26, uint64_t{0x100000000000} >> 26);
+  EXPECT_EQ(lowest % (64 << 20), events_[0].address % (64 << 20));
+}
+
+TEST_F(Scrub, CutsAndAllocatesWhatLivesAtTheBeginning) {
+  ASSERT_EQ(scrub({"--from", "1001", "--until", "2000"}).status, 0);
+  uint64_t live = 0;
+  for (size_t i = 0; i < 1000; ++i)
+    live += (events_[i].address != 0) - (events_[i].freed_address != 0);
+  EXPECT_EQ(events_of(scrubbed_).size(), live + 1000);
+  const auto part = tests::replay_run(dir_, scrubbed_, "model:ptmalloc");
+  const auto whole = tests::replay_run(dir_, tape_, "model:ptmalloc", {"--until", "2000"});
+  EXPECT_EQ(count_of(part, "end.liveBytes"), count_of(whole, "end.liveBytes"));
+  EXPECT_EQ(count_of(part, "accounting.unknownFrees"), 0u);
+}
+
+TEST_F(Scrub, TimesOfAPartBeginWithIt) {
+  ASSERT_EQ(scrub({"--from", "2001"}).status, 0);
+  const auto tape = schema::TapeReader::open(scrubbed_);
+  EXPECT_EQ(tape->summary()->duration_ns, 1'000'000u - 100'000u);
+}
+
+TEST_F(Scrub, AScrubbedTapeIsWhole) {
+  ASSERT_EQ(scrub({"--from", "700", "--until", "2500"}).status, 0);
+  EXPECT_EQ(run({"heaptape", "verify", scrubbed_}).status, 0);
+}
+
+TEST_F(Scrub, APartThatIsNotThereIsRefused) {
+  expect_refusal(scrub({"--from", "3001"}), "--from 3,001 is behind the last call, #3,000");
+  expect_refusal(scrub({"--from", "20", "--until", "10"}),
+                 "--from 20 is behind the last call, #10");
+}
+
+TEST_F(Scrub, TheTapeIsNotOverwritten) {
+  expect_refusal(run({"heaptape", "scrub", tape_, "-o", tape_}), "is the tape itself");
+}
+
+class ExportedCalls : public Scrub {
+ protected:
+  // Exports and imports again; the path of the tape.
+  std::string back(const std::string& format) {
+    const std::string trace = dir_.file("trace." + format);
+    const std::string tape = dir_.file("back." + format);
+    EXPECT_EQ(run({"heaptape", "export", tape_, "--format", format, "-o", trace}).status, 0);
+    const Ended ended = run({"heaptape", "import", format, trace, "-o", tape});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    return tape;
+  }
+};
+
+TEST_F(ExportedCalls, ComeBackWithTheSameLiveMetrics) {
+  const auto whole = tests::replay_run(dir_, tape_, "model:ptmalloc");
+  for (const char* format : {"malloclab", "android", "mtrace"}) {
+    const auto run = tests::replay_run(dir_, back(format), "model:ptmalloc");
+    for (const char* metric :
+         {"peak.liveBytes", "peak.liveBytes.at", "peak.liveCount", "end.liveBytes", "end.liveCount",
+          "end.cumulativeBytesUpper", "accounting.replayed", "end.temporaries"}) {
+      EXPECT_EQ(count_of(run, metric), count_of(whole, metric)) << format << " " << metric;
+    }
+  }
+}
+
+TEST_F(ExportedCalls, OfAndroidAndMtraceAreTheSameCalls) {
+  const auto android = events_of(back("android"));
+  EXPECT_EQ(android.size(), events_.size());
+  const auto mtrace = events_of(back("mtrace"));
+  for (size_t i = 0; i < events_.size(); ++i) {
+    ASSERT_EQ(android[i].address, events_[i].address);
+    ASSERT_EQ(mtrace[i].freed_address, events_[i].freed_address);
+  }
+}
+
+TEST_F(ExportedCalls, OfTheMallocLabHaveTheirCountsInFront) {
+  tests::write_tape(tape_, {tests::malloc_event(10, 0x10), tests::malloc_event(20, 0x40),
+                            tests::free_event(0x10), tests::realloc_event(0x40, 90, 0x100),
+                            tests::malloc_event(5, 0x10), tests::free_event(0)});
+  const Ended ended = run({"heaptape", "export", tape_, "--format", "malloclab"});
+  EXPECT_EQ(ended.out, "0\n2\n5\n1\na 0 10\na 1 20\nf 0\nr 1 90\na 0 5\n");
+}
+
+TEST_F(ExportedCalls, EveryEntryPointHasALine) {
+  tests::write_tape(tape_, {{schema::Op::kCalloc, 0, 30, 0, 0x10, 0},
+                            {schema::Op::kValloc, 1, 5, 0, 0x1000, 0},
+                            {schema::Op::kNewAligned, 0, 7, 64, 0x40, 0},
+                            {schema::Op::kDeleteSized, 0, 0, 0, 0, 0x40},
+                            {schema::Op::kRealloc, 0, 0, 0, 0, 0x10},
+                            {schema::Op::kMalloc, 0, 99, 0, 0, 0}});
+  EXPECT_EQ(run({"heaptape", "export", tape_, "--format", "android"}).out,
+            "1: calloc 0x10 1 30\n2: memalign 0x1000 4096 5\n1: memalign 0x40 64 7\n"
+            "1: free 0x40\n1: realloc 0x0 0x10 0\n1: malloc 0x0 99\n");
+  EXPECT_EQ(run({"heaptape", "export", tape_, "--format", "mtrace"}).out,
+            "= Start\n@ [0x0] + 0x10 0x1e\n@ [0x0] + 0x1000 0x5\n@ [0x0] + 0x40 0x7\n"
+            "@ [0x0] - 0x40\n@ [0x0] - 0x10\n@ [0x0] + 0x0 0x63\n= End\n");
+}
+
+TEST_F(ExportedCalls, FiltersOfCallStacksAreRefused) {
+  expect_refusal(run({"heaptape", "export", tape_, "--format", "mtrace", "--only", "f"}),
+                 "are for call stacks");
+}
+
+}  // namespace
+}  // namespace heaptape
