@@ -14,6 +14,16 @@ nb::str text(const std::string& bytes) {
   return nb::str(utf8.data(), utf8.size());
 }
 
+void add_origin(nb::dict& facts, const schema::TapeOrigin& origin) {
+  if (origin.format.empty()) return;
+  nb::list lacks;
+  for (const std::string& name : schema::absent_names(origin)) lacks.append(text(name));
+  nb::dict imported;
+  imported["format"] = text(origin.format);
+  imported["lacks"] = lacks;
+  facts["import"] = imported;
+}
+
 void add_header(nb::dict& facts, const schema::TapeHeader& header) {
   nb::list words;
   for (const std::string& word : header.command_line) words.append(text(word));
@@ -25,6 +35,7 @@ void add_header(nb::dict& facts, const schema::TapeHeader& header) {
   facts["allocator"] = text(header.allocator);
   facts["writer"] = text(header.writer);
   facts["startUnixNs"] = header.start_unix_ns;
+  add_origin(facts, header.origin);
   if (header.stacks.mode == schema::StackMode::kNone) return;
   nb::dict stacks;
   const bool is_fp = header.stacks.mode == schema::StackMode::kFramePointers;
@@ -45,6 +56,9 @@ void add_losses(nb::dict& facts, const schema::TapeLosses& losses) {
   causes["recorderStopped"] = losses.causes.recorder_stopped;
   causes["noRing"] = losses.causes.no_ring;
   causes["leftHooks"] = losses.causes.left_hooks;
+  causes["malformed"] = losses.causes.malformed;
+  causes["unknownFrees"] = losses.causes.unknown_frees;
+  causes["doubleFrees"] = losses.causes.double_frees;
   facts["lossCauses"] = causes;
 }
 

@@ -41,6 +41,16 @@ def test_facts_are_those_of_info(real_tape, tool_json):
     }
 
 
+def test_facts_say_what_an_imported_trace_lacks(tool, tool_json, tmp_path):
+    trace, tape = tmp_path / "a.rep", tmp_path / "a.tape"
+    trace.write_text("100\n1\n2\n1\na 0 64\nf 0\n")
+    tool("import", "malloclab", trace, "-o", tape)
+    facts = heaptape.Tape(tape).facts
+    assert facts["import"] == tool_json("info", "--json", tape)["import"]
+    assert {"times", "addresses", "threads"} <= set(facts["import"]["lacks"])
+    assert [event["timeNs"] for event in rows(heaptape.Tape(tape).events())] == [None, None]
+
+
 def test_facts_of_stacks_are_those_of_info(stack_tape, tool_json):
     assert (
         heaptape.Tape(stack_tape).facts["stacks"]
