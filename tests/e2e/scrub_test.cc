@@ -128,6 +128,41 @@ TEST_F(Scrub, TheTapeIsNotOverwritten) {
   expect_refusal(run({"heaptape", "scrub", tape_, "-o", tape_}), "is the tape itself");
 }
 
+class ScrubStacks : public Scrub {
+ protected:
+  ScrubStacks() {
+    auto writer = std::move(*schema::TapeWriter::create(tape_, tests::sample_header()));
+    schema::TapeEncoder& encoder = writer->encoder();
+    encoder.set_has_stacks();
+    encoder.add_mapping({0, {0x555555000000, 0x555555100000}, 0x1000, "/secret/server", "id"});
+    encoder.add_mapping({0, {0x7f0000000000, 0x7f0000001000}, 0, schema::kMadeCodePath, "", "fn"});
+    const schema::FrameNumber outer = encoder.add_frame({0, 0x555555000123});
+    encoder.append(tests::malloc_event(24, 0x555555559000),
+                   encoder.add_frame({outer, 0x7f0000000010}));
+    EXPECT_TRUE(writer->finish({}).ok());
+  }
+  schema::Stacks scrubbed_stacks(const std::vector<std::string>& options) {
+    EXPECT_EQ(scrub(options).status, 0);
+    auto tape = std::move(*schema::TapeReader::open(scrubbed_));
+    return std::move(*tape.read_stacks());
+  }
+};
+
+TEST_F(ScrubStacks, FramesStayWhereTheyWereInTheirCode) {
+  const schema::Stacks stacks = scrubbed_stacks({});
+  const auto& mapping = stacks.mappings()[0];
+  EXPECT_EQ(stacks.find(1)->return_address - mapping.range.begin, 0x123u);
+  EXPECT_EQ(stacks.find(2)->return_address - stacks.mappings()[1].range.begin, 0x10u);
+  EXPECT_LT(mapping.range.begin, uint64_t{0x100000000000} + (64 << 20));
+}
+
+TEST_F(ScrubStacks, OfPathsTheLastPartStaysOrItsHash) {
+  EXPECT_EQ(scrubbed_stacks({}).mappings()[0].path, "server");
+  const auto hashed = scrubbed_stacks({"--hash-names"}).mappings();
+  EXPECT_TRUE(hashed[0].path.starts_with("name-") && hashed[0].build_id.empty());
+  EXPECT_TRUE(hashed[1].function.starts_with("name-"));
+}
+
 class ExportedCalls : public Scrub {
  protected:
   // Exports and imports again; the path of the tape.
