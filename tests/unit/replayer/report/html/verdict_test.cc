@@ -51,15 +51,18 @@ TEST(Verdict, CallsNothingResidentOfTheRunItself) {
 }
 
 TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
-  EXPECT_EQ(parts_text({.live = 2048, .slack = 100, .hole = 1024, .untouched = 1024}, "here"),
-            "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
-            "blocks.");
-  EXPECT_EQ(parts_text({.live = 10, .slack = 100, .untouched = 60}, "here"),
+  EXPECT_EQ(
+      parts_text(
+          {.live_bytes = 2048, .slack_bytes = 100, .hole_bytes = 1024, .untouched_bytes = 1024},
+          "here"),
+      "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
+      "blocks.");
+  EXPECT_EQ(parts_text({.live_bytes = 10, .slack_bytes = 100, .untouched_bytes = 60}, "here"),
             "Of the 50 B here: 100.0% slack within blocks.");
 }
 
 TEST(Verdict, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
-  EXPECT_EQ(parts_text({.live = 300, .metadata = 5, .hole = 695}, "here"),
+  EXPECT_EQ(parts_text({.live_bytes = 300, .metadata_bytes = 5, .hole_bytes = 695}, "here"),
             "Of the 1000 B here: 69.5% holes between blocks, 30.0% live.");
 }
 
