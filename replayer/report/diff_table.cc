@@ -46,8 +46,10 @@ std::string state_of_gate(const GateOutcome& gate) {
 }
 
 bool is_about_holes(const std::string& metric) {
-  return metric.find("ole") != metric.npos || metric.find("ragmentation") != metric.npos ||
-         metric.ends_with("distanceToIdeal");
+  constexpr const char* kWords[] = {"hole", "Hole", "fragmentation", "Fragmentation",
+                                    "distanceToIdeal"};
+  return std::ranges::any_of(
+      kWords, [&metric](const char* word) { return metric.find(word) != metric.npos; });
 }
 
 // What is beside the holes that the gate is about; null where holes are a small part of what

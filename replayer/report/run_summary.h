@@ -33,9 +33,9 @@ struct BestRun {
 std::vector<BestRun> best_runs(const std::vector<schema::RunFigures>& figures,
                                const std::vector<RunResult>& runs);
 
-// The run whose memory is told of: the best of the last state. Without a choice the last one that
-// says what an allocator would do; else the last of a model that nobody is like; else the recorded
-// run, which is a whole process. Null where none that has memory came to the end.
+// The run whose memory a page tells of: the best of the last state. Where there is none, the last
+// run that says what a real allocator would do; else the last of a model that imitates nobody; else
+// the recorded run, which is a whole process. Null where no run with memory came to the end.
 const schema::RunFigures* told_run(const std::vector<schema::RunFigures>& figures,
                                    const std::vector<RunResult>& runs,
                                    const std::vector<BestRun>& best);
