@@ -4,6 +4,7 @@
 #include <bit>
 #include <cctype>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -121,15 +122,13 @@ NamedWindows named_windows(const Size& size, int sign) {
   if (changes.empty()) return {*windows.begin(), *windows.rbegin()};
   const NamedWindows all{changes.begin()->first, changes.rbegin()->first};
   NamedWindows best = all;
-  for (auto first = changes.begin(); first != changes.end(); ++first) {
-    double sum = 0;
-    for (auto last = first; last != changes.end(); ++last) {
-      sum += last->second;
-      if (sum < kMost * whole) continue;
-      const uint32_t length = last->first - first->first;
-      if (length < best.last - best.first) best = {first->first, last->first, sum < whole};
-      break;
-    }
+  double sum = 0;
+  auto next = changes.begin();  // behind those that are summed up
+  for (auto first = changes.begin(); first != changes.end(); sum -= first++->second) {
+    while (sum < kMost * whole && next != changes.end()) sum += next++->second;
+    if (sum < kMost * whole) break;
+    const uint32_t last = std::prev(next)->first;
+    if (last - first->first < best.last - best.first) best = {first->first, last, sum < whole};
   }
   const bool is_half = 2 * (best.last - best.first + 1) <= all.last - all.first + 1;
   return is_half ? best : all;
@@ -184,11 +183,16 @@ std::string births_text(const CohortChange& change) {
   return (change.is_most ? "mostly " : "") + text;
 }
 
-// "the peak" of "atPeak", "the end" of "end".
-std::string moment_of(const std::string& state) {
-  std::string name = state.starts_with("at") ? state.substr(2) : state;
-  name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
-  return "the " + name;
+// "the plateau, the exit and the end" of "atPlateau", "atExit" and "end".
+std::string moments_text(const std::vector<std::string>& states) {
+  std::string text;
+  for (size_t i = 0; i < states.size(); ++i) {
+    std::string name = states[i].starts_with("at") ? states[i].substr(2) : states[i];
+    name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+    if (i != 0) text += i + 1 == states.size() ? " and " : ", ";
+    text += "the " + name;
+  }
+  return text;
 }
 
 }  // namespace
@@ -210,10 +214,18 @@ std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base
                                      const std::vector<schema::PinCohorts>& now) {
   std::vector<CohortChanges> all;
   for (const schema::PinCohorts& after : now) {
-    const auto before = std::ranges::find(base, after.state, &schema::PinCohorts::state);
-    if (before == base.end()) continue;
-    diff_moment(after.state, "resident bytes in holes at " + moment_of(after.state),
-                before->cohorts, after.cohorts, all);
+    for (const schema::PinCohorts& before : base) {
+      std::vector<std::string> states;
+      for (const std::string& state : after.states) {
+        const bool has_both = std::ranges::find(before.states, state) != before.states.end();
+        if (has_both) states.push_back(state);
+      }
+      if (states.empty()) continue;
+      const size_t changed = all.size();
+      diff_moment("", "resident bytes in holes at " + moments_text(states), before.cohorts,
+                  after.cohorts, all);
+      if (all.size() != changed) all.back().states = std::move(states);
+    }
   }
   return all;
 }
@@ -242,12 +254,23 @@ std::string blocks_text(const CohortChanges& changes) {
 
 std::string pins_text(const CohortChanges& changes) {
   if (changes.sizes.empty()) return "";
+  constexpr double kGoodPart = 0.2;
   const CohortChange& first = changes.sizes.front();
   const double share = first.share(changes.base, changes.now);
   if (share <= 0) return "";
-  return changes.words + ": " + change_text(changes.base, changes.now, schema::MetricUnit::kBytes) +
-         ", " + signed_share_text(share) + " of it beside blocks of " + sizes_text(first) +
-         " asked for " + births_text(first);
+  const auto bytes = [](uint64_t base, uint64_t now) {
+    return change_text(base, now, schema::MetricUnit::kBytes);
+  };
+  const std::string text = changes.words + ": " + bytes(changes.base, changes.now);
+  if (share < kGoodPart) {
+    return text + ", beside blocks of many sizes, " + signed_share_text(share) +
+           " of it at most beside one";
+  }
+  const std::string place =
+      " beside blocks of " + sizes_text(first) + " asked for " + births_text(first);
+  if (share <= 1) return text + ", " + signed_share_text(share) + " of it" + place;
+  return text + ": " + bytes(first.base_bytes, first.now_bytes) + place + ", " +
+         bytes(changes.base - first.base_bytes, changes.now - first.now_bytes) + " beside others";
 }
 
 }  // namespace heaptape::replayer

@@ -33,18 +33,20 @@ struct CohortChange {
 
 // Of bytes that changed: those alive at one moment, or those in the holes of one run then.
 struct CohortChanges {
-  std::string moment;  // "peak", "end"; of holes the state, "atPeak"
-  std::string words;   // "bytes at the peak", "resident bytes in holes at the peak"
+  std::string moment;  // "peak", "end"; empty of holes
+  std::string words;   // "bytes at the peak", "resident bytes in holes at the exit and the end"
   uint64_t base = 0;   // bytes
   uint64_t now = 0;
   std::vector<CohortChange> sizes;  // that changed, by their shares, the greatest first
+  std::vector<std::string> states =
+      {};  // of holes: "atExit", "end", which are one call in each report
 };
 
 // Of the peak and the end, in this order.
 std::vector<CohortChanges> diff_cohorts(const schema::LiveCohorts& base,
                                         const schema::LiveCohorts& now);
 
-// What two runs have in holes, by the blocks beside them. Of the states that both have.
+// What two runs have in holes, by the blocks beside them: of the states that both have.
 std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base,
                                      const std::vector<schema::PinCohorts>& now);
 
@@ -56,7 +58,8 @@ std::string sizes_text(const CohortChange& change);
 std::string blocks_text(const CohortChanges& changes);
 
 // "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B asked for
-// between #1,000 and #2,000,000": the first size; empty likewise.
+// between #1,000 and #2,000,000": the first size, if it has a good part of the change; its own
+// change where others changed the other way. Empty if nothing is beside the holes that changed.
 std::string pins_text(const CohortChanges& changes);
 
 }  // namespace heaptape::replayer

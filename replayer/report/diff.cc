@@ -229,6 +229,12 @@ std::string near_names(const std::string& metric, const std::vector<RunPair>& pa
   return base::did_you_mean(metric, names);
 }
 
+bool is_of_other_memory(const std::string& metric, const RunFigures& base, const RunFigures& now) {
+  constexpr const char* kRecorded = "recorded";
+  return metric.ends_with(".residentBytes") &&
+         (base.backend == kRecorded) != (now.backend == kRecorded);
+}
+
 // The outcomes of one gate over all runs.
 std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
   std::vector<GateOutcome> outcomes;
@@ -236,6 +242,11 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
     Gate of_pair = gate;
     of_pair.is_optional |= base->label != now->label;  // not all allocators have all figures
     outcomes.push_back(evaluate(of_pair, *base, *now));
+    if (is_of_other_memory(gate.metric, *base, *now)) {
+      outcomes.back().state = GateState::kSkipped;
+      outcomes.back().detail =
+          "what the recorded run had resident is of its whole process, not of its heap alone";
+    }
   }
   const bool unanswered = std::ranges::all_of(
       outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });

@@ -150,7 +150,11 @@ void write_size(JsonBuilder out, const CohortChange& change, double share) {
 
 void write_cohort_changes(JsonBuilder out, const CohortChanges& changes) {
   ObjectWriter object(out, 4);
-  object.text("moment", changes.moment);
+  if (changes.states.empty()) {
+    object.text("moment", changes.moment);
+  } else {
+    object.strings("states", changes.states);
+  }
   object.number("base", MetricValue(changes.base));
   object.number("new", MetricValue(changes.now));
   write_array(object.add("sizes"), changes.sizes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -91,9 +92,12 @@ std::string changed_most(const ReportDiff& diff) {
     double size;
   };
   std::vector<Change> changes;
+  std::set<std::string> of_program;  // the same in all runs: named once
   for (const RunDiff& run : diff.runs) {
     for (const MetricRow& row : std::span(run.rows).first(run.table_rows)) {
       if (!row.base || !row.now || *row.base == *row.now || row.name.starts_with("time.")) continue;
+      const bool is_of_program = row.name.find(".live") != row.name.npos;
+      if (is_of_program && !of_program.insert(row.name).second) continue;
       changes.push_back({&run, &row, size_of_change(run, row)});
     }
   }

@@ -46,8 +46,30 @@ std::string state_of_gate(const GateOutcome& gate) {
 }
 
 bool is_about_holes(const std::string& metric) {
-  return metric.find("ole") != metric.npos || metric.find("ragmentation") != metric.npos ||
-         metric.ends_with("distanceToIdeal");
+  constexpr const char* kWords[] = {"hole", "Hole", "fragmentation", "Fragmentation",
+                                    "distanceToIdeal"};
+  return std::ranges::any_of(
+      kWords, [&metric](const char* word) { return metric.find(word) != metric.npos; });
+}
+
+// Not about their bytes.
+bool is_about_number_of_holes(const std::string& metric) {
+  return metric.find(".holes.") != metric.npos && !metric.ends_with(".holes.bytes");
+}
+
+double change_of(const RunDiff& run, const std::string& metric) {
+  const auto row = std::ranges::find(run.rows, metric, &MetricRow::name);
+  if (row == run.rows.end() || !row->base || !row->now) return 0;
+  return static_cast<double>(schema::number_of(*row->now) - schema::number_of(*row->base));
+}
+
+// Of the bytes that holes are a part of: for the two shares those that are committed and not live.
+double change_of_memory(const RunDiff& run, const std::string& metric) {
+  if (!metric.ends_with("ragmentation") && !metric.ends_with("distanceToIdeal")) {
+    return change_of(run, metric);
+  }
+  const std::string state = metric.substr(0, metric.rfind('.') + 1);
+  return change_of(run, state + "committedBytes") - change_of(run, state + "liveBytes");
 }
 
 // What is beside the holes that the gate is about; null where holes are a small part of what
@@ -59,14 +81,18 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
   if (!is_about_holes(gate.metric) && !is_of_memory) return nullptr;
   const auto run = std::ranges::find(diff.runs, gate.run, &RunDiff::label);
   if (run == diff.runs.end()) return nullptr;
-  const auto pins = std::ranges::find(run->pins, state_of_gate(gate), &CohortChanges::moment);
+  const std::string state = state_of_gate(gate);
+  const auto pins = std::ranges::find_if(run->pins, [&state](const CohortChanges& changes) {
+    return std::ranges::find(changes.states, state) != changes.states.end();
+  });
   if (pins == run->pins.end()) return nullptr;
-  const auto change =
-      static_cast<double>(schema::number_of(*gate.now) - schema::number_of(*gate.base));
+  // Of holes the number or the largest may have changed otherwise than their bytes.
+  const bool is_of_bytes = is_of_memory || !is_about_number_of_holes(gate.metric);
+  const double change = change_of_memory(*run, gate.metric);
   const double in_holes = static_cast<double>(pins->now) - static_cast<double>(pins->base);
   constexpr double kLeastPart = 0.25;
   if (change * in_holes <= 0) return nullptr;
-  if (is_of_memory && std::abs(in_holes) < kLeastPart * std::abs(change)) return nullptr;
+  if (is_of_bytes && std::abs(in_holes) < kLeastPart * std::abs(change)) return nullptr;
   return &*pins;
 }
 

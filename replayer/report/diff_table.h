@@ -35,7 +35,7 @@ std::vector<PinTable> pin_tables(const ReportDiff& diff);
 // Why gates failed, as far as the reports say: sentences that name blocks and sites. Empty where
 // none failed.
 std::vector<std::string> reasons_text(const ReportDiff& diff);
-// The one or two for this gate.
+// Those for this gate.
 std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate);
 
 // "main.json  (tape run.tape, 1,000 events)"

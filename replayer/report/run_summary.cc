@@ -52,27 +52,44 @@ std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures
 std::optional<BestRun> best_of(const std::vector<const RunFigures*>& runs,
                                const std::string& state) {
   const std::string metric = state + ".residentBytes";
-  const RunFigures* best = nullptr;
-  const RunFigures* second = nullptr;
   const auto value = [&metric](const RunFigures* run) {
     const auto found = run->metric(metric);
     return found ? schema::number_of(*found) : 0;
   };
-  for (const RunFigures* run : runs) {
+  std::vector<const RunFigures*> order = runs;
+  for (const RunFigures* run : order) {
     if (!run->metric(metric)) return std::nullopt;
-    if (best == nullptr || value(run) < value(best)) {
-      second = std::exchange(best, run);
-    } else if (second == nullptr || value(run) < value(second)) {
-      second = run;
-    }
   }
-  const auto text = [&metric](const RunFigures* run) {
-    return value_text(run->metric(metric), MetricUnit::kBytes);
-  };
-  return BestRun{state, best->label, text(best), second->label, text(second)};
+  std::ranges::stable_sort(order, {}, value);
+  BestRun best{.state = state, .labels = {}, .resident = "", .next_label = "", .next_resident = ""};
+  const RunFigures* next = nullptr;
+  for (const RunFigures* run : order) {
+    if (value(run) != value(order[0])) {
+      next = run;
+      break;
+    }
+    best.labels.push_back(run->label);
+  }
+  best.resident = value_text(order[0]->metric(metric), MetricUnit::kBytes);
+  if (next == nullptr) return best;
+  best.next_label = next->label;
+  best.next_resident = value_text(next->metric(metric), MetricUnit::kBytes);
+  if (best.resident == best.next_resident) {
+    best.resident = exact_text(value(order[0]), MetricUnit::kBytes);
+    best.next_resident = exact_text(value(next), MetricUnit::kBytes);
+  }
+  return best;
 }
 
 }  // namespace
+
+std::string BestRun::names() const {
+  std::string text = labels.front();
+  for (size_t i = 1; i < labels.size(); ++i) {
+    text += (i + 1 == labels.size() ? " and " : ", ") + labels[i];
+  }
+  return text;
+}
 
 std::string state_of(const std::string& moment) {
   if (moment.starts_with(kMarkPrefix)) {
@@ -121,7 +138,7 @@ std::vector<BestRun> best_runs(const std::vector<RunFigures>& figures,
 const RunFigures* told_run(const std::vector<RunFigures>& figures,
                            const std::vector<RunResult>& runs, const std::vector<BestRun>& best) {
   if (!best.empty()) {
-    const auto found = std::ranges::find(figures, best.back().label, &RunFigures::label);
+    const auto found = std::ranges::find(figures, best.back().labels.front(), &RunFigures::label);
     if (found != figures.end()) return &*found;
   }
   const auto compared = candidates(figures, runs);
@@ -140,8 +157,9 @@ std::string best_line(const std::vector<RunFigures>& figures, const std::vector<
   std::string text;
   for (const BestRun& best : best_runs(figures, runs)) {
     text += text.empty() ? "least resident " : "; ";
-    text += heading_of(best.state + ".").group + ": " + best.label + " (" + best.resident +
-            "; next " + best.next_label + ", " + best.next_resident + ")";
+    text += heading_of(best.state + ".").group + ": " + best.names() + " (" + best.resident;
+    text += best.next_label.empty() ? " each)"
+                                    : "; next " + best.next_label + ", " + best.next_resident + ")";
   }
   return text.empty() ? "" : text + "\n";
 }

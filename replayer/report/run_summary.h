@@ -21,11 +21,13 @@ std::string moment_lines(const schema::ReportFigures& report);
 
 // The run with least resident memory in one state, and the next one.
 struct BestRun {
-  std::string state;  // "atPeak", or second_state()
-  std::string label;
-  std::string resident;  // "11.3 MiB"
-  std::string next_label;
+  std::string state;                // "atPeak", or second_state()
+  std::vector<std::string> labels;  // of those that hold least: several where they hold the same
+  std::string resident;             // "11.3 MiB"; to the byte where the next one's would look alike
+  std::string next_label;           // empty: all hold the same
   std::string next_resident;
+
+  std::string names() const;  // "glibc and model:ptmalloc"
 };
 
 // Of the runs that say what a real allocator would do; empty where there is nothing to choose from.
@@ -33,9 +35,9 @@ struct BestRun {
 std::vector<BestRun> best_runs(const std::vector<schema::RunFigures>& figures,
                                const std::vector<RunResult>& runs);
 
-// The run whose memory is told of: the best of the last state. Without a choice the last one that
-// says what an allocator would do; else the last of a model that nobody is like; else the recorded
-// run, which is a whole process. Null where none that has memory came to the end.
+// The run whose memory a page tells of: the best of the last state. Where there is none, the last
+// run that says what a real allocator would do; else the last of a model that imitates nobody; else
+// the recorded run, which is a whole process. Null where no run with memory came to the end.
 const schema::RunFigures* told_run(const std::vector<schema::RunFigures>& figures,
                                    const std::vector<RunResult>& runs,
                                    const std::vector<BestRun>& best);

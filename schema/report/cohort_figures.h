@@ -25,9 +25,9 @@ struct LiveCohorts {
   std::vector<CohortFigures> end;
 };
 
-// Of one run at one moment. A hole between two blocks is half of each.
+// Of one run after one call. A hole between two blocks is half of each.
 struct PinCohorts {
-  std::string state;  // "atPeak", "atPlateau", "atExit", "end"
+  std::vector<std::string> states;  // then: of "atPeak", "atPlateau", "atExit", "end"
   std::vector<CohortFigures> cohorts;
 };
 

@@ -272,7 +272,7 @@ struct Resizes {
   movedBytes @2 :UInt64 $unit(bytes);  # the smaller of old and new size of those that moved
 }
 
-struct Time {  # absent of the recorded run, and where times are not told; differs from one replay to the next, as latency and Action.elapsedNs do
+struct Time {  # absent in the recorded run, and where times are not told; differs from one replay to the next, as latency and Action.elapsedNs do
   replayNs @0 :UInt64 $unit(ns);        # the median of the repeats, as all times
   nsPerEvent @1 :Float64 $unit(ns);
   repeats @2 :UInt64 $unit(count);

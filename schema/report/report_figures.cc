@@ -100,11 +100,13 @@ void add_latency(wire::Latency::Reader latency, const TextPart& text, RunFigures
 
 void add_mark(wire::MarkState::Reader mark, const TextPart& text, RunFigures& figures) {
   if (mark.getName().size() == 0) return;  // none of ours: no metric could be called so
+  if (!mark.hasState()) return;            // its numbers would read as 0
   const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
   const DynamicStruct::Reader state = mark.getState();
+  const TextPart state_text = text.field("state");
   for (const MetricField& field : state_fields()) {
     if (!mark.getState().hasHoles() && needs_holes(field.name)) continue;
-    if (const auto value = value_of(state, text.field("state"), field)) {
+    if (const auto value = value_of(state, state_text, field)) {
       figures.metrics.push_back({name + field.name, *value});
     }
   }
@@ -137,12 +139,14 @@ void add_pins(wire::Run::Reader run, RunFigures& figures) {
                                                                 {"atPlateau", run.getAtPlateau()},
                                                                 {"atExit", run.getAtExit()},
                                                                 {"end", run.getEnd()}};
-  std::map<uint64_t, std::vector<CohortFigures>> by_call;
+  std::map<uint64_t, PinCohorts> by_call;
   for (const auto& [name, state] : states) {
-    if (state.hasPins()) by_call.try_emplace(state.getAt(), cohorts_of(state.getPins()));
+    if (state.hasPins())
+      by_call.try_emplace(state.getAt(), PinCohorts{{}, cohorts_of(state.getPins())});
     const auto found = by_call.find(state.getAt());
-    if (found != by_call.end()) figures.pins.push_back({name, found->second});
+    if (found != by_call.end()) found->second.states.emplace_back(name);
   }
+  for (auto& [call, pins] : by_call) figures.pins.push_back(std::move(pins));
 }
 
 RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
@@ -170,12 +174,14 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
   }
   const auto latencies = run.getLatency();
+  const TextPart latency_texts = text.field("latency");
   for (unsigned i = 0; i < latencies.size(); ++i) {
-    add_latency(latencies[i], text.field("latency").item(i), figures);
+    add_latency(latencies[i], latency_texts.item(i), figures);
   }
   const auto marks = run.getAtMarks();
+  const TextPart mark_texts = text.field("atMarks");
   for (unsigned i = 0; i < marks.size(); ++i) {
-    add_mark(marks[i], text.field("atMarks").item(i), figures);
+    add_mark(marks[i], mark_texts.item(i), figures);
   }
   for (const auto spread : run.getSpreads()) {
     figures.spreads.push_back(
@@ -195,11 +201,12 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   figures.tape_command = to_text(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
   const auto runs = report.getRuns();
+  const TextPart run_texts = text.field("runs");
+  const TextPart loss_text = text.field("tape").field("losses");
   for (unsigned i = 0; i < runs.size(); ++i) {
-    figures.runs.push_back(run_figures(runs[i], text.field("runs").item(i)));
+    figures.runs.push_back(run_figures(runs[i], run_texts.item(i)));
     if (!report.getTape().hasLosses()) continue;
-    add_losses(report.getTape().getLosses(), text.field("tape").field("losses"),
-               figures.runs.back());
+    add_losses(report.getTape().getLosses(), loss_text, figures.runs.back());
   }
   for (const auto moment : report.getMoments()) {
     figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});

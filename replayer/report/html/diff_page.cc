@@ -54,25 +54,12 @@ void write_run(JsonWriter& out, const RunDiff& run) {
   out.close_object();
 }
 
-void write_changes(JsonWriter& out, const CohortChanges& changes) {
+void write_blocks(JsonWriter& out, const std::string& words, const std::vector<TableRow>& table) {
   out.open_object();
-  out.field("words", changes.words);
+  out.field("words", words);
   out.name("table");
-  write_table(out, diff_table(changes));
+  write_table(out, table);
   out.close_object();
-}
-
-// What is beside the holes that failed gates are about.
-void write_pins(JsonWriter& out, const std::vector<PinTable>& tables) {
-  out.open_list();
-  for (const PinTable& pins : tables) {
-    out.open_object();
-    out.field("words", pins.heading);
-    out.name("table");
-    write_table(out, pins.rows);
-    out.close_object();
-  }
-  out.close_list();
 }
 
 // With the function and the module of each site, by which the flame graph finds it.
@@ -153,10 +140,14 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.close_list();
   out.name("cohorts");
   out.open_list();
-  for (const CohortChanges& changes : diff.cohorts) write_changes(out, changes);
+  for (const CohortChanges& changes : diff.cohorts) {
+    write_blocks(out, changes.words, diff_table(changes));
+  }
   out.close_list();
   out.name("pins");
-  write_pins(out, pin_tables(diff));
+  out.open_list();
+  for (const auto& [heading, table] : pin_tables(diff)) write_blocks(out, heading, table);
+  out.close_list();
   out.name("sites");
   out.open_list();
   for (const SiteChanges& changes : diff.sites) write_changes(out, changes);

@@ -34,15 +34,7 @@ std::string when(const Moment& moment) {
 std::string verdict(const Explanation& explanation) {
   const Account& account = *explanation.state().account;
   const allocators::BackendSpec& spec = explanation.run.spec;
-  const HeapParts parts{.live = account.live_bytes,
-                        .slack = account.slack_bytes,
-                        .metadata = account.metadata_bytes,
-                        .cached = account.cached_bytes,
-                        .hole = account.hole_bytes,
-                        .top = account.top_bytes,
-                        .untouched = account.untouched_bytes,
-                        .returned = account.returned_bytes};
-  return parts_text(parts, heap_words(spec.label, spec.text) + " " + when(explanation.moment));
+  return parts_text(account, heap_words(spec.label, spec.text) + " " + when(explanation.moment));
 }
 
 }  // namespace

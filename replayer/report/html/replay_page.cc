@@ -64,10 +64,12 @@ void write_table(JsonWriter& out, const char* name, const FigureTable& table,
 void write_best(JsonWriter& out, const std::vector<BestRun>& best) {
   out.open_list();
   for (const BestRun& run : best) {
-    out.open_object();
-    out.field("state", run.state);
-    out.field("label", run.label);
-    out.close_object();
+    for (const std::string& label : run.labels) {
+      out.open_object();
+      out.field("state", run.state);
+      out.field("label", label);
+      out.close_object();
+    }
   }
   out.close_list();
 }

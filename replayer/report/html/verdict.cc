@@ -32,8 +32,9 @@ uint64_t number(const RunFigures& run, const std::string& metric) {
 }
 
 std::string text_of(const BestRun& best) {
-  return when(best.state) + " (" + best.resident + "; next is " + best.next_label + " with " +
-         best.next_resident + ")";
+  const std::string text = when(best.state) + " (" + best.resident;
+  if (best.next_label.empty()) return text + " each)";
+  return text + "; next is " + best.next_label + " with " + best.next_resident + ")";
 }
 
 }  // namespace
@@ -44,10 +45,11 @@ std::string heap_words(const std::string& label, const std::string& backend) {
 
 std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {
   if (!best.empty()) {
-    std::string text = best[0].label + " holds least resident memory " + text_of(best[0]);
+    const char* const hold = best[0].labels.size() == 1 ? " holds" : " hold";
+    std::string text = best[0].names() + hold + " least resident memory " + text_of(best[0]);
     if (best.size() < 2) return text + ".";
-    const bool is_same = best[0].label == best[1].label;
-    return text + (is_same ? ", and " : "; " + best[1].label + " ") + text_of(best[1]) + ".";
+    const bool is_same = best[0].labels == best[1].labels;
+    return text + (is_same ? ", and " : "; " + best[1].names() + " ") + text_of(best[1]) + ".";
   }
   if (told == nullptr) return "No run with memory of its own came to the end of the tape.";
   return told->label + " holds " + bytes(*told, "peak.committedBytes") +
@@ -55,16 +57,17 @@ std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {
          " that the program had live at most.";
 }
 
-std::string parts_text(const HeapParts& parts, const std::string& where) {
-  const uint64_t untouched_live = std::min(parts.untouched, parts.live);
-  const uint64_t untouched_slack = std::min(parts.untouched - untouched_live, parts.slack);
+std::string parts_text(const Account& account, const std::string& where) {
+  const uint64_t untouched_live = std::min(account.untouched_bytes, account.live_bytes);
+  const uint64_t untouched_slack =
+      std::min(account.untouched_bytes - untouched_live, account.slack_bytes);
   std::pair<uint64_t, const char*> named[] = {
-      {parts.live - untouched_live, "live"},
-      {parts.slack - untouched_slack, "slack within blocks"},
-      {parts.metadata, "the allocator's own"},
-      {parts.cached, "cached for reuse"},
-      {parts.hole, "holes between blocks"},
-      {parts.top, "free at the ends of regions"}};
+      {account.live_bytes - untouched_live, "live"},
+      {account.slack_bytes - untouched_slack, "slack within blocks"},
+      {account.metadata_bytes, "the allocator's own"},
+      {account.cached_bytes, "cached for reuse"},
+      {account.hole_bytes, "holes between blocks"},
+      {account.top_bytes, "free at the ends of regions"}};
   uint64_t whole = 0;
   for (const auto& [bytes, words] : named) whole += bytes;
   std::ranges::stable_sort(named, std::greater<>(), &std::pair<uint64_t, const char*>::first);
@@ -74,22 +77,24 @@ std::string parts_text(const HeapParts& parts, const std::string& where) {
     if (bytes == 0 || bytes < whole / kLeastPart) continue;
     text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
   }
-  if (parts.returned != 0) text += "; " + base::bytes_text(parts.returned) + " more are given back";
+  if (account.returned_bytes != 0) {
+    text += "; " + base::bytes_text(account.returned_bytes) + " more are given back";
+  }
   return "Of the " + base::bytes_text(whole) + " " + where + text + ".";
 }
 
 std::string where_it_is(const RunFigures* told, const std::string& state) {
   if (told == nullptr || !told->metric(state + ".account.holeBytes")) return "";
   const auto part = [&](const char* metric) { return number(*told, state + "." + metric); };
-  const HeapParts parts{.live = part("liveBytes"),
-                        .slack = part("slackBytes"),
-                        .metadata = part("account.metadataBytes"),
-                        .cached = part("account.cachedBytes"),
-                        .hole = part("account.holeBytes"),
-                        .top = part("account.topBytes"),
-                        .untouched = part("account.untouchedBytes"),
-                        .returned = part("account.returnedBytes")};
-  return parts_text(parts, heap_words(told->label, told->backend) + " " + when(state));
+  const Account account{.live_bytes = part("liveBytes"),
+                        .slack_bytes = part("slackBytes"),
+                        .metadata_bytes = part("account.metadataBytes"),
+                        .cached_bytes = part("account.cachedBytes"),
+                        .hole_bytes = part("account.holeBytes"),
+                        .top_bytes = part("account.topBytes"),
+                        .returned_bytes = part("account.returnedBytes"),
+                        .untouched_bytes = part("account.untouchedBytes")};
+  return parts_text(account, heap_words(told->label, told->backend) + " " + when(state));
 }
 
 std::string who_has_it(const SiteTable& table, const Sites& sites) {

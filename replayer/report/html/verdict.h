@@ -1,10 +1,10 @@
 // What a replay comes to, in a sentence or two.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "replayer/answers/account.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/sites/site_table.h"
 #include "schema/report/report_metrics.h"
@@ -15,21 +15,9 @@ namespace heaptape::replayer {
 // its end.
 std::string verdict(const std::vector<BestRun>& best, const schema::RunFigures* told);
 
-// What the memory of a heap is, in bytes: docs/metrics.md, "The account".
-struct HeapParts {
-  uint64_t live = 0;
-  uint64_t slack = 0;
-  uint64_t metadata = 0;
-  uint64_t cached = 0;
-  uint64_t hole = 0;
-  uint64_t top = 0;
-  uint64_t untouched = 0;  // of live and slack: not resident
-  uint64_t returned = 0;
-};
-
 // "Of the 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; 2.00 KiB
 // more are given back.", `where` being what follows the bytes. Parts of less than 1% are left out.
-std::string parts_text(const HeapParts& parts, const std::string& where);
+std::string parts_text(const Account& account, const std::string& where);
 
 // "resident on glibc"; "in the heap of recorded", whose resident pages are not known.
 std::string heap_words(const std::string& label, const std::string& backend);

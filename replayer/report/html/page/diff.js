@@ -53,7 +53,9 @@
 
   function gates(data) {
     if (data.gates.length === 0) return null;
-    const rows = data.gates.map(([state, expression, label, detail]) => [expression, state, label, detail]);
+    const order = ["FAIL", "PASS", "SKIP"];
+    const rows = [...data.gates].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]))
+      .map(([state, expression, label, detail]) => [expression, state, heaptape.named(label).text, detail]);
     const mark = (number, column) => column === 0 && rows[number][1] === "FAIL" ? {class: "failed"} : {};
     return section("gates", "Gates", table([["gate", "result", "run", "values"], ...rows], "Gates", mark));
   }

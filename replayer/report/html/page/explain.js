@@ -42,7 +42,7 @@
     const at = {state: "state", rows: [row]};
     const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);
     const rows = ACCOUNT.filter(([metric]) => Number(value(metric)) !== 0 || metric === "residentBytes").map(([metric, words]) =>
-      [words, figure(data.explanation, "state." + metric, "bytes"), OF_RESIDENT.includes(metric) ? share(value(metric), state.residentBytes) : ""]);
+      [words, figure(data.explanation, "state." + metric, "bytes"), OF_RESIDENT.includes(metric) || metric === "residentBytes" ? share(value(metric), state.residentBytes) : ""]);
     return section("account", "Where the memory is", heaptape.summary.legend([at]), heaptape.summary.bars(at),
                    table("The account", ["", "bytes", "of resident"], rows));
   }

@@ -144,6 +144,19 @@ TEST(DiffMarkdown, PutsWhatCameFromZeroWhereItsBytesBelong) {
   EXPECT_LT(five_percent, text.find("peak.holes.count")) << text;
 }
 
+TEST(DiffMarkdown, SaysOnceWhatTheProgramChanged) {
+  const auto run = [](const char* label, uint64_t live) {
+    return tests::run_figures(label, {{"peak.liveBytes", live}, {"peak.committedBytes", live * 2}});
+  };
+  const std::string text =
+      to_markdown(*diff_reports(tests::named_report("a", {run("x", 100), run("y", 100)}),
+                                tests::named_report("b", {run("x", 200), run("y", 200)}), {}, ""));
+  const std::string shown = text.substr(0, text.find("<details>"));
+  EXPECT_NE(shown.find("| x | peak.liveBytes |"), std::string::npos) << shown;
+  EXPECT_EQ(shown.find("| y | peak.liveBytes |"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("| y | peak.committedBytes |"), std::string::npos) << shown;
+}
+
 TEST_F(DiffFormatTest, EscapesWhatXmlReserves) {
   ReportDiff diff;
   diff.notes = {"a<b>&\"c'"};

@@ -257,6 +257,20 @@ TEST(DiffToABaseline, SkipsAGateOnARunThatHasNoSuchFigure) {
   EXPECT_FALSE(diff->failed);
 }
 
+TEST(DiffToABaseline, DoesNotJudgeWhatTheWholeProcessHadResidentByOneHeap) {
+  const NamedMetric resident = {"peak.residentBytes", uint64_t{1000}};
+  const NamedMetric more = {"peak.residentBytes", uint64_t{9000}};
+  const auto report =
+      named_report("a.json", {run_figures("glibc", {resident}), run_figures("x", {resident}),
+                              run_figures("recorded", {more})});
+  const auto diff =
+      diff_reports(report, report, {*parse_gate("peak.residentBytes>+5%")}, "", "glibc");
+  EXPECT_EQ(diff->gates.at(0).state, GateState::kPassed);
+  EXPECT_EQ(diff->gates.at(1).state, GateState::kSkipped);
+  EXPECT_EQ(diff->gates.at(1).detail,
+            "what the recorded run had resident is of its whole process, not of its heap alone");
+}
+
 TEST(DiffToABaseline, FailsAGateOnAFigureThatTheBaselineLacks) {
   const auto report = named_report(
       "a.json", {run_figures("recorded"), run_figures("x", {{"time.nsPerEvent", 10.0}})});

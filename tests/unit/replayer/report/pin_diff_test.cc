@@ -18,7 +18,7 @@ constexpr char kReason[] =
 
 // `bytes` of holes beside ten blocks of 64 bytes.
 PinCohorts pins(const std::string& state, uint64_t bytes) {
-  return {state,
+  return {{state},
           {{.size_bytes = 64, .count = 10, .bytes = bytes, .first_birth = 1, .last_birth = 999}}};
 }
 
@@ -44,10 +44,70 @@ class PinDiff : public testing::Test {
 };
 
 TEST_F(PinDiff, NamesTheBlocksBesideHolesThatCame) {
-  for (const char* const metric : {"atPlateau.holes.bytes", "atPlateau.residentHoleBytes",
-                                   "atPlateau.fragmentation", "atPlateau.residentBytes"}) {
+  for (const char* const metric :
+       {"atPlateau.holes.bytes", "atPlateau.residentHoleBytes", "atPlateau.residentBytes"}) {
     EXPECT_EQ(reasons(metric, 1'060'000), std::vector<std::string>{kReason}) << metric;
   }
+}
+
+// Free memory that came, of which holes are 60,000 bytes.
+TEST_F(PinDiff, IsTheReasonOfFragmentationWhereHolesAreAGoodPartOfWhatIsFree) {
+  for (const uint64_t committed : {1'240'000, 1'240'001}) {
+    base_.metrics = {{"atPlateau.fragmentation", 0.1},
+                     {"atPlateau.committedBytes", uint64_t{1'000'000}},
+                     {"atPlateau.liveBytes", uint64_t{500'000}}};
+    now_.metrics = {{"atPlateau.fragmentation", 0.2},
+                    {"atPlateau.committedBytes", committed},
+                    {"atPlateau.liveBytes", uint64_t{500'000}}};
+    const auto diff =
+        diff_reports(tests::named_report("a", {base_}), tests::named_report("b", {now_}),
+                     {*parse_gate("atPlateau.fragmentation>+1%")}, "");
+    EXPECT_EQ(reasons_text(*diff).size(), committed == 1'240'000 ? 1u : 0u) << committed;
+  }
+}
+
+TEST_F(PinDiff, SaysHowManyBytesWhereOthersChangedTheOtherWay) {
+  base_.pins[1].cohorts.push_back(
+      {.size_bytes = 4096, .count = 1, .bytes = 90'000, .first_birth = 7, .last_birth = 7});
+  now_.pins[1] = pins("atPlateau", 150'000);
+  EXPECT_EQ(reasons("atPlateau.holes.bytes", 1'020'000),
+            std::vector<std::string>{"glibc: resident bytes in holes at the plateau: +19.5 KiB: "
+                                     "+107.4 KiB beside blocks of 64 B asked for between #1 and "
+                                     "#999, -87.9 KiB beside others"});
+}
+
+TEST_F(PinDiff, NamesNoSizeThatHasASmallPartOfTheChange) {
+  for (uint64_t i = 1; i <= 6; ++i) {
+    now_.pins[1].cohorts.push_back(
+        {.size_bytes = i * 100, .count = 1, .bytes = 60'000, .first_birth = i, .last_birth = i});
+  }
+  EXPECT_EQ(
+      reasons("atPlateau.holes.bytes", 1'420'000),
+      std::vector<std::string>{"glibc: resident bytes in holes at the plateau: +410.2 KiB, "
+                               "beside blocks of many sizes, 14.3% of it at most beside one"});
+}
+
+TEST_F(PinDiff, IsSaidOnceOfStatesThatAreOneCall) {
+  base_.pins[1].states = {"atPlateau", "atExit", "end"};
+  now_.pins[1].states = {"atPlateau", "atExit", "end"};
+  for (const char* const metric :
+       {"atPlateau.holes.bytes", "atExit.holes.bytes", "end.holes.bytes"}) {
+    const auto all = reasons(metric, 1'060'000);
+    ASSERT_EQ(all.size(), 1u) << metric;
+    EXPECT_NE(all[0].find("in holes at the plateau, the exit and the end: +58.6 KiB"),
+              std::string::npos)
+        << all[0];
+  }
+}
+
+TEST_F(PinDiff, TellsStatesApartThatAreOneCallInOneReportAlone) {
+  base_.pins = {pins("atPlateau", 100)};
+  base_.pins[0].states = {"atPlateau", "end"};
+  now_.pins = {pins("atPlateau", 200), pins("end", 300)};
+  const auto changes = diff_pins(base_.pins, now_.pins);
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].states, std::vector<std::string>{"atPlateau"});
+  EXPECT_EQ(changes[1].words, "resident bytes in holes at the end");
 }
 
 TEST_F(PinDiff, SaysNothingOfAMomentWhoseHolesAreTheSame) {
@@ -102,7 +162,7 @@ TEST_F(PinDiff, IsFoldedInMarkdown) {
 
 TEST_F(PinDiff, IsInJsonWithAllStates) {
   const std::string json = *to_json(diff("atPlateau.holes.bytes", 1'060'000));
-  EXPECT_NE(json.find(R"("pins": [{ "moment": "atPlateau",)"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("pins": [{ "states": ["atPlateau"],)"), std::string::npos) << json;
   EXPECT_NE(json.find(R"("baseBytes": 40000, "newBytes": 100000)"), std::string::npos) << json;
 }
 

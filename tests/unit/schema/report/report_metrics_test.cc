@@ -205,6 +205,13 @@ TEST_F(RunFiguresTest, LackANumberThatTheTextLeavesOut) {
   EXPECT_FALSE(without(R"("samples": 3700000,)").metric("latency.malloc.samples").has_value());
 }
 
+TEST_F(RunFiguresTest, LackWhatAMarkWithoutItsStateWouldHave) {
+  const auto report = parse_report(
+      "a.json", R"({"version":1,"tape":{},"runs":[{"label":"a","atMarks":[{"name":"warm"}]}]})");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_FALSE(figures_of(*report).runs[0].metric("atMark.warm.liveBytes").has_value());
+}
+
 TEST_F(RunFiguresTest, KeepAZeroThatTheTextHas) {
   EXPECT_EQ(glibc("tape.losses.lostEvents"), integer(0));
   EXPECT_EQ(glibc("accounting.refused"), integer(0));

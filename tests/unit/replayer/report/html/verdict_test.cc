@@ -21,17 +21,26 @@ schema::RunFigures whole_run(const std::string& label = "glibc") {
 }
 
 TEST(Verdict, NamesTheRunThatHoldsLeast) {
-  EXPECT_EQ(
-      verdict({{"atPeak", "a", "1 B", "b", "2 B"}, {"atPlateau", "b", "3 B", "a", "4 B"}}, nullptr),
-      "a holds least resident memory at the peak (1 B; next is b with 2 B); b at the plateau "
-      "(3 B; next is a with 4 B).");
+  EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atPlateau", {"b"}, "3 B", "a", "4 B"}},
+                    nullptr),
+            "a holds least resident memory at the peak (1 B; next is b with 2 B); b at the plateau "
+            "(3 B; next is a with 4 B).");
 }
 
 TEST(Verdict, SaysItOnceOfOneThatHoldsLeastAlways) {
+  EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atExit", {"a"}, "3 B", "b", "4 B"}},
+                    nullptr),
+            "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
+            "(3 B; next is b with 4 B).");
+}
+
+TEST(Verdict, NamesAllThatHoldTheSame) {
   EXPECT_EQ(
-      verdict({{"atPeak", "a", "1 B", "b", "2 B"}, {"atExit", "a", "3 B", "b", "4 B"}}, nullptr),
-      "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
-      "(3 B; next is b with 4 B).");
+      verdict(
+          {{"atPeak", {"a", "b", "c"}, "1 B", "d", "2 B"}, {"atExit", {"a", "d"}, "3 B", "", ""}},
+          nullptr),
+      "a, b and c hold least resident memory at the peak (1 B; next is d with 2 B); a and d at "
+      "the exit (3 B each).");
 }
 
 TEST(Verdict, TellsOfOneRunWhatItHolds) {
@@ -51,15 +60,18 @@ TEST(Verdict, CallsNothingResidentOfTheRunItself) {
 }
 
 TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
-  EXPECT_EQ(parts_text({.live = 2048, .slack = 100, .hole = 1024, .untouched = 1024}, "here"),
-            "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
-            "blocks.");
-  EXPECT_EQ(parts_text({.live = 10, .slack = 100, .untouched = 60}, "here"),
+  EXPECT_EQ(
+      parts_text(
+          {.live_bytes = 2048, .slack_bytes = 100, .hole_bytes = 1024, .untouched_bytes = 1024},
+          "here"),
+      "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
+      "blocks.");
+  EXPECT_EQ(parts_text({.live_bytes = 10, .slack_bytes = 100, .untouched_bytes = 60}, "here"),
             "Of the 50 B here: 100.0% slack within blocks.");
 }
 
 TEST(Verdict, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
-  EXPECT_EQ(parts_text({.live = 300, .metadata = 5, .hole = 695}, "here"),
+  EXPECT_EQ(parts_text({.live_bytes = 300, .metadata_bytes = 5, .hole_bytes = 695}, "here"),
             "Of the 1000 B here: 69.5% holes between blocks, 30.0% live.");
 }
 
@@ -88,7 +100,7 @@ class ToldRun : public testing::Test {
 TEST_F(ToldRun, IsTheOneThatHoldsLeastInTheEnd) {
   add("glibc");
   add("model:slabs");
-  EXPECT_EQ(told({{"atPeak", "model:slabs", "", "glibc", ""}, {"atExit", "glibc", "", "", ""}}),
+  EXPECT_EQ(told({{"atPeak", {"model:slabs"}, "", "glibc", ""}, {"atExit", {"glibc"}, "", "", ""}}),
             "glibc");
 }
 
@@ -114,6 +126,25 @@ TEST_F(ToldRun, HasMemoryAndCameToTheEnd) {
   add("glibc");
   runs_.back().failure.emplace();
   EXPECT_EQ(told(), "none");
+}
+
+// Two runs with this much resident at the peak.
+class BestRuns : public ToldRun {
+ protected:
+  std::string line(uint64_t first, uint64_t second) {
+    add("glibc", run_figures("glibc", {{"atPeak.residentBytes", first}}));
+    add("jemalloc", run_figures("jemalloc", {{"atPeak.residentBytes", second}}));
+    return best_line(figures_, runs_);
+  }
+};
+
+TEST_F(BestRuns, AreAllThatHoldTheSame) {
+  EXPECT_EQ(line(4096, 4096), "least resident at peak: glibc and jemalloc (4.00 KiB each)\n");
+}
+
+TEST_F(BestRuns, AreToldApartToTheByteWhereTheyWouldLookAlike) {
+  EXPECT_EQ(line(20'000'001, 20'000'000),
+            "least resident at peak: jemalloc (20,000,000 B; next glibc, 20,000,001 B)\n");
 }
 
 TEST_F(ToldRun, IsNeverOfTheBestWhereItIsTheRunItself) {
