@@ -239,7 +239,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   if (options.specs.empty()) leave_out_recorded(tape, replay_options.specs);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
-  replay_options.keep_pins = !options.report_path.empty() || !options.html_path.empty();
+  replay_options.keep_pins = !options.report_path.empty();
   replay_options.keep_pinning_blocks = sites.has_value();
   replay_options.keep_film = !options.html_path.empty();
   Progress progress(console, "replaying " + base::display_text(options.tape_path));

@@ -112,6 +112,12 @@ void add_mark(wire::MarkState::Reader mark, const TextPart& text, RunFigures& fi
   }
 }
 
+// `list` and `texts` are the same list; `add` takes an item of each.
+template <typename List, typename Add>
+void add_each(const List& list, const TextPart& texts, Add add, RunFigures& figures) {
+  for (unsigned i = 0; i < list.size(); ++i) add(list[i], texts.item(i), figures);
+}
+
 void add_losses(wire::Losses::Reader losses, const TextPart& text, RunFigures& figures) {
   for (const MetricField& metric : loss_fields()) {
     if (const auto value = value_of(losses, text, metric)) {
@@ -173,16 +179,8 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
     figures.metrics.push_back(
         {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
   }
-  const auto latencies = run.getLatency();
-  const TextPart latency_texts = text.field("latency");
-  for (unsigned i = 0; i < latencies.size(); ++i) {
-    add_latency(latencies[i], latency_texts.item(i), figures);
-  }
-  const auto marks = run.getAtMarks();
-  const TextPart mark_texts = text.field("atMarks");
-  for (unsigned i = 0; i < marks.size(); ++i) {
-    add_mark(marks[i], mark_texts.item(i), figures);
-  }
+  add_each(run.getLatency(), text.field("latency"), add_latency, figures);
+  add_each(run.getAtMarks(), text.field("atMarks"), add_mark, figures);
   for (const auto spread : run.getSpreads()) {
     figures.spreads.push_back(
         {to_text(spread.getMetric()), spread.getLeast(), spread.getGreatest()});

@@ -140,9 +140,7 @@ std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const Re
   out.close_list();
   out.name("cohorts");
   out.open_list();
-  for (const CohortChanges& changes : diff.cohorts) {
-    write_blocks(out, changes.words, diff_table(changes));
-  }
+  for (const auto& one : diff.cohorts) write_blocks(out, one.words, diff_table(one));
   out.close_list();
   out.name("pins");
   out.open_list();
