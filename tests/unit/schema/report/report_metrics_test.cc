@@ -205,6 +205,22 @@ TEST_F(RunFiguresTest, LackANumberThatTheTextLeavesOut) {
   EXPECT_FALSE(without(R"("samples": 3700000,)").metric("latency.malloc.samples").has_value());
 }
 
+// Of each run, operation and mark its own part of the text counts.
+TEST_F(RunFiguresTest, LackANumberOnlyWhereTheTextLeavesItOut) {
+  const auto report = parse_report(
+      "sample", R"({"version":1,"tape":{"path":"t"},"runs":[{"end":{}},{"end":{"liveCount":3},
+      "latency":[{"op":"malloc"},{"op":"free","samples":5}],
+      "atMarks":[{"name":"a","state":{}},{"name":"b","state":{"liveCount":7}}]}]})");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const std::vector<RunFigures> runs = figures_of(*report).runs;
+  EXPECT_FALSE(runs[0].metric("end.liveCount").has_value());
+  EXPECT_EQ(runs[1].metric("end.liveCount"), integer(3));
+  EXPECT_FALSE(runs[1].metric("latency.malloc.samples").has_value());
+  EXPECT_EQ(runs[1].metric("latency.free.samples"), integer(5));
+  EXPECT_FALSE(runs[1].metric("atMark.a.liveCount").has_value());
+  EXPECT_EQ(runs[1].metric("atMark.b.liveCount"), integer(7));
+}
+
 TEST_F(RunFiguresTest, KeepAZeroThatTheTextHas) {
   EXPECT_EQ(glibc("tape.losses.lostEvents"), integer(0));
   EXPECT_EQ(glibc("accounting.refused"), integer(0));
