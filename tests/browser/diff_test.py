@@ -109,6 +109,7 @@ class Changes(UsualFlameGraph, Pages):
         # Only the new one has a run "recorded".
         pins = replay("pinned", "fewer pins", "--until", "6"), replay("pinned", "pins", "-a", "recorded")
         heaptape("diff", *pins, "--html", cls.folder / "pinned.html")
+        heaptape("diff", pins[1], pins[1], "--html", cls.folder / "itself.html")
         cls.of_holes = heaptape("diff", *pins, "--run", "model:ptmalloc", "--fail-if", "end.holes.bytes>+1%",
                                 "--html", cls.folder / "holes.html", status=1)
 
@@ -168,6 +169,12 @@ class Changes(UsualFlameGraph, Pages):
     def test_says_nothing_of_reasons_where_nothing_failed(self):
         self.show("sampled")
         self.assertIsNone(self.run_script("document.getElementById('reasons')"))
+
+    def test_calls_nothing_resident_of_the_run_itself(self):
+        self.show("itself")
+        sums = self.run_script("""[...document.querySelectorAll('#account .sum')].map((sum) =>
+            [sum.previousSibling.previousSibling.textContent, sum.textContent.includes('in its heap')])""")
+        self.assertEqual(sums, [[run + side, run == "recorded"] for run in ("model:ptmalloc", "recorded") for side in (", base", ", new")])
 
     def test_says_of_blocks_and_sites_what_the_diff_says(self):
         for part, name in (("blocks", "cohorts"), ("sites", "sites")):

@@ -126,6 +126,18 @@ class Figures(ReplayPages):
         self.assertEqual(shown, [[["75%", "25%"], ["50%"], ["25%"]],
                                  ["400 B resident", "160 B resident ◂ least + 40 B live, never touched + 7 B given back", "100 B in its heap"]])
 
+    def test_of_the_account_say_who_holds_least_at_the_moment_that_is_chosen(self):
+        self.show("fill")
+        least = self.run_script("""(() => { const rows = [{label: 'a', liveBytes: 3}, {label: 'b', liveBytes: 2}];
+            const made = heaptape.summary.account({accounts: [{moment: 'peak', state: 'atPeak', rows}, {moment: 'end', state: 'end', rows}],
+                best: [{state: 'atPeak', label: 'b'}], moments: [{name: 'peak', at: 1}, {name: 'end', at: 2}],
+                accountTable: {rows: [], columns: []}});
+            return [1, 0].map((i) => {
+                made.querySelectorAll('.tools button')[i].click();
+                return [...made.querySelectorAll('.least')].map((least) => least.parentElement.textContent);
+            }); })()""")
+        self.assertEqual(least, [[], ["2 B resident ◂ least"]])
+
     def test_stand_below_the_headings_of_their_groups(self):
         for name in ("stacks", "fill"):
             self.show(name)

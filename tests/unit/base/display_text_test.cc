@@ -44,6 +44,11 @@ TEST(DisplayText, ReplacesWhatTurnsTheDirectionOfText) {
   }
 }
 
+TEST(DisplayText, ReplacesWhatEndsLinesAndParagraphs) {
+  EXPECT_EQ(display_text("a\u2028z"), std::string("a") + kReplacement + "z");
+  EXPECT_EQ(display_text("a\u2029z"), std::string("a") + kReplacement + "z");
+}
+
 TEST(DisplayText, KeepsLettersThatAreReadFromRightToLeft) {
   EXPECT_EQ(display_text("\u05d0\u0627\u061b\u200d"), "\u05d0\u0627\u061b\u200d");
   EXPECT_EQ(undirected("\u05d0\u200d\u2065\u206a"), "\u05d0\u200d\u2065\u206a");

@@ -24,6 +24,11 @@ TEST(JsonEscapes, OfHalfASurrogatePairBecomeTheReplacement) {
   EXPECT_EQ(without_unicode_escapes(R"("\ud83d\u0041")"), "\"\uFFFDA\"");
 }
 
+TEST(JsonEscapes, KnowTheFirstAndTheLastSurrogates) {
+  EXPECT_EQ(without_unicode_escapes(R"("\ud800\udc00\udbff\udfff")"), "\"\U00010000\U0010FFFF\"");
+  EXPECT_EQ(without_unicode_escapes(R"("\ud7ff\ue000")"), "\"\ud7ff\ue000\"");
+}
+
 TEST(JsonEscapes, ThatAreCutOrNoneStay) {
   for (const char* json : {R"("\u00)", R"("\u)", R"("\)", R"("\u00g0")", R"("\u-123")",
                            R"("\u 123")", R"("\u12")", R"("\u+123")", R"("\u0x1f")"}) {

@@ -133,7 +133,8 @@ TEST(DiffMarkdown, PutsWhatCameFromZeroWhereItsBytesBelong) {
     return tests::run_figures("glibc", {{"peak.committedBytes", uint64_t{1000}},
                                         {"peak.holes.count", count},
                                         {"peak.holes.bytes", holes},
-                                        {"end.committedBytes", end}});
+                                        {"end.committedBytes", end},
+                                        {"peak.residentBytes", end + 900}});
   };
   const std::string text =
       to_markdown(*diff_reports(tests::named_report("a", {run(0, 0, 100)}),
@@ -141,6 +142,7 @@ TEST(DiffMarkdown, PutsWhatCameFromZeroWhereItsBytesBelong) {
   const size_t ten_percent = text.find("end.committedBytes");
   const size_t five_percent = text.find("peak.holes.bytes");
   EXPECT_LT(ten_percent, five_percent) << text;
+  EXPECT_LT(five_percent, text.find("peak.residentBytes")) << text;  // one percent
   EXPECT_LT(five_percent, text.find("peak.holes.count")) << text;
 }
 

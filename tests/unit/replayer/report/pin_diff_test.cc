@@ -132,6 +132,7 @@ TEST_F(PinDiff, TakesThePeakForThatOfAnyFigure) {
   const auto all = reasons("peak.committedBytes", 1'060'000);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_NE(all[0].find("in holes at the peak: +58.6 KiB"), std::string::npos) << all[0];
+  EXPECT_EQ(reasons("peak.distanceToIdeal", 1'060'000), all);
 }
 
 TEST_F(PinDiff, KnowsHolesThatCameFromNone) {
@@ -152,6 +153,13 @@ TEST_F(PinDiff, IsATableForPeopleOnlyWhereAGateFailed) {
       "at the plateau\n";
   EXPECT_NE(to_text(diff("atPlateau.holes.bytes", 1'060'000)).find(heading), std::string::npos);
   EXPECT_EQ(to_text(diff("atPlateau.holes.bytes", 1'000'000)).find(heading), std::string::npos);
+}
+
+TEST_F(PinDiff, IsOneTableForTwoGatesOnTheHolesOfAMoment) {
+  ReportDiff twice = diff("atPlateau.holes.bytes", 1'060'000);
+  ASSERT_EQ(pin_tables(twice).size(), 1u);
+  twice.gates.push_back(twice.gates[0]);
+  EXPECT_EQ(pin_tables(twice).size(), 1u);
 }
 
 TEST_F(PinDiff, IsFoldedInMarkdown) {

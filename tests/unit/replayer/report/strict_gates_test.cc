@@ -23,7 +23,8 @@ GateState outcome(const Gate& gate, std::optional<uint64_t> base, std::optional<
     if (value) run.metrics.push_back({gate.metric, *value});
     return run;
   };
-  return diff_reports(named_report("a", {run_with(base)}), named_report("b", {run_with(now)}), {gate}, "")
+  return diff_reports(named_report("a", {run_with(base)}), named_report("b", {run_with(now)}),
+                      {gate}, "")
       ->gates.at(0)
       .state;
 }
@@ -57,6 +58,17 @@ TEST(StrictGates, AreSkippedWhereARunNeedsNotHaveTheMetric) {
     EXPECT_EQ(outcome(gate, 1, {}), GateState::kSkipped) << gate.expression;
     if (gate.kind == GateKind::kAbsolute) continue;
     EXPECT_EQ(outcome(gate, {}, 1), GateState::kSkipped) << gate.expression;
+  }
+}
+
+TEST(StrictGates, AreSkippedForAFigureThatSomeRunsLack) {
+  const std::vector<Gate> gates = strict_gates();
+  for (const char* const metric :
+       {"atPlateau.residentBytes", "atExit.residentBytes", "peak.holes.over1MiB",
+        "growth.worstExponent", "tape.losses.lostEvents"}) {
+    const auto gate = std::ranges::find(gates, metric, &Gate::metric);
+    ASSERT_NE(gate, gates.end()) << metric;
+    EXPECT_EQ(outcome(*gate, 1, {}), GateState::kSkipped) << metric;
   }
 }
 

@@ -212,6 +212,38 @@ TEST_F(RunFiguresTest, LackWhatAMarkWithoutItsStateWouldHave) {
   EXPECT_FALSE(figures_of(*report).runs[0].metric("atMark.warm.liveBytes").has_value());
 }
 
+// Of each run, operation and mark its own part of the text counts.
+TEST_F(RunFiguresTest, LackANumberOnlyWhereTheTextLeavesItOut) {
+  const auto report = parse_report(
+      "sample", R"({"version":1,"tape":{"path":"t"},"runs":[{"end":{}},{"end":{"liveCount":3},
+      "latency":[{"op":"malloc"},{"op":"free","samples":5}],
+      "atMarks":[{"name":"a","state":{}},{"name":"b","state":{"liveCount":7}}]}]})");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const std::vector<RunFigures> runs = figures_of(*report).runs;
+  EXPECT_FALSE(runs[0].metric("end.liveCount").has_value());
+  EXPECT_EQ(runs[1].metric("end.liveCount"), integer(3));
+  EXPECT_FALSE(runs[1].metric("latency.malloc.samples").has_value());
+  EXPECT_EQ(runs[1].metric("latency.free.samples"), integer(5));
+  EXPECT_FALSE(runs[1].metric("atMark.a.liveCount").has_value());
+  EXPECT_EQ(runs[1].metric("atMark.b.liveCount"), integer(7));
+}
+
+TEST_F(RunFiguresTest, LackWhatIsNotKnownOfAStateWithoutHoles) {
+  const std::string state =
+      R"({"liveBytes":1,"usableBytes":2,"slackBytes":3,"residentHoleBytes":4})";
+  const auto report =
+      parse_report("sample", R"({"version":1,"tape":{"path":"t"},"runs":[{"end":)" + state +
+                                 R"(,"atMarks":[{"name":"a","state":)" + state + "}]}]}");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const RunFigures run = figures_of(*report).runs[0];
+  for (const std::string of : {"end.", "atMark.a."}) {
+    EXPECT_EQ(run.metric(of + "liveBytes"), integer(1));
+    for (const char* const name : {"usableBytes", "slackBytes", "residentHoleBytes"}) {
+      EXPECT_FALSE(run.metric(of + name).has_value()) << of << name;
+    }
+  }
+}
+
 TEST_F(RunFiguresTest, KeepAZeroThatTheTextHas) {
   EXPECT_EQ(glibc("tape.losses.lostEvents"), integer(0));
   EXPECT_EQ(glibc("accounting.refused"), integer(0));

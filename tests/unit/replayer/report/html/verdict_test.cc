@@ -53,6 +53,20 @@ TEST(Verdict, TellsOfOneRunWhatItHolds) {
             "blocks; 2.00 KiB more are given back.");
 }
 
+TEST(Verdict, TakesEachPartFromItsOwnFigure) {
+  const auto run = run_figures("glibc", {{"atExit.liveBytes", uint64_t{60}},
+                                         {"atExit.slackBytes", uint64_t{100}},
+                                         {"atExit.account.metadataBytes", uint64_t{150}},
+                                         {"atExit.account.cachedBytes", uint64_t{200}},
+                                         {"atExit.account.holeBytes", uint64_t{240}},
+                                         {"atExit.account.topBytes", uint64_t{260}},
+                                         {"atExit.account.untouchedBytes", uint64_t{10}}});
+  EXPECT_EQ(where_it_is(&run, "atExit"),
+            "Of the 1000 B resident on glibc at the exit: 26.0% free at the ends of regions, 24.0% "
+            "holes between blocks, 20.0% cached for reuse, 15.0% the allocator's own, 10.0% slack "
+            "within blocks, 5.0% live.");
+}
+
 TEST(Verdict, CallsNothingResidentOfTheRunItself) {
   schema::RunFigures run = whole_run("the server");
   run.backend = "recorded";
