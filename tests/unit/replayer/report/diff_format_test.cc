@@ -115,11 +115,11 @@ TEST(DiffMarkdown, ShowsTenOfWhatFailedAndOfWhatChanged) {
   NamedReport now = tests::named_report("b", {});
   for (int i = 0; i < 12; ++i) {
     const std::string label = "run " + std::to_string(i);
-    base.figures.runs.push_back(tests::run_figures(label, {{"end.liveBytes", uint64_t{100}}}));
-    now.figures.runs.push_back(tests::run_figures(label, {{"end.liveBytes", uint64_t{200}}}));
+    base.figures.runs.push_back(tests::run_figures(label, {{"end.committedBytes", uint64_t{100}}}));
+    now.figures.runs.push_back(tests::run_figures(label, {{"end.committedBytes", uint64_t{200}}}));
   }
   const std::string text =
-      to_markdown(*diff_reports(base, now, {*parse_gate("end.liveBytes > +5%")}, ""));
+      to_markdown(*diff_reports(base, now, {*parse_gate("end.committedBytes > +5%")}, ""));
   const std::string shown = text.substr(0, text.find("<details>"));
   EXPECT_NE(shown.find("\n2 more failed: see all gates below.\n"), std::string::npos) << shown;
   size_t rows = 0;

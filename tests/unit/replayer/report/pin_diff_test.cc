@@ -132,7 +132,17 @@ TEST_F(PinDiff, TakesThePeakForThatOfAnyFigure) {
   const auto all = reasons("peak.committedBytes", 1'060'000);
   ASSERT_EQ(all.size(), 1u);
   EXPECT_NE(all[0].find("in holes at the peak: +58.6 KiB"), std::string::npos) << all[0];
-  EXPECT_EQ(reasons("peak.distanceToIdeal", 1'060'000), all);
+}
+
+// Free memory that came at the peak, of which holes are 60,000 bytes.
+TEST_F(PinDiff, IsTheReasonOfTheDistanceToIdeal) {
+  now_.pins[0] = pins("atPeak", 60'100);
+  base_.metrics = {{"peak.distanceToIdeal", 1.1}, {"peak.committedBytes", uint64_t{1'000'000}}};
+  now_.metrics = {{"peak.distanceToIdeal", 1.2}, {"peak.committedBytes", uint64_t{1'100'000}}};
+  const auto diff =
+      diff_reports(tests::named_report("a", {base_}), tests::named_report("b", {now_}),
+                   {*parse_gate("peak.distanceToIdeal>+1%")}, "");
+  EXPECT_EQ(reasons_text(*diff).size(), 1u);
 }
 
 TEST_F(PinDiff, KnowsHolesThatCameFromNone) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schema/report/report_figures.h"
 
@@ -53,7 +54,9 @@ TEST_F(RunFields, HaveThePinsOfSeveralStatesAtOneCallOnce) {
   EXPECT_EQ(run.getAtPeak().getPins()[0].getBytes(), 100u);
   EXPECT_TRUE(run.getAtPlateau().hasPins());
   EXPECT_FALSE(run.getAtExit().hasPins());
-  EXPECT_EQ(schema::figures_of(run).pins.size(), 3u);
+  const auto pins = schema::figures_of(run).pins;
+  ASSERT_EQ(pins.size(), 2u);
+  EXPECT_EQ(pins[1].states, (std::vector<std::string>{"atPlateau", "atExit"}));
 }
 
 TEST_F(RunFields, TakeEndFragmentationFromTheEnd) {
