@@ -7,6 +7,7 @@ if not browser.missing():
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.wait import WebDriverWait
 
 
 class Charts(ReplayPages):
@@ -54,10 +55,10 @@ class Charts(ReplayPages):
         self.assertNotIn("one", self.driver.find_element(By.CSS_SELECTOR, "#timeline .values").text)
 
     def test_have_all_metrics_on_request(self):
-        before = len(self.driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
+        plots = lambda: len(self.driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
+        before = plots()
         self.driver.find_element(By.CSS_SELECTOR, "#timeline summary").click()
-        browser_has = lambda: len(self.driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
-        self.assertGreater(browser_has(), before)
+        WebDriverWait(self.driver, 20).until(lambda _: plots() > before)  # browsers tell later that it opened
 
     def test_say_what_a_long_timeline_leaves_out(self):
         self.show("fill, 20,000 samples")
