@@ -1,5 +1,6 @@
 """What `heaptape explain --html` writes, in a browser. That its figures are those of the JSON: random_test.py."""
 
+import re
 import subprocess
 
 from . import browser, harness
@@ -33,6 +34,27 @@ class Explained(Pages):
         self.assertRegex(self.text("#verdict"), r"^Of the \d.* resident on model:ptmalloc at the end: .*% live")
         self.assertIn(" resident in holes are beside 1 block of 24 bytes, born from #3 to #3, most for read (app.cc:40).", self.text("#where"))
         self.assertLess(self.driver.find_element(By.CSS_SELECTOR, ".bar").location["y"], 400)
+
+    def test_says_of_each_part_what_the_account_has(self):
+        for name in ("pinned", "process"):
+            with self.subTest(name):
+                self.show(name)
+                state = self.run_script("JSON.parse(document.getElementById('data').textContent).explanation.state")
+                account = {part: int(value) for part, value in state["account"].items()}
+                live, slack, untouched = int(state["liveBytes"]), int(state["slackBytes"]), account["untouchedBytes"]
+                parts = {
+                    "live": live - min(untouched, live),
+                    "slack within blocks": slack - min(untouched - min(untouched, live), slack),
+                    "the allocator's own": account["metadataBytes"],
+                    "cached for reuse": account["cachedBytes"],
+                    "holes between blocks": account["holeBytes"],
+                    "free at the ends of regions": account["topBytes"],
+                }
+                whole = sum(parts.values())
+                said = {words: float(share) for share, words in re.findall(r"([0-9.]+)% ([a-z' ]+)", self.text("#verdict"))}
+                self.assertEqual(set(said), {words for words, part in parts.items() if part and part >= whole // 100})
+                for words, share in said.items():
+                    self.assertAlmostEqual(share, 100 * parts[words] / whole, delta=0.051)
 
     def test_has_a_bar_whose_parts_are_those_of_the_account(self):
         self.show("pinned")

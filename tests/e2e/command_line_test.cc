@@ -56,6 +56,19 @@ TEST_F(CommandLineTest, SaysItsVersion) {
   EXPECT_TRUE(outcome.out.starts_with("heaptape ")) << outcome.out;
 }
 
+TEST_F(CommandLineTest, PrintsNoControlCharactersOfLabels) {
+  const std::string spec = "\x1b[31mred=glibc";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"heaptape", "explain", tape_, "-a", spec},
+        std::vector<std::string>{"heaptape", "holes", tape_, "-a", spec},
+        std::vector<std::string>{"heaptape", "replay", tape_, "-a", spec, "--do", "trim@500"}}) {
+    const Ended outcome = run(words);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("[31mred"), std::string::npos) << outcome.out;
+    EXPECT_EQ((outcome.out + outcome.err).find('\x1b'), std::string::npos) << outcome.out;
+  }
+}
+
 TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
   const auto commands = all_commands();
   ASSERT_GE(commands.size(), 9u);
