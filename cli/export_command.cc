@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <memory>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -83,7 +84,7 @@ class TraceOutput {
     if (path.empty()) return output;
     HEAPTAPE_ASSIGN_OR_RETURN(
         auto file, base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
-    output.file_.emplace(std::move(file));
+    output.file_ = std::make_unique<base::OutputFile>(std::move(file));
     return output;
   }
   base::Status write(const std::string& text) {
@@ -99,7 +100,7 @@ class TraceOutput {
   explicit TraceOutput(Console& console) : console_(&console) {}
 
   Console* console_;
-  std::optional<base::OutputFile> file_;
+  std::unique_ptr<base::OutputFile> file_;  // null: standard output
 };
 
 // Calls write(text) for each batch of the tape.
