@@ -53,7 +53,7 @@ void print(const recorder::ImportOptions& options, const ImportResult& result, s
              out);
   print_line(troubles.unknown_resizes,
              "reallocs of blocks that the trace does not know: on the tape as new blocks", out);
-  print_line(troubles.unknown_frees, "frees of such blocks left out", out);
+  print_line(troubles.unknown_frees, "frees of blocks that the trace does not know left out", out);
   print_line(troubles.double_frees, "double frees left out", out);
   print_line(troubles.malformed, "malformed pieces left out", out);
   print_line(troubles.other_calls, "calls of other processes left out", out);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -187,10 +186,9 @@ std::string births_text(const CohortChange& change) {
 std::string moments_text(const std::vector<std::string>& states) {
   std::string text;
   for (size_t i = 0; i < states.size(); ++i) {
-    std::string name = states[i].starts_with("at") ? states[i].substr(2) : states[i];
-    name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+    const std::string group = heading_of(states[i] + ".").group;  // "at plateau", "end"
     if (i != 0) text += i + 1 == states.size() ? " and " : ", ";
-    text += "the " + name;
+    text += "the " + (group.starts_with("at ") ? group.substr(3) : group);
   }
   return text;
 }

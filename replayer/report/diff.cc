@@ -230,9 +230,8 @@ std::string near_names(const std::string& metric, const std::vector<RunPair>& pa
 }
 
 bool is_of_other_memory(const std::string& metric, const RunFigures& base, const RunFigures& now) {
-  constexpr const char* kRecorded = "recorded";
   return metric.ends_with(".residentBytes") &&
-         (base.backend == kRecorded) != (now.backend == kRecorded);
+         (base.backend == schema::kRecordedBackend) != (now.backend == schema::kRecordedBackend);
 }
 
 // The outcomes of one gate over all runs.

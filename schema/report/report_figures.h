@@ -2,12 +2,13 @@
 #pragma once
 
 #include "schema/report/report.capnp.h"
-#include "schema/report/report_json.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"
 #include "schema/report/timeline_figures.h"
 
 namespace heaptape::schema {
+
+class ParsedReport;  // report_json.h
 
 // Call inside guard_kj: they throw kj::Exception where the message is damaged.
 RunFigures figures_of(wire::Run::Reader run);

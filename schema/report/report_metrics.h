@@ -61,6 +61,9 @@ struct Spread {
   double greatest = 0;
 };
 
+// RunFigures::backend of the recorded run itself.
+inline constexpr std::string_view kRecordedBackend = "recorded";
+
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 
 // One run of a report. Its text is fit to print (display_text).

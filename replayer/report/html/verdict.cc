@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <string_view>
 #include <utility>
 
 #include "base/number_text.h"
@@ -13,8 +12,6 @@ namespace {
 
 using schema::MetricUnit;
 using schema::RunFigures;
-
-constexpr std::string_view kRecordedBackend = "recorded";
 
 // "at the peak" of "atPeak".
 std::string when(const std::string& state) {
@@ -40,7 +37,7 @@ std::string text_of(const BestRun& best) {
 }  // namespace
 
 std::string heap_words(const std::string& label, const std::string& backend) {
-  return (backend == kRecordedBackend ? "in the heap of " : "resident on ") + label;
+  return (backend == schema::kRecordedBackend ? "in the heap of " : "resident on ") + label;
 }
 
 std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {

@@ -68,6 +68,7 @@
 
     async chooseRun(number) {
       this.wanted = number;
+      this.order = null;  // nobody waits for a picture of the run before
       this.canvas.setAttribute("aria-busy", "true");
       this.prepare(number);
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));

@@ -31,8 +31,8 @@
       this.readItems(items);
     }
 
-    // Undoes the combination of each frame with the one before. Planes are taken as they are, one in
-    // each task: the page answers in between.
+    // Undoes the combination of each frame with the one before, in place. Each plane is a task of its
+    // own: the page answers in between.
     async readPlanes(bytes) {
       const size = this.rows * this.frames;
       this.planes = {};
