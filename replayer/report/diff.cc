@@ -9,6 +9,7 @@
 #include "base/name_list.h"
 #include "base/near_names.h"
 #include "base/number_text.h"
+#include "replayer/report/gate_judging.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -28,8 +29,6 @@ constexpr const char* kHeadlines[] = {
     "peak.fragmentation",      "peak.distanceToIdeal", "end.fragmentation",
     "accounting.refused",      "time.nsPerEvent",
 };
-
-using RunPair = std::pair<const RunFigures*, const RunFigures*>;  // base, now
 
 const RunFigures* find_run(const NamedReport& report, const std::string& label) {
   const auto& runs = report.figures.runs;
@@ -218,64 +217,6 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   return diff;
 }
 
-// Of marks and counters: only the runs know their names.
-std::string near_names(const std::string& metric, const std::vector<RunPair>& pairs) {
-  std::vector<std::string> names;
-  for (const auto& [base, now] : pairs) {
-    for (const schema::Metric& known : now->metrics) names.push_back(known.name);
-  }
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return base::did_you_mean(metric, names);
-}
-
-bool is_of_other_memory(const std::string& metric, const RunFigures& base, const RunFigures& now) {
-  return metric.ends_with(".residentBytes") &&
-         (base.backend == schema::kRecordedBackend) != (now.backend == schema::kRecordedBackend);
-}
-
-// The outcomes of one gate over all runs.
-std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
-  std::vector<GateOutcome> outcomes;
-  for (const auto& [base, now] : pairs) {
-    Gate of_pair = gate;
-    of_pair.is_optional |= base->label != now->label;  // not all allocators have all figures
-    outcomes.push_back(evaluate(of_pair, *base, *now));
-    if (is_of_other_memory(gate.metric, *base, *now)) {
-      outcomes.back().state = GateState::kSkipped;
-      outcomes.back().detail =
-          "what the recorded run had resident is of its whole process, not of its heap alone";
-    }
-  }
-  const bool unanswered = std::ranges::all_of(
-      outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });
-  if (!unanswered || gate.is_optional) return outcomes;
-  for (GateOutcome& outcome : outcomes) {
-    outcome.state = GateState::kFailed;
-    if (outcome.base || outcome.now) continue;  // says which of the two lacks it
-    outcome.detail = "no compared run has " + gate.metric + near_names(gate.metric, pairs);
-  }
-  return outcomes;
-}
-
-// A gate on a run that is gone must not pass.
-void judge_lost_runs(const Gate& gate, const NamedReport& base, const NamedReport& now,
-                     std::vector<GateOutcome>& outcomes) {
-  for (const RunFigures& run : base.figures.runs) {
-    const bool is_lost = find_run(now, run.label) == nullptr && run.metric(gate.metric);
-    if (!is_lost) continue;
-    GateOutcome outcome;
-    outcome.expression = gate.expression;
-    outcome.metric = gate.metric;
-    outcome.run = run.label;
-    outcome.unit = schema::metric_unit(gate.metric);
-    outcome.state = GateState::kFailed;
-    outcome.base = run.metric(gate.metric);
-    outcome.detail = "the new report has no such run";
-    outcomes.push_back(std::move(outcome));
-  }
-}
-
 ReportDiff::Side side_of(const NamedReport& report) {
   return {base::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
 }
@@ -342,7 +283,9 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
   for (const RunPair& pair : pairs) diff.runs.push_back(diff_runs(pair, gates));
   for (const Gate& gate : gates) {
     std::ranges::move(judge(gate, pairs), std::back_inserter(diff.gates));
-    if (is_by_label) judge_lost_runs(gate, base, now, diff.gates);
+    if (!is_by_label) continue;
+    std::ranges::move(judge_lost_runs(gate, base.figures.runs, now.figures.runs),
+                      std::back_inserter(diff.gates));
   }
   diff.new_failures =
       static_cast<size_t>(std::ranges::count_if(now.figures.runs, [&](const RunFigures& run) {

@@ -271,6 +271,26 @@ TEST(DiffToABaseline, DoesNotJudgeWhatTheWholeProcessHadResidentByOneHeap) {
             "what the recorded run had resident is of its whole process, not of its heap alone");
 }
 
+TEST(DiffToABaseline, JudgesResidentBytesThatAreComparedWithNone) {
+  const auto report =
+      named_report("a.json", {run_figures("recorded", {{"peak.residentBytes", uint64_t{9000}}}),
+                              run_figures("x", {{"peak.residentBytes", uint64_t{1000}}})});
+  const auto diff =
+      diff_reports(report, report, {*parse_gate("peak.residentBytes>500")}, "", "recorded");
+  EXPECT_EQ(diff->gates.at(0).state, GateState::kFailed);
+}
+
+TEST(DiffToABaseline, FailsForARunThatFailedWhateverIsCompared) {
+  auto failed = run_figures("x", {{"peak.residentBytes", uint64_t{1000}}});
+  failed.failure = "at #3: it died";
+  const auto report = named_report(
+      "a.json", {run_figures("recorded", {{"peak.residentBytes", uint64_t{9000}}}), failed});
+  const auto diff =
+      diff_reports(report, report, {*parse_gate("peak.residentBytes>+5%")}, "", "recorded");
+  EXPECT_EQ(diff->gates.at(0).state, GateState::kFailed);
+  EXPECT_EQ(diff->gates.at(0).detail, "the new run failed at #3: it died");
+}
+
 TEST(DiffToABaseline, FailsAGateOnAFigureThatTheBaselineLacks) {
   const auto report = named_report(
       "a.json", {run_figures("recorded"), run_figures("x", {{"time.nsPerEvent", 10.0}})});
