@@ -138,9 +138,9 @@ base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind
       trace_calls(tape, trace, [&output](const std::string& text) { return output.write(text); }));
   HEAPTAPE_RETURN_IF_ERROR(output.write(replayer::call_trace_end(kind)));
   if (trace.left_out() != 0) {
-    console.print_note(base::grouped(trace.left_out()) +
-                       " calls are left out, which the format cannot have: those that failed, and "
-                       "frees of NULL and of unknown blocks");
+    console.print_note("left out " + base::counted(trace.left_out(), "call") +
+                       " that the format cannot have: those that failed, and frees of NULL and of "
+                       "unknown blocks");
   }
   return output.commit();
 }

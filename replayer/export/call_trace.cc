@@ -28,7 +28,6 @@ void CallTrace::append(std::string& text, const schema::EventBatch& batch) {
     for (; end != batch.thread_ends.end() && end->event <= event; ++end) {
       if (kind_ != TraceKind::kAndroid) continue;
       text += format_text("%u: thread_done 0x0\n", end->thread + 1);
-      ++lines_;
     }
   };
   for (size_t i = 0; i < batch.events.size(); ++i) {
@@ -45,7 +44,6 @@ void CallTrace::append(std::string& text, const schema::EventBatch& batch) {
 void CallTrace::append_android(std::string& text, const Event& event) {
   const unsigned thread = event.thread + 1;
   const bool is_page_aligned = event.op == Op::kValloc || event.op == Op::kPvalloc;
-  ++lines_;
   if (kind_of(event) == OpKind::kRelease) {
     text += format_text("%u: free 0x%llx\n", thread, wide(event.freed_address));
   } else if (kind_of(event) == OpKind::kResize) {
@@ -65,7 +63,6 @@ void CallTrace::append_android(std::string& text, const Event& event) {
 
 void CallTrace::append_mtrace(std::string& text, const Event& event) {
   const bool gives_up = kind_of(event) == OpKind::kRelease || schema::frees_by_resize(event);
-  ++lines_;
   if (gives_up) {
     text += format_text("@ [0x0] - 0x%llx\n", wide(event.freed_address));
   } else if (event.freed_address == 0) {
@@ -73,7 +70,6 @@ void CallTrace::append_mtrace(std::string& text, const Event& event) {
   } else if (event.address == 0) {
     text += format_text("@ [0x0] ! 0x%llx 0x%llx\n", wide(event.freed_address), wide(event.size));
   } else {
-    ++lines_;
     text += format_text("@ [0x0] < 0x%llx\n@ [0x0] > 0x%llx 0x%llx\n", wide(event.freed_address),
                         wide(event.address), wide(event.size));
   }

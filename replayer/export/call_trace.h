@@ -20,10 +20,10 @@ class CallTrace {
   // Appends the lines of the batch.
   void append(std::string& text, const schema::EventBatch& batch);
 
-  uint64_t lines() const { return lines_; }
   // Calls that the format has no line for: those that failed, frees of NULL and of unknown blocks.
   uint64_t left_out() const { return left_out_; }
-  // Of the malloc lab: blocks have numbers below this.
+  // Of the malloc lab alone: its lines, and blocks have numbers below the second.
+  uint64_t lines() const { return lines_; }
   uint64_t numbers() const { return numbers_; }
 
  private:

@@ -1,7 +1,10 @@
 // scrub: a tape for others, and parts of tapes. export: the calls of a tape for other tools.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <regex>
+#include <utility>
 
 #include "schema/tape/tape_writer.h"
 #include "tests/support/programs.h"
@@ -107,6 +110,30 @@ TEST_F(Scrub, CutsAndAllocatesWhatLivesAtTheBeginning) {
   EXPECT_EQ(count_of(part, "accounting.unknownFrees"), 0u);
 }
 
+TEST_F(Scrub, WhatLivesAtTheBeginningIsAllocatedInTheOrderInWhichItWas) {
+  ASSERT_EQ(scrub({"--from", "1001"}).status, 0);
+  std::map<uint64_t, size_t> births;  // by address
+  for (size_t i = 0; i < 1000; ++i) {
+    births.erase(events_[i].freed_address);
+    if (events_[i].address != 0) births[events_[i].address] = i;
+  }
+  std::vector<size_t> order;
+  for (const auto& [address, birth] : births) order.push_back(birth);
+  std::ranges::sort(order);
+  const std::vector<schema::Event> part = events_of(scrubbed_);
+  for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(part[i].size, events_[order[i]].size) << i;
+}
+
+TEST_F(Scrub, AMarkRightBehindTheLastCallStays) {
+  for (const auto& [until, status] : {std::pair("1500", 0), std::pair("1499", 2)}) {
+    ASSERT_EQ(scrub({"--until", until}).status, 0);
+    EXPECT_EQ(
+        run({"heaptape", "explain", scrubbed_, "-a", "model:ptmalloc", "--at", "mark:half"}).status,
+        status)
+        << until;
+  }
+}
+
 TEST_F(Scrub, TimesOfAPartBeginWithIt) {
   ASSERT_EQ(scrub({"--from", "2001"}).status, 0);
   const auto tape = schema::TapeReader::open(scrubbed_);
@@ -204,6 +231,17 @@ TEST_F(ExportedCalls, OfTheMallocLabHaveTheirCountsInFront) {
                             tests::malloc_event(5, 0x10), tests::free_event(0)});
   const Ended ended = run({"heaptape", "export", tape_, "--format", "malloclab"});
   EXPECT_EQ(ended.out, "0\n2\n5\n1\na 0 10\na 1 20\nf 0\nr 1 90\na 0 5\n");
+}
+
+TEST_F(ExportedCalls, OfTheMallocLabWithoutALineAreCounted) {
+  using schema::Op;
+  tests::write_tape(tape_, {{Op::kMalloc, 0, 64, 0, 0x10000, 0},
+                            {Op::kMalloc, 0, 64, 0, 0, 0},
+                            {Op::kFree, 0, 0, 0, 0, 0},
+                            {Op::kFree, 0, 0, 0, 0, 0x20000}});
+  const Ended ended =
+      run({"heaptape", "export", tape_, "--format", "malloclab", "-o", dir_.file("calls")});
+  EXPECT_NE(ended.err.find("left out 3 calls that the format cannot have"), std::string::npos) << ended.err;
 }
 
 TEST_F(ExportedCalls, EveryEntryPointHasALine) {
