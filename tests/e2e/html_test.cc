@@ -46,6 +46,13 @@ TEST_F(HtmlReport, HasWhatTheStacksPin) {
             std::string::npos);
 }
 
+TEST_F(HtmlReport, LeavesPinsOfStatesToTheReport) {
+  tests::write_pinned_tape(tape_);
+  ASSERT_EQ(replay({"-a", "model:ptmalloc", "--html", page_, "-o", report_}).status, 0);
+  EXPECT_NE(tests::read_bytes(report_).find(R"("pins": [)"), std::string::npos);
+  EXPECT_EQ(page().find(R"("pins":)"), std::string::npos);
+}
+
 TEST_F(HtmlReport, PinsWithWhatIsShownAlone) {
   tests::write_pinned_tape(tape_);
   ASSERT_EQ(replay({"-a", "recorded", "--only", "site~app\\+0x400", "-o", report_}).status, 0);

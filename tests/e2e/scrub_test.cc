@@ -241,7 +241,8 @@ TEST_F(ExportedCalls, OfTheMallocLabWithoutALineAreCounted) {
                             {Op::kFree, 0, 0, 0, 0, 0x20000}});
   const Ended ended =
       run({"heaptape", "export", tape_, "--format", "malloclab", "-o", dir_.file("calls")});
-  EXPECT_NE(ended.err.find("left out 3 calls that the format cannot have"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("left out 3 calls that the format cannot have"), std::string::npos)
+      << ended.err;
 }
 
 TEST_F(ExportedCalls, EveryEntryPointHasALine) {

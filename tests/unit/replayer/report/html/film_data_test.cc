@@ -61,6 +61,13 @@ TEST_F(FilmData, HasItemsFromTheirFirstFrameToTheirLast) {
                      R"("asked":[4096,4096],"first":[0,1],"last":[1,2]})");
 }
 
+// The plane of live shares is the first.
+TEST_F(FilmData, HasOneLevelAtLeastWhereACellHasAnythingLive) {
+  begin(2);
+  shoot(10, {{kPage, 16, 16, 1, 0}, pages(2, 1, 2)});
+  EXPECT_EQ(unpacked("packed").substr(0, 2), (std::string{1, 31}));
+}
+
 TEST_F(FilmData, HasTheSumsOfEachFrame) {
   begin(4);
   shoot(10, {pages(1, 1, 1)});
