@@ -1,0 +1,1 @@
+"""`heaptape sweep`: many tapes on many allocators (docs/howto-sweep.md)."""
