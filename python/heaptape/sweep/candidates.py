@@ -1,0 +1,71 @@
+"""The candidates of a sweep, as `heaptape allocators --json` describes them."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from .._native import Error
+from ..tool import ToolError, _sentence, program
+from .cells import Candidate
+from .inspecting import digest_of
+
+_USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
+
+
+@dataclasses.dataclass(frozen=True)
+class Engine:
+    """The program that replays."""
+
+    version: str
+    build_ids: tuple[str, ...]
+
+    @property
+    def json(self) -> dict[str, Any]:
+        return {"version": self.version, "buildIds": list(self.build_ids)}
+
+
+def chosen_candidates(specs: Sequence[str]) -> tuple[Engine, list[Candidate]]:
+    """As this machine's heaptape describes them; without specs, the usual ones that are installed.
+
+    Raises Error for one that is not available, and for two with one label.
+    """
+    told = _allocators(specs)
+    engine = Engine(told["engine"]["version"], tuple(told["engine"]["buildIds"]))
+    here = [
+        one for one in told["allocators"] if specs or one["spec"] in _USUAL and one["available"]
+    ]
+    if not here:
+        raise Error(f"none of {', '.join(_USUAL)} is installed: name candidates with -a")
+    for one in here:
+        if not one["available"]:
+            raise Error(f"'{one['spec']}' is not available here: see `heaptape allocators`")
+    candidates = [_candidate(one) for one in here]
+    counts = collections.Counter(one.label for one in candidates)
+    for label, count in counts.items():
+        if count > 1:
+            raise Error(f"{count} candidates have the label '{label}': write LABEL=SPEC")
+    return engine, candidates
+
+
+def _candidate(told: dict[str, Any]) -> Candidate:
+    library = told.get("library") or None
+    build_id = told.get("buildId") or None
+    if library is not None and build_id is None:
+        build_id = f"sha256:{digest_of(library)}"
+    return Candidate(told["label"], told["spec"], library, build_id)
+
+
+def _allocators(specs: Sequence[str]) -> Any:
+    words = ["allocators", "--json", *(word for spec in specs for word in ("-a", spec))]
+    try:
+        done = subprocess.run([program(), *words], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Error(f"cannot run '{program()}': {error.strerror}") from None
+    if done.returncode != 0:
+        raise ToolError(_sentence(done.stderr), done.returncode)
+    return json.loads(done.stdout)

@@ -1,0 +1,214 @@
+"""heaptape sweep TAPES... -a SPEC... -o DIR"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import re
+import signal
+import sys
+from collections.abc import Sequence
+
+from .._native import Error
+from .node import FETCHED_BYTES
+from .options import ReplayOptions
+from .progress import Progress
+from .run import Swept, resume, sweep
+
+_NEEDED = ("ray", "fsspec", "filelock", "pyarrow", "duckdb", "plotly", "jinja2")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_WITH_RESUME = ("address", "jobs", "bytes", "resume", "output")  # what the plan does not have
+
+_EPILOG = """Example: heaptape sweep traces/ -a glibc -a jemalloc -a 'purge=jemalloc
+MALLOC_CONF=dirty_decay_ms:0' --where "service = 'web'" --baseline glibc -o sweep"""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(words)
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        names = " and ".join(missing)
+        return _say(f"`heaptape sweep` needs {names}: pip install 'heaptape[sweep]'", 2)
+    progress = Progress(sys.stderr)
+    try:
+        with _stopped_by_sigterm():
+            swept = _sweep(arguments, progress)
+    except Error as error:
+        progress.close()
+        return _say(str(error), 2)
+    except KeyboardInterrupt:
+        progress.close()
+        return _say(
+            f"stopped: {progress.finished:,} of {progress.total:,} cells are finished; "
+            f"`heaptape sweep --resume -o {arguments.output}` goes on",
+            130,
+        )
+    print(swept.results.text(exact=arguments.bytes))
+    return _judged(swept)
+
+
+def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:
+    if arguments.address is not None and arguments.jobs is not None:
+        raise Error("--jobs is for this machine: the nodes of a cluster know their processors")
+    if arguments.resume:
+        _check_resume(arguments)
+        return resume(
+            arguments.output, address=arguments.address, jobs=arguments.jobs, progress=progress
+        )
+    if not arguments.tapes:
+        raise Error("there are no tapes: name tapes, folders, manifests or URIs")
+    if arguments.repeat is not None and not arguments.time:
+        raise Error("--repeat is for times: add --time")
+    return sweep(
+        arguments.tapes,
+        arguments.allocator,
+        arguments.output,
+        resolver=arguments.resolver,
+        where=arguments.where,
+        options=ReplayOptions(
+            touch=arguments.touch,
+            threads=arguments.threads,
+            clock=arguments.clock,
+            do=tuple(arguments.do),
+            timed=arguments.time,
+            repeat=arguments.repeat or 1,
+        ),
+        timeout=arguments.timeout,
+        cache=arguments.cache,
+        baseline=arguments.baseline,
+        against=arguments.against,
+        fail_if=arguments.fail_if,
+        fetched_bytes=arguments.fetched_bytes,
+        address=arguments.address,
+        jobs=arguments.jobs,
+        progress=progress,
+    )
+
+
+def _check_resume(arguments: argparse.Namespace) -> None:
+    usual = _parser().parse_args(["-o", arguments.output])
+    for name, value in vars(arguments).items():
+        if name not in _WITH_RESUME and value != getattr(usual, name):
+            said = "tapes" if name == "tapes" else f"--{name.replace('_', '-')}"
+            raise Error(
+                f"--resume goes on with the same sweep, without {said}: leave out --resume to "
+                "change it; what is replayed already stays in its cache"
+            )
+
+
+def _judged(swept: Swept) -> int:
+    """The exit status, and why it is not 0."""
+    failed = swept.results.failed
+    if failed:
+        cell = next(cell for cell in swept.cells if cell.error is not None)
+        cells = "1 cell" if failed == 1 else f"{failed:,} cells"
+        _say(f"{cells} failed, first {cell.tape.name} on {cell.candidate.label}: {cell.error}", 1)
+    if not swept.results.passed:
+        _say("a gate failed", 1)
+    return 1 if failed or not swept.results.passed else 0
+
+
+def _say(text: str, status: int) -> int:
+    print(f"heaptape: {text}", file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def _stopped_by_sigterm():  # type: ignore[no-untyped-def]
+    """As by Ctrl-C."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size, such as 500M or 20G")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 on")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="heaptape sweep",
+        description="Replay many tapes on many allocators, on this machine or a Ray cluster",
+        epilog=_EPILOG,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("tapes", nargs="*", metavar="TAPES", help="tapes, globs, folders, manifests or URIs")
+    add(
+        "-a",
+        "--allocator",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="as of `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and tcmalloc, those that are installed)",
+    )
+    add("-o", "--output", required=True, metavar="DIR", help="the folder of the sweep")
+    add("--resume", action="store_true", help="go on with the sweep in DIR; needs no other words")
+    add(
+        "--where",
+        metavar="EXPR",
+        help="take the tapes for which this is true: SQL over name, uri, metadata and facts",
+    )
+    add(
+        "--resolver",
+        metavar="MODULE:FUNCTION",
+        help="a function of yours, from TAPES to pairs of URI and metadata",
+    )
+    add("--cache", metavar="DIR", help="where results are kept (default: in the sweep's folder)")
+    add("--baseline", metavar="LABEL", help="the candidate that others are compared with")
+    add("--against", metavar="OLD", help="compare with another sweep: its folder or sweep.json")
+    add(
+        "--fail-if",
+        action="append",
+        default=[],
+        metavar="GATE",
+        help="exit 1 if this holds, such as 'p90(peak.residentBytes)>+3%%'; may be repeated",
+    )
+    add(
+        "--time",
+        action="store_true",
+        help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
+    )
+    add("--repeat", type=_positive, metavar="N", help="of --time: replays of each cell (default 1)")
+    add("--address", metavar="RAY", help="of a Ray cluster, such as auto or ray://head:10001")
+    add(
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="replays at a time on this machine (default: its processors)",
+    )
+    add("--timeout", type=float, metavar="S", help="seconds that a replay may take (default: any)")
+    add(
+        "--fetched-bytes",
+        type=_bytes,
+        default=FETCHED_BYTES,
+        metavar="SIZE",
+        help="how much of fetched tapes a machine keeps (default 20G)",
+    )
+    add("--bytes", action="store_true", help="print sizes to the byte")
+    replay = parser.add_argument_group("as of `heaptape replay`")
+    replay.add_argument("--touch", choices=("all", "none", "page"))
+    replay.add_argument("--threads", choices=("free", "lockstep", "merged", "ordered"))
+    replay.add_argument("--clock", choices=("real", "tape"))
+    replay.add_argument("--do", action="append", default=[], metavar="ACTION")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""Tasks of a sweep on Ray: on this machine, or on a cluster."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import fcntl
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any, Generic, Self, TypeVar
+
+from .._native import Error
+
+ATTEMPTS = 4  # of a task whose worker or node died
+
+_IN_FLIGHT = 64  # at least: so many wait for a processor, and no more
+_OBJECT_STORE_BYTES = 80 << 20  # the least that Ray takes; results go without it
+_PREFIX = "heaptape-ray-"
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclasses.dataclass(frozen=True)
+class Lost:
+    """A task that was given up."""
+
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Flying(Generic[T]):
+    item: T
+    attempt: int
+    node: str | None  # the one that it has for itself
+
+
+class Engine:
+    """Ray, from the first use on; one that runs in this process already is used and left running."""
+
+    def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
+        self._address = address
+        self._jobs = jobs
+        self._stack = contextlib.ExitStack()
+        self.retried = 0  # tasks, after a worker or node died
+
+    @property
+    def is_cluster(self) -> bool:
+        return self._address is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def outcomes(
+        self,
+        items: Iterable[T],
+        function: Callable[[T], R],
+        *,
+        exclusive: Collection[str] | None = None,
+    ) -> Iterator[tuple[T, R | Lost]]:
+        """As they come. Of `exclusive` nodes, each task has one for itself.
+
+        What Ray itself would retry without an end, such as after a kill for lack of memory, is
+        retried here, so that all have the same bound.
+        """
+        import ray
+
+        waiting = collections.deque((item, 1) for item in items)
+        if waiting:
+            self._start()
+        task = ray.remote(max_retries=0)(function)
+        flying: dict[Any, _Flying[T]] = {}
+        while waiting or flying:
+            self._submit(task, waiting, flying, exclusive)
+            if not flying:
+                raise Error("no node of the sweep is alive")
+            ray.wait(list(flying), num_returns=1, timeout=1)
+            done, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
+            for reference in done:
+                flown = flying.pop(reference)
+                result = self._result(reference)
+                if isinstance(result, Lost) and flown.attempt < ATTEMPTS:
+                    self.retried += 1
+                    waiting.appendleft((flown.item, flown.attempt + 1))
+                elif isinstance(result, Lost):
+                    yield flown.item, Lost(f"{result.why}, {ATTEMPTS} times")
+                else:
+                    yield flown.item, result
+
+    def on_each_node(self, function: Callable[[], str]) -> dict[str, str]:
+        """What the function says there, by the id of the node."""
+        import ray
+
+        self._start()
+        task = ray.remote(max_retries=2, num_cpus=0)(function)
+        asked = {node: task.options(scheduling_strategy=_only(node)).remote() for node in _nodes()}
+        told = {}
+        for node, reference in asked.items():
+            with contextlib.suppress(ray.exceptions.RayError):
+                told[node] = ray.get(reference)
+        return told
+
+    def _submit(
+        self,
+        task: Any,
+        waiting: collections.deque[tuple[T, int]],
+        flying: dict[Any, _Flying[T]],
+        exclusive: Collection[str] | None,
+    ) -> None:
+        if exclusive is None:
+            most = max(_IN_FLIGHT, 2 * int(sum(_nodes().values())))
+            while waiting and len(flying) < most:
+                item, attempt = waiting.popleft()
+                flying[task.options(num_cpus=1).remote(item)] = _Flying(item, attempt, None)
+            return
+        busy = {flown.node for flown in flying.values()}
+        for node, processors in _nodes().items():
+            if waiting and node in exclusive and node not in busy:
+                item, attempt = waiting.popleft()
+                options = task.options(num_cpus=processors, scheduling_strategy=_only(node))
+                flying[options.remote(item)] = _Flying(item, attempt, node)
+
+    def _result(self, reference: Any) -> Any:
+        import ray
+
+        try:
+            return ray.get(reference)
+        except ray.exceptions.RayTaskError:
+            raise  # our own fault
+        except ray.exceptions.OutOfMemoryError:
+            return Lost("Ray killed its worker because the machine's memory ran out")
+        except ray.exceptions.RayError as error:
+            return Lost(f"its worker or node died ({type(error).__name__})")
+
+    def _start(self) -> None:
+        import ray
+
+        if ray.is_initialized():
+            return
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        words: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        if self._address is None:
+            words |= {
+                "address": "local",
+                "num_cpus": self._jobs,
+                "include_dashboard": False,
+                "object_store_memory": _OBJECT_STORE_BYTES,
+                "_temp_dir": self._stack.enter_context(_session_folder()),
+            }
+        else:
+            words["address"] = self._address
+        self._stack.callback(ray.shutdown)
+        try:
+            ray.init(**words)
+        except Exception as error:  # noqa: BLE001, Ray has many, and says much
+            where = "Ray" if self._address is None else f"Ray at '{self._address}'"
+            said = " ".join(str(error).split()) or type(error).__name__
+            raise Error(f"cannot start a sweep on {where}: {said}") from None
+
+
+def _nodes() -> dict[str, float]:
+    """The processors of each node that is alive and has some, by its id."""
+    import ray
+
+    return {
+        node["NodeID"]: node["Resources"]["CPU"]
+        for node in ray.nodes()  # type: ignore[no-untyped-call]
+        if node["Alive"] and node["Resources"].get("CPU")
+    }
+
+
+def _only(node: str) -> Any:
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    return NodeAffinitySchedulingStrategy(node, soft=False)
+
+
+@contextlib.contextmanager
+def _session_folder() -> Iterator[str]:
+    """For Ray's logs and sockets: gone with the sweep, or when the next one begins.
+
+    A sweep holds a lock on its folder, which is free when the sweep is dead. The paths of sockets
+    have at most 107 characters, so a long TMPDIR is left aside.
+    """
+    parent = tempfile.gettempdir()
+    parent = parent if len(parent) <= 20 else "/tmp"
+    with os.scandir(parent) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.stat().st_uid == os.getuid():
+                with contextlib.suppress(OSError), _locked(entry.path):
+                    shutil.rmtree(entry.path, ignore_errors=True)
+    path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+    with _locked(path):
+        yield path
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Raises OSError where another process has the lock."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,107 @@
+"""What a tape is: the digest of its bytes and its facts, read once and kept in DIR/tapes.sqlite."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import sqlite3
+from typing import Any
+
+from .._native import Error
+from ..tape import Tape
+from .tapes import is_remote, reason
+
+# What file systems tell of a version of a file, in the words of fsspec's `info`.
+_VERSIONS = (
+    "size",
+    "mtime",
+    "ETag",
+    "etag",
+    "LastModified",
+    "Last-Modified",
+    "last_modified",
+    "updated",
+    "generation",
+    "md5Hash",
+    "content_md5",
+    "Content-MD5",
+    "Digest",
+    "created",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Inspection:
+    digest: str
+    facts: dict[str, Any]
+
+
+def stamp_of(uri: str) -> str | None:
+    """Another one when the file is another one; None: nobody can tell. Raises Error."""
+    if not is_remote(uri):
+        try:
+            found = os.stat(uri)
+        except OSError as error:
+            raise Error(f"cannot open '{uri}': {error.strerror}") from None
+        return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(uri)
+        info = system.info(path)
+    except Exception as error:  # noqa: BLE001, each file system has its own
+        raise Error(f"cannot open '{uri}': {reason(error)}") from None
+    known = {name: str(info[name]) for name in _VERSIONS if info.get(name) is not None}
+    return json.dumps(known, sort_keys=True) if set(known) - {"size"} else None
+
+
+def inspect(path: str) -> Inspection:
+    """Reads the whole file. Raises Error where it is no tape."""
+    facts = Tape(path).facts
+    facts.pop("threadList", None)  # one entry for each thread
+    return Inspection(digest_of(path), facts)
+
+
+def digest_of(path: str) -> str:
+    """As `sha256sum` prints it: there are processors with instructions for it."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise Error(f"cannot read '{path}': {error.strerror}") from None
+
+
+class Inspections:
+    """Those of earlier sweeps into the same folder. For one thread."""
+
+    def __init__(self, folder: str) -> None:
+        path = os.path.join(folder, "tapes.sqlite")
+        try:
+            self._open(path)
+        except sqlite3.DatabaseError:  # damaged: it holds nothing that cannot be read again
+            os.unlink(path)
+            self._open(path)
+
+    def _open(self, path: str) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)  # each row is kept at once
+        self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute(
+            "CREATE TABLE IF NOT EXISTS tapes"
+            " (uri TEXT PRIMARY KEY, stamp TEXT, digest TEXT, facts TEXT)"
+        )
+
+    def find(self, uri: str, stamp: str | None) -> Inspection | None:
+        query = "SELECT digest, facts FROM tapes WHERE uri = ? AND stamp = ?"
+        row = self._database.execute(query, (uri, stamp)).fetchone()
+        return None if row is None else Inspection(row[0], json.loads(row[1]))
+
+    def keep(self, uri: str, stamp: str | None, inspection: Inspection) -> None:
+        if stamp is None:
+            return
+        row = (uri, stamp, inspection.digest, json.dumps(inspection.facts))
+        self._database.execute("INSERT OR REPLACE INTO tapes VALUES (?, ?, ?, ?)", row)
+
+    def close(self) -> None:
+        self._database.close()

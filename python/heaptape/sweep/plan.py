@@ -1,0 +1,90 @@
+"""What a sweep is, in DIR/plan.json, so that `--resume` needs no other words."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from .._native import Error
+from .node import FETCHED_BYTES
+from .options import ReplayOptions
+from .tapes import Found
+
+_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A sweep in words. Its tapes are found once: a sweep that goes on is of the same ones."""
+
+    tapes: tuple[Found, ...]
+    specs: tuple[str, ...]
+    where: str | None = None
+    options: ReplayOptions = dataclasses.field(default_factory=ReplayOptions)
+    timeout: float | None = None
+    cache: str | None = None  # None: in the sweep's folder
+    baseline: str | None = None
+    against: str | None = None
+    gates: tuple[str, ...] = ()
+    fetched_bytes: int = FETCHED_BYTES
+    folder: str = dataclasses.field(default_factory=os.getcwd)
+
+    def write(self, output: str) -> None:
+        plan = {"version": _VERSION, **dataclasses.asdict(self)}
+        path = os.path.join(output, "plan.json")
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", dir=output, prefix=".plan-", delete=False, encoding="utf-8"
+            ) as file:
+                json.dump(plan, file, indent=1)
+            os.replace(file.name, path)
+        except OSError as error:
+            raise Error(f"cannot write '{path}': {error.strerror}") from None
+
+
+def read_plan(output: str) -> Plan:
+    path = os.path.join(output, "plan.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            plan = json.load(file)
+        return _plan(plan)
+    except OSError as error:
+        raise Error(
+            f"there is no sweep to resume in '{output}': cannot open '{path}': {error.strerror}"
+        ) from None
+    except (ValueError, TypeError, KeyError):
+        raise Error(f"'{path}' is not the plan of a sweep: start the sweep again") from None
+
+
+def _plan(plan: dict[str, Any]) -> Plan:
+    if plan.pop("version") != _VERSION:
+        raise ValueError
+    plan["tapes"] = tuple(Found(**tape) for tape in plan["tapes"])
+    plan["options"]["do"] = tuple(plan["options"]["do"])
+    plan["options"] = ReplayOptions(**plan["options"])
+    return Plan(**{**plan, "specs": tuple(plan["specs"]), "gates": tuple(plan["gates"])})
+
+
+@contextlib.contextmanager
+def only_sweep_in(output: str) -> Iterator[None]:
+    """Makes the folder. Raises Error while another sweep is in it."""
+    import filelock
+
+    try:
+        os.makedirs(output, exist_ok=True)
+        lock = filelock.FileLock(os.path.join(output, ".lock"), timeout=0)
+        lock.acquire()
+    except filelock.Timeout:
+        raise Error(
+            f"another sweep is at work in '{output}': wait for it, or name another folder"
+        ) from None
+    except OSError as error:
+        raise Error(f"cannot write in '{output}': {error.strerror}") from None
+    with lock:
+        lock.release()
+        yield

@@ -1,0 +1,166 @@
+"""A sweep from its words to its results: `heaptape sweep` for Python."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from .._native import Error
+from .candidates import chosen_candidates
+from .cells import SweptTape
+from .engine import Engine, Lost
+from .inspecting import Inspection, Inspections, stamp_of
+from .node import FETCHED_BYTES
+from .options import ReplayOptions
+from .plan import Plan, only_sweep_in, read_plan
+from .progress import Progress
+from .results import Results, read_terms, write_results
+from .swept import Cells, places_of, replayed
+from .tapes import Found, find_tapes, is_remote
+from .task import inspect_tape
+from .where import chosen
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Swept:
+    """What a sweep came to."""
+
+    cells: Cells
+    results: Results
+    retried: int  # tasks, after a worker or node died
+
+
+def sweep(
+    tapes: Sequence[PathLike] | PathLike,
+    specs: Sequence[str] = (),
+    output: PathLike = ".",
+    *,
+    resolver: str | None = None,
+    where: str | None = None,
+    options: ReplayOptions | None = None,
+    timeout: float | None = None,
+    cache: PathLike | None = None,
+    baseline: str | None = None,
+    against: PathLike | None = None,
+    fail_if: Sequence[str] = (),
+    fetched_bytes: int = FETCHED_BYTES,
+    address: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Swept:
+    """Replays every tape on every candidate; docs/howto-sweep.md says what each word means.
+
+    Uses the Ray of this process, if it has been started. Raises heaptape.Error.
+    """
+    words = [tapes] if isinstance(tapes, (str, os.PathLike)) else tapes
+    plan = Plan(
+        tapes=tuple(find_tapes([os.fspath(word) for word in words], resolver)),
+        specs=tuple(specs),
+        where=where,
+        options=options or ReplayOptions(),
+        timeout=timeout,
+        cache=None if cache is None else os.path.abspath(cache),
+        baseline=baseline,
+        against=None if against is None else os.path.abspath(against),
+        gates=tuple(fail_if),
+        fetched_bytes=fetched_bytes,
+    )
+    return _carry_out(plan, os.path.abspath(output), address, jobs, progress)
+
+
+def resume(
+    output: PathLike,
+    *,
+    address: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Swept:
+    """Goes on with the sweep that is in the folder."""
+    path = os.path.abspath(output)
+    return _carry_out(read_plan(path), path, address, jobs, progress)
+
+
+def _carry_out(
+    plan: Plan, output: str, address: str | None, jobs: int | None, progress: Progress | None
+) -> Swept:
+    progress = progress or Progress(sys.stderr)
+    with only_sweep_in(output), _current(plan.folder):
+        program, candidates = chosen_candidates(plan.specs)
+        terms = read_terms(
+            plan.gates,
+            labels=[one.label for one in candidates],
+            baseline=plan.baseline,
+            against=plan.against,
+        )
+        plan.write(output)
+        with Engine(address, jobs) as engine:
+            tapes, unreadable = _inspected(plan, output, engine, progress)
+            if plan.where is not None:
+                tapes = chosen(tapes, set(unreadable), plan.where)
+            places = places_of(tapes, candidates, program, plan)
+            cells = replayed(
+                plan, output, places, unreadable, program=program, engine=engine, progress=progress
+            )
+        results = write_results(output, cells, engine=program.json, terms=terms)
+    return Swept(cells, results, engine.retried)
+
+
+@contextlib.contextmanager
+def _current(folder: str) -> Iterator[None]:
+    """Specs may have paths that begin in the folder where the sweep was started."""
+    try:
+        with contextlib.chdir(folder):
+            yield
+    except FileNotFoundError as error:
+        if error.filename != folder:
+            raise
+        raise Error(f"the sweep was started in '{folder}', which is gone") from None
+
+
+def _inspected(
+    plan: Plan, output: str, engine: Engine, progress: Progress
+) -> tuple[list[SweptTape], dict[str, str]]:
+    """The tapes, and the errors of those that cannot be read, by their URIs."""
+    known: dict[str, Inspection | str] = {}
+    stamps: dict[str, str | None] = {}
+    with contextlib.closing(Inspections(output)) as kept:
+        for found in plan.tapes:
+            try:
+                stamps[found.uri] = stamp_of(found.uri)
+                inspection = kept.find(found.uri, stamps[found.uri])
+                if inspection is not None:
+                    known[found.uri] = inspection
+            except Error as error:
+                known[found.uri] = str(error)
+        anew = [found.uri for found in plan.tapes if found.uri not in known]
+        for done, (uri, told) in enumerate(_inspect(anew, plan.fetched_bytes, engine), 1):
+            known[uri] = told
+            if isinstance(told, Inspection):
+                kept.keep(uri, stamps[uri], told)
+            progress.inspected(done, len(anew))
+    tapes = [_swept(found, known[found.uri]) for found in plan.tapes]
+    return tapes, {uri: told for uri, told in known.items() if isinstance(told, str)}
+
+
+def _swept(found: Found, told: Inspection | str) -> SweptTape:
+    digest, facts = ("", {}) if isinstance(told, str) else (told.digest, told.facts)
+    return SweptTape(found.name, found.uri, digest, facts, found.metadata)
+
+
+def _inspect(
+    uris: list[str], fetched_bytes: int, engine: Engine
+) -> Iterator[tuple[str, Inspection | str]]:
+    """Files of this machine here, others where they are fetched."""
+    here = [(uri, fetched_bytes) for uri in uris if not is_remote(uri)]
+    with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+        for (uri, _), inspected in zip(here, pool.map(inspect_tape, here), strict=True):
+            yield uri, inspected
+    there = [(uri, fetched_bytes) for uri in uris if is_remote(uri)]
+    for (uri, _), told in engine.outcomes(there, inspect_tape):
+        yield uri, told.why if isinstance(told, Lost) else told

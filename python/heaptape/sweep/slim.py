@@ -1,0 +1,31 @@
+"""What a sweep keeps of a run of a report: its figures, counters and notes, a few kB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..columns import columns_of, value_at
+from ..run_figures import mean_resident_bytes
+
+_NO_TIMES = "times are left out"  # the note of every replay with --jobs
+
+
+def slim(run: dict[str, Any]) -> dict[str, Any]:
+    """The same run as far as run_figures.figures() goes.
+
+    Its timeline is one point, whose residentBytes are the mean over time.
+    """
+    kept: dict[str, Any] = {}
+    for _, _, path in columns_of("Run"):
+        value = value_at(run, path)
+        if value is not None and path != ("label",):
+            part = kept
+            for name in path[:-1]:
+                part = part.setdefault(name, {})
+            part[path[-1]] = value
+    kept["counters"] = run.get("counters") or []
+    kept["notes"] = [note for note in run.get("notes") or [] if not note.startswith(_NO_TIMES)]
+    mean = mean_resident_bytes(run)
+    if mean is not None:
+        kept["timeline"] = {"at": [0], "residentBytes": [round(mean)]}
+    return kept

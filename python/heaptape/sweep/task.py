@@ -1,0 +1,171 @@
+"""What a worker of Ray does: inspects a tape, or replays one on a candidate."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from typing import Any
+
+from .._native import Error
+from ..tool import _sentence, program
+from . import node
+from .candidates import Engine, chosen_candidates
+from .inspecting import Inspection, inspect
+from .options import ReplayOptions
+from .slim import slim
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A cell to replay, with all that a worker has to know."""
+
+    key: str  # of its result in the cache
+    uri: str
+    digest: str
+    spec: str
+    build_id: str | None  # of the candidate's library where the sweep was started
+    engine: Engine  # there
+    options: ReplayOptions
+    timeout: float | None
+    fetched_bytes: int
+    folder: str  # the current one of who started the sweep: specs may have relative paths
+    host: str  # where that was
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    run: dict[str, Any] | None  # as slim() leaves it
+    error: str | None
+    seconds: float
+    processor: str
+
+
+def inspect_tape(task: tuple[str, int]) -> Inspection | str:
+    """Of a URI, and Job.fetched_bytes. Or a sentence on why it cannot be read."""
+    uri, fetched_bytes = task
+    try:
+        with node.readable(uri, None, fetched_bytes) as (path, _):
+            try:
+                inspection = inspect(path)
+            except Error as error:
+                return str(error).replace(path, uri)
+    except Error as error:
+        return str(error)
+    inspection.facts["path"] = uri
+    return inspection
+
+
+def replay_cell(job: Job) -> Outcome:
+    started = time.monotonic()
+    try:
+        _check(job.spec, job.build_id, job.engine, job.folder)
+        with node.readable(job.uri, job.digest, job.fetched_bytes) as (path, descriptor):
+            started = time.monotonic()
+            try:
+                run = _replay(job, path, descriptor)
+            except Error as error:
+                raise Error(str(error).replace(path, job.uri)) from None
+    except Error as error:
+        where = "" if platform.node() == job.host else f"on {platform.node()}: "
+        return Outcome(None, f"{where}{error}", time.monotonic() - started, node.processor())
+    failure = run.get("failure")
+    error_text = failure and (failure.get("text") or "the replay failed")
+    kept = None if failure else slim(run)
+    return Outcome(kept, error_text or None, time.monotonic() - started, node.processor())
+
+
+@functools.cache
+def _check(spec: str, build_id: str | None, engine: Engine, folder: str) -> None:
+    """Raises Error where this machine would replay with something else. Once in a process."""
+    with contextlib.suppress(OSError):  # of another machine: then specs have no relative paths
+        os.chdir(folder)
+    name = platform.node()
+    here, (candidate,) = chosen_candidates([spec])
+    if here != engine:
+        raise Error(
+            f"on {name}, {program()} is heaptape {_named(here)}, and the sweep was started with "
+            f"{_named(engine)}: install the same one there"
+        )
+    if candidate.build_id != build_id:
+        raise Error(
+            f"on {name}, {candidate.library} has the build id {candidate.build_id}, and the sweep "
+            f"was started with {build_id}: install the same one there"
+        )
+
+
+def _named(engine: Engine) -> str:
+    return f"{engine.version} ({', '.join(one[:12] for one in engine.build_ids)})"
+
+
+def _replay(job: Job, path: str, descriptor: int | None) -> dict[str, Any]:
+    report = node.report_path()
+    words = [program(), "replay", path, "-a", job.spec, "-o", report, *job.options.words()]
+    passed = () if descriptor is None else (descriptor,)
+    with tempfile.TemporaryFile() as said, contextlib.ExitStack() as stack:
+        try:
+            child = subprocess.Popen(
+                [*_bound_to_this(), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                pass_fds=passed,
+            )
+        except OSError as error:
+            raise Error(f"cannot run '{program()}': {error.strerror}") from None
+        stack.callback(_remove, report)
+        stack.callback(_end, child)
+        try:
+            status = child.wait(job.timeout)
+        except subprocess.TimeoutExpired:
+            raise Error(f"its replay took longer than {job.timeout:g} s") from None
+        said.seek(0)
+        text = said.read().decode("utf-8", "replace")
+        if status < 0:
+            raise Error(f"its replay was ended by {signal.Signals(-status).name}")
+        if status not in (0, 1) or not os.path.exists(report):
+            raise Error(_sentence(text))
+        return _run_of(report)
+
+
+def _run_of(report: str) -> dict[str, Any]:
+    with open(report, encoding="utf-8") as file:
+        run: dict[str, Any] = json.load(file)["runs"][0]
+    return run
+
+
+def _remove(report: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(report)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        child.kill()
+        child.wait()
+
+
+@functools.cache
+def _bound_to_this() -> tuple[str, ...]:
+    """A command that runs another, which the kernel kills when this process dies.
+
+    A replay of a worker that was killed would otherwise go on beside the one that repeats it. A
+    function that runs between fork and exec could do it, too, but workers of Ray have threads.
+    """
+    setpriv = shutil.which("setpriv")
+    words = (setpriv or "setpriv", "--pdeathsig", "KILL")
+    try:
+        subprocess.run([*words, "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise Error(
+            f"on {platform.node()}, there is no setpriv with --pdeathsig: install util-linux"
+        ) from None
+    return words
