@@ -14,6 +14,11 @@ _UNFIT = re.compile(
 )
 
 
+def valid_text(text: str) -> str:
+    """Without what UTF-8 cannot have: names of files need not be UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def display_text(text: str, longest: int | None = None) -> str:
     """On one line, unable to steer a terminal or to turn the text around it.
 

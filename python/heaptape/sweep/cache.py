@@ -7,7 +7,7 @@ import gzip
 import hashlib
 import json
 import os
-import tempfile
+import platform
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -55,12 +55,10 @@ class Cache:
         text = json.dumps(dataclasses.asdict(stored), separators=(",", ":"))
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            file = tempfile.NamedTemporaryFile(  # noqa: SIM115, it is renamed
-                dir=os.path.dirname(path), prefix=".new-", delete=False
-            )
-            with file:
+            new = f"{path}.{platform.node()}-{os.getpid()}"
+            with open(new, "wb") as file:
                 file.write(gzip.compress(text.encode(), 6, mtime=0))
-            os.replace(file.name, path)
+            os.replace(new, path)
         except OSError as error:
             raise Error(f"cannot write '{path}': {error.strerror}") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import json
 import subprocess
@@ -44,12 +43,7 @@ def chosen_candidates(specs: Sequence[str]) -> tuple[Engine, list[Candidate]]:
     for one in here:
         if not one["available"]:
             raise Error(f"'{one['spec']}' is not available here: see `heaptape allocators`")
-    candidates = [_candidate(one) for one in here]
-    counts = collections.Counter(one.label for one in candidates)
-    for label, count in counts.items():
-        if count > 1:
-            raise Error(f"{count} candidates have the label '{label}': write LABEL=SPEC")
-    return engine, candidates
+    return engine, [_candidate(one) for one in here]
 
 
 def _candidate(told: dict[str, Any]) -> Candidate:

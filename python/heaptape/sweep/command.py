@@ -26,7 +26,7 @@ MALLOC_CONF=dirty_decay_ms:0' --where "service = 'web'" --baseline glibc -o swee
 
 def main(words: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(words)
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    missing = [name for name in _NEEDED if not _is_installed(name)]
     if missing:
         names = " and ".join(missing)
         return _say(f"`heaptape sweep` needs {names}: pip install 'heaptape[sweep]'", 2)
@@ -46,6 +46,13 @@ def main(words: Sequence[str] | None = None) -> int:
         )
     print(swept.results.text(exact=arguments.bytes))
     return _judged(swept)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # hidden
+        return False
 
 
 def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:

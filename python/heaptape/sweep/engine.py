@@ -74,7 +74,7 @@ class Engine:
 
         waiting = collections.deque((item, 1) for item in items)
         if waiting:
-            self._start()
+            self.start()
         task = ray.remote(max_retries=0)(function)
         flying: dict[Any, _Flying[T]] = {}
         while waiting or flying:
@@ -98,7 +98,7 @@ class Engine:
         """What the function says there, by the id of the node."""
         import ray
 
-        self._start()
+        self.start()
         task = ray.remote(max_retries=2, num_cpus=0)(function)
         asked = {node: task.options(scheduling_strategy=_only(node)).remote() for node in _nodes()}
         told = {}
@@ -139,7 +139,7 @@ class Engine:
         except ray.exceptions.RayError as error:
             return Lost(f"its worker or node died ({type(error).__name__})")
 
-    def _start(self) -> None:
+    def start(self) -> None:
         import ray
 
         if ray.is_initialized():

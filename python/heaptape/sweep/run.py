@@ -22,7 +22,7 @@ from .results import Results, read_terms, write_results
 from .swept import Cells, places_of, replayed
 from .tapes import Found, find_tapes, is_remote
 from .task import inspect_tape
-from .where import chosen
+from .selection import chosen
 
 PathLike = str | os.PathLike[str]
 

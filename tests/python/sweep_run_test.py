@@ -1,0 +1,338 @@
+"""Sweeps on Ray: what is replayed, what is not replayed again, and what a kill leaves."""
+
+import contextlib
+import functools
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from conftest import QUESTIONS
+
+import heaptape
+from heaptape.run_figures import figures
+from heaptape.sweep import ReplayOptions, resume, sweep
+from heaptape.sweep import run as run_module
+from heaptape.sweep.engine import Engine
+from heaptape.sweep.task import Job, replay_cell
+
+SPECS = ["model:ideal", "glibc"]
+WAIT_SECONDS = 60  # of what comes at once, unless the machine is busy
+
+
+@pytest.fixture(scope="module")
+def ray():
+    """One for the sweeps of this process."""
+    with Engine(jobs=2) as engine:
+        engine.start()
+        yield engine
+
+
+@pytest.fixture(scope="module")
+def tapes(tool, tmp_path_factory):
+    """Three tapes, the last one of two million calls."""
+    folder = tmp_path_factory.mktemp("tapes")
+    for name in ("growth", "threads"):
+        shutil.copy(QUESTIONS / f"{name}.tape", folder)
+    words = ["--set", "events=2000000", "-o", folder / "slots.tape"]
+    tool("scenario", "random-slots", *words)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(ray, tapes, tmp_path_factory):
+    """A sweep that nobody disturbed, and its folder."""
+    folder = tmp_path_factory.mktemp("whole")
+    return sweep(tapes, SPECS, folder), folder
+
+
+def of_cells(swept):
+    """The figures of all cells."""
+    return {
+        (cell.tape.name, cell.candidate.label): cell.run and figures(cell.run)
+        for cell in swept.cells
+    }
+
+
+def replayed(swept):
+    return [
+        (cell.tape.name, cell.candidate.label)
+        for cell in swept.cells
+        if not cell.cached and cell.error is None
+    ]
+
+
+def test_cells_have_the_figures_of_direct_replays(whole, tapes):
+    found = of_cells(whole[0])
+    assert len(found) == 6
+    for (name, label), cell in found.items():
+        report = heaptape.replay(tapes / f"{name}.tape", [label], options=["--jobs", "2"])
+        direct = figures(report.json["runs"][0])
+        direct["mean.residentBytes"] = round(direct["mean.residentBytes"])
+        for noisy in ("counters.pageFaults",):
+            cell.pop(noisy, None), direct.pop(noisy, None)
+        assert cell == direct
+
+
+def test_a_second_sweep_reads_no_tape_and_replays_nothing(whole, tapes, monkeypatch):
+    monkeypatch.setattr(run_module, "inspect_tape", None)
+    again = sweep(tapes, SPECS, whole[1])
+    assert replayed(again) == []
+    assert of_cells(again) == of_cells(whole[0])
+
+
+def test_a_new_candidate_costs_its_own_column_and_a_new_label_nothing(whole, tapes):
+    again = sweep(tapes, ["floor=model:ideal", "glibc", "model:slabs"], whole[1])
+    assert replayed(again) == [(name, "model:slabs") for name in ("growth", "slots", "threads")]
+    assert of_cells(again)["growth", "floor"] == of_cells(whole[0])["growth", "model:ideal"]
+    assert {cell.run["label"] for cell in again.cells} == {"floor", "glibc", "model:slabs"}
+
+
+def test_another_folder_shares_a_cache(whole, tapes, tmp_path):
+    again = sweep(tapes, SPECS, tmp_path, cache=whole[1] / "cache")
+    assert replayed(again) == []
+
+
+def test_tapes_with_the_same_bytes_are_replayed_once(ray, tmp_path):
+    for name in ("a", "b"):
+        shutil.copy(QUESTIONS / "growth.tape", tmp_path / f"{name}.tape")
+    swept = sweep(tmp_path, ["model:ideal"], tmp_path / "out")
+    assert [cell.tape.name for cell in swept.cells] == ["a", "b"]
+    assert len(list((tmp_path / "out").rglob("*.gz"))) == 1
+
+
+def test_a_tape_that_cannot_be_read_is_a_row_for_each_candidate(ray, tapes, tmp_path):
+    (tmp_path / "broken.tape").write_bytes((tapes / "growth.tape").read_bytes()[:5000])
+    (tmp_path / "none.tape").write_text("no tape")
+    shutil.copy(tapes / "growth.tape", tmp_path)
+    swept = sweep(tmp_path, SPECS, tmp_path / "out")
+    errors = {(cell.tape.name, cell.error) for cell in swept.cells}
+    assert len(swept.cells) == 6
+    assert ("growth", None) in errors
+    assert any(name == "none" and "none.tape' is no" in (error or "") for name, error in errors)
+    again = sweep(tmp_path, SPECS, tmp_path / "out")
+    assert {(cell.tape.name, cell.error) for cell in again.cells} == errors
+
+
+def test_a_replay_that_takes_too_long_is_a_row(ray, tapes, tmp_path):
+    swept = sweep(tapes / "slots.tape", ["model:slabs"], tmp_path, timeout=0.001)
+    (cell,) = swept.cells
+    assert cell.error == "its replay took longer than 0.001 s"
+    assert not list(tmp_path.rglob("*.gz"))
+
+
+def test_where_is_asked_before_anything_is_replayed(ray, tapes, tmp_path):
+    swept = sweep(tapes, ["model:ideal"], tmp_path, where="events > 1000000")
+    assert [cell.tape.name for cell in swept.cells] == ["slots"]
+
+
+def test_an_action_is_part_of_a_replay(ray, tapes, tmp_path):
+    options = ReplayOptions(touch="all", threads="merged", do=("trim@end",))
+    (cell,) = sweep(tapes / "threads.tape", ["glibc"], tmp_path, options=options).cells
+    assert (cell.run["touch"], cell.run["threads"]) == ("all", "merged")
+
+
+def test_a_timed_sweep_has_times_and_serves_one_without(ray, tapes, tmp_path):
+    words = (tapes / "growth.tape", ["glibc"], tmp_path)
+    (timed,) = sweep(*words, options=ReplayOptions(timed=True, repeat=2)).cells
+    assert timed.run["time"]["repeats"] == 2
+    (cell,) = sweep(*words).cells
+    assert cell.cached
+    assert "time" not in cell.run
+
+
+def stay(place):
+    """A task that tells when it was there."""
+    begin = time.monotonic()
+    time.sleep(0.05)
+    return begin, time.monotonic()
+
+
+def test_nothing_runs_beside_an_exclusive_task(ray):
+    nodes = ray.on_each_node(os.getcwd)
+    stays = sorted(stay for _, stay in ray.outcomes(range(8), stay, exclusive=nodes))
+    assert all(end <= begin for (_, end), (begin, _) in zip(stays, stays[1:], strict=False))
+
+
+def test_a_node_with_another_build_is_named_with_the_difference(tapes):
+    engine, (candidate,) = run_module.chosen_candidates(["glibc"])
+    words = [str(tapes / "growth.tape"), "", "glibc", "0123", engine, ReplayOptions()]
+    outcome = replay_cell(Job("key", *words, None, 0, str(tapes), os.uname().nodename))
+    assert outcome.run is None
+    assert outcome.error.startswith(f"on {os.uname().nodename}, {candidate.library} has the build ")
+    assert outcome.error.endswith("was started with 0123: install the same one there")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def served(tapes):
+    handler = functools.partial(Quiet, directory=str(tapes))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_tapes_come_by_http_and_are_not_fetched_again(whole, served, tapes, tmp_path):
+    words = [f"{served}/growth.tape", f"file://{tapes}/threads.tape", f"{served}/none.tape"]
+    swept = sweep(words, SPECS, tmp_path, cache=whole[1] / "cache")
+    found = {(cell.tape.name, cell.cached, (cell.error or "").partition("'")[0]) for cell in swept.cells}
+    assert found == {("growth", True, ""), ("threads", True, ""), ("none", False, "cannot open ")}
+    (tmp_path / "cache").rmdir() if (tmp_path / "cache").exists() else None
+    fresh = sweep(words[:1], SPECS, tmp_path, cache=tmp_path / "new")
+    assert of_cells(fresh)["growth", "glibc"] == of_cells(swept)["growth", "glibc"]
+
+
+# What is killed below is found by its parent, never by its name alone.
+
+
+def children(process):
+    with contextlib.suppress(OSError):
+        tasks = pathlib.Path(f"/proc/{process}/task")
+        return [
+            int(child)
+            for task in tasks.iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+    return []
+
+
+def descendants(process):
+    found = children(process)
+    return found + [one for child in found for one in descendants(child)]
+
+
+def command(process):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    return [b""]
+
+
+def is_alive(process):
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    return False
+
+
+def replaying(process):
+    """Workers below the process that replay a tape right now."""
+    return [
+        one
+        for one in descendants(process)
+        if any(command(child)[1:2] == [b"replay"] for child in children(one))
+    ]
+
+
+def until(condition):
+    end = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited for {WAIT_SECONDS} s")
+
+
+SLOW = ["model:slabs", "model:slabs:decay=off", "model:ptmalloc", "model:ptmalloc:arena_max=1"]
+
+
+def test_a_cell_whose_worker_is_killed_is_replayed_again(ray, tapes, tmp_path):
+    def kill():
+        victim = until(lambda: replaying(os.getpid()))[0]
+        killed.append(children(victim))
+        os.kill(victim, signal.SIGKILL)
+
+    killed = []
+    killer = threading.Thread(target=kill)
+    killer.start()
+    swept = sweep(tapes / "slots.tape", SLOW, tmp_path)
+    killer.join()
+    assert swept.retried >= 1
+    assert [cell.error for cell in swept.cells] == [None] * 4
+    until(lambda: not any(map(is_alive, killed[0])))
+
+
+@contextlib.contextmanager
+def started(*words):
+    """A sweep as a command of its own."""
+    line = [sys.executable, "-c", "from heaptape.sweep.command import main; exit(main())"]
+    process = subprocess.Popen(
+        [*line, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def results(folder):
+    return {path.name: path.stat().st_mtime_ns for path in folder.rglob("*.gz")}
+
+
+def some_results_while_replaying(folder, process):
+    return until(lambda: results(folder) and replaying(process.pid))
+
+
+@pytest.fixture
+def words(tapes, tmp_path):
+    return [tapes, *(word for spec in SLOW for word in ("-a", spec)), "-o", tmp_path]
+
+
+def test_a_driver_that_is_killed_loses_no_result_and_leaves_no_process(words, ray, tmp_path):
+    with started(*words) as process:
+        some_results_while_replaying(tmp_path, process)
+        processes = descendants(process.pid)
+        process.kill()
+        until(lambda: not any(map(is_alive, processes)))
+    finished = results(tmp_path)
+    swept = resume(tmp_path)
+    assert finished.items() <= results(tmp_path).items()
+    assert len(replayed(swept)) == len(swept.cells) - len(finished) > 0
+    whole = sweep(words[0], SLOW, tmp_path / "whole")
+    assert of_cells(swept) == of_cells(whole)
+
+
+def test_ctrl_c_ends_a_sweep_and_says_how_to_resume(words, tmp_path):
+    with started(*words) as process:
+        some_results_while_replaying(tmp_path, process)
+        processes = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 130
+    last = error.splitlines()[-1]
+    assert last.endswith(f"of 12 cells are finished; `heaptape sweep --resume -o {tmp_path}` goes on")
+    assert not any(map(is_alive, processes))
+
+
+@pytest.fixture
+def cluster():
+    """Two nodes of one processor each, as processes of this machine; the head has none."""
+    from ray.cluster_utils import Cluster
+
+    two = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    two.nodes = [two.add_node(num_cpus=1) for _ in range(2)]
+    yield two
+    two.shutdown()
+
+
+def test_a_node_that_dies_takes_no_cell_with_it(cluster, words, tmp_path):
+    with started(*words, "--address", cluster.address) as process:
+        raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.nodes]
+        until(lambda: results(tmp_path) and all(map(replaying, raylets)))
+        cluster.remove_node(cluster.nodes[0], allow_graceful=False)
+        _, error = process.communicate(timeout=WAIT_SECONDS)
+    assert process.returncode == 0, error
+    assert len(results(tmp_path)) == 12
+    assert json.loads((tmp_path / "sweep.json").read_text())
