@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from .._native import Error
 from ..parquet import hive_text
+from ..run_figures import COUNTERS, Figure
 from .rows import schema_of
 
 _ROWS_AT_ONCE = 1024  # of a candidate in memory; a row group
@@ -87,3 +88,26 @@ class Dataset:
         except OSError as error:
             raise Error(f"cannot write '{self._place}': {error}") from None
         shutil.rmtree(old, ignore_errors=True)
+
+
+def read_figure(place: str, metric: str) -> dict[tuple[str, str], Figure]:
+    """By candidate and tape."""
+    import pyarrow
+    import pyarrow.dataset
+
+    is_counter = metric.startswith(COUNTERS)
+    column = "counters" if is_counter else metric
+    partitions = pyarrow.dataset.partitioning(
+        pyarrow.schema([("candidate", pyarrow.string())]), flavor="hive"
+    )
+    try:
+        table = pyarrow.dataset.dataset(place, partitioning=partitions).to_table(
+            ["candidate", "tape", column]
+        )
+    except (OSError, pyarrow.ArrowException) as error:
+        raise Error(f"cannot read '{place}': {error}") from None
+    rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+    return {
+        (candidate, tape): dict(value).get(metric.removeprefix(COUNTERS)) if is_counter else value
+        for candidate, tape, value in rows
+    }

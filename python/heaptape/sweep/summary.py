@@ -74,11 +74,21 @@ def ratio(value: Value, base: Value) -> float | None:
     return value / base
 
 
+def ratios_of(grid: Grid, metric: str, base: int) -> list[list[float | None]]:
+    """By candidate and tape, of what the candidate `base` has on the same tape."""
+    of = values_of(grid, metric, base)
+    return [
+        [ratio(value, below) for value, below in zip(values_of(grid, metric, i), of, strict=True)]
+        for i in range(len(grid.candidates))
+    ]
+
+
 def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
     rows = [values_of(grid, metric, i) for i in range(len(grid.candidates))]
     if all(value is None for row in rows for value in row):
         return None
     names = [tape["tape"] for tape in grid.tapes]
+    ratios = ratios_of(grid, metric, base) if metric in DECIDING else None
     candidates: list[dict[str, Any]] = []
     for i, row in enumerate(rows):
         failed = len(grid.errors[i])
@@ -88,10 +98,7 @@ def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
             **_distribution(row, names),
         }
         found["lacking"] = len(row) - failed - found["tapes"]
-        found["ratio"] = None
-        if metric in DECIDING:
-            ratios = [ratio(value, of) for value, of in zip(row, rows[base], strict=True)]
-            found["ratio"] = _distribution(ratios, names)
+        found["ratio"] = _distribution(ratios[i], names) if ratios is not None else None
         candidates.append(found)
     compared = _compare(grid, metric, rows, candidates) if metric in DECIDING else None
     return {
