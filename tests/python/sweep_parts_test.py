@@ -32,9 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def found(*words, resolver=None):
-    return {
-        tape.name: tape.metadata for tape in tapes.find_tapes([*map(str, words)], resolver)
-    }
+    return {tape.name: tape.metadata for tape in tapes.find_tapes([*map(str, words)], resolver)}
 
 
 def test_a_folder_is_all_tapes_below_it_with_the_columns_of_their_folders(folder):
@@ -125,7 +123,7 @@ def swept(title, events, **metadata):
         ("service = 'web' AND events > 1000", ["large", "broken"]),
         ("service = 'db'", ["other"]),
         ("name LIKE 's%' OR \"losses.lostEvents\" > 0", ["small", "broken"]),
-        ('"metadata.name" = \'mine\'', ["other"]),
+        ("\"metadata.name\" = 'mine'", ["other", "broken"]),
     ],
 )
 def test_where_chooses_by_metadata_and_facts(expression, names):

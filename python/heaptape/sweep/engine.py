@@ -10,15 +10,17 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from .._native import Error
 
-ATTEMPTS = 4  # of a task whose worker or node died
+ATTEMPTS = 5  # of a task whose worker or node died
 
 _IN_FLIGHT = 64  # at least: so many wait for a processor, and no more
 _OBJECT_STORE_BYTES = 80 << 20  # the least that Ray takes; results go without it
+_POLL_SECONDS = 1.0
 _PREFIX = "heaptape-ray-"
 
 T = TypeVar("T")
@@ -73,22 +75,31 @@ class Engine:
         import ray
 
         waiting = collections.deque((item, 1) for item in items)
-        if waiting:
-            self.start()
+        if not waiting:
+            return
+        self.start()
         task = ray.remote(max_retries=0)(function)
         flying: dict[Any, _Flying[T]] = {}
-        while waiting or flying:
+        again: list[tuple[float, T, int]] = []  # not before that time
+        while waiting or flying or again:
+            due = [one for one in again if one[0] <= time.monotonic()]
+            again = [one for one in again if one not in due]
+            waiting.extendleft((item, attempt) for _, item, attempt in due)
             self._submit(task, waiting, flying, exclusive)
             if not flying:
-                raise Error("no node of the sweep is alive")
-            ray.wait(list(flying), num_returns=1, timeout=1)
+                if not again:
+                    raise Error("no node of the sweep is alive")
+                time.sleep(_POLL_SECONDS)
+                continue
+            ray.wait(list(flying), num_returns=1, timeout=_POLL_SECONDS)
             done, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
             for reference in done:
                 flown = flying.pop(reference)
                 result = self._result(reference)
                 if isinstance(result, Lost) and flown.attempt < ATTEMPTS:
                     self.retried += 1
-                    waiting.appendleft((flown.item, flown.attempt + 1))
+                    delay = 3.0 ** (flown.attempt - 1)  # until a dead node is known to be dead
+                    again.append((time.monotonic() + delay, flown.item, flown.attempt + 1))
                 elif isinstance(result, Lost):
                     yield flown.item, Lost(f"{result.why}, {ATTEMPTS} times")
                 else:

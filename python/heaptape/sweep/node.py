@@ -109,7 +109,6 @@ def report_path() -> str:
     return os.path.join(folder(), f"report-{node}-{os.getpid()}.json")
 
 
-@functools.cache
 def processor() -> str:
     """The model of this machine's processor, on which times depend."""
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:

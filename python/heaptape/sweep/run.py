@@ -103,12 +103,20 @@ def _carry_out(
             tapes, unreadable = _inspected(plan, output, engine, progress)
             if plan.where is not None:
                 tapes = chosen(tapes, set(unreadable), plan.where)
+            _tell_of_unfinished(tapes, progress)
             places = places_of(tapes, candidates, program, plan)
             cells = replayed(
                 plan, output, places, unreadable, program=program, engine=engine, progress=progress
             )
         results = write_results(output, cells, engine=program.json, terms=terms)
     return Swept(cells, results, engine.retried)
+
+
+def _tell_of_unfinished(tapes: Sequence[SweptTape], progress: Progress) -> None:
+    cut = [tape.name for tape in tapes if tape.facts.get("finished") is False]
+    if cut:
+        tapes_were = "1 tape was" if len(cut) == 1 else f"{len(cut):,} tapes were"
+        progress.note(f"{tapes_were} not finished, {cut[0]} first: each counts as far as it goes")
 
 
 @contextlib.contextmanager
