@@ -51,13 +51,14 @@ def _run(value):
     return run() if value == "" else run(value)
 
 
-def real_cells():
+def real_cells(specs=SPECS):
+    """Of all tapes of docs/questions."""
     made = []
     for path in sorted(QUESTIONS.glob("*.tape")):
         facts = heaptape.Tape(path).facts
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         of = SweptTape(path.stem, str(path), digest, facts, {"kind": path.stem[0]})
-        report = heaptape.replay(path, SPECS)
+        report = heaptape.replay(path, specs)
         made += [cell(of, run["label"], run) for run in report.json["runs"]]
     return made
 

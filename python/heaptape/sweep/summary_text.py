@@ -102,7 +102,14 @@ def _ratio_cells(found: dict[str, Any], longest: int) -> list[str]:
 
 def _metric_text(metric: dict[str, Any], sweep: dict[str, Any], exact: bool) -> str:
     head = "; ".join(filter(None, [metric["metric"], compared_text(metric, sweep)]))
-    return head + "\n" + table_text(metric_table(metric, sweep, exact=exact))
+    headings, *rows = metric_table(metric, sweep, exact=exact)
+    upper, lower = zip(*(_two_lines(heading) for heading in headings), strict=True)
+    return head + "\n" + table_text([upper, lower, *rows])
+
+
+def _two_lines(heading: str) -> tuple[str, str]:
+    upper, _, lower = heading.rpartition(" ")
+    return upper, lower
 
 
 def _best_by_tape(sweep: dict[str, Any]) -> str:
