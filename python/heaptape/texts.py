@@ -67,7 +67,9 @@ def change_text(change: float, unit: str) -> str:
 
 
 def percent_text(share: float) -> str:
-    """Of a change: `+5.0%`, `0.0%`."""
+    """Of a change: `+5.0%`; 0 is `0.0%`, and what would be rounded to it `<+0.1%` or `>-0.1%`."""
+    if share and abs(share) < 0.0005:
+        return "<+0.1%" if share > 0 else ">-0.1%"
     return f"{share * 100:+,.1f}%" if share else "0.0%"
 
 

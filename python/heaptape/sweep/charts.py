@@ -71,7 +71,7 @@ def _points(
     return {
         "type": "scatter",
         "mode": "markers",
-        "marker": {"size": 5, "opacity": 0.55},
+        "marker": {"size": 5, "opacity": 0.8},
         "x": [r for _, r in found],
         "y": [round(place - 0.25 + 0.5 * (tape * _GOLDEN % 1), 3) for tape, _ in found],
         "text": [_hover(grid, metric, candidate, tape, r) for tape, r in found],

@@ -16,6 +16,7 @@ from typing import Any, Self
 from .._native import Error
 from ..parquet import hive_text
 from ..run_figures import COUNTERS, Figure
+from ..texts import valid_text
 from .rows import schema_of
 
 _ROWS_AT_ONCE = 1024  # of a candidate in memory; a row group
@@ -65,7 +66,9 @@ class Dataset:
     def _write(self, candidate: str) -> None:
         try:
             if candidate not in self._writers:
-                folder = os.path.join(self._partial, f"candidate={hive_text(candidate)}")
+                folder = os.path.join(
+                    self._partial, f"candidate={hive_text(valid_text(candidate))}"
+                )
                 os.makedirs(folder, exist_ok=True)
                 self._writers[candidate] = self._pyarrow.parquet.ParquetWriter(
                     os.path.join(folder, "data.parquet"), self._schema, compression="zstd"

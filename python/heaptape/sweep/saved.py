@@ -75,7 +75,7 @@ def _read(file: str) -> dict[str, Any]:
             sweep = json.load(stream)
     except OSError as error:
         raise Error(f"cannot open '{file}': {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _no_sweep(file) from None
     if not isinstance(sweep, dict) or "candidates" not in sweep:
         raise _no_sweep(file)

@@ -12,7 +12,7 @@ from .charts import MOST_TAPES, box_chart, heat_map, most_different
 from .grid import Grid
 from .judging import Verdict, verdict_line
 from .summary import DECIDING, ratios_of
-from .summary_text import best_text, heading, metric_table, where_lines
+from .summary_text import best_text, compared_text, metric_table, where_lines
 
 _MOST_ROWS = 1000  # of a table
 _MAIN = "peak.residentBytes"
@@ -74,7 +74,7 @@ def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
     base = grid.labels.index(sweep["summary"]["baseline"])
     for metric in sweep["summary"]["metrics"]:
         table = metric_table(metric, sweep, longest=200)
-        text, figure = [heading(metric, sweep)], None
+        text, figure = [line for line in [compared_text(metric, sweep)] if line], None
         has_ratios = metric["metric"] in DECIDING and len(grid.candidates) > 1
         if has_ratios:
             ratios = ratios_of(grid, metric["metric"], base)

@@ -41,13 +41,12 @@ def _head(sweep: dict[str, Any]) -> str:
     )
 
 
-def heading(metric: dict[str, Any], sweep: dict[str, Any]) -> str:
-    """Of a metric's table, with what its numbers are compared over."""
-    text, baseline = str(metric["metric"]), sweep["summary"]["baseline"]
+def compared_text(metric: dict[str, Any], sweep: dict[str, Any]) -> str:
+    """What the numbers of a metric's table are compared over; empty: nothing."""
     if metric["compared"] is None or len(sweep["candidates"]) < 2:
-        return text
-    text += f"; changes are those of each tape, from {display_text(baseline, _LONGEST)}"
-    compared = metric["compared"]
+        return ""
+    baseline, compared = sweep["summary"]["baseline"], metric["compared"]
+    text = f"changes are those of each tape, from {display_text(baseline, _LONGEST)}"
     if compared["incomplete"]:
         text += (
             f"; on {compared['incomplete']:,} of {counted(compared['tapes'], 'tape')} a candidate "
@@ -102,7 +101,15 @@ def _ratio_cells(found: dict[str, Any], longest: int) -> list[str]:
 
 
 def _metric_text(metric: dict[str, Any], sweep: dict[str, Any], exact: bool) -> str:
-    return heading(metric, sweep) + "\n" + table_text(metric_table(metric, sweep, exact=exact))
+    head = "; ".join(filter(None, [metric["metric"], compared_text(metric, sweep)]))
+    headings, *rows = metric_table(metric, sweep, exact=exact)
+    upper, lower = zip(*(_two_lines(heading) for heading in headings), strict=True)
+    return head + "\n" + table_text([upper, lower, *rows])
+
+
+def _two_lines(heading: str) -> tuple[str, str]:
+    upper, _, lower = heading.rpartition(" ")
+    return upper, lower
 
 
 def _best_by_tape(sweep: dict[str, Any]) -> str:
