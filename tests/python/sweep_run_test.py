@@ -6,7 +6,6 @@ import http.server
 import itertools
 import json
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -16,6 +15,7 @@ import time
 
 import pytest
 from conftest import QUESTIONS
+from processes import WAIT_SECONDS, children, descendants, is_agent, is_alive, replaying, until
 
 import heaptape
 from heaptape.run_figures import figures
@@ -25,7 +25,6 @@ from heaptape.sweep.engine import Engine
 from heaptape.sweep.task import Job, replay_cell
 
 SPECS = ["model:ideal", "glibc"]
-WAIT_SECONDS = 60  # of what comes at once, unless the machine is busy
 
 
 @pytest.fixture(scope="module")
@@ -207,61 +206,6 @@ def test_tapes_come_by_http_and_are_not_fetched_again(whole, served, tapes, tmp_
     assert found == {("growth", True, ""), ("threads", True, ""), ("none", False, "cannot open ")}
     fresh = sweep(words[:1], SPECS, tmp_path, cache=tmp_path / "new")
     assert of_cells(fresh)["growth", "glibc"] == of_cells(swept)["growth", "glibc"]
-
-
-# What is killed below is found by its parent, never by its name alone.
-
-
-def children(process):
-    with contextlib.suppress(OSError):
-        tasks = pathlib.Path(f"/proc/{process}/task")
-        return [
-            int(child)
-            for task in tasks.iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-    return []
-
-
-def descendants(process):
-    found = children(process)
-    return found + [one for child in found for one in descendants(child)]
-
-
-def command(process):
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-    return [b""]
-
-
-def is_alive(process):
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    return False
-
-
-def is_agent(process):
-    """Two of Ray's processes try for a minute to tell a killed Ray that they end."""
-    return command(process)[0] in (b"ray::DashboardAgent", b"ray::RuntimeEnvAgent")
-
-
-def replaying(process):
-    """Workers below the process that replay a tape right now."""
-    return [
-        one
-        for one in descendants(process)
-        if any(command(child)[1:2] == [b"replay"] for child in children(one))
-    ]
-
-
-def until(condition):
-    end = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"waited for {WAIT_SECONDS} s")
 
 
 SLOW = ["model:slabs", "model:slabs:decay=off", "model:ptmalloc", "model:ptmalloc:arena_max=1"]

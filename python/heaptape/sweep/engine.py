@@ -48,6 +48,7 @@ class Engine:
         self._address = address
         self._jobs = jobs
         self._stack = contextlib.ExitStack()
+        self._nodes: tuple[float, dict[str, float]] = (-_POLL_SECONDS, {})
         self.retried = 0  # tasks, after a worker or node died
 
     @property
@@ -111,12 +112,28 @@ class Engine:
 
         self.start()
         task = ray.remote(max_retries=2, num_cpus=0)(function)
-        asked = {node: task.options(scheduling_strategy=_only(node)).remote() for node in _nodes()}
+        asked = {
+            node: task.options(scheduling_strategy=_only(node)).remote() for node in self.nodes()
+        }
         told = {}
         for node, reference in asked.items():
             with contextlib.suppress(ray.exceptions.RayError):
                 told[node] = ray.get(reference)
         return told
+
+    def nodes(self) -> dict[str, float]:
+        """The processors of each node that is alive and has some, by its id. Asked now and then."""
+        import ray
+
+        asked, nodes = self._nodes
+        if time.monotonic() - asked >= _POLL_SECONDS:
+            nodes = {
+                node["NodeID"]: node["Resources"]["CPU"]
+                for node in ray.nodes()  # type: ignore[no-untyped-call]
+                if node["Alive"] and node["Resources"].get("CPU")
+            }
+            self._nodes = (time.monotonic(), nodes)
+        return nodes
 
     def _submit(
         self,
@@ -126,13 +143,13 @@ class Engine:
         exclusive: Collection[str] | None,
     ) -> None:
         if exclusive is None:
-            most = max(_IN_FLIGHT, 2 * int(sum(_nodes().values())))
+            most = max(_IN_FLIGHT, 2 * int(sum(self.nodes().values())))
             while waiting and len(flying) < most:
                 item, attempt = waiting.popleft()
                 flying[task.options(num_cpus=1).remote(item)] = _Flying(item, attempt, None)
             return
         busy = {flown.node for flown in flying.values()}
-        for node, processors in _nodes().items():
+        for node, processors in self.nodes().items():
             if waiting and node in exclusive and node not in busy:
                 item, attempt = waiting.popleft()
                 options = task.options(num_cpus=processors, scheduling_strategy=_only(node))
@@ -174,17 +191,6 @@ class Engine:
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
             raise Error(f"cannot start a sweep on {where}: {said}") from None
-
-
-def _nodes() -> dict[str, float]:
-    """The processors of each node that is alive and has some, by its id."""
-    import ray
-
-    return {
-        node["NodeID"]: node["Resources"]["CPU"]
-        for node in ray.nodes()  # type: ignore[no-untyped-call]
-        if node["Alive"] and node["Resources"].get("CPU")
-    }
 
 
 def _only(node: str) -> Any:

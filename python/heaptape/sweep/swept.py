@@ -82,6 +82,8 @@ def replayed(
     order = sorted(jobs.values(), key=lambda job: -events[job.key])
     todo = [events[key] for key, of in missing.items() for _ in of]
     failed = len(cells.errors)
+    if jobs:
+        engine.start()
     progress.begin(todo, cached=len(cells) - failed - len(todo), failed=failed)
     if timed and jobs and not nodes:
         nodes = _alike(engine, progress)
