@@ -1,15 +1,17 @@
 """Sweeps of many small tapes under kills, and what a cell costs beyond its replay.
 
-usage: sweep_scale.py HEAPTAPE [TAPES], in an environment with heaptape[sweep]
+usage: sweep_scale.py HEAPTAPE [TAPES | many], in an environment with heaptape[sweep]
 
 A sweep whose workers and whose driver are killed is resumed, and one on two nodes loses one of them.
-Every figure is compared with those of bare replays.
+Every figure is compared with those of bare replays. `many`: what the driver of 10,000 tapes on 20
+candidates has to do beside them, with results that are made up.
 """
 
 import contextlib
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -23,8 +25,16 @@ from processes import descendants, is_alive, replaying, until
 import heaptape
 from heaptape.run_figures import figures
 from heaptape.sweep import resume
+from heaptape.sweep.cache import Cache, Stored
+from heaptape.sweep.candidates import Engine
+from heaptape.sweep.cells import Candidate, SweptTape
+from heaptape.sweep.plan import Plan
+from heaptape.sweep.results import read_terms, write_results
+from heaptape.sweep.slim import slim
+from heaptape.sweep.swept import Cells, places_of
 
 SPECS = ("glibc", "jemalloc", "mimalloc", "tcmalloc", "model:ptmalloc", "model:ideal")
+QUESTION = pathlib.Path(__file__).parents[2] / "docs" / "questions" / "growth.tape"
 WORKERS_KILLED = 12
 SEED = 14
 
@@ -176,12 +186,52 @@ def on_two_nodes(folder, output, bare):
     print(f"two nodes, one killed after {kept:,} cells, exit {status}: {compare(output, bare)}")
 
 
+def many_cells(tape_count=10_000, candidate_count=20):
+    """The cache of one real result under as many keys, read twice and written as results."""
+    report = heaptape.replay(QUESTION, ["model:ideal"], options=["--jobs", "2"])
+    stored = Stored(slim(report.json["runs"][0]), 0.1)
+    facts = heaptape.Tape(QUESTION).facts
+    engine = Engine("0", ("0", "0"))
+    candidates = [Candidate(f"candidate {i}", f"model:{i}") for i in range(candidate_count)]
+    tapes = [SweptTape(f"{i}", f"/{i}", f"{i}", facts, {}) for i in range(tape_count)]
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Plan(tapes=(), specs=())
+        cache = Cache(os.path.join(folder, "cache"))
+        places = places_of(tapes, candidates, engine, plan)
+        print(f"{len(places):,} cells")
+        said = Stopwatch()
+        for place in places:
+            cache.keep(place.key, plan.options, "", stored)
+        said("to keep the results")
+        cells = Cells(places, lambda key: cache.find(key, plan.options, ()))
+        found = sum(cell.run is not None for cell in cells)
+        said(f"to find {found:,} of them")
+        terms = read_terms([], labels=[one.label for one in candidates])
+        write_results(folder, cells, engine=engine.json, terms=terms)
+        said("to write the results")
+        size = sum(path.stat().st_blocks * 512 for path in pathlib.Path(folder).rglob("*.gz"))
+        print(f"{size / 1e9:.2f} GB of cache")
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB of memory at most")
+
+
+class Stopwatch:
+    def __init__(self):
+        self.before = time.monotonic()
+
+    def __call__(self, text):
+        now = time.monotonic()
+        print(f"{now - self.before:6.1f} s {text}", flush=True)
+        self.before = time.monotonic()
+
+
 def main():
-    program, count = sys.argv[1], int((sys.argv[2:] or ["208"])[0])
+    program, count = sys.argv[1], (sys.argv[2:] or ["208"])[0]
     os.environ["HEAPTAPE"] = program
+    if count == "many":
+        return many_cells()
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
-        tapes = make_tapes(program, root / "tapes", count)
+        tapes = make_tapes(program, root / "tapes", int(count))
         size = sum(tape.stat().st_size for tape in tapes) / len(tapes) / 1000
         events = sum(heaptape.Tape(tape).facts["events"] for tape in tapes) / len(tapes)
         print(f"{len(tapes)} tapes of {size:.0f} kB and {events:,.0f} events on average")

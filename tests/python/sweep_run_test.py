@@ -30,8 +30,10 @@ SPECS = ["model:ideal", "glibc"]
 @pytest.fixture(scope="module")
 def ray():
     """One for the sweeps of this process."""
+    on_sigterm = signal.getsignal(signal.SIGTERM)
     with Engine(jobs=2) as engine:
         engine.start()
+        assert signal.getsignal(signal.SIGTERM) == on_sigterm
         yield engine
 
 

@@ -44,7 +44,7 @@ def main(words: Sequence[str] | None = None) -> int:
             f"`heaptape sweep --resume -o {arguments.output}` goes on",
             130,
         )
-    print(swept.results.text(exact=arguments.bytes))
+    print(swept.results.text(exact=arguments.bytes), end="")
     return _judged(swept)
 
 
@@ -193,7 +193,7 @@ def _parser() -> argparse.ArgumentParser:
         help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
     )
     add("--repeat", type=_positive, metavar="N", help="of --time: replays of each cell (default 1)")
-    add("--address", metavar="RAY", help="of a Ray cluster, such as auto or ray://head:10001")
+    add("--address", metavar="RAY", help="of a Ray cluster: auto or HOST:PORT")
     add(
         "--jobs",
         type=_positive,

@@ -9,6 +9,7 @@ import fcntl
 import logging
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -185,8 +186,10 @@ class Engine:
         else:
             words["address"] = self._address
         self._stack.callback(ray.shutdown)
+        on_sigterm = signal.getsignal(signal.SIGTERM)  # which Ray would replace by its own
         try:
             ray.init(**words)
+            signal.signal(signal.SIGTERM, on_sigterm)
         except Exception as error:  # noqa: BLE001, Ray has many, and says much
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
