@@ -331,6 +331,14 @@ def test_wrong_words_are_one_sentence(tmp_path, capsys, words, sentence):
     assert sentence in error
 
 
+def test_wrong_options_are_one_sentence(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["a", "-o", "out", "--touch", "some"])
+    error = capsys.readouterr().err
+    assert (caught.value.code, error.count("\n")) == (2, 1)
+    assert error.startswith("heaptape: argument --touch: invalid choice: 'some'")
+
+
 def test_without_ray_the_command_says_how_to_install_it(tmp_path):
     hidden = "import sys; sys.modules['ray'] = None\n"
     program = f"{hidden}from heaptape.sweep.command import main; sys.exit(main(['a', '-o', 'x']))"

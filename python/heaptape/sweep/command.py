@@ -6,9 +6,11 @@ import argparse
 import contextlib
 import importlib.util
 import re
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .._native import Error
 from .node import FETCHED_BYTES
@@ -39,13 +41,18 @@ def main(words: Sequence[str] | None = None) -> int:
         return _say(str(error), 2)
     except KeyboardInterrupt:
         progress.close()
-        return _say(
-            f"stopped: {progress.finished:,} of {progress.total:,} cells are finished; "
-            f"`heaptape sweep --resume -o {arguments.output}` goes on",
-            130,
-        )
+        return _say(_stopped(progress, arguments.output), 130)
     print(swept.results.text(exact=arguments.bytes), end="")
     return _judged(swept)
+
+
+def _stopped(progress: Progress, output: str) -> str:
+    if progress.total == 0:
+        return "stopped before anything was replayed"
+    return (
+        f"stopped: {progress.finished:,} of {progress.total:,} cells are finished; "
+        f"`heaptape sweep --resume -o {shlex.quote(output)}` goes on"
+    )
 
 
 def _is_installed(name: str) -> bool:
@@ -108,9 +115,10 @@ def _judged(swept: Swept) -> int:
     """The exit status, and why it is not 0."""
     failed = swept.results.failed
     if failed:
-        cell = next(cell for cell in swept.cells if cell.error is not None)
+        first = swept.results.json["errors"][0]
         cells = "1 cell" if failed == 1 else f"{failed:,} cells"
-        _say(f"{cells} failed, first {cell.tape.name} on {cell.candidate.label}: {cell.error}", 1)
+        which = f"first {first['tape']} on {first['candidate']}: {first['error']}"
+        _say(f"{cells} failed, {which}", 1)
     if not swept.results.passed:
         _say("a gate failed", 1)
     return 1 if failed or not swept.results.passed else 0
@@ -148,8 +156,13 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"heaptape: {message}; see `heaptape sweep --help`\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="heaptape sweep",
         description="Replay many tapes on many allocators, on this machine or a Ray cluster",
         epilog=_EPILOG,
@@ -158,26 +171,50 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("tapes", nargs="*", metavar="TAPES", help="tapes, globs, folders, manifests or URIs")
     add(
-        "-a",
-        "--allocator",
+        *("-a", "--allocator"),
         action="append",
         default=[],
         metavar="SPEC",
-        help="as of `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and tcmalloc, those that are installed)",
+        help="as of `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and "
+        "tcmalloc, those that are installed)",
     )
     add("-o", "--output", required=True, metavar="DIR", help="the folder of the sweep")
     add("--resume", action="store_true", help="go on with the sweep in DIR; needs no other words")
-    add(
+    add("--bytes", action="store_true", help="print sizes to the byte")
+    _add_tapes(parser.add_argument_group("tapes"))
+    _add_results(parser.add_argument_group("results"))
+    _add_machines(parser.add_argument_group("machines"))
+    replay = parser.add_argument_group("as of `heaptape replay`")
+    replay.add_argument("--touch", choices=("all", "none", "page"))
+    replay.add_argument("--threads", choices=("free", "lockstep", "merged", "ordered"))
+    replay.add_argument("--clock", choices=("real", "tape"))
+    replay.add_argument("--do", action="append", default=[], metavar="ACTION")
+    return parser
+
+
+def _add_tapes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--where",
         metavar="EXPR",
-        help="take the tapes for which this is true: SQL over name, uri, metadata and facts",
+        help="take those for which this is true: SQL over name, uri, metadata and facts",
     )
-    add(
+    group.add_argument(
         "--resolver",
         metavar="MODULE:FUNCTION",
         help="a function of yours, from TAPES to pairs of URI and metadata",
     )
-    add("--cache", metavar="DIR", help="where results are kept (default: in the sweep's folder)")
+    group.add_argument(
+        "--fetched-bytes",
+        type=_bytes,
+        default=FETCHED_BYTES,
+        metavar="SIZE",
+        help="how much of fetched ones a machine keeps (default 20G)",
+    )
+
+
+def _add_results(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--cache", metavar="DIR", help="where those of replays are kept (default: in -o DIR)")
     add("--baseline", metavar="LABEL", help="the candidate that others are compared with")
     add("--against", metavar="OLD", help="compare with another sweep: its folder or sweep.json")
     add(
@@ -187,12 +224,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="GATE",
         help="exit 1 if this holds, such as 'p90(peak.residentBytes)>+3%%'; may be repeated",
     )
-    add(
-        "--time",
-        action="store_true",
-        help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
-    )
-    add("--repeat", type=_positive, metavar="N", help="of --time: replays of each cell (default 1)")
+
+
+def _add_machines(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add("--address", metavar="RAY", help="of a Ray cluster: auto or HOST:PORT")
     add(
         "--jobs",
@@ -200,21 +235,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="replays at a time on this machine (default: its processors)",
     )
-    add("--timeout", type=float, metavar="S", help="seconds that a replay may take (default: any)")
     add(
-        "--fetched-bytes",
-        type=_bytes,
-        default=FETCHED_BYTES,
-        metavar="SIZE",
-        help="how much of fetched tapes a machine keeps (default 20G)",
+        "--time",
+        action="store_true",
+        help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
     )
-    add("--bytes", action="store_true", help="print sizes to the byte")
-    replay = parser.add_argument_group("as of `heaptape replay`")
-    replay.add_argument("--touch", choices=("all", "none", "page"))
-    replay.add_argument("--threads", choices=("free", "lockstep", "merged", "ordered"))
-    replay.add_argument("--clock", choices=("real", "tape"))
-    replay.add_argument("--do", action="append", default=[], metavar="ACTION")
-    return parser
+    add("--repeat", type=_positive, metavar="N", help="of --time: replays of a cell (default 1)")
+    add("--timeout", type=float, metavar="S", help="seconds that a replay may take (default: any)")
 
 
 if __name__ == "__main__":

@@ -88,24 +88,29 @@ class Engine:
             again = [one for one in again if one not in due]
             waiting.extendleft((item, attempt) for _, item, attempt in due)
             self._submit(task, waiting, flying, exclusive)
-            if not flying:
-                if not again:
-                    raise Error("no node of the sweep is alive")
-                time.sleep(_POLL_SECONDS)
-                continue
-            ray.wait(list(flying), num_returns=1, timeout=_POLL_SECONDS)
-            done, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
-            for reference in done:
-                flown = flying.pop(reference)
-                result = self._result(reference)
-                if isinstance(result, Lost) and flown.attempt < ATTEMPTS:
+            if not flying and not again:
+                raise Error("no node of the sweep is alive")
+            for flown, result in self._landed(flying):
+                if not isinstance(result, Lost):
+                    yield flown.item, result
+                elif flown.attempt == ATTEMPTS:
+                    yield flown.item, Lost(f"{result.why}, {ATTEMPTS} times")
+                else:
                     self.retried += 1
                     delay = 3.0 ** (flown.attempt - 1)  # until a dead node is known to be dead
                     again.append((time.monotonic() + delay, flown.item, flown.attempt + 1))
-                elif isinstance(result, Lost):
-                    yield flown.item, Lost(f"{result.why}, {ATTEMPTS} times")
-                else:
-                    yield flown.item, result
+
+    def _landed(self, flying: dict[Any, _Flying[T]]) -> Iterator[tuple[_Flying[T], Any]]:
+        """Waits for a while."""
+        import ray
+
+        if not flying:
+            time.sleep(_POLL_SECONDS)
+            return
+        ray.wait(list(flying), num_returns=1, timeout=_POLL_SECONDS)
+        done, _ = ray.wait(list(flying), num_returns=len(flying), timeout=0)
+        for reference in done:
+            yield flying.pop(reference), self._result(reference)
 
     def on_each_node(self, function: Callable[[], str]) -> dict[str, str]:
         """What the function says there, by the id of the node."""

@@ -89,16 +89,15 @@ def replayed(
         nodes = _alike(engine, progress)
     exclusive = nodes if timed else None
     for job, outcome in engine.outcomes(order, replay_cell, exclusive=exclusive):
-        if isinstance(outcome, Lost):
-            outcome = Outcome(None, outcome.why, 0.0, "")
-        if outcome.run is not None:
-            cells.replayed.add(job.key)
+        error = outcome.why if isinstance(outcome, Lost) else outcome.error
+        if isinstance(outcome, Outcome) and outcome.run is not None:
             result = Stored(outcome.run, outcome.seconds)
             cache.keep(job.key, plan.options, outcome.processor, result)
+            cells.replayed.add(job.key)
         for i in missing[job.key]:
-            if outcome.error is not None:
-                cells.errors[i] = outcome.error
-            progress.cell(events[job.key], failed=outcome.error is not None)
+            if error is not None:
+                cells.errors[i] = error
+            progress.cell(events[job.key], failed=error is not None)
     return cells
 
 
