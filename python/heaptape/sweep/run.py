@@ -19,10 +19,10 @@ from .options import ReplayOptions
 from .plan import Plan, only_sweep_in, read_plan
 from .progress import Progress
 from .results import Results, read_terms, write_results
+from .selection import chosen
 from .swept import Cells, places_of, replayed
 from .tapes import Found, find_tapes, is_remote
 from .task import inspect_tape
-from .selection import chosen
 
 PathLike = str | os.PathLike[str]
 

@@ -8,6 +8,7 @@ import functools
 import json
 import os
 import platform
+import select
 import shutil
 import signal
 import subprocess
@@ -65,22 +66,20 @@ def inspect_tape(task: tuple[str, int]) -> Inspection | str:
 
 
 def replay_cell(job: Job) -> Outcome:
-    started = time.monotonic()
     try:
         _check(job.spec, job.build_id, job.engine, job.folder)
         with node.readable(job.uri, job.digest, job.fetched_bytes) as (path, descriptor):
-            started = time.monotonic()
             try:
-                run = _replay(job, path, descriptor)
+                run, seconds = _replay(job, path, descriptor)
             except Error as error:
                 raise Error(str(error).replace(path, job.uri)) from None
     except Error as error:
         where = "" if platform.node() == job.host else f"on {platform.node()}: "
-        return Outcome(None, f"{where}{error}", time.monotonic() - started, node.processor())
+        return Outcome(None, f"{where}{error}", 0.0, node.processor())
     failure = run.get("failure")
-    error_text = failure and (failure.get("text") or "the replay failed")
-    kept = None if failure else slim(run)
-    return Outcome(kept, error_text or None, time.monotonic() - started, node.processor())
+    if failure:
+        return Outcome(None, failure.get("text") or "it failed", seconds, node.processor())
+    return Outcome(slim(run), None, seconds, node.processor())
 
 
 @functools.cache
@@ -106,11 +105,13 @@ def _named(engine: Engine) -> str:
     return f"{engine.version} ({', '.join(one[:12] for one in engine.build_ids)})"
 
 
-def _replay(job: Job, path: str, descriptor: int | None) -> dict[str, Any]:
+def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any], float]:
+    """The run, and how long the program took."""
     report = node.report_path()
     words = [program(), "replay", path, "-a", job.spec, "-o", report, *job.options.words()]
     passed = () if descriptor is None else (descriptor,)
     with tempfile.TemporaryFile() as said, contextlib.ExitStack() as stack:
+        started = time.monotonic()
         try:
             child = subprocess.Popen(
                 [*_bound_to_this(), *words],
@@ -123,17 +124,28 @@ def _replay(job: Job, path: str, descriptor: int | None) -> dict[str, Any]:
             raise Error(f"cannot run '{program()}': {error.strerror}") from None
         stack.callback(_remove, report)
         stack.callback(_end, child)
-        try:
-            status = child.wait(job.timeout)
-        except subprocess.TimeoutExpired:
-            raise Error(f"its replay took longer than {job.timeout:g} s") from None
+        if not _has_ended(child, job.timeout):
+            raise Error(f"its replay took longer than {job.timeout:g} s")
+        status = child.wait()
+        seconds = time.monotonic() - started
         said.seek(0)
         text = said.read().decode("utf-8", "replace")
         if status < 0:
             raise Error(f"its replay was ended by {signal.Signals(-status).name}")
         if status not in (0, 1) or not os.path.exists(report):
             raise Error(_sentence(text))
-        return _run_of(report)
+        return _run_of(report), seconds
+
+
+def _has_ended(child: subprocess.Popen[bytes], timeout: float | None) -> bool:
+    """As soon as it has; Popen.wait() looks every 50 ms only."""
+    descriptor = os.pidfd_open(child.pid)
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    try:
+        return bool(poll.poll(None if timeout is None else timeout * 1000))
+    finally:
+        os.close(descriptor)
 
 
 def _run_of(report: str) -> dict[str, Any]:
