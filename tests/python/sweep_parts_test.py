@@ -323,11 +323,15 @@ def test_a_second_sweep_in_a_folder_is_refused(tmp_path, capsys):
         (["a", "--repeat", "3"], "--repeat is for times: add --time"),
         (["a", "--jobs", "1", "--address", "x"], "--jobs is for this machine"),
         ([QUESTIONS / "growth.tape", "-a", "nonsense"], "nonsense"),
+        (
+            [QUESTIONS / "growth.tape", "-a", "model:ideal", "--address", "127.0.0.1:1"],
+            "there is no Ray at '127.0.0.1:1': [Errno 111] Connection refused",
+        ),
     ],
 )
 def test_wrong_words_are_one_sentence(tmp_path, capsys, words, sentence):
     status, error = said(capsys, "-o", tmp_path / "out", *words)
-    assert (status, error.count("\n")) == (2, 1)
+    assert (status, error.count("heaptape: ")) == (2, 1 + error.count("inspected"))
     assert sentence in error
 
 

@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -22,6 +23,7 @@ ATTEMPTS = 5  # of a task whose worker or node died
 _IN_FLIGHT = 64  # at least: so many wait for a processor, and no more
 _OBJECT_STORE_BYTES = 80 << 20  # the least that Ray takes; results go without it
 _POLL_SECONDS = 1.0
+_CONNECT_SECONDS = 10.0
 _PREFIX = "heaptape-ray-"
 
 T = TypeVar("T")
@@ -189,6 +191,7 @@ class Engine:
                 "_temp_dir": self._stack.enter_context(_session_folder()),
             }
         else:
+            _check_address(self._address)
             words["address"] = self._address
         self._stack.callback(ray.shutdown)
         on_sigterm = signal.getsignal(signal.SIGTERM)  # which Ray would replace by its own
@@ -199,6 +202,17 @@ class Engine:
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
             raise Error(f"cannot start a sweep on {where}: {said}") from None
+
+
+def _check_address(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return  # such as auto
+    try:
+        socket.create_connection((host, int(port)), timeout=_CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise Error(f"there is no Ray at '{address}': {error}") from None
 
 
 def _only(node: str) -> Any:
