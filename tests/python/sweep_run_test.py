@@ -15,7 +15,16 @@ import time
 
 import pytest
 from conftest import QUESTIONS
-from processes import WAIT_SECONDS, children, descendants, is_agent, is_alive, replaying, until
+from processes import (
+    WAIT_SECONDS,
+    children,
+    command,
+    descendants,
+    is_agent,
+    is_alive,
+    replaying,
+    until,
+)
 
 import heaptape
 from heaptape.run_figures import figures
@@ -174,6 +183,17 @@ def test_nothing_runs_beside_an_exclusive_task(ray):
     stays = sorted(told for _, told in ray.outcomes(range(8), stay, exclusive=nodes))
     assert len(stays) == 8
     assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(stays))
+
+
+def test_tasks_of_a_sweep_that_is_given_up_are_ended(ray):
+    def pause(seconds):
+        time.sleep(seconds)
+        return os.getpid()
+
+    outcomes = ray.outcomes([0, 600], pause)
+    next(outcomes)
+    outcomes.close()
+    until(lambda: not any(command(one)[0] == b"ray::pause" for one in descendants(os.getpid())))
 
 
 def test_a_node_with_another_build_is_named_with_the_difference(tapes):

@@ -84,6 +84,19 @@ class Engine:
         self.start()
         task = ray.remote(max_retries=0)(function)
         flying: dict[Any, _Flying[T]] = {}
+        try:
+            yield from self._flown(task, waiting, flying, exclusive)
+        finally:
+            for reference in flying:
+                ray.cancel(reference, force=True)
+
+    def _flown(
+        self,
+        task: Any,
+        waiting: collections.deque[tuple[T, int]],
+        flying: dict[Any, _Flying[T]],
+        exclusive: Collection[str] | None,
+    ) -> Iterator[tuple[T, Any]]:
         again: list[tuple[float, T, int]] = []  # not before that time
         while waiting or flying or again:
             due = [one for one in again if one[0] <= time.monotonic()]
@@ -188,6 +201,7 @@ class Engine:
                 "num_cpus": self._jobs,
                 "include_dashboard": False,
                 "object_store_memory": _OBJECT_STORE_BYTES,
+                "_system_config": {"worker_niceness": 0},  # Ray has 15, which times would show
                 "_temp_dir": self._stack.enter_context(_session_folder()),
             }
         else:
