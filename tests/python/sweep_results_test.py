@@ -199,6 +199,22 @@ def test_text_has_a_line_for_each_candidate_with_sizes_and_units(sweep):
     assert "9,482,240 B" in sweep[1].text(exact=True)
 
 
+def test_text_leaves_out_candidates_that_have_no_such_figure(tmp_path):
+    made = [cell(tape("t"), label, run(1, time_nsPerEvent=2.0)) for label in ("a", "model:slabs")]
+    times = results(tmp_path, made).text().partition("time.nsPerEvent")[2].partition("\n\n")[0]
+    assert "\na " in times and "model:slabs" not in times
+
+
+def test_replays_are_counted_apart_from_what_was_in_the_cache(tmp_path):
+    made = [
+        cell(tape("t"), "a", run(1), cached=True, seconds=7.0),
+        cell(tape("t"), "b", run(1), seconds=0.5),
+    ]
+    found = results(tmp_path, made)
+    assert found.json["cells"] == {"count": 2, "failed": 0, "cached": 1, "replaySeconds": 0.5}
+    assert "2 cells, 0 failed, 1 from the cache" in found.text()
+
+
 def test_text_has_the_best_candidate_of_few_tapes_with_ties(sweep):
     text = sweep[1].text()
     assert "\nthreads   glibc = model:ptmalloc" in text and "\nbest on " in text
@@ -272,6 +288,15 @@ def test_charts_of_many_tapes_are_bounded_and_say_so(tmp_path):
     assert len(charts(tmp_path)[1]["data"][0]["z"]) == 200
 
 
+def texts_of(value):
+    """All texts of a chart, as plotly gets them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_of(inner)
+
+
 @pytest.mark.parametrize("text", [HOSTILE, "", "\ud800", "a" * 400])
 def test_hostile_names_are_inert(tmp_path, text):
     of = tape(text, metadata={"key" + text: text}, command=text)
@@ -285,9 +310,8 @@ def test_hostile_names_are_inert(tmp_path, text):
     parsed = shown(tmp_path)
     assert not {"img", "b"} & set(parsed.tags()) and len(parsed.scripts) == 3
     assert not set("\u202e\u2066\x1b") & set("".join(parsed.texts) + found.text())
-    plotted = [
-        t for f in charts(tmp_path) for d in f["data"] for row in d.get("text", []) for t in row
-    ]
+    plotted = [t for f in charts(tmp_path) for t in texts_of(f)]
+    assert len(plotted) > 10
     assert "<" not in "".join(plotted) and len(rows_of(tmp_path)) == 6
 
 

@@ -161,6 +161,17 @@ def test_loss_is_against_the_best_of_the_others():
     assert found["losses"] == [{"tape": "t0", "ofBestOther": 4.0}]
 
 
+def test_five_tapes_are_named_at_most():
+    found = of(summary(cells({"a": [1] * 7 + [3] * 7, "b": [2] * 14})), "a")
+    assert (len(found["wins"]), len(found["losses"])) == (5, 5)
+
+
+def test_noop_has_no_memory_of_its_own():
+    made = [cell(tape("t"), label, run(0, time_nsPerEvent=2.0)) for label in ("noop", "a")]
+    found = summary(made)
+    assert of(found, "noop")["tapes"] == 0 and of(found, "noop", "time.nsPerEvent")["tapes"] == 1
+
+
 def many(facts, values):
     tapes = [tape(f"t{i}", **fact) for i, fact in enumerate(facts)]
     return summary(cells(values, tapes))
@@ -171,6 +182,19 @@ def test_number_that_tells_the_tapes_is_named():
     found = many(facts, {"a": [1] * 6 + [3] * 6, "b": [2] * 12})
     where = of(found, "b")["where"]
     assert where_text(where) == "best on 6 of 6 tapes with more than 1 thread, on 0 of 6 others"
+
+
+def test_number_is_cut_where_the_sides_differ_most():
+    facts = [{"events": i} for i in range(20)]
+    found = many(facts, {"a": [1] * 8 + [3] * 12, "b": [2] * 20})
+    assert of(found, "a")["where"] == {
+        "fact": "tape.events",
+        "above": 7,
+        "best": 0,
+        "of": 12,
+        "bestElsewhere": 8,
+        "ofElsewhere": 8,
+    }
 
 
 def test_metadata_that_tells_the_tapes_is_named():
