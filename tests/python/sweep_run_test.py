@@ -37,10 +37,11 @@ SPECS = ["model:ideal", "glibc"]
 
 
 @pytest.fixture(scope="module")
-def ray():
+def ray(tmp_path_factory):
     """One for the sweeps of this process."""
     on_sigterm = signal.getsignal(signal.SIGTERM)
-    with Engine(jobs=2) as engine:
+    with pytest.MonkeyPatch.context() as patch, Engine(jobs=2) as engine:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("node")))
         engine.start()
         assert signal.getsignal(signal.SIGTERM) == on_sigterm
         yield engine
@@ -205,29 +206,35 @@ def test_a_node_with_another_build_is_named_with_the_difference(tapes):
     assert outcome.error.endswith("was started with 0123: install the same one there")
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Handler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+    def do_GET(self):  # noqa: N802, the name that it has to have
+        self.server.sent.append(self.path)
+        super().do_GET()
 
 
 @pytest.fixture
 def served(tapes):
-    handler = functools.partial(Quiet, directory=str(tapes))
+    """A server of the tapes; `sent` has the paths that somebody got."""
+    handler = functools.partial(Handler, directory=str(tapes))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.sent = []
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield server
         server.shutdown()
 
 
-def test_tapes_come_by_http_and_are_not_fetched_again(whole, served, tapes, tmp_path):
-    words = [f"{served}/growth.tape", f"file://{tapes}/threads.tape", f"{served}/none.tape"]
-    swept = sweep(words, SPECS, tmp_path, cache=whole[1] / "cache")
-    found = {
-        (cell.tape.name, cell.cached, (cell.error or "").partition("'")[0]) for cell in swept.cells
-    }
-    assert found == {("growth", True, ""), ("threads", True, ""), ("none", False, "cannot open ")}
-    fresh = sweep(words[:1], SPECS, tmp_path, cache=tmp_path / "new")
-    assert of_cells(fresh)["growth", "glibc"] == of_cells(swept)["growth", "glibc"]
+def test_tapes_come_by_http_once(whole, served, tapes, tmp_path):
+    url = f"http://127.0.0.1:{served.server_port}"
+    words = [f"{url}/growth.tape", f"file://{tapes}/threads.tape", f"{url}/none.tape"]
+    for folder in (tmp_path, tmp_path, tmp_path / "anew"):
+        swept = sweep(words, SPECS, folder)
+        errors = {cell.tape.name for cell in swept.cells if cell.error is not None}
+        assert errors == {"none"}
+    assert of_cells(swept)["growth", "glibc"] == of_cells(whole[0])["growth", "glibc"]
+    assert served.sent.count("/growth.tape") == 2  # another folder inspects its tapes itself
 
 
 SLOW = ["model:slabs", "model:slabs:decay=off", "model:ptmalloc", "model:ptmalloc:arena_max=1"]
@@ -272,7 +279,7 @@ def some_results_while_replaying(folder, process):
 
 
 @pytest.fixture
-def words(tapes, tmp_path):
+def words(ray, tapes, tmp_path):
     return [tapes, *(word for spec in SLOW for word in ("-a", spec)), "-o", tmp_path]
 
 
