@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._native import Error, Table
-from .columns import Column, columns_of, metric_name, table_of, value_at
+from .columns import Column, columns_of, known, metric_name, table_of, value_at
 
 _VERSION = 1
 
@@ -32,7 +32,7 @@ class Report:
         tape = [
             (f"tape.{name}", kind, ("tape", *path)) for name, kind, path in columns_of("TapeInfo")
         ]
-        rows = [{**_known(run), "tape": self.json.get("tape")} for run in self.json["runs"]]
+        rows = [{**known(run), "tape": self.json.get("tape")} for run in self.json["runs"]]
         return table_of([*columns_of("Run"), *tape], rows)
 
     def timelines(self) -> Table:
@@ -84,30 +84,6 @@ class Report:
         key_columns = [(key, "text", (key,)) for key in keys]
         columns = [(".".join(path), kind, path) for _, kind, path in columns_of(definition)]
         return table_of([*key_columns, *columns], list(rows))
-
-
-# What a run does not have where its resident sizes are not known: docs/metrics.md.
-_RESIDENT = {
-    "residentBytes",
-    "residentHoleBytes",
-    "returnedBytes",
-    "untouchedBytes",
-    "purgeableBytes",
-}
-
-
-def _known(run: dict[str, Any]) -> dict[str, Any]:
-    """Without the zeros that stand for resident sizes where a trace has none."""
-    if not run.get("residentUnknown"):
-        return run
-
-    def without(part: Any) -> Any:
-        if not isinstance(part, dict):
-            return part
-        return {name: without(value) for name, value in part.items() if name not in _RESIDENT}
-
-    known: dict[str, Any] = without(run)
-    return known
 
 
 def _read(path: str) -> dict[str, Any]:
