@@ -69,9 +69,9 @@ def _opened(path: str) -> tuple[str, Tables]:
     if _is_tape(path):
         tape = Tape(path)
         tables: Tables = {name: getattr(tape, name) for name in TAPE_TABLES if name != "tapes"}
-        return f"tape={_escaped(name, '.tape')}", {"tapes": tape.summary, **tables}
+        return f"tape={hive_text(name.removesuffix('.tape'))}", {"tapes": tape.summary, **tables}
     report = Report(path)
-    return f"report={_escaped(name, '.json')}", {
+    return f"report={hive_text(name.removesuffix('.json'))}", {
         name: getattr(report, name) for name in REPORT_TABLES
     }
 
@@ -84,9 +84,9 @@ def _is_tape(path: str) -> bool:
         raise Error(f"cannot open '{path}': {error.strerror}") from None
 
 
-def _escaped(name: str, suffix: str) -> str:
+def hive_text(value: str) -> str:
     """As Hive writes values into names of folders."""
-    return urllib.parse.quote(os.fsencode(name.removesuffix(suffix)), safe="")
+    return urllib.parse.quote(os.fsencode(value), safe="")
 
 
 def _write(table: Table, path: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
-from .columns import Column, columns_of, value_at
+from .columns import Column, columns_of, units_of, value_at
 
 Figure = float | int | None
 
@@ -17,6 +18,20 @@ def figure_columns() -> list[Column]:
     """Of figures(), but for the counters, whose names are the allocators' own."""
     scalars = [column for column in columns_of("Run") if column[1] != "text"]
     return [*scalars, (MEAN_RESIDENT, "real", ())]
+
+
+@functools.cache
+def _units() -> dict[str, str]:
+    return {**dict(units_of("Run")), MEAN_RESIDENT: "bytes"}
+
+
+def unit_of(metric: str) -> str:
+    """`bytes`, `count`, `ns` or `ratio`; of a counter, which has no unit in reports, by its name."""
+    if metric.startswith(COUNTERS):
+        if "bytes" in metric.lower():
+            return "bytes"
+        return "ns" if metric.endswith("Ns") else "count"
+    return _units().get(metric, "count")
 
 
 def figures(run: dict[str, Any]) -> dict[str, Figure]:

@@ -4,7 +4,7 @@ import pytest
 from conftest import QUESTIONS, rows
 
 import heaptape
-from heaptape.run_figures import figures
+from heaptape.run_figures import figures, unit_of
 
 MIB = 1 << 20
 
@@ -83,3 +83,20 @@ def test_integers_that_are_text_are_exact():
     assert found["end.account.unexplainedBytes"] == -(2**53) - 1
     assert found["counters.big"] == 2**64 - 1
     assert found["mean.residentBytes"] == 2**53
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("peak.committedBytes", "bytes"),
+        ("peak.committedBytes.at", "count"),
+        ("peak.holes.largest", "bytes"),
+        ("time.nsPerEvent", "ns"),
+        ("end.fragmentation", "ratio"),
+        ("mean.residentBytes", "bytes"),
+        ("counters.mappedBytes", "bytes"),
+        ("counters.memoryCalls", "count"),
+    ],
+)
+def test_figures_have_the_units_of_the_schema(metric, unit):
+    assert unit_of(metric) == unit

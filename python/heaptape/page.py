@@ -1,0 +1,148 @@
+"""A page for a browser: one file with text, tables and charts, which loads nothing.
+
+What strangers wrote (names of tapes, labels, sentences) is text on the page, never markup.
+docs/decisions/0029-pages-of-fleets.md says why it is made so.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import html
+import importlib.resources
+import json
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ._native import Error
+from .texts import display_text
+
+LONGEST_NAME = 60  # on the page; the whole of it appears when the pointer is over it
+
+
+class Hint(NamedTuple):
+    """A cell of a table, and what is shown while the pointer is over it."""
+
+    text: str
+    hint: str
+
+
+def name_cell(name: str) -> str | Hint:
+    """A name of unknown origin and length."""
+    shown = display_text(name, LONGEST_NAME)
+    return shown if shown == name else Hint(shown, display_text(name, 2000))
+
+
+def plot_text(name: str) -> str:
+    """A name for a chart: plotly takes some tags for markup."""
+    return html.escape(display_text(name, LONGEST_NAME))
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Of the first `texts` columns the cells are texts, of the others numbers."""
+
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str | Hint]]
+    texts: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A heading, and below it, in this order, what there is of the rest."""
+
+    title: str
+    text: Sequence[str] = ()  # paragraphs
+    lines: Sequence[str] = ()  # to be copied as they are: commands, settings
+    figure: dict[str, Any] | None = None  # plotly's `data` and `layout`; names by plot_text()
+    table: Table | None = None
+    folded: bool = False
+    failed: bool = False
+
+
+def write_page(
+    path: str | os.PathLike[str], title: str, sections: Sequence[Section], *, lead: str = ""
+) -> None:
+    """Writes the page, whole or not at all, for its owner alone. `lead` is its first sentence.
+
+    `figure` may be a plotly.graph_objects.Figure's to_plotly_json(), or a dictionary like it.
+    """
+    figures = [section.figure for section in sections if section.figure is not None]
+    scripts = [_file("page.js"), *([_plotly()] if figures else [])][::-1]
+    text = _template().render(
+        title=display_text(title),
+        lead=display_text(lead),
+        sections=sections,
+        hint=Hint,
+        style=_file("page.css"),
+        policy=_policy(scripts),
+        scripts=scripts,
+        figures=_inert(figures),
+    )
+    write_whole(path, text.encode("utf-8", "replace"))
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """The file has its name when it is whole. Only its owner may read it."""
+    name = os.fspath(path)
+    partial = name + ".partial"
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(partial, name)
+    except OSError as error:
+        raise Error(f"cannot write '{name}': {error.strerror}") from None
+
+
+def _template() -> Any:
+    try:
+        import jinja2
+    except ImportError:
+        raise _missing("jinja2") from None
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["display"] = display_text
+    return environment.from_string(_file("page.html"))
+
+
+def _plotly() -> str:
+    try:
+        import plotly.offline
+    except ImportError:
+        raise _missing("plotly") from None
+    script: str = plotly.offline.get_plotlyjs()
+    return script
+
+
+def _missing(name: str) -> Error:
+    return Error(f"a page needs {name}: pip install 'heaptape[sweep]' or 'heaptape[tune]'")
+
+
+def _file(name: str) -> str:
+    return importlib.resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _inert(figures: list[dict[str, Any]]) -> str:
+    """JSON that no script element ends in."""
+    return json.dumps(figures, separators=(",", ":"), default=_plain).replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    """Arrays of numpy, which to_plotly_json() leaves as they are."""
+    return value.tolist()
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """Runs these scripts and no other, and asks nobody for anything."""
+    hashes = (
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    )
+    allowed = " ".join(f"'sha256-{value}'" for value in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

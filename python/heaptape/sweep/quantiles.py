@@ -1,0 +1,16 @@
+"""Quantiles of what few or many tapes have, by nearest rank: each is the value of a tape.
+
+So `p90 is +3 %` reads: nine in ten tapes have +3 % or less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
+
+
+def quantile(values: Sequence[Number], percent: int) -> Number:
+    """The least of the values that `percent` of them do not exceed; they must be sorted."""
+    return values[max(1, -(-percent * len(values) // 100)) - 1]

@@ -1,0 +1,81 @@
+"""Whether one fact tells the tapes on which a candidate is best from the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .grid import Grid
+from .rows import METADATA
+
+_LEAST_TAPES = 5  # on either side: fewer say nothing
+_LEAST_DIFFERENCE = 0.6  # of the shares of tapes on which it is best
+_LIVE = "peak.liveBytes"
+
+
+def telling_fact(grid: Grid, tapes: Sequence[int], won: set[int]) -> dict[str, Any] | None:
+    """The fact whose two sides differ most, or None where no fact tells.
+
+    `best` of `of` tapes on the side with more than `above`, or with the value `is`; `bestElsewhere`
+    of `ofElsewhere` on the other one. A guide, not a test: among many facts some tell by chance.
+    """
+    splits = [
+        split
+        for name, values in _facts(grid, tapes)
+        for split in _splits(name, values, won)
+        if _difference(split) >= _LEAST_DIFFERENCE
+    ]
+    return max(splits, key=_difference, default=None)
+
+
+def _difference(split: dict[str, Any]) -> float:
+    here = split["best"] / split["of"]
+    elsewhere = split["bestElsewhere"] / split["ofElsewhere"]
+    return float(abs(here - elsewhere))
+
+
+def _facts(grid: Grid, tapes: Sequence[int]) -> Iterator[tuple[str, list[tuple[Any, int]]]]:
+    """Each fact with its value on each tape that has it."""
+    live = [(_first(row[t] for row in grid.figures.get(_LIVE, [])), t) for t in tapes]
+    yield _LIVE, [(value, t) for value, t in live if value is not None]
+    names = dict.fromkeys(name for t in tapes for name in grid.tapes[t])
+    for name in names:
+        if name in ("tape.threads", "tape.events", "tape.allocator") or name.startswith(METADATA):
+            found = [(grid.tapes[t].get(name), t) for t in tapes]
+            yield name, [(value, t) for value, t in found if value is not None]
+
+
+def _first(values: Iterator[Any]) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _splits(name: str, values: list[tuple[Any, int]], won: set[int]) -> Iterator[dict[str, Any]]:
+    wins = sum(t in won for _, t in values)
+    if values and isinstance(values[0][0], str):
+        counts = Counter(value for value, _ in values)
+        best = Counter(value for value, t in values if t in won)
+        for value, count in counts.items():
+            yield from _split(name, {"is": value}, best[value], count, wins, len(values))
+        return
+    values = sorted(values)
+    below = 0
+    for i, (value, t) in enumerate(values[:-1]):
+        below += t in won
+        if value != values[i + 1][0]:
+            above = len(values) - i - 1
+            yield from _split(name, {"above": value}, wins - below, above, wins, len(values))
+
+
+def _split(
+    name: str, side: dict[str, Any], best: int, of: int, all_best: int, of_all: int
+) -> Iterator[dict[str, Any]]:
+    if min(of, of_all - of) >= _LEAST_TAPES:
+        yield {
+            "fact": name,
+            **side,
+            "best": best,
+            "of": of,
+            "bestElsewhere": all_best - best,
+            "ofElsewhere": of_all - of,
+        }

@@ -1,0 +1,92 @@
+"""Text of unknown origin and numbers, made fit for people; as the program heaptape prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_BYTES = (1024.0, ("B", "KiB", "MiB", "GiB", "TiB"))
+_TIMES = (1000.0, ("ns", "us", "ms", "s"))
+
+# Control characters, what ends a line, what turns the direction of text (UAX #9), what is no text.
+_UNFIT = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def valid_text(text: str) -> str:
+    """Without what UTF-8 cannot have: names of files need not be UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def display_text(text: str, longest: int | None = None) -> str:
+    """On one line, unable to steer a terminal or to turn the text around it.
+
+    Of what is longer than `longest` the middle is left out.
+    """
+    shown = _UNFIT.sub("\ufffd", text)
+    if longest is None or len(shown) <= longest:
+        return shown
+    head = (longest - 1) // 2
+    return f"{shown[:head]}…{shown[len(shown) - (longest - 1 - head) :]}"
+
+
+def size_text(size: float, *, exact: bool = False) -> str:
+    """`12.3 MiB`; `exact`: `12,897,485 B`."""
+    if exact:
+        return f"{_rounded(size)} B"
+    return f"{size:.0f} B" if abs(size) < 1024 else _scaled(size, _BYTES)
+
+
+def time_text(nanoseconds: float) -> str:
+    return _scaled(nanoseconds, _TIMES)
+
+
+def count_text(number: float) -> str:
+    return _rounded(number)
+
+
+def ratio_text(number: float) -> str:
+    return f"{number:.2f}" if abs(number) >= 0.01 or number == 0 else f"{number:.2g}"
+
+
+def percent_text(share: float) -> str:
+    """Of a change: `+5.0%`, `0.0%`."""
+    return f"{share * 100:+,.1f}%" if share else "0.0%"
+
+
+def counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """`a, b and 3 more`."""
+    shown = ", ".join(display_text(name, 60) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"
+
+
+def table_text(rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
+    """Columns, of which the first `texts` are aligned to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if i < texts else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "".join(line + "\n" for line in lines)
+
+
+def _rounded(number: float) -> str:
+    return f"{number if isinstance(number, int) else round(number):,}"
+
+
+def _scaled(number: float, scale: tuple[float, Sequence[str]]) -> str:
+    """Three digits or more, in the unit that they need."""
+    step, units = scale
+    unit = 0
+    while unit + 1 < len(units) and abs(number) >= step - 0.05:
+        number /= step
+        unit += 1
+    return f"{number:.{2 if abs(number) < 9.995 else 1}f} {units[unit]}"

@@ -1,0 +1,137 @@
+"""write_page(): what the browser gets, taken apart by Python's own parser of HTML."""
+
+import base64
+import hashlib
+import html.parser
+import json
+import os
+
+import pytest
+
+import heaptape
+from heaptape.page import Hint, Section, Table, name_cell, plot_text, write_page
+
+HOSTILE = "<img src=x onerror=alert(1)></script><b>'\"&amp;\u202e\u2066\n\x1b[31m" + "y" * 5000
+
+
+class Parsed(html.parser.HTMLParser):
+    """Elements with their attributes, scripts, and the text of each cell of a table."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.texts, self.hints = [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if dict(attrs).get("title"):
+            self.hints.append(dict(attrs)["title"])
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data):
+        if self.elements and self.lasttag == "script" and self.cdata_elem:
+            self.scripts[-1] += data
+        else:
+            self.texts.append(data)
+
+    def tags(self):
+        return [tag for tag, _ in self.elements]
+
+
+def page(folder, *sections, title="Title", **words):
+    write_page(folder / "page.html", title, sections, **words)
+    return Parsed((folder / "page.html").read_text("utf-8"))
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    figure = {"data": [{"x": [HOSTILE, plot_text(HOSTILE)], "y": [1, 2]}], "layout": {}}
+    table = Table([HOSTILE, "n"], [[name_cell(HOSTILE), "1"], [HOSTILE, Hint(HOSTILE, HOSTILE)]])
+    section = Section(HOSTILE, [HOSTILE], [HOSTILE], figure, table, failed=True)
+    return page(tmp_path, section, title=HOSTILE, lead=HOSTILE)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    section = Section("One", ["A sentence."], table=Table(["tape", "size"], [["a", "1 MiB"]]))
+    return page(tmp_path, section, lead="It is so.")
+
+
+def test_hostile_text_makes_no_element(hostile, tmp_path):
+    assert not {"img", "b"} & set(hostile.tags())
+    assert not any(name.startswith("on") for _, attrs in hostile.elements for name in attrs)
+    plain = page(
+        tmp_path,
+        Section("One", ["A"], ["B"], {"data": []}, Table(["a", "b"], [["c", "d"]] * 2)),
+        lead="x",
+    )
+    assert hostile.tags() == plain.tags()
+
+
+def test_hostile_text_neither_turns_its_surroundings_nor_has_control_characters(hostile):
+    shown = "".join(hostile.texts) + "".join(hostile.hints)
+    assert "<img src=x onerror=alert(1)></script><b>'\"&amp;\ufffd\ufffd\ufffd\ufffd[31my" in shown
+    assert not set("\u202e\u2066\x1b") & set(shown)
+
+
+def test_long_names_are_cut_in_the_middle_and_whole_in_the_hint():
+    cell = name_cell("a" * 500 + "end")
+    assert len(cell.text) == 60 and cell.text.endswith("end") and "…" in cell.text
+    assert cell.hint == "a" * 500 + "end" and name_cell("short") == "short"
+
+
+def test_names_in_charts_are_no_markup_of_plotly():
+    assert plot_text('<a href="x">&lt;') == "&lt;a href=&quot;x&quot;&gt;&amp;lt;"
+
+
+def test_figures_arrive_as_they_were_given(hostile):
+    figures = json.loads(next(script for script in hostile.scripts if script.startswith("[")))
+    assert figures[0]["data"][0]["x"][0] == HOSTILE
+
+
+def test_policy_allows_the_scripts_of_the_page_and_nothing_from_elsewhere(hostile):
+    policy = next(attrs["content"] for _, attrs in hostile.elements if "http-equiv" in attrs)
+    code = [script for script in hostile.scripts if not script.startswith("[")]
+    for script in code:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert len(code) == 2 and policy.startswith("default-src 'none'; script-src 'sha256-")
+
+
+def test_page_loads_nothing(hostile):
+    names = {name for _, attrs in hostile.elements for name in attrs}
+    assert not names & {"src", "href", "srcset", "data", "action"}
+
+
+def test_plotly_is_on_the_page_once_and_only_for_charts(hostile, plain):
+    assert sum("plotly.js v" in script for script in hostile.scripts) == 1
+    assert sum("plotly.js v" in script for script in plain.scripts) == 0
+
+
+def test_figures_of_plotly_may_have_arrays(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    parsed = page(tmp_path, Section("One", figure={"data": [{"y": numpy.array([1, 2])}]}))
+    assert '"y":[1,2]' in parsed.scripts[0]
+
+
+def test_sections_have_their_text_and_tables(plain):
+    shown = [text.strip() for text in plain.texts if text.strip()]
+    assert shown[-7:-1] == ["One", "A sentence.", "tape", "size", "a", "1 MiB"]
+    assert "It is so." in shown
+
+
+def test_folded_section_opens_by_a_click(tmp_path):
+    assert {"details", "summary"} <= set(page(tmp_path, Section("One", folded=True)).tags())
+
+
+def test_page_is_for_its_owner_alone(plain, tmp_path):
+    assert os.stat(tmp_path / "page.html").st_mode & 0o777 == 0o600
+
+
+def test_page_that_cannot_be_written_leaves_the_one_before(plain, tmp_path):
+    before = (tmp_path / "page.html").read_bytes()
+    (tmp_path / "page.html.partial").mkdir()
+    with pytest.raises(heaptape.Error, match=r"^cannot write '.*page.html': Is a directory$"):
+        page(tmp_path, Section("Two"))
+    assert (tmp_path / "page.html").read_bytes() == before
