@@ -179,6 +179,9 @@ class Backend {
   // Valid after start().
   virtual const BackendTraits& traits() const = 0;
 
+  // Path of the file whose code serves malloc, valid after start(); empty: heaptape itself.
+  virtual std::string library() const { return ""; }
+
   // Commits whatever the allocator takes before its first call; op is 0 in each event.
   virtual Result<std::vector<RegionEvent>> start() = 0;
   // Whether it is to know what will come.

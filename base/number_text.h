@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace heaptape::base {
 
@@ -17,6 +18,9 @@ std::string ratio_text(double ratio);    // "0.1234"
 // called before there are other threads.
 enum class BytesStyle : uint8_t { kScaled, kExact };
 void set_bytes_style(BytesStyle style);
+
+// Two digits for each byte: "00ff".
+std::string hex_text(std::string_view bytes);
 
 // `digits`, of a whole number, with a comma before every three.
 std::string grouped_digits(std::string digits);

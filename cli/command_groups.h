@@ -18,6 +18,7 @@ void add_dump(CLI::App& app, Request& request);
 void add_replay(CLI::App& app, Request& request);
 void add_explain(CLI::App& app, Request& request);
 void add_holes(CLI::App& app, Request& request);
+void add_allocators(CLI::App& app, Request& request);
 
 // About heaptape itself, hidden: self_commands.cc. They read `app` after it has parsed the words.
 void add_completion(CLI::App& app, Request& request);

@@ -3,7 +3,9 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -13,6 +15,7 @@
 #include "base/version.h"
 #include "cli/command_groups.h"
 #include "cli/commands.h"
+#include "cli/external_command.h"
 #include "cli/option_kinds.h"
 #include "cli/request.h"
 #include "cli/wrong_words.h"
@@ -202,13 +205,6 @@ void add_import(CLI::App& app, Request& request) {
   });
 }
 
-void add_allocators(CLI::App& app, Request& request) {
-  CLI::App* command =
-      app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
-  command->footer("Example: heaptape allocators");
-  request.set_by(command, run_allocators);
-}
-
 void add_diff(CLI::App& app, Request& request) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
@@ -293,7 +289,10 @@ Action parse_command_line(int argc, const char* const* argv) {
   CLI::App app("Record every malloc call of a real run; replay it on any allocator.", "heaptape");
   app.set_version_flag("--version", std::string("heaptape ") + base::kVersion);
   app.require_subcommand(0, 1);  // none: Request says so, after unknown words
-  app.footer("`heaptape COMMAND --help` has an example of each.");
+  app.footer(
+      "`heaptape COMMAND --help` has an example of each. `heaptape NAME` runs heaptape-NAME from "
+      "the\n"
+      "PATH: sweep and tune come with the Python package.");
   Request request;
   add_record(app, request);
   add_ctl(app, request);
@@ -317,6 +316,7 @@ Action parse_command_line(int argc, const char* const* argv) {
   Looks looks;
   add_looks(&app, looks);
   for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);
+  if (auto action = external_command(command_names(app), argv + std::min(argc, 1))) return *action;
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {

@@ -155,9 +155,13 @@ struct ExplainCommandOptions {
 int run_explain(const ExplainCommandOptions& options, Console& console);
 int run_holes(const ExplainCommandOptions& options, Console& console);
 
+struct AllocatorsOptions {
+  Format format = Format::kText;
+  std::vector<std::string> specs;  // for JSON; none: all that need no path
+};
 // Lists what a tape can be replayed on, with the options of models, and says what cannot be loaded
-// here.
-int run_allocators(Console& console);
+// here. As JSON, also whose code replays would run: paths and build ids.
+int run_allocators(const AllocatorsOptions& options, Console& console);
 
 struct DiffOptions {
   std::vector<std::string> paths;    // of reports: one or several bases, then the new one

@@ -135,4 +135,19 @@ void add_holes(CLI::App& app, Request& request) {
   request.set_by(command, options, run_holes);
 }
 
+void add_allocators(CLI::App& app, Request& request) {
+  auto options = std::make_shared<AllocatorsOptions>();
+  CLI::App* command =
+      app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
+  add_json(command, options->format);
+  command
+      ->add_option(
+          "-a,--allocator", options->specs,
+          "with --json: these, as for `heaptape replay`; may be repeated (default: all that "
+          "need no path)")
+      ->option_text("SPEC...");
+  command->footer("Example: heaptape allocators");
+  request.set_by(command, options, run_allocators);
+}
+
 }  // namespace heaptape::cli

@@ -6,6 +6,7 @@
 
 #include "base/display_text.h"
 #include "base/near_names.h"
+#include "cli/external_command.h"
 
 namespace heaptape::cli {
 namespace {
@@ -14,14 +15,6 @@ using CLI::ExitCodes;
 
 bool is(const CLI::ParseError& error, ExitCodes code) {
   return error.get_exit_code() == static_cast<int>(code);
-}
-
-std::vector<std::string> command_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
-  }
-  return names;
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -38,7 +31,9 @@ std::string no_such_command(const CLI::App& app, const std::string& word) {
     return "'" + word + "' is a file, not a command: of a tape, type heaptape info " +
            base::command_text({word});
   }
-  return "there is no command '" + word + "'" + base::did_you_mean(word, command_names(app));
+  std::vector<std::string> names = command_names(app);
+  names.insert(names.end(), external_command_names().begin(), external_command_names().end());
+  return "there is no command '" + word + "'" + base::did_you_mean(word, names);
 }
 
 // `word` may be "--name=value".
@@ -87,6 +82,14 @@ std::string reason(const CLI::App& app, const CLI::App& command, const CLI::Pars
 }
 
 }  // namespace
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
 
 std::string wrong_words(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> used = app.get_subcommands();

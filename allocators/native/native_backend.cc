@@ -209,6 +209,7 @@ Status NativeBackend::collect(BatchResult& result) {
     result.elapsed_ns += shared.elapsed_ns;
     elapsed_ns_ += shared.elapsed_ns;
     elapsed_ticks_ += shared.elapsed_ticks;
+    page_faults_ += shared.page_faults;
     result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
                              shared.placements + shared.op_done);
     if (shared.op_done < given_end_ || shared.end_done < shared.end_end) {
@@ -221,6 +222,10 @@ Status NativeBackend::collect(BatchResult& result) {
     if (given_ == batch_.ops.size() && ends_given_ == batch_.thread_ends.size()) return {};
     give_next();
   }
+}
+
+std::string NativeBackend::library() const {
+  return options_.calls == Calls::kLeftOut ? "" : worker_->shared().provider;
 }
 
 std::string NativeBackend::threads() const {

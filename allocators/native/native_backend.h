@@ -34,6 +34,7 @@ class NativeBackend : public Backend {
   explicit NativeBackend(NativeOptions options);
 
   const BackendTraits& traits() const override { return traits_; }
+  std::string library() const override;
   Result<std::vector<RegionEvent>> start() override;
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;
@@ -80,6 +81,7 @@ class NativeBackend : public Backend {
   uint64_t elapsed_ns_ = 0;
   uint64_t elapsed_ticks_ = 0;
   uint64_t memory_calls_ = 0;
+  uint64_t page_faults_ = 0;
   uint64_t mallinfo_samples_ = 0;
   uint64_t mallinfo_cost_ns_ = 0;  // of all so far, estimated
   uint64_t mallinfo_largest_difference_ = 0;

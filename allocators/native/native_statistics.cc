@@ -46,7 +46,7 @@ std::vector<Counter> NativeBackend::counters() {
   if (options_.calls == Calls::kMade && worker_->shared().libc_serves_malloc != 0) {
     if (!compare_with_mallinfo().ok()) return {{"memoryCalls", memory_calls_}};
   }
-  std::vector<Counter> counters{{"memoryCalls", memory_calls_}};
+  std::vector<Counter> counters{{"memoryCalls", memory_calls_}, {"pageFaults", page_faults_}};
   if (mallinfo_samples_ != 0) {
     const WorkerShared& shared = worker_->shared();
     counters.push_back({"mallinfoArena", shared.mallinfo_arena});

@@ -63,12 +63,6 @@ int64_t as_signed(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
 }
 
-std::string hex(const std::string& bytes) {
-  std::string text;
-  for (const unsigned char byte : bytes) text += base::format_text("%02x", byte);
-  return text;
-}
-
 // All mappings of one path, as one.
 struct ModuleRange {
   uint64_t id;
@@ -225,7 +219,7 @@ class ProfileWriter {
     out.add_uint64(kMemoryLimit, module.end);
     out.add_uint64(kFileOffset, module.file_offset);
     out.add_int64(kFilename, string_id(base::valid_utf8(path)));
-    out.add_int64(kBuildId, string_id(hex(module.build_id)));
+    out.add_int64(kBuildId, string_id(base::hex_text(module.build_id)));
     for (const uint32_t has : {kHasFunctions, kHasFilenames, kHasLineNumbers, kHasInlineFrames}) {
       out.add_bool(has, true);
     }

@@ -7,22 +7,13 @@
 #include <array>
 #include <filesystem>
 
+#include "base/number_text.h"
 #include "replayer/symbols/regular_file.h"
 
 namespace heaptape::replayer {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    const auto value = static_cast<uint8_t>(byte);
-    text += {kDigits[value >> 4], kDigits[value & 15]};
-  }
-  return text;
-}
 
 uint32_t checksum_of(const base::Descriptor& file) {
   std::array<uint8_t, 1 << 16> bytes;
@@ -67,8 +58,8 @@ DebugFiles::DebugFiles(std::vector<std::string> folders) : folders_(std::move(fo
 
 std::optional<DebugFile> DebugFiles::find_by_build_id(std::string_view build_id) const {
   if (build_id.size() < 2) return std::nullopt;
-  const std::string name =
-      ".build-id/" + hex(build_id.substr(0, 1)) + "/" + hex(build_id.substr(1)) + ".debug";
+  const std::string name = ".build-id/" + base::hex_text(build_id.substr(0, 1)) + "/" +
+                           base::hex_text(build_id.substr(1)) + ".debug";
   for (const std::string& folder : folders_) {
     if (auto found = open_build(fs::path(folder) / name, build_id)) return found;
   }

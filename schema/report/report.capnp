@@ -648,3 +648,25 @@ struct ImportFacts {
   format @0 :Text;               # as `heaptape import` takes it
   lacks @1 :List(Text);          # "threads", "addresses", ...: as `heaptape import list` names it
 }
+
+# What `heaptape allocators --json` writes.
+struct AllocatorList {
+  version @0 :UInt32;
+  engine @1 :Engine;
+  allocators @2 :List(Allocator);
+
+  # What decides what a replay gives, beside the tape and the allocator.
+  struct Engine {
+    version @0 :Text;            # of heaptape
+    buildIds @1 :List(Text);     # of heaptape and heaptape-worker, in hexadecimal; "": it has none
+  }
+
+  struct Allocator {
+    label @0 :Text;              # of its runs
+    spec @1 :Text;               # as -a takes it, without the label
+    kind @2 :Text;               # "recorded", "noop", "native", "model" or "plugin"
+    available @3 :Bool;
+    library @4 :Text;            # path of the file that serves malloc; empty: none, or not available
+    buildId @5 :Text;            # of that file, in hexadecimal; empty: it has none
+  }
+}

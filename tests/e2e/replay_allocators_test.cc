@@ -75,6 +75,22 @@ TEST_F(ReplayOnAllocators, GivesGlibcItsTunables) {
   EXPECT_GE(count_of(mapping, "counters.mallinfoHblkhd"), 100 * 50000u);
 }
 
+// Memory that is mapped and given back again is new each time.
+TEST_F(ReplayOnAllocators, CountsThePageFaultsOfCalls) {
+  std::vector<schema::Event> events;
+  for (int i = 0; i < 100; ++i) {
+    events.push_back(tests::malloc_event(200000, kBase));
+    events.push_back(tests::free_event(kBase));
+  }
+  const std::string again = tape(events);
+  const auto faults = [&](const std::string& spec) {
+    return count_of(run(again, spec), "counters.pageFaults");
+  };
+  const uint64_t kept = faults("glibc");
+  EXPECT_LT(kept, 200u);
+  EXPECT_GE(faults("glibc GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072"), 100 * 48u);
+}
+
 TEST_F(ReplayOnAllocators, KeepsTheEnvironmentOfOneFromTheOther) {
   const std::string tape = blocks(100, 50000);
   const auto report = tests::replay_report(

@@ -327,6 +327,68 @@ TEST_F(TapeCommands, AllocatorsListsOptionsInAColumnWithTheirDefaults) {
   EXPECT_EQ(out.find("18446744073709551615"), std::string::npos) << out;
 }
 
+// What `heaptape allocators --json` says of one.
+base::Result<std::string> listed(const std::string& spec, const std::string& member) {
+  const std::string json = run({"heaptape", "allocators", "--json", "-a", spec}).out;
+  const size_t list = json.find("\"allocators\"");
+  const std::string key = "\"" + member + "\": ";
+  const size_t at = json.find(key, list);
+  if (list == std::string::npos || at == std::string::npos) return base::Error::usage(json);
+  const size_t begin = at + key.size();
+  const size_t end =
+      json[begin] == '"' ? json.find('"', begin + 1) + 1 : json.find_first_of(",}", begin);
+  return json.substr(begin, end - begin);
+}
+
+TEST_F(TapeCommands, AllocatorsAsJsonNameTheFileThatServesMalloc) {
+  for (const auto& [spec, file] : {std::pair("glibc", "/libc.so.6\""),
+                                   {"jemalloc MALLOC_CONF=narenas:1", "/libjemalloc.so.2\""}}) {
+    const auto library = listed(spec, "library");
+    ASSERT_TRUE(library.ok()) << library.error().message;
+    EXPECT_TRUE(library->ends_with(file)) << *library;
+    const auto build_id = listed(spec, "buildId");
+    ASSERT_TRUE(build_id.ok()) << build_id.error().message;
+    EXPECT_EQ(build_id->size(), 42u) << *build_id;  // 20 bytes, between quotes
+  }
+}
+
+TEST_F(TapeCommands, AllocatorsAsJsonHaveTheSpecWithoutItsLabel) {
+  const std::string spec = "lean=glibc GLIBC_TUNABLES=glibc.malloc.arena_max=1";
+  EXPECT_EQ(listed(spec, "label").value(), "\"lean\"");
+  EXPECT_EQ(listed(spec, "spec").value(), "\"glibc GLIBC_TUNABLES=glibc.malloc.arena_max=1\"");
+  EXPECT_EQ(listed(spec, "kind").value(), "\"native\"");
+}
+
+TEST_F(TapeCommands, AllocatorsAsJsonHaveNoFileForModels) {
+  EXPECT_EQ(listed("model:ptmalloc:arena_max=1", "spec").value(), "\"model:ptmalloc:arena_max=1\"");
+  EXPECT_EQ(listed("model:ptmalloc", "available").value(), "true");
+  EXPECT_FALSE(listed("model:ptmalloc", "library").ok());
+  EXPECT_FALSE(listed("noop", "library").ok());
+}
+
+TEST_F(TapeCommands, AllocatorsAsJsonNameTheBuildsOfHeaptape) {
+  const std::string json = run({"heaptape", "allocators", "--json", "-a", "noop"}).out;
+  const std::string version = run({"heaptape", "--version"}).out;
+  EXPECT_NE(json.find("\"version\": \"" + version.substr(9, version.size() - 10) + "\""),
+            std::string::npos)
+      << json;
+  const auto build_ids = json.substr(json.find("\"buildIds\": ["));
+  EXPECT_EQ(build_ids.find("\", \""), std::string("\"buildIds\": [\"").size() + 40) << build_ids;
+}
+
+TEST_F(TapeCommands, AllocatorsAsJsonAreAllThatNeedNoPath) {
+  const std::string json = run({"heaptape", "allocators", "--json"}).out;
+  for (const char* label : {"recorded", "noop", "glibc", "model:ideal"}) {
+    EXPECT_NE(json.find("\"label\": \"" + std::string(label) + "\""), std::string::npos) << label;
+  }
+  EXPECT_EQ(json.find("PATH"), std::string::npos);
+}
+
+TEST_F(TapeCommands, AllocatorsRefuseWrongWords) {
+  expect_refusal(run({"heaptape", "allocators", "--json", "-a", "gilbc"}), "gilbc");
+  expect_refusal(run({"heaptape", "allocators", "-a", "glibc"}), "-a is for --json: add it");
+}
+
 TEST_F(TapeCommands, InfoSaysThatAScenarioHasNoProgram) {
   const std::string tape = dir_.file("fill.tape");
   ASSERT_EQ(run({"heaptape", "scenario", "fill", "--set", "count=3", "-o", tape}).status, 0);

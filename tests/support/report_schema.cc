@@ -103,7 +103,8 @@ std::string report_schema() {
         capnp::StructSchema(capnp::Schema::from<wire::TapeStats>()),
         capnp::StructSchema(capnp::Schema::from<wire::SiteStats>()),
         capnp::StructSchema(capnp::Schema::from<wire::Explanation>()),
-        capnp::StructSchema(capnp::Schema::from<wire::TapeFacts>())}) {
+        capnp::StructSchema(capnp::Schema::from<wire::TapeFacts>()),
+        capnp::StructSchema(capnp::Schema::from<wire::AllocatorList>())}) {
     definitions.add(root);
     roots += (roots.empty() ? "" : ", ") + (R"({"$ref": "#/$defs/)" + name_of(root)) + "\"}";
   }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -62,6 +63,12 @@ Turn await_turn() {
   }
 }
 
+uint64_t page_faults() {
+  rusage usage = {};
+  syscall(SYS_getrusage, RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_minflt);
+}
+
 // Moves the program break up to the next address of that phase; the memory before it is never
 // used. Where it then is.
 uint64_t move_break(uint64_t phase) {
@@ -107,7 +114,9 @@ int main() {
   for (;;) {
     switch (await_turn()) {
       case Turn::kRun:
+        shared->page_faults = page_faults();
         run_batch();
+        shared->page_faults = page_faults() - shared->page_faults;
         break;
       case Turn::kDescribe:
         read_mallinfo(*shared);
