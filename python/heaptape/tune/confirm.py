@@ -87,4 +87,6 @@ def change(values: dict[str, float], base: dict[str, float]) -> dict[str, float]
 def _values(run: Figures, peak: str) -> dict[str, float]:
     values = {PEAK: run.get(peak), MEAN: run.get(MEAN_RESIDENT)}
     counted = {name: run.get(name) for name in (FAULTS, CALLS)}
-    return {name: float(value) for name, value in {**values, **counted}.items() if value is not None}
+    return {
+        name: float(value) for name, value in {**values, **counted}.items() if value is not None
+    }

@@ -16,7 +16,7 @@ SMALLEST, FASTEST, BALANCED = "smallest", "fastest", "balanced"
 _SLACK = 0.02
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Tried:
     """A trial of the search."""
 

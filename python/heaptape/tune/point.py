@@ -80,7 +80,9 @@ def measured_faster(found: Findings) -> Setting | None:
     settings = dict.fromkeys([found.space.default, *(each.setting for each in found.candidates)])
     faster: dict[Setting, float] = {}
     for setting in settings:
-        pairs = [(_time(found, tape, setting), _time(found, tape, fastest)) for tape in found.searched]
+        pairs = [
+            (_time(found, tape, setting), _time(found, tape, fastest)) for tape in found.searched
+        ]
         if all(one and other and one.most < other.least for one, other in pairs):
             faster[setting] = sum(one.median for one, _ in pairs if one)
     return min(faster, key=lambda setting: faster[setting]) if faster else None
@@ -98,9 +100,7 @@ def _on_tape(
     default = found.confirmed.found.get((tape, found.space.default))
     entry: dict[str, Any] = {
         "tape": tape,
-        "change": {
-            name: value - 1 for name, value in ratios(dict(values), dict(base)).items()
-        },
+        "change": {name: value - 1 for name, value in ratios(dict(values), dict(base)).items()},
         "shareRemoved": {
             name: share_removed(values[name], base[name], ideal.get(name)) for name in (PEAK, MEAN)
         },
@@ -117,9 +117,7 @@ def share_removed(value: float, default: float, ideal: float | None) -> float | 
     return (default - value) / (default - ideal)
 
 
-def _library(
-    library: OnLibrary, default: OnLibrary, values: Mapping[str, float]
-) -> dict[str, Any]:
+def _library(library: OnLibrary, default: OnLibrary, values: Mapping[str, float]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "change": {
             name: value - 1 for name, value in change(library.values, default.values).items()

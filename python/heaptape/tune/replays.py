@@ -58,7 +58,9 @@ class Replays:
         return {pair: self._seen[pair] for pair in wanted}
 
 
-def one_replay(tape: str, specs: Sequence[str], options: Sequence[str] = _SAMPLES) -> list[Figures | str]:
+def one_replay(
+    tape: str, specs: Sequence[str], options: Sequence[str] = _SAMPLES
+) -> list[Figures | str]:
     """Of each spec."""
     labelled = [f"{i}={spec}" for i, spec in enumerate(specs)]
     found: list[Figures | str] = []

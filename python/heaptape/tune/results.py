@@ -36,7 +36,9 @@ class Findings:
     held_out: list[str] = dataclasses.field(default_factory=list)
     held_out_base: tuple[Values, ...] = ()
     held_out_values: dict[Setting, tuple[Values, ...]] = dataclasses.field(default_factory=dict)
-    confirmed: Confirmation = dataclasses.field(default_factory=lambda: Confirmation({}, "not tried"))
+    confirmed: Confirmation = dataclasses.field(
+        default_factory=lambda: Confirmation({}, "not tried")
+    )
     seed: int = 0
     budget: float | None = None
     seconds: float = 0
@@ -85,9 +87,7 @@ def write(folder: str, result: dict[str, Any]) -> None:
 
 def _tape(found: Findings, path: str) -> dict[str, Any]:
     held = path in found.held_out
-    tapes, bases = (
-        (found.held_out, found.held_out_base) if held else (found.searched, found.base)
-    )
+    tapes, bases = (found.held_out, found.held_out_base) if held else (found.searched, found.base)
     base = dict(zip(tapes, bases, strict=False)).get(path)
     ideal = {name: found.ideal.get(path, {}).get(name) for name in (PEAK, MEAN)}
     return {
@@ -151,7 +151,9 @@ def _notes(found: Findings) -> list[str]:
     for point in dict.fromkeys(found.points.values()):
         differs = library_change(found, point.setting)
         if differs is not None and differs.get(PEAK, 0) > max(0.0, point.ratios[PEAK] - 1) + 0.01:
-            notes.append(f"on the real library the peak is not as found: {found.space.text(point.setting)}")
+            notes.append(
+                f"on the real library the peak is not as found: {found.space.text(point.setting)}"
+            )
     failed = sum(trial.error is not None for trial in found.tried)
     if failed:
         notes.append(f"{failed} trials failed")

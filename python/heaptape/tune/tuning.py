@@ -199,7 +199,9 @@ def _check_environment(space_: Space) -> None:
     every = space(space_.allocator, "library")
     for name in sorted({knob.variable for knob in every.knobs}):
         if name in os.environ:
-            raise Error(f"{name} is set in the environment: unset it, or the default is not the default")
+            raise Error(
+                f"{name} is set in the environment: unset it, or the default is not the default"
+            )
 
 
 def _held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
@@ -214,5 +216,3 @@ def _held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
 def _digest(path: str) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-

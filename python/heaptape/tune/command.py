@@ -1,0 +1,128 @@
+"""heaptape tune TAPE... -o DIR"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from .._native import Error
+from ..tool import ToolError
+from .clock import seconds
+from .knobs import ALLOCATORS
+from .summary import summary
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _not_negative(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+# What argparse calls them where a number is wrong.
+_positive.__name__ = "number, 1 or more"
+_not_negative.__name__ = "number, 0 or more"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="heaptape tune",
+        description="Search for better settings of an allocator on tapes (docs/howto-tune.md).",
+        epilog="Example: heaptape tune server.tape --allocator glibc --budget 5m -o tuned",
+    )
+    add = parser.add_argument
+    add("tapes", nargs="+", metavar="TAPE")
+    add("-o", "--output", required=True, metavar="DIR", help="gets tune.json and tune.html")
+    add(
+        "--allocator",
+        choices=ALLOCATORS,
+        help="default: the one that the first tape was recorded on, if it is one of these, else glibc",
+    )
+    add(
+        "--search-on",
+        choices=("model", "library"),
+        help="default: the model, where there is one; the library has more knobs",
+    )
+    add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
+    add(
+        "--trials",
+        type=_positive,
+        metavar="N",
+        help="settings to try; without a budget, no other limit",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="the same seed tries the same (default 1)")
+    add(
+        "--jobs", type=_positive, metavar="N", help="replays at the same time (default: processors)"
+    )
+    add(
+        "--repeat",
+        type=_not_negative,
+        default=5,
+        metavar="N",
+        help="times that each measurement of time is made; 0: no times (default 5)",
+    )
+    add(
+        "--hold-out",
+        type=_not_negative,
+        metavar="N",
+        help="tapes that are not searched on (default: a third, if there are several)",
+    )
+    add("--resume", action="store_true", help="go on with the search in DIR")
+    return parser
+
+
+def _say(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
+    from .tuning import tune
+
+    return tune(
+        arguments.tapes,
+        arguments.output,
+        allocator=arguments.allocator,
+        engine=arguments.search_on,
+        budget=None if arguments.budget is None else seconds(arguments.budget),
+        trials=arguments.trials,
+        seed=arguments.seed,
+        jobs=arguments.jobs,
+        repeats=arguments.repeat,
+        hold_out=arguments.hold_out,
+        resume=arguments.resume,
+        say=_say,
+    )
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    try:
+        result = _tune(arguments)
+    except (Error, OSError) as error:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(f"heaptape: {error}", file=sys.stderr)
+        return 1 if isinstance(error, ToolError) and error.status == 1 else 2
+    except KeyboardInterrupt:
+        print("\nheaptape: stopped; --resume goes on with this search", file=sys.stderr)
+        return 130
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    print(summary(result), end="")
+    path = os.path.join(arguments.output, "tune.html")
+    print(f"\nthe page with all of it is {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""What a tuning found, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..texts import counted, display_text, percent_text, size_text, table_text
+from .replays import MEAN, OBJECTIVES, PEAK
+
+NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
+
+_MOST_KNOBS = 3
+_MOST_INTERACTIONS = 4
+
+
+def summary(result: Mapping[str, Any]) -> str:
+    parts = [_head(result), _table(result), _lines(result)]
+    parts += [_held_out(result), _knobs(result), _together(result), _notes(result)]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(result: Mapping[str, Any]) -> str:
+    allocator, default = result["allocator"], result["default"]
+    held = sum(tape["heldOut"] for tape in result["tapes"])
+    lines = [
+        f"{allocator['name']} {allocator['version']}, searched on {allocator['searchedOn']}: "
+        f"{counted(len(result['trials']), 'trial')} on "
+        f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}",
+        default_text(default),
+    ]
+    if default["best"]:
+        lines.append("the default is already the best")
+    return "\n".join(lines) + "\n"
+
+
+def default_text(default: Mapping[str, Any]) -> str:
+    ranks = ", ".join(f"{default['rank'][name]} in {NAMES[name]}" for name in OBJECTIVES)
+    return (
+        f"the default: {counted(default['dominatedBy'], 'setting')} of {default['settings']:,} "
+        f"better in every way; its rank is {ranks}"
+    )
+
+
+def _table(result: Mapping[str, Any]) -> str:
+    columns = [result["objectives"][PEAK], "mean resident", "time, estimated"]
+    rows = [["point", *columns, "time, measured", "page faults", "avoidable peak removed"]]
+    rows.append(["default", *_absolute(result), "", "", ""])
+    for name, point in result["points"].items():
+        library = point["library"] or {}
+        rows.append(
+            [
+                name,
+                *(percent_text(point["change"][each]) for each in OBJECTIVES),
+                time_text_of(point),
+                _percent(library.get("counters.pageFaults")),
+                share_text(point["shareRemoved"][PEAK]),
+            ]
+        )
+    return table_text(rows)
+
+
+def _absolute(result: Mapping[str, Any]) -> list[str]:
+    """The default's figures, where there is one tape."""
+    searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
+    if len(searched) > 1:
+        return ["", "", ""]
+    return [size_text(searched[0]["default"][name]) for name in (PEAK, MEAN)] + [""]
+
+
+def time_text_of(point: Mapping[str, Any]) -> str:
+    """Over the tapes: the mean, the least and the greatest of all repeats."""
+    times = [tape["library"].get("time") for tape in point["searched"] if tape.get("library")]
+    known = [time for time in times if time]
+    mean = (point["library"] or {}).get("time")
+    if not known or mean is None or len(known) < len(point["searched"]):
+        return ""
+    least, most = min(time["least"] for time in known), max(time["most"] for time in known)
+    noise = ", within noise" if all(time["withinNoise"] for time in known) else ""
+    return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)}{noise})"
+
+
+def share_text(share: float | None) -> str:
+    if share is None:
+        return ""
+    return f"{share:.1%}" if share >= 0 else "none: it is higher"
+
+
+def _percent(change: float | None) -> str:
+    return "" if change is None else percent_text(change)
+
+
+def _lines(result: Mapping[str, Any]) -> str:
+    return "".join(
+        f"{name}: {point['line'] or 'the default'}\n" for name, point in result["points"].items()
+    )
+
+
+def _held_out(result: Mapping[str, Any]) -> str:
+    rows = [
+        ["on tapes held out", "peak", "searched", "worst", "mean resident", "searched", "worst"]
+    ]
+    for name, point in result["points"].items():
+        if point["heldOut"]:
+            row = [name]
+            for objective in (PEAK, MEAN):
+                held = [tape["change"][objective] for tape in point["heldOut"]]
+                row += [percent_text(mean_change(held))]
+                row += [percent_text(point["change"][objective]), percent_text(max(held))]
+            rows.append(row)
+    return table_text(rows) if len(rows) > 1 else ""
+
+
+def mean_change(changes: list[float]) -> float:
+    """The geometric mean of ratios, as a change."""
+    product = 1.0
+    for change in changes:
+        product *= (1 + change) ** (1 / len(changes))
+    return product - 1
+
+
+def _knobs(result: Mapping[str, Any]) -> str:
+    text = ""
+    for objective in OBJECTIVES:
+        shares = sorted(
+            ((knob["importance"].get(objective, 0), knob["name"]) for knob in result["knobs"]),
+            reverse=True,
+        )
+        named = [f"{name} {share:.0%}" for share, name in shares[:_MOST_KNOBS] if share >= 0.05]
+        if named:
+            text += f"what matters for {NAMES[objective]}: {', '.join(named)}\n"
+    return text
+
+
+def strong(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Interactions of the points of interest, each once, the strongest first."""
+    found = sorted(_each_once(result), key=lambda each: -abs(each["interaction"]))
+    return found[:_MOST_INTERACTIONS]
+
+
+def _each_once(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for point in result["points"].values():
+        for each in point["interactions"]:
+            values = tuple((name, point["settings"].get(name)) for name in each["knobs"])
+            key = (values, each["objective"])
+            if each["strong"] and key not in seen:
+                seen.add(key)
+                yield {**each, "values": [f"{name}={value}" for name, value in values]}
+
+
+def _together(result: Mapping[str, Any]) -> str:
+    return "".join(f"together: {together_text(each)}\n" for each in strong(result))
+
+
+def together_text(each: Mapping[str, Any]) -> str:
+    alone = " and ".join(percent_text(value) for value in each["alone"])
+    return (
+        f"{' with '.join(each['values'])}: {NAMES[each['objective']]} "
+        f"{percent_text(each['together'])}, alone {alone}"
+    )
+
+
+def _notes(result: Mapping[str, Any]) -> str:
+    return "".join(f"note: {display_text(note)}\n" for note in result["notes"])
