@@ -81,8 +81,11 @@ def _add_times(
         for threads in ("ordered", "free") if tape in several else ("ordered",):
             if clock.left(clocks.CONFIRM) <= 0:
                 return
-            field = "time_free" if threads == "free" else "time"
             for setting, time in measured(space, settings, tape, rounds, threads).items():
-                if (tape, setting) in found:
-                    key = (tape, setting)
-                    found[key] = dataclasses.replace(found[key], **{field: time})
+                known = found.get((tape, setting))
+                if known is None:
+                    continue
+                if threads == "free":
+                    found[tape, setting] = dataclasses.replace(known, time_free=time)
+                else:
+                    found[tape, setting] = dataclasses.replace(known, time=time)

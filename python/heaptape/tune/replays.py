@@ -85,21 +85,26 @@ class Trials:
         self.tapes = list(tapes)
         self.cores = cores
         self._replays = replays
-        self._base: tuple[dict[str, float], ...] | None = None
+        self._known: dict[Setting, Outcome] = {}
 
     def base(self) -> tuple[dict[str, float], ...]:
         """Of the default settings. Raises Error where these cannot be replayed."""
-        if self._base is None:
-            outcome = self.outcomes([self.space.default])[0]
-            if outcome.error:
-                raise Error(outcome.error)
-            self._base = outcome.values
-        return self._base
+        outcome = self.outcomes([self.space.default])[0]
+        if outcome.error:
+            raise Error(outcome.error)
+        return outcome.values
+
+    def know(self, outcome: Outcome) -> None:
+        """One of a search before this one."""
+        self._known.setdefault(outcome.setting, outcome)
 
     def outcomes(self, settings: Sequence[Setting]) -> list[Outcome]:
-        specs = {setting: self.space.spec(setting, self.cores) for setting in settings}
+        new = [setting for setting in settings if setting not in self._known]
+        specs = {setting: self.space.spec(setting, self.cores) for setting in new}
         found = self._replays.figures(self.tapes, specs.values())
-        return [self._outcome(setting, specs[setting], found) for setting in settings]
+        for setting, spec in specs.items():
+            self._known[setting] = self._outcome(setting, spec, found)
+        return [self._known[setting] for setting in settings]
 
     def ratios(self, outcome: Outcome) -> dict[str, float]:
         """To the default: the geometric mean over the tapes, by objective."""

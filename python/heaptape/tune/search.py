@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._native import Error
-from .knobs import Setting
 from .front import Tried, front
+from .knobs import Setting
 from .proposals import is_neighbour, neighbour, optuna_sampler, seed_of
 from .replays import OBJECTIVES, Outcome, Trials
 
@@ -45,6 +45,9 @@ class Search:
         self._seed = seed
         self._study = _open_study(os.path.join(folder, JOURNAL), of, resume=resume)
         self._starts = trials.space.starts()
+        self._drop_half_asked()
+        for trial in self._done():
+            trials.know(Outcome(trial.setting, trial.values, trial.error))
 
     @property
     def study(self) -> Any:
@@ -132,6 +135,14 @@ class Search:
                 Tried(len(found), setting, ratios, tuple(trial.user_attrs[_VALUES]), error)
             )
         return found
+
+    def _drop_half_asked(self) -> None:
+        """Of a search that was killed as it asked: Optuna's samplers would take them into account."""
+        import optuna
+
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.state == optuna.trial.TrialState.RUNNING and _INDEX not in trial.user_attrs:
+                self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
 
     def _states(self, name: str) -> list[Any]:
         import optuna

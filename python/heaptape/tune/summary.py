@@ -23,12 +23,12 @@ def summary(result: Mapping[str, Any]) -> str:
 def _head(result: Mapping[str, Any]) -> str:
     allocator, default = result["allocator"], result["default"]
     held = sum(tape["heldOut"] for tape in result["tapes"])
-    lines = [
+    searched_on = (
         f"{allocator['name']} {allocator['version']}, searched on {allocator['searchedOn']}: "
         f"{counted(len(result['trials']), 'trial')} on "
-        f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}",
-        default_text(default),
-    ]
+        f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}"
+    )
+    lines = [searched_on, default_text(default)]
     if default["best"]:
         lines.append("the default is already the best")
     return "\n".join(lines) + "\n"
