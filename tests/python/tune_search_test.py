@@ -9,7 +9,8 @@ from conftest import QUESTIONS
 
 import heaptape
 from heaptape.tune import clock, tune
-from heaptape.tune.search import BATCH, JOURNAL
+from heaptape.tune.journal import JOURNAL, Journal
+from heaptape.tune.search import BATCH
 
 THREADS = QUESTIONS / "threads.tape"
 TRIALS = 3 * BATCH + 3
@@ -78,8 +79,8 @@ def test_a_search_goes_on(whole, threshold, tmp_path):
 @pytest.mark.parametrize("kept", [0.03, 0.4, 0.62, 0.76, 0.9, 0.98])
 def test_a_search_that_was_killed_goes_on_as_if_it_had_not_been(kept, whole, threshold, tmp_path):
     """Killed as it wrote its journal: of that a part is left."""
-    lines = (whole[1] / JOURNAL).read_bytes().splitlines(keepends=True)
-    (tmp_path / JOURNAL).write_bytes(b"".join(lines[: int(len(lines) * kept)]))
+    journal = (whole[1] / JOURNAL).read_bytes()
+    (tmp_path / JOURNAL).write_bytes(journal[: int(len(journal) * kept)])
     result = searched(threshold, tmp_path, resume=True)
     assert found(result) == found(whole[0])
 
@@ -124,6 +125,13 @@ def test_another_search_does_not_go_on_in_the_folder(options, other, whole, thre
 def test_another_tape_does_not_go_on_in_the_folder(whole):
     with pytest.raises(heaptape.Error, match=r"is another one \(other knobs and tapes\)"):
         searched(THREADS, whole[1], resume=True)
+
+
+def test_two_do_not_work_in_one_folder(threshold, tmp_path):
+    journal = Journal(str(tmp_path), "{}", resume=False)
+    with pytest.raises(heaptape.Error, match="another heaptape tune is at work in"):
+        searched(threshold, tmp_path, resume=True)
+    journal.close()
 
 
 def test_a_small_budget_ends_the_search(threshold, tmp_path):

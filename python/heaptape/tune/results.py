@@ -30,7 +30,7 @@ class Findings:
     candidates: list[Tried]  # of the front, without what they do not need
     points: dict[str, Tried]
     interactions: dict[Setting, list[Interaction]]
-    importances: dict[str, dict[str, float]]
+    importances: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
     tapes: dict[str, int] = dataclasses.field(default_factory=dict)  # with their threads
     ideal: dict[str, Values] = dataclasses.field(default_factory=dict)
     held_out: list[str] = dataclasses.field(default_factory=list)

@@ -6,52 +6,34 @@ on whether the search was stopped and went on (docs/decisions/0030-tune.md).
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from typing import Any
 
-from .._native import Error
 from .front import Tried, front
 from .knobs import Setting
 from .proposals import is_neighbour, neighbour, optuna_sampler, seed_of
 from .replays import OBJECTIVES, Outcome, Trials
 
 BATCH = 8
-JOURNAL = "trials.journal"
 
 Affordable = Callable[[int], int]
 Told = Callable[[list["Tried"]], None]
 
-_STUDY = "tune"
-_INDEX, _VALUES, _ERROR, _OF = "index", "values", "error", "of"
+_INDEX, _VALUES, _ERROR = "index", "values", "error"
 
 
 class Search:
-    """Its trials are in the journal in `folder`. `of` says what is searched: a text."""
+    """Its trials are those of Optuna's study, which may have some already."""
 
-    def __init__(
-        self,
-        trials: Trials,
-        folder: str,
-        seed: int,
-        of: str,
-        *,
-        resume: bool = False,
-        sampler: str = "mixed",
-    ) -> None:
+    def __init__(self, trials: Trials, study: Any, seed: int, *, sampler: str = "mixed") -> None:
         self._sampler = sampler
         self._trials = trials
         self._seed = seed
-        self._study = _open_study(os.path.join(folder, JOURNAL), of, resume=resume)
+        self._study = study
         self._starts = trials.space.starts()
         self._drop_half_asked()
         for trial in self._done():
             trials.know(Outcome(trial.setting, trial.values, trial.error))
-
-    @property
-    def study(self) -> Any:
-        return self._study
 
     def run(self, trials: int, affordable: Affordable, told: Told) -> list[Tried]:
         """Up to so many trials. `affordable` says for how many of the next ones there is time."""
@@ -164,42 +146,3 @@ class Search:
             knob.name: optuna.distributions.IntDistribution(0, len(knob.values))
             for knob in self._trials.space.knobs
         }
-
-
-def _open_study(path: str, of: str, *, resume: bool) -> Any:
-    optuna = load_optuna()
-    there = os.path.exists(path)
-    folder = os.path.dirname(path)
-    if there and not resume:
-        raise Error(f"'{folder}' has a search already: go on with --resume, or name another folder")
-    backend = optuna.storages.journal.JournalFileBackend(path)
-    study = optuna.create_study(
-        storage=optuna.storages.JournalStorage(backend),
-        study_name=_STUDY,
-        directions=["minimize"] * len(OBJECTIVES),
-        load_if_exists=True,
-    )
-    before = study.user_attrs.get(_OF)
-    if before is not None and before != of:
-        raise Error(
-            f"the search in '{folder}' is another one ({_differences(before, of)}): "
-            "repeat its command with --resume, or name another folder"
-        )
-    study.set_user_attr(_OF, of)
-    return study
-
-
-def _differences(before: str, now: str) -> str:
-    old, new = json.loads(before), json.loads(now)
-    return "other " + " and ".join(name for name in new if old.get(name) != new[name])
-
-
-def load_optuna() -> Any:
-    """Quiet. Raises Error where it is not installed."""
-    try:
-        import optuna
-        import optuna.storages.journal
-    except ImportError:
-        raise Error("heaptape tune needs Optuna: pip install 'heaptape[tune]'") from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return optuna

@@ -17,10 +17,11 @@ from .analysis import importances, interactions, simplified
 from .clock import Clock, Pace
 from .confirming import Confirmation, confirm
 from .front import Tried, front, points, spread_out
+from .journal import Journal, load_optuna
 from .knobs import ALLOCATORS, Space, allocator_of, has_model, space
 from .replays import Replays, Trials, objective_values
 from .results import Findings, as_json, write
-from .search import Search, load_optuna
+from .search import Search
 
 IDEAL = "model:ideal"
 DEFAULT_BUDGET = 600.0
@@ -69,11 +70,16 @@ def tune(
             "tapes": [_digest(path) for path in searched],
         }
     )
-    os.makedirs(output, exist_ok=True)
-    on_searched = Trials(space_, searched, replays, cores)
-    search = Search(on_searched, os.fspath(output), seed, of, resume=resume)
-    tried = _search(search, on_searched, clock, trials, say)
-    found = _findings(space_, on_searched, search, tried, clock, say)
+    folder = _made(output)
+    journal = Journal(folder, of, resume=resume)
+    try:
+        on_searched = Trials(space_, searched, replays, cores)
+        search = Search(on_searched, journal.study, seed)
+        tried = _search(search, on_searched, clock, trials, say)
+        found = _findings(space_, on_searched, tried, clock, say)
+        found.importances = importances(journal.study)
+    finally:
+        journal.close()
     found.tapes = {path: facts[path]["threads"] for path in paths}
     found.ideal = _ideal(paths, replays)
     _on_held_out(found, held, replays, cores, clock, say)
@@ -81,7 +87,7 @@ def tune(
     found.seconds = clock.passed()
     found.seed, found.budget = seed, budget
     result = as_json(found)
-    write(os.fspath(output), result)
+    write(folder, result)
     return result
 
 
@@ -102,7 +108,7 @@ def _search(
 
 
 def _findings(
-    space_: Space, trials: Trials, search: Search, tried: list[Tried], clock: Clock, say: Say
+    space_: Space, trials: Trials, tried: list[Tried], clock: Clock, say: Say
 ) -> Findings:
     """The front, and its settings without what they do not need."""
     best = front(tried)
@@ -130,7 +136,6 @@ def _findings(
         candidates=kept,
         points=named,
         interactions=acting,
-        importances=importances(search.study),
     )
 
 
@@ -158,6 +163,15 @@ def _confirmed(
     settings = list(dict.fromkeys([found.space.default, *named, *others]))
     several = {tape for tape in tapes if found.tapes[tape] > 1}
     return confirm(found.space, settings, tapes, several, replays, repeats, clock, say)
+
+
+def _made(output: PathLike) -> str:
+    folder = os.fspath(output)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise Error(f"cannot make the folder '{folder}': {error.strerror}") from None
+    return folder
 
 
 def _ideal(paths: list[str], replays: Replays) -> dict[str, dict[str, float]]:
