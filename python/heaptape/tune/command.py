@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from .._native import Error
@@ -14,23 +15,13 @@ from .knobs import ALLOCATORS
 from .summary import summary
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
+def _from(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} on")
+        return int(text)
+
     return number
-
-
-def _not_negative(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
-
-
-# What argparse calls them where a number is wrong.
-_positive.__name__ = "number, 1 or more"
-_not_negative.__name__ = "number, 0 or more"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,24 +46,22 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
     add(
         "--trials",
-        type=_positive,
+        type=_from(1),
         metavar="N",
         help="settings to try; without a budget, no other limit",
     )
     add("--seed", type=int, default=1, metavar="N", help="the same seed tries the same (default 1)")
-    add(
-        "--jobs", type=_positive, metavar="N", help="replays at the same time (default: processors)"
-    )
+    add("--jobs", type=_from(1), metavar="N", help="replays at the same time (default: processors)")
     add(
         "--repeat",
-        type=_not_negative,
+        type=_from(0),
         default=5,
         metavar="N",
         help="times that each measurement of time is made; 0: no times (default 5)",
     )
     add(
         "--hold-out",
-        type=_not_negative,
+        type=_from(0),
         metavar="N",
         help="tapes that are not searched on (default: a third, if there are several)",
     )

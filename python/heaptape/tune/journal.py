@@ -17,12 +17,15 @@ _OF = "of"
 
 
 def load_optuna() -> Any:
-    """Quiet. Raises Error where it is not installed."""
+    """Quiet. Raises Error where it, or what the page needs in the end, is not installed."""
     try:
+        import jinja2
         import optuna
         import optuna.storages.journal
-    except ImportError:
-        raise Error("heaptape tune needs Optuna: pip install 'heaptape[tune]'") from None
+        import plotly
+    except ImportError as error:
+        raise Error(f"heaptape tune needs {error.name}: pip install 'heaptape[tune]'") from None
+    assert jinja2 and plotly
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 
