@@ -83,9 +83,18 @@ def arenas(tapes):
             )
 
 
+def volume(best):
+    """Of the cube from nothing to the default in all three objectives, what the front dominates."""
+    import numpy
+    from optuna._hypervolume import compute_hypervolume
+
+    points = [[min(1.0, value) for value in trial.ratios.values()] for trial in best]
+    return compute_hypervolume(numpy.array(points), numpy.ones(3))
+
+
 def samplers(tapes):
-    """Of each: the share of the avoidable peak removed, and the best product of the three ratios."""
-    from heaptape.tune.front import front, score
+    """Of each: the share of the avoidable peak removed, and the volume that the front dominates."""
+    from heaptape.tune.front import front
     from heaptape.tune.journal import Journal
     from heaptape.tune.knobs import space
     from heaptape.tune.proposals import SAMPLERS
@@ -94,11 +103,12 @@ def samplers(tapes):
 
     cores = os.cpu_count() or 1
     replays = Replays(cores)
-    print(f"{'tape':19}{'sampler':12}{'removed':>9}{'worst':>9}{'score':>8}{'on front':>9}")
-    for name, tape in tapes.items():
+    print(f"{'tape':19}{'sampler':12}{'removed':>9}{'worst':>9}{'volume':>8}{'worst':>8}{'front':>7}")
+    for name in ("mmap-threshold", "manifest-patching", "threads", "compiler"):
+        tape = tapes[name]
         ideal = replays.figures([tape], ["model:ideal"])[tape, "model:ideal"]
         for sampler in SAMPLERS:
-            shares, scores, sizes = [], [], []
+            shares, volumes, sizes = [], [], []
             for seed in SEEDS:
                 trials = Trials(space("glibc", "model"), [tape], replays, cores)
                 with tempfile.TemporaryDirectory() as folder:
@@ -110,11 +120,11 @@ def samplers(tapes):
                 default = tried[0].values[0]["peak"]
                 least = min(trial.values[0]["peak"] for trial in best)
                 shares.append((default - least) / (default - ideal["peak.committedBytes"]))
-                scores.append(min(score(trial.ratios) for trial in best))
+                volumes.append(volume(best))
                 sizes.append(len(best))
             print(
                 f"{name:19}{sampler:12}{statistics.median(shares):9.1%}{min(shares):9.1%}"
-                f"{statistics.median(scores):8.3f}{statistics.median(sizes):9.0f}"
+                f"{statistics.median(volumes):8.3g}{min(volumes):8.3g}{statistics.median(sizes):7.0f}"
             )
 
 

@@ -10,6 +10,7 @@ from ..texts import percent_text, size_text
 from .replays import MEAN, OBJECTIVES, PEAK, WORK
 from .summary import (
     NAMES,
+    change_text,
     default_text,
     share_text,
     strong,
@@ -51,12 +52,13 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
 
 
 def _points(result: Mapping[str, Any]) -> Table:
-    headings = ["point", *(NAMES[name] for name in OBJECTIVES), "time, measured"]
+    headings = ["point", *(NAMES[name] for name in OBJECTIVES), "time, measured", "threads at once"]
     rows = [
         [
             name,
-            *(percent_text(point["change"][each]) for each in OBJECTIVES),
+            *(change_text(point, each) for each in OBJECTIVES),
             time_text_of(point),
+            time_text_of(point, "timeFree"),
             share_text(point["shareRemoved"][PEAK]),
         ]
         for name, point in result["points"].items()
@@ -107,7 +109,7 @@ def _front(result: Mapping[str, Any]) -> Table:
     rows = [
         [
             point["line"] or "the default",
-            *(percent_text(point["change"][name]) for name in OBJECTIVES),
+            *(change_text(point, name) for name in OBJECTIVES),
             time_text_of(point),
             {True: "on the front", False: "off the front", None: ""}[point["onLibraryFront"]],
         ]

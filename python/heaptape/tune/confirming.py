@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from . import clock as clocks
 from .clock import Clock, Pace
 from .confirm import OnLibrary, library_error, library_values, measured
 from .knobs import Setting, Space
-from .replays import Replays
+from .replays import Replays, one_replay
 
 _AT_ONCE = 4  # settings, between looks at the clock
+_PART = 16  # of a tape, to see how long all of it takes
 
 
 @dataclasses.dataclass
@@ -27,14 +30,15 @@ class Confirmation:
 def confirm(
     space: Space,
     settings: Sequence[Setting],
-    tapes: Sequence[str],
-    several: set[str],
+    facts: Mapping[str, Mapping[str, Any]],
     replays: Replays,
     repeats: int,
     clock: Clock,
     say: Callable[[str], None],
 ) -> Confirmation:
-    """`settings` begin with the default. `several`: those of the tapes that have several threads."""
+    """`settings` begin with the default. `facts` are those of each tape."""
+    tapes = list(facts)
+    several = {tape for tape in tapes if facts[tape]["threads"] > 1}
     error = library_error(space, tapes[0])
     if error:
         return Confirmation({}, error)
@@ -42,7 +46,8 @@ def confirm(
     begin = clock.passed()
     values = {}
     done: list[Setting] = []
-    pace = Pace(clock, (clocks.HOLD_OUT + clocks.CONFIRM) / 2, 0)
+    expected = _expected(space, facts) if clock.limited else 0
+    pace = Pace(clock, (clocks.HOLD_OUT + clocks.CONFIRM) / 2, expected)
     while len(done) < len(settings):
         room = pace.affordable(min(_AT_ONCE, len(settings) - len(done)))
         if room <= 0:
@@ -57,6 +62,15 @@ def confirm(
     if rounds:
         _add_times(space, done, tapes, several, rounds, found, clock, say)
     return Confirmation(found, None, rounds, len(settings) - len(done))
+
+
+def _expected(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> float:
+    """Seconds for one setting, by a part of each tape."""
+    begin = time.monotonic()
+    for tape, of in facts.items():
+        part = max(1, of["events"] // _PART)
+        one_replay(tape, [space.spec_of["library"]], ["--until", str(part)])
+    return (time.monotonic() - begin) * _PART
 
 
 def _rounds(taken: float, ways: int, repeats: int, clock: Clock) -> int:
@@ -81,11 +95,11 @@ def _add_times(
         for threads in ("ordered", "free") if tape in several else ("ordered",):
             if clock.left(clocks.CONFIRM) <= 0:
                 return
-            for setting, time in measured(space, settings, tape, rounds, threads).items():
+            for setting, taken in measured(space, settings, tape, rounds, threads).items():
                 known = found.get((tape, setting))
                 if known is None:
                     continue
                 if threads == "free":
-                    found[tape, setting] = dataclasses.replace(known, time_free=time)
+                    found[tape, setting] = dataclasses.replace(known, time_free=taken)
                 else:
-                    found[tape, setting] = dataclasses.replace(known, time=time)
+                    found[tape, setting] = dataclasses.replace(known, time=taken)

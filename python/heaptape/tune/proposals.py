@@ -14,7 +14,7 @@ from typing import Any
 
 from .knobs import Setting, Space
 
-SAMPLERS = ("mixed", "tpe", "neighbours", "nsga2", "random")
+SAMPLERS = ("mixed", "thirds", "tpe", "neighbours", "nsga2", "random")
 
 _ATTEMPTS = 50
 
@@ -25,6 +25,8 @@ def seed_of(seed: int, index: int) -> int:
 
 
 def is_neighbour(sampler: str, index: int) -> bool:
+    if sampler == "thirds":
+        return index % 3 == 1
     return sampler == "neighbours" or (sampler == "mixed" and index % 2 == 1)
 
 
@@ -45,13 +47,13 @@ def neighbour(
     return setting
 
 
-def optuna_sampler(sampler: str, seed: int) -> Any:
+def optuna_sampler(sampler: str, seed: int, index: int) -> Any:
     import optuna
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         if sampler == "nsga2":
             return optuna.samplers.NSGAIISampler(population_size=16, seed=seed)
-        if sampler == "random":
+        if sampler == "random" or (sampler == "thirds" and index % 3 == 0):
             return optuna.samplers.RandomSampler(seed=seed)
         return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)

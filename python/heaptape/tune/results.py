@@ -31,7 +31,7 @@ class Findings:
     points: dict[str, Tried]
     interactions: dict[Setting, list[Interaction]]
     importances: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
-    tapes: dict[str, int] = dataclasses.field(default_factory=dict)  # with their threads
+    facts: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of all tapes
     ideal: dict[str, Values] = dataclasses.field(default_factory=dict)
     held_out: list[str] = dataclasses.field(default_factory=list)
     held_out_base: tuple[Values, ...] = ()
@@ -62,7 +62,7 @@ def as_json(found: Findings) -> dict[str, Any]:
         "budgetSeconds": found.budget,
         "seconds": round(found.seconds, 3),
         "objectives": {PEAK: space.peak, MEAN: "mean.residentBytes", WORK: "estimated time"},
-        "tapes": [_tape(found, path) for path in found.tapes],
+        "tapes": [_tape(found, path) for path in found.facts],
         "default": _default(found),
         "points": {name: point_json(found, point, best) for name, point in found.points.items()},
         "front": [point_json(found, point, best) for point in found.candidates],
@@ -92,7 +92,7 @@ def _tape(found: Findings, path: str) -> dict[str, Any]:
     ideal = {name: found.ideal.get(path, {}).get(name) for name in (PEAK, MEAN)}
     return {
         "path": path,
-        "threads": found.tapes[path],
+        "threads": found.facts[path]["threads"],
         "heldOut": held,
         "default": base,
         "ideal": ideal,

@@ -76,7 +76,7 @@ class Search:
         for trial in self._states("RUNNING"):
             if trial.user_attrs[_INDEX] == index:
                 return trial.number, self._setting(trial.params)
-        self._study.sampler = optuna_sampler(self._sampler, seed)
+        self._study.sampler = optuna_sampler(self._sampler, seed, index)
         trial = self._study.ask(self._distributions())
         trial.set_user_attr(_INDEX, index)  # last: a trial that has it has all
         return trial.number, self._setting(trial.params)

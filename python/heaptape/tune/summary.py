@@ -43,17 +43,19 @@ def default_text(default: Mapping[str, Any]) -> str:
 
 
 def _table(result: Mapping[str, Any]) -> str:
-    columns = [result["objectives"][PEAK], "mean resident", "time, estimated"]
-    rows = [["point", *columns, "time, measured", "page faults", "avoidable peak removed"]]
-    rows.append(["default", *_absolute(result), "", "", ""])
+    free = any(_times(point, "timeFree") for point in result["points"].values())
+    headings = ["point", result["objectives"][PEAK], "mean resident", "time, estimated"]
+    headings += ["time, measured", *(["threads at once"] if free else []), "page faults"]
+    rows = [[*headings, "avoidable peak removed"]]
+    rows.append(["default", *_absolute(result)] + [""] * (len(headings) - 2))
     for name, point in result["points"].items():
-        library = point["library"] or {}
+        times = [time_text_of(point), *([time_text_of(point, "timeFree")] if free else [])]
         rows.append(
             [
                 name,
-                *(percent_text(point["change"][each]) for each in OBJECTIVES),
-                time_text_of(point),
-                _percent(library.get("counters.pageFaults")),
+                *(change_text(point, each) for each in OBJECTIVES),
+                *times,
+                _percent((point["library"] or {}).get("counters.pageFaults")),
                 share_text(point["shareRemoved"][PEAK]),
             ]
         )
@@ -64,20 +66,34 @@ def _absolute(result: Mapping[str, Any]) -> list[str]:
     """The default's figures, where there is one tape."""
     searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
     if len(searched) > 1:
-        return ["", "", ""]
-    return [size_text(searched[0]["default"][name]) for name in (PEAK, MEAN)] + [""]
+        return ["", ""]
+    return [size_text(searched[0]["default"][name]) for name in (PEAK, MEAN)]
 
 
-def time_text_of(point: Mapping[str, Any]) -> str:
+def change_text(point: Mapping[str, Any], objective: str) -> str:
+    """Of several tapes: the mean, the least and the greatest."""
+    text = percent_text(point["change"][objective])
+    changes = [tape["change"][objective] for tape in point["searched"]]
+    if len(changes) == 1:
+        return text
+    return f"{text} ({percent_text(min(changes))} to {percent_text(max(changes))})"
+
+
+def time_text_of(point: Mapping[str, Any], kind: str = "time") -> str:
     """Over the tapes: the mean, the least and the greatest of all repeats."""
-    times = [tape["library"].get("time") for tape in point["searched"] if tape.get("library")]
-    known = [time for time in times if time]
-    mean = (point["library"] or {}).get("time")
-    if not known or mean is None or len(known) < len(point["searched"]):
+    times = _times(point, kind)
+    if not times:
         return ""
-    least, most = min(time["least"] for time in known), max(time["most"] for time in known)
-    noise = ", within noise" if all(time["withinNoise"] for time in known) else ""
+    mean = mean_change([time["change"] for time in times])
+    least, most = min(time["least"] for time in times), max(time["most"] for time in times)
+    noise = ", within noise" if all(time["withinNoise"] for time in times) else ""
     return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)}{noise})"
+
+
+def _times(point: Mapping[str, Any], kind: str) -> list[Any]:
+    """Of the tapes that have such a time."""
+    times = [(tape.get("library") or {}).get(kind) for tape in point["searched"]]
+    return [time for time in times if time]
 
 
 def share_text(share: float | None) -> str:

@@ -80,7 +80,7 @@ def tune(
         found.importances = importances(journal.study)
     finally:
         journal.close()
-    found.tapes = {path: facts[path]["threads"] for path in paths}
+    found.facts = facts
     found.ideal = _ideal(paths, replays)
     _on_held_out(found, held, replays, cores, clock, say)
     found.confirmed = _confirmed(found, searched, replays, repeats, clock, say)
@@ -161,8 +161,8 @@ def _confirmed(
     named = [point.setting for point in found.points.values()]
     others = [candidate.setting for candidate in found.candidates]
     settings = list(dict.fromkeys([found.space.default, *named, *others]))
-    several = {tape for tape in tapes if found.tapes[tape] > 1}
-    return confirm(found.space, settings, tapes, several, replays, repeats, clock, say)
+    facts = {tape: found.facts[tape] for tape in tapes}
+    return confirm(found.space, settings, facts, replays, repeats, clock, say)
 
 
 def _made(output: PathLike) -> str:
