@@ -232,7 +232,7 @@ def test_without_the_library_nothing_is_confirmed_and_it_says_so(make, tmp_path,
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc"])
 def test_other_allocators_are_searched_by_what_is_resident(allocator, tmp_path):
-    result = tune([THREADS], tmp_path, allocator=allocator, trials=13, repeats=0)
+    result = tune([THREADS], tmp_path, allocator=allocator, trials=11, repeats=0)
     searched_on = "model:slabs" if allocator == "jemalloc" else allocator
     assert result["allocator"]["searchedOn"] == searched_on
     assert result["objectives"]["peak"] == "peak.residentBytes"

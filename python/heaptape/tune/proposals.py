@@ -1,7 +1,8 @@
-"""What to try next: half of it from Optuna's TPE, half of it neighbours of the front so far.
+"""What to try next: a third of it from Optuna's TPE, a third neighbours of the front so far, a third by chance.
 
 TPE learns which values go with good results. It is slow to see that a knob which does nothing alone does much beside
-another one; a neighbour, a setting of the front with one knob changed, shows just that.
+another one; a neighbour, a setting of the front with one knob changed, shows just that. Chance finds what is far off.
+docs/decisions/0030-tune.md has the figures.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 from .knobs import Setting, Space
 
-SAMPLERS = ("mixed", "thirds", "tpe", "neighbours", "nsga2", "random")
+SAMPLERS = ("mixed", "tpe", "neighbours", "nsga2", "random")
 
 _ATTEMPTS = 50
 
@@ -25,9 +26,7 @@ def seed_of(seed: int, index: int) -> int:
 
 
 def is_neighbour(sampler: str, index: int) -> bool:
-    if sampler == "thirds":
-        return index % 3 == 1
-    return sampler == "neighbours" or (sampler == "mixed" and index % 2 == 1)
+    return sampler == "neighbours" or (sampler == "mixed" and index % 3 == 1)
 
 
 def neighbour(
@@ -54,6 +53,6 @@ def optuna_sampler(sampler: str, seed: int, index: int) -> Any:
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         if sampler == "nsga2":
             return optuna.samplers.NSGAIISampler(population_size=16, seed=seed)
-        if sampler == "random" or (sampler == "thirds" and index % 3 == 0):
+        if sampler == "random" or (sampler == "mixed" and index % 3 == 0):
             return optuna.samplers.RandomSampler(seed=seed)
         return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
