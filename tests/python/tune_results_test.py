@@ -239,6 +239,13 @@ def test_other_allocators_are_searched_by_what_is_resident(allocator, tmp_path):
     assert result["points"]["smallest"]["change"]["peak"] < 0
 
 
+def test_the_library_has_knobs_that_the_model_lacks(tmp_path):
+    result = tune([THREADS], tmp_path, engine="library", trials=2, repeats=0)
+    assert result["allocator"]["searchedOn"] == "glibc"
+    names = {knob["name"] for knob in result["knobs"]}
+    assert {"mxfast", "tcache_max", "mmap_threshold"} <= names
+
+
 def test_the_page_has_the_lines_and_every_trial(threshold):
     _, result, folder = threshold
     page = (folder / "tune.html").read_text()

@@ -206,7 +206,8 @@ def test_a_default_that_fails_is_an_error(threshold, tmp_path, monkeypatch):
         searched(threshold, tmp_path)
 
 
-def test_settings_from_outside_are_refused(threshold, tmp_path, monkeypatch):
-    monkeypatch.setitem(os.environ, "GLIBC_TUNABLES", "glibc.malloc.top_pad=0")
-    with pytest.raises(heaptape.Error, match="GLIBC_TUNABLES is set in the environment: unset it"):
+@pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_ARENA_MAX"])
+def test_settings_from_outside_are_refused(name, threshold, tmp_path, monkeypatch):
+    monkeypatch.setitem(os.environ, name, "glibc.malloc.top_pad=0")
+    with pytest.raises(heaptape.Error, match=f"{name} is set in the environment: unset it"):
         searched(threshold, tmp_path)

@@ -7,6 +7,7 @@ knobs/ALLOCATOR.toml has them as data:
     cores                the model's option for the number of processors
     peak                 the metric that says honestly what the allocator takes at most
     separator            between the settings of one variable
+    outside              other variables that the library reads
     [work.ENGINE]        nanoseconds for `call`, each call of the program, for `page`, each page fault, and for each
                          count of a counter
     [[knob]]             `variable` and `text`, where {} is the value; `model`: the model's option;
@@ -137,6 +138,12 @@ def space(allocator: str, engine: str, *, threads: bool = True) -> Space:
         work=data["work"][engine],
         knobs=knobs,
     )
+
+
+def variables(allocator: str) -> list[str]:
+    """Of the environment, which change what the library does."""
+    data = _data(allocator)
+    return sorted({*(knob["variable"] for knob in data["knob"]), *data.get("outside", [])})
 
 
 def has_model(allocator: str) -> bool:

@@ -28,10 +28,22 @@ def _head(result: Mapping[str, Any]) -> str:
         f"{counted(len(result['trials']), 'trial')} on "
         f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}"
     )
-    lines = [searched_on, default_text(default)]
+    lines = [searched_on, default_text(default), *_avoidable(result)]
     if default["best"]:
         lines.append("the default is already the best")
     return "\n".join(lines) + "\n"
+
+
+def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:
+    for tape in result["tapes"]:
+        default, ideal = tape["default"], tape["ideal"]
+        if default is not None and ideal[PEAK] is not None:
+            more = max(0.0, default[PEAK] - ideal[PEAK])
+            part = ", held out" if tape["heldOut"] else ""
+            yield (
+                f"{display_text(tape['path'], 60)}{part}: peak {size_text(default[PEAK])}, "
+                f"of which {size_text(more)} avoidable (model:ideal: {size_text(ideal[PEAK])})"
+            )
 
 
 def default_text(default: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from .clock import Clock, Pace
 from .confirming import Confirmation, confirm
 from .front import Tried, front, points, spread_out
 from .journal import Journal, load_optuna
-from .knobs import ALLOCATORS, Space, allocator_of, has_model, space
+from .knobs import ALLOCATORS, Space, allocator_of, has_model, space, variables
 from .replays import Replays, Trials, objective_values
 from .results import Findings, as_json, write
 from .search import Search
@@ -210,8 +210,7 @@ def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str,
 
 def _check_environment(space_: Space) -> None:
     """What is set outside would be part of every replay on the library."""
-    every = space(space_.allocator, "library")
-    for name in sorted({knob.variable for knob in every.knobs}):
+    for name in variables(space_.allocator):
         if name in os.environ:
             raise Error(
                 f"{name} is set in the environment: unset it, or the default is not the default"
