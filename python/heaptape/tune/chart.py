@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..page import Section, Table, name_cell, plot_text, write_page
+from ..page import Hint, Section, Table, name_cell, plot_text, write_page
 from ..texts import percent_text, size_text
 from .replays import MEAN, OBJECTIVES, PEAK, WORK
 from .summary import (
@@ -33,7 +33,7 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
         ),
         Section(
             "The front",
-            text=["Each point is a setting that was tried. Left and below is better."],
+            text=["Left and below is better. A double click shows trials that are far off, too."],
             figure=_figure(result),
             table=_front(result),
         ),
@@ -76,13 +76,29 @@ def _figure(result: Mapping[str, Any]) -> dict[str, Any]:
     data += [
         _scatter(name, [point], size=15, symbol="star") for name, point in result["points"].items()
     ]
+    near = [*(trial for trial in trials if trial["onFront"]), *result["points"].values()]
     layout = {
-        "xaxis": {"title": {"text": f"{result['objectives'][PEAK]}, change"}, "tickformat": "+.1%"},
-        "yaxis": {"title": {"text": NAMES[WORK]}, "tickformat": "+.0%"},
-        "legend": {"orientation": "h"},
+        "xaxis": {
+            "title": {"text": f"{result['objectives'][PEAK]}, change"},
+            "tickformat": "+.1%",
+            "range": _range(near, PEAK),
+        },
+        "yaxis": {
+            "title": {"text": NAMES[WORK]},
+            "tickformat": "+.0%",
+            "range": _range(near, WORK),
+        },
+        "legend": {"orientation": "h", "y": 1.15},
         "hovermode": "closest",
     }
     return {"data": data, "layout": layout}
+
+
+def _range(trials: list[Any], objective: str) -> list[float]:
+    """Around these and the default: bad trials would leave no room for them."""
+    values = [0.0, *(trial["change"][objective] for trial in trials)]
+    margin = 0.08 * (max(values) - min(values)) or 0.01
+    return [min(values) - margin, max(values) + margin]
 
 
 def _scatter(name: str, trials: list[Any], *, size: int, symbol: str = "circle") -> dict[str, Any]:
@@ -108,7 +124,7 @@ def _front(result: Mapping[str, Any]) -> Table:
     headings = ["settings", *(NAMES[name] for name in OBJECTIVES), "time, measured", "confirmed"]
     rows = [
         [
-            point["line"] or "the default",
+            _settings(point),
             *(change_text(point, name) for name in OBJECTIVES),
             time_text_of(point),
             {True: "on the front", False: "off the front", None: ""}[point["onLibraryFront"]],
@@ -116,6 +132,12 @@ def _front(result: Mapping[str, Any]) -> Table:
         for point in result["front"]
     ]
     return Table(headings, rows)
+
+
+def _settings(point: Mapping[str, Any]) -> str | Hint:
+    """What is set; the line is shown while the pointer is over it."""
+    settings = ", ".join(f"{name}={value}" for name, value in point["settings"].items())
+    return Hint(settings, point["line"]) if settings else "the default"
 
 
 def _tapes(result: Mapping[str, Any]) -> Table:
