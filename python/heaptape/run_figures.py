@@ -14,10 +14,11 @@ MEAN_RESIDENT = "mean.residentBytes"
 COUNTERS = "counters."
 
 
-def figure_columns() -> list[Column]:
+@functools.cache
+def figure_columns() -> tuple[Column, ...]:
     """Of figures(), but for the counters, whose names are the allocators' own."""
     scalars = [column for column in columns_of("Run") if column[1] != "text"]
-    return [*scalars, (MEAN_RESIDENT, "real", ())]
+    return (*scalars, (MEAN_RESIDENT, "real", ()))
 
 
 @functools.cache

@@ -50,8 +50,26 @@ def ratio_text(number: float) -> str:
     return f"{number:.2f}" if abs(number) >= 0.01 or number == 0 else f"{number:.2g}"
 
 
+def figure_text(value: float | None, unit: str, *, exact: bool = False) -> str:
+    """`unit` is bytes, ns, count or ratio, as run_figures.unit_of() says it."""
+    if value is None:
+        return "-"
+    if unit == "bytes":
+        return size_text(value, exact=exact)
+    if unit == "ns":
+        return time_text(value)
+    return count_text(value) if unit == "count" else ratio_text(value)
+
+
+def change_text(change: float, unit: str) -> str:
+    """With its sign: `+1.00 MiB`."""
+    return ("" if change < 0 else "+") + figure_text(change, unit)
+
+
 def percent_text(share: float) -> str:
-    """Of a change: `+5.0%`, `0.0%`."""
+    """Of a change: `+5.0%`; 0 is `0.0%`, and what would be rounded to it `<+0.1%` or `>-0.1%`."""
+    if share and abs(share) < 0.0005:
+        return "<+0.1%" if share > 0 else ">-0.1%"
     return f"{share * 100:+,.1f}%" if share else "0.0%"
 
 

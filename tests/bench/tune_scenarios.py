@@ -16,7 +16,7 @@ import tempfile
 import time
 
 TRIALS = 96
-SEEDS = range(1, 8)
+SEEDS = range(1, 6)
 REPEATS = 9
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCENARIOS = {

@@ -5,6 +5,8 @@ import hashlib
 import html.parser
 import json
 import os
+import shutil
+import subprocess
 
 import pytest
 
@@ -135,3 +137,16 @@ def test_page_that_cannot_be_written_leaves_the_one_before(plain, tmp_path):
     with pytest.raises(heaptape.Error, match=r"^cannot write '.*page.html': Is a directory$"):
         page(tmp_path, Section("Two"))
     assert (tmp_path / "page.html").read_bytes() == before
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_browser_draws_the_charts_under_the_policy(tmp_path):
+    """plotly.js needs styles of its own, and nothing else that the policy forbids."""
+    page(tmp_path, Section("One", figure={"data": [{"y": [1, 2], "name": HOSTILE}], "layout": {}}))
+    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    words += [f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--dump-dom"]
+    done = subprocess.run(
+        [*words, tmp_path / "page.html"], capture_output=True, text=True, timeout=300, check=True
+    )
+    assert 'class="main-svg"' in done.stdout and "scatterlayer" in done.stdout
+    assert "CONSOLE" not in done.stderr

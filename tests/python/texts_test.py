@@ -45,6 +45,10 @@ def test_changes_have_a_sign():
     ]
 
 
+def test_changes_that_are_not_0_do_not_look_like_it():
+    assert [texts.percent_text(share) for share in (0.0004, -0.0004)] == ["<+0.1%", ">-0.1%"]
+
+
 def test_long_lists_say_how_many_more_there_are():
     assert texts.listed(["a", "b"], 2) == "a, b"
     assert texts.listed(["a", "b", "c", "d"], 2) == "a, b and 2 more"

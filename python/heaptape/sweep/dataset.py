@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from .._native import Error
 from ..parquet import hive_text
+from ..run_figures import COUNTERS, Figure
+from ..texts import valid_text
 from .rows import schema_of
 
 _ROWS_AT_ONCE = 1024  # of a candidate in memory; a row group
@@ -64,7 +66,9 @@ class Dataset:
     def _write(self, candidate: str) -> None:
         try:
             if candidate not in self._writers:
-                folder = os.path.join(self._partial, f"candidate={hive_text(candidate)}")
+                folder = os.path.join(
+                    self._partial, f"candidate={hive_text(valid_text(candidate))}"
+                )
                 os.makedirs(folder, exist_ok=True)
                 self._writers[candidate] = self._pyarrow.parquet.ParquetWriter(
                     os.path.join(folder, "data.parquet"), self._schema, compression="zstd"
@@ -87,3 +91,26 @@ class Dataset:
         except OSError as error:
             raise Error(f"cannot write '{self._place}': {error}") from None
         shutil.rmtree(old, ignore_errors=True)
+
+
+def read_figure(place: str, metric: str) -> dict[tuple[str, str], Figure]:
+    """By candidate and tape."""
+    import pyarrow
+    import pyarrow.dataset
+
+    is_counter = metric.startswith(COUNTERS)
+    column = "counters" if is_counter else metric
+    partitions = pyarrow.dataset.partitioning(
+        pyarrow.schema([("candidate", pyarrow.string())]), flavor="hive"
+    )
+    try:
+        table = pyarrow.dataset.dataset(place, partitioning=partitions).to_table(
+            ["candidate", "tape", column]
+        )
+    except (OSError, pyarrow.ArrowException) as error:
+        raise Error(f"cannot read '{place}': {error}") from None
+    rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+    return {
+        (candidate, tape): dict(value).get(metric.removeprefix(COUNTERS)) if is_counter else value
+        for candidate, tape, value in rows
+    }

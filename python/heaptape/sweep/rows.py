@@ -52,7 +52,7 @@ def schema_of(metadata: Iterable[str]) -> Any:
     }
     columns = [
         *_TAPE_COLUMNS,
-        *((METADATA + key, "text") for key in sorted(metadata)),
+        *((METADATA + key, "text") for key in sorted(map(valid_text, metadata))),
         *_CELL_COLUMNS,
         *((name, kind) for name, kind, _ in figure_columns()),
     ]
@@ -63,8 +63,8 @@ def row_of(cell: Cell, figures: dict[str, Figure], engine: str) -> dict[str, Any
     candidate = cell.candidate
     return {
         **tape_columns(cell.tape),
-        "spec": candidate.spec,
-        "library": candidate.library,
+        "spec": valid_text(candidate.spec),
+        "library": _valid(candidate.library),
         "libraryBuildId": candidate.build_id,
         "engine": engine,
         "cached": cell.cached,
@@ -85,10 +85,11 @@ def tape_columns(tape: SweptTape) -> dict[str, Any]:
         **{f"tape.{name}": value for name, value in _facts(tape).items()},
         **{METADATA + key: value for key, value in tape.metadata.items()},
     }
-    return {
-        name: valid_text(value) if isinstance(value, str) else value
-        for name, value in columns.items()
-    }
+    return {valid_text(name): _valid(value) for name, value in columns.items()}
+
+
+def _valid(value: Any) -> Any:
+    return valid_text(value) if isinstance(value, str) else value
 
 
 def _facts(tape: SweptTape) -> dict[str, Any]:

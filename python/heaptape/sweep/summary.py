@@ -6,6 +6,7 @@ are made of it, so all three have the same numbers. docs/metrics.md defines them
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,11 +75,21 @@ def ratio(value: Value, base: Value) -> float | None:
     return value / base
 
 
+def ratios_of(grid: Grid, metric: str, base: int) -> list[list[float | None]]:
+    """By candidate and tape, of what the candidate `base` has on the same tape."""
+    of = values_of(grid, metric, base)
+    return [
+        [ratio(value, below) for value, below in zip(values_of(grid, metric, i), of, strict=True)]
+        for i in range(len(grid.candidates))
+    ]
+
+
 def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
     rows = [values_of(grid, metric, i) for i in range(len(grid.candidates))]
     if all(value is None for row in rows for value in row):
         return None
     names = [tape["tape"] for tape in grid.tapes]
+    ratios = ratios_of(grid, metric, base) if metric in DECIDING else None
     candidates: list[dict[str, Any]] = []
     for i, row in enumerate(rows):
         failed = len(grid.errors[i])
@@ -88,12 +99,9 @@ def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
             **_distribution(row, names),
         }
         found["lacking"] = len(row) - failed - found["tapes"]
-        found["ratio"] = None
-        if metric in DECIDING:
-            ratios = [ratio(value, of) for value, of in zip(row, rows[base], strict=True)]
-            found["ratio"] = _distribution(ratios, names)
+        found["ratio"] = _distribution(ratios[i], names) if ratios is not None else None
         candidates.append(found)
-    compared = _compare(grid, metric, rows, candidates) if metric in DECIDING else None
+    compared = _compare(grid, rows, candidates) if metric in DECIDING else None
     return {
         "metric": metric,
         "unit": UNITS[metric],
@@ -128,67 +136,74 @@ def _rivals(grid: Grid, rows: Sequence[Sequence[Value]]) -> list[int]:
     ]
 
 
-def _best(rows: Sequence[Sequence[Value]], rivals: Sequence[int], tape: int) -> list[int]:
-    """Several, if they tie. None where fewer than two have the figure: there is no choice."""
-    found = [(value, i) for i in rivals if (value := rows[i][tape]) is not None]
-    if len(found) < 2:
-        return []
-    least = min(value for value, _ in found)
-    return [i for value, i in found if value == least]
+@dataclasses.dataclass(frozen=True)
+class _Contest:
+    """What the rivals have on one tape, where two of them at least have the figure."""
+
+    values: dict[int, float]  # by candidate
+    least: float
+    second: float  # the least of the others than one that has the least
+    greatest: float
+
+    def best(self) -> list[int]:
+        return [i for i, value in self.values.items() if value == self.least]
+
+    def of_best_other(self, candidate: int) -> float | None:
+        value = self.values[candidate]
+        return ratio(value, self.second if value == self.least else self.least)
+
+
+def _contests(grid: Grid, rows: Sequence[Sequence[Value]]) -> dict[int, _Contest]:
+    """By tape; of the tapes on which there is a choice."""
+    rivals = _rivals(grid, rows)
+    found = {}
+    for t in range(len(grid.tapes)):
+        values = {i: value for i in rivals if (value := rows[i][t]) is not None}
+        if len(values) > 1:
+            ranked = sorted(values.values())
+            found[t] = _Contest(values, ranked[0], ranked[1], ranked[-1])
+    return found
 
 
 def _best_by_tape(grid: Grid, metric: str) -> list[list[str]]:
     rows = [values_of(grid, metric, i) for i in range(len(grid.candidates))]
-    rivals = _rivals(grid, rows)
-    return [[grid.labels[i] for i in _best(rows, rivals, t)] for t in range(len(grid.tapes))]
+    contests = _contests(grid, rows)
+    return [
+        [grid.labels[i] for i in contests[t].best()] if t in contests else []
+        for t in range(len(grid.tapes))
+    ]
 
 
 def _compare(
-    grid: Grid, metric: str, rows: list[list[Value]], candidates: list[dict[str, Any]]
+    grid: Grid, rows: list[list[Value]], candidates: list[dict[str, Any]]
 ) -> dict[str, int]:
     """Adds to each candidate on how many tapes it is best and worst, and where it wins and loses.
 
     How many tapes were compared, and on how many of these a rival has no figure.
     """
+    contests = _contests(grid, rows)
     rivals = _rivals(grid, rows)
-    best = {t: winners for t in range(len(grid.tapes)) if (winners := _best(rows, rivals, t))}
     for i in rivals:
-        mine = [t for t in best if rows[i][t] is not None]
-        won = [t for t in mine if i in best[t]]
+        mine = {t: contest for t, contest in contests.items() if i in contest.values}
+        won = {t: contest.best() for t, contest in mine.items() if rows[i][t] == contest.least}
         candidates[i] |= {
-            "bestOn": sum(len(best[t]) == 1 for t in won),
-            "tiedOn": sum(len(best[t]) > 1 for t in won),
-            "worstOn": _worst_on(rows, rivals, mine, i),
-            **_wins_and_losses(grid, rows, rivals, mine, i),
-            "where": telling_fact(grid, mine, set(won)),
+            "bestOn": sum(len(best) == 1 for best in won.values()),
+            "tiedOn": sum(len(best) > 1 for best in won.values()),
+            "worstOn": sum(c.values[i] == c.greatest > c.least for c in mine.values()),
+            **_wins_and_losses(grid, mine, i),
+            "where": telling_fact(grid, list(mine), set(won)),
         }
-    gaps = sum(any(rows[i][t] is None for i in rivals) for t in best)
-    return {"tapes": len(best), "incomplete": gaps}
+    gaps = sum(len(contest.values) < len(rivals) for contest in contests.values())
+    return {"tapes": len(contests), "incomplete": gaps}
 
 
-def _worst_on(
-    rows: list[list[Value]], rivals: Sequence[int], tapes: Sequence[int], candidate: int
-) -> int:
-    """How many tapes on which no rival has more, and some have less."""
-    count = 0
-    for t in tapes:
-        values = [value for i in rivals if (value := rows[i][t]) is not None]
-        count += rows[candidate][t] == max(values) > min(values)
-    return count
-
-
-def _wins_and_losses(
-    grid: Grid, rows: list[list[Value]], rivals: Sequence[int], tapes: Sequence[int], candidate: int
-) -> dict[str, Any]:
+def _wins_and_losses(grid: Grid, contests: dict[int, _Contest], candidate: int) -> dict[str, Any]:
     """The tapes on which it is furthest below and above the best of the others."""
-    found = []
-    for t in tapes:
-        others = [value for i in rivals if i != candidate and (value := rows[i][t]) is not None]
-        of_best = ratio(rows[candidate][t], min(others))
-        if of_best is not None and of_best != 1:
-            found.append((of_best, t))
-    found.sort(key=lambda pair: (pair[0], pair[1]))
-    named = [{"tape": grid.tapes[t]["tape"], "ofBestOther": share} for share, t in found]
-    wins = [pair for pair in named if pair["ofBestOther"] < 1]
-    losses = [pair for pair in reversed(named) if pair["ofBestOther"] > 1]
-    return {"wins": wins[:_MOST_NAMED], "losses": losses[:_MOST_NAMED]}
+    shares = ((contest.of_best_other(candidate), t) for t, contest in contests.items())
+    found = sorted((share, t) for share, t in shares if share is not None and share != 1)
+    wins = [pair for pair in found[:_MOST_NAMED] if pair[0] < 1]
+    losses = [pair for pair in found[: -_MOST_NAMED - 1 : -1] if pair[0] > 1]
+    return {
+        name: [{"tape": grid.tapes[t]["tape"], "ofBestOther": share} for share, t in pairs]
+        for name, pairs in (("wins", wins), ("losses", losses))
+    }

@@ -58,13 +58,24 @@ def _splits(name: str, values: list[tuple[Any, int]], won: set[int]) -> Iterator
         for value, count in counts.items():
             yield from _split(name, {"is": value}, best[value], count, wins, len(values))
         return
-    values = sorted(values)
+    yield from _best_cut(name, sorted(values), won, wins)
+
+
+def _best_cut(
+    name: str, values: list[tuple[Any, int]], won: set[int], wins: int
+) -> Iterator[dict[str, Any]]:
+    """Of the cuts between two different values the one whose sides differ most."""
+    best = (-1.0, 0, 0)  # the difference, the place of the cut, wins below it
     below = 0
-    for i, (value, t) in enumerate(values[:-1]):
+    for i, (value, t) in enumerate(values[:-1], 1):
         below += t in won
-        if value != values[i + 1][0]:
-            above = len(values) - i - 1
-            yield from _split(name, {"above": value}, wins - below, above, wins, len(values))
+        above = len(values) - i
+        if min(i, above) >= _LEAST_TAPES and value != values[i][0]:
+            best = max(best, (abs((wins - below) / above - below / i), -i, below))
+    _, place, below = best
+    if place:
+        cut, of = values[-place - 1][0], len(values) + place
+        yield from _split(name, {"above": cut}, wins - below, of, wins, len(values))
 
 
 def _split(

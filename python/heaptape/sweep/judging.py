@@ -1,0 +1,276 @@
+"""What gates say of a sweep: a verdict for each gate and candidate.
+
+A change is that of each tape: the base's figure and the new one are those of the same tape (by its
+digest) and candidate (by its label), or of the baseline candidate on the same tape. A cell that
+failed, or that lost a figure which its base has, is worse than any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..texts import change_text, counted, figure_text, listed, percent_text
+from .gates import FAILED, PERCENTS, Gate
+from .grid import Grid, Value
+from .quantiles import quantile
+
+_OPS: dict[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_MOST_NAMED = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class Measure:
+    """Of one tape what a gate aggregates, and what it comes from."""
+
+    tape: str
+    value: float  # infinite: the cell failed or lost the figure, or its base is 0
+    now: Value
+    base: Value
+    error: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    gate: Gate
+    candidate: str
+    state: str  # passed, failed, skipped
+    detail: str  # one sentence
+    value: float | None = None  # of the aggregate
+    tapes: int = 0  # that were judged
+    beyond: Sequence[Measure] = ()  # beyond the limit, the worst ones first
+
+    def text(self) -> str:
+        words = {"passed": "PASS", "failed": "FAIL", "skipped": "SKIP"}
+        return f"{words[self.state]}  {self.gate.text}  [{self.candidate}]  {self.detail}"
+
+    def json(self) -> dict[str, Any]:
+        """Infinite values are null."""
+        return {
+            "gate": self.gate.text,
+            "candidate": self.candidate,
+            "state": self.state,
+            "detail": self.detail,
+            "value": _finite(self.value),
+            "limit": self.gate.value,
+            "tapes": self.tapes,
+            "beyond": len(self.beyond),
+            "worst": [
+                {**dataclasses.asdict(measure), "value": _finite(measure.value)}
+                for measure in self.beyond[:_MOST_NAMED]
+            ],
+        }
+
+
+def judge(
+    gate: Gate, grid: Grid, against: Grid | None = None, baseline: str | None = None
+) -> list[Verdict]:
+    """One verdict for each candidate. A gate that no candidate answers fails."""
+    verdicts = [
+        _judge(gate, grid, i, against, baseline)
+        for i, label in enumerate(grid.labels)
+        if not (gate.is_change and against is None and label == baseline)
+    ]
+    if not verdicts:
+        return [Verdict(gate, "-", "failed", "there is no candidate beside the baseline")]
+    if any(verdict.state != "skipped" for verdict in verdicts):
+        return verdicts
+    return [dataclasses.replace(verdict, state="failed") for verdict in verdicts]
+
+
+def verdict_line(verdicts: Sequence[Verdict]) -> str:
+    failed = sum(verdict.state == "failed" for verdict in verdicts)
+    judged = sum(verdict.state != "skipped" for verdict in verdicts)
+    word = "FAIL" if failed else "PASS"
+    return f"{word}: {failed:,} of {judged:,} gate checks failed"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pairs:
+    """The cells of a candidate, each with its base; None where there is none."""
+
+    cells: list[tuple[int, int | None]]  # tape here, tape in the base
+    base: Grid | None
+    base_candidate: int
+    same: bool  # the base is the same candidate, so what it has must not be lost
+
+    def missing(self) -> str:
+        """What only one side has, for people."""
+        if self.base is None or not self.same:
+            return ""
+        paired = {there for _, there in self.cells if there is not None}
+        here = sum(there is None for _, there in self.cells)
+        gone = len(self.base.tapes) - len(paired)
+        parts = [f"{counted(here, 'tape')} only here"] if here else []
+        parts += [f"{counted(gone, 'tape')} only in the base"] if gone else []
+        return ", ".join(parts)
+
+
+def _judge(
+    gate: Gate, grid: Grid, candidate: int, against: Grid | None, baseline: str | None
+) -> Verdict:
+    label = grid.labels[candidate]
+    pairs = _pairs(gate, grid, label, against, baseline)
+    if pairs is None:
+        return Verdict(gate, label, "skipped", "the base has no such candidate")
+    if _is_of_other_memory(gate, label, grid, pairs):
+        why = "what the recorded run had resident is of its whole process, not of its heap alone"
+        return Verdict(gate, label, "skipped", why)
+    if gate.aggregate == FAILED:
+        return _judge_failures(gate, grid, candidate, pairs)
+    measures = list(_measures(gate, grid, candidate, pairs))
+    can_lose = gate.is_change and pairs.same
+    if not any(m.now is not None or (can_lose and m.base is not None) for m in measures):
+        return Verdict(gate, label, *_unanswered(gate, grid, candidate, pairs))
+    value = _aggregate(gate.aggregate, sorted(measure.value for measure in measures))
+    return _compared(gate, label, value, measures, pairs)
+
+
+def _pairs(
+    gate: Gate, grid: Grid, label: str, against: Grid | None, baseline: str | None
+) -> _Pairs | None:
+    own = [(i, i) for i in range(len(grid.tapes))]
+    if not gate.is_change:
+        return _Pairs([(i, None) for i, _ in own], None, 0, True)
+    if against is None:
+        return _Pairs([*own], grid, grid.labels.index(baseline or grid.labels[0]), False)
+    if label not in against.labels:
+        return None
+    there = {tape["digest"]: i for i, tape in enumerate(against.tapes)}
+    cells = [(i, there.get(tape["digest"])) for i, tape in enumerate(grid.tapes)]
+    return _Pairs(cells, against, against.labels.index(label), True)
+
+
+def _is_of_other_memory(gate: Gate, label: str, grid: Grid, pairs: _Pairs) -> bool:
+    if pairs.base is None or not gate.metric.endswith(".residentBytes"):
+        return False
+    spec = grid.candidates[grid.labels.index(label)].spec
+    return (spec == "recorded") != (pairs.base.candidates[pairs.base_candidate].spec == "recorded")
+
+
+def _measures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Iterator[Measure]:
+    worst = -math.inf if gate.op.startswith("<") else math.inf
+    now_row = grid.row(gate.metric, candidate)
+    base_row = pairs.base.row(gate.metric, pairs.base_candidate) if pairs.base else []
+    for here, there in pairs.cells:
+        now, error = now_row[here], grid.errors[candidate].get(here)
+        base = base_row[there] if pairs.base is not None and there is not None else None
+        if gate.is_change and base is None:
+            continue
+        if now is None and error is None and not (gate.is_change and pairs.same):
+            continue  # an allocator or a tape that does not have it
+        value = worst if now is None else _change(gate, now, base)
+        yield Measure(grid.tapes[here]["tape"], value, now, base, error)
+
+
+def _change(gate: Gate, now: float, base: Value) -> float:
+    if not gate.is_change or base is None:
+        return now
+    change = now - base - gate.extra
+    if not gate.is_percent:
+        return change
+    if base == 0:
+        return math.copysign(math.inf, change) if change else 0.0
+    return change / abs(base)
+
+
+def _aggregate(name: str, values: list[float]) -> float:
+    if name == "mean":
+        return sum(values) / len(values)
+    if name in ("min", "max"):
+        return values[0] if name == "min" else values[-1]
+    return quantile(values, PERCENTS[name])
+
+
+def _unanswered(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> tuple[str, str]:
+    """Skipped where the candidate has no such figure at all; else there is nothing to judge by."""
+    has_it = any(value is not None for value in grid.row(gate.metric, candidate))
+    if grid.errors[candidate] and len(grid.errors[candidate]) == len(grid.tapes):
+        return "failed", "no cell has a figure: all failed"
+    if not has_it:
+        return "skipped", f"has no {gate.metric}"
+    missing = pairs.missing()
+    return "failed", f"no tape has {gate.metric} on both sides" + (missing and f": {missing}")
+
+
+def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Verdict:
+    label = grid.labels[candidate]
+    cells = [pair for pair in pairs.cells if pairs.base is None or pair[1] is not None]
+    if not cells:
+        return Verdict(gate, label, "failed", f"no tape is on both sides: {pairs.missing()}")
+    errors = grid.errors[candidate]
+    failed = [
+        Measure(grid.tapes[here]["tape"], 1, None, None, errors[here])
+        for here, _ in cells
+        if here in errors
+    ]
+    before = 0
+    if pairs.base is not None:
+        there = pairs.base.errors[pairs.base_candidate]
+        before = sum(tape in there for _, tape in cells)
+    value = len(failed) - before
+    fails = _OPS[gate.op](value, gate.value)
+    detail = f"{len(failed):,} of {counted(len(cells), 'cell')} failed"
+    if pairs.base is not None:
+        detail += f", {before:,} in the base"
+    detail += f": {listed([measure.tape for measure in failed])}" if failed else ""
+    state = "failed" if fails else "passed"
+    return Verdict(gate, label, state, detail, value, len(cells), failed)
+
+
+def _compared(
+    gate: Gate, label: str, value: float, measures: list[Measure], pairs: _Pairs
+) -> Verdict:
+    compare = _OPS[gate.op]
+    falling = gate.op.startswith("<")
+    beyond = sorted(
+        (measure for measure in measures if compare(measure.value, gate.value)),
+        key=lambda measure: measure.value if falling else -measure.value,
+    )
+    detail = (
+        f"{gate.aggregate} is {_value_text(gate, value)}, limit {_value_text(gate, gate.value)}; "
+        f"{len(beyond):,} of {counted(len(measures), 'tape')} beyond"
+    )
+    if missing := pairs.missing():
+        detail += f" ({missing})"
+    fails = compare(value, gate.value)
+    if fails and beyond:
+        detail += "; worst: " + ", ".join(_tape_text(gate, m) for m in beyond[:_MOST_NAMED])
+    state = "failed" if fails else "passed"
+    return Verdict(gate, label, state, detail, value, len(measures), beyond)
+
+
+def _tape_text(gate: Gate, measure: Measure) -> str:
+    name = listed([measure.tape])
+    if measure.error is not None:
+        return f"{name} (failed)"
+    if measure.now is None:
+        return f"{name} (has no {gate.metric} any more)"
+    now = figure_text(measure.now, gate.unit)
+    if measure.base is None:
+        return f"{name} ({now})"
+    base = figure_text(measure.base, gate.unit)
+    return f"{name} {_value_text(gate, measure.value)} ({base} to {now})"
+
+
+def _value_text(gate: Gate, value: float) -> str:
+    if math.isinf(value):
+        return "more than any" if value > 0 else "less than any"
+    if gate.is_percent:
+        extra = f" {change_text(gate.extra, gate.unit)}" if gate.extra else ""
+        return percent_text(value) + extra
+    return change_text(value, gate.unit) if gate.is_change else figure_text(value, gate.unit)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

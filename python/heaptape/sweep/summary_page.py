@@ -1,0 +1,164 @@
+"""sweep.html: what sweep.json has, for a browser."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..page import Hint, Section, Table, name_cell, write_page
+from ..texts import counted, display_text, listed
+from .charts import MOST_TAPES, box_chart, heat_map, most_different
+from .grid import Grid
+from .judging import Verdict, verdict_line
+from .summary import DECIDING, ratios_of
+from .summary_text import best_text, compared_text, metric_table, where_lines
+
+_MOST_ROWS = 1000  # of a table
+_MAIN = "peak.residentBytes"
+
+
+def write_summary_page(
+    path: str | os.PathLike[str],
+    grid: Grid,
+    sweep: dict[str, Any],
+    verdicts: Sequence[Verdict],
+    notes: Sequence[str],
+) -> None:
+    gates = [_gates(verdicts)] if verdicts else []
+    failed = bool(gates) and gates[0].failed
+    sections = [
+        *(gates if failed else []),
+        *_comparisons(grid, sweep),
+        *(gates if not failed else []),
+        *_where(sweep, notes),
+        *_best(sweep),
+        *_errors(sweep),
+        _made_by(sweep),
+    ]
+    tapes = counted(len(grid.tapes), "tape")
+    title = f"heaptape sweep: {tapes} on {counted(len(grid.candidates), 'candidate')}"
+    lead = verdict_line(verdicts) if failed else _lead(sweep)
+    write_page(path, title, sections, lead=lead)
+
+
+def _lead(sweep: dict[str, Any]) -> str:
+    """Who is best on most tapes, if anyone can be."""
+    for metric in sweep["summary"]["metrics"]:
+        if metric["metric"] != _MAIN or not metric["compared"]["tapes"]:
+            continue
+        rivals = [found for found in metric["candidates"] if "bestOn" in found]
+        most = max(found["bestOn"] + found["tiedOn"] for found in rivals)
+        names = [f["candidate"] for f in rivals if f["bestOn"] + f["tiedOn"] == most]
+        tapes = counted(metric["compared"]["tapes"], "tape")
+        return f"Least resident at the peak: {listed(names)}, on {most:,} of {tapes}."
+    return ""
+
+
+def _gates(verdicts: Sequence[Verdict]) -> Section:
+    order = {"failed": 0, "passed": 1, "skipped": 2}
+    rows = [
+        [v.state, display_text(v.gate.text), name_cell(v.candidate), display_text(v.detail)]
+        for v in sorted(verdicts, key=lambda verdict: order[verdict.state])
+    ]
+    return Section(
+        "Gates",
+        [verdict_line(verdicts)],
+        table=Table(["", "gate", "candidate", "why"], rows, texts=4),
+        failed=any(verdict.state == "failed" for verdict in verdicts),
+    )
+
+
+def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
+    """Of each metric a table; of those with ratios charts."""
+    base = grid.labels.index(sweep["summary"]["baseline"])
+    for metric in sweep["summary"]["metrics"]:
+        table = metric_table(metric, sweep, longest=200)
+        text, figure = [line for line in [compared_text(metric, sweep)] if line], None
+        has_ratios = metric["metric"] in DECIDING and len(grid.candidates) > 1
+        if has_ratios:
+            ratios = ratios_of(grid, metric["metric"], base)
+            shown = most_different(ratios, len(grid.tapes))
+            figure = box_chart(grid, metric["metric"], ratios, shown)
+            text.append(_chart_text(grid, base, len(shown)))
+        rows = [[name_cell(row[0]), *row[1:]] for row in table[1:]]
+        yield Section(metric["metric"], text, figure=figure, table=Table(table[0], rows))
+        if has_ratios and len(grid.tapes) > 1:
+            yield Section(
+                f"{metric['metric']}, tape by tape",
+                [_map_text(grid, base, len(shown))],
+                figure=heat_map(grid, metric["metric"], ratios, shown),
+                folded=metric["metric"] != _MAIN,
+            )
+
+
+def _chart_text(grid: Grid, base: int, shown: int) -> str:
+    text = (
+        f"A box has half of the tapes and its line the median of what they need in place of 1 on "
+        f"{display_text(grid.labels[base], 60)}; whiskers end at p10 and p90."
+    )
+    if shown < len(grid.tapes):
+        return text + f" Points are the {shown:,} tapes that differ most, of {len(grid.tapes):,}."
+    return text + " Each point is a tape."
+
+
+def _map_text(grid: Grid, base: int, shown: int) -> str:
+    name = display_text(grid.labels[base], 60)
+    text = f"Blue needs less than {name}, red more; the tapes that differ most stand on top."
+    if shown < len(grid.tapes):
+        text += f" These are the first {MOST_TAPES} of {len(grid.tapes):,}; cells/ has all."
+    return text
+
+
+def _where(sweep: dict[str, Any], notes: Sequence[str]) -> Iterator[Section]:
+    lines = [*where_lines(sweep["summary"]), *notes]
+    if lines:
+        yield Section("Where candidates win and lose", lines)
+
+
+def _best(sweep: dict[str, Any]) -> Iterator[Section]:
+    best = {metric: tapes for metric, tapes in sweep["summary"]["best"].items() if any(tapes)}
+    if not best:
+        return
+    rows: list[list[str | Hint]] = [
+        [name_cell(tape["tape"]), *(best_text(tapes[i]) for tapes in best.values())]
+        for i, tape in enumerate(sweep["tapes"][:_MOST_ROWS])
+    ]
+    text = _most_rows(len(sweep["tapes"]), "tapes")
+    table = Table(["tape", *best], rows, texts=1 + len(best))
+    yield Section("The best candidate of each tape", text, table=table, folded=True)
+
+
+def _errors(sweep: dict[str, Any]) -> Iterator[Section]:
+    errors = sweep["errors"]
+    if errors:
+        rows = [
+            [name_cell(e["tape"]), name_cell(e["candidate"]), display_text(e["error"], 500)]
+            for e in errors[:_MOST_ROWS]
+        ]
+        table = Table(["tape", "candidate", "why"], rows, texts=3)
+        title = f"{counted(len(errors), 'cell')} failed"
+        yield Section(title, _most_rows(len(errors), "of these"), table=table, failed=True)
+
+
+def _most_rows(count: int, things: str) -> list[str]:
+    return [f"The first {_MOST_ROWS:,} {things}; sweep.json has all."] if count > _MOST_ROWS else []
+
+
+def _made_by(sweep: dict[str, Any]) -> Section:
+    cells = sweep["cells"]
+    rows = [
+        [
+            name_cell(c["label"]),
+            name_cell(c["spec"]),
+            name_cell(c["library"] or "-"),
+            name_cell(c["build_id"] or "-"),
+        ]
+        for c in sweep["candidates"]
+    ]
+    text = (
+        f"heaptape {sweep['engine']['version']}: {counted(cells['count'], 'cell')}, "
+        f"{cells['cached']:,} of them from the cache; replays took {cells['replaySeconds']:,.1f} s."
+    )
+    table = Table(["candidate", "allocator", "library", "build id"], rows, texts=4)
+    return Section("How it was made", [text], table=table, folded=True)
