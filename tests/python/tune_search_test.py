@@ -135,9 +135,9 @@ def test_two_do_not_work_in_one_folder(threshold, tmp_path):
 
 
 def test_a_small_budget_ends_the_search(threshold, tmp_path):
-    result = searched(threshold, tmp_path, trials=None, budget=2.0)
+    result = searched(threshold, tmp_path, trials=None, budget=4.0)
     assert 1 <= len(result["trials"]) < 1000
-    assert json.loads((tmp_path / "tune.json").read_text())["budgetSeconds"] == 2.0
+    assert json.loads((tmp_path / "tune.json").read_text())["budgetSeconds"] == 4.0
 
 
 def test_a_budget_for_nothing_is_refused(threshold, tmp_path):
