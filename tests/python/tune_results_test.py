@@ -11,7 +11,9 @@ from conftest import QUESTIONS
 
 import heaptape
 from heaptape.run_figures import figures
+from heaptape.texts import percent_text
 from heaptape.tune import tune
+from heaptape.tune.summary import summary
 
 THREADS = QUESTIONS / "threads.tape"
 TRIALS = 64
@@ -200,6 +202,18 @@ def test_what_was_found_is_replayed_on_the_tapes_held_out(several):
     settings = "".join(f",{name}={value}" for name, value in point["settings"].items())
     peaks = [peak_of(tape, f"x=model:ptmalloc:cores={CORES}{s}") for s in ("", settings)]
     assert point["heldOut"][0]["change"]["peak"] == pytest.approx(peaks[1] / peaks[0] - 1)
+
+
+def test_the_summary_sets_tapes_held_out_beside_those_searched_on(several):
+    result = several[1]
+    row = next(
+        line
+        for line in summary(result).splitlines()
+        if re.match(r"smallest( +[-+\d.]+%){9}$", line)
+    )
+    point = result["points"]["smallest"]
+    held = point["heldOut"][0]["change"]["peak"]
+    assert row.split()[1:4] == list(map(percent_text, (held, point["change"]["peak"], held)))
 
 
 def test_several_tapes_count_by_the_geometric_mean(several):

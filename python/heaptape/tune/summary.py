@@ -125,16 +125,16 @@ def _lines(result: Mapping[str, Any]) -> str:
 
 
 def _held_out(result: Mapping[str, Any]) -> str:
-    rows = [
-        ["on tapes held out", "peak", "searched", "worst", "mean resident", "searched", "worst"]
-    ]
+    """How far what was found carries: beside each other the tapes held out and those searched on."""
+    headings = (cell for name in OBJECTIVES for cell in (NAMES[name], "searched", "worst"))
+    rows = [["on tapes held out", *headings]]
     for name, point in result["points"].items():
         if point["heldOut"]:
             row = [name]
-            for objective in (PEAK, MEAN):
+            for objective in OBJECTIVES:
                 held = [tape["change"][objective] for tape in point["heldOut"]]
-                row += [percent_text(mean_change(held))]
-                row += [percent_text(point["change"][objective]), percent_text(max(held))]
+                changes = (mean_change(held), point["change"][objective], max(held))
+                row += map(percent_text, changes)
             rows.append(row)
     return table_text(rows) if len(rows) > 1 else ""
 
