@@ -68,6 +68,30 @@ def value_at(value: Any, path: Iterable[str]) -> Any:
     return value
 
 
+# What a run does not have where its resident sizes are not known: docs/metrics.md.
+_RESIDENT = {
+    "residentBytes",
+    "residentHoleBytes",
+    "returnedBytes",
+    "untouchedBytes",
+    "purgeableBytes",
+}
+
+
+def known(run: dict[str, Any]) -> dict[str, Any]:
+    """Without the zeros that stand for resident sizes where a trace has none."""
+    if not run.get("residentUnknown"):
+        return run
+
+    def without(part: Any) -> Any:
+        if not isinstance(part, dict):
+            return part
+        return {name: without(value) for name, value in part.items() if name not in _RESIDENT}
+
+    found: dict[str, Any] = without(run)
+    return found
+
+
 def _number(value: Any, kind: str) -> Any:
     """Integers beyond 2^53 are text in JSON, and round ones may be in the notation 1e15."""
     if value is None or kind in ("text", "real"):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._native import Error, Table
-from .columns import Column, columns_of, metric_name, table_of, value_at
+from .columns import Column, columns_of, known, metric_name, table_of, value_at
 
 _VERSION = 1
 
@@ -32,7 +32,7 @@ class Report:
         tape = [
             (f"tape.{name}", kind, ("tape", *path)) for name, kind, path in columns_of("TapeInfo")
         ]
-        rows = [{**run, "tape": self.json.get("tape")} for run in self.json["runs"]]
+        rows = [{**known(run), "tape": self.json.get("tape")} for run in self.json["runs"]]
         return table_of([*columns_of("Run"), *tape], rows)
 
     def timelines(self) -> Table:

@@ -6,7 +6,7 @@ import functools
 import itertools
 from typing import Any
 
-from .columns import Column, columns_of, units_of, value_at
+from .columns import Column, columns_of, known, units_of, value_at
 
 Figure = float | int | None
 
@@ -40,6 +40,7 @@ def figures(run: dict[str, Any]) -> dict[str, Figure]:
 
     None: the run does not have it. One that failed has `failure.event` alone.
     """
+    run = known(run)
     found: dict[str, Figure] = {
         name: _number(value_at(run, path), kind) for name, kind, path in figure_columns() if path
     }

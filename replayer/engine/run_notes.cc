@@ -140,11 +140,15 @@ void TapeFacts::note(const SlotResolver& resolver) {
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
 }
 
+bool lacks_resident_sizes(const BackendSpec& spec, const TapeFacts& tape) {
+  return spec.kind == allocators::BackendKind::kRecorded && !tape.origin().format.empty();
+}
+
 std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
-  if (spec.kind == BackendKind::kRecorded && !tape.origin().format.empty()) {
+  if (lacks_resident_sizes(spec, tape)) {
     notes.emplace_back("resident sizes are not in this trace");
   }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;

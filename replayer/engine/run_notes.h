@@ -59,6 +59,9 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
+// Whether it is the recorded run of a trace, none of which has the resident sizes of its process.
+bool lacks_resident_sizes(const allocators::BackendSpec& spec, const TapeFacts& tape);
+
 // A sentence each. Nothing for noop, and for a run that we recorded.
 std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape);

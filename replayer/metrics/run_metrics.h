@@ -87,6 +87,7 @@ struct RunMetrics {
   // False where blocks come in an unknown order: their usable bytes, holes and resizes are not
   // known.
   bool follows_blocks = true;
+  bool is_resident_unknown = false;  // the tape does not have the resident sizes of this run
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;

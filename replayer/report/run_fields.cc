@@ -44,7 +44,9 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   fill(out.initLiveCount(size), [](const Snapshot& s) { return s.live.live_count; });
   fill(out.initLiveBytes(size), [](const Snapshot& s) { return s.live.live_bytes; });
   fill(out.initCommittedBytes(size), [](const Snapshot& s) { return s.committed_bytes; });
-  fill(out.initResidentBytes(size), [](const Snapshot& s) { return s.resident_bytes; });
+  if (!run.is_resident_unknown) {
+    fill(out.initResidentBytes(size), [](const Snapshot& s) { return s.resident_bytes; });
+  }
   fill(out.initCumulativeBytesUpper(size),
        [](const Snapshot& s) { return s.live.cumulative_bytes_upper; });
   fill(out.initCumulativeBytesLower(size),
@@ -59,6 +61,7 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   fill(holes.initOver1MiB(size), [](const Snapshot& s) { return s.holes.over_1_mib; });
   fill(holes.initOver8MiB(size), [](const Snapshot& s) { return s.holes.over_8_mib; });
   fill(holes.initTopBytes(size), [](const Snapshot& s) { return s.holes.top_bytes; });
+  if (run.is_resident_unknown) return;
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
@@ -80,6 +83,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
+  out.setResidentUnknown(run.is_resident_unknown);
   set_fidelity(out, run);
   if (!run.follows_blocks) return;
   auto resizes = out.initResizes();

@@ -102,9 +102,8 @@ std::string state_of(const std::string& moment) {
 }
 
 std::string second_state(const std::vector<RunFigures>& runs) {
-  const bool has_plateau = std::ranges::any_of(runs, [](const RunFigures& run) {
-    return run.metric("atPlateau.residentBytes").has_value();
-  });
+  const bool has_plateau = std::ranges::any_of(
+      runs, [](const RunFigures& run) { return run.metric("atPlateau.liveBytes").has_value(); });
   return has_plateau ? "atPlateau" : "atExit";
 }
 

@@ -145,6 +145,7 @@ struct Run {
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
   spreads @24 :List(Spread);          # of the metrics that were not the same in all repeats
+  residentUnknown @25 :Bool;  # the recorded run of a trace without resident sizes: those here are 0 and mean nothing
 }
 
 struct Spread {

@@ -2,6 +2,7 @@
 
 #include <capnp/dynamic.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -23,7 +24,18 @@ bool needs_holes(std::string_view name) {
   return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
 }
 
-bool is_unknown(DynamicStruct::Reader run, const MetricField& metric) {
+// A number that is not known where resident sizes are not.
+bool needs_residents(const MetricField& metric) {
+  constexpr std::string_view kNames[] = {"residentBytes", "residentHoleBytes", "returnedBytes",
+                                         "untouchedBytes", "purgeableBytes"};
+  return std::ranges::any_of(metric.path, [&kNames](const capnp::StructSchema::Field field) {
+    return std::ranges::find(kNames, field.getProto().getName().cStr()) != std::end(kNames);
+  });
+}
+
+bool is_unknown(wire::Run::Reader typed_run, const MetricField& metric) {
+  const DynamicStruct::Reader run = typed_run;
+  if (typed_run.getResidentUnknown() && needs_residents(metric)) return true;
   const capnp::StructSchema::Field first = metric.path.front();
   if (metric.path.size() != 2 || !first.getType().isStruct() ||
       first.getType().asStruct() != capnp::Schema::from<wire::State>()) {

@@ -64,6 +64,22 @@ TEST_F(Import, ATapeWithTheAddressesOfItsTraceIsPlayedBack) {
   EXPECT_EQ(tests::replay_run(dir_, tape_, "recorded").failure, "");
 }
 
+// Nor does a report have a number for them.
+TEST_F(Import, TheResidentSizesOfTheRunItselfAreNotInTheTrace) {
+  ASSERT_EQ(import("mtrace", "= Start\n@ ./a:[0x4] + 0x4052a0 0x64\n").status, 0);
+  const std::string csv = dir_.file("t.csv");
+  const Ended ended = ask("replay", {"-a", "recorded", "--csv", csv});
+  const size_t row = ended.out.find("\nrecorded ");
+  ASSERT_NE(row, std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out[ended.out.find_first_not_of(' ', row + 9)], '-') << ended.out;
+  EXPECT_NE(ended.out.find("resident sizes are not in this trace"), std::string::npos);
+  const auto run = tests::replay_run(dir_, tape_, "recorded");
+  EXPECT_EQ(tests::count_of(run, "peak.liveBytes"), 100u);
+  EXPECT_FALSE(run.metric("peak.residentBytes"));
+  EXPECT_FALSE(run.metric("end.account.returnedBytes"));
+  EXPECT_NE(tests::read_bytes(csv).find(",,"), std::string::npos);
+}
+
 TEST_F(Import, ItSaysWhatIsNotInTheTrace) {
   const Ended ended = import("malloclab", "a 0 512\n");
   EXPECT_NE(ended.out.find("1 events, imported from the format malloclab\n"

@@ -149,3 +149,14 @@ def test_missing_report_is_one_sentence():
         heaptape.Error, match=r"^cannot open '/no/such.json': No such file or directory$"
     ):
         heaptape.Report("/no/such.json")
+
+
+def test_resident_sizes_of_an_imported_run_are_not_known(tool, tmp_path):
+    trace = tmp_path / "a.mtrace"
+    trace.write_text("= Start\n@ ./a:[0x4] + 0x4052a0 0x64\n")
+    tool("import", "mtrace", trace, "-o", tmp_path / "a.tape")
+    report = heaptape.replay(tmp_path / "a.tape", ["recorded", "glibc"])
+    recorded, glibc = rows(report.runs())
+    assert (recorded["peak.liveBytes"], recorded["peak.residentBytes"]) == (100, None)
+    assert recorded["end.account.returnedBytes"] is None
+    assert glibc["peak.residentBytes"] > 0

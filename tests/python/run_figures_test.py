@@ -100,3 +100,15 @@ def test_integers_that_are_text_are_exact():
 )
 def test_figures_have_the_units_of_the_schema(metric, unit):
     assert unit_of(metric) == unit
+
+
+def test_resident_sizes_that_no_trace_has_are_no_figures():
+    run = {
+        "residentUnknown": True,
+        "peak": {"liveBytes": {"value": 5}, "residentBytes": {"value": 0}},
+        "end": {"residentBytes": 0, "account": {"returnedBytes": 0, "holeBytes": 3}},
+    }
+    found = figures(run)
+    assert (found["peak.liveBytes"], found["end.account.holeBytes"]) == (5, 3)
+    assert found["peak.residentBytes"] is found["end.residentBytes"] is None
+    assert found["end.account.returnedBytes"] is None

@@ -20,7 +20,7 @@
 
 namespace heaptape::allocators {
 
-inline constexpr uint64_t kWorkerMagic = 0x3172656b726f7768;  // "hworker1"
+inline constexpr uint64_t kWorkerMagic = 0x3272656b726f7768;  // "hworker2"
 inline constexpr uint32_t kMaxBatchOps = 1u << 14;
 inline constexpr uint32_t kMaxMemoryCalls = 1u << 12;
 // With less room in the log than this the worker does not begin another op, but hands the batch
