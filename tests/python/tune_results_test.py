@@ -209,7 +209,7 @@ def test_the_summary_sets_tapes_held_out_beside_those_searched_on(several):
     row = next(
         line
         for line in summary(result).splitlines()
-        if re.match(r"smallest( +[-+\d.]+%){9}$", line)
+        if re.match(r"smallest( +[<>]?[-+\d.]+%){9}$", line)
     )
     point = result["points"]["smallest"]
     held = point["heldOut"][0]["change"]["peak"]
