@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from .._native import Error
 from ..run_figures import MEAN_RESIDENT, Figure, figures
+from ..tape import Tape
 from ..tool import replay
 from .knobs import Setting, Space
 
@@ -18,7 +20,9 @@ PEAK, MEAN, WORK = "peak", "mean", "work"
 OBJECTIVES = (PEAK, MEAN, WORK)
 
 RISEN = "risen pages"
-_SAMPLES = ("--samples", "1024")  # on the timeline: enough to see most pages come and go
+# Points on the timeline, to see most pages come and go: one for so many calls, within bounds.
+_CALLS_PER_SAMPLE = 32
+_LEAST_SAMPLES, _MOST_SAMPLES = 1024, 4096
 
 Figures = dict[str, Figure]
 
@@ -59,15 +63,22 @@ class Replays:
 
 
 def one_replay(
-    tape: str, specs: Sequence[str], options: Sequence[str] = _SAMPLES
+    tape: str, specs: Sequence[str], options: Sequence[str] | None = None
 ) -> list[Figures | str]:
-    """Of each spec."""
+    """Of each spec. Without options the timeline has as many points as the search needs."""
+    options = ["--samples", str(_samples(tape))] if options is None else options
     labelled = [f"{i}={spec}" for i, spec in enumerate(specs)]
     found: list[Figures | str] = []
     for run in replay(tape, labelled, options=options).json["runs"]:
         failure = (run.get("failure") or {}).get("text")
         found.append(failure or {**figures(run), RISEN: risen_pages(run)})
     return found
+
+
+@functools.cache
+def _samples(tape: str) -> int:
+    calls: int = Tape(tape).facts["events"]
+    return min(_MOST_SAMPLES, max(_LEAST_SAMPLES, calls // _CALLS_PER_SAMPLE))
 
 
 def risen_pages(run: dict[str, Any]) -> int:
