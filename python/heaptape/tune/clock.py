@@ -1,0 +1,59 @@
+"""How the time that a tuning may take is shared out."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from .._native import Error
+
+# Up to when each part may go on, as a share of the whole.
+SEARCH, ANALYSIS, HOLD_OUT, CONFIRM = 0.5, 0.65, 0.75, 1.0
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def seconds(text: str) -> float:
+    """Of `90s`, `10m`, `1.5h`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    value = float(found[1]) * _UNITS[found[2]] if found else 0
+    if value <= 0:
+        raise Error(f"'{text}' is no time: write 90s, 10m or 2h")
+    return value
+
+
+class Clock:
+    """Without a budget there is always time."""
+
+    def __init__(self, budget: float | None) -> None:
+        self._budget = budget
+        self._start = time.monotonic()
+
+    @property
+    def limited(self) -> bool:
+        return self._budget is not None
+
+    def passed(self) -> float:
+        return time.monotonic() - self._start
+
+    def left(self, share: float) -> float:
+        return float("inf") if self._budget is None else self._budget * share - self.passed()
+
+
+class Pace:
+    """How many of the next things of a kind fit into the time up to a share."""
+
+    def __init__(self, clock: Clock, share: float, expected: float) -> None:
+        self._clock = clock
+        self._share = share
+        self._expected = expected  # seconds for one, until some have been done
+        self._begin = clock.passed()
+        self._granted = 0
+
+    def affordable(self, wanted: int) -> int:
+        if self._clock.limited:
+            passed = self._clock.passed() - self._begin
+            each = passed / self._granted if self._granted else self._expected
+            wanted = min(wanted, int(self._clock.left(self._share) / max(each, 1e-6)))
+        self._granted += max(0, wanted)
+        return wanted

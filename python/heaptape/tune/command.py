@@ -1,0 +1,117 @@
+"""heaptape tune TAPE... -o DIR"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .._native import Error
+from ..tool import ToolError
+from .clock import seconds
+from .knobs import ALLOCATORS
+from .summary import summary
+
+
+def _from(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not text.isdigit() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} on")
+        return int(text)
+
+    return number
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="heaptape tune",
+        description="Search for better settings of an allocator on tapes (docs/howto-tune.md).",
+        epilog="Example: heaptape tune server.tape --allocator glibc --budget 5m -o tuned",
+    )
+    add = parser.add_argument
+    add("tapes", nargs="+", metavar="TAPE")
+    add("-o", "--output", required=True, metavar="DIR", help="gets tune.json and tune.html")
+    add(
+        "--allocator",
+        choices=ALLOCATORS,
+        help="default: the one that the first tape was recorded on, if it is one of these, else glibc",
+    )
+    add(
+        "--search-on",
+        choices=("model", "library"),
+        help="default: the model, where there is one; the library has more knobs",
+    )
+    add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
+    add(
+        "--trials",
+        type=_from(1),
+        metavar="N",
+        help="settings to try; without a budget, no other limit",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="the same seed tries the same (default 1)")
+    add("--jobs", type=_from(1), metavar="N", help="replays at the same time (default: processors)")
+    add(
+        "--repeat",
+        type=_from(0),
+        default=5,
+        metavar="N",
+        help="times that each measurement of time is made; 0: no times (default 5)",
+    )
+    add(
+        "--hold-out",
+        type=_from(0),
+        metavar="N",
+        help="tapes that are not searched on (default: a third, if there are several)",
+    )
+    add("--resume", action="store_true", help="go on with the search in DIR")
+    return parser
+
+
+def _say(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
+    from .tuning import tune
+
+    return tune(
+        arguments.tapes,
+        arguments.output,
+        allocator=arguments.allocator,
+        engine=arguments.search_on,
+        budget=None if arguments.budget is None else seconds(arguments.budget),
+        trials=arguments.trials,
+        seed=arguments.seed,
+        jobs=arguments.jobs,
+        repeats=arguments.repeat,
+        hold_out=arguments.hold_out,
+        resume=arguments.resume,
+        say=_say,
+    )
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    try:
+        result = _tune(arguments)
+    except (Error, OSError) as error:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(f"heaptape: {error}", file=sys.stderr)
+        return 1 if isinstance(error, ToolError) and error.status == 1 else 2
+    except KeyboardInterrupt:
+        print("\nheaptape: stopped; --resume goes on with this search", file=sys.stderr)
+        return 130
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr)
+    print(summary(result), end="")
+    path = os.path.join(arguments.output, "tune.html")
+    print(f"\nthe page with all of it is {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""The settings found, on the real library: as many as there is time for, the points of interest first."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import clock as clocks
+from .clock import Clock, Pace
+from .confirm import OnLibrary, library_error, library_values, measured
+from .knobs import Setting, Space
+from .replays import Replays, one_replay
+
+_AT_ONCE = 4  # settings, between looks at the clock
+_PART = 16  # of a tape, to see how long all of it takes
+
+
+@dataclasses.dataclass
+class Confirmation:
+    """`found` has the default, too. Without it `error` says why."""
+
+    found: dict[tuple[str, Setting], OnLibrary]  # by tape
+    error: str | None = None
+    repeats: int = 0  # of each measurement of time; 0: none was made
+    left_out: int = 0  # settings that there was no time for
+
+
+def confirm(
+    space: Space,
+    settings: Sequence[Setting],
+    facts: Mapping[str, Mapping[str, Any]],
+    replays: Replays,
+    repeats: int,
+    clock: Clock,
+    say: Callable[[str], None],
+) -> Confirmation:
+    """`settings` begin with the default. `facts` are those of each tape."""
+    tapes = list(facts)
+    several = {tape for tape in tapes if facts[tape]["threads"] > 1}
+    error = library_error(space, tapes[0])
+    if error:
+        return Confirmation({}, error)
+    say(f"confirmation: {len(settings)} settings on the real {space.allocator}")
+    begin = clock.passed()
+    values = {}
+    done: list[Setting] = []
+    expected = _expected(space, facts) if clock.limited else 0
+    pace = Pace(clock, (clocks.HOLD_OUT + clocks.CONFIRM) / 2, expected)
+    while len(done) < len(settings):
+        room = pace.affordable(min(_AT_ONCE, len(settings) - len(done)))
+        if room <= 0:
+            break
+        some = list(settings[len(done) : len(done) + room])
+        values.update(library_values(space, some, tapes, replays))
+        done += some
+    if not done:
+        return Confirmation({}, "the budget left no time for it", left_out=len(settings))
+    found = {key: OnLibrary(value) for key, value in values.items()}
+    rounds = _rounds(clock.passed() - begin, 1 + bool(several), repeats, clock)
+    if rounds:
+        _add_times(space, done, tapes, several, rounds, found, clock, say)
+    return Confirmation(found, None, rounds, len(settings) - len(done))
+
+
+def _expected(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> float:
+    """Seconds for one setting, by a part of each tape."""
+    begin = time.monotonic()
+    for tape, of in facts.items():
+        part = max(1, of["events"] // _PART)
+        one_replay(tape, [space.spec_of["library"]], ["--until", str(part)])
+    return (time.monotonic() - begin) * _PART
+
+
+def _rounds(taken: float, ways: int, repeats: int, clock: Clock) -> int:
+    """As many repeats as there is time for, if one takes as long as the replays before."""
+    if not clock.limited:
+        return repeats
+    return min(repeats, int(clock.left(clocks.CONFIRM) / max(taken * ways, 1e-6)))
+
+
+def _add_times(
+    space: Space,
+    settings: list[Setting],
+    tapes: Sequence[str],
+    several: set[str],
+    rounds: int,
+    found: dict[tuple[str, Setting], OnLibrary],
+    clock: Clock,
+    say: Callable[[str], None],
+) -> None:
+    for tape in tapes:
+        say(f"times: {len(settings)} settings, {rounds} times each, one after the other")
+        for threads in ("ordered", "free") if tape in several else ("ordered",):
+            if clock.left(clocks.CONFIRM) <= 0:
+                return
+            for setting, taken in measured(space, settings, tape, rounds, threads).items():
+                known = found.get((tape, setting))
+                if known is None:
+                    continue
+                if threads == "free":
+                    found[tape, setting] = dataclasses.replace(known, time_free=taken)
+                else:
+                    found[tape, setting] = dataclasses.replace(known, time=taken)

@@ -1,0 +1,100 @@
+"""The journal of a search: Optuna's study in a file, held by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from typing import Any
+
+from .._native import Error
+from .replays import OBJECTIVES
+
+JOURNAL = "trials.journal"
+
+_STUDY = "tune"
+_OF = "of"
+
+
+def load_optuna() -> Any:
+    """Quiet. Raises Error where it, or what the page needs in the end, is not installed."""
+    try:
+        import jinja2
+        import optuna
+        import optuna.storages.journal
+        import plotly
+    except ImportError as error:
+        raise Error(f"heaptape tune needs {error.name}: pip install 'heaptape[tune]'") from None
+    assert jinja2 and plotly
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+class _Held:
+    """A lock for Optuna, by its protocol: the file is this process' already."""
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+class Journal:
+    """`study` is that of `folder`, made anew or, by `resume`, gone on with. `of` says what is searched: JSON."""
+
+    def __init__(self, folder: str, of: str, *, resume: bool) -> None:
+        self._path = os.path.join(folder, JOURNAL)
+        there = os.path.exists(self._path)
+        if there and not resume:
+            raise Error(
+                f"'{folder}' has a search already: go on with --resume, or name another folder"
+            )
+        self._hold(folder)
+        if there:
+            self._drop_half_line()
+        self.study = self._open(load_optuna())
+        before = self.study.user_attrs.get(_OF)
+        if before is not None and before != of:
+            self.close()
+            raise Error(
+                f"the search in '{folder}' is another one ({_differences(before, of)}): "
+                "repeat its command with --resume, or name another folder"
+            )
+        if before is None:
+            self.study.set_user_attr(_OF, of)
+
+    def close(self) -> None:
+        """Others may work in the folder now."""
+        os.close(self._held)
+
+    def _hold(self, folder: str) -> None:
+        """A lock that the kernel takes back from a process that was killed, as Optuna's own are not."""
+        try:
+            self._held = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Error(f"cannot write '{self._path}': {error.strerror}") from None
+        try:
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            raise Error(f"another heaptape tune is at work in '{folder}'") from None
+
+    def _drop_half_line(self) -> None:
+        """Of a process that was killed as it wrote: Optuna would refuse the whole journal."""
+        with open(self._path, "r+b") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
+
+    def _open(self, optuna: Any) -> Any:
+        backend = optuna.storages.journal.JournalFileBackend(self._path, lock_obj=_Held())
+        return optuna.create_study(
+            storage=optuna.storages.JournalStorage(backend),
+            study_name=_STUDY,
+            directions=["minimize"] * len(OBJECTIVES),
+            load_if_exists=True,
+        )
+
+
+def _differences(before: str, now: str) -> str:
+    old, new = json.loads(before), json.loads(now)
+    return "other " + " and ".join(name for name in new if old.get(name) != new[name])

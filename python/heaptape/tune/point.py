@@ -1,0 +1,185 @@
+"""What is known of one setting that was found, as JSON."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .analysis import Interaction
+from .confirm import OnLibrary, Time, change
+from .front import FASTEST, Tried, dominates
+from .knobs import Setting
+from .replays import MEAN, PEAK, geometric_mean, ratios
+
+if TYPE_CHECKING:
+    from .results import Findings
+
+_TIME = "time"
+
+
+def point_json(found: Findings, point: Tried, best: set[Setting]) -> dict[str, Any]:
+    space, setting = found.space, point.setting
+    searched = [
+        _on_tape(found, tape, setting, values, base)
+        for tape, values, base in zip(found.searched, point.values, found.base, strict=True)
+    ]
+    held_values = found.held_out_values.get(setting, ())
+    held = [
+        _on_tape(found, tape, setting, values, base)
+        for tape, values, base in zip(
+            found.held_out, held_values, found.held_out_base, strict=False
+        )
+    ]
+    return {
+        "trial": point.index,
+        "settings": space.named(setting),
+        "line": space.line(setting),
+        "spec": space.spec(setting, 0, "library"),
+        "isDefault": not any(setting),
+        "change": {name: value - 1 for name, value in point.ratios.items()},
+        "shareRemoved": _shares(searched),
+        "searched": searched,
+        "heldOut": held,
+        "library": library_change(found, setting),
+        "onLibraryFront": setting in best if best else None,
+        "interactions": [_interaction(each) for each in found.interactions.get(setting, [])],
+    }
+
+
+def library_change(found: Findings, setting: Setting) -> dict[str, float] | None:
+    """To the default on the real library: the mean over the tapes. None: it was not replayed there."""
+    each = [_library_ratios(found, tape, setting) for tape in found.searched]
+    known = [one for one in each if one is not None]
+    if len(known) < len(each):
+        return None
+    names = [name for name in known[0] if all(name in one for one in known)]
+    return {name: geometric_mean([one[name] for one in known]) - 1 for name in names}
+
+
+def on_library_front(found: Findings) -> set[Setting]:
+    """Of the settings confirmed: dominated by none in peak, mean, faults, calls and time, whichever are known."""
+    changes = {
+        setting: library_change(found, setting)
+        for setting in {found.space.default, *(each.setting for each in found.candidates)}
+    }
+    known = {setting: each for setting, each in changes.items() if each is not None}
+    if not known:
+        return set()
+    names = [name for name in next(iter(known.values())) if all(name in c for c in known.values())]
+    return {
+        setting
+        for setting, one in known.items()
+        if not any(dominates(other, one, names) for other in known.values())
+    }
+
+
+def measured_faster(found: Findings) -> Setting | None:
+    """A setting that all repeats on all tapes found faster than the one called fastest."""
+    fastest = found.points[FASTEST].setting
+    settings = dict.fromkeys([found.space.default, *(each.setting for each in found.candidates)])
+    faster: dict[Setting, float] = {}
+    for setting in settings:
+        pairs = [
+            (_time(found, tape, setting), _time(found, tape, fastest)) for tape in found.searched
+        ]
+        if all(one and other and one.most < other.least for one, other in pairs):
+            faster[setting] = sum(one.median for one, _ in pairs if one)
+    return min(faster, key=lambda setting: faster[setting]) if faster else None
+
+
+def _on_tape(
+    found: Findings,
+    tape: str,
+    setting: Setting,
+    values: Mapping[str, float],
+    base: Mapping[str, float],
+) -> dict[str, Any]:
+    ideal = found.ideal.get(tape, {})
+    library = found.confirmed.found.get((tape, setting))
+    default = found.confirmed.found.get((tape, found.space.default))
+    entry: dict[str, Any] = {
+        "tape": tape,
+        "change": {name: value - 1 for name, value in ratios(dict(values), dict(base)).items()},
+        "shareRemoved": {
+            name: share_removed(values[name], base[name], ideal.get(name)) for name in (PEAK, MEAN)
+        },
+    }
+    if library is not None and default is not None:
+        entry["library"] = _library(library, default, values)
+    return entry
+
+
+def share_removed(value: float, default: float, ideal: float | None) -> float | None:
+    """Of what the default takes beyond model:ideal. None: that is less than a page."""
+    if ideal is None or default - ideal < 4096:
+        return None
+    return (default - value) / (default - ideal)
+
+
+def _library(library: OnLibrary, default: OnLibrary, values: Mapping[str, float]) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "change": {
+            name: value - 1 for name, value in change(library.values, default.values).items()
+        },
+        "differsFromSearch": {
+            name: library.values[name] / values[name] - 1
+            for name in (PEAK, MEAN)
+            if name in library.values and values[name]
+        },
+    }
+    for name, one, other in (
+        ("time", library.time, default.time),
+        ("timeFree", library.time_free, default.time_free),
+    ):
+        if one is not None and other is not None:
+            entry[name] = _time_json(one, other)
+    return entry
+
+
+def _time_json(time: Time, default: Time) -> dict[str, Any]:
+    return {
+        "nsPerEvent": time.median,
+        "defaultNsPerEvent": default.median,
+        "change": time.median / default.median - 1,
+        "least": time.least / default.median - 1,
+        "most": time.most / default.median - 1,
+        "withinNoise": time.overlaps(default),
+    }
+
+
+def _library_ratios(found: Findings, tape: str, setting: Setting) -> dict[str, float] | None:
+    library = found.confirmed.found.get((tape, setting))
+    default = found.confirmed.found.get((tape, found.space.default))
+    if library is None or default is None:
+        return None
+    values = change(library.values, default.values)
+    if library.time is not None and default.time is not None:
+        values[_TIME] = library.time.median / default.time.median
+    return values
+
+
+def _time(found: Findings, tape: str, setting: Setting) -> Time | None:
+    library = found.confirmed.found.get((tape, setting))
+    return library.time if library is not None else None
+
+
+def _shares(tapes: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """The median over the tapes on which anything can be removed."""
+    found: dict[str, float | None] = {}
+    for name in (PEAK, MEAN):
+        shares = [tape["shareRemoved"][name] for tape in tapes]
+        known = [share for share in shares if share is not None]
+        found[name] = statistics.median(known) if known else None
+    return found
+
+
+def _interaction(each: Interaction) -> dict[str, Any]:
+    return {
+        "knobs": list(each.knobs),
+        "objective": each.objective,
+        "alone": list(each.alone),
+        "together": each.together,
+        "interaction": each.change,
+        "strong": each.strong,
+    }

@@ -1,0 +1,160 @@
+"""What a tuning found, as JSON: docs/howto-tune.md says what each name means."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import Any
+
+from ..page import write_whole
+from .analysis import Interaction
+from .confirming import Confirmation
+from .front import FASTEST, Tried, distinct, dominated_by, rank
+from .knobs import Setting, Space
+from .point import library_change, measured_faster, on_library_front, point_json
+from .replays import MEAN, OBJECTIVES, PEAK, WORK
+
+_VERSION = 1
+
+Values = dict[str, float]
+
+
+@dataclasses.dataclass
+class Findings:
+    space: Space
+    searched: list[str]  # tapes
+    base: tuple[Values, ...]  # of the default, on each of these
+    tried: list[Tried]
+    front: list[Tried]
+    candidates: list[Tried]  # of the front, without what they do not need
+    points: dict[str, Tried]
+    interactions: dict[Setting, list[Interaction]]
+    importances: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
+    facts: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of all tapes
+    ideal: dict[str, Values] = dataclasses.field(default_factory=dict)
+    held_out: list[str] = dataclasses.field(default_factory=list)
+    held_out_base: tuple[Values, ...] = ()
+    held_out_values: dict[Setting, tuple[Values, ...]] = dataclasses.field(default_factory=dict)
+    confirmed: Confirmation = dataclasses.field(
+        default_factory=lambda: Confirmation({}, "not tried")
+    )
+    seed: int = 0
+    budget: float | None = None
+    seconds: float = 0
+
+    @property
+    def default(self) -> Tried:
+        return self.tried[0]
+
+
+def as_json(found: Findings) -> dict[str, Any]:
+    space = found.space
+    best = on_library_front(found)
+    return {
+        "version": _VERSION,
+        "allocator": {
+            "name": space.allocator,
+            "version": space.version,
+            "searchedOn": space.spec_of[space.engine],
+        },
+        "seed": found.seed,
+        "budgetSeconds": found.budget,
+        "seconds": round(found.seconds, 3),
+        "objectives": {PEAK: space.peak, MEAN: "mean.residentBytes", WORK: "estimated time"},
+        "tapes": [_tape(found, path) for path in found.facts],
+        "default": _default(found),
+        "points": {name: point_json(found, point, best) for name, point in found.points.items()},
+        "front": [point_json(found, point, best) for point in found.candidates],
+        "library": {
+            "error": found.confirmed.error,
+            "repeats": found.confirmed.repeats,
+            "leftOut": found.confirmed.left_out,
+        },
+        "knobs": [_knob(found, i) for i in range(len(space.knobs))],
+        "trials": [_trial(space, trial, found.front) for trial in found.tried],
+        "notes": _notes(found),
+    }
+
+
+def write(folder: str, result: dict[str, Any]) -> None:
+    from .chart import write_chart
+
+    text = json.dumps(result, indent=1) + "\n"
+    write_whole(os.path.join(folder, "tune.json"), text.encode())
+    write_chart(os.path.join(folder, "tune.html"), result)
+
+
+def _tape(found: Findings, path: str) -> dict[str, Any]:
+    held = path in found.held_out
+    tapes, bases = (found.held_out, found.held_out_base) if held else (found.searched, found.base)
+    base = dict(zip(tapes, bases, strict=False)).get(path)
+    ideal = {name: found.ideal.get(path, {}).get(name) for name in (PEAK, MEAN)}
+    return {
+        "path": path,
+        "threads": found.facts[path]["threads"],
+        "heldOut": held,
+        "default": base,
+        "ideal": ideal,
+    }
+
+
+def _default(found: Findings) -> dict[str, Any]:
+    ratios = found.default.ratios
+    return {
+        "dominatedBy": dominated_by(found.tried, ratios),
+        "settings": len(distinct(found.tried)),
+        "rank": {name: rank(found.tried, ratios, name) for name in OBJECTIVES},
+        "best": all(not any(point.setting) for point in found.points.values()),
+    }
+
+
+def _knob(found: Findings, i: int) -> dict[str, Any]:
+    knob = found.space.knobs[i]
+    fields = ("name", "variable", "unit", "default", "meaning", "source", "beware")
+    return {
+        **{field: getattr(knob, field) for field in fields},
+        "values": list(knob.values),
+        "importance": {
+            name: shares[knob.name] for name, shares in found.importances.items() if shares
+        },
+    }
+
+
+def _trial(space: Space, trial: Tried, best: list[Tried]) -> dict[str, Any]:
+    return {
+        "trial": trial.index,
+        "settings": space.named(trial.setting),
+        "change": {name: value - 1 for name, value in trial.ratios.items()} or None,
+        "onFront": trial in best,
+        "error": trial.error,
+    }
+
+
+def _notes(found: Findings) -> list[str]:
+    """What a reader should know of these results, a sentence each."""
+    notes = []
+    if found.confirmed.error:
+        notes.append(f"nothing was confirmed on the real library: {found.confirmed.error}")
+    elif found.confirmed.left_out:
+        notes.append(
+            f"there was no time to confirm {found.confirmed.left_out} settings of the front"
+        )
+    if not found.confirmed.error and not found.confirmed.repeats:
+        notes.append("no times were measured: what is said of time is an estimate")
+    faster = measured_faster(found)
+    if faster is not None:
+        notes.append(
+            f"'{FASTEST}' goes by the estimate; measured, this is faster: "
+            f"{found.space.line(faster) or 'the default'}"
+        )
+    for point in dict.fromkeys(found.points.values()):
+        differs = library_change(found, point.setting)
+        if differs is not None and differs.get(PEAK, 0) > max(0.0, point.ratios[PEAK] - 1) + 0.01:
+            notes.append(
+                f"on the real library the peak is not as found: {found.space.text(point.setting)}"
+            )
+    failed = sum(trial.error is not None for trial in found.tried)
+    if failed:
+        notes.append(f"{failed} trials failed")
+    return notes

@@ -1,0 +1,193 @@
+"""What a tuning found, as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..texts import counted, display_text, percent_text, size_text, table_text
+from .replays import MEAN, OBJECTIVES, PEAK
+
+NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
+
+_MOST_KNOBS = 3
+_MOST_INTERACTIONS = 4
+
+
+def summary(result: Mapping[str, Any]) -> str:
+    parts = [_head(result), _table(result), _lines(result)]
+    parts += [_held_out(result), _knobs(result), _together(result), _notes(result)]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(result: Mapping[str, Any]) -> str:
+    allocator, default = result["allocator"], result["default"]
+    held = sum(tape["heldOut"] for tape in result["tapes"])
+    searched_on = (
+        f"{allocator['name']} {allocator['version']}, searched on {allocator['searchedOn']}: "
+        f"{counted(len(result['trials']), 'trial')} on "
+        f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}"
+    )
+    lines = [searched_on, default_text(default), *_avoidable(result)]
+    if default["best"]:
+        lines.append("the default is already the best")
+    return "\n".join(lines) + "\n"
+
+
+def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:
+    for tape in result["tapes"]:
+        default, ideal = tape["default"], tape["ideal"]
+        if default is not None and ideal[PEAK] is not None:
+            more = max(0.0, default[PEAK] - ideal[PEAK])
+            part = ", held out" if tape["heldOut"] else ""
+            yield (
+                f"{display_text(tape['path'], 60)}{part}: peak {size_text(default[PEAK])}, "
+                f"of which {size_text(more)} avoidable (model:ideal: {size_text(ideal[PEAK])})"
+            )
+
+
+def default_text(default: Mapping[str, Any]) -> str:
+    ranks = ", ".join(f"{default['rank'][name]} in {NAMES[name]}" for name in OBJECTIVES)
+    return (
+        f"the default: {counted(default['dominatedBy'], 'setting')} of {default['settings']:,} "
+        f"better in every way; its rank is {ranks}"
+    )
+
+
+def _table(result: Mapping[str, Any]) -> str:
+    free = any(_times(point, "timeFree") for point in result["points"].values())
+    headings = ["point", result["objectives"][PEAK], "mean resident", "time, estimated"]
+    headings += ["time, measured", *(["threads at once"] if free else []), "page faults"]
+    rows = [[*headings, "avoidable peak removed"]]
+    rows.append(["default", *_absolute(result)] + [""] * (len(headings) - 2))
+    for name, point in result["points"].items():
+        times = [time_text_of(point), *([time_text_of(point, "timeFree")] if free else [])]
+        rows.append(
+            [
+                name,
+                *(change_text(point, each) for each in OBJECTIVES),
+                *times,
+                _percent((point["library"] or {}).get("counters.pageFaults")),
+                share_text(point["shareRemoved"][PEAK]),
+            ]
+        )
+    return table_text(rows)
+
+
+def _absolute(result: Mapping[str, Any]) -> list[str]:
+    """The default's figures, where there is one tape."""
+    searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
+    if len(searched) > 1:
+        return ["", ""]
+    return [size_text(searched[0]["default"][name]) for name in (PEAK, MEAN)]
+
+
+def change_text(point: Mapping[str, Any], objective: str) -> str:
+    """Of several tapes: the mean, the least and the greatest."""
+    text = percent_text(point["change"][objective])
+    changes = [tape["change"][objective] for tape in point["searched"]]
+    if len(changes) == 1:
+        return text
+    return f"{text} ({percent_text(min(changes))} to {percent_text(max(changes))})"
+
+
+def time_text_of(point: Mapping[str, Any], kind: str = "time") -> str:
+    """Over the tapes: the mean, the least and the greatest of all repeats."""
+    times = _times(point, kind)
+    if not times:
+        return ""
+    mean = mean_change([time["change"] for time in times])
+    least, most = min(time["least"] for time in times), max(time["most"] for time in times)
+    noise = ", within noise" if all(time["withinNoise"] for time in times) else ""
+    return f"{percent_text(mean)} ({percent_text(least)} to {percent_text(most)}{noise})"
+
+
+def _times(point: Mapping[str, Any], kind: str) -> list[Any]:
+    """Of the tapes that have such a time."""
+    times = [(tape.get("library") or {}).get(kind) for tape in point["searched"]]
+    return [time for time in times if time]
+
+
+def share_text(share: float | None) -> str:
+    if share is None:
+        return ""
+    return f"{share:.1%}" if share >= 0 else "none: it is higher"
+
+
+def _percent(change: float | None) -> str:
+    return "" if change is None else percent_text(change)
+
+
+def _lines(result: Mapping[str, Any]) -> str:
+    return "".join(
+        f"{name}: {point['line'] or 'the default'}\n" for name, point in result["points"].items()
+    )
+
+
+def _held_out(result: Mapping[str, Any]) -> str:
+    """How far what was found carries: beside each other the tapes held out and those searched on."""
+    headings = (cell for name in OBJECTIVES for cell in (NAMES[name], "searched", "worst"))
+    rows = [["on tapes held out", *headings]]
+    for name, point in result["points"].items():
+        if point["heldOut"]:
+            row = [name]
+            for objective in OBJECTIVES:
+                held = [tape["change"][objective] for tape in point["heldOut"]]
+                changes = (mean_change(held), point["change"][objective], max(held))
+                row += map(percent_text, changes)
+            rows.append(row)
+    return table_text(rows) if len(rows) > 1 else ""
+
+
+def mean_change(changes: list[float]) -> float:
+    """The geometric mean of ratios, as a change."""
+    product = 1.0
+    for change in changes:
+        product *= (1 + change) ** (1 / len(changes))
+    return product - 1
+
+
+def _knobs(result: Mapping[str, Any]) -> str:
+    text = ""
+    for objective in OBJECTIVES:
+        shares = sorted(
+            ((knob["importance"].get(objective, 0), knob["name"]) for knob in result["knobs"]),
+            reverse=True,
+        )
+        named = [f"{name} {share:.0%}" for share, name in shares[:_MOST_KNOBS] if share >= 0.05]
+        if named:
+            text += f"what matters for {NAMES[objective]}: {', '.join(named)}\n"
+    return text
+
+
+def strong(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Interactions of the points of interest, each once, the strongest first."""
+    found = sorted(_each_once(result), key=lambda each: -abs(each["interaction"]))
+    return found[:_MOST_INTERACTIONS]
+
+
+def _each_once(result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for point in result["points"].values():
+        for each in point["interactions"]:
+            values = tuple((name, point["settings"].get(name)) for name in each["knobs"])
+            key = (values, each["objective"])
+            if each["strong"] and key not in seen:
+                seen.add(key)
+                yield {**each, "values": [f"{name}={value}" for name, value in values]}
+
+
+def _together(result: Mapping[str, Any]) -> str:
+    return "".join(f"together: {together_text(each)}\n" for each in strong(result))
+
+
+def together_text(each: Mapping[str, Any]) -> str:
+    alone = " and ".join(percent_text(value) for value in each["alone"])
+    return (
+        f"{' with '.join(each['values'])}: {NAMES[each['objective']]} "
+        f"{percent_text(each['together'])}, alone {alone}"
+    )
+
+
+def _notes(result: Mapping[str, Any]) -> str:
+    return "".join(f"note: {display_text(note)}\n" for note in result["notes"])

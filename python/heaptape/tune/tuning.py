@@ -1,0 +1,231 @@
+"""`heaptape.tune.tune`: searches settings of an allocator on tapes, and writes what it found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._native import Error
+from ..tape import Tape
+from ..tool import PathLike
+from . import clock as clocks
+from .analysis import importances, interactions, simplified
+from .clock import Clock, Pace
+from .confirming import Confirmation, confirm
+from .front import Tried, front, points, spread_out
+from .journal import Journal, load_optuna
+from .knobs import ALLOCATORS, Space, allocator_of, has_model, space, variables
+from .replays import Replays, Trials, objective_values
+from .results import Findings, as_json, write
+from .search import Search
+
+IDEAL = "model:ideal"
+DEFAULT_BUDGET = 600.0
+DEFAULT_REPEATS = 5
+MOST_TRIALS = 1000  # where only the time is limited
+
+_CANDIDATES = 10  # of the front, that are looked at closely
+
+Say = Callable[[str], None]
+
+
+def tune(
+    tapes: Sequence[PathLike],
+    output: PathLike,
+    *,
+    allocator: str | None = None,
+    engine: str | None = None,
+    budget: float | None = None,
+    trials: int | None = None,
+    seed: int = 1,
+    jobs: int | None = None,
+    repeats: int = DEFAULT_REPEATS,
+    hold_out: int | None = None,
+    resume: bool = False,
+    say: Say = lambda text: None,
+) -> dict[str, Any]:
+    """What docs/howto-tune.md says of tune.json, which is in `output` then, beside tune.html.
+
+    `engine`: what is searched on, "model" (where there is one: the default) or "library". `budget` is in seconds;
+    without it and without `trials` it is ten minutes. `repeats` of each measurement of time; 0: none is measured.
+    """
+    load_optuna()
+    clock = Clock(DEFAULT_BUDGET if budget is None and trials is None else budget)
+    paths, facts = _opened(tapes)
+    space_ = _space(allocator, engine, facts)
+    _check_environment(space_)
+    held = _held_out(paths, seed, hold_out)
+    searched = [path for path in paths if path not in held]
+    cores = os.cpu_count() or 1
+    replays = Replays(jobs or cores)
+    of = json.dumps(
+        {
+            "allocator": [space_.allocator, space_.engine, cores],
+            "knobs": [[knob.name, *knob.values] for knob in space_.knobs],
+            "seed": seed,
+            "tapes": [_digest(path) for path in searched],
+        }
+    )
+    folder = _made(output)
+    journal = Journal(folder, of, resume=resume)
+    try:
+        on_searched = Trials(space_, searched, replays, cores)
+        search = Search(on_searched, journal.study, seed)
+        tried = _search(search, on_searched, clock, trials, say)
+        found = _findings(space_, on_searched, tried, clock, say)
+        found.importances = importances(journal.study)
+    finally:
+        journal.close()
+    found.facts = facts
+    found.ideal = _ideal(paths, replays)
+    _on_held_out(found, held, replays, cores, clock, say)
+    found.confirmed = _confirmed(found, searched, replays, repeats, clock, say)
+    found.seconds = clock.passed()
+    found.seed, found.budget = seed, budget
+    result = as_json(found)
+    write(folder, result)
+    return result
+
+
+def _search(
+    search: Search, trials: Trials, clock: Clock, most: int | None, say: Say
+) -> list[Tried]:
+    before = clock.passed()
+    trials.base()
+    pace = Pace(clock, clocks.SEARCH, clock.passed() - before)
+
+    def told(tried: list[Tried]) -> None:
+        say(f"search: {len(tried)} trials, {len(front(tried))} on the front")
+
+    tried = search.run(most or MOST_TRIALS, pace.affordable, told)
+    if not tried:
+        raise Error("the budget is too small for one trial: give more time with --budget")
+    return tried
+
+
+def _findings(
+    space_: Space, trials: Trials, tried: list[Tried], clock: Clock, say: Say
+) -> Findings:
+    """The front, and its settings without what they do not need."""
+    best = front(tried)
+    chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
+    candidates: dict[Any, Tried] = {}
+    say("analysis: what the settings found do not need")
+    for trial in dict.fromkeys(chosen):
+        setting = simplified(trials, trial.setting, lambda: clock.left(clocks.ANALYSIS) > 0)
+        outcome = trials.outcomes([setting])[0]
+        candidates.setdefault(
+            setting, Tried(trial.index, setting, trials.ratios(outcome), outcome.values)
+        )
+    kept = front(list(candidates.values()))
+    named = points(kept)
+    acting = {}
+    for point in dict.fromkeys(named.values()):
+        if clock.left(clocks.ANALYSIS) > 0:
+            acting[point.setting] = interactions(trials, point.setting)
+    return Findings(
+        space=space_,
+        searched=trials.tapes,
+        base=trials.base(),
+        tried=tried,
+        front=best,
+        candidates=kept,
+        points=named,
+        interactions=acting,
+    )
+
+
+def _on_held_out(
+    found: Findings, held: list[str], replays: Replays, cores: int, clock: Clock, say: Say
+) -> None:
+    found.held_out = held
+    if not held or clock.left(clocks.HOLD_OUT) <= 0:
+        return
+    say(f"hold-out: the points of interest on {len(held)} tapes that were not searched on")
+    trials = Trials(found.space, held, replays, cores)
+    base = trials.base()
+    found.held_out_base = base
+    settings = [point.setting for point in dict.fromkeys(found.points.values())]
+    for outcome in trials.outcomes(settings):
+        if not outcome.error:
+            found.held_out_values[outcome.setting] = outcome.values
+
+
+def _confirmed(
+    found: Findings, tapes: list[str], replays: Replays, repeats: int, clock: Clock, say: Say
+) -> Confirmation:
+    named = [point.setting for point in found.points.values()]
+    others = [candidate.setting for candidate in found.candidates]
+    settings = list(dict.fromkeys([found.space.default, *named, *others]))
+    facts = {tape: found.facts[tape] for tape in tapes}
+    return confirm(found.space, settings, facts, replays, repeats, clock, say)
+
+
+def _made(output: PathLike) -> str:
+    folder = os.fspath(output)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise Error(f"cannot make the folder '{folder}': {error.strerror}") from None
+    return folder
+
+
+def _ideal(paths: list[str], replays: Replays) -> dict[str, dict[str, float]]:
+    runs = replays.figures(paths, [IDEAL])
+    # Of model:ideal all is resident that is committed.
+    return {
+        tape: objective_values(run, "peak.committedBytes", {"call": 0, "page": 0})
+        for (tape, _), run in runs.items()
+        if not isinstance(run, str)
+    }
+
+
+def _opened(tapes: Sequence[PathLike]) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    paths = [os.fspath(tape) for tape in tapes]
+    if not paths:
+        raise Error("no tape is given: name one or more")
+    facts = {}
+    for path in paths:
+        if path in facts:
+            raise Error(f"'{path}' is given twice")
+        facts[path] = Tape(path).facts
+    return paths, facts
+
+
+def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str, Any]]) -> Space:
+    if allocator is None:
+        allocator = allocator_of(str(next(iter(facts.values())).get("allocator") or ""))
+    if allocator not in ALLOCATORS:
+        raise Error(f"there are no settings for '{allocator}': name one of {', '.join(ALLOCATORS)}")
+    if engine is None:
+        engine = "model" if has_model(allocator) else "library"
+    if engine == "model" and not has_model(allocator):
+        raise Error(f"there is no model of {allocator}: search on the library itself")
+    return space(allocator, engine, threads=any(each["threads"] > 1 for each in facts.values()))
+
+
+def _check_environment(space_: Space) -> None:
+    """What is set outside would be part of every replay on the library."""
+    for name in variables(space_.allocator):
+        if name in os.environ:
+            raise Error(
+                f"{name} is set in the environment: unset it, or the default is not the default"
+            )
+
+
+def _held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
+    """A third of several tapes, drawn by the seed."""
+    number = len(paths) // 3 or min(1, len(paths) - 1) if wanted is None else wanted
+    if number >= len(paths):
+        raise Error(f"{number} of {len(paths)} tapes cannot be held out: leave one to search on")
+    chosen = set(random.Random(seed).sample(sorted(paths), number))
+    return [path for path in paths if path in chosen]
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

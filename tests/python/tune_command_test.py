@@ -1,0 +1,109 @@
+"""The command heaptape tune: what it prints, and what it says to wrong usage."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import QUESTIONS
+
+THREADS = QUESTIONS / "threads.tape"
+
+# What runs the command; a module named NAME cannot be imported in it.
+WITHOUT = "import sys; sys.modules['{name}'] = None; from heaptape.tune.command import main; "
+RUN = "sys.argv[0] = 'heaptape-tune'; sys.exit(main())"
+
+
+def run(*words, without="nothing", environment=None):
+    program = WITHOUT.format(name=without) + RUN
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+@pytest.fixture(scope="module")
+def tape(tool, tmp_path_factory):
+    path = tmp_path_factory.mktemp("command") / "threshold.tape"
+    tool("scenario", "mmap-threshold", "-o", path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tuned(tape, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tuned") / "made" / "here"
+    return run(tape, "-o", folder, "--trials", 16, "--repeat", 1), folder
+
+
+def test_it_prints_a_line_for_each_point_of_interest(tuned):
+    done, folder = tuned
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("smallest", "fastest", "balanced"):
+        assert f"\n{name}: GLIBC_TUNABLES=glibc.malloc." in done.stdout
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "trials.journal",
+        "tune.html",
+        "tune.json",
+    ]
+
+
+def test_it_says_how_time_was_found_out(tuned):
+    assert "time, estimated" in tuned[0].stdout
+    assert " to " in tuned[0].stdout  # of repeats
+
+
+def test_help_needs_no_optuna():
+    done = run("--help", without="optuna")
+    assert done.returncode == 0
+    assert "--budget TIME" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["optuna", "plotly", "jinja2"])
+def test_without_what_it_needs_it_says_at_once_what_to_install(name, tape, tmp_path):
+    done = run(tape, "-o", tmp_path / "tuned", without=name)
+    assert done.returncode == 2
+    assert done.stderr == f"heaptape: heaptape tune needs {name}: pip install 'heaptape[tune]'\n"
+    assert not (tmp_path / "tuned").exists()
+
+
+WRONG = [
+    (["-o", "DIR"], "the following arguments are required: TAPE"),
+    ([THREADS], "the following arguments are required: -o/--output"),
+    ([THREADS, "-o", "DIR", "--allocator", "snmalloc"], "invalid choice: 'snmalloc'"),
+    ([THREADS, "-o", "DIR", "--trials", "0"], "argument --trials: '0' is no number from 1 on"),
+    ([THREADS, "-o", "DIR", "--repeat", "-1"], "argument --repeat: '-1' is no number from 0 on"),
+    ([THREADS, "-o", "DIR", "--budget", "soon"], "'soon' is no time: write 90s, 10m or 2h"),
+    ([THREADS, THREADS, "-o", "DIR"], f"'{THREADS}' is given twice"),
+    ([THREADS, "-o", "DIR", "--hold-out", "1"], "1 of 1 tapes cannot be held out"),
+    (["/no/such.tape", "-o", "DIR"], "/no/such.tape"),
+    ([THREADS, "-o", "/dev/null/x"], "cannot make the folder '/dev/null/x': Not a directory"),
+    (
+        [THREADS, "-o", "DIR", "--allocator", "mimalloc", "--search-on", "model"],
+        "there is no model of mimalloc: search on the library itself",
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), WRONG)
+def test_wrong_usage_is_one_sentence(words, sentence, tmp_path):
+    done = run(*(str(word).replace("DIR", str(tmp_path / "tuned")) for word in words))
+    assert done.returncode == 2
+    last = done.stderr.strip().splitlines()[-1]
+    assert sentence in last
+    assert last.startswith("heaptape")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_library_that_is_not_there_is_one_sentence(tape, tmp_path, monkeypatch):
+    """Without its library mimalloc cannot be searched on: it has no model."""
+    from heaptape.tune import knobs
+
+    monkeypatch.setitem(knobs._data("mimalloc"), "library", "lib:/no/such/libmimalloc.so")
+    import heaptape
+    from heaptape.tune import tune
+
+    with pytest.raises(heaptape.Error, match="/no/such/libmimalloc.so"):
+        tune([tape], tmp_path, allocator="mimalloc", trials=1)
