@@ -92,17 +92,17 @@ def known(run: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _number(value: Any, kind: str) -> Any:
+def typed(value: Any, kind: str) -> Any:
     """Integers beyond 2^53 are text in JSON, and round ones may be in the notation 1e15."""
-    if value is None or kind in ("text", "real"):
+    if value is None or kind == "text":
         return value
-    return int(value)
+    return float(value) if kind == "real" else int(value)
 
 
 def table_of(columns: Iterable[Column], rows: list[Any]) -> Table:
     return list_table(
         [
-            (name, kind, [_number(value_at(row, path), kind) for row in rows])
+            (name, kind, [typed(value_at(row, path), kind) for row in rows])
             for name, kind, path in columns
         ]
     )

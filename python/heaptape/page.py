@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ._native import Error
+from .files import write_whole
 from .texts import display_text
 
 LONGEST_NAME = 60  # on the page; the whole of it appears when the pointer is over it
@@ -70,7 +71,7 @@ def write_page(
     `figure` may be a plotly.graph_objects.Figure's to_plotly_json(), or a dictionary like it.
     """
     figures = [section.figure for section in sections if section.figure is not None]
-    scripts = [_file("page.js"), *([_plotly()] if figures else [])][::-1]
+    scripts = [*([_plotly()] if figures else []), _file("page.js")]
     text = _template().render(
         title=display_text(title),
         lead=display_text(lead),
@@ -82,19 +83,6 @@ def write_page(
         figures=_inert(figures),
     )
     write_whole(path, text.encode("utf-8", "replace"))
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """The file has its name when it is whole. Only its owner may read it."""
-    name = os.fspath(path)
-    partial = name + ".partial"
-    try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(partial, name)
-    except OSError as error:
-        raise Error(f"cannot write '{name}': {error.strerror}") from None
 
 
 def _template() -> Any:

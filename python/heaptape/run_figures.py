@@ -6,7 +6,7 @@ import functools
 import itertools
 from typing import Any
 
-from .columns import Column, columns_of, known, units_of, value_at
+from .columns import Column, columns_of, known, typed, units_of, value_at
 
 Figure = float | int | None
 
@@ -42,10 +42,10 @@ def figures(run: dict[str, Any]) -> dict[str, Figure]:
     """
     run = known(run)
     found: dict[str, Figure] = {
-        name: _number(value_at(run, path), kind) for name, kind, path in figure_columns() if path
+        name: typed(value_at(run, path), kind) for name, kind, path in figure_columns() if path
     }
     for counter in run.get("counters") or []:
-        found[COUNTERS + counter["name"]] = _number(counter["value"], "count")
+        found[COUNTERS + counter["name"]] = typed(counter["value"], "count")
     found[MEAN_RESIDENT] = mean_resident_bytes(run)
     return found
 
@@ -65,10 +65,3 @@ def mean_resident_bytes(run: dict[str, Any]) -> float | None:
             weighed = sum(value * weight for value, weight in zip(resident, weights, strict=False))
             return weighed / sum(weights)
     return float(resident[-1])
-
-
-def _number(value: Any, kind: str) -> Figure:
-    """Integers beyond 2^53 are text in JSON."""
-    if value is None:
-        return None
-    return float(value) if kind == "real" else int(value)

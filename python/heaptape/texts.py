@@ -34,7 +34,7 @@ def display_text(text: str, longest: int | None = None) -> str:
 def size_text(size: float, *, exact: bool = False) -> str:
     """`12.3 MiB`; `exact`: `12,897,485 B`."""
     if exact:
-        return f"{_rounded(size)} B"
+        return f"{count_text(size)} B"
     return f"{size:.0f} B" if abs(size) < 1024 else _scaled(size, _BYTES)
 
 
@@ -43,7 +43,7 @@ def time_text(nanoseconds: float) -> str:
 
 
 def count_text(number: float) -> str:
-    return _rounded(number)
+    return f"{number if isinstance(number, int) else round(number):,}"
 
 
 def ratio_text(number: float) -> str:
@@ -94,10 +94,6 @@ def table_text(rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
         for row in rows
     )
     return "".join(line + "\n" for line in lines)
-
-
-def _rounded(number: float) -> str:
-    return f"{number if isinstance(number, int) else round(number):,}"
 
 
 def _scaled(number: float, scale: tuple[float, Sequence[str]]) -> str:

@@ -75,7 +75,7 @@ def record(
     before = _stamp(output)
     status, said = _run([*words, "--", *(os.fspath(word) for word in command)])
     if _stamp(output) == before:
-        raise ToolError(_sentence(said), status)
+        raise ToolError(sentence_of(said), status)
     sys.stderr.write(said)
     tapes = [Tape(path) for path in _tapes_of(pathlib.Path(output))]
     return Recording(status, tapes[0], tapes)
@@ -100,7 +100,7 @@ def replay(
         words = ["replay", _path(tape), *allocators, "-o", path, *options]
         status, said = _run(words, stdout=subprocess.DEVNULL)
         if status not in (0, 1) or _stamp(path) == before:
-            raise ToolError(_sentence(said), status)
+            raise ToolError(sentence_of(said), status)
         report = Report(path)
     if output is None:
         report.path = None
@@ -144,7 +144,7 @@ def diff(
             out.seek(0)
             text = out.read()
     if status not in (0, 1) or not text:
-        raise ToolError(_sentence(said), status)
+        raise ToolError(sentence_of(said), status)
     return Diff(status == 0, json.loads(text))
 
 
@@ -171,7 +171,7 @@ def _run(words: list[str], stdout: Any = None) -> tuple[int, str]:
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _sentence(said: str) -> str:
+def sentence_of(said: str) -> str:
     """The error among what the program wrote to standard error."""
     lines = [
         line.removeprefix("heaptape: ")

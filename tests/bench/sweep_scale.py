@@ -26,7 +26,7 @@ import heaptape
 from heaptape.run_figures import figures
 from heaptape.sweep import resume
 from heaptape.sweep.cache import Cache, Stored
-from heaptape.sweep.candidates import Engine
+from heaptape.sweep.candidates import Program
 from heaptape.sweep.cells import Candidate, SweptTape
 from heaptape.sweep.plan import Plan
 from heaptape.sweep.results import read_terms, write_results
@@ -191,7 +191,7 @@ def many_cells(tape_count=10_000, candidate_count=20):
     report = heaptape.replay(QUESTION, ["model:ideal"], options=["--jobs", "2"])
     stored = Stored(slim(report.json["runs"][0]), 0.1)
     facts = heaptape.Tape(QUESTION).facts
-    engine = Engine("0", ("0", "0"))
+    engine = Program("0", ("0", "0"))
     candidates = [Candidate(f"candidate {i}", f"model:{i}") for i in range(candidate_count)]
     tapes = [SweptTape(f"{i}", f"/{i}", f"{i}", facts, {}) for i in range(tape_count)]
     with tempfile.TemporaryDirectory() as folder:

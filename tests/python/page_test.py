@@ -139,6 +139,13 @@ def test_page_that_cannot_be_written_leaves_the_one_before(plain, tmp_path):
     assert (tmp_path / "page.html").read_bytes() == before
 
 
+def test_page_that_cannot_take_its_place_leaves_nothing_behind(tmp_path):
+    (tmp_path / "page.html").mkdir()
+    with pytest.raises(heaptape.Error, match=r"^cannot write '.*page.html': Is a directory$"):
+        page(tmp_path, Section("One"))
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 def test_browser_draws_the_charts_under_the_policy(tmp_path):
     """plotly.js needs styles of its own, and nothing else that the policy forbids."""

@@ -1,5 +1,6 @@
 """Gates of sweeps: their grammar, and their verdicts by examples worked out by hand."""
 
+import dataclasses
 import json
 
 import pytest
@@ -221,6 +222,24 @@ def test_tapes_are_paired_by_their_digest(judge):
         verdict.state == "failed"
         and "no tape has peak.residentBytes on both sides" in verdict.detail
     )
+
+
+def test_tapes_with_the_same_bytes_are_all_in_the_base(judge):
+    of = [tape("a", digest="d"), tape("copy", digest="d")]
+    (verdict,) = judge(cells({"a": [1, 1]}, of), GATE, base=cells({"a": [1, 1]}, of))
+    assert verdict.tapes == 2 and "only in the base" not in verdict.detail
+
+
+def test_tape_that_cannot_be_read_any_more_is_worse_than_any(judge):
+    unreadable = dataclasses.replace(tape("t0"), digest="")
+    base = cells({"a": [1, 1]}, tapes(2))
+    (verdict,) = judge(cells({"a": [None, 1]}, [unreadable, tape("t1")]), GATE, base=base)
+    assert verdict.state == "failed" and verdict.detail.endswith("worst: t0 (failed)")
+
+
+def test_labels_cannot_steer_the_terminal(judge):
+    (verdict,) = judge(cells({"a\x1b[31m": [1]}), "max(peak.residentBytes)>1")
+    assert "\x1b" not in verdict.text()
 
 
 def test_candidates_are_paired_by_their_label(judge):

@@ -13,7 +13,7 @@ from conftest import QUESTIONS
 import heaptape
 from heaptape.sweep import ReplayOptions, node, selection, tapes
 from heaptape.sweep.cache import Cache, Stored, key_of
-from heaptape.sweep.candidates import Engine, chosen_candidates
+from heaptape.sweep.candidates import Program, chosen_candidates
 from heaptape.sweep.cells import Candidate, SweptTape
 from heaptape.sweep.command import main
 from heaptape.sweep.inspecting import Inspections, inspect, stamp_of
@@ -172,7 +172,7 @@ def test_two_candidates_with_one_label_are_an_error():
         chosen_candidates(["a=model:ideal", "a=model:slabs"])
 
 
-ENGINE = Engine("1", ("aa", "bb"))
+ENGINE = Program("1", ("aa", "bb"))
 CANDIDATE = Candidate("label", "glibc", "/lib/libc.so.6", "id")
 SPACE, TIMED = ReplayOptions(), ReplayOptions(timed=True, repeat=3)
 RUN = Stored({"end": {"liveCount": 1}, "time": {"nsPerEvent": 3.0}}, 0.5)
@@ -184,8 +184,8 @@ RUN = Stored({"end": {"liveCount": 1}, "time": {"nsPerEvent": 3.0}}, 0.5)
         key_of("e", CANDIDATE, ENGINE, SPACE),
         key_of("d", Candidate("label", "jemalloc", "/lib/libc.so.6", "id"), ENGINE, SPACE),
         key_of("d", Candidate("label", "glibc", "/lib/libc.so.6", "other"), ENGINE, SPACE),
-        key_of("d", CANDIDATE, Engine("2", ("aa", "bb")), SPACE),
-        key_of("d", CANDIDATE, Engine("1", ("aa", "cc")), SPACE),
+        key_of("d", CANDIDATE, Program("2", ("aa", "bb")), SPACE),
+        key_of("d", CANDIDATE, Program("1", ("aa", "cc")), SPACE),
         key_of("d", CANDIDATE, ENGINE, ReplayOptions(touch="all")),
         key_of("d", CANDIDATE, ENGINE, ReplayOptions(do=("trim@end",))),
     ],
@@ -244,6 +244,14 @@ def test_a_damaged_file_of_inspections_begins_anew(tmp_path):
 def node_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(node.tempfile, "tempdir", str(tmp_path))
     return pathlib.Path(node.folder())
+
+
+def test_a_link_is_no_folder_for_fetched_tapes(tmp_path, node_folder):
+    node_folder.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    node_folder.symlink_to("elsewhere")
+    with pytest.raises(heaptape.Error, match="is not a folder of yours: set TMPDIR"):
+        node.folder()
 
 
 def fetch(uri, digest=None, most=1 << 30):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._native import Error
-from .candidates import Engine
+from .candidates import Program
 from .cells import Candidate
 from .options import ReplayOptions
 
@@ -81,7 +81,7 @@ class Cache:
         return os.path.join(self._folder, name[:2], name[2:4], name)
 
 
-def key_of(digest: str, candidate: Candidate, engine: Engine, options: ReplayOptions) -> str:
+def key_of(digest: str, candidate: Candidate, engine: Program, options: ReplayOptions) -> str:
     """All that the memory of a run depends on; the candidate's label is not of it."""
     parts = {
         "format": _FORMAT,

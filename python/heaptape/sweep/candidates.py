@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._native import Error
-from ..tool import ToolError, _sentence, program
+from ..files import digest_of
+from ..tool import ToolError, program, sentence_of
 from .cells import Candidate
-from .inspecting import digest_of
 
 _USUAL = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
 
 
 @dataclasses.dataclass(frozen=True)
-class Engine:
+class Program:
     """The program that replays."""
 
     version: str
@@ -28,13 +28,13 @@ class Engine:
         return {"version": self.version, "buildIds": list(self.build_ids)}
 
 
-def chosen_candidates(specs: Sequence[str]) -> tuple[Engine, list[Candidate]]:
+def chosen_candidates(specs: Sequence[str]) -> tuple[Program, list[Candidate]]:
     """As this machine's heaptape describes them; without specs, the usual ones that are installed.
 
     Raises Error for one that is not available, and for two with one label.
     """
     told = _allocators(specs)
-    engine = Engine(told["engine"]["version"], tuple(told["engine"]["buildIds"]))
+    engine = Program(told["engine"]["version"], tuple(told["engine"]["buildIds"]))
     here = [
         one for one in told["allocators"] if specs or one["spec"] in _USUAL and one["available"]
     ]
@@ -61,5 +61,5 @@ def _allocators(specs: Sequence[str]) -> Any:
     except OSError as error:
         raise Error(f"cannot run '{program()}': {error.strerror}") from None
     if done.returncode != 0:
-        raise ToolError(_sentence(done.stderr), done.returncode)
+        raise ToolError(sentence_of(done.stderr), done.returncode)
     return json.loads(done.stdout)

@@ -1,6 +1,7 @@
-"""Charts of sweep.html, as plotly's `data` and `layout`. Axes are numbers with names as labels:
+"""Charts of sweep.html, as plotly's `data` and `layout`.
 
-of categories plotly would take two tapes for one whose names are alike when they are shortened.
+Axes are numbers with names as labels. Of categories plotly would take two tapes for one whose names
+are alike when they are shortened.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Iterator, Sequence
 
 from .._native import Error
+from ..command_words import Parser, whole_number
+from ..texts import counted, display_text
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
 from .progress import Progress
@@ -116,21 +117,20 @@ def _judged(swept: Swept) -> int:
     failed = swept.results.failed
     if failed:
         first = swept.results.json["errors"][0]
-        cells = "1 cell" if failed == 1 else f"{failed:,} cells"
         which = f"first {first['tape']} on {first['candidate']}: {first['error']}"
-        _say(f"{cells} failed, {which}", 1)
+        _say(f"{counted(failed, 'cell')} failed, {which}", 1)
     if not swept.results.passed:
         _say("a gate failed", 1)
     return 1 if failed or not swept.results.passed else 0
 
 
 def _say(text: str, status: int) -> int:
-    print(f"heaptape: {text}", file=sys.stderr)
+    print(f"heaptape: {display_text(text)}", file=sys.stderr)
     return status
 
 
 @contextlib.contextmanager
-def _stopped_by_sigterm():  # type: ignore[no-untyped-def]
+def _stopped_by_sigterm() -> Iterator[None]:
     """As by Ctrl-C."""
 
     def stop(*_: object) -> None:
@@ -150,19 +150,8 @@ def _bytes(text: str) -> int:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 on")
-    return int(text)
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"heaptape: {message}; see `heaptape sweep --help`\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="heaptape sweep",
         description="Replay many tapes on many allocators, on this machine or a Ray cluster",
         epilog=_EPILOG,
@@ -231,7 +220,7 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     add("--address", metavar="RAY", help="of a Ray cluster: auto or HOST:PORT")
     add(
         "--jobs",
-        type=_positive,
+        type=whole_number(1),
         metavar="N",
         help="replays at a time on this machine (default: its processors)",
     )
@@ -240,7 +229,12 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
     )
-    add("--repeat", type=_positive, metavar="N", help="of --time: replays of a cell (default 1)")
+    add(
+        "--repeat",
+        type=whole_number(1),
+        metavar="N",
+        help="of --time: replays of a cell (default 1)",
+    )
     add("--timeout", type=float, metavar="S", help="seconds that a replay may take (default: any)")
 
 

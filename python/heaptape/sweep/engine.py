@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
@@ -208,14 +209,22 @@ class Engine:
             _check_address(self._address)
             words["address"] = self._address
         self._stack.callback(ray.shutdown)
-        on_sigterm = signal.getsignal(signal.SIGTERM)  # which Ray would replace by its own
         try:
-            ray.init(**words)
-            signal.signal(signal.SIGTERM, on_sigterm)
+            with _kept_sigterm():
+                ray.init(**words)
         except Exception as error:  # noqa: BLE001, Ray has many, and says much
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
             raise Error(f"cannot start a sweep on {where}: {said}") from None
+
+
+@contextlib.contextmanager
+def _kept_sigterm() -> Iterator[None]:
+    """Ray replaces the handler by its own, in the main thread: no other may set one."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    if handler is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _check_address(address: str) -> None:
@@ -246,9 +255,12 @@ def _session_folder() -> Iterator[str]:
     parent = parent if len(parent) <= 20 else "/tmp"
     with os.scandir(parent) as entries:
         for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.stat().st_uid == os.getuid():
-                with contextlib.suppress(OSError), _locked(entry.path):
-                    shutil.rmtree(entry.path, ignore_errors=True)
+            if not entry.name.startswith(_PREFIX):
+                continue
+            with contextlib.suppress(OSError):  # another sweep removes it, or is at work in it
+                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                    with _locked(entry.path):
+                        shutil.rmtree(entry.path, ignore_errors=True)
     path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
     with _locked(path):
         yield path

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import operator
 import re
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .._native import Error
@@ -23,7 +25,14 @@ PERCENTS = {"p10": 10, "p25": 25, "median": 50, "p75": 75, "p90": 90, "p99": 99}
 AGGREGATES = (*PERCENTS, "min", "max", "mean")
 FAILED = "failed"
 
-_OPS = (">=", "<=", "==", "!=", ">", "<")
+_OPS: dict[str, Callable[[float, float], bool]] = {  # those of two signs first
+    ">=": operator.ge,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+}
 _BYTES = {
     "B": 1,
     **{f"{letter}iB": 1 << 10 * power for power, letter in enumerate("KMGT", 1)},
@@ -50,6 +59,9 @@ class Gate:
     @property
     def unit(self) -> str:
         return unit_of(self.metric)
+
+    def is_breached_by(self, value: float) -> bool:
+        return _OPS[self.op](value, self.value)
 
 
 def parse_gate(text: str) -> Gate:

@@ -32,8 +32,6 @@ KEPT = (
     "counters.pageFaults",
 )
 
-Value = Figure
-
 
 @dataclasses.dataclass
 class Grid:
@@ -41,7 +39,7 @@ class Grid:
 
     tapes: list[dict[str, Any]] = dataclasses.field(default_factory=list)  # rows.tape_columns()
     candidates: list[Candidate] = dataclasses.field(default_factory=list)
-    figures: dict[str, list[list[Value]]] = dataclasses.field(default_factory=dict)
+    figures: dict[str, list[list[Figure]]] = dataclasses.field(default_factory=dict)
     errors: list[dict[int, str]] = dataclasses.field(default_factory=list)  # tape -> sentence
     cached: int = 0
     seconds: float = 0.0
@@ -54,7 +52,7 @@ class Grid:
     def failed(self) -> int:
         return sum(map(len, self.errors))
 
-    def row(self, metric: str, candidate: int) -> list[Value]:
+    def row(self, metric: str, candidate: int) -> list[Figure]:
         """Of a candidate, with None for tapes on which it has no such figure."""
         rows = self.figures.get(metric)
         return rows[candidate] if rows is not None else [None] * len(self.tapes)
@@ -68,7 +66,7 @@ class GridBuilder:
         self._grid = Grid()
         self._tapes: dict[str, int] = {}
         self._candidates: dict[str, int] = {}
-        self._cells: dict[tuple[int, int], list[Value]] = {}
+        self._cells: dict[tuple[int, int], list[Figure]] = {}
         self._errors: dict[tuple[int, int], str] = {}
 
     def add(self, cell: Cell, figures: dict[str, Figure]) -> None:
@@ -85,7 +83,7 @@ class GridBuilder:
     def grid(self) -> Grid:
         """A cell that was never added is one with an error."""
         grid = self._grid
-        missing: list[Value] = [None] * len(self._metrics)
+        missing: list[Figure] = [None] * len(self._metrics)
         grid.errors = [{} for _ in grid.candidates]
         grid.figures = {metric: [] for metric in self._metrics}
         for candidate in range(len(grid.candidates)):

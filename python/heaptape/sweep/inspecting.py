@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import os
 import sqlite3
 from typing import Any
 
 from .._native import Error
+from ..files import digest_of
 from ..tape import Tape
 from .tapes import is_remote, reason
 
@@ -62,15 +62,6 @@ def inspect(path: str) -> Inspection:
     facts = Tape(path).facts
     facts.pop("threadList", None)  # one entry for each thread
     return Inspection(digest_of(path), facts)
-
-
-def digest_of(path: str) -> str:
-    """As `sha256sum` prints it: there are processors with instructions for it."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise Error(f"cannot read '{path}': {error.strerror}") from None
 
 
 class Inspections:

@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..texts import change_text, counted, figure_text, listed, percent_text
+from ..run_figures import Figure
+from ..texts import change_text, counted, display_text, figure_text, listed, percent_text
 from .gates import FAILED, PERCENTS, Gate
-from .grid import Grid, Value
+from .grid import Grid
 from .quantiles import quantile
 
-_OPS: dict[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 _MOST_NAMED = 5
 
 
@@ -35,8 +27,8 @@ class Measure:
 
     tape: str
     value: float  # infinite: the cell failed or lost the figure, or its base is 0
-    now: Value
-    base: Value
+    now: Figure
+    base: Figure
     error: str | None
 
 
@@ -52,7 +44,9 @@ class Verdict:
 
     def text(self) -> str:
         words = {"passed": "PASS", "failed": "FAIL", "skipped": "SKIP"}
-        return f"{words[self.state]}  {self.gate.text}  [{self.candidate}]  {self.detail}"
+        return display_text(
+            f"{words[self.state]}  {self.gate.text}  [{self.candidate}]  {self.detail}"
+        )
 
     def json(self) -> dict[str, Any]:
         """Infinite values are null."""
@@ -108,9 +102,9 @@ class _Pairs:
         """What only one side has, for people."""
         if self.base is None or not self.same:
             return ""
-        paired = {there for _, there in self.cells if there is not None}
+        paired = {_identity(self.base.tapes[there]) for _, there in self.cells if there is not None}
         here = sum(there is None for _, there in self.cells)
-        gone = len(self.base.tapes) - len(paired)
+        gone = sum(_identity(tape) not in paired for tape in self.base.tapes)
         parts = [f"{counted(here, 'tape')} only here"] if here else []
         parts += [f"{counted(gone, 'tape')} only in the base"] if gone else []
         return ", ".join(parts)
@@ -146,9 +140,15 @@ def _pairs(
         return _Pairs([*own], grid, grid.labels.index(baseline or grid.labels[0]), False)
     if label not in against.labels:
         return None
-    there = {tape["digest"]: i for i, tape in enumerate(against.tapes)}
-    cells = [(i, there.get(tape["digest"])) for i, tape in enumerate(grid.tapes)]
+    there = {tape.get("uri"): i for i, tape in enumerate(against.tapes)}
+    there |= {tape["digest"]: i for i, tape in enumerate(against.tapes)}
+    cells = [(i, there.get(_identity(tape))) for i, tape in enumerate(grid.tapes)]
     return _Pairs(cells, against, against.labels.index(label), True)
+
+
+def _identity(tape: dict[str, Any]) -> Any:
+    """A tape that cannot be read any more has no digest: it is the one that was in its place."""
+    return tape["digest"] or tape.get("uri")
 
 
 def _is_of_other_memory(gate: Gate, label: str, grid: Grid, pairs: _Pairs) -> bool:
@@ -173,7 +173,7 @@ def _measures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Iterator
         yield Measure(grid.tapes[here]["tape"], value, now, base, error)
 
 
-def _change(gate: Gate, now: float, base: Value) -> float:
+def _change(gate: Gate, now: float, base: Figure) -> float:
     if not gate.is_change or base is None:
         return now
     change = now - base - gate.extra
@@ -219,7 +219,7 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
         there = pairs.base.errors[pairs.base_candidate]
         before = sum(tape in there for _, tape in cells)
     value = len(failed) - before
-    fails = _OPS[gate.op](value, gate.value)
+    fails = gate.is_breached_by(value)
     detail = f"{len(failed):,} of {counted(len(cells), 'cell')} failed"
     if pairs.base is not None:
         detail += f", {before:,} in the base"
@@ -231,10 +231,9 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
 def _compared(
     gate: Gate, label: str, value: float, measures: list[Measure], pairs: _Pairs
 ) -> Verdict:
-    compare = _OPS[gate.op]
     falling = gate.op.startswith("<")
     beyond = sorted(
-        (measure for measure in measures if compare(measure.value, gate.value)),
+        (measure for measure in measures if gate.is_breached_by(measure.value)),
         key=lambda measure: measure.value if falling else -measure.value,
     )
     detail = (
@@ -243,7 +242,7 @@ def _compared(
     )
     if missing := pairs.missing():
         detail += f" ({missing})"
-    fails = compare(value, gate.value)
+    fails = gate.is_breached_by(value)
     if fails and beyond:
         detail += "; worst: " + ", ".join(_tape_text(gate, m) for m in beyond[:_MOST_NAMED])
     state = "failed" if fails else "passed"

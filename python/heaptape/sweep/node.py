@@ -8,11 +8,12 @@ import hashlib
 import os
 import platform
 import re
+import stat
 import tempfile
 from collections.abc import Iterator
 
 from .._native import Error
-from .inspecting import digest_of
+from ..files import digest_of
 from .tapes import is_remote, reason
 
 FETCHED_BYTES = 20 << 30
@@ -24,8 +25,9 @@ def folder() -> str:
     """For this user alone. Raises Error where it is another's."""
     path = os.path.join(tempfile.gettempdir(), f"heaptape-sweep-{os.getuid()}")
     os.makedirs(path, mode=0o700, exist_ok=True)
-    if os.stat(path).st_uid != os.getuid():
-        raise Error(f"'{path}' on {platform.node()} is another user's: set TMPDIR")
+    found = os.lstat(path)  # a link may lead to tapes that _bound() must not remove
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        raise Error(f"'{path}' on {platform.node()} is not a folder of yours: set TMPDIR")
     return path
 
 

@@ -6,11 +6,11 @@ import contextlib
 import dataclasses
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from typing import Any
 
 from .._native import Error
+from ..files import write_whole
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
 from .tapes import Found
@@ -36,15 +36,7 @@ class Plan:
 
     def write(self, output: str) -> None:
         plan = {"version": _VERSION, **dataclasses.asdict(self)}
-        path = os.path.join(output, "plan.json")
-        try:
-            with tempfile.NamedTemporaryFile(
-                "w", dir=output, prefix=".plan-", delete=False, encoding="utf-8"
-            ) as file:
-                json.dump(plan, file, indent=1)
-            os.replace(file.name, path)
-        except OSError as error:
-            raise Error(f"cannot write '{path}': {error.strerror}") from None
+        write_whole(os.path.join(output, "plan.json"), json.dumps(plan, indent=1).encode())
 
 
 def read_plan(output: str) -> Plan:
@@ -85,6 +77,7 @@ def only_sweep_in(output: str) -> Iterator[None]:
         ) from None
     except OSError as error:
         raise Error(f"cannot write in '{output}': {error.strerror}") from None
-    with lock:
-        lock.release()
+    try:
         yield
+    finally:
+        lock.release()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TextIO
 
+from ..texts import display_text
+
 _TERMINAL_SECONDS = 0.2  # between two lines
 _OTHER_SECONDS = 10.0
 _START_EVENTS = 50_000  # that the start of a replay is worth
@@ -19,10 +21,11 @@ class Progress:
         self._started = self._told = time.monotonic()
         self.finished = self.failed = self.cached = self.total = 0
         self._events = self._work = self._whole = 0
+        self._open = False  # a line of a terminal that has no end yet
 
     def note(self, text: str) -> None:
-        self._end_line()
-        print(f"heaptape: note: {text}", file=self._stream, flush=True)
+        self.close()
+        print(f"heaptape: note: {display_text(text)}", file=self._stream, flush=True)
 
     def begin(self, events: list[int], *, cached: int, failed: int) -> None:
         """`events` of each cell that is to be replayed."""
@@ -56,10 +59,8 @@ class Progress:
 
     def _say(self, line: str, last: bool) -> None:
         now = time.monotonic()
-        if (
-            now - self._told < (_TERMINAL_SECONDS if self._terminal else _OTHER_SECONDS)
-            and not last
-        ):
+        pause = _TERMINAL_SECONDS if self._terminal else _OTHER_SECONDS
+        if now - self._told < pause and not last:
             return
         self._told = now
         if self._terminal:
@@ -68,14 +69,11 @@ class Progress:
             print(f"heaptape: {line}", file=self._stream, flush=True)
         self._open = self._terminal and not last
 
-    _open = False  # a line of a terminal that has no end yet
-
-    def _end_line(self) -> None:
+    def close(self) -> None:
+        """Ends the line: what else is printed begins another one."""
         if self._open:
             print(file=self._stream)
             self._open = False
-
-    close = _end_line
 
 
 def _duration(seconds: float) -> str:

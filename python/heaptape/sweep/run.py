@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from .._native import Error
+from ..texts import counted
 from .candidates import chosen_candidates
 from .cells import SweptTape
 from .engine import Engine, Lost
@@ -115,8 +116,11 @@ def _carry_out(
 def _tell_of_unfinished(tapes: Sequence[SweptTape], progress: Progress) -> None:
     cut = [tape.name for tape in tapes if tape.facts.get("finished") is False]
     if cut:
-        tapes_were = "1 tape was" if len(cut) == 1 else f"{len(cut):,} tapes were"
-        progress.note(f"{tapes_were} not finished, {cut[0]} first: each counts as far as it goes")
+        were = "was" if len(cut) == 1 else "were"
+        progress.note(
+            f"{counted(len(cut), 'tape')} {were} not finished, {cut[0]} first: "
+            "each counts as far as it goes"
+        )
 
 
 @contextlib.contextmanager

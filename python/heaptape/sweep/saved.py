@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from .._native import Error
-from ..page import write_whole
+from ..files import write_whole
+from ..run_figures import Figure
 from .cells import Candidate
-from .grid import Grid, Value
+from .grid import Grid
 
 _VERSION = 1
 _EXACT = 2**53  # beyond it many readers of JSON round integers, so they are text
@@ -113,17 +114,17 @@ def _grid(sweep: dict[str, Any]) -> Grid:
     return grid
 
 
-def _written(value: Value) -> Value | str:
+def _written(value: Figure) -> Figure | str:
     return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
 
 
-def _value(value: Any) -> Value:
+def _value(value: Any) -> Figure:
     if value is None or isinstance(value, int | float):
         return value
     return int(value)
 
 
-def _from_dataset(file: str, grid: Grid, metric: str) -> list[list[Value]]:
+def _from_dataset(file: str, grid: Grid, metric: str) -> list[list[Figure]]:
     cells = os.path.join(os.path.dirname(file), "cells")
     if not os.path.isdir(cells):
         raise Error(

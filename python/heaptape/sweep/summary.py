@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..run_figures import MEAN_RESIDENT
-from .grid import Grid, Value
+from ..run_figures import MEAN_RESIDENT, Figure
+from .grid import Grid
 from .quantiles import quantile
 from .where import telling_fact
 
@@ -60,13 +60,13 @@ def _says(spec: str, metric: str) -> bool:
     return spec != "noop"
 
 
-def values_of(grid: Grid, metric: str, candidate: int) -> list[Value]:
+def values_of(grid: Grid, metric: str, candidate: int) -> list[Figure]:
     if not _says(grid.candidates[candidate].spec, metric):
         return [None] * len(grid.tapes)
     return grid.row(metric, candidate)
 
 
-def ratio(value: Value, base: Value) -> float | None:
+def ratio(value: Figure, base: Figure) -> float | None:
     """None: one is missing, or there was nothing to grow from."""
     if value is None or base is None:
         return None
@@ -110,7 +110,7 @@ def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
     }
 
 
-def _distribution(values: Sequence[Value], names: Sequence[str]) -> dict[str, Any]:
+def _distribution(values: Sequence[Figure], names: Sequence[str]) -> dict[str, Any]:
     """Of those that are not None; `least` and `worst` with the first tape that has them."""
     ranked = sorted((value, i) for i, value in enumerate(values) if value is not None)
     if not ranked:
@@ -127,7 +127,7 @@ def _distribution(values: Sequence[Value], names: Sequence[str]) -> dict[str, An
     }
 
 
-def _rivals(grid: Grid, rows: Sequence[Sequence[Value]]) -> list[int]:
+def _rivals(grid: Grid, rows: Sequence[Sequence[Figure]]) -> list[int]:
     """Candidates that can be best: allocators that have the figure on some tape."""
     return [
         i
@@ -153,7 +153,7 @@ class _Contest:
         return ratio(value, self.second if value == self.least else self.least)
 
 
-def _contests(grid: Grid, rows: Sequence[Sequence[Value]]) -> dict[int, _Contest]:
+def _contests(grid: Grid, rows: Sequence[Sequence[Figure]]) -> dict[int, _Contest]:
     """By tape; of the tapes on which there is a choice."""
     rivals = _rivals(grid, rows)
     found = {}
@@ -175,7 +175,7 @@ def _best_by_tape(grid: Grid, metric: str) -> list[list[str]]:
 
 
 def _compare(
-    grid: Grid, rows: list[list[Value]], candidates: list[dict[str, Any]]
+    grid: Grid, rows: list[list[Figure]], candidates: list[dict[str, Any]]
 ) -> dict[str, int]:
     """Adds to each candidate on how many tapes it is best and worst, and where it wins and loses.
 

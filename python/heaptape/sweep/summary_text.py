@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..texts import (
@@ -81,7 +81,9 @@ def metric_table(
     return rows
 
 
-def _worst_cells(worst: dict[str, Any] | None, shown: Any, longest: int) -> list[str]:
+def _worst_cells(
+    worst: dict[str, Any] | None, shown: Callable[[float], str], longest: int
+) -> list[str]:
     if worst is None:
         return ["-", "-"]
     return [shown(worst["value"]), display_text(worst["tape"], longest)]
@@ -128,8 +130,8 @@ def _best_by_tape(sweep: dict[str, Any]) -> str:
 
 def best_text(labels: list[str]) -> str:
     """Ties are said: `a = b`."""
-    shown = " = ".join(display_text(label, _LONGEST) for label in labels[:3])
-    return shown + (f" and {len(labels) - 3} more" if len(labels) > 3 else "") if labels else "-"
+    shown = " = ".join(display_text(label, _LONGEST) for label in labels[:3]) or "-"
+    return shown if len(labels) <= 3 else f"{shown} and {len(labels) - 3} more"
 
 
 def where_lines(summary: dict[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import overload
 
 from . import node
 from .cache import Cache, Stored, key_of
-from .candidates import Engine as Program
+from .candidates import Program
 from .cells import Candidate, Cell, SweptTape
 from .engine import Engine, Lost
 from .plan import Plan

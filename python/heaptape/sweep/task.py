@@ -17,9 +17,9 @@ import time
 from typing import Any
 
 from .._native import Error
-from ..tool import _sentence, program
+from ..tool import program, sentence_of
 from . import node
-from .candidates import Engine, chosen_candidates
+from .candidates import Program, chosen_candidates
 from .inspecting import Inspection, inspect
 from .options import ReplayOptions
 from .slim import slim
@@ -34,7 +34,7 @@ class Job:
     digest: str
     spec: str
     build_id: str | None  # of the candidate's library where the sweep was started
-    engine: Engine  # there
+    engine: Program  # there
     options: ReplayOptions
     timeout: float | None
     fetched_bytes: int
@@ -83,7 +83,7 @@ def replay_cell(job: Job) -> Outcome:
 
 
 @functools.cache
-def _check(spec: str, build_id: str | None, engine: Engine, folder: str) -> None:
+def _check(spec: str, build_id: str | None, engine: Program, folder: str) -> None:
     """Raises Error where this machine would replay with something else. Once in a process."""
     with contextlib.suppress(OSError):  # of another machine: then specs have no relative paths
         os.chdir(folder)
@@ -101,7 +101,7 @@ def _check(spec: str, build_id: str | None, engine: Engine, folder: str) -> None
         )
 
 
-def _named(engine: Engine) -> str:
+def _named(engine: Program) -> str:
     return f"{engine.version} ({', '.join(one[:12] for one in engine.build_ids)})"
 
 
@@ -133,7 +133,7 @@ def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any]
         if status < 0:
             raise Error(f"its replay was ended by {signal.Signals(-status).name}")
         if status not in (0, 1) or not os.path.exists(report):
-            raise Error(_sentence(text))
+            raise Error(sentence_of(text))
         return _run_of(report), seconds
 
 

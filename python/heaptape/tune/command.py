@@ -5,30 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from .._native import Error
+from ..command_words import Parser, whole_number
+from ..texts import display_text
 from ..tool import ToolError
 from .clock import seconds
 from .knobs import ALLOCATORS
 from .summary import summary
 
 
-def _from(least: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        if not text.isdigit() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} on")
-        return int(text)
-
-    return number
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="heaptape tune",
         description="Search for better settings of an allocator on tapes (docs/howto-tune.md).",
         epilog="Example: heaptape tune server.tape --allocator glibc --budget 5m -o tuned",
+        allow_abbrev=False,
     )
     add = parser.add_argument
     add("tapes", nargs="+", metavar="TAPE")
@@ -46,22 +39,27 @@ def _parser() -> argparse.ArgumentParser:
     add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
     add(
         "--trials",
-        type=_from(1),
+        type=whole_number(1),
         metavar="N",
         help="settings to try; without a budget, no other limit",
     )
     add("--seed", type=int, default=1, metavar="N", help="the same seed tries the same (default 1)")
-    add("--jobs", type=_from(1), metavar="N", help="replays at the same time (default: processors)")
+    add(
+        "--jobs",
+        type=whole_number(1),
+        metavar="N",
+        help="replays at the same time (default: processors)",
+    )
     add(
         "--repeat",
-        type=_from(0),
+        type=whole_number(0),
         default=5,
         metavar="N",
         help="times that each measurement of time is made; 0: no times (default 5)",
     )
     add(
         "--hold-out",
-        type=_from(0),
+        type=whole_number(0),
         metavar="N",
         help="tapes that are not searched on (default: a third, if there are several)",
     )
@@ -100,7 +98,7 @@ def main() -> int:
     except (Error, OSError) as error:
         if sys.stderr.isatty():
             print(file=sys.stderr)
-        print(f"heaptape: {error}", file=sys.stderr)
+        print(f"heaptape: {display_text(str(error))}", file=sys.stderr)
         return 1 if isinstance(error, ToolError) and error.status == 1 else 2
     except KeyboardInterrupt:
         print("\nheaptape: stopped; --resume goes on with this search", file=sys.stderr)

@@ -7,7 +7,8 @@ import json
 import os
 from typing import Any
 
-from ..page import write_whole
+from ..files import write_whole
+from ..texts import counted
 from .analysis import Interaction
 from .confirming import Confirmation
 from .front import FASTEST, Tried, distinct, dominated_by, rank
@@ -138,7 +139,7 @@ def _notes(found: Findings) -> list[str]:
         notes.append(f"nothing was confirmed on the real library: {found.confirmed.error}")
     elif found.confirmed.left_out:
         notes.append(
-            f"there was no time to confirm {found.confirmed.left_out} settings of the front"
+            f"there was no time to confirm {counted(found.confirmed.left_out, 'setting')} of the front"
         )
     if not found.confirmed.error and not found.confirmed.repeats:
         notes.append("no times were measured: what is said of time is an estimate")
@@ -156,5 +157,5 @@ def _notes(found: Findings) -> list[str]:
             )
     failed = sum(trial.error is not None for trial in found.tried)
     if failed:
-        notes.append(f"{failed} trials failed")
+        notes.append(f"{counted(failed, 'trial')} failed")
     return notes

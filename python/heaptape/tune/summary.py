@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..texts import counted, display_text, percent_text, size_text, table_text
-from .replays import MEAN, OBJECTIVES, PEAK
+from .replays import MEAN, OBJECTIVES, PEAK, geometric_mean
 
 NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
 
@@ -141,10 +141,7 @@ def _held_out(result: Mapping[str, Any]) -> str:
 
 def mean_change(changes: list[float]) -> float:
     """The geometric mean of ratios, as a change."""
-    product = 1.0
-    for change in changes:
-        product *= (1 + change) ** (1 / len(changes))
-    return product - 1
+    return geometric_mean([1 + change for change in changes]) - 1
 
 
 def _knobs(result: Mapping[str, Any]) -> str:

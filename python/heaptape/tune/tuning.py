@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._native import Error
+from ..files import digest_of
 from ..tape import Tape
 from ..tool import PathLike
 from . import clock as clocks
@@ -67,7 +67,7 @@ def tune(
             "allocator": [space_.allocator, space_.engine, cores],
             "knobs": [[knob.name, *knob.values] for knob in space_.knobs],
             "seed": seed,
-            "tapes": [_digest(path) for path in searched],
+            "tapes": [digest_of(path) for path in searched],
         }
     )
     folder = _made(output)
@@ -224,8 +224,3 @@ def _held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
         raise Error(f"{number} of {len(paths)} tapes cannot be held out: leave one to search on")
     chosen = set(random.Random(seed).sample(sorted(paths), number))
     return [path for path in paths if path in chosen]
-
-
-def _digest(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
