@@ -42,11 +42,11 @@ Status NativeBackend::compare_with_mallinfo() {
 }
 
 std::vector<Counter> NativeBackend::counters() {
+  std::vector<Counter> counters{{"memoryCalls", memory_calls_}, {"pageFaults", page_faults_}};
   // The last word, on the end of the tape.
   if (options_.calls == Calls::kMade && worker_->shared().libc_serves_malloc != 0) {
-    if (!compare_with_mallinfo().ok()) return {{"memoryCalls", memory_calls_}};
+    if (!compare_with_mallinfo().ok()) return counters;
   }
-  std::vector<Counter> counters{{"memoryCalls", memory_calls_}, {"pageFaults", page_faults_}};
   if (mallinfo_samples_ != 0) {
     const WorkerShared& shared = worker_->shared();
     counters.push_back({"mallinfoArena", shared.mallinfo_arena});
