@@ -26,7 +26,7 @@ class ExternalCommand : public testing::Test {
   Ended run(const std::vector<std::string>& words) {
     std::vector<std::string> all{"heaptape"};
     all.insert(all.end(), words.begin(), words.end());
-    return tests::run({all, {"PATH=" + dir_.file("") + ":/usr/bin:/bin"}});
+    return tests::run({all, {"PATH=" + dir_.path().string() + ":/usr/bin:/bin"}});
   }
 
   tests::TempDir dir_;

@@ -127,6 +127,12 @@ def test_another_tape_does_not_go_on_in_the_folder(whole):
         searched(THREADS, whole[1], resume=True)
 
 
+def test_there_must_be_a_search_to_go_on_with(threshold, tmp_path):
+    with pytest.raises(heaptape.Error, match="there is no search in .* leave out --resume$"):
+        searched(threshold, tmp_path, resume=True)
+    assert not (tmp_path / JOURNAL).exists()
+
+
 def test_two_do_not_work_in_one_folder(threshold, tmp_path):
     journal = Journal(str(tmp_path), "{}", resume=False)
     with pytest.raises(heaptape.Error, match="another heaptape tune is at work in"):

@@ -36,6 +36,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=("model", "library"),
         help="default: the model, where there is one; the library has more knobs",
     )
+    add("--resume", action="store_true", help="go on with the search in DIR")
+    _add_limits(parser.add_argument_group("limits"))
+    return parser
+
+
+def _add_limits(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
     add(
         "--trials",
@@ -63,8 +70,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="tapes that are not searched on (default: a third, if there are several)",
     )
-    add("--resume", action="store_true", help="go on with the search in DIR")
-    return parser
 
 
 def _say(text: str) -> None:

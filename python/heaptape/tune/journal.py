@@ -50,6 +50,8 @@ class Journal:
             raise Error(
                 f"'{folder}' has a search already: go on with --resume, or name another folder"
             )
+        if resume and not there:
+            raise Error(f"there is no search in '{folder}' to go on with: leave out --resume")
         self._hold(folder)
         if there:
             self._drop_half_line()

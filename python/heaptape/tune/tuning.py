@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -62,33 +63,35 @@ def tune(
     searched = [path for path in paths if path not in held]
     cores = os.cpu_count() or 1
     replays = Replays(jobs or cores)
-    of = json.dumps(
-        {
-            "allocator": [space_.allocator, space_.engine, cores],
-            "knobs": [[knob.name, *knob.values] for knob in space_.knobs],
-            "seed": seed,
-            "tapes": [digest_of(path) for path in searched],
-        }
-    )
+    on_searched = Trials(space_, searched, replays, cores)
     folder = _made(output)
-    journal = Journal(folder, of, resume=resume)
-    try:
-        on_searched = Trials(space_, searched, replays, cores)
+    with contextlib.closing(Journal(folder, _subject(on_searched, seed), resume=resume)) as journal:
         search = Search(on_searched, journal.study, seed)
         tried = _search(search, on_searched, clock, trials, say)
-        found = _findings(space_, on_searched, tried, clock, say)
+        found = _findings(on_searched, tried, clock, say)
         found.importances = importances(journal.study)
-    finally:
-        journal.close()
-    found.facts = facts
-    found.ideal = _ideal(paths, replays)
-    _on_held_out(found, held, replays, cores, clock, say)
-    found.confirmed = _confirmed(found, searched, replays, repeats, clock, say)
-    found.seconds = clock.passed()
-    found.seed, found.budget = seed, budget
-    result = as_json(found)
-    write(folder, result)
+        found.facts = facts
+        found.ideal = _ideal(paths, replays)
+        _on_held_out(found, held, replays, cores, clock, say)
+        found.confirmed = _confirmed(found, searched, replays, repeats, clock, say)
+        found.seconds = clock.passed()
+        found.seed, found.budget = seed, budget
+        result = as_json(found)
+        write(folder, result)
     return result
+
+
+def _subject(trials: Trials, seed: int) -> str:
+    """What is searched. A search that goes on must be of the same."""
+    space_ = trials.space
+    return json.dumps(
+        {
+            "allocator": [space_.allocator, space_.engine, trials.cores],
+            "knobs": [[knob.name, *knob.values] for knob in space_.knobs],
+            "seed": seed,
+            "tapes": [digest_of(path) for path in trials.tapes],
+        }
+    )
 
 
 def _search(
@@ -107,9 +110,7 @@ def _search(
     return tried
 
 
-def _findings(
-    space_: Space, trials: Trials, tried: list[Tried], clock: Clock, say: Say
-) -> Findings:
+def _findings(trials: Trials, tried: list[Tried], clock: Clock, say: Say) -> Findings:
     """The front, and its settings without what they do not need."""
     best = front(tried)
     chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
@@ -128,7 +129,7 @@ def _findings(
         if clock.left(clocks.ANALYSIS) > 0:
             acting[point.setting] = interactions(trials, point.setting)
     return Findings(
-        space=space_,
+        space=trials.space,
         searched=trials.tapes,
         base=trials.base(),
         tried=tried,
