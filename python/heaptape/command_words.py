@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from typing import NoReturn
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,3 +26,12 @@ def whole_number(least: int) -> Callable[[str], int]:
         return int(text)
 
     return number
+
+
+def seconds(text: str) -> float:
+    """The type of an option: `90s`, `10m`, `1.5h`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    value = float(found[1]) * _UNITS[found[2]] if found else 0
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time: write 90s, 10m or 2h")
+    return value

@@ -151,17 +151,6 @@ def test_a_budget_for_nothing_is_refused(threshold, tmp_path):
         searched(threshold, tmp_path, trials=None, budget=1e-6)
 
 
-@pytest.mark.parametrize(("text", "value"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7)])
-def test_a_time_is_a_number_and_a_unit(text, value):
-    assert clock.seconds(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "10 minutes", "-3s", "0", "m"])
-def test_what_is_no_time_says_what_to_write(text):
-    with pytest.raises(heaptape.Error, match="is no time: write 90s, 10m or 2h"):
-        clock.seconds(text)
-
-
 class Passing:
     """A clock that is told what time it is."""
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from .._native import Error
-from ..command_words import Parser, whole_number
+from ..command_words import Parser, seconds, whole_number
 from ..texts import counted, display_text
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
@@ -235,7 +235,12 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="of --time: replays of a cell (default 1)",
     )
-    add("--timeout", type=float, metavar="S", help="seconds that a replay may take (default: any)")
+    add(
+        "--timeout",
+        type=seconds,
+        metavar="TIME",
+        help="90s, 10m, 2h: what a replay may take (default: any)",
+    )
 
 
 if __name__ == "__main__":

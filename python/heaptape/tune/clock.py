@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import time
-
-from .._native import Error
 
 # Up to when each part may go on, as a share of the whole.
 SEARCH, ANALYSIS, HOLD_OUT, CONFIRM = 0.5, 0.65, 0.75, 1.0
-
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-
-
-def seconds(text: str) -> float:
-    """Of `90s`, `10m`, `1.5h`."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
-    value = float(found[1]) * _UNITS[found[2]] if found else 0
-    if value <= 0:
-        raise Error(f"'{text}' is no time: write 90s, 10m or 2h")
-    return value
 
 
 class Clock:

@@ -8,10 +8,9 @@ import sys
 from typing import Any
 
 from .._native import Error
-from ..command_words import Parser, whole_number
+from ..command_words import Parser, seconds, whole_number
 from ..texts import display_text
 from ..tool import ToolError
-from .clock import seconds
 from .knobs import ALLOCATORS
 from .summary import summary
 
@@ -43,7 +42,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_limits(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--budget", metavar="TIME", help="90s, 10m, 2h: what all may take (default 10m)")
+    add(
+        "--budget",
+        type=seconds,
+        metavar="TIME",
+        help="90s, 10m, 2h: what all may take (default 10m)",
+    )
     add(
         "--trials",
         type=whole_number(1),
@@ -85,7 +89,7 @@ def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
         arguments.output,
         allocator=arguments.allocator,
         engine=arguments.search_on,
-        budget=None if arguments.budget is None else seconds(arguments.budget),
+        budget=arguments.budget,
         trials=arguments.trials,
         seed=arguments.seed,
         jobs=arguments.jobs,

@@ -1,0 +1,33 @@
+"""Words of command lines: what they are taken for, and what is said of wrong ones."""
+
+import argparse
+
+import pytest
+
+from heaptape.command_words import Parser, seconds, whole_number
+
+
+@pytest.mark.parametrize(("text", "value"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7)])
+def test_a_time_is_a_number_and_a_unit(text, value):
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "10 minutes", "-3s", "0", "m", "nan"])
+def test_what_is_no_time_says_what_to_write(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is no time: write 90s, 10m or 2h"):
+        seconds(text)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "\u00b2", ""])
+def test_what_is_no_whole_number_is_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is no number from 1 on"):
+        whole_number(1)(text)
+
+
+def test_wrong_words_are_one_sentence_that_names_the_help(capsys):
+    parser = Parser(prog="heaptape sweep")
+    parser.add_argument("--jobs", type=whole_number(1))
+    with pytest.raises(SystemExit) as caught:
+        parser.parse_args(["--jobs", "0"])
+    said = "argument --jobs: '0' is no number from 1 on; see `heaptape sweep --help`"
+    assert (caught.value.code, capsys.readouterr().err) == (2, f"heaptape: {said}\n")
