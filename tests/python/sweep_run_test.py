@@ -1,5 +1,6 @@
 """Sweeps on Ray: what is replayed, what is not replayed again, and what a kill leaves."""
 
+import concurrent.futures
 import contextlib
 import functools
 import http.server
@@ -114,6 +115,14 @@ def test_a_new_candidate_costs_its_own_column_and_a_new_label_nothing(whole, tap
 def test_another_folder_shares_a_cache(whole, tapes, tmp_path):
     again = sweep(tapes, SPECS, tmp_path, cache=whole[1] / "cache")
     assert replayed(again) == []
+
+
+def test_a_sweep_may_run_in_another_thread(ray, monkeypatch):
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    monkeypatch.setattr("ray.init", lambda **_: None)
+    monkeypatch.setattr("ray.shutdown", lambda: None)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, Engine("auto") as engine:
+        assert pool.submit(engine.start).result() is None
 
 
 def test_tapes_with_the_same_bytes_are_replayed_once(ray, tmp_path):

@@ -222,9 +222,11 @@ class Engine:
 def _kept_sigterm() -> Iterator[None]:
     """Ray replaces the handler by its own, in the main thread: no other may set one."""
     handler = signal.getsignal(signal.SIGTERM)
-    yield
-    if handler is not None and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)
+    try:
+        yield
+    finally:
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _check_address(address: str) -> None:
