@@ -1,5 +1,6 @@
 """What heaptape tune finds and says: settings, their change, what carries to other tapes."""
 
+import dataclasses
 import json
 import math
 import os
@@ -13,6 +14,12 @@ import heaptape
 from heaptape.run_figures import figures
 from heaptape.texts import percent_text
 from heaptape.tune import tune
+from heaptape.tune.confirm import OnLibrary, Time
+from heaptape.tune.confirming import Confirmation
+from heaptape.tune.front import Tried
+from heaptape.tune.knobs import space
+from heaptape.tune.point import measured_faster
+from heaptape.tune.results import Findings
 from heaptape.tune.summary import summary
 
 THREADS = QUESTIONS / "threads.tape"
@@ -279,3 +286,24 @@ def test_the_json_is_what_is_returned(threshold):
 def test_a_line_starts_a_program(threshold):
     line = threshold[1]["points"]["smallest"]["line"]
     subprocess.run(["sh", "-c", f"{line} /bin/true"], check=True)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "least", "faster"), [(2, 20.0, (1,)), (1, 20.0, None), (2, 9.0, None)]
+)
+def test_a_setting_is_called_faster_where_all_repeats_say_so(repeats, least, faster):
+    tried = [Tried(i, (i,), {}, ()) for i in range(2)]
+    times = {(1,): Time(9.5, 9.0, 10.0), (0,): Time(21.0, least, 22.0)}
+    library = {("t", setting): OnLibrary({}, time) for setting, time in times.items()}
+    found = Findings(
+        space=dataclasses.replace(space("glibc", "model"), knobs=()),
+        searched=["t"],
+        base=(),
+        tried=tried,
+        front=tried,
+        candidates=tried,
+        points={"fastest": tried[0]},
+        interactions={},
+        confirmed=Confirmation(library, repeats=repeats),
+    )
+    assert measured_faster(found) == faster

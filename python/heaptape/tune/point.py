@@ -75,7 +75,12 @@ def on_library_front(found: Findings) -> set[Setting]:
 
 
 def measured_faster(found: Findings) -> Setting | None:
-    """A setting that all repeats on all tapes found faster than the one called fastest."""
+    """A setting that all repeats on all tapes found faster than the one called fastest.
+
+    None also where each time was taken once: any two differ then.
+    """
+    if found.confirmed.repeats < 2:
+        return None
     fastest = found.points[FASTEST].setting
     settings = dict.fromkeys([found.space.default, *(each.setting for each in found.candidates)])
     faster: dict[Setting, float] = {}
