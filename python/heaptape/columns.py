@@ -80,7 +80,7 @@ _RESIDENT = {
 
 def known(run: dict[str, Any]) -> dict[str, Any]:
     """Without the zeros that stand for resident sizes where a trace has none."""
-    if not run.get("residentUnknown"):
+    if "residentSizes" not in (run.get("lacks") or []):
         return run
 
     def without(part: Any) -> Any:

@@ -83,7 +83,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
-  out.setResidentUnknown(run.is_resident_unknown);
+  if (run.is_resident_unknown) out.initLacks(1).set(0, schema::kLacksResidentSizes.data());
   set_fidelity(out, run);
   if (!run.follows_blocks) return;
   auto resizes = out.initResizes();

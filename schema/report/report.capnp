@@ -145,7 +145,7 @@ struct Run {
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
   spreads @24 :List(Spread);          # of the metrics that were not the same in all repeats
-  residentUnknown @25 :Bool;  # the recorded run of a trace without resident sizes: those here are 0 and mean nothing
+  lacks @25 :List(Text);      # "residentSizes" of the recorded run of a trace: those here are 0 and mean nothing; absent where nothing is
 }
 
 struct Spread {

@@ -24,6 +24,13 @@ bool needs_holes(std::string_view name) {
   return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
 }
 
+bool lacks_residents(wire::Run::Reader run) {
+  for (const auto what : run.getLacks()) {
+    if (std::string_view(what.cStr()) == kLacksResidentSizes) return true;
+  }
+  return false;
+}
+
 // A number that is not known where resident sizes are not.
 bool needs_residents(const MetricField& metric) {
   constexpr std::string_view kNames[] = {"residentBytes", "residentHoleBytes", "returnedBytes",
@@ -35,7 +42,7 @@ bool needs_residents(const MetricField& metric) {
 
 bool is_unknown(wire::Run::Reader typed_run, const MetricField& metric) {
   const DynamicStruct::Reader run = typed_run;
-  if (typed_run.getResidentUnknown() && needs_residents(metric)) return true;
+  if (lacks_residents(typed_run) && needs_residents(metric)) return true;
   const capnp::StructSchema::Field first = metric.path.front();
   if (metric.path.size() != 2 || !first.getType().isStruct() ||
       first.getType().asStruct() != capnp::Schema::from<wire::State>()) {

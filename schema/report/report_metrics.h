@@ -63,6 +63,8 @@ struct Spread {
 
 // RunFigures::backend of the recorded run itself.
 inline constexpr std::string_view kRecordedBackend = "recorded";
+// In what a run lacks, as docs/metrics.md has it.
+inline constexpr std::string_view kLacksResidentSizes = "residentSizes";
 
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 

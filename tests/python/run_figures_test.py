@@ -104,7 +104,7 @@ def test_figures_have_the_units_of_the_schema(metric, unit):
 
 def test_resident_sizes_that_no_trace_has_are_no_figures():
     run = {
-        "residentUnknown": True,
+        "lacks": ["residentSizes"],
         "peak": {"liveBytes": {"value": 5}, "residentBytes": {"value": 0}},
         "end": {"residentBytes": 0, "account": {"returnedBytes": 0, "holeBytes": 3}},
     }
