@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from collections.abc import Callable
 from typing import NoReturn
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+_MOST_SECONDS = 1e6  # 11 days: what poll() takes has 31 bits of milliseconds
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,6 +35,16 @@ def seconds(text: str) -> float:
     """The type of an option: `90s`, `10m`, `1.5h`."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     value = float(found[1]) * _UNITS[found[2]] if found else 0
+    if value > _MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"'{text}' is too long: 11 days are the most")
     if value <= 0:
         raise argparse.ArgumentTypeError(f"'{text}' is no time: write 90s, 10m or 2h")
     return value
+
+
+def print_result(text: str) -> None:
+    """To standard output. A reader that has enough of it, such as `head`, is no error."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # Python would say so at its end, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,9 @@
 """Words of command lines: what they are taken for, and what is said of wrong ones."""
 
 import argparse
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -18,6 +21,12 @@ def test_what_is_no_time_says_what_to_write(text):
         seconds(text)
 
 
+@pytest.mark.parametrize("text", ["9" * 400, "1000h"])
+def test_a_time_that_no_call_of_the_system_takes_is_refused(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is too long: 11 days are the most"):
+        seconds(text)
+
+
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "\u00b2", ""])
 def test_what_is_no_whole_number_is_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match="is no number from 1 on"):
@@ -31,3 +40,13 @@ def test_wrong_words_are_one_sentence_that_names_the_help(capsys):
         parser.parse_args(["--jobs", "0"])
     said = "argument --jobs: '0' is no number from 1 on; see `heaptape sweep --help`"
     assert (caught.value.code, capsys.readouterr().err) == (2, f"heaptape: {said}\n")
+
+
+def test_a_reader_that_has_enough_is_no_error():
+    script = "from heaptape.command_words import print_result; print_result('x'); print('on')"
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [sys.executable, "-c", script]
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(words, check=False, stdout=closed, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from .._native import Error
-from ..command_words import Parser, seconds, whole_number
+from ..command_words import Parser, print_result, seconds, whole_number
 from ..texts import counted, display_text
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
@@ -43,7 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         progress.close()
         return _say(_stopped(progress, arguments.output), 130)
-    print(swept.results.text(exact=arguments.bytes), end="")
+    print_result(swept.results.text(exact=arguments.bytes))
     return _judged(swept)
 
 

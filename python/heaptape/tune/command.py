@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .._native import Error
-from ..command_words import Parser, seconds, whole_number
+from ..command_words import Parser, print_result, seconds, whole_number
 from ..texts import display_text
 from ..tool import ToolError
 from .knobs import ALLOCATORS
@@ -114,9 +114,8 @@ def main() -> int:
         return 130
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
-    print(summary(result), end="")
-    path = os.path.join(arguments.output, "tune.html")
-    print(f"\nthe page with all of it is {path}")
+    path = display_text(os.path.join(arguments.output, "tune.html"))
+    print_result(f"{summary(result)}\nthe page with all of it is {path}\n")
     return 0
 
 
