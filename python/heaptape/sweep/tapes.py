@@ -71,6 +71,8 @@ def absolute(uri: str) -> str:
 
 def _resolve(words: Iterable[str]) -> Iterator[Pair]:
     for word in words:
+        if not word:
+            raise Error("'' names no tape: it would be the current folder, which is '.'")
         word = absolute(word)
         if word.endswith(_LISTS):
             yield from _listed(word)
@@ -125,7 +127,9 @@ def _listed(manifest: str) -> Iterator[Pair]:
     try:
         with fsspec.open(manifest, "rt", encoding="utf-8", newline="") as file:
             rows = list(_rows(manifest, file.read()))
-    except (OSError, ValueError) as error:
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError("a row of it is no object")
+    except (OSError, ValueError, RecursionError) as error:
         why = (isinstance(error, OSError) and error.strerror) or reason(error)
         raise Error(f"cannot read the manifest '{manifest}': {why}") from None
     folder = posixpath.dirname(manifest)
@@ -146,15 +150,18 @@ def _rows(manifest: str, text: str) -> Iterable[dict[str, Any]]:
     parsed = json.loads(text)
     if isinstance(parsed, dict) and isinstance(parsed.get("processes"), list):
         return _recorded(parsed)
-    if not isinstance(parsed, list) or not all(isinstance(row, dict) for row in parsed):
+    if not isinstance(parsed, list):
         raise ValueError("it is no array of objects")
     return parsed
 
 
 def _recorded(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """Of the recorder: the tapes of a recording's processes."""
-    recording = shlex.join(manifest.get("command", []))
-    tapes = [process.get("tape") for process in manifest["processes"]]
+    try:
+        recording = shlex.join(manifest.get("command", []))
+        tapes = [process.get("tape") for process in manifest["processes"]]
+    except (AttributeError, TypeError):
+        raise ValueError("it is not as the recorder writes it") from None
     return [{"tape": tape, "recording": recording} for tape in tapes if tape]
 
 
@@ -164,10 +171,18 @@ def _own(resolver: str, words: Sequence[str]) -> Iterator[Pair]:
         sys.path.insert(0, os.getcwd())
     try:
         resolve: Resolver = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, ValueError, SyntaxError) as error:
         raise Error(f"there is no resolver '{resolver}': {reason(error)}") from None
-    for uri, metadata in resolve(words):
-        yield os.fspath(uri), _texts(metadata)
+    for pair in resolve(words):
+        try:
+            uri, metadata = pair
+            told = os.fspath(uri), _texts(metadata)
+        except (AttributeError, TypeError, ValueError):
+            raise Error(
+                f"the resolver '{resolver}' said {pair!r}, which is no pair of a path or URI and "
+                "a dictionary"
+            ) from None
+        yield told
 
 
 def _texts(row: dict[str, Any]) -> dict[str, str]:
