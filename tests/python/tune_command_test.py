@@ -105,3 +105,11 @@ def test_a_library_that_is_not_there_is_one_sentence(tape, tmp_path, monkeypatch
 
     with pytest.raises(heaptape.Error, match="/no/such/libmimalloc.so"):
         tune([tape], tmp_path, allocator="mimalloc", trials=1)
+
+
+def test_a_journal_that_is_no_search_is_one_sentence(tmp_path):
+    journal = tmp_path / "trials.journal"
+    journal.write_text("garbage\n")
+    done = run(THREADS, "-o", tmp_path, "--resume")
+    said = f"heaptape: '{journal}' is damaged: remove it, or name another folder\n"
+    assert (done.returncode, done.stderr) == (2, said)

@@ -55,7 +55,12 @@ class Journal:
         self._hold(folder)
         if there:
             self._drop_half_line()
-        self.study = self._open(load_optuna())
+        optuna = load_optuna()
+        try:
+            self.study = self._open(optuna)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.close()
+            raise Error(f"'{self._path}' is damaged: remove it, or name another folder") from None
         before = self.study.user_attrs.get(_OF)
         if before is not None and before != of:
             self.close()
