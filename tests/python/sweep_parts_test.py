@@ -1,9 +1,11 @@
 """The parts of a sweep that need no Ray: which tapes, which candidates, what is kept."""
 
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -103,13 +105,34 @@ def test_a_resolver_of_ones_own_gives_uris_and_metadata(folder):
         (["b.csv"], None, "a row of '.*b.csv' names no tape"),
         (["x"], "no_such_module:f", "there is no resolver 'no_such_module:f'"),
         (["what://x"], None, "cannot list 'what://x': Protocol not known"),
+        ([""], None, "'' names no tape: it would be the current folder"),
+        (["c.jsonl"], None, "cannot read the manifest '.*c.jsonl': a row of it is no object"),
+        (["d.json"], None, "cannot read the manifest '.*d.json': it is not as the recorder"),
+        (["x"], "broken:f", "there is no resolver 'broken:f'"),
+        (["x"], "wrong:f", "the resolver 'wrong:f' said 3, which is no pair of"),
+        (["x"], "wrong:g", r"the resolver 'wrong:g' said \('x', None\), which is no pair of"),
     ],
 )
 def test_words_that_name_no_tape_are_one_sentence(folder, words, resolver, sentence):
     (folder / "empty").mkdir()
     (folder / "b.csv").write_text("team\ncore\n")
+    (folder / "c.jsonl").write_text("3\n")
+    (folder / "d.json").write_text('{"processes": [3]}')
+    (folder / "broken.py").write_text("def f(")
+    (folder / "wrong.py").write_text("f = lambda words: [3]\ng = lambda words: [('x', None)]\n")
     with pytest.raises(heaptape.Error, match=sentence):
         found(*words, resolver=resolver)
+
+
+def test_a_tape_whose_name_is_no_utf8_is_kept_and_chosen(tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.tape")
+    shutil.copy(QUESTIONS / "growth.tape", path)
+    inspection = inspect(path)
+    with contextlib.closing(Inspections(str(tmp_path))) as kept:
+        kept.keep(path, "stamp", inspection)
+        assert kept.find(path, "stamp") == inspection
+    tape = SweptTape("\udcff", path, inspection.digest, inspection.facts, {"\udcff": "\udcff"})
+    assert selection.chosen([tape], set(), "name = '?' AND events > 10") == [tape]
 
 
 def swept(title, events, **metadata):

@@ -11,6 +11,7 @@ from typing import Any
 from .._native import Error
 from ..files import digest_of
 from ..tape import Tape
+from ..texts import valid_text
 from .tapes import is_remote, reason
 
 # What file systems tell of a version of a file, in the words of fsspec's `info`.
@@ -85,13 +86,13 @@ class Inspections:
 
     def find(self, uri: str, stamp: str | None) -> Inspection | None:
         query = "SELECT digest, facts FROM tapes WHERE uri = ? AND stamp = ?"
-        row = self._database.execute(query, (uri, stamp)).fetchone()
+        row = self._database.execute(query, (valid_text(uri), stamp)).fetchone()
         return None if row is None else Inspection(row[0], json.loads(row[1]))
 
     def keep(self, uri: str, stamp: str | None, inspection: Inspection) -> None:
         if stamp is None:
             return
-        row = (uri, stamp, inspection.digest, json.dumps(inspection.facts))
+        row = (valid_text(uri), stamp, inspection.digest, json.dumps(inspection.facts))
         self._database.execute("INSERT OR REPLACE INTO tapes VALUES (?, ?, ?, ?)", row)
 
     def close(self) -> None:

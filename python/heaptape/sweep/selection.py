@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._native import Error
+from ..texts import valid_text
 from .cells import SweptTape
 
 
@@ -41,14 +42,16 @@ def columns(tapes: Sequence[SweptTape]) -> dict[str, list[Any]]:
     """Metadata with the name of a fact is the column `metadata.NAME`."""
     rows = [_row(tape) for tape in tapes]
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}
+    return {valid_text(name): [row.get(name) for row in rows] for name in names}
 
 
 def _row(tape: SweptTape) -> dict[str, Any]:
     row = {"name": tape.name, "uri": tape.uri, **_scalars(tape.facts)}
     for name, value in tape.metadata.items():
         row[f"metadata.{name}" if name in row else name] = value
-    return row
+    return {
+        name: valid_text(value) if isinstance(value, str) else value for name, value in row.items()
+    }
 
 
 def _scalars(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
