@@ -7,6 +7,8 @@ import sys
 import pytest
 from conftest import QUESTIONS
 
+from heaptape.tune import command
+
 THREADS = QUESTIONS / "threads.tape"
 
 # What runs the command; a module named NAME cannot be imported in it.
@@ -113,3 +115,22 @@ def test_a_journal_that_is_no_search_is_one_sentence(tmp_path):
     done = run(THREADS, "-o", tmp_path, "--resume")
     said = f"heaptape: '{journal}' is damaged: remove it, or name another folder\n"
     assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_a_budget_that_is_too_small_says_how_to_go_on(tape, tmp_path):
+    words = [tape, "-o", tmp_path, "--trials", 1, "--repeat", 0]
+    done = run(*words, "--budget", "0.001s")
+    assert (done.returncode, "with --budget, and --resume\n" in done.stderr) == (2, True)
+    assert run(*words, "--budget", "60s", "--resume").returncode == 0
+
+
+def test_stopped_before_there_is_a_journal_it_does_not_offer_to_resume(
+    tmp_path, monkeypatch, capsys
+):
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "_tune", interrupted)
+    monkeypatch.setattr(sys, "argv", ["heaptape-tune", "x.tape", "-o", str(tmp_path)])
+    assert command.main() == 130
+    assert capsys.readouterr().err == "\nheaptape: stopped before anything was tried\n"

@@ -11,6 +11,7 @@ from .._native import Error
 from ..command_words import Parser, print_result, seconds, whole_number
 from ..texts import display_text
 from ..tool import ToolError
+from .journal import JOURNAL
 from .knobs import ALLOCATORS
 from .summary import summary
 
@@ -100,6 +101,12 @@ def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
     )
 
 
+def _stopped(output: str) -> str:
+    if not os.path.exists(os.path.join(output, JOURNAL)):
+        return "stopped before anything was tried"
+    return "stopped; --resume goes on with this search"
+
+
 def main() -> int:
     arguments = _parser().parse_args()
     try:
@@ -110,7 +117,7 @@ def main() -> int:
         print(f"heaptape: {display_text(str(error))}", file=sys.stderr)
         return 1 if isinstance(error, ToolError) and error.status == 1 else 2
     except KeyboardInterrupt:
-        print("\nheaptape: stopped; --resume goes on with this search", file=sys.stderr)
+        print(f"\nheaptape: {_stopped(arguments.output)}", file=sys.stderr)
         return 130
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)

@@ -106,7 +106,9 @@ def _search(
 
     tried = search.run(most or MOST_TRIALS, pace.affordable, told)
     if not tried:
-        raise Error("the budget is too small for one trial: give more time with --budget")
+        raise Error(
+            "the budget is too small for one trial: give more time with --budget, and --resume"
+        )
     return tried
 
 
