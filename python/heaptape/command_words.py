@@ -43,8 +43,15 @@ def seconds(text: str) -> float:
 
 
 def print_result(text: str) -> None:
-    """To standard output. A reader that has enough of it, such as `head`, is no error."""
+    """To standard output. A reader that has enough of it, such as `head`, is no error.
+
+    Ends the program with status 2 where it cannot be written.
+    """
     try:
         print(text, end="", flush=True)
-    except BrokenPipeError:  # Python would say so at its end, too
+    except OSError as error:
+        # Python would try again at its end, and say so.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"heaptape: cannot write standard output: {error.strerror}", file=sys.stderr)
+            raise SystemExit(2) from None

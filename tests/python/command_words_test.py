@@ -50,3 +50,12 @@ def test_a_reader_that_has_enough_is_no_error():
     with os.fdopen(writing, "wb") as closed:
         done = subprocess.run(words, check=False, stdout=closed, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_full_standard_output_is_one_sentence():
+    script = "from heaptape.command_words import print_result; print_result('x')"
+    with open("/dev/full", "wb") as full:
+        words = [sys.executable, "-c", script]
+        done = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE)
+    said = b"heaptape: cannot write standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
