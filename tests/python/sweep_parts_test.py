@@ -135,6 +135,12 @@ def test_a_tape_whose_name_is_no_utf8_is_kept_and_chosen(tmp_path):
     assert selection.chosen([tape], set(), "name = '?' AND events > 10") == [tape]
 
 
+def test_inspections_that_cannot_be_written_are_one_sentence(tmp_path):
+    (tmp_path / "tapes.sqlite").mkdir()
+    with pytest.raises(heaptape.Error, match="cannot write '.*/tapes.sqlite': "):
+        Inspections(str(tmp_path))
+
+
 def swept(title, events, **metadata):
     facts = {"events": events, "losses": {"lostEvents": 0}} if events is not None else {}
     return SweptTape(title, f"/{title}.tape", "", facts, metadata)

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 from conftest import QUESTIONS
-
 from heaptape.tune import command
 
 THREADS = QUESTIONS / "threads.tape"

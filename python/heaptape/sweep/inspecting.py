@@ -73,8 +73,11 @@ class Inspections:
         try:
             self._open(path)
         except sqlite3.DatabaseError:  # damaged: it holds nothing that cannot be read again
-            os.unlink(path)
-            self._open(path)
+            try:
+                os.unlink(path)
+                self._open(path)
+            except (OSError, sqlite3.Error) as error:
+                raise Error(f"cannot write '{path}': {error}") from None
 
     def _open(self, path: str) -> None:
         self._database = sqlite3.connect(path, isolation_level=None)  # each row is kept at once
@@ -93,7 +96,10 @@ class Inspections:
         if stamp is None:
             return
         row = (valid_text(uri), stamp, inspection.digest, json.dumps(inspection.facts))
-        self._database.execute("INSERT OR REPLACE INTO tapes VALUES (?, ?, ?, ?)", row)
+        try:
+            self._database.execute("INSERT OR REPLACE INTO tapes VALUES (?, ?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise Error(f"cannot write 'tapes.sqlite' of the sweep: {error}") from None
 
     def close(self) -> None:
         self._database.close()
