@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import signal
 import sys
 
 import pytest
@@ -133,3 +134,19 @@ def test_stopped_before_there_is_a_journal_it_does_not_offer_to_resume(
     monkeypatch.setattr(sys, "argv", ["heaptape-tune", "x.tape", "-o", str(tmp_path)])
     assert command.main() == 130
     assert capsys.readouterr().err == "\nheaptape: stopped before anything was tried\n"
+
+
+def test_sigterm_stops_it_as_ctrl_c_does(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "_tune", lambda arguments: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr(sys, "argv", ["heaptape-tune", "x.tape", "-o", str(tmp_path)])
+    assert command.main() == 130
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_a_few_trials_do_not_tell_what_matters(tape, tmp_path):
+    said = {}
+    for trials in (4, 32):
+        folder = tmp_path / str(trials)
+        words = ["--trials", trials, "--repeat", 0, "--search-on", "model"]
+        said[trials] = "what matters for" in run(tape, "-o", folder, *words).stdout
+    assert said == {4: False, 32: True}

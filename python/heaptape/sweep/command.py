@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import re
 import shlex
-import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from .._native import Error
-from ..command_words import Parser, print_result, seconds, whole_number
+from ..command_words import Parser, print_result, seconds, stopped_by_sigterm, whole_number
 from ..texts import counted, display_text
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
@@ -35,7 +33,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return _say(f"`heaptape sweep` needs {names}: pip install 'heaptape[sweep]'", 2)
     progress = Progress(sys.stderr)
     try:
-        with _stopped_by_sigterm():
+        with stopped_by_sigterm():
             swept = _sweep(arguments, progress)
     except Error as error:
         progress.close()
@@ -127,20 +125,6 @@ def _judged(swept: Swept) -> int:
 def _say(text: str, status: int) -> int:
     print(f"heaptape: {display_text(text)}", file=sys.stderr)
     return status
-
-
-@contextlib.contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """As by Ctrl-C."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _bytes(text: str) -> int:

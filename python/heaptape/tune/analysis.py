@@ -19,6 +19,7 @@ _STRONG_SHARE = 0.25
 _STRONG_CHANGE = 0.001
 
 _MOST_KNOBS = 6  # of a setting, whose pairs are looked at
+_LEAST_TRIALS = 20  # for importances
 
 InTime = Callable[[], bool]
 
@@ -84,10 +85,15 @@ def interactions(trials: Trials, setting: Setting) -> list[Interaction]:
 
 
 def importances(study: Any) -> dict[str, dict[str, float]]:
-    """By objective: how much each knob says about which trials are among the best tenth (PED-ANOVA)."""
+    """By objective: how much each knob says about which trials are among the best tenth (PED-ANOVA).
+
+    Nothing where the best tenth is hardly more than one trial.
+    """
     import optuna
 
-    found = {}
+    found: dict[str, dict[str, float]] = {}
+    if len(study.get_trials(deepcopy=False)) < _LEAST_TRIALS:
+        return found
     for i, objective in enumerate(OBJECTIVES):
 
         def value(trial: Any, i: int = i) -> float:

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .._native import Error
-from ..command_words import Parser, print_result, seconds, whole_number
+from ..command_words import Parser, print_result, seconds, stopped_by_sigterm, whole_number
 from ..texts import display_text
 from ..tool import ToolError
 from .journal import JOURNAL
@@ -110,7 +110,8 @@ def _stopped(output: str) -> str:
 def main() -> int:
     arguments = _parser().parse_args()
     try:
-        result = _tune(arguments)
+        with stopped_by_sigterm():
+            result = _tune(arguments)
     except (Error, OSError) as error:
         if sys.stderr.isatty():
             print(file=sys.stderr)
