@@ -3,6 +3,7 @@
 #include <kj/encoding.h>
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 
 namespace heaptape::schema {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "recorder/interposer/attach.h"
 #include "recorder/interposer/entry_points.h"
