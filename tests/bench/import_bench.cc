@@ -72,7 +72,8 @@ void read_bytes(benchmark::State& state, const std::string& format) {
     auto input = TraceInput::open(path);
     for (auto bytes = input->peek(TraceInput::kMaxLineBytes); !bytes.empty();
          bytes = input->peek(TraceInput::kMaxLineBytes)) {
-      benchmark::DoNotOptimize(bytes[0]);
+      auto first = bytes[0];
+      benchmark::DoNotOptimize(first);
       input->skip(bytes.size());
     }
   }

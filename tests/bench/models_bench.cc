@@ -46,7 +46,10 @@ void BM_Baseline(benchmark::State& state) {
   tests::RandomSlots work(100000, 1000, kBatchOps);
   const std::vector<ReplayOp>& ops = work.next_batch();
   for (auto _ : state) {
-    for (const ReplayOp& op : ops) benchmark::DoNotOptimize(op.slot);
+    for (const ReplayOp& op : ops) {
+      uint32_t slot = op.slot;
+      benchmark::DoNotOptimize(slot);
+    }
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatchOps));
 }

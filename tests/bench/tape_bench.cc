@@ -44,7 +44,10 @@ void set_per_event(benchmark::State& state, size_t events) {
 // The loop over the events and nothing else.
 void BM_Baseline(benchmark::State& state) {
   for (auto _ : state) {
-    for (const Event& event : random_events()) benchmark::DoNotOptimize(event.address);
+    for (const Event& event : random_events()) {
+      uint64_t address = event.address;
+      benchmark::DoNotOptimize(address);
+    }
   }
   set_per_event(state, kEvents);
 }
