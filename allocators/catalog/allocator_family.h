@@ -1,12 +1,12 @@
-// Which allocators lay blocks out alike, by the names of their libraries.
+// Which allocators lay blocks out alike.
 #pragma once
 
 #include <string>
 
 namespace heaptape::allocators {
 
-// "glibc", or the name under which the catalog has the library at that path (a path or a file
-// name); the name of its file where it is another. Empty for an empty path.
+// The family of the library at that path (see schema::malloc_family), or the name of its file where
+// it is of none. Empty for an empty path.
 std::string allocator_family(const std::string& library);
 
 }  // namespace heaptape::allocators

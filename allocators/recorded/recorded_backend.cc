@@ -25,7 +25,7 @@ uint64_t heap_chunk_usable_bytes(uint64_t size) {
 }  // namespace
 
 RecordedBackend::RecordedBackend(const schema::TapeHeader& header)
-    : is_glibc_(schema::is_glibc(header.allocator)),
+    : is_glibc_(header.allocator_family() == "glibc"),
       traits_(BackendTraits::of_malloc(is_glibc_ ? MallocFamily::kGlibc : MallocFamily::kOther,
                                        header.initial_break)) {
   if (header.origin.lacks(schema::Absent::kAddresses)) addressless_format_ = header.origin.format;

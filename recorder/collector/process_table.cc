@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
+#include "schema/tape/malloc_library.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -116,7 +117,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.serial = claim.serial;
   traits.pid_is_ours = !foreign || !forked;
   traits.manifest_index = manifest_.size();
-  traits.is_glibc = schema::is_glibc(claim.allocator);
+  traits.is_glibc = schema::malloc_family(claim.allocator) == "glibc";
   if (!traits.identity.perf_maps.empty()) {
     traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
   }

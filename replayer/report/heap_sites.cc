@@ -87,7 +87,7 @@ HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& exp
   for (const std::string& variable : spec.environment) heap.backend += " " + variable;
   // RecordedBackend knows the sizes of glibc's chunks alone.
   heap.knows_slack =
-      spec.kind != allocators::BackendKind::kRecorded || schema::is_glibc(tape.allocator);
+      spec.kind != allocators::BackendKind::kRecorded || tape.allocator_family() == "glibc";
   Sums total;
   for (const LiveBlock& block : picture.blocks) total.add(block, 1);
   for (const Hole& hole : holes) total.add(hole, 1);

@@ -1,10 +1,11 @@
 #include "schema/tape/tape_info.h"
 
+#include "schema/tape/malloc_library.h"
+
 namespace heaptape::schema {
 
-bool is_glibc(const std::string& library_path) {
-  const std::string name = library_path.substr(library_path.rfind('/') + 1);
-  return name == "libc.so.6" || name.starts_with("libc-2.");
+std::string TapeHeader::allocator_family() const {
+  return malloc_family(allocator);
 }
 
 const char* name_of(Absent absent) {

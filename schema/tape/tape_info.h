@@ -7,9 +7,6 @@
 
 namespace heaptape::schema {
 
-// Whether the library at this path is glibc, whose malloc lays blocks out in a way that is known.
-bool is_glibc(const std::string& library_path);
-
 enum class StampClock : uint8_t { kTsc = 0, kCounter = 1 };
 
 // How the stack of a call was found. Stored in tapes: values never change.
@@ -72,6 +69,9 @@ struct TapeHeader {
   StampClock clock = StampClock::kTsc;
   StackRecording stacks;
   TapeOrigin origin;
+
+  // The family of `allocator`: see malloc_family.
+  std::string allocator_family() const;
 
   bool operator==(const TapeHeader&) const = default;
 };

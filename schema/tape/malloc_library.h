@@ -1,0 +1,31 @@
+// Which malloc implementation a file has, as the file itself says: docs/decisions/0031-families.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heaptape::schema {
+
+struct MallocLibrary {
+  // "glibc", "musl", "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "rpmalloc", "scudo",
+  // "tbbmalloc" or "hardened_malloc". Empty: none of them, as far as can be seen.
+  std::string family;
+  std::string
+      version;  // "5.3.0", where the file has it as text; empty: it may have one all the same
+
+  bool operator==(const MallocLibrary&) const = default;
+};
+
+// Reads the shared library or program at `path` without running it. It is known by the names that
+// it exports, malloc among them; what its own name is does not matter. The file may be anything,
+// cut short or made to mislead: the answer is then empty. The work is bounded.
+MallocLibrary identify_malloc_library(const std::string& path);
+
+// The family of the library at `path`, which may be that of another machine: where there is no such
+// file, the name of the file has to do. Empty if neither tells.
+std::string malloc_family(const std::string& path);
+
+// All that can be told apart, in the order above.
+std::vector<std::string> malloc_families();
+
+}  // namespace heaptape::schema
