@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "allocators/catalog/catalog.h"
+#include "allocators/catalog/installed_libraries.h"
 #include "base/descriptor.h"
 #include "base/install_paths.h"
 #include "base/parameters.h"
@@ -17,18 +18,56 @@ namespace {
 
 using allocators::BackendSpec;
 
-bool can_start(const std::string& name) {
-  const auto spec = allocators::parse_spec(name);
-  return spec.ok() && try_start(*spec).ok();
+// One line of the list: a name, and what there is to say of it.
+struct Line {
+  std::string name;
+  std::string text;
+  std::string below = "";  // further lines
+};
+
+std::string version_and_path(const std::string& version, const std::string& path) {
+  constexpr size_t kVersionWidth = 8;
+  const std::string shown = version.empty() ? "-" : version;
+  return shown + std::string(kVersionWidth - std::min(shown.size(), kVersionWidth - 1), ' ') + path;
 }
 
+void append_family(const std::string& family, std::vector<Line>& lines) {
+  const auto libraries = allocators::installed_libraries(family, allocators::Versions::kAll);
+  for (const auto& library : libraries) {
+    lines.push_back({family, version_and_path(library.version, library.path)});
+  }
+  if (!libraries.empty()) return;
+  lines.push_back(
+      {family, version_and_path("", "not installed: ") + allocators::how_to_install(family)});
+}
+
+void append_glibc(std::vector<Line>& lines) {
+  const schema::TapeHeader no_tape;
+  const auto spec = allocators::parse_spec("glibc");
+  const auto backend = spec->make({&no_tape, allocators::Touch::kNone});
+  const bool can_start = backend->start().ok();
+  lines.push_back({"glibc", can_start ? version_and_path(backend->version(), backend->library())
+                                      : "[not available here]"});
+}
+
+// A family has a line for each library that is installed, the newest first; -a takes that one.
 void print_catalog(std::ostream& out) {
-  size_t width = 0;
-  for (const auto& entry : allocators::catalog()) width = std::max(width, entry.name.size());
+  std::vector<Line> lines;
   for (const auto& entry : allocators::catalog()) {
-    out << entry.name << std::string(width - entry.name.size() + 2, ' ') << entry.description;
-    if (!entry.takes_path() && !can_start(entry.name)) out << "  [not available here]";
-    out << "\n" << base::parameter_lines(entry.parameters, "    :");
+    if (entry.name == "glibc") {
+      append_glibc(lines);
+    } else if (entry.is_family()) {
+      append_family(entry.name, lines);
+    } else {
+      lines.push_back(
+          {entry.name, entry.description, base::parameter_lines(entry.parameters, "    :")});
+    }
+  }
+  size_t width = 0;
+  for (const Line& line : lines) width = std::max(width, line.name.size());
+  for (const Line& line : lines) {
+    out << line.name << std::string(width - line.name.size() + 2, ' ') << line.text << "\n"
+        << line.below;
   }
 }
 
@@ -45,14 +84,23 @@ replayer::ListedAllocator listed(const BackendSpec& spec) {
   if (!listed.is_available) return listed;
   listed.library = spec.kind == allocators::BackendKind::kPlugin ? spec.file() : backend->library();
   if (!listed.library.empty()) listed.build_id = build_id_of(listed.library);
+  listed.version = backend->version();
   return listed;
 }
 
-// Those that need no path.
+// Those that need no path, and all that is installed of a family: "mimalloc", which is the newest,
+// and "mimalloc@2.0.9".
 std::vector<std::string> catalog_names() {
   std::vector<std::string> names;
   for (const auto& entry : allocators::catalog()) {
     if (!entry.takes_path()) names.push_back(entry.name);
+    if (!entry.is_family()) continue;
+    const auto libraries = allocators::installed_libraries(entry.name, allocators::Versions::kAll);
+    for (size_t i = 1; i < libraries.size(); ++i) {
+      const auto& [path, version] = libraries[i];
+      const bool is_named = !version.empty() && version != libraries[i - 1].version;
+      names.push_back(entry.name + "@" + (is_named ? version : path));
+    }
   }
   return names;
 }

@@ -1,15 +1,12 @@
 #include "allocators/catalog/backend_spec.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <sstream>
 
-#include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/catalog.h"
 #include "allocators/catalog/spec_advice.h"
 #include "allocators/native/native_backend.h"
-#include "allocators/plugin/library_check.h"
 #include "allocators/plugin/plugin_backend.h"
 #include "allocators/recorded/recorded_backend.h"
 #include "base/name_list.h"
@@ -19,7 +16,6 @@ namespace {
 
 using base::Error;
 
-constexpr std::string_view kLibraryPrefix = "lib:";
 constexpr std::string_view kPluginPrefix = "plugin:";
 
 std::string known_names() {
@@ -52,17 +48,8 @@ bool identify(BackendSpec& spec) {
   const std::string& text = spec.text;
   if (text == "recorded" || text == "noop") {
     spec.kind = text == "noop" ? BackendKind::kNoop : BackendKind::kRecorded;
-  } else if (text == "glibc") {
+  } else if (names_library(text)) {
     spec.kind = BackendKind::kNative;
-    spec.source = NativeLibrary();
-  } else if (const PackagedAllocator* const packaged = find_packaged(text)) {
-    spec.kind = BackendKind::kNative;
-    spec.source = NativeLibrary{
-        .preload = packaged->library,
-        .advice = std::string("install it (Debian: apt-get install ") + packaged->package + ")"};
-  } else if (const std::string path = behind(kLibraryPrefix, text); !path.empty()) {
-    spec.kind = BackendKind::kNative;
-    spec.source = NativeLibrary{.preload = path, .advice = ""};
   } else if (const ModelEntry* const model = find_model(text.substr(0, options_at(text)))) {
     spec.kind = BackendKind::kModel;
     spec.source = model;
@@ -100,14 +87,8 @@ std::string why_no_environment(const BackendSpec& spec, const std::string& word,
   return quoted + " runs no real code, so it takes no environment: leave '" + word + "' out";
 }
 
-// The loader would look for a name without '/' elsewhere.
 Status find_library(BackendSpec& spec) {
-  const std::string path = behind(kLibraryPrefix, spec.text);
-  if (path.empty()) return {};
-  if (const std::string why = why_no_library(path); !why.empty()) {
-    return Error::not_found("cannot replay on '" + spec.text + "': " + why);
-  }
-  std::get<NativeLibrary>(spec.source).preload = std::filesystem::absolute(path).lexically_normal();
+  HEAPTAPE_ASSIGN_OR_RETURN(spec.source, choose_library(spec.text));
   return {};
 }
 
@@ -175,15 +156,14 @@ Result<BackendSpec> parse_spec(const std::string& text) {
 }
 
 std::string BackendSpec::file() const {
-  const std::string library = behind(kLibraryPrefix, text);
-  if (!library.empty()) return library;
+  if (kind == BackendKind::kNative) return library_path(text);
   const std::string plugin = behind(kPluginPrefix, text);
   return plugin.empty() ? "" : parse_plugin_spec(plugin).path;
 }
 
 std::string BackendSpec::family() const {
   if (const auto* const library = std::get_if<NativeLibrary>(&source)) {
-    return library->preload.empty() ? "glibc" : allocator_family(library->preload);
+    return library->family;
   }
   const auto* const model = std::get_if<const ModelEntry*>(&source);
   if (model == nullptr) return "";
@@ -213,7 +193,7 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
       const auto& library = std::get<NativeLibrary>(source);
       return std::make_unique<NativeBackend>(NativeOptions{.name = text,
                                                            .library = library.preload,
-                                                           .advice = library.advice,
+                                                           .refusal = library.refusal,
                                                            .environment = environment,
                                                            .recorded_break = recorded_break,
                                                            .touch = context.touch,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocators/backend.h"
+#include "allocators/catalog/library_choice.h"
 #include "allocators/catalog/model_list.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "allocators/plugin/plugin_loader.h"
@@ -19,7 +20,7 @@ namespace heaptape::allocators {
 enum class BackendKind : uint8_t {
   kRecorded,  // the recorded run, played back
   kNoop,      // the replay loop without an allocator
-  kNative,    // a real malloc: glibc, a packaged library by its name, lib:PATH
+  kNative,    // a real malloc: glibc, FAMILY, FAMILY@X, lib:PATH
   kModel,     // model:NAME
   kPlugin,    // plugin:PATH
 };
@@ -30,12 +31,6 @@ struct BackendContext {
   Touch touch = Touch::kPage;
   Threads threads = Threads::kOrdered;
   Clock clock = Clock::kTape;
-};
-
-// Where a native backend gets its malloc.
-struct NativeLibrary {
-  std::string preload;  // a path, or a name that the loader searches; empty: libc serves malloc
-  std::string advice;   // what to do when it cannot be loaded; may be empty
 };
 
 // A value: it can be copied, and made into any number of backends.
@@ -70,7 +65,8 @@ struct BackendSpec {
 // SPEC of the command line: [label=]BACKEND [ENV=VALUE...], separated by blanks. What parses can be
 // made: a plug-in is loaded, which runs its constructors, and its options are checked. Fails with
 // kUsage for words that make no sense (an unknown allocator, option or variable; the message lists
-// what there is), with kNotFound for a library that is not there, and as load_plugin does.
+// what there is), and as load_plugin does. A real allocator that is not here parses: starting it
+// fails.
 Result<BackendSpec> parse_spec(const std::string& text);
 
 }  // namespace heaptape::allocators

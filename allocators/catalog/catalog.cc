@@ -1,20 +1,9 @@
 #include "allocators/catalog/catalog.h"
 
-#include <algorithm>
-#include <iterator>
-
+#include "allocators/catalog/installed_libraries.h"
 #include "allocators/catalog/model_list.h"
 
 namespace heaptape::allocators {
-namespace {
-
-constexpr PackagedAllocator kPackaged[] = {
-    {"jemalloc", "libjemalloc.so.2", "libjemalloc2"},
-    {"mimalloc", "libmimalloc.so.2", "libmimalloc2.0"},
-    {"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
-};
-
-}  // namespace
 
 const std::vector<CatalogEntry>& catalog() {
   static const std::vector<CatalogEntry> entries = [] {
@@ -24,10 +13,11 @@ const std::vector<CatalogEntry>& catalog() {
         {"noop", kNoop, "no allocator: what the replay itself costs"},
         {"glibc", kNative, "the malloc of this system's libc"},
     };
-    for (const PackagedAllocator& allocator : kPackaged) {
-      list.push_back({allocator.name, kNative,
-                      std::string(allocator.library) + ", Debian package " + allocator.package});
+    for (const std::string& family : library_families()) {
+      list.push_back({family, kNative, "the newest one installed"});
     }
+    list.push_back({"FAMILY@PATH", kNative,
+                    "one of these at a path, or, as FAMILY@VERSION, of a version above"});
     list.push_back({"lib:PATH", kNative, "any shared library that exports malloc"});
     for (const ModelEntry& model : models()) {
       list.push_back({model.name, kModel, model.description, model.parameters()});
@@ -36,11 +26,6 @@ const std::vector<CatalogEntry>& catalog() {
     return list;
   }();
   return entries;
-}
-
-const PackagedAllocator* find_packaged(std::string_view name) {
-  const auto found = std::ranges::find(kPackaged, name, &PackagedAllocator::name);
-  return found == std::end(kPackaged) ? nullptr : found;
 }
 
 }  // namespace heaptape::allocators

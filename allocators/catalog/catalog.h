@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "allocators/catalog/backend_spec.h"
@@ -17,19 +16,13 @@ struct CatalogEntry {
   std::vector<base::Parameter> parameters = {};  // of a model
 
   bool takes_path() const { return name.ends_with("PATH"); }
+  // Real allocators but glibc: whatever is installed of them.
+  bool is_family() const {
+    return kind == BackendKind::kNative && name != "glibc" && !takes_path();
+  }
 };
 
 // In the order in which they are shown.
 const std::vector<CatalogEntry>& catalog();
-
-// A well-known allocator, as distributions package it.
-struct PackagedAllocator {
-  const char* name;
-  const char* library;  // searched by the loader
-  const char* package;  // of Debian and Ubuntu
-};
-
-// Null if there is none of that name.
-const PackagedAllocator* find_packaged(std::string_view name);
 
 }  // namespace heaptape::allocators

@@ -8,6 +8,7 @@
 #include "allocators/catalog/allocator_family.h"
 #include "allocators/catalog/backend_spec.h"
 #include "allocators/catalog/catalog.h"
+#include "allocators/catalog/library_choice.h"
 #include "allocators/catalog/model_list.h"
 #include "base/display_text.h"
 #include "base/name_list.h"
@@ -82,7 +83,7 @@ std::string advice_on_file(const std::string& name) {
     if (exists) return quoted(name) + " is a library: give it as lib:" + name;
     const std::string family = allocator_family(name);
     return quoted(name) + " is a library: give its path, as lib:PATH" +
-           (find_packaged(family) == nullptr ? "" : ", or " + family);
+           (names_library(family) ? ", or " + family : "");
   }
   if (!exists) return "";
   return quoted(name) + " is a file, not an allocator: if it is the tape, give it once, before -a";

@@ -69,6 +69,7 @@ std::string why_lock_step(const WorkerShared& shared) {
 NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options)) {}
 
 Result<std::vector<RegionEvent>> NativeBackend::start() {
+  if (!options_.refusal.empty()) return unusable(options_.refusal);
   if (options_.library.find_first_of(": ") != std::string::npos) {
     return Error::usage("cannot preload '" + options_.library +
                         "': the loader takes no path with a colon or a blank; make a link to it");
@@ -99,7 +100,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
 }
 
 Error NativeBackend::unusable(const std::string& why) const {
-  return Error::usage("cannot replay on '" + options_.name + "': " + why);
+  return Error::target("cannot replay on '" + options_.name + "': " + why);
 }
 
 // The loader only warns when it cannot preload a library, and libc's malloc would be measured under
@@ -118,9 +119,8 @@ Status NativeBackend::check_provider() {
                               : file_name(provider) == options_.library;
   if (!served) {
     const std::string said = worker_->messages();
-    return unusable((said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"
-                                  : "the loader says: " + said) +
-                    (options_.advice.empty() ? "" : "; " + options_.advice));
+    return unusable(said.empty() ? "it exports no malloc (malloc comes from " + provider + ")"
+                                 : "the loader says: " + said);
   }
   const std::string missing = shared.missing;
   if (!missing.empty()) return unusable("it exports malloc but not " + missing);

@@ -19,7 +19,7 @@ struct NativeOptions {
   std::string name;          // for messages
   std::string library = {};  // to preload: a path with a slash, or a name the loader searches;
                              // empty: what the system's libc has
-  std::string advice = {};   // what to do when it cannot be loaded; ends a sentence
+  std::string refusal = {};  // why it cannot be started, as is known before; ends a sentence
   std::vector<std::string> environment = {};  // NAME=VALUE
   uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0: not known
   Touch touch = Touch::kPage;
@@ -35,6 +35,7 @@ class NativeBackend : public Backend {
 
   const BackendTraits& traits() const override { return traits_; }
   std::string library() const override;
+  std::string version() override;
   Result<std::vector<RegionEvent>> start() override;
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;

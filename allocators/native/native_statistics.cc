@@ -1,6 +1,11 @@
 // What allocators say of themselves, as counters of a run.
+#include <gnu/libc-version.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "allocators/native/native_backend.h"
@@ -97,6 +102,22 @@ Result<OwnStatistics> NativeBackend::own_statistics() {
                        find("tcmallocThreadCacheFreeBytes").value_or(0);
   }
   return own;
+}
+
+// "5.3.0-0-g54eaed1d", "gperftools 2.10", and mimalloc's number: 209 is 2.0.9 and 315 is 3.1.5; of
+// later ones 20302 is 2.3.2 and 30302 is 3.3.2 (MI_MALLOC_VERSION of its include/mimalloc.h).
+std::string NativeBackend::version() {
+  if (options_.calls != Calls::kMade) return "";
+  if (worker_->shared().libc_serves_malloc != 0) return gnu_get_libc_version();
+  if (!ask_statistics().ok()) return "";
+  std::string text = worker_->shared().version;
+  text.erase(0, text.find_first_of("0123456789"));
+  text = text.substr(0, text.find_first_not_of("0123456789."));
+  if (text.find('.') != std::string::npos || text.empty()) return text;
+  const int64_t number = std::strtol(text.c_str(), nullptr, 10);
+  const int64_t base = number < 1000 ? 10 : 100;
+  return std::to_string(number / base / base) + "." + std::to_string(number / base % base) + "." +
+         std::to_string(number % base);
 }
 
 }  // namespace heaptape::allocators

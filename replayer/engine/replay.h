@@ -56,6 +56,8 @@ struct RunResult {
   std::vector<RunMetrics> repeats = {};
   std::vector<std::string> notes = {};  // see Backend::notes
   std::string output = "";              // see Backend::output
+  std::string library = "";             // the same, as the next; empty where it failed
+  std::string version = "";
   std::optional<HeapPicture> picture = {};
   std::vector<PinsAtMoment> pins = {};  // block by block, by call; empty where they were not kept
   std::shared_ptr<const HeapFilm> film = nullptr;  // null where it was not kept

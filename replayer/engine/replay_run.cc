@@ -164,7 +164,9 @@ RunResult ReplayRun::finish(const SlotResolver& resolver, uint64_t events,
     return result;
   }
   take_metrics(resolver, events, result.metrics);
-  result.output = backend_->output();
+  result.library = backend_->library();
+  result.version = backend_->version();
+  result.output = backend_->output();  // ends the worker
   result.picture = std::move(picture_);
   result.pins = std::move(pins_);
   result.film = analysis_->film();

@@ -48,6 +48,8 @@ void set_allocator(wire::AllocatorList::Allocator::Builder out, const ListedAllo
   out.setSpec(spec_text(listed.spec));
   out.setKind(kind_name(listed.spec.kind));
   out.setAvailable(listed.is_available);
+  if (!listed.spec.family().empty()) out.setFamily(listed.spec.family());
+  if (!listed.version.empty()) out.setVersion(listed.version);
   if (!listed.library.empty()) out.setLibrary(listed.library);
   if (!listed.build_id.empty()) out.setBuildId(base::hex_text(listed.build_id));
 }

@@ -15,6 +15,7 @@ struct ListedAllocator {
   bool is_available = false;
   std::string library = {};   // path of the file that serves malloc; empty: none, or not available
   std::string build_id = {};  // of that file, as bytes; empty: it has none
+  std::string version = {};   // as the library says
 };
 
 struct AllocatorList {

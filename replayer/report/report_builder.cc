@@ -60,6 +60,12 @@ void set_run(wire::Run::Builder out, const RunResult& result, const ReplayOption
   if (result.spec.runs_real_code()) {
     out.setClock(options.clock == allocators::Clock::kTape ? "tape" : "real");
   }
+  if (result.spec.runs_real_code() && !result.failure) {
+    auto allocator = out.initAllocator();
+    allocator.setFamily(result.spec.family());
+    allocator.setVersion(result.version);
+    allocator.setLibrary(result.library);
+  }
   if (!result.notes.empty()) {
     auto notes = out.initNotes(static_cast<unsigned>(result.notes.size()));
     for (unsigned i = 0; i < notes.size(); ++i) notes.set(i, result.notes[i]);

@@ -119,6 +119,13 @@ struct Losses {
   lostRanges @2 :UInt64 $unit(count);
 }
 
+# Whose code served malloc in a replay.
+struct RunAllocator {
+  family @0 :Text;   # "glibc", "jemalloc", ...; of a library of none, the name of its file
+  version @1 :Text;  # as the library says; empty: it does not
+  library @2 :Text;  # path
+}
+
 struct Run {
   label @0 :Text;
   backend @1 :Text;
@@ -146,6 +153,7 @@ struct Run {
   atMarks @23 :List(MarkState);       # by call
   spreads @24 :List(Spread);          # of the metrics that were not the same in all repeats
   lacks @25 :List(Text);      # "residentSizes" of the recorded run of a trace: those here are 0 and mean nothing; absent where nothing is
+  allocator @26 :RunAllocator;  # of a real allocator that came to the end
 }
 
 struct Spread {
@@ -669,5 +677,7 @@ struct AllocatorList {
     available @3 :Bool;
     library @4 :Text;            # path of the file that serves malloc; empty: none, or not available
     buildId @5 :Text;            # of that file, in hexadecimal; empty: it has none
+    family @6 :Text;             # of a native one, or of what a model imitates
+    version @7 :Text;            # as the library says; empty: it does not, or is not available
   }
 }

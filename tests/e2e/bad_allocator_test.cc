@@ -1,5 +1,6 @@
-// Allocators that a replay cannot use: each is one sentence and exit code 2. Those that fail in a
-// replay: failing_allocator_test.cc.
+// Allocators that a replay cannot use: one sentence each. Words that make no sense end the command
+// before anything runs, with exit code 2; a library that cannot be loaded is the failure of its
+// run, with exit code 1. Those that fail in a replay: failing_allocator_test.cc.
 #include <gtest/gtest.h>
 
 #include "tests/support/programs.h"
@@ -26,6 +27,16 @@ class BadAllocator : public testing::Test {
   void expect_refused(const std::string& spec, const std::string& part) {
     SCOPED_TRACE(spec);
     expect_refusal(replay({spec}), part);
+  }
+  // The run fails before its first call, and another one comes to its end.
+  void expect_failure(const std::string& spec, const std::string& part) {
+    SCOPED_TRACE(spec);
+    const auto ended = replay({"bad=" + spec, "noop"});
+    EXPECT_EQ(ended.status, 1) << ended.describe();
+    EXPECT_NE(ended.err.find("'bad' failed before the first call: "), std::string::npos)
+        << ended.err;
+    EXPECT_NE(ended.err.find(part), std::string::npos) << ended.err;
+    EXPECT_NE(ended.out.find("\nnoop "), std::string::npos) << ended.out;
   }
   std::string library(const std::string& name, const std::string& bytes) {
     tests::write_bytes(dir_.file(name), bytes);
@@ -54,27 +65,27 @@ TEST_F(BadAllocator, LabelTwiceIsRefused) {
   EXPECT_EQ(replay({"a=glibc", "b=glibc"}).status, 0);
 }
 
-TEST_F(BadAllocator, LibraryThatIsNotThereIsRefused) {
-  expect_refused("lib:/none/libmine.so", "there is no file '/none/libmine.so'");
-  expect_refused("lib:" + dir_.path().string(), "is a directory, not a shared library");
+TEST_F(BadAllocator, LibraryThatIsNotThereIsAFailure) {
+  expect_failure("lib:/none/libmine.so", "there is no file '/none/libmine.so'");
+  expect_failure("lib:" + dir_.path().string(), "is a directory, not a shared library");
 }
 
-TEST_F(BadAllocator, FileThatIsNoLibraryIsRefused) {
-  expect_refused(library("text.so", std::string(2000, 'x')), "shared library (ELF)");
-  expect_refused(library("empty.so", ""), "shared library (ELF)");
+TEST_F(BadAllocator, FileThatIsNoLibraryIsAFailure) {
+  expect_failure(library("text.so", std::string(2000, 'x')), "shared library (ELF)");
+  expect_failure(library("empty.so", ""), "shared library (ELF)");
   const std::string bytes = tests::read_bytes(target_path("libreplay_bare_malloc.so"));
-  expect_refused(library("cut.so", bytes.substr(0, bytes.size() / 3)), "was cut short");
+  expect_failure(library("cut.so", bytes.substr(0, bytes.size() / 3)), "was cut short");
   expect_refused(library("blank space.so", bytes), "blanks separate");
   expect_refused(library("colon:.so", bytes), "no path with a colon");
 }
 
-TEST_F(BadAllocator, LibraryWithoutMallocIsRefused) {
-  expect_refused("lib:" + target_path("libreplay_no_malloc.so"), "it exports no malloc");
-  expect_refused("lib:" + target_path("libreplay_half_malloc.so"), "malloc but not free");
+TEST_F(BadAllocator, LibraryWithoutMallocIsAFailure) {
+  expect_failure("lib:" + target_path("libreplay_no_malloc.so"), "it exports no malloc");
+  expect_failure("lib:" + target_path("libreplay_half_malloc.so"), "malloc but not free");
 }
 
-TEST_F(BadAllocator, LibraryThatTheLoaderRefusesIsRefused) {
-  expect_refused("lib:" + target_path("libreplay_unresolved_malloc.so"), "replay_found_nowhere");
+TEST_F(BadAllocator, LibraryThatTheLoaderRefusesIsAFailure) {
+  expect_failure("lib:" + target_path("libreplay_unresolved_malloc.so"), "replay_found_nowhere");
 }
 
 TEST_F(BadAllocator, ThatAbortsIsNamedWithItsLastWords) {

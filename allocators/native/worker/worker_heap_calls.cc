@@ -18,7 +18,9 @@ void mi_collect(bool force) __attribute__((weak));
 void mi_process_info(size_t* elapsed_ms, size_t* user_ms, size_t* system_ms, size_t* resident,
                      size_t* peak_resident, size_t* committed, size_t* peak_committed,
                      size_t* page_faults) __attribute__((weak));
+int mi_version(void) __attribute__((weak));
 // gperftools 2
+const char* tc_version(int* major, int* minor, const char** patch) __attribute__((weak));
 void MallocExtension_ReleaseFreeMemory(void) __attribute__((weak));
 int MallocExtension_GetNumericProperty(const char* property, size_t* value) __attribute__((weak));
 }
@@ -59,6 +61,8 @@ bool has_mi_collect = false;
 bool has_mi_process_info = false;
 bool has_release_free_memory = false;
 bool has_numeric_property = false;
+bool has_mi_version = false;
+bool has_tc_version = false;
 
 void append(Statistic* statistics, uint32_t& count, const char* name, uint64_t value) {
   strncpy(statistics[count].name, name, kStatisticNameBytes - 1);
@@ -108,6 +112,8 @@ void find_heap_calls(const void* library) {
   has_mi_process_info = is_in(library, mi_process_info);
   has_release_free_memory = is_in(library, MallocExtension_ReleaseFreeMemory);
   has_numeric_property = is_in(library, MallocExtension_GetNumericProperty);
+  has_mi_version = is_in(library, mi_version);
+  has_tc_version = is_in(library, tc_version);
 }
 
 bool give_back_memory() {
@@ -133,6 +139,24 @@ void read_mallinfo(WorkerShared& shared) {
   shared.mallinfo_arena = info.arena;
   shared.mallinfo_hblkhd = info.hblkhd;
   shared.mallinfo_free_chunks = info.ordblks + info.smblks;
+}
+
+void read_version(char* text) {
+  const char* said = nullptr;
+  if (has_mallctl) {
+    size_t bytes = sizeof said;
+    if (mallctl("version", &said, &bytes, nullptr, 0) != 0) said = nullptr;
+  } else if (has_tc_version) {
+    said = tc_version(nullptr, nullptr, nullptr);
+  } else if (has_mi_version) {
+    char digits[16] = {};
+    char* first = digits + sizeof digits - 1;
+    for (unsigned rest = static_cast<unsigned>(mi_version()); rest != 0; rest /= 10) {
+      *--first = static_cast<char>('0' + rest % 10);
+    }
+    strncpy(text, first, kVersionBytes - 1);
+  }
+  if (said != nullptr) strncpy(text, said, kVersionBytes - 1);
 }
 
 uint32_t read_statistics(Statistic* statistics) {

@@ -126,6 +126,7 @@ int main() {
         break;
       case Turn::kSayMore:
         shared->statistic_count = read_statistics(shared->statistics);
+        read_version(shared->version);
         break;
       default:
         exit(0);  // as a program does: the library under test may have something to say

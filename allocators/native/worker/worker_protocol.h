@@ -31,6 +31,7 @@ inline constexpr uint32_t kProviderPathBytes = 4096;  // PATH_MAX
 inline constexpr uint32_t kFunctionNameBytes = 32;
 inline constexpr uint32_t kMaxStatistics = 12;
 inline constexpr uint32_t kStatisticNameBytes = 40;
+inline constexpr uint32_t kVersionBytes = 64;
 
 // Whose move it is. The backend writes one of kRun to kQuit; the worker answers kBackend, and exits
 // for kQuit.
@@ -179,6 +180,7 @@ struct WorkerShared {
   uint32_t can_give_back;         // kGiveBack: 0 if the library has no function for it
   uint32_t statistic_count;       // kSayMore
   Statistic statistics[kMaxStatistics];
+  char version[kVersionBytes];  // the same: as the library says it, mimalloc's number in digits
   uint32_t libc_serves_malloc;
   uint32_t can_borrow;                // 1: the driver can have another thread's pointer
   uint32_t stamp_cost_ticks;          // of the two clock readings around a timed op

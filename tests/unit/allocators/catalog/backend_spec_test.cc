@@ -160,19 +160,34 @@ TEST(Spec, RefusesOptionsThatDoNotExist) {
   expect_refused(plugin_path() + ":bogus=1", {"(size-classes) has no parameter 'bogus'"});
 }
 
-TEST(Spec, FindsNoLibraryThatIsNotThere) {
-  for (const std::string kind : {"lib", "plugin"}) {
-    const auto spec = parse_spec(kind + ":/none/libmine.so");
-    ASSERT_FALSE(spec.ok());
-    EXPECT_EQ(spec.error().code, base::ErrorCode::kNotFound);
-    EXPECT_NE(spec.error().message.find("there is no file '/none/libmine.so'"), std::string::npos);
+TEST(Spec, FindsNoPluginThatIsNotThere) {
+  const auto spec = parse_spec("plugin:/none/libmine.so");
+  ASSERT_FALSE(spec.ok());
+  EXPECT_EQ(spec.error().code, base::ErrorCode::kNotFound);
+  EXPECT_NE(spec.error().message.find("there is no file '/none/libmine.so'"), std::string::npos);
+}
+
+TEST(Spec, TakesNoDirectoryForAPlugin) {
+  const tests::TempDir dir;
+  EXPECT_FALSE(parse_spec("plugin:" + dir.path().string()).ok());
+}
+
+TEST(Spec, OfALibraryThatIsNotThereFailsWhenItStarts) {
+  for (const std::string spec : {"lib:/none/libmine.so", "jemalloc@/none/libmine.so"}) {
+    const auto backend = parsed(spec).make({});
+    const auto started = backend->start();
+    ASSERT_FALSE(started.ok()) << spec;
+    EXPECT_EQ(started.error().code, base::ErrorCode::kTarget);
+    EXPECT_NE(started.error().message.find("there is no file '/none/libmine.so'"),
+              std::string::npos);
   }
 }
 
-TEST(Spec, TakesNoFolderForALibrary) {
-  const tests::TempDir dir;
-  EXPECT_FALSE(parse_spec("lib:" + dir.path().string()).ok());
-  EXPECT_FALSE(parse_spec("plugin:" + dir.path().string()).ok());
+TEST(Spec, NamesTheFileOfAPathAlone) {
+  EXPECT_EQ(parsed("lib:libmine.so").file(), "libmine.so");
+  EXPECT_EQ(parsed("mimalloc@./libmine.so").file(), "./libmine.so");
+  EXPECT_EQ(parsed("mimalloc@2.0.9").file(), "");
+  EXPECT_EQ(parsed("glibc").file(), "");
 }
 
 TEST(Spec, TellsRealCodeFromTheRest) {

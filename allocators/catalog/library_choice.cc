@@ -1,0 +1,113 @@
+#include "allocators/catalog/library_choice.h"
+
+#include <gnu/libc-version.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "allocators/catalog/allocator_family.h"
+#include "allocators/catalog/installed_libraries.h"
+#include "allocators/plugin/library_check.h"
+#include "base/display_text.h"
+#include "schema/tape/malloc_library.h"
+
+namespace heaptape::allocators {
+namespace {
+
+using base::Error;
+using base::quoted;
+
+constexpr std::string_view kLibraryPrefix = "lib:";
+
+std::string family_of(const std::string& text) {
+  return text.substr(0, text.find('@'));
+}
+
+// X of "FAMILY@X"; empty where there is no X.
+std::string choice_of(const std::string& text) {
+  const size_t at = text.find('@');
+  return at == std::string::npos ? "" : text.substr(at + 1);
+}
+
+bool is_family(const std::string& name) {
+  return name == "glibc" || std::ranges::find(library_families(), name) != library_families().end();
+}
+
+// The loader would look for a name without '/' elsewhere.
+std::string absolute(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal();
+}
+
+base::Result<NativeLibrary> glibc(const std::string& text) {
+  const std::string choice = choice_of(text);
+  if (choice.empty() || choice == gnu_get_libc_version()) {
+    return NativeLibrary{.preload = "", .family = "glibc", .refusal = ""};
+  }
+  return Error::usage("cannot replay on " + quoted(text) + ": the libc of this system is glibc@" +
+                      gnu_get_libc_version() + ", and no other can be loaded beside it");
+}
+
+base::Result<NativeLibrary> by_path(const std::string& text) {
+  const std::string path = library_path(text);
+  NativeLibrary library{.preload = absolute(path),
+                        .family = allocator_family(absolute(path)),
+                        .refusal = why_no_library(path)};
+  if (text.starts_with(kLibraryPrefix) || !library.refusal.empty()) return library;
+  const std::string family = family_of(text);
+  const std::string exported = schema::identify_malloc_library(library.preload).family;
+  if (exported == family) return library;
+  return Error::usage("cannot replay on " + quoted(text) + ": by what it exports, the library is " +
+                      (exported.empty() ? "no " + family : exported) + "; write " +
+                      (exported.empty() ? std::string(kLibraryPrefix) : exported + "@") + path);
+}
+
+std::string versions_text(const std::vector<InstalledLibrary>& libraries) {
+  std::string text;
+  for (const InstalledLibrary& library : libraries) {
+    if (library.version.empty()) continue;
+    text += (text.empty() ? "" : ", ") + library.version;
+  }
+  return text;
+}
+
+NativeLibrary installed(const std::string& family, const std::string& version) {
+  const auto libraries =
+      installed_libraries(family, version.empty() ? Versions::kToChoose : Versions::kAll);
+  NativeLibrary library{.preload = "", .family = family, .refusal = ""};
+  const auto found = std::ranges::find_if(libraries, [&](const InstalledLibrary& one) {
+    return version.empty() || one.version == version;
+  });
+  if (found != libraries.end()) {
+    library.preload = found->path;
+  } else if (libraries.empty()) {
+    library.refusal = family + " is not installed here: " + how_to_install(family);
+  } else {
+    const std::string others = versions_text(libraries);
+    library.refusal = family + " " + version + " is not installed here" +
+                      (others.empty() ? "" : ", but " + others) + ": see `heaptape allocators`";
+  }
+  return library;
+}
+
+}  // namespace
+
+bool names_library(const std::string& text) {
+  if (text.starts_with(kLibraryPrefix)) return text.size() > kLibraryPrefix.size();
+  return is_family(family_of(text)) && !text.ends_with('@');
+}
+
+std::string library_path(const std::string& text) {
+  if (text.starts_with(kLibraryPrefix)) return text.substr(kLibraryPrefix.size());
+  const std::string choice = choice_of(text);
+  return choice.find('/') == std::string::npos ? "" : choice;
+}
+
+base::Result<NativeLibrary> choose_library(const std::string& text) {
+  if (family_of(text) == "glibc") return glibc(text);
+  if (!library_path(text).empty()) return by_path(text);
+  return installed(family_of(text), choice_of(text));
+}
+
+}  // namespace heaptape::allocators

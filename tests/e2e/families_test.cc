@@ -1,0 +1,118 @@
+// Allocators by family: which library -a takes, and what is said of one that is not there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
+#include "tests/support/tapes.h"
+#include "tests/support/temp_dir.h"
+
+namespace heaptape {
+namespace {
+
+using tests::expect_refusal;
+using tests::target_path;
+
+// Directories that the loader is told to search first, with libraries that are as old and as new
+// as no other here.
+class Families : public testing::Test {
+ protected:
+  Families() {
+    tests::Random random(3);
+    tests::write_tape(dir_.file("t"), tests::plausible_events(random, 1000));
+    install("libreplay_mimalloc_old.so", "old");
+    install("libreplay_mimalloc_new.so", "new");
+  }
+  void install(const std::string& library, const std::string& directory) {
+    std::filesystem::create_directory(dir_.file(directory));
+    std::filesystem::copy_file(target_path(library), dir_.file(directory) + "/libmimalloc.so.9");
+  }
+  tests::Ended run(const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"env",
+                                    "LD_LIBRARY_PATH=" + dir_.file("old") + ":" + dir_.file("new"),
+                                    tests::heaptape_path()};
+    all.insert(all.end(), words.begin(), words.end());
+    return tests::run(all);
+  }
+  tests::Ended replay(const std::vector<std::string>& specs) {
+    std::vector<std::string> words = {"replay", dir_.file("t"), "-o", dir_.file("r.json")};
+    for (const std::string& spec : specs) words.insert(words.end(), {"-a", spec});
+    return run(words);
+  }
+  // What the report of a replay on `spec` has of its allocator.
+  void expect_allocator(const std::string& spec, const std::string& part) {
+    SCOPED_TRACE(spec);
+    const auto ended = replay({spec});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    const std::string report = tests::read_bytes(dir_.file("r.json"));
+    EXPECT_NE(report.find(part), std::string::npos) << report.substr(0, 2000);
+  }
+
+  tests::TempDir dir_;
+};
+
+TEST_F(Families, TakeTheNewestOfTheirLibraries) {
+  expect_allocator("mimalloc", "\"version\": \"99.1.2\"");
+  expect_allocator("mimalloc", "\"library\": \"" + dir_.file("new") + "/libmimalloc.so.9\"");
+}
+
+TEST_F(Families, TakeAVersionThatIsAskedFor) {
+  expect_allocator("mimalloc@0.0.7", "\"library\": \"" + dir_.file("old") + "/libmimalloc.so.9\"");
+}
+
+TEST_F(Families, TakeALibraryOfAnyName) {
+  std::filesystem::copy_file(target_path("libreplay_mimalloc_old.so"), dir_.file("my=mi.so"));
+  expect_allocator("mimalloc@" + dir_.file("my=mi.so"), "\"family\": \"mimalloc\"");
+  expect_allocator("lib:" + dir_.file("my=mi.so"), "\"family\": \"mimalloc\"");
+}
+
+TEST_F(Families, AreThoseOfTheExportsAndNotOfTheName) {
+  std::filesystem::copy_file(target_path("libreplay_bare_malloc.so"), dir_.file("libmimalloc.so"));
+  expect_allocator("lib:" + dir_.file("libmimalloc.so"), "\"family\": \"libmimalloc.so\"");
+}
+
+TEST_F(Families, RefuseALibraryOfAnother) {
+  const std::string mimalloc = target_path("libreplay_mimalloc_old.so");
+  expect_refusal(replay({"jemalloc@" + mimalloc}),
+                 "by what it exports, the library is mimalloc; write mimalloc@" + mimalloc);
+  const std::string other = target_path("libreplay_bare_malloc.so");
+  expect_refusal(replay({"jemalloc@" + other}), "the library is no jemalloc; write lib:" + other);
+  expect_refusal(replay({"glibc@1.0"}), "and no other can be loaded beside it");
+}
+
+TEST_F(Families, AreListedWithTheVersionAndThePathOfEachLibrary) {
+  const std::string out = run({"allocators"}).out;
+  const size_t newest = out.find("99.1.2  " + dir_.file("new") + "/libmimalloc.so.9\n");
+  const size_t oldest = out.find("0.0.7   " + dir_.file("old") + "/libmimalloc.so.9\n");
+  EXPECT_NE(newest, std::string::npos) << out;
+  EXPECT_NE(oldest, std::string::npos) << out;
+  EXPECT_LT(newest, oldest) << out;
+  const std::string json = run({"allocators", "--json"}).out;
+  EXPECT_NE(json.find("\"spec\": \"mimalloc@0.0.7\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"version\": \"99.1.2\""), std::string::npos) << json;
+}
+
+TEST_F(Families, ThatAreNotHereFailAloneWithAWordOnHowToGetThem) {
+  const auto ended = replay({"glibc", "hardened_malloc", "mimalloc@1.2.3", "noop"});
+  EXPECT_EQ(ended.status, 1) << ended.describe();
+  for (const char* const part :
+       {"'hardened_malloc' failed before the first call: ", "hardened_malloc is not installed here",
+        "name its file: -a hardened_malloc@PATH", "'mimalloc@1.2.3' failed before the first call: ",
+        "mimalloc 1.2.3 is not installed here"}) {
+    EXPECT_NE(ended.err.find(part), std::string::npos) << ended.err;
+  }
+  const auto report = schema::read_figures(dir_.file("r.json"));
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->runs.at(0).failure, "");
+  EXPECT_NE(report->runs.at(1).failure, "");
+  EXPECT_EQ(report->runs.at(3).failure, "");
+}
+
+TEST_F(Families, WithANameThatNobodyHasAreRefusedBeforeAnythingRuns) {
+  expect_refusal(replay({"glibc", "mymalloc@1.0"}), "there is no allocator 'mymalloc@1.0'");
+  expect_refusal(replay({"glibc", "jemalloc@"}), "there is no allocator 'jemalloc@'");
+}
+
+}  // namespace
+}  // namespace heaptape
