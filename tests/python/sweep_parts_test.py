@@ -196,6 +196,14 @@ def test_the_usual_candidates_are_those_that_are_installed():
     assert candidates
 
 
+def test_a_candidate_that_is_not_installed_stays_where_another_is():
+    _, candidates = chosen_candidates(["glibc", "mimalloc@0.0.0"])
+    assert [one.spec for one in candidates] == ["glibc", "mimalloc@0.0.0"]
+    assert candidates[1].library is None
+    with pytest.raises(heaptape.Error, match="'mimalloc@0.0.0' is not available here"):
+        chosen_candidates(["mimalloc@0.0.0"])
+
+
 def test_two_candidates_with_one_label_are_an_error():
     with pytest.raises(heaptape.Error, match="two allocators are called 'a'"):
         chosen_candidates(["a=model:ideal", "a=model:slabs"])

@@ -31,7 +31,7 @@ class Program:
 def chosen_candidates(specs: Sequence[str]) -> tuple[Program, list[Candidate]]:
     """As this machine's heaptape describes them; without specs, the usual ones that are installed.
 
-    Raises Error for one that is not available, and for two with one label.
+    The cells of one that is not available fail. Raises Error where none is, and for two with one label.
     """
     told = _allocators(specs)
     engine = Program(told["engine"]["version"], tuple(told["engine"]["buildIds"]))
@@ -40,9 +40,8 @@ def chosen_candidates(specs: Sequence[str]) -> tuple[Program, list[Candidate]]:
     ]
     if not here:
         raise Error(f"none of {', '.join(_USUAL)} is installed: name candidates with -a")
-    for one in here:
-        if not one["available"]:
-            raise Error(f"'{one['spec']}' is not available here: see `heaptape allocators`")
+    if not any(one["available"] for one in here):
+        raise Error(f"'{here[0]['spec']}' is not available here: see `heaptape allocators`")
     return engine, [_candidate(one) for one in here]
 
 
