@@ -3,10 +3,15 @@
 
 #include <string>
 
+#include "schema/tape/tape_info.h"
+
 namespace heaptape::allocators {
 
 // The family of the library at that path (see schema::malloc_family), or the name of its file where
 // it is of none. Empty for an empty path.
 std::string allocator_family(const std::string& library);
+
+// The same of the allocator that a tape was recorded on.
+std::string allocator_family(const schema::TapeHeader& header);
 
 }  // namespace heaptape::allocators

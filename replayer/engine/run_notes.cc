@@ -125,7 +125,7 @@ uint64_t purged_bytes(const std::vector<allocators::Counter>& counters) {
 }
 
 TapeFacts::TapeFacts(const schema::TapeHeader& header)
-    : family_(allocators::allocator_family(header.allocator)), origin_(header.origin) {}
+    : family_(allocators::allocator_family(header)), origin_(header.origin) {}
 
 void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
