@@ -100,12 +100,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
   shared.clock = options.clock;
   worker->patience_ms_ = options.patience_ms;
   HEAPTAPE_RETURN_IF_ERROR(worker->spawn(options, memory_fd.get()));
-  if (const Status ready = worker->await(); !ready.ok()) {
-    Error error = ready.error();
-    // It did not even come to its own first function: that is the loader's word on the library.
-    if (shared.initial_break == 0) error.code = base::ErrorCode::kUsage;
-    return error;
-  }
+  HEAPTAPE_RETURN_IF_ERROR(worker->await());
   return worker;
 }
 
