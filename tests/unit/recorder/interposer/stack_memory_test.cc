@@ -14,7 +14,8 @@ namespace {
 
 constexpr uintptr_t kPage = 4096;
 
-uintptr_t frame_here() {
+// Of the caller: a frame of its own would lie below the caller's locals.
+[[gnu::always_inline]] inline uintptr_t frame_here() {
   return reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
 }
 
