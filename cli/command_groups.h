@@ -1,5 +1,5 @@
-// Commands whose options are told apart from the list of all, in command_line.cc: what each takes,
-// and that `request` runs it.
+// Every command: what it takes, and that `request` runs it. A program has a list of them: main.cc,
+// recorder_main.cc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,17 +8,30 @@
 
 namespace heaptape::cli {
 
+// Of recording: recorder_commands.cc.
+void add_record(CLI::App& app, Request& request);
+void add_ctl(CLI::App& app, Request& request);
+void add_info(CLI::App& app, Request& request);
+void add_verify(CLI::App& app, Request& request);
+
+// That make tapes: tape_making_commands.cc.
+void add_recover(CLI::App& app, Request& request);
+void add_scrub(CLI::App& app, Request& request);
+void add_import(CLI::App& app, Request& request);
+void add_scenario(CLI::App& app, Request& request);
+
 // Of the calls on a tape: call_commands.cc.
 void add_stats(CLI::App& app, Request& request);
 void add_export(CLI::App& app, Request& request);
 void add_symbolize(CLI::App& app, Request& request);
 void add_dump(CLI::App& app, Request& request);
 
-// Of allocators: heap_commands.cc.
+// Of allocators and of reports: heap_commands.cc.
 void add_replay(CLI::App& app, Request& request);
 void add_explain(CLI::App& app, Request& request);
 void add_holes(CLI::App& app, Request& request);
 void add_allocators(CLI::App& app, Request& request);
+void add_diff(CLI::App& app, Request& request);
 
 // About heaptape itself, hidden: self_commands.cc. They read `app` after it has parsed the words.
 void add_completion(CLI::App& app, Request& request);

@@ -1,16 +1,35 @@
-// The one list of commands and options. CLI11's exceptions stay in command_line.cc.
+// A command line, and what it asks for. CLI11's exceptions stay in command_line.cc.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/console.h"
 
+namespace CLI {
+class App;
+}
+
 namespace heaptape::cli {
+
+class Request;
 
 // Does what the user asked for and returns the exit code.
 using Action = std::function<int(Console&)>;
 
+// A program called heaptape: main.cc has all commands, recorder_main.cc those of the recorder.
+struct Program {
+  std::string description;
+  std::string footer;                                        // below the list of commands
+  std::vector<void (*)(CLI::App&, Request&)> commands = {};  // in the order of --help
+  // What `words`, argv from the command on, ask for if that is none of `ours`; nothing: an error.
+  std::optional<Action> (*other_command)(const std::vector<std::string>& ours,
+                                         const char* const* words);
+};
+
 // Never fails and prints nothing: where the words are wrong, or ask for help, the action says so.
-Action parse_command_line(int argc, const char* const* argv);
+Action parse_command_line(int argc, const char* const* argv, const Program& program);
 
 }  // namespace heaptape::cli

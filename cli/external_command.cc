@@ -15,11 +15,26 @@
 namespace heaptape::cli {
 namespace {
 
+std::filesystem::path own_path() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error);  // empty if there is no /proc
+}
+
+// On the PATH, else beside this program: pip puts both into the same directory, which need not be
+// on the PATH.
+std::optional<std::string> find_external(const std::string& name) {
+  if (const auto program = recorder::find_program(name); program.ok()) return *program;
+  const std::filesystem::path beside = own_path().replace_filename(name);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(beside, error)) return {};
+  if (access(beside.c_str(), X_OK) != 0) return {};
+  return beside.string();
+}
+
 // Of `words` the first is the path of the program.
 int become(const std::vector<std::string>& words, Console& console) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) setenv("HEAPTAPE", self.c_str(), 1);
+  const std::filesystem::path self = own_path();
+  if (!self.empty()) setenv("HEAPTAPE", self.c_str(), 1);
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -34,7 +49,7 @@ std::optional<Action> external_command(const std::vector<std::string>& ours,
   const std::string name = *words == nullptr ? "" : *words;
   if (name.empty() || name.starts_with('-') || name.find('/') != std::string::npos) return {};
   if (std::ranges::find(ours, name) != ours.end()) return {};
-  if (const auto program = recorder::find_program("heaptape-" + name); program.ok()) {
+  if (const auto program = find_external("heaptape-" + name)) {
     std::vector<std::string> arguments{*program};
     for (const char* const* word = words + 1; *word != nullptr; ++word) arguments.push_back(*word);
     return [arguments](Console& console) { return become(arguments, console); };
@@ -44,7 +59,7 @@ std::optional<Action> external_command(const std::vector<std::string>& ours,
   return [name](Console& console) {
     return console.fail("'" + name + "' comes with the Python package, and there is no heaptape-" +
                         name + " on the PATH: pip install './python[" + name +
-                        "]', see docs/python.md");
+                        "]', or a wheel: see docs/howto-install.md");
   };
 }
 

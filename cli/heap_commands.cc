@@ -150,4 +150,38 @@ void add_allocators(CLI::App& app, Request& request) {
   request.set_by(command, options, run_allocators);
 }
 
+void add_diff(CLI::App& app, Request& request) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
+  command
+      ->add_option("reports", options->paths,
+                   "the report to compare with, or several of equal runs, then the report to "
+                   "judge; with --baseline one report is enough")
+      ->required()
+      ->option_text("BASE.json... NEW.json");
+  command
+      ->add_option("--baseline", options->baseline,
+                   "compare every run with the run of this label in the base")
+      ->option_text("LABEL");
+  command->add_flag("--strict", options->is_strict,
+                    "also judge by the gates that docs/howto-ci.md lists");
+  command->add_flag("--all", options->shows_all,
+                    "every metric in the tables of text and Markdown, not only the important ones");
+  command->add_option("--run", options->run, "compare only the run with this label")
+      ->option_text("LABEL");
+  command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")
+      ->option_text("EXPR...");
+  add_choice<replayer::DiffFormat>(command, "--format", options->format,
+                                   {{"text", replayer::DiffFormat::kText},
+                                    {"markdown", replayer::DiffFormat::kMarkdown},
+                                    {"json", replayer::DiffFormat::kJson},
+                                    {"junit", replayer::DiffFormat::kJunit}},
+                                   "output format (default text)");
+  add_output(command, "--html", options->html_path, "also write a page for a browser")
+      ->option_text("FILE");
+  command->footer(
+      "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
+  request.set_by(command, options, run_diff);
+}
+
 }  // namespace heaptape::cli

@@ -1,52 +1,19 @@
-// heaptape.
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <new>
-#include <stdexcept>
-#include <string>
-
-#include "base/descriptor.h"
-#include "base/number_text.h"
-#include "cli/command_line.h"
-#include "cli/console.h"
-
-namespace {
-
-using heaptape::cli::Action;
-using heaptape::cli::Console;
-
-// If a standard stream is closed, the next file to be opened gets its number, and what is printed
-// goes into that file. So /dev/null takes the free numbers: read-only, and closed for children.
-void keep_standard_descriptors() {
-  heaptape::base::Descriptor null;
-  do {
-    null.release();  // stays open in the place of a standard stream
-    null.reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  } while (null && null.get() <= STDERR_FILENO);
-}
-
-// Memory can run out because the address space is limited: model:ptmalloc reserves 32 GiB of it,
-// and fills little.
-std::string address_space_advice() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
-  return ": raise the limit of address space (ulimit -v), which is " +
-         heaptape::base::bytes_text(limit.rlim_cur) +
-         "; model:ptmalloc and the models that stand on it reserve 32 GiB";
-}
-
-}  // namespace
+// heaptape: the one list of commands.
+#include "cli/command_groups.h"
+#include "cli/external_command.h"
+#include "cli/run_program.h"
 
 int main(int argc, char** argv) {
-  keep_standard_descriptors();
-  Console console = Console::standard();
-  const Action action = heaptape::cli::parse_command_line(argc, argv);
-  try {
-    return action(console);
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // more elements than any memory holds
-  }
-  return console.fail("there is not enough memory for this command" + address_space_advice());
+  using namespace heaptape::cli;
+  const Program program{
+      .description = "Record every malloc call of a real run; replay it on any allocator.",
+      .footer =
+          "`heaptape COMMAND --help` has an example of each. `heaptape NAME` runs "
+          "heaptape-NAME from the\n"
+          "PATH: sweep and tune come with the Python package.",
+      .commands = {add_record, add_ctl, add_info, add_verify, add_recover, add_scrub, add_import,
+                   add_stats, add_export, add_symbolize, add_dump, add_replay, add_explain,
+                   add_holes, add_allocators, add_diff, add_scenario, add_completion, add_man},
+      .other_command = external_command};
+  return run_program(argc, argv, program);
 }

@@ -60,6 +60,14 @@ TEST_F(ExternalCommand, PassesOverFilesThatAreNoPrograms) {
   expect_refusal(run({"folder"}), "there is no command 'folder'");
 }
 
+// As pip puts both into the directory of scripts of an environment that is not activated.
+TEST_F(ExternalCommand, IsFoundBesideHeaptape) {
+  put("heaptape-beside", "#!/bin/sh\necho beside\n");
+  fs::copy_file(tests::heaptape_path(), dir_.file("heaptape"));
+  EXPECT_EQ(tests::run({{dir_.file("heaptape"), "beside"}, {"PATH=/usr/bin:/bin"}}).out,
+            "beside\n");
+}
+
 TEST_F(ExternalCommand, SaysWhyItsProgramCannotRun) {
   put("heaptape-moved", "#!/no/such/python\n");
   expect_refusal(run({"moved"}), "cannot run '" + dir_.file("heaptape-moved") + "': No such file");

@@ -139,10 +139,18 @@ TEST(Layering, TestFindsACircle) {
 TEST(Layering, KeepsCli11InItsFiles) {
   const std::set<std::string> headers = {"cli/command_groups.h", "cli/option_kinds.h",
                                          "cli/request.h", "cli/site_options.h"};
-  std::set<std::string> allowed = {"cli/call_commands.cc",   "cli/command_line.cc",
-                                   "cli/command_outline.cc", "cli/self_commands.cc",
-                                   "cli/heap_commands.cc",   "cli/option_kinds.cc",
-                                   "cli/site_options.cc",    "cli/wrong_words.cc"};
+  std::set<std::string> allowed = {"cli/main.cc",
+                                   "cli/recorder_main.cc",
+                                   "cli/recorder_commands.cc",
+                                   "cli/tape_making_commands.cc",
+                                   "cli/call_commands.cc",
+                                   "cli/command_line.cc",
+                                   "cli/command_outline.cc",
+                                   "cli/self_commands.cc",
+                                   "cli/heap_commands.cc",
+                                   "cli/option_kinds.cc",
+                                   "cli/site_options.cc",
+                                   "cli/wrong_words.cc"};
   allowed.insert(headers.begin(), headers.end());
   for (const fs::path& file : sources()) {
     if (allowed.contains(fs::relative(file, kRoot).string())) continue;

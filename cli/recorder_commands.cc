@@ -1,0 +1,150 @@
+// The commands that the recorder alone also has: record, ctl, info and verify.
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/number_text.h"
+#include "base/parameters.h"
+#include "cli/command_groups.h"
+#include "cli/commands.h"
+#include "cli/option_kinds.h"
+
+namespace heaptape::cli {
+namespace {
+
+using recorder::Follow;
+using recorder::OnFull;
+
+bool is_unwinding(const std::string& word) {
+  return word == "fp" || word == "dwarf";
+}
+
+// `words` came behind how stacks are walked. A later one that overrules an earlier one is a slip,
+// more often than not.
+void refuse_twice(const std::vector<std::string>& words) {
+  std::set<std::string> names;
+  for (const std::string& word : words) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word == "none") {
+      throw CLI::ValidationError("--stacks", "none stands alone: leave out ',none', or all else");
+    }
+    if (is_unwinding(word)) {
+      throw CLI::ValidationError("--stacks",
+                                 "it takes one of fp and dwarf: leave out '," + word + "'");
+    }
+    if (!names.insert(name).second) {
+      throw CLI::ValidationError("--stacks", "'" + name + "' is given more than once");
+    }
+  }
+}
+
+// What --stacks takes: "none", or how stacks are walked, how far, and of which calls.
+void set_stacks(const std::string& text, recorder::SessionOptions& options) {
+  constexpr uint64_t kUsualFrames = 64;
+  std::vector<std::string> words = base::split_sets(text);
+  const std::string mode = words.empty() ? "" : words.front();
+  if (text == "none") {
+    options.stack_frames = 0;
+    return;
+  }
+  if (!is_unwinding(mode)) {
+    throw CLI::ValidationError(
+        "--stacks", "'" + text + "' is not one of none|fp|dwarf[,depth=N][,every=BYTES]");
+  }
+  words.erase(words.begin());
+  refuse_twice(words);
+  const auto values =
+      base::parse_values(mode,
+                         {{"depth", kUsualFrames, "frames", {}, 1, recorder::kMostStackFrames},
+                          {"every", 0, "bytes", {}, 0, recorder::kMostStackBytes}},
+                         words);
+  if (!values.ok()) throw CLI::ValidationError("--stacks", values.error().message);
+  options.stack_frames = static_cast<uint32_t>((*values)["depth"]);
+  options.stack_bytes = (*values)["every"];
+  options.unwinding =
+      mode == "fp" ? recorder::Unwinding::kFramePointers : recorder::Unwinding::kTables;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, Request& request) {
+  auto given = std::make_shared<RecordCommandOptions>();
+  recorder::RecordOptions* const options = &given->record;  // lives as long
+  CLI::App* command =
+      app.add_subcommand("record", "Run a command and record every call it makes to malloc");
+  add_output(command, "-o,--output", options->tape_path,
+             "the tape (default: NAME.tape for a program NAME)")
+      ->option_text("TAPE");
+  add_choice<Follow>(
+      command, "--follow", options->session.follow,
+      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
+      "children to record: all, those made by fork until they execute a program, or none "
+      "(default all)");
+  add_choice<OnFull>(command, "--on-full", options->session.on_full,
+                     {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
+                     "when the recorder falls behind: let the program wait, or drop calls and "
+                     "count them (default block)");
+  command
+      ->add_option_function<std::string>(
+          "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
+          "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
+          "tables that every program has, fp by frame pointers, of programs built with "
+          "-fno-omit-frame-pointer; every=512KiB records the stacks of calls for one byte in so "
+          "many, chosen at random, at next to no cost (default none; depth=64, all calls)")
+      ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
+  command->add_flag("--live", given->is_live,
+                    "show once a second, on standard error, what is live, grows and is recorded");
+  command->add_option("command", options->command, "the command and its arguments, after --")
+      ->required()
+      ->option_text("CMD...");
+  command->positionals_at_end();
+  command->footer(
+      "Example: heaptape record -o run.tape -- ./server --flags\n"
+      "The exit status is that of the command. Children get tapes of their own;\n"
+      "TAPE.manifest.json lists them.");
+  request.set_by(command, given, run_record);
+}
+
+void add_ctl(CLI::App& app, Request& request) {
+  auto options = std::make_shared<CtlOptions>();
+  CLI::App* command =
+      app.add_subcommand("ctl", "Mark a moment on the tape of a program while it is recorded");
+  command->add_option("pid", options->pid, "the recorded process")
+      ->required()
+      ->transform(count_validator({.least = 1, .most = INT32_MAX}))
+      ->option_text("PID");
+  command->add_option("verb", options->verb, "what to do")->required()->option_text("mark");
+  command
+      ->add_option("name", options->name,
+                   "what to call the moment: letters, digits, '-', '_' and '.'")
+      ->required()
+      ->option_text("NAME");
+  command->footer(
+      "Example: heaptape ctl 1234 mark loaded\n"
+      "Then: heaptape explain run.tape -a glibc --at mark:loaded");
+  request.set_by(command, options, run_ctl);
+}
+
+void add_info(CLI::App& app, Request& request) {
+  auto options = std::make_shared<InfoOptions>();
+  CLI::App* command =
+      app.add_subcommand("info", "Show which process a tape is of, and what the recorder noted");
+  add_tape(command, options->path);
+  add_json(command, options->format);
+  command->footer("Example: heaptape info run.tape --json");
+  request.set_by(command, options, run_info);
+}
+
+void add_verify(CLI::App& app, Request& request) {
+  auto path = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("verify", "Read every byte; exit 1 if anything is damaged or was lost");
+  add_tape(command, *path);
+  command->footer("Example: heaptape verify run.tape");
+  request.set_by(command, path, run_verify);
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,88 @@
+// Commands that make a tape without running a program: recover, scrub, import and scenario.
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/command_groups.h"
+#include "cli/commands.h"
+#include "cli/option_kinds.h"
+
+namespace heaptape::cli {
+
+void add_recover(CLI::App& app, Request& request) {
+  auto options = std::make_shared<RecoverOptions>();
+  CLI::App* command =
+      app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output, "the new tape; must be given")
+      ->required()
+      ->option_text("OUT");
+  command->footer("Example: heaptape recover run.tape.partial -o run.tape");
+  request.set_by(command, options, run_recover);
+}
+
+void add_scrub(CLI::App& app, Request& request) {
+  auto options = std::make_shared<ScrubOptions>();
+  CLI::App* command = app.add_subcommand(
+      "scrub", "Copy a tape without what tells of the machine, to give it to others");
+  add_tape(command, options->path);
+  add_output(command, "-o,--output", options->output, "the new tape; must be given")
+      ->required()
+      ->option_text("OUT");
+  add_count(command, "--from", options->from, {.least = 1},
+            "first call to keep; what lives then is allocated at the beginning");
+  add_count(command, "--until", options->until, {.least = 1}, "last call to keep");
+  command->add_flag(
+      "--hash-names", options->hash_names,
+      "hash the names of files and of code made at run time, and leave out build ids");
+  command->footer("Example: heaptape scrub run.tape -o public.tape --until 1M");
+  request.set_by(command, options, run_scrub);
+}
+
+void add_import(CLI::App& app, Request& request) {
+  auto options = std::make_shared<recorder::ImportOptions>();
+  CLI::App* command = app.add_subcommand("import", "Make a tape of another tool's trace");
+  command->add_option("format", options->format, "the format of the trace, or `list`")
+      ->required()
+      ->option_text("FORMAT");
+  command
+      ->add_option("file", options->path,
+                   "the trace: plain, or packed by gzip, zstd, lz4, xz, bzip2 or zip")
+      ->option_text("FILE");
+  add_output(command, "-o,--output", options->output,
+             "the tape; must be given, unless FORMAT is `list`")
+      ->option_text("TAPE");
+  command->footer(
+      "Example: heaptape import android camera.zip -o camera.tape\n"
+      "`heaptape import list` says what each format lacks.");
+  request.set_by(command, options, [](const recorder::ImportOptions& given, Console& console) {
+    return given.format == "list" ? run_import_list(console) : run_import(given, console);
+  });
+}
+
+void add_scenario(CLI::App& app, Request& request) {
+  struct Options {
+    scenarios::ScenarioOptions scenario;
+    ScenarioDetail detail = ScenarioDetail::kNames;
+  };
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("scenario", "Write a tape of a heap whose history is known");
+  command->add_option("name", options->scenario.name, "the scenario, or `list`")
+      ->required()
+      ->option_text("NAME");
+  command->add_option("--set", options->scenario.sets, "set a parameter; may be repeated")
+      ->option_text("K=V...");
+  add_output(command, "-o,--output", options->scenario.output,
+             "the tape; must be given, unless NAME is `list`")
+      ->option_text("TAPE");
+  command->add_flag_callback(
+      "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
+      "with `list`: show the parameters, too");
+  command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
+  request.set_by(command, options, [](const Options& given, Console& console) {
+    return given.scenario.name == "list" ? run_scenario_list(given.detail, console)
+                                         : run_scenario(given.scenario, console);
+  });
+}
+
+}  // namespace heaptape::cli
