@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -30,17 +32,32 @@ class ToolError(Error):
 
 
 def program() -> str:
-    """The program to run: $HEAPTAPE, else the one installed beside Python, else that on PATH."""
+    """The program to run: $HEAPTAPE, else that of this package, else the one on PATH."""
     named = os.environ.get("HEAPTAPE")
     if named:
         return named
-    beside = os.path.join(sysconfig.get_path("scripts"), "heaptape")
-    found = beside if os.access(beside, os.X_OK) else shutil.which("heaptape")
+    for candidate in (_carried_program(), os.path.join(sysconfig.get_path("scripts"), "heaptape")):
+        if candidate is not None and os.access(candidate, os.X_OK):
+            return candidate
+    found = shutil.which("heaptape")
     if found is None:
         raise Error(
             "there is no program heaptape on PATH: install it, or name it with HEAPTAPE=PATH"
         )
     return found
+
+
+@functools.cache
+def _carried_program() -> str | None:
+    """Where pip put the tool of a wheel that carries it, by the wheel's own list of files."""
+    try:
+        files = importlib.metadata.files("heaptape") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for file in files:
+        if file.parts[-2:] == ("bin", "heaptape"):
+            return os.path.realpath(file.locate())
+    return None
 
 
 @dataclasses.dataclass(frozen=True)

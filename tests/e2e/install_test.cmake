@@ -1,6 +1,7 @@
-# cmake -D BUILD=... -D PREFIX=... -P install_test.cmake: installs, then works from there: records,
-# replays, and builds the example plug-in as its users do.
+# cmake -D BUILD=... -D SOURCE=... -D PYTHON=... -D PREFIX=... -P install_test.cmake: installs, then works from
+# there: records, replays, and builds the example plug-in as its users do. Then uninstalls.
 file(REMOVE_RECURSE ${PREFIX})
+file(MAKE_DIRECTORY ${PREFIX}/include)
 function(must_work)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
   if(NOT result EQUAL 0)
@@ -44,5 +45,13 @@ must_work(cc -std=c99 -Wall -Wextra -Wpedantic -Werror -O2 -shared -fPIC -I ${PR
 must_work(${heaptape} replay ${PREFIX}/fill.tape -a plugin:${PREFIX}/libbump.so)
 if(NOT output MATCHES "22\\.9 MiB")  # 100,000 blocks of 240 bytes
   message(FATAL_ERROR "the model of the page does not commit what it should: ${output}")
+endif()
+
+# A directory that was there before stays, and so does what the manifest does not list: our tapes.
+must_work(${PYTHON} ${SOURCE}/package/uninstall.py ${PREFIX})
+file(GLOB left LIST_DIRECTORIES true RELATIVE ${PREFIX} ${PREFIX}/*)
+list(FILTER left EXCLUDE REGEX "\\.(tape|c|so)$|^plugin-build$")
+if(NOT left STREQUAL "include")
+  message(FATAL_ERROR "uninstalling leaves: ${left}")
 endif()
 file(REMOVE_RECURSE ${PREFIX})

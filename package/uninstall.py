@@ -1,0 +1,78 @@
+"""Removes what `cmake --install` put below a prefix, by the manifest that it left there, and nothing else.
+
+usage: uninstall.py PREFIX. Every line of the manifest is checked before the first file goes.
+"""
+
+import os
+import pathlib
+import sys
+
+MANIFEST = "share/heaptape/install-manifest.txt"
+
+
+class Refusal(Exception):
+    """A sentence."""
+
+
+def read_manifest(prefix):
+    """The paths below the prefix: files, and directories, which end in a slash."""
+    path = prefix / MANIFEST
+    try:
+        first, *lines = path.read_text("utf-8").splitlines()
+    except FileNotFoundError:
+        raise Refusal(f"there is no installation in '{prefix}': '{path}' is missing") from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise Refusal(f"'{path}' cannot be read: {error}") from None
+    if not first.startswith("heaptape ") or MANIFEST not in lines:
+        raise Refusal(f"'{path}' is no manifest of heaptape; nothing is removed")
+    return lines
+
+
+def check(prefix, line):
+    """Refuses what an installation cannot have written, or has been replaced since by something else."""
+    parts = line.rstrip("/").split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise Refusal(f"the manifest of '{prefix}' was changed: '{line}' is no path below it; nothing is removed")
+    path = prefix / line
+    home = os.path.realpath(path.parent)
+    if os.path.commonpath([home, prefix]) != str(prefix):
+        raise Refusal(f"'{path}' is in '{home}', which is not below the prefix; nothing is removed")
+    if os.path.lexists(path) and line.endswith("/") != (path.is_dir() and not path.is_symlink()):
+        raise Refusal(f"'{path}' is not what was installed there; nothing is removed")
+
+
+def remove(prefix, lines):
+    """The manifest goes last, so that what was interrupted can be run again."""
+    files = [line for line in lines if not line.endswith("/") and line != MANIFEST]
+    for file in [*files, MANIFEST]:
+        (prefix / file).unlink(missing_ok=True)
+    for directory in sorted((line for line in lines if line.endswith("/")), key=len, reverse=True):
+        try:
+            (prefix / directory).rmdir()
+        except OSError:  # others' files are in it, or it is gone
+            pass
+    return len(files) + 1
+
+
+def main():
+    if len(sys.argv) != 2 or not sys.argv[1]:
+        print("dev: type ./dev uninstall PREFIX", file=sys.stderr)
+        return 2
+    prefix = pathlib.Path(os.path.realpath(sys.argv[1]))
+    try:
+        lines = read_manifest(prefix)
+        for line in lines:
+            check(prefix, line)
+        count = remove(prefix, lines)
+    except Refusal as refusal:
+        print(f"dev: {refusal}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"dev: cannot remove '{error.filename}': {error.strerror}; the manifest is kept", file=sys.stderr)
+        return 1
+    print(f"removed {count} files from {prefix}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
