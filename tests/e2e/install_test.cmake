@@ -50,7 +50,7 @@ endif()
 # A directory that was there before stays, and so does what the manifest does not list: our tapes.
 must_work(${PYTHON} ${SOURCE}/package/uninstall.py ${PREFIX})
 file(GLOB left LIST_DIRECTORIES true RELATIVE ${PREFIX} ${PREFIX}/*)
-list(FILTER left EXCLUDE REGEX "\\.(tape|c|so)$|^plugin-build$")
+list(FILTER left EXCLUDE REGEX "\\.(tape|json|c|so)$|^plugin-build$")
 if(NOT left STREQUAL "include")
   message(FATAL_ERROR "uninstalling leaves: ${left}")
 endif()
