@@ -8,6 +8,7 @@
 
 #include "allocators/native/native_backend.h"
 #include "tests/bench/random_slots.h"
+#include "tests/support/programs.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::allocators {
@@ -15,8 +16,8 @@ namespace {
 
 constexpr size_t kBatchOps = 1 << 14;
 constexpr uint32_t kThreads = 8;
-constexpr const char* kLibraries[] = {"", "libjemalloc.so.2", "libmimalloc.so.2.0",
-                                      "libtcmalloc_minimal.so.4"};
+const char* const kLibraries[] = {"", "libjemalloc.so.2", tests::mimalloc_library(),
+                                  "libtcmalloc_minimal.so.4"};
 constexpr const char* kNames[] = {"glibc", "jemalloc", "mimalloc", "tcmalloc"};
 
 // Ops of threads at random.

@@ -20,7 +20,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "package"))
+sys.path.insert(0, str(ROOT / "cmake"))
 import make_packages  # noqa: E402
 
 PROGRAM = ROOT / "tests/e2e/targets/cache.c"

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "tests/e2e/record_fixture.h"
+#include "tests/support/programs.h"
 
 namespace heaptape::tests {
 namespace {
@@ -105,7 +106,7 @@ TEST_P(EntryPoints, RecordAnOperatorNewOnceThatAsksItsHandler) {
 INSTANTIATE_TEST_SUITE_P(, EntryPoints,
                          testing::Values(Allocator{"glibc", "", 1, true},
                                          Allocator{"jemalloc", "libjemalloc.so.2", 1, true},
-                                         Allocator{"mimalloc", "libmimalloc.so.2", 1, false},
+                                         Allocator{"mimalloc", tests::mimalloc_library(), 1, false},
                                          Allocator{"tcmalloc", "libtcmalloc_minimal.so.4", 3,
                                                    true}));
 

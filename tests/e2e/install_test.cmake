@@ -48,7 +48,7 @@ if(NOT output MATCHES "22\\.9 MiB")  # 100,000 blocks of 240 bytes
 endif()
 
 # A directory that was there before stays, and so does what the manifest does not list: our tapes.
-must_work(${PYTHON} ${SOURCE}/package/uninstall.py ${PREFIX})
+must_work(${PYTHON} ${SOURCE}/cmake/uninstall.py ${PREFIX})
 file(GLOB left LIST_DIRECTORIES true RELATIVE ${PREFIX} ${PREFIX}/*)
 list(FILTER left EXCLUDE REGEX "\\.(tape|json|c|so)$|^plugin-build$")
 if(NOT left STREQUAL "include")

@@ -30,8 +30,9 @@ constexpr char kSqlite[] =
 class SlabsReplay : public testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string& why = tests::jemalloc_facts().unusable; !why.empty())
-      GTEST_SKIP() << why;
+    const tests::JemallocFacts& facts = tests::jemalloc_facts();
+    if (!facts.unusable.empty()) GTEST_SKIP() << facts.unusable;
+    if (!facts.other_build.empty()) GTEST_SKIP() << facts.other_build;
   }
 
   std::string record_python(const char* program, const std::vector<std::string>& environment) {

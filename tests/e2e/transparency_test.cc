@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "tests/e2e/record_fixture.h"
+#include "tests/support/programs.h"
 
 namespace heaptape::tests {
 namespace {
@@ -314,7 +315,7 @@ TEST_P(RecordedPreloads, ServeThePythonOfTheUser) {
 INSTANTIATE_TEST_SUITE_P(, RecordedPreloads,
                          testing::Values(Preloaded{"glibc", "libc.so.6"},
                                          Preloaded{"jemalloc", "libjemalloc.so.2"},
-                                         Preloaded{"mimalloc", "libmimalloc.so.2"},
+                                         Preloaded{"mimalloc", tests::mimalloc_library()},
                                          Preloaded{"tcmalloc", "libtcmalloc_minimal.so.4"}));
 
 }  // namespace

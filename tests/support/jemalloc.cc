@@ -7,17 +7,29 @@
 namespace heaptape::tests {
 namespace {
 
+// Of the index of extents, where addresses have 48 bits; with 57 bits a table has 512 KiB.
+constexpr uint64_t kTableBytes = uint64_t{2} << 20;
+
 JemallocFacts read_facts() {
   const Ended ended = run({.words = {target_path("replay_jemalloc_facts")},
                            .environment = {"LD_PRELOAD=libjemalloc.so.2"}});
   std::istringstream lines(ended.out);
   std::string version;
   if (!std::getline(lines, version)) {
-    return {"libjemalloc.so.2 is not there (Debian: apt-get install libjemalloc2): " + ended.err,
-            {}};
+    return {.unusable = "libjemalloc.so.2 is not there (Debian: apt-get install libjemalloc2): " +
+                        ended.err};
   }
-  if (!version.starts_with("5.3.0-")) return {"this is jemalloc " + version + ", not 5.3.0", {}};
+  if (!version.starts_with("5.3.0-")) {
+    return {.unusable = "this is jemalloc " + version + ", not 5.3.0"};
+  }
   JemallocFacts facts;
+  uint64_t metadata_bytes = 0;
+  lines >> metadata_bytes;
+  if (metadata_bytes < kTableBytes) {
+    facts.other_build =
+        "this jemalloc is built for addresses of 57 bits, as in Debian 13, and the model for 48: "
+        "its index of extents has three levels of smaller tables, and it maps 4 MiB less";
+  }
   for (JemallocFacts::Size size{}; lines >> size.bytes >> size.usable;) {
     facts.sizes.push_back(size);
   }

@@ -10,6 +10,8 @@ namespace heaptape::tests {
 struct JemallocFacts {
   // Why the tests cannot compare with it, to be printed when they are skipped; empty if they can.
   std::string unusable;
+  // The same, for tests of how much memory it holds.
+  std::string other_build;
 
   struct Size {
     uint64_t bytes;

@@ -21,6 +21,19 @@ std::string not_glibc_2_36(const std::string& spec) {
   return "these numbers are of glibc 2.36, not " + version;
 }
 
+const char* mimalloc_library() {
+  static const std::string newest = [] {
+    std::string found = "libmimalloc.so";
+    for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/x86_64-linux-gnu")) {
+      const std::string file = entry.path().filename();
+      const bool is_soname = file.starts_with("libmimalloc.so.") && file.size() == 16;
+      if (is_soname && file > found) found = file;
+    }
+    return found;
+  }();
+  return newest.c_str();
+}
+
 std::string heaptape_path() {
   return (tests_folder().parent_path() / "bin" / "heaptape").string();
 }

@@ -19,6 +19,10 @@ inline constexpr bool kSanitized = false;
 // Why numbers of glibc 2.36 cannot be expected of `spec` here; empty if they can.
 std::string not_glibc_2_36(const std::string& spec = "glibc");
 
+// The newest mimalloc that is installed, as the loader finds it: "libmimalloc.so.2" on Debian 12,
+// "libmimalloc.so.3" on Debian 13.
+const char* mimalloc_library();
+
 std::string heaptape_path();
 // A program or library out of tests/e2e/targets.
 std::string target_path(const std::string& name);

@@ -1,4 +1,5 @@
-/* Run with libjemalloc.so.2 preloaded: prints its version, then "SIZE USABLE" of nallocx() wherever
+/* Run with libjemalloc.so.2 preloaded: prints its version, how many
+ * bytes of metadata its first arena has, then "SIZE USABLE" of nallocx() wherever
  * the usable size changes from one byte to the next, up to 4 MiB, and of sizes at growing distances
  * above that. Prints nothing where it is not jemalloc that serves malloc. */
 #define _GNU_SOURCE
@@ -16,7 +17,12 @@ int main(void) {
   size_t bytes = sizeof version;
   if (mallctl == NULL || nallocx == NULL) return 0;
   if (mallctl("version", &version, &bytes, NULL, 0) != 0) return 0;
-  printf("%s\n", version);
+  size_t base = 0;
+  unsigned long epoch = 1;  // statistics of now
+  bytes = sizeof base;
+  mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+  mallctl("stats.arenas.0.base", &base, &bytes, NULL, 0);
+  printf("%s\n%zu\n", version, base);
   size_t before = 0;
   size_t size = 1;
   for (; size <= (size_t)4 << 20; ++size) {

@@ -26,6 +26,7 @@ static struct sock_filter allocator_only[] = {
     ALLOW(prctl),
     ALLOW(clone),
     ALLOW(set_robust_list),
+    ALLOW(rt_sigprocmask),
     ALLOW(wait4),
     ALLOW(brk),
     ALLOW(mmap),

@@ -108,7 +108,7 @@ TEST_P(FreeThreadsOf, AnyAllocatorUseBlocksInTheirOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, FreeThreadsOf,
-                         testing::Values("", "libjemalloc.so.2", "libmimalloc.so.2.0",
+                         testing::Values("", "libjemalloc.so.2", tests::mimalloc_library(),
                                          "libtcmalloc_minimal.so.4"));
 
 TEST(FreeThreads, GoOnWhenTheLogOfMemoryCallsIsFull) {

@@ -104,7 +104,8 @@ TEST_F(Native, PlacesBlocksInTheSamePlacesEveryTime) {
 }
 
 TEST_F(Native, MovesNoBlockByAskingForStatistics) {
-  for (const char* library : {"libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"}) {
+  for (const char* library :
+       {"libjemalloc.so.2", tests::mimalloc_library(), "libtcmalloc_minimal.so.4"}) {
     std::vector<uint64_t> offsets[2];
     for (const bool asks : {false, true}) {
       start(options_for(library));
@@ -126,7 +127,7 @@ TEST_F(Native, MovesNoBlockByAskingForStatistics) {
 TEST_F(Native, HasTheAllocatorsOwnStatistics) {
   const std::pair<const char*, const char*> counters[] = {
       {"libjemalloc.so.2", "jemallocAllocatedBytes"},
-      {"libmimalloc.so.2", "mimallocCommittedBytes"},
+      {tests::mimalloc_library(), "mimallocCommittedBytes"},
       {"libtcmalloc_minimal.so.4", "tcmallocAllocatedBytes"}};
   for (const auto& [library, name] : counters) {
     start(options_for(library));
@@ -137,7 +138,7 @@ TEST_F(Native, HasTheAllocatorsOwnStatistics) {
 }
 
 TEST_F(Native, TellsWhatMimallocHasCommittedFromWhatItHadAtMost) {
-  start(options_for("libmimalloc.so.2"));
+  start(options_for(tests::mimalloc_library()));
   std::vector<ReplayOp> ops = mallocs(1600, 50000);
   for (uint32_t slot = 0; slot < 1600; ++slot) ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
   run(ops);

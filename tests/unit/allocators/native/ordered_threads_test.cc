@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      Candidate{"jemalloc",
                                                "libjemalloc.so.2",
                                                {"MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1"}},
-                                     Candidate{"mimalloc", "libmimalloc.so.2.0"},
+                                     Candidate{"mimalloc", tests::mimalloc_library()},
                                      Candidate{"tcmalloc", "libtcmalloc_minimal.so.4"}),
                      testing::Values(8u, 64u)),
     [](const auto& instance) {
