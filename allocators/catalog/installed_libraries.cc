@@ -17,31 +17,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// How the files of a family are called (any version may follow), the likeliest first, and who has
-// it: Debian 12, and the releases after it. Null: no package.
+// The names of a family's files (any version may follow), the likeliest first, and its packages in
+// Debian 12, in 13 and in unstable. Null: there is none.
 struct Family {
   const char* name;
   std::vector<std::string_view> files;
-  const char* package_of_12;
-  const char* package_later;
+  const char* packages[3];
 };
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"jemalloc", {"libjemalloc.so"}, "libjemalloc2", "libjemalloc2"},
-      {"mimalloc", {"libmimalloc.so"}, "libmimalloc2.0", "libmimalloc3"},
+      {"jemalloc", {"libjemalloc.so"}, {"libjemalloc2", "libjemalloc2", "libjemalloc2"}},
+      {"mimalloc", {"libmimalloc.so"}, {"libmimalloc2.0", "libmimalloc3", "libmimalloc3"}},
       {"tcmalloc",
        {"libtcmalloc_minimal.so", "libtcmalloc.so"},
-       "libtcmalloc-minimal4",
-       "libtcmalloc-minimal4t64"},
-      {"snmalloc", {"libsnmallocshim.so", "libsnmalloc.so"}, nullptr, nullptr},
-      {"rpmalloc", {"librpmallocwrap.so", "librpmalloc.so"}, nullptr, nullptr},
+       {"libtcmalloc-minimal4", "libtcmalloc-minimal4t64", "libtcmalloc-minimal4t64"}},
+      {"snmalloc", {"libsnmallocshim.so", "libsnmalloc.so"}, {}},
+      {"rpmalloc", {"librpmallocwrap.so", "librpmalloc.so"}, {nullptr, nullptr, "librpmalloc1"}},
       {"scudo",
        {"libscudo.so", "libclang_rt.scudo_standalone-x86_64.so", "libclang_rt.scudo_standalone.so"},
-       "libclang-rt-dev",
-       "libclang-rt-dev"},
-      {"tbbmalloc", {"libtbbmalloc_proxy.so"}, "libtbbmalloc2", "libtbbmalloc2"},
-      {"hardened_malloc", {"libhardened_malloc.so"}, nullptr, nullptr},
+       {"libclang-rt-dev", "libclang-rt-dev", "libclang-rt-dev"}},
+      {"tbbmalloc", {"libtbbmalloc_proxy.so"}, {"libtbbmalloc2", "libtbbmalloc2", "libtbbmalloc2"}},
+      {"hardened_malloc", {"libhardened_malloc.so"}, {}},
   };
   return all;
 }
@@ -140,15 +137,17 @@ std::string ask_version(const std::string& path) {
   return backend.start().ok() ? backend.version() : "";
 }
 
-bool is_debian_12() {
+// "forky" of the line VERSION_CODENAME=forky; empty if the system is no Debian.
+std::string debian_codename() {
   std::ifstream file("/etc/os-release");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return text.find("VERSION_CODENAME=bookworm") != std::string::npos;
-}
-
-bool is_debian() {
-  std::error_code error;
-  return fs::exists("/etc/debian_version", error);
+  std::string codename;
+  bool is_debian = false;
+  for (std::string line; std::getline(file, line);) {
+    constexpr std::string_view kCodename = "VERSION_CODENAME=";
+    if (line == "ID=debian") is_debian = true;
+    if (line.starts_with(kCodename)) codename = line.substr(kCodename.size());
+  }
+  return is_debian ? codename : "";
 }
 
 }  // namespace
@@ -193,10 +192,12 @@ std::vector<InstalledLibrary> installed_libraries(const std::string& name, Versi
 std::string how_to_install(const std::string& name) {
   const Family* const family = find_family(name);
   const std::string by_path = "-a " + name + "@PATH";
-  if (family == nullptr || !is_debian()) return "install it, or name its file: " + by_path;
-  const char* const package = is_debian_12() ? family->package_of_12 : family->package_later;
+  const std::string release = debian_codename();
+  if (family == nullptr || release.empty()) return "install it, or name its file: " + by_path;
+  const size_t column = release == "bookworm" ? 0 : release == "trixie" ? 1 : 2;
+  const char* const package = family->packages[column];
   if (package == nullptr) {
-    return "build it (Debian has no package), and name its file: " + by_path;
+    return "build it (this release of Debian has no package), and name its file: " + by_path;
   }
   return std::string("install it (apt-get install ") + package + "), or name its file: " + by_path;
 }
