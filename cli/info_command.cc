@@ -22,6 +22,12 @@ std::string per_event_text(const TapeReader& tape) {
   return base::format_text(", %.3f bytes an event", bytes / static_cast<double>(tape.events()));
 }
 
+// "/usr/lib/libjemalloc.so.2 (jemalloc 5.3.0)"
+std::string allocator_text(const schema::TapeHeader& header) {
+  const std::string name = schema::name_of(header.recorded_allocator);
+  return name.empty() ? header.allocator : header.allocator + " (" + name + ")";
+}
+
 // A tape that no program left, a scenario's, has neither process nor date.
 void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   const std::string writer = base::display_text(header.writer);
@@ -39,8 +45,11 @@ void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   }
   out << "program    " << base::display_text(header.executable) << ", process " << header.pid
       << ", child of " << header.parent_pid << "\n"
-      << "allocator  " << base::display_text(header.allocator) << "\n"
-      << "recorded   " << replayer::utc_text(header.start_unix_ns) << " by " << writer << "\n";
+      << "allocator  " << base::display_text(allocator_text(header)) << "\n";
+  if (!header.recorded_allocator.libc.empty()) {
+    out << "libc       " << base::display_text(header.recorded_allocator.libc) << "\n";
+  }
+  out << "recorded   " << replayer::utc_text(header.start_unix_ns) << " by " << writer << "\n";
 }
 
 void print_header(const TapeReader& tape, std::ostream& out) {

@@ -116,6 +116,7 @@ class Scrubber {
     TapeHeader header;
     header.writer = tape.writer;
     header.allocator = last_part(tape.allocator);
+    header.recorded_allocator = tape.recorded_allocator;
     header.page_bytes = tape.page_bytes;
     header.initial_break = moved(tape.initial_break);
     header.clock = tape.clock;

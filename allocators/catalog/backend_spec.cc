@@ -170,6 +170,11 @@ std::string BackendSpec::family() const {
   return (*model)->family != nullptr ? (*model)->family : (*model)->name;
 }
 
+std::string BackendSpec::modelled_version() const {
+  const auto* const model = std::get_if<const ModelEntry*>(&source);
+  return model == nullptr ? "" : (*model)->version;
+}
+
 bool BackendSpec::imitates_nobody() const {
   const auto* const model = std::get_if<const ModelEntry*>(&source);
   return model != nullptr && (*model)->family == nullptr;

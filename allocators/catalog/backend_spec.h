@@ -53,6 +53,8 @@ struct BackendSpec {
   // The allocator whose addresses it gives (see allocator_family), a model by its name. Empty for
   // what may give those of any: a plug-in, the recorded run, noop.
   std::string family() const;
+  // The version of that allocator which a model computes; empty: no model, or one of its own kind.
+  std::string modelled_version() const;
   // A model whose addresses are those of no allocator but itself.
   bool imitates_nobody() const;
   // Whether the time that it sees can change what it does, as far as that is known.

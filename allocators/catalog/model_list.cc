@@ -21,7 +21,7 @@ namespace {
 
 template <AllocatorModel Model>
 constexpr ModelEntry model(const char* name, const char* description, const char* family = nullptr,
-                           bool sees_time = false) {
+                           const char* version = "", bool sees_time = false) {
   return {name,
           description,
           [](const base::Values& options, uint64_t recorded_break) -> std::unique_ptr<Backend> {
@@ -29,17 +29,18 @@ constexpr ModelEntry model(const char* name, const char* description, const char
           },
           Model::parameters,
           sees_time,
-          family};
+          family,
+          version};
 }
 
 constexpr ModelEntry kModels[] = {
-    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address",
-                         "glibc"),
+    model<PtmallocModel>("model:ptmalloc", "the malloc of glibc 2.36, address for address", "glibc",
+                         "2.36"),
     model<RunsModel>("model:runs",
                      "classic jemalloc (mozjemalloc): runs of equal regions in 1 MiB chunks"),
     model<SlabsModel>("model:slabs",
                       "jemalloc 5.3.0: slabs and extents, thread caches, purging by decay",
-                      "jemalloc", true),
+                      "jemalloc", "5.3.0", true),
     model<MacosLargeModel>("model:macos-large",
                            "macOS libmalloc-116: a cache of freed large blocks over another model"),
     model<FirstFitModel>("model:first-fit", "one free list, the lowest hole that is large enough"),

@@ -16,8 +16,9 @@ struct ModelEntry {
   const char* description;  // one line
   std::unique_ptr<Backend> (*make)(const base::Values& options, uint64_t recorded_break);
   std::vector<base::Parameter> (*parameters)();
-  bool sees_time;      // does something by the clock of the tape by itself: its base may
-  const char* family;  // of the allocator whose addresses it computes; null: none but its own
+  bool sees_time;            // does something by the clock of the tape by itself: its base may
+  const char* family;        // of the allocator whose addresses it computes; null: none but its own
+  const char* version = "";  // of that allocator, as its library gives it
 };
 
 // In the order in which they are shown.

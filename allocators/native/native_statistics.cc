@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "allocators/native/native_backend.h"
+#include "base/mimalloc_version.h"
 
 namespace heaptape::allocators {
 namespace {
@@ -104,8 +105,7 @@ Result<OwnStatistics> NativeBackend::own_statistics() {
   return own;
 }
 
-// "5.3.0-0-g54eaed1d", "gperftools 2.10", and mimalloc's number: 209 is 2.0.9 and 315 is 3.1.5; of
-// later ones 20302 is 2.3.2 and 30302 is 3.3.2 (MI_MALLOC_VERSION of its include/mimalloc.h).
+// "5.3.0-0-g54eaed1d", "gperftools 2.10", and mimalloc's number.
 std::string NativeBackend::version() {
   if (options_.calls != Calls::kMade) return "";
   if (worker_->shared().libc_serves_malloc != 0) return gnu_get_libc_version();
@@ -114,10 +114,9 @@ std::string NativeBackend::version() {
   text.erase(0, text.find_first_of("0123456789"));
   text = text.substr(0, text.find_first_not_of("0123456789."));
   if (text.find('.') != std::string::npos || text.empty()) return text;
-  const int64_t number = std::strtol(text.c_str(), nullptr, 10);
-  const int64_t base = number < 1000 ? 10 : 100;
-  return std::to_string(number / base / base) + "." + std::to_string(number / base % base) + "." +
-         std::to_string(number % base);
+  char version[kVersionBytes];
+  base::write_mimalloc_version(version, std::atoi(text.c_str()));
+  return version;
 }
 
 }  // namespace heaptape::allocators

@@ -33,6 +33,9 @@ void add_header(nb::dict& facts, const schema::TapeHeader& header) {
   facts["pid"] = header.pid;
   facts["parentPid"] = header.parent_pid;
   facts["allocator"] = text(header.allocator);
+  facts["allocatorFamily"] = text(header.recorded_allocator.family);
+  facts["allocatorVersion"] = text(header.recorded_allocator.version);
+  facts["libc"] = text(header.recorded_allocator.libc);
   facts["writer"] = text(header.writer);
   facts["startUnixNs"] = header.start_unix_ns;
   add_origin(facts, header.origin);

@@ -138,8 +138,9 @@ void HandshakeServer::hear(Client client, int session_descriptor) {
     MarkMessage mark;
   } said{};
   const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, MSG_TRUNC);
-  if (bytes == sizeof said.hello && may_join(said.hello)) {
-    answer(client.connection.get(), session_descriptor);
+  const bool is_hello = bytes >= static_cast<ssize_t>(kHelloHeadBytes) && may_join(said.hello);
+  if (is_hello && bytes == sizeof said.hello) {
+    answer(client.connection.get(), said.hello, session_descriptor);
   } else if (bytes == sizeof said.mark) {
     note_mark(std::move(client), said.mark);
   }
@@ -168,13 +169,14 @@ void HandshakeServer::note_mark(Client client, const MarkMessage& message) {
       {std::move(client.connection), shares_pids ? message.pid : 0, std::string(name)});
 }
 
-void HandshakeServer::answer(int connection, int session_descriptor) {
+void HandshakeServer::answer(int connection, const Hello& hello, int session_descriptor) {
   const auto peer = peer_of(connection);
   if (!peer) return;
   const auto pid = static_cast<uint32_t>(peer->pid);
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
   ProcessIdentity identity = identify_process(pid, code_);
-  const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map};
+  const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map,
+                        libraries_.complete(hello.allocator, pid)};
   std::vector<int> descriptors = {session_descriptor};
   if (code_ != nullptr && code_->descriptor() >= 0) descriptors.push_back(code_->descriptor());
   const std::lock_guard lock(mutex_);

@@ -16,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "recorder/collector/library_facts.h"
 #include "recorder/collector/mark_request.h"
 #include "recorder/collector/process_sampler.h"
 #include "recorder/ring/handshake.h"
@@ -76,13 +77,14 @@ class HandshakeServer {
   void hear(Client client, int session_descriptor);
   bool may_join(const Hello& hello);
   void note_mark(Client client, const MarkMessage& message);
-  void answer(int connection, int session_descriptor);
+  void answer(int connection, const Hello& hello, int session_descriptor);
   void forget_last(uint32_t pid);
 
   base::Descriptor listener_;
   const std::string session_value_;
   const std::string token_;
   CodeTables* const code_;
+  LibraryFacts libraries_;
   std::deque<Client> clients_;  // the oldest first
   mutable std::mutex mutex_;
   std::map<uint32_t, std::deque<ProcessIdentity>> identities_;  // guarded by mutex_

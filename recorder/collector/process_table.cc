@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/version.h"
-#include "schema/tape/malloc_library.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -30,7 +29,9 @@ Claim read_claim(const ProcessSlot& slot, uint32_t index) {
           slot.parent_serial,
           slot.initial_break,
           read_text(slot.program),
-          read_text(slot.allocator_path)};
+          read_text(slot.allocator.path),
+          {read_text(slot.allocator.family), read_text(slot.allocator.version),
+           read_text(slot.allocator.libc)}};
 }
 
 schema::StackRecording stack_recording(const SessionHeader& header) {
@@ -117,7 +118,7 @@ void ProcessTable::adopt_process(const Claim& claim) {
   traits.serial = claim.serial;
   traits.pid_is_ours = !foreign || !forked;
   traits.manifest_index = manifest_.size();
-  traits.is_glibc = schema::malloc_family(claim.allocator) == "glibc";
+  traits.is_glibc = claim.recorded_allocator.family == "glibc";
   if (!traits.identity.perf_maps.empty()) {
     traits.code_names = std::make_shared<CodeNames>(traits.identity.perf_maps);
   }
@@ -149,6 +150,7 @@ std::unique_ptr<TapeStream> ProcessTable::create_tape(const std::string& path, c
   header.command_line = identity.command_line;
   header.executable = identity.executable;
   header.allocator = claim.allocator;
+  header.recorded_allocator = claim.recorded_allocator;
   header.pid = identity.pid;
   header.parent_pid = identity.parent_pid;
   header.page_bytes = static_cast<uint32_t>(sysconf(_SC_PAGESIZE));

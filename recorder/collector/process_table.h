@@ -26,8 +26,9 @@ struct Claim {
   uint64_t serial;
   uint64_t parent_serial;
   uint64_t initial_break;
-  std::string program;  // its name, as it was executed
-  std::string allocator;
+  std::string program;    // its name, as it was executed
+  std::string allocator;  // path of the library
+  schema::RecordedAllocator recorded_allocator;
 };
 
 // Guarantees: a slot has one process at a time, and a ring one owner.

@@ -1,6 +1,5 @@
 #include "recorder/interposer/attach.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <sys/auxv.h>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "recorder/interposer/claims.h"
+#include "recorder/interposer/describe_allocator.h"
 #include "recorder/interposer/handshake_client.h"
 #include "recorder/interposer/session_map.h"
 #include "recorder/interposer/stack_log.h"
@@ -41,7 +41,7 @@ struct Description {
   uint32_t pid;  // as the collector sees it; of a forked process, as it sees itself
   uint64_t initial_break;
   char program[kProgramBytes];
-  char allocator_path[kAllocatorPathBytes];
+  AllocatorFacts allocator;
 };
 
 ForkDetector* fork_detector = nullptr;
@@ -97,7 +97,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.parent_serial = parent_serial;
   slot.initial_break = description.initial_break;
   std::memcpy(slot.program, description.program, kProgramBytes);
-  std::memcpy(slot.allocator_path, description.allocator_path, kAllocatorPathBytes);
+  slot.allocator = description.allocator;
   slot.nested = 0;
   slot.lost_ringless = 0;
   slot.lost_abandoned = 0;
@@ -118,13 +118,11 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   process.recording = true;
 }
 
-void describe_process(uint32_t pid, const void* real_malloc_function) {
+void describe_process(uint32_t pid, const AllocatorFacts& allocator) {
   description.flags = pid == own_pid() ? 0 : uint32_t{kSlotForeignPids};
   description.pid = pid;
   description.initial_break = static_cast<uint64_t>(raw_syscall(SYS_brk, 0));
-  Dl_info info{};
-  const bool found = dladdr(real_malloc_function, &info) != 0 && info.dli_fname != nullptr;
-  copy_text(description.allocator_path, found ? info.dli_fname : "");
+  description.allocator = allocator;
   const auto* path = reinterpret_cast<const char*>(getauxval(kProgramInAuxv));
   if (path == nullptr) return;
   const char* const slash = std::strrchr(path, '/');
@@ -223,18 +221,18 @@ constinit Process process = {};
 constinit ThreadState unusable_state = {};
 
 void attach_process(const void* real_malloc_function) {
-  const Joined joined = join_session();
+  const Joined joined = join_session(describe_allocator(real_malloc_function));
   if (!joined.session.valid()) return;
   process.recorder = joined.recorder;
-  adopt_session(joined.session, joined.pid, joined.code_map, real_malloc_function);
+  adopt_session(joined.session, joined.pid, joined.code_map, joined.allocator);
 }
 
 void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
-                   const void* real_malloc_function) {
+                   const AllocatorFacts& allocator) {
   if (!map_private_state()) return;
   const ClaimedSlot claimed = claim_process_slot(session);
   if (claimed.slot == nullptr) return;
-  describe_process(pid, real_malloc_function);
+  describe_process(pid, allocator);
   fork_detector->attachment = Attachment::kDone;
   process.stamped = false;
   rings_claimed = 0;

@@ -61,7 +61,7 @@ void attach_process(const void* real_malloc_function);
 // the collector sees it, `code_map` its ProcessSlot::code_map. The calling thread owns the
 // process's slot from then on.
 void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
-                   const void* real_malloc_function);
+                   const AllocatorFacts& allocator);
 
 // Whether the process has a slot of its own. A forked child has none before its first record.
 bool has_own_slot();

@@ -113,11 +113,12 @@ SessionView map_session(int fd) {
 
 }  // namespace
 
-Joined join_session() {
+Joined join_session(const AllocatorFacts& allocator) {
   const char* const value = find_variable(environment(), kSessionVariable);
   if (value == nullptr) return {};
   sockaddr_un address{};
-  Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(raw_syscall(SYS_getpid)), {}};
+  Hello hello{
+      kHelloMagic, kLayoutVersion, static_cast<uint32_t>(raw_syscall(SYS_getpid)), {}, allocator};
   const socklen_t length = parse_session(value, &address, &hello);
   if (length == 0) return {};
   const long socket = raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -127,7 +128,8 @@ Joined join_session() {
   const uint32_t recorder = recorder_behind(socket);
   raw_syscall(SYS_close, socket);
   if (descriptors.session < 0) return {};
-  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder};
+  const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder,
+                      welcome.allocator};
   if (descriptors.code >= 0) map_code_file(descriptors.code);
   close(descriptors);
   if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "recorder/ring/allocator_facts.h"
+
 namespace heaptape::recorder {
 
 inline constexpr char kSessionVariable[] = "HEAPTAPE_SESSION";
@@ -25,13 +27,17 @@ inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
 // makes kLongPatienceMs.
 inline constexpr int kHandshakeTries = 10;
 
+// The first kHelloHeadBytes are those of all builds, so that the collector can tell another build
+// from a stranger.
 struct Hello {
   uint64_t magic;
   uint32_t layout_version;
   uint32_t pid;  // as the process sees itself
   char token[kTokenDigits];
+  AllocatorFacts allocator;  // what its libraries say
 };
-static_assert(sizeof(Hello) == 48);
+inline constexpr size_t kHelloHeadBytes = 48;
+static_assert(offsetof(Hello, allocator) == kHelloHeadBytes && sizeof(Hello) == 368);
 
 // Comes with the descriptors as SCM_RIGHTS. A wrong Hello gets no answer: the connection is closed.
 struct Welcome {
@@ -39,8 +45,10 @@ struct Welcome {
   uint32_t layout_version;
   uint32_t pid;       // as the collector sees the process
   uint64_t code_map;  // ProcessSlot::code_map
+  // That of the Hello, and what the file of the library says beside it.
+  AllocatorFacts allocator;
 };
-static_assert(sizeof(Welcome) == 24);
+static_assert(sizeof(Welcome) == 344);
 
 inline constexpr uint32_t kMostDescriptors = 2;
 

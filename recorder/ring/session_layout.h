@@ -14,13 +14,14 @@
 #include <cstdint>
 
 #include "base/address/pages.h"
+#include "recorder/ring/allocator_facts.h"
 #include "recorder/ring/owner_lock.h"
 #include "recorder/ring/unrecorded.h"
 
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 6;
+inline constexpr uint32_t kLayoutVersion = 7;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. Of the rings a session has fewer where its caller's limits do not allow for all.
@@ -30,7 +31,6 @@ inline constexpr uint32_t kProcessSlots = kBlocks * kBlockParts;
 inline constexpr uint32_t kRings = kBlocks * kBlockParts;
 inline constexpr uint32_t kRingWords = 1u << 14;    // 128 KiB: see docs/benchmarks.md
 inline constexpr uint32_t kSegmentWords = 1u << 9;  // between two looks at the collector
-inline constexpr uint32_t kAllocatorPathBytes = 256;
 inline constexpr uint32_t kProgramBytes = 64;
 inline constexpr uint32_t kThreadNameBytes = 16;  // TASK_COMM_LEN
 inline constexpr uint32_t kMostStackFrames = 256;
@@ -169,10 +169,10 @@ struct alignas(64) ProcessSlot {
   std::atomic<uint64_t> code_map;
   std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
   uint32_t padding;
-  char program[kProgramBytes];               // as it was executed; ends in 0
-  char allocator_path[kAllocatorPathBytes];  // library that serves malloc; ends in 0
+  char program[kProgramBytes];  // as it was executed; ends in 0
+  AllocatorFacts allocator;
 };
-static_assert(sizeof(ProcessSlot) == 448);
+static_assert(sizeof(ProcessSlot) == 512);
 
 enum class RingState : uint32_t {
   kFree = 0,   // also while its owner fills it in

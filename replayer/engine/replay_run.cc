@@ -196,7 +196,8 @@ void ReplayRun::take_metrics(const SlotResolver& resolver, uint64_t events, RunM
 
 void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, RunResult& result) {
   RunMetrics& metrics = result.metrics;
-  const RunFacts run{.threads = metrics.threads,
+  const RunFacts run{.library_version = result.version,
+                     .threads = metrics.threads,
                      .touch = options.touch,
                      .clock = options.clock,
                      .resident_bytes_peak = metrics.resident_bytes_peak.value,

@@ -106,6 +106,49 @@ void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeF
   }
 }
 
+// "5.3.0" of "5.3.0-0-g54eaed1d".
+std::string_view release_of(std::string_view version) {
+  return version.substr(0, version.find_first_of("-+ "));
+}
+
+// A model of one release stands in for another, as far as the tape tells. Of glibc that which the
+// program ran with counts, whoever served its malloc.
+std::string modelled_version_note(const BackendSpec& spec, const TapeFacts& tape) {
+  const std::string modelled = spec.modelled_version();
+  if (modelled.empty()) return "";
+  const std::string family = spec.family();
+  const std::string name = family + " " + modelled;
+  const schema::RecordedAllocator& recorded = tape.recorded();
+  std::string other;
+  if (family == "glibc") {
+    other = recorded.libc;
+  } else if (recorded.family == family && !recorded.version.empty()) {
+    other = family + " " + std::string(release_of(recorded.version));
+  }
+  if (other.empty() || other == name) return "";
+  return "models " + name + ", and the tape was recorded on " + other +
+         ", which may place blocks otherwise and use other amounts of memory";
+}
+
+// Another release of the recorded allocator replays the tape.
+std::string other_version_note(const BackendSpec& spec, const RunFacts& run,
+                               const TapeFacts& tape) {
+  const schema::RecordedAllocator& recorded = tape.recorded();
+  if (recorded.family != spec.family() || recorded.version.empty() || run.library_version.empty() ||
+      recorded.version == run.library_version) {
+    return "";
+  }
+  return "the tape was recorded on " + recorded.family + " " + recorded.version + ", and " +
+         run.library_version + " replays it: blocks may lie elsewhere than they did";
+}
+
+void add_version_note(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
+                      std::vector<std::string>& notes) {
+  std::string note = spec.runs_real_code() ? other_version_note(spec, run, tape)
+                                           : modelled_version_note(spec, tape);
+  if (!note.empty()) notes.push_back(std::move(note));
+}
+
 uint64_t percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0
                     : static_cast<uint64_t>(std::llround(100.0 * static_cast<double>(part) /
@@ -125,7 +168,9 @@ uint64_t purged_bytes(const std::vector<allocators::Counter>& counters) {
 }
 
 TapeFacts::TapeFacts(const schema::TapeHeader& header)
-    : family_(allocators::allocator_family(header)), origin_(header.origin) {}
+    : recorded_(header.recorded_allocator), origin_(header.origin) {
+  recorded_.family = allocators::allocator_family(header);
+}
 
 void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
@@ -152,6 +197,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
     notes.emplace_back("resident sizes are not in this trace");
   }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
+  add_version_note(spec, run, tape, notes);
   if (tape.threads() > 1) {
     if (run.threads == "merged") {
       notes.push_back(merged_note(spec, tape));

@@ -21,7 +21,9 @@ class TapeFacts {
   // After the last event.
   void note(const SlotResolver& resolver);
 
-  const std::string& family() const { return family_; }  // see allocator_family
+  // With the family of allocator_family().
+  const schema::RecordedAllocator& recorded() const { return recorded_; }
+  const std::string& family() const { return recorded_.family; }
   const schema::TapeOrigin& origin() const { return origin_; }
   uint32_t threads() const { return threads_; }  // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
@@ -33,7 +35,7 @@ class TapeFacts {
   uint64_t foreign_percent() const { return foreign_percent_; }
 
  private:
-  std::string family_;
+  schema::RecordedAllocator recorded_;
   schema::TapeOrigin origin_;
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
@@ -45,7 +47,8 @@ class TapeFacts {
 
 // How it was replayed, and what came of it.
 struct RunFacts {
-  std::string threads;  // see Backend::threads
+  std::string library_version = {};  // see Backend::version
+  std::string threads;               // see Backend::threads
   allocators::Touch touch = allocators::Touch::kPage;
   allocators::Clock clock = allocators::Clock::kTape;
   uint64_t resident_bytes_peak = 0;

@@ -25,6 +25,9 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   out.setPath(tape.path());
   out.setCommand(base::command_text(tape.header().command_line));
   out.setAllocator(tape.header().allocator);
+  out.setAllocatorFamily(tape.header().recorded_allocator.family);
+  out.setAllocatorVersion(tape.header().recorded_allocator.version);
+  out.setLibc(tape.header().recorded_allocator.libc);
   out.setEvents(tape.events());
   out.setAllocations(summary.allocations);
   out.setFrees(summary.frees);

@@ -31,6 +31,9 @@ void set_header(wire::TapeFacts::Builder facts, const schema::TapeHeader& header
   facts.setPid(header.pid);
   facts.setParentPid(header.parent_pid);
   facts.setAllocator(header.allocator);
+  facts.setAllocatorFamily(header.recorded_allocator.family);
+  facts.setAllocatorVersion(header.recorded_allocator.version);
+  facts.setLibc(header.recorded_allocator.libc);
   facts.setWriter(header.writer);
   if (header.start_unix_ns != 0) facts.setRecordedAt(utc_text(header.start_unix_ns));
   if (header.stacks.mode != schema::StackMode::kNone) {

@@ -77,6 +77,9 @@ struct TapeInfo {
   sites @10 :TapeSites;  # absent where the tape has no stacks
   stacks @11 :StackTree; # the same
   import @12 :ImportFacts;  # absent where the tape was recorded
+  allocatorFamily @13 :Text;   # as TapeFacts has it, and the two that follow
+  allocatorVersion @14 :Text;
+  libc @15 :Text;
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.
@@ -633,6 +636,9 @@ struct TapeFacts {
   bootstrapCalls @29 :UInt64;
   stacks @30 :StackFacts;        # absent where the tape has none
   import @31 :ImportFacts;       # absent where the tape was recorded
+  allocatorFamily @32 :Text;     # "glibc", "jemalloc", ...; as the two that follow, empty: not known
+  allocatorVersion @33 :Text;    # as the library says: "5.3.0"
+  libc @34 :Text;                # of the recorded process: "glibc 2.36", "musl"
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

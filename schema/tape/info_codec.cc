@@ -43,6 +43,10 @@ base::Result<std::vector<uint64_t>> encode(const TapeHeader& header) {
       out.setImportedFrom(header.origin.format);
       out.setAbsent(header.origin.absent);
     }
+    const RecordedAllocator& allocator = header.recorded_allocator;
+    if (!allocator.family.empty()) out.setAllocatorFamily(allocator.family);
+    if (!allocator.version.empty()) out.setAllocatorVersion(allocator.version);
+    if (!allocator.libc.empty()) out.setLibc(allocator.libc);
   });
 }
 
@@ -67,6 +71,9 @@ base::Result<TapeHeader> decode_header(std::span<const uint64_t> words) {
                     header.stacks = {static_cast<StackMode>(in.getStackMode()), in.getStackDepth(),
                                      in.getStackEveryBytes()};
                     header.origin = {in.getImportedFrom().cStr(), in.getAbsent()};
+                    header.recorded_allocator = {in.getAllocatorFamily().cStr(),
+                                                 in.getAllocatorVersion().cStr(),
+                                                 in.getLibc().cStr()};
                     return header;
                   });
 }

@@ -94,6 +94,9 @@ struct Header {
   stackEveryBytes @12 :UInt64;
   importedFrom @13 :Text;      # the format of the trace that the tape was made of; empty: recorded
   absent @14 :UInt32;          # what that trace has not: a bit for each Absent of tape_info.h
+  allocatorFamily @15 :Text;   # "glibc", "jemalloc", ...; as the two that follow, empty: not known
+  allocatorVersion @16 :Text;  # as the library says: "5.3.0"
+  libc @17 :Text;              # of the recorded process: "glibc 2.36", "musl"
 }
 
 struct Summary {

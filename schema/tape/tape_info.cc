@@ -5,7 +5,13 @@
 namespace heaptape::schema {
 
 std::string TapeHeader::allocator_family() const {
-  return malloc_family(allocator);
+  const std::string& said = recorded_allocator.family;
+  return said.empty() ? malloc_family(allocator) : said;
+}
+
+std::string name_of(const RecordedAllocator& allocator) {
+  if (allocator.version.empty()) return allocator.family;
+  return allocator.family + " " + allocator.version;
 }
 
 const char* name_of(Absent absent) {

@@ -56,6 +56,19 @@ struct TapeOrigin {
 // The names of what it lacks.
 std::vector<std::string> absent_names(const TapeOrigin& origin);
 
+// Which allocator served the recorded calls, as its library says. Empty: not known, as on tapes of
+// earlier recorders and of imported traces.
+struct RecordedAllocator {
+  std::string family;   // "glibc", "musl", "jemalloc", "mimalloc", "tcmalloc", ...
+  std::string version;  // "2.36", "5.3.0"
+  std::string libc;     // of the process: "glibc 2.36", "musl"
+
+  bool operator==(const RecordedAllocator&) const = default;
+};
+
+// "jemalloc 5.3.0", or what is known of it; may be empty.
+std::string name_of(const RecordedAllocator& allocator);
+
 struct TapeHeader {
   std::string writer;                     // "heaptape 0.1.0"
   std::vector<std::string> command_line;  // of the recorded process
@@ -69,8 +82,10 @@ struct TapeHeader {
   StampClock clock = StampClock::kTsc;
   StackRecording stacks;
   TapeOrigin origin;
+  RecordedAllocator recorded_allocator;
 
-  // The family of `allocator`: see malloc_family.
+  // That of `recorded_allocator`; where the tape does not say it, that of `allocator`: see
+  // malloc_family.
   std::string allocator_family() const;
 
   bool operator==(const TapeHeader&) const = default;

@@ -40,7 +40,9 @@ const Names kImports = {
     "environ",
     "__environ",
     "__libc_stack_end",      // libc's data; weak: musl has none
-    "gnu_get_libc_version",  // weak: is libc glibc?
+    "gnu_get_libc_version",  // weak: is libc glibc, and which?
+    "mi_version",            // weak, as tc_version: which mimalloc, or gperftools? A constant
+    "tc_version",
     "getauxval",
     "memcpy",
     "memmove",

@@ -29,6 +29,7 @@ class Scrub : public testing::Test {
     header.command_line = {"/secret/bin/server", "--password", "hunter2"};
     header.executable = "/secret/bin/server";
     header.pid = 4242;
+    header.recorded_allocator = {"glibc", "2.36", "glibc 2.36"};
     auto writer = std::move(*schema::TapeWriter::create(tape_, header));
     for (size_t i = 0; i < events_.size(); ++i) {
       if (i % 100 == 0) writer->add_time(1'000'000 + i * 1000);
@@ -85,6 +86,7 @@ TEST_F(Scrub, LeavesNothingOfTheProcess) {
   EXPECT_TRUE(header.command_line.empty() && header.executable.empty());
   EXPECT_EQ(header.pid + header.parent_pid + header.start_unix_ns, 0u);
   EXPECT_EQ(header.allocator, "libc.so.6");
+  EXPECT_EQ(schema::name_of(header.recorded_allocator), "glibc 2.36");
   EXPECT_TRUE(tape->summary()->thread_list.empty());
 }
 

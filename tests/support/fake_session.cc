@@ -41,7 +41,7 @@ ProcessSlot& FakeSession::join(uint32_t slot, uint32_t pid, uint32_t flags) {
   process.serial = slot + 1;
   process.parent_serial = 0;
   process.initial_break = 0x555555559000;
-  std::strcpy(process.allocator_path, "/lib/libfake.so");
+  std::strcpy(process.allocator.path, "/lib/libfake.so");
   process.state = SlotState::kRunning;
   raise(header().slots_taken, slot);
   ++header().claims;

@@ -9,6 +9,7 @@
 #include "base/descriptor.h"
 #include "recorder/collector/collector.h"
 #include "recorder/interposer/attach.h"
+#include "recorder/interposer/describe_allocator.h"
 
 namespace heaptape::tests {
 namespace {
@@ -68,8 +69,9 @@ LiveSession::LiveSession(const recorder::SessionOptions& options, recorder::Cloc
       handshakes_(std::move(*recorder::HandshakeServer::open())) {
   memory_->view().header().clock = clock;
   member_ = std::thread([this] {
-    recorder::adopt_session(memory_->view(), static_cast<uint32_t>(getpid()), 0,
-                            reinterpret_cast<const void*>(&std::malloc));
+    recorder::adopt_session(
+        memory_->view(), static_cast<uint32_t>(getpid()), 0,
+        recorder::describe_allocator(reinterpret_cast<const void*>(&std::malloc)));
     joined_.count_down();
     over_.wait();
   });

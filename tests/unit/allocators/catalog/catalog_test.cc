@@ -25,6 +25,16 @@ TEST(Catalog, CanMakeEverythingThatItLists) {
   }
 }
 
+// Which other notes and descriptions repeat.
+TEST(Catalog, DescribesTheVersionThatAModelComputes) {
+  for (const ModelEntry& model : models()) {
+    if (model.family == nullptr) continue;
+    const std::string name = std::string(model.family) + " " + model.version;
+    EXPECT_NE(std::string(model.description).find(name), std::string::npos) << model.name;
+    EXPECT_EQ(parse_spec(model.name)->modelled_version(), model.version);
+  }
+}
+
 // The pages that name the model.
 std::string pages_of(const std::string& model) {
   std::string text;

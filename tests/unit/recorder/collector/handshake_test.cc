@@ -91,7 +91,7 @@ class HandshakeServerTest : public testing::Test {
     server_->serve(waits, descriptor_.get());
   }
   Hello hello() const {
-    Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(getpid()), {}};
+    Hello hello{kHelloMagic, kLayoutVersion, static_cast<uint32_t>(getpid()), {}, {}};
     const std::string& value = server_->session_value();
     std::memcpy(hello.token, value.data() + value.find(':') + 1, kTokenDigits);
     return hello;
@@ -129,6 +129,17 @@ TEST_F(HandshakeServerTest, CountsLibrariesOfOtherBuilds) {
   other.token[0] ^= 1;
   EXPECT_FALSE(accepts(other));
   EXPECT_EQ(server_->of_other_builds(), 1u) << "of one without the token";
+}
+
+// Layouts before the seventh had no more than that.
+TEST_F(HandshakeServerTest, CountsLibrariesOfOtherBuildsWhoseHelloIsShorter) {
+  serve();
+  Hello older = hello();
+  --older.layout_version;
+  Client client(server_->session_value());
+  client.say(&older, kHelloHeadBytes);
+  EXPECT_FALSE(client.is_accepted());
+  EXPECT_EQ(server_->of_other_builds(), 1u);
 }
 
 TEST_F(HandshakeServerTest, NamesASocketAndAToken) {
@@ -264,7 +275,7 @@ class JoiningTest : public HandshakeServerTest {
   // Joins a session that is offered under this value.
   Joined join(const std::string& value) {
     setenv(kSessionVariable, value.c_str(), 1);
-    return join_session();
+    return join_session({});
   }
   void offer(const SessionOptions& options) {
     auto memory = SessionMemory::create(options);
@@ -286,6 +297,17 @@ TEST_F(JoiningTest, GetsTheSessionsHeaders) {
   EXPECT_NE(getenv(kSessionVariable), nullptr);
 }
 
+TEST_F(JoiningTest, IsToldWhatServesItsMalloc) {
+  offer({Follow::kAll, OnFull::kDrop});
+  setenv(kSessionVariable, server_->session_value().c_str(), 1);
+  const AllocatorFacts said = {"/lib/libmimalloc.so.2", "mimalloc", "2.0.9", "glibc 2.36"};
+  const AllocatorFacts told = join_session(said).allocator;
+  EXPECT_STREQ(told.path, said.path);
+  EXPECT_STREQ(told.family, "mimalloc");
+  EXPECT_STREQ(told.version, "2.0.9");
+  EXPECT_STREQ(told.libc, "glibc 2.36");
+}
+
 TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
   offer({Follow::kFork, OnFull::kBlock});
   setenv("LD_PRELOAD", "libheaptape-interposer.so:liba.so:libb.so", 1);
@@ -297,7 +319,7 @@ TEST_F(JoiningTest, KeepsTheSessionFromProgramsThatAreNotFollowed) {
 
 TEST_F(JoiningTest, StaysOutWithoutASession) {
   unsetenv(kSessionVariable);
-  EXPECT_FALSE(join_session().session.valid());
+  EXPECT_FALSE(join_session({}).session.valid());
 }
 
 TEST_F(JoiningTest, StaysOutOfWhatIsNoSession) {

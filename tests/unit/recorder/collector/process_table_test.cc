@@ -108,8 +108,19 @@ TEST_F(ProcessTableTest, DescribesAProcessInItsTape) {
   EXPECT_EQ(header.clock, schema::StampClock::kCounter);
 }
 
+TEST_F(ProcessTableTest, PutsWhatServesMallocIntoTheTape) {
+  session_.join(0, own_pid()).allocator = {"/lib/libmimalloc.so.2", "mimalloc", "2.0.9",
+                                           "glibc 2.36"};
+  table_.adopt_claims();
+  end(0);
+  const schema::TapeHeader header = read("run.tape").header();
+  EXPECT_EQ(header.allocator, "/lib/libmimalloc.so.2");
+  EXPECT_EQ(header.recorded_allocator,
+            (schema::RecordedAllocator{"mimalloc", "2.0.9", "glibc 2.36"}));
+}
+
 TEST_F(ProcessTableTest, TakesAnAllocatorsPathThatDoesNotEnd) {
-  std::memset(session_.join(0, own_pid()).allocator_path, 'a', kAllocatorPathBytes);
+  std::memset(session_.join(0, own_pid()).allocator.path, 'a', kAllocatorPathBytes);
   table_.adopt_claims();
   end(0);
   EXPECT_EQ(read("run.tape").header().allocator, std::string(kAllocatorPathBytes - 1, 'a'));

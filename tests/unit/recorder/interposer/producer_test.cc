@@ -485,7 +485,7 @@ TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
   const LiveSession session;
   constexpr uint32_t kForeignPid = 77;
   in_a_thread([&session] {
-    adopt_session(session.view(), kForeignPid, 0, nullptr);
+    adopt_session(session.view(), kForeignPid, 0, {});
     session.view().process(1).state = SlotState::kEnding;
     record_free(16);
   });
@@ -516,7 +516,7 @@ TEST(Producer, IsTurnedAwayWhenAllSlotsAreTaken) {
   ASSERT_TRUE(memory.ok());
   const SessionView view = (*memory)->view();
   for (uint32_t i = 0; i < kProcessSlots; ++i) view.process(i).lock.word = tests::kLivingOwner;
-  adopt_session(view, 1, 0, nullptr);
+  adopt_session(view, 1, 0, {});
   EXPECT_EQ(view.header().turned_away, 1u);
   EXPECT_FALSE(process.recording);
 }

@@ -57,6 +57,63 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   }
 }
 
+// Of a tape that says which allocator it was recorded on.
+class VersionNotes : public RunNotes {
+ protected:
+  Notes of(const schema::RecordedAllocator& recorded, const std::string& spec,
+           const std::string& library_version = "") {
+    schema::TapeHeader header = tests::sample_header();
+    header.recorded_allocator = recorded;
+    tape_ = TapeFacts(header);
+    times();
+    run_.library_version = library_version;
+    return notes(spec);
+  }
+  static constexpr const char* kWhat =
+      ", which may place blocks otherwise and use other amounts of memory";
+};
+
+TEST_F(VersionNotes, SayThatTheModelIsOfAnotherGlibc) {
+  EXPECT_EQ(
+      of({"glibc", "2.41", "glibc 2.41"}, "model:ptmalloc"),
+      Notes{std::string("models glibc 2.36, and the tape was recorded on glibc 2.41") + kWhat});
+  EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "model:ptmalloc"), Notes());
+}
+
+TEST_F(VersionNotes, GoByTheLibcOfTheProgramForPtmalloc) {
+  EXPECT_EQ(of({"jemalloc", "5.3.0", "glibc 2.36"}, "model:ptmalloc"), Notes());
+  EXPECT_EQ(of({"musl", "", "musl"}, "model:ptmalloc"),
+            Notes{std::string("models glibc 2.36, and the tape was recorded on musl") + kWhat});
+}
+
+TEST_F(VersionNotes, SayThatTheModelIsOfAnotherJemalloc) {
+  EXPECT_EQ(of({"jemalloc", "5.2.1", "glibc 2.41"}, "model:slabs"),
+            Notes{std::string("models jemalloc 5.3.0, and the tape was recorded on jemalloc "
+                              "5.2.1") +
+                  kWhat});
+  EXPECT_EQ(of({"jemalloc", "5.3.0-0-g54eaed1d", "glibc 2.41"}, "model:slabs"), Notes());
+  EXPECT_EQ(of({"glibc", "2.41", "glibc 2.41"}, "model:slabs"), Notes());
+}
+
+TEST_F(VersionNotes, SayThatAnotherVersionOfTheLibraryReplays) {
+  const Notes expected = {
+      "the tape was recorded on glibc 2.36, and 2.41 replays it: blocks may lie elsewhere than "
+      "they did"};
+  EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", "2.41"), expected);
+  EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", "2.36"), Notes());
+  EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "jemalloc", "5.3.0"), Notes());
+}
+
+TEST_F(VersionNotes, AreNoneOfATapeThatDoesNotSay) {
+  for (const char* spec : {"glibc", "model:ptmalloc", "model:slabs"}) {
+    EXPECT_EQ(of({}, spec, "2.41"), Notes()) << spec;
+  }
+}
+
+TEST_F(VersionNotes, AreNoneOfALibraryThatDoesNotSay) {
+  EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", ""), Notes());
+}
+
 TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
   schema::TapeHeader header;
   header.origin = {"malloclab", static_cast<uint32_t>(schema::Absent::kThreads) |
@@ -254,6 +311,13 @@ TEST_F(RunNotes, SayWhatThreadsAtTheSameTimeLeaveOpen) {
   EXPECT_EQ(notes("glibc"), Notes{"threads ran at the same time: holes and slack are not known"});
   EXPECT_EQ(incomparable("glibc"),
             "threads ran at the same time: addresses differ from run to run");
+}
+
+TEST(AllocatorOfATape, IsWhatTheTapeSays) {
+  schema::TapeHeader header;
+  header.allocator = "/opt/je.so";
+  header.recorded_allocator.family = "jemalloc";
+  EXPECT_EQ(TapeFacts(header).family(), "jemalloc");
 }
 
 TEST(AllocatorOfATape, IsKnownByItsLibrary) {

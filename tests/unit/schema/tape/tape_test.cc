@@ -45,6 +45,13 @@ TEST_F(Tape, SaysHowItsStacksWereRecorded) {
   EXPECT_EQ(open().header(), header);
 }
 
+TEST_F(Tape, SaysWhichAllocatorServedTheCalls) {
+  schema::TapeHeader header = sample_header();
+  header.recorded_allocator = {"jemalloc", "5.3.0", "glibc 2.36"};
+  write_tape(path_, {}, {}, header);
+  EXPECT_EQ(open().header(), header);
+}
+
 TEST_F(Tape, WithoutEventsReadsAsEmpty) {
   write_tape(path_, {});
   TapeReader reader = open();

@@ -1,0 +1,31 @@
+// mimalloc's number of its version as text. Free of the C++ run-time library: the interposer and
+// the worker both ask mi_version().
+#pragma once
+
+#include <cstddef>
+
+namespace heaptape::base {
+
+// "2.0.9" of 209, "2.4.1" of 20401: MI_MALLOC_VERSION in mimalloc's include/mimalloc.h, which had a
+// digit each for major, minor and patch, and later has two for minor and patch. Empty if the
+// number is neither.
+template <size_t kBytes>
+void write_mimalloc_version(char (&out)[kBytes], int number) {
+  static_assert(kBytes >= sizeof "99.99.99");
+  char* end = out;
+  const auto put = [&end](int part) {
+    if (part >= 10) *end++ = static_cast<char>('0' + part / 10);
+    *end++ = static_cast<char>('0' + part % 10);
+  };
+  const int base = number < 1000 ? 10 : 100;
+  if ((number >= 100 && number < 1000) || (number >= 10'000 && number < 1'000'000)) {
+    put(number / base / base);
+    *end++ = '.';
+    put(number / base % base);
+    *end++ = '.';
+    put(number % base);
+  }
+  *end = 0;
+}
+
+}  // namespace heaptape::base

@@ -1,0 +1,23 @@
+// What serves malloc in a recorded process, as it travels from there to the tape. Free of the C++
+// run-time library.
+#pragma once
+
+#include <cstdint>
+
+namespace heaptape::recorder {
+
+inline constexpr uint32_t kAllocatorPathBytes = 256;
+inline constexpr uint32_t kFamilyBytes = 16;
+inline constexpr uint32_t kVersionBytes = 24;
+
+// Each text ends in 0; empty: not known. Written by the process, so the collector takes it for what
+// the process claims.
+struct AllocatorFacts {
+  char path[kAllocatorPathBytes];  // of the library that serves malloc
+  char family[kFamilyBytes];       // "glibc", "musl", "jemalloc", ...
+  char version[kVersionBytes];     // "2.36"
+  char libc[kVersionBytes];        // of the process: "glibc 2.36", "musl"
+};
+static_assert(sizeof(AllocatorFacts) == 320);
+
+}  // namespace heaptape::recorder

@@ -1,0 +1,77 @@
+#include "recorder/collector/library_facts.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::recorder {
+namespace {
+
+class LibraryFactsTest : public testing::Test {
+ protected:
+  static AllocatorFacts of_path(const std::string& path) {
+    AllocatorFacts facts = {"", "", "", "glibc 2.36"};
+    std::strncpy(facts.path, path.c_str(), sizeof facts.path - 1);
+    return facts;
+  }
+  AllocatorFacts complete(const AllocatorFacts& said) {
+    return facts_.complete(said, static_cast<uint32_t>(getpid()));
+  }
+  // Of this process.
+  static std::string libc() {
+    return std::filesystem::canonical("/lib64/ld-linux-x86-64.so.2").replace_filename("libc.so.6");
+  }
+
+  tests::TempDir dir_;
+  LibraryFacts facts_;
+};
+
+TEST_F(LibraryFactsTest, KnowTheLibraryByItsFile) {
+  const std::string copy = dir_.file("mine.so");
+  std::filesystem::copy_file(libc(), copy);
+  for (int i = 0; i < 2; ++i) {
+    const AllocatorFacts facts = complete(of_path(copy));
+    EXPECT_STREQ(facts.family, "glibc");
+    EXPECT_NE(std::string(facts.version), "");
+    EXPECT_STREQ(facts.libc, "glibc 2.36");
+    EXPECT_EQ(facts.path, copy);
+  }
+}
+
+TEST_F(LibraryFactsTest, KnowARelativePathFromTheDirectoryOfTheProcess) {
+  const std::string copy = dir_.file("mine.so");
+  std::filesystem::copy_file(libc(), copy);
+  EXPECT_STREQ(complete(of_path(std::filesystem::relative(copy))).family, "glibc");
+}
+
+TEST_F(LibraryFactsTest, LeaveAloneWhatTheLibrarySays) {
+  AllocatorFacts said = of_path(libc());
+  std::strcpy(said.family, "mimalloc");
+  EXPECT_STREQ(complete(said).family, "mimalloc");
+  EXPECT_STREQ(complete(said).version, "");
+}
+
+TEST_F(LibraryFactsTest, LookAgainAtAFileThatWasReplaced) {
+  const std::string file = dir_.file("mine.so");
+  tests::write_bytes(file, "no library");
+  EXPECT_STREQ(complete(of_path(file)).family, "");
+  std::filesystem::remove(file);
+  std::filesystem::copy_file(libc(), file);
+  EXPECT_STREQ(complete(of_path(file)).family, "glibc");
+}
+
+TEST_F(LibraryFactsTest, AreNoneOfAFileThatIsNotThere) {
+  EXPECT_STREQ(complete(of_path("/none.so")).family, "");
+  EXPECT_STREQ(complete(of_path("")).family, "");
+  AllocatorFacts endless = {};
+  std::memset(endless.path, 'a', sizeof endless.path);
+  EXPECT_STREQ(complete(endless).family, "");
+}
+
+}  // namespace
+}  // namespace heaptape::recorder
