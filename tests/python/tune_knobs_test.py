@@ -168,4 +168,11 @@ def test_first_comes_the_default_and_then_each_knob_alone():
     ],
 )
 def test_a_tape_says_which_allocator_it_was_recorded_on(file, allocator):
-    assert allocator_of(file) == allocator
+    assert allocator_of({"allocator": file, "allocatorFamily": ""}) == allocator
+
+
+def test_what_the_library_says_of_itself_counts_and_not_its_file():
+    facts = {"allocator": "/opt/je.so", "allocatorFamily": "jemalloc"}
+    assert allocator_of(facts) == "jemalloc"
+    facts = {"allocator": "/opt/libjemalloc.so.2", "allocatorFamily": "rpmalloc"}
+    assert allocator_of(facts) == "glibc"

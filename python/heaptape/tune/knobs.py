@@ -26,6 +26,7 @@ import importlib.resources
 import itertools
 import shlex
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 ALLOCATORS = ("glibc", "jemalloc", "mimalloc", "tcmalloc")
@@ -150,9 +151,13 @@ def has_model(allocator: str) -> bool:
     return "model" in _data(allocator)
 
 
-def allocator_of(recorded_on: str) -> str:
-    """Which of the allocators a tape was recorded on, by the name of its file; else glibc."""
-    file = recorded_on.rpartition("/")[2]
+def allocator_of(facts: Mapping[str, Any]) -> str:
+    """Which of the allocators a tape was recorded on; else glibc. A tape that does not say its
+    family is taken by the name of the library's file."""
+    family = facts.get("allocatorFamily")
+    if family:
+        return str(family) if family in ALLOCATORS else "glibc"
+    file = str(facts.get("allocator") or "").rpartition("/")[2]
     for name in ALLOCATORS:
         if any(file.startswith(begin) for begin in _data(name)["files"]):
             return name

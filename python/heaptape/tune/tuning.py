@@ -201,7 +201,7 @@ def _opened(tapes: Sequence[PathLike]) -> tuple[list[str], dict[str, dict[str, A
 
 def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str, Any]]) -> Space:
     if allocator is None:
-        allocator = allocator_of(str(next(iter(facts.values())).get("allocator") or ""))
+        allocator = allocator_of(next(iter(facts.values())))
     if allocator not in ALLOCATORS:
         raise Error(f"there are no settings for '{allocator}': name one of {', '.join(ALLOCATORS)}")
     if engine is None:
