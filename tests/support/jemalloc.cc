@@ -14,15 +14,17 @@ JemallocFacts read_facts() {
   const Ended ended = run({.words = {target_path("replay_jemalloc_facts")},
                            .environment = {"LD_PRELOAD=libjemalloc.so.2"}});
   std::istringstream lines(ended.out);
+  JemallocFacts facts;
   std::string version;
   if (!std::getline(lines, version)) {
-    return {.unusable = "libjemalloc.so.2 is not there (Debian: apt-get install libjemalloc2): " +
-                        ended.err};
+    facts.unusable =
+        "libjemalloc.so.2 is not there (Debian: apt-get install libjemalloc2): " + ended.err;
+    return facts;
   }
   if (!version.starts_with("5.3.0-")) {
-    return {.unusable = "this is jemalloc " + version + ", not 5.3.0"};
+    facts.unusable = "this is jemalloc " + version + ", not 5.3.0";
+    return facts;
   }
-  JemallocFacts facts;
   uint64_t metadata_bytes = 0;
   lines >> metadata_bytes;
   if (metadata_bytes < kTableBytes) {
