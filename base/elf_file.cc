@@ -32,7 +32,7 @@ bool every_segment(Elf* elf, Visit visit) {
 }
 
 uint64_t file_bytes_of(int fd) {
-  struct stat info {};
+  struct stat info{};
   return fstat(fd, &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 

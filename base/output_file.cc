@@ -30,17 +30,17 @@ int open_patiently(const std::string& path, int flags) {
 }
 
 bool is_special_file(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
 // The descriptor among standard output and standard error whose file is the one at `path`, whatever
 // it is called there (/dev/stdout, /dev/fd/2, the name it was redirected to); -1 if neither is.
 int standard_descriptor(const std::string& path) {
-  struct stat there {};
+  struct stat there{};
   if (stat(path.c_str(), &there) != 0) return -1;
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    struct stat here {};
+    struct stat here{};
     if (fstat(fd, &here) == 0 && here.st_dev == there.st_dev && here.st_ino == there.st_ino) {
       return fd;
     }
@@ -65,8 +65,8 @@ Error cannot_create(const std::string& path, int errno_value) {
 // Locks the open file. False when another writer has it, or took the name `path` from it before the
 // lock.
 bool lock_under_name(int fd, const std::string& path) {
-  struct stat file {};
-  struct stat named {};
+  struct stat file{};
+  struct stat named{};
   return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 &&
          stat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
          file.st_ino == named.st_ino;
@@ -121,7 +121,7 @@ OutputFile::~OutputFile() {
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_abandoned) {
-  struct stat info {};
+  struct stat info{};
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
     return cannot_create(path, EISDIR);
   }
@@ -148,7 +148,7 @@ Result<OutputFile> OutputFile::create_direct(const std::string& path) {
 }
 
 void OutputFile::rest() {
-  struct stat info {};
+  struct stat info{};
   if (partial_path_.empty() || !file_ || fstat(file_.get(), &info) != 0) return;
   resting_inode_ = info.st_ino;
   file_.reset();
@@ -157,7 +157,7 @@ void OutputFile::rest() {
 Status OutputFile::wake() {
   if (file_) return {};
   Descriptor file(open_patiently(partial_path_, O_WRONLY));
-  struct stat info {};
+  struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) {
     return os_error("cannot go on writing " + quoted(path_), errno);
   }
@@ -264,7 +264,7 @@ Status write_file(const std::string& path, std::string_view content) {
 
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
   // Opening a FIFO would wait for a writer. A pipe of /dev/fd, which has one, is a link.
-  struct stat info {};
+  struct stat info{};
   if (lstat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode)) {
     return Error::foreign(quoted(path) + " is a FIFO, not a file");
   }

@@ -61,8 +61,7 @@ void add_tape(CLI::App* command, std::string& path) {
 }
 
 void add_json(CLI::App* command, Format& format) {
-  command->add_flag_callback(
-      "--json", [&format] { format = Format::kJson; }, "print JSON");
+  command->add_flag_callback("--json", [&format] { format = Format::kJson; }, "print JSON");
 }
 
 void add_looks(CLI::App* command, Looks& looks) {

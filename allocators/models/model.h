@@ -82,31 +82,33 @@ class AddressSpace {
 //   bool has_fault() const                   looked at after every call; ends the replay with
 //   base::Error fault(uint64_t event) const
 template <typename M>
-concept SimulatedAllocator = requires(M model, const M& constant, uint64_t bytes,
-                                      uint64_t alignment, uint64_t address) {
-  // A new block; address 0 when the model refuses (a size beyond its address space).
-  { model.allocate(bytes, alignment) } -> std::same_as<Placement>;
-  // The same, to be zeroed: a model may charge itself for the zeroing.
-  { model.allocate_zeroed(bytes) } -> std::same_as<Placement>;
-  // `address` is of a live block; the result is where the block is now. bytes > 0.
-  { model.reallocate(address, bytes) } -> std::same_as<Placement>;
-  // `address` is of a live block.
-  { model.release(address) } -> std::same_as<void>;
-  // Committed pages that hold nothing, ascending.
-  { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
-  { constant.counters() } -> std::same_as<std::vector<Counter>>;
-  // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; "" =
-  // none are counted): what the growth check looks at. Constant-time bookkeeping is not work. The
-  // unit and the traits are static members, except where they are those of a model underneath.
-  { constant.work() } -> std::same_as<uint64_t>;
-  { constant.work_unit() } -> std::same_as<const char*>;
-  { constant.traits() } -> std::same_as<BackendTraits>;
-};
+concept SimulatedAllocator =
+    requires(M model, const M& constant, uint64_t bytes, uint64_t alignment, uint64_t address) {
+      // A new block; address 0 when the model refuses (a size beyond its address space).
+      { model.allocate(bytes, alignment) } -> std::same_as<Placement>;
+      // The same, to be zeroed: a model may charge itself for the zeroing.
+      { model.allocate_zeroed(bytes) } -> std::same_as<Placement>;
+      // `address` is of a live block; the result is where the block is now. bytes > 0.
+      { model.reallocate(address, bytes) } -> std::same_as<Placement>;
+      // `address` is of a live block.
+      { model.release(address) } -> std::same_as<void>;
+      // Committed pages that hold nothing, ascending.
+      { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
+      { constant.counters() } -> std::same_as<std::vector<Counter>>;
+      // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; ""
+      // = none are counted): what the growth check looks at. Constant-time bookkeeping is not work.
+      // The unit and the traits are static members, except where they are those of a model
+      // underneath.
+      { constant.work() } -> std::same_as<uint64_t>;
+      { constant.work_unit() } -> std::same_as<const char*>;
+      { constant.traits() } -> std::same_as<BackendTraits>;
+    };
 
 template <typename M>
-concept AllocatorModel = SimulatedAllocator<M> &&
-    std::constructible_from<M, AddressSpace&, const base::Values&> && requires {
-  { M::parameters() } -> std::same_as<std::vector<base::Parameter>>;
-};
+concept AllocatorModel =
+    SimulatedAllocator<M> && std::constructible_from<M, AddressSpace&, const base::Values&> &&
+    requires {
+      { M::parameters() } -> std::same_as<std::vector<base::Parameter>>;
+    };
 
 }  // namespace heaptape::allocators

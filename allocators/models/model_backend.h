@@ -98,9 +98,7 @@ class ModelBackend : public Backend {
   std::vector<Counter> counters() override { return model_.counters(); }
 
   std::string threads() const override {
-    constexpr bool kKnowsThreads = requires(Model & model) {
-      model.set_thread(0u);
-    };
+    constexpr bool kKnowsThreads = requires(Model& model) { model.set_thread(0u); };
     return kKnowsThreads ? "ordered" : "merged";
   }
 

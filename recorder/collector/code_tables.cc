@@ -35,7 +35,7 @@ constexpr int kSealFutureWrite = 0x10;  // F_SEAL_FUTURE_WRITE; missing from old
 
 base::Descriptor open_regular(const std::string& path) {
   base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
+  struct stat status{};
   if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
   return file;
 }
@@ -49,7 +49,7 @@ base::Descriptor open_mapped(uint32_t pid, const MappedCode& mapped) {
   base::Descriptor file = open_regular("/proc/" + std::to_string(pid) + "/root" + path);
   if (file) return file;
   file = open_regular(path);
-  struct stat status {};
+  struct stat status{};
   if (!file || fstat(file.get(), &status) != 0) return {};
   return mapped.file.ends_with(" " + std::to_string(status.st_ino)) ? std::move(file)
                                                                     : base::Descriptor();
@@ -146,7 +146,7 @@ const CodeTables::Module* CodeTables::look_up_or_make(uint32_t pid, MappedCode& 
   if (known_vdso != nullptr) return known_vdso;
   if (mapped.is_deleted) return find_module_by_file(mapped.file);
   base::Descriptor file = is_vdso ? copy_of_vdso() : open_mapped(pid, mapped);
-  struct stat status {};
+  struct stat status{};
   if (!file || fstat(file.get(), &status) != 0) return nullptr;
   const FileKey key{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   {

@@ -50,12 +50,12 @@ const char* advice(Unrecorded reason) {
 
 Result<std::string> find_program(const std::string& command) {
   const auto runnable = [](const std::string& path) {
-    struct stat info {};
+    struct stat info{};
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
            access(path.c_str(), X_OK) == 0;
   };
   if (command.find('/') != std::string::npos) {
-    struct stat info {};
+    struct stat info{};
     if (stat(command.c_str(), &info) != 0) {
       return base::os_error("cannot run '" + command + "'", errno);
     }
@@ -82,7 +82,7 @@ Status check_recordable(const std::string& program, const std::vector<std::strin
   check_program({.path = program.c_str(), .argv = argv.data(), .preload = getenv("LD_PRELOAD")},
                 &verdict);
   if (verdict.reason != Unrecorded::kNone) return unusable(verdict.path, advice(verdict.reason));
-  struct stat info {};
+  struct stat info{};
   if (stat(verdict.path, &info) == 0) return {};
   const std::string role = verdict.path == program ? "" : ", the interpreter of '" + program + "'";
   return base::os_error("cannot run '" + std::string(verdict.path) + "'" + role, errno);

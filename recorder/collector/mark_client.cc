@@ -46,7 +46,7 @@ bool is_trusted(int connection, uint32_t pid) {
   ucred peer{};
   socklen_t length = sizeof peer;
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
-  struct stat process {};
+  struct stat process{};
   const bool exists = stat(("/proc/" + std::to_string(pid)).c_str(), &process) == 0;
   return peer.uid == 0 || peer.uid == geteuid() || (exists && peer.uid == process.st_uid);
 }

@@ -69,7 +69,7 @@ std::optional<PerfMap::Name> parse_line(std::string_view line) {
 
 std::shared_ptr<PerfMap> PerfMap::of_process(uint32_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
-  struct stat info {};
+  struct stat info{};
   if (stat(process.c_str(), &info) != 0) return nullptr;
   constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
   base::Descriptor folder(open((process + "/root/tmp").c_str(), kFlags));
@@ -91,7 +91,7 @@ PerfMap::Found PerfMap::open_file() const {
   const std::string name = "perf-" + std::to_string(pid_) + ".map";
   const base::Descriptor named(
       openat(folder_->get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  struct stat info {};
+  struct stat info{};
   if (!named || fstat(named.get(), &info) != 0) return {};
   if (!S_ISREG(info.st_mode) || info.st_uid != owner_) return {};
   const std::string link = "/proc/self/fd/" + std::to_string(named.get());

@@ -9,7 +9,7 @@ namespace heaptape::recorder {
 namespace {
 
 void set_disposition(int signal, void (*handler)(int), struct sigaction* before) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   sigaction(signal, &action, before);
 }

@@ -129,7 +129,7 @@ Status SessionMemory::initialise(const SessionOptions& options) {
   header.clock = choose_clock();
   header.ticks_per_ms = measure_ticks_per_ms(header.clock);
   header.progress = 1;
-  struct stat network {};
+  struct stat network{};
   if (stat("/proc/self/ns/net", &network) == 0) header.network = network.st_ino;
   header.stamp_counter = 1;  // 0 means unstamped
   static_assert(sizeof(pthread_mutex_t) <= 64, "the lock has its cache line");

@@ -22,7 +22,7 @@ std::string reason_of(archive* reader) {
 }
 
 base::Result<uint64_t> file_bytes(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (stat(path.c_str(), &status) != 0) {
     return base::os_error("cannot read " + base::quoted(path), errno);
   }

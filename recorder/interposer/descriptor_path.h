@@ -42,8 +42,7 @@ class DescriptorPath {
 
   // By now the file may have another name, or none.
   static bool leads_to(const char* path, int descriptor) {
-    struct stat there {
-    }, open{};
+    struct stat there{}, open{};
     return raw_syscall(SYS_newfstatat, AT_FDCWD, as_long(path), as_long(&there), 0) == 0 &&
            raw_syscall(SYS_fstat, descriptor, as_long(&open)) == 0 && there.st_dev == open.st_dev &&
            there.st_ino == open.st_ino;

@@ -25,7 +25,7 @@ bool names_our_library(const char* preload) {
 }
 
 bool is_runnable(const char* path) {
-  struct stat info {};
+  struct stat info{};
   return raw_syscall(SYS_newfstatat, AT_FDCWD, as_long(path), as_long(&info), 0) == 0 &&
          S_ISREG(info.st_mode) &&
          raw_syscall(SYS_faccessat, AT_FDCWD, as_long(path), kExecutable) == 0;
@@ -75,7 +75,7 @@ void check_request(const ExecRequest& request, const char* preload, Verdict* ver
 // of the recorder's could not join. Where /proc does not tell, it may try.
 bool left_the_network() {
   const uint64_t network = process.recording ? process.session.header().network : 0;
-  struct stat info {};
+  struct stat info{};
   return network != 0 &&
          raw_syscall(SYS_newfstatat, AT_FDCWD, as_long("/proc/thread-self/ns/net"), as_long(&info),
                      0) == 0 &&

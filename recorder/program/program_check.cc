@@ -72,7 +72,7 @@ bool is_known_loader(const char* path) {
 bool gains_privileges(const struct stat& info, const RawFile& file) {
   long user = raw_syscall(SYS_geteuid);
   long group = raw_syscall(SYS_getegid);
-  struct statfs mount {};
+  struct statfs mount{};
   const bool honoured = raw_syscall(SYS_prctl, PR_GET_NO_NEW_PRIVS) == 0 &&
                         raw_syscall(SYS_fstatfs, file.descriptor(), as_long(&mount)) == 0 &&
                         (mount.f_flags & kNoSuidMount) == 0;
@@ -167,7 +167,7 @@ struct Step {
 // One file of the chain. `line` keeps the name of the next one.
 Step check_file(const ProgramStart& start, char (&line)[kFirstLineBytes]) {
   Step step{.path = start.path};
-  struct stat info {};
+  struct stat info{};
   const long found =
       raw_syscall(SYS_newfstatat, start.folder, as_long(start.path), as_long(&info), 0);
   if (found != 0 || !S_ISREG(info.st_mode)) return step;

@@ -236,7 +236,7 @@ std::vector<uint8_t> read_build_id(const base::ElfFile& elf,
 }
 
 bool is_regular(const base::Descriptor& file) {
-  struct stat info {};
+  struct stat info{};
   return fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
 }
 

@@ -67,12 +67,10 @@ class AccountTaker {
   // What is kept there is as good as in use: pages that hold some of it cannot go.
   void add_free(AddressRange region, AddressRange gap, uint64_t absent_bytes, bool is_hole) {
     in_gap_.clear();
-    cached_.for_each(gap, [this](AddressRange part) {
-      in_gap_.push_back({part, &account_.cached_bytes});
-    });
-    own_.for_each(gap, [this](AddressRange part) {
-      in_gap_.push_back({part, &account_.metadata_bytes});
-    });
+    cached_.for_each(
+        gap, [this](AddressRange part) { in_gap_.push_back({part, &account_.cached_bytes}); });
+    own_.for_each(
+        gap, [this](AddressRange part) { in_gap_.push_back({part, &account_.metadata_bytes}); });
     std::ranges::sort(in_gap_, {}, [](const Kept& kept) { return kept.part.begin; });
     uint64_t kept_bytes = 0;
     uint64_t begin = gap.begin;

@@ -60,7 +60,7 @@ void note_differences(const std::vector<RunResult>& repeats, std::vector<std::st
 // Those of the same calls in each repeat: which are timed depends on their numbers alone.
 LatencyRange merge(const std::vector<LatencySummary>& repeats) {
   LatencyRange range{repeats[0], repeats[0], repeats[0]};
-  const auto set = [&](uint64_t LatencySummary::*field) {
+  const auto set = [&](uint64_t LatencySummary::* field) {
     std::vector<uint64_t> values;
     for (const LatencySummary& repeat : repeats) values.push_back(repeat.*field);
     const Range of = range_of(std::move(values));

@@ -48,7 +48,7 @@ enum FunctionField : uint32_t { kFunctionOwnId = 1, kName = 2, kSystemName = 3, 
 struct SampleType {
   const char* name;
   const char* unit;
-  uint64_t StackTotals::*value;
+  uint64_t StackTotals::* value;
   StackValue shown;  // for what it is the type to show
 };
 constexpr SampleType kSampleTypes[] = {

@@ -21,7 +21,7 @@ uint64_t SizeHistogram::last_of(size_t index) {
 
 // The median withstands neighbours that stand out themselves. Only buckets of the same width are
 // neighbours, and the one for all sizes beyond has none.
-bool SizeHistogram::stands_out(size_t index, uint64_t SizeCounts::*what, uint64_t total) const {
+bool SizeHistogram::stands_out(size_t index, uint64_t SizeCounts::* what, uint64_t total) const {
   const uint64_t value = counts_[index].*what;
   const size_t first = index < kFineBuckets ? 0 : kFineBuckets;
   const size_t end = index < kFineBuckets ? kFineBuckets : kFineBuckets + kCoarseBuckets;

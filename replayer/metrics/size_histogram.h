@@ -64,7 +64,7 @@ class SizeHistogram {
   }
   static uint64_t first_of(size_t index);
   static uint64_t last_of(size_t index);
-  bool stands_out(size_t index, uint64_t SizeCounts::*what, uint64_t total) const;
+  bool stands_out(size_t index, uint64_t SizeCounts::* what, uint64_t total) const;
 
   std::vector<SizeCounts> counts_;
 };

@@ -19,7 +19,7 @@ using schema::SiteFigures;
 struct Measure {
   const char* name;
   const char* words;
-  uint64_t SiteBytes::*value;
+  uint64_t SiteBytes::* value;
 };
 constexpr Measure kMeasures[] = {{"peakBytes", "bytes at the peak", &SiteBytes::peak},
                                  {"liveBytes", "bytes at the end", &SiteBytes::end},
@@ -64,7 +64,7 @@ Groups grouped_sites(const SiteFigures& base, const SiteFigures& now) {
   return groups;
 }
 
-uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::*value) {
+uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::* value) {
   uint64_t total = 0;
   for (const CallSite* site : sites) total += site->bytes.*value;
   return total;
@@ -72,7 +72,7 @@ uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::*val
 
 // What the base had at the i-th line of a function. As many lines on both sides are taken for the
 // same ones, which may have moved.
-uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::*value) {
+uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::* value) {
   if (group.base.size() == group.now.size()) return group.base[i]->bytes.*value;
   uint64_t total = 0;
   for (const CallSite* site : group.base) {
@@ -87,7 +87,7 @@ long double change(uint64_t base, uint64_t now, int sign = 1) {
 }
 
 // The line of the group that changed most, in the direction of the whole.
-const CallSite& chosen(const Group& group, uint64_t SiteBytes::*value, int sign) {
+const CallSite& chosen(const Group& group, uint64_t SiteBytes::* value, int sign) {
   if (group.now.empty()) {
     return **std::ranges::max_element(group.base, {},
                                       [value](const CallSite* site) { return site->bytes.*value; });
@@ -100,7 +100,7 @@ const CallSite& chosen(const Group& group, uint64_t SiteBytes::*value, int sign)
 }
 
 // Nothing can be said of one line where several have no function.
-CallSite place_of(const Group& group, uint64_t SiteBytes::*value, int sign) {
+CallSite place_of(const Group& group, uint64_t SiteBytes::* value, int sign) {
   CallSite place = chosen(group, value, sign);
   const bool is_one = std::max(group.base.size(), group.now.size()) == 1;
   if (place.function.empty() && !place.module.empty() && !is_one) {

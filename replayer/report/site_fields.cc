@@ -13,7 +13,7 @@ namespace {
 namespace wire = schema::wire;
 
 constexpr size_t kListed = 200;  // by each of these
-constexpr uint64_t StackTotals::*kListedBy[] = {
+constexpr uint64_t StackTotals::* kListedBy[] = {
     &StackTotals::peak_bytes,  &StackTotals::live_bytes,      &StackTotals::asked_bytes,
     &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
 

@@ -14,7 +14,7 @@ constexpr size_t kShown = 3;  // of each value
 
 struct Value {
   const char* heading;
-  uint64_t StackTotals::*of;
+  uint64_t StackTotals::* of;
   bool is_bytes;
 };
 constexpr Value kValues[] = {

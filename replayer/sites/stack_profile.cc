@@ -13,7 +13,7 @@ using schema::FrameNumber;
 
 namespace {
 
-constexpr uint64_t StackTotals::*kStackTotals[] = {
+constexpr uint64_t StackTotals::* kStackTotals[] = {
     &StackTotals::calls,       &StackTotals::asked_bytes,     &StackTotals::peak_bytes,
     &StackTotals::peak_count,  &StackTotals::live_bytes,      &StackTotals::live_count,
     &StackTotals::temporaries, &StackTotals::freed_by_others, &StackTotals::moved_bytes};
@@ -21,7 +21,7 @@ constexpr uint64_t StackTotals::*kStackTotals[] = {
 }  // namespace
 
 StackTotals& StackTotals::operator+=(const StackTotals& other) {
-  for (uint64_t StackTotals::*value : kStackTotals) this->*value += other.*value;
+  for (uint64_t StackTotals::* value : kStackTotals) this->*value += other.*value;
   return *this;
 }
 
@@ -141,7 +141,7 @@ StackTotals StackProfile::totals_of(const Stack& stack) const {
   totals.peak_bytes = changed ? stack.saved_bytes : stack.live_bytes;
   totals.peak_count = changed ? stack.saved_count : stack.live_count;
   if (has_estimates(stack)) {
-    for (uint64_t StackTotals::*value : kStackTotals) totals.*value = rounded(totals.*value);
+    for (uint64_t StackTotals::* value : kStackTotals) totals.*value = rounded(totals.*value);
   }
   return totals;
 }

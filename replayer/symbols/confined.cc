@@ -90,7 +90,7 @@ base::Error ending(int status, const Confinement& limits) {
 }
 
 base::Result<std::vector<uint64_t>> read_words(int file) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(file, &info) != 0) return base::os_error("its result cannot be read", errno);
   std::vector<uint64_t> words(static_cast<size_t>(info.st_size) / sizeof(uint64_t));
   auto bytes = std::as_writable_bytes(std::span(words));

@@ -26,7 +26,7 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
     }
     return error;
   }
-  struct stat info {};
+  struct stat info{};
   if (fstat(file.get(), &info) != 0)
     return base::os_error("cannot open " + base::quoted(path), errno);
   if (!S_ISREG(info.st_mode)) {
@@ -37,7 +37,7 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
 }
 
 void TapeFile::refresh() {
-  struct stat info {};
+  struct stat info{};
   if (fstat(file_.get(), &info) == 0) bytes_ = static_cast<uint64_t>(info.st_size);
 }
 

@@ -159,7 +159,7 @@ TEST_F(UnrecordedPrograms, AreThoseOfAnotherWordSize) {
 
 TEST_F(UnrecordedPrograms, AreThoseThatChangeTheUser) {
   if (!is_root()) GTEST_SKIP() << "needs the right to give files away";
-  struct statvfs mount {};
+  struct statvfs mount{};
   statvfs(dir_.path().c_str(), &mount);
   if ((mount.f_flag & ST_NOSUID) != 0) GTEST_SKIP() << "files here cannot change the user";
   const std::string program = executable("setuid", read_bytes(target_path("tell_environment")));

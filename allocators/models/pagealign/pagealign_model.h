@@ -54,7 +54,9 @@ class PagealignModel {
     return base_->work_unit();
   }
   // Of frees of page blocks: "137,438,691,328 nodes skipped over 524,288 frees".
-  std::vector<GrowthCurve> growth() const requires Registry::kKeepsNodes {
+  std::vector<GrowthCurve> growth() const
+    requires Registry::kKeepsNodes
+  {
     return {registry_.growth()};
   }
   BackendTraits traits() const { return base_->traits(); }

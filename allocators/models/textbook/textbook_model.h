@@ -15,20 +15,20 @@ namespace heaptape::allocators::textbook {
 // two. Addresses are of live blocks.
 template <typename H>
 concept TextbookHeap = std::constructible_from<H, AddressSpace&, const base::Values&> &&
-    requires(H heap, const H& constant, uint64_t bytes, uint64_t address,
-             std::vector<Counter>& counters) {
-  // Address 0: no room.
-  { heap.allocate(bytes, bytes) } -> std::same_as<Placement>;
-  // False: the block would have to move, and nothing has changed.
-  { heap.try_resize_in_place(address, bytes) } -> std::same_as<bool>;
-  { heap.release(address) } -> std::same_as<void>;
-  { constant.usable_bytes(address) } -> std::same_as<uint64_t>;
-  { constant.work() } -> std::same_as<uint64_t>;
-  { constant.append_counters(counters) } -> std::same_as<void>;
-  { H::work_unit() } -> std::same_as<const char*>;
-  { H::traits() } -> std::same_as<BackendTraits>;
-  { H::parameters() } -> std::same_as<std::vector<base::Parameter>>;
-};
+                       requires(H heap, const H& constant, uint64_t bytes, uint64_t address,
+                                std::vector<Counter>& counters) {
+                         // Address 0: no room.
+                         { heap.allocate(bytes, bytes) } -> std::same_as<Placement>;
+                         // False: the block would have to move, and nothing has changed.
+                         { heap.try_resize_in_place(address, bytes) } -> std::same_as<bool>;
+                         { heap.release(address) } -> std::same_as<void>;
+                         { constant.usable_bytes(address) } -> std::same_as<uint64_t>;
+                         { constant.work() } -> std::same_as<uint64_t>;
+                         { constant.append_counters(counters) } -> std::same_as<void>;
+                         { H::work_unit() } -> std::same_as<const char*>;
+                         { H::traits() } -> std::same_as<BackendTraits>;
+                         { H::parameters() } -> std::same_as<std::vector<base::Parameter>>;
+                       };
 
 template <TextbookHeap Heap>
 class TextbookModel {
@@ -54,8 +54,11 @@ class TextbookModel {
     return list;
   }
   uint64_t work() const { return heap_.work(); }
-  std::vector<GrowthCurve> growth() const requires requires(const Heap& heap) { heap.growth(); }
-  { return heap_.growth(); }
+  std::vector<GrowthCurve> growth() const
+    requires requires(const Heap& heap) { heap.growth(); }
+  {
+    return heap_.growth();
+  }
   static const char* work_unit() { return Heap::work_unit(); }
   static BackendTraits traits() { return Heap::traits(); }
   static std::vector<base::Parameter> parameters() { return Heap::parameters(); }

@@ -89,7 +89,7 @@ class FilmWriter {
   std::string sums() const {
     JsonWriter out;
     out.open_object();
-    const auto column = [&](const char* name, uint64_t FilmSums::*field) {
+    const auto column = [&](const char* name, uint64_t FilmSums::* field) {
       out.name(name);
       out.open_list();
       for (const FilmFrame& frame : film_.frames()) out.number(frame.sums.*field);

@@ -38,12 +38,16 @@ TEST_F(OutputFileTest, LeavesWhatWasThereUntilItIsWhole) {
 }
 
 TEST_F(OutputFileTest, LeavesNothingBehindWhenAbandoned) {
-  { create().append(bytes("half")).ok(); }
+  {
+    create().append(bytes("half")).ok();
+  }
   EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
 }
 
 TEST_F(OutputFileTest, KeepsAnAbandonedRecording) {
-  { ASSERT_TRUE(create(OutputFile::IfAbandoned::kKeep).append(bytes("half")).ok()); }
+  {
+    ASSERT_TRUE(create(OutputFile::IfAbandoned::kKeep).append(bytes("half")).ok());
+  }
   EXPECT_EQ(read_bytes(path_ + ".partial"), "half");
 }
 

@@ -21,7 +21,9 @@ int open_null() {
 
 TEST(Descriptor, ClosesWhatItHolds) {
   const int fd = open_null();
-  { const Descriptor owner(fd); }
+  {
+    const Descriptor owner(fd);
+  }
   EXPECT_FALSE(is_open(fd));
 }
 

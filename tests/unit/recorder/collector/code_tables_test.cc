@@ -210,7 +210,7 @@ TEST_F(CodeTablesTest, AreThoseOfTheFileThatIsMapped) {
   const tests::TempDir dir;
   const std::string path = dir.file("program");
   write_program(path, 100);
-  struct stat first {};
+  struct stat first{};
   ASSERT_EQ(stat(path.c_str(), &first), 0);
   const std::string maps =
       "7f0000000000-7f0000001000 r-xp 00000000 00:00 " + std::to_string(first.st_ino) + " " + path;
@@ -284,7 +284,7 @@ TEST_F(CodeTablesTest, TakeAFileOfOurOwnRootOnlyIfItIsTheSame) {
   const tests::TempDir dir;
   const std::string path = dir.file("program");
   write_program(path, 100);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   const auto build_id = [&](uint64_t inode) {
     return code_

@@ -156,8 +156,8 @@ TEST_F(HandshakeServerTest, HandsTheSessionToAProcessThatKnowsTheToken) {
   Client client(server_->session_value());
   client.say(hello());
   ASSERT_TRUE(client.is_accepted());
-  struct stat ours {};
-  struct stat theirs {};
+  struct stat ours{};
+  struct stat theirs{};
   ASSERT_EQ(fstat(descriptor_.get(), &ours), 0);
   ASSERT_EQ(fstat(client.descriptor(), &theirs), 0);
   EXPECT_EQ(ours.st_ino, theirs.st_ino);
@@ -202,7 +202,9 @@ TEST_F(HandshakeServerTest, RejectsAHelloThatIsTooShort) {
     client.say(&words, length);
     EXPECT_FALSE(client.is_accepted()) << length;
   }
-  { const Client gone(server_->session_value()); }
+  {
+    const Client gone(server_->session_value());
+  }
   EXPECT_TRUE(accepts(words));
 }
 

@@ -152,7 +152,9 @@ TEST_F(ProcessTableTest, PutsWhatASlowProcessDidIntoTheFileInTime) {
 
 TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {
   session_.join(0, kNoPid);
-  { const RingPen pen(session_, 4); }
+  {
+    const RingPen pen(session_, 4);
+  }
   table_.adopt_claims();
   end(0);
   EXPECT_EQ(owner_state(session_.view().process(0).lock), OwnerState::kNone);

@@ -16,7 +16,7 @@ bool is_blocked(int signal) {
 }
 
 void (*disposition(int signal))(int) {
-  struct sigaction action {};
+  struct sigaction action{};
   sigaction(signal, nullptr, &action);
   return action.sa_handler;
 }
@@ -58,7 +58,9 @@ TEST_F(RecorderSignalsTest, PutsTheMaskBack) {
   sigemptyset(&some);
   sigaddset(&some, SIGUSR2);
   pthread_sigmask(SIG_SETMASK, &some, nullptr);
-  { const RecorderSignals signals; }
+  {
+    const RecorderSignals signals;
+  }
   EXPECT_TRUE(is_blocked(SIGUSR2));
   EXPECT_FALSE(is_blocked(SIGUSR1));
   EXPECT_FALSE(is_blocked(SIGCHLD));

@@ -34,7 +34,7 @@ TEST(SessionMemory, SaysWhatItIsAndWhatWasAskedFor) {
 }
 
 TEST(SessionMemory, HasTheSizeOfTheLayout) {
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(fstat(create()->descriptor(), &info), 0);
   EXPECT_EQ(static_cast<uint64_t>(info.st_size), session_bytes(kRings));
 }

@@ -33,7 +33,7 @@ class FileSizeLimit {
 
 TEST(FullDisk, LeavesRoomForTheIndex) {
   // tmpfs holds what is reserved to the file size limit, as a disk holds it to its size.
-  struct statfs system {};
+  struct statfs system{};
   if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
     GTEST_SKIP() << "needs a tmpfs in /dev/shm";
   }

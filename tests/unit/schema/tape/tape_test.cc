@@ -135,7 +135,7 @@ TEST_F(Tape, StandsUnderItsNameOnlyWhenFinished) {
 
 TEST_F(Tape, IsReadableByItsOwnerOnly) {
   write_tape(path_, {});
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(stat(path_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
 }
