@@ -249,7 +249,9 @@ TEST_F(RecordKills, AStoppedRecorderCountsAllWhoGaveUpOnItThoughItsProgramHasEnd
       "    recorder.connect('\\0heaptape-' + name)\n"
       "    recorder.send(b'hthello1' + struct.pack('<II', " +
       std::to_string(recorder::kLayoutVersion) +
-      ", os.getpid()) + token.encode())\n"
+      ", os.getpid()) + token.encode() + bytes(" +
+      std::to_string(sizeof(recorder::AllocatorFacts)) +
+      "))\n"
       "open('" +
       done + "', 'w')\n";
   Command recorder({.words = record_words({python, "-c", script})});
