@@ -18,7 +18,7 @@ void write_mimalloc_version(char (&out)[kBytes], int number) {
     *end++ = static_cast<char>('0' + part % 10);
   };
   const int base = number < 1000 ? 10 : 100;
-  if ((number >= 100 && number < 1000) || (number >= 10'000 && number < 1'000'000)) {
+  if ((number > 0 && number < 1000) || (number >= 10'000 && number < 1'000'000)) {
     put(number / base / base);
     *end++ = '.';
     put(number / base % base);

@@ -93,6 +93,18 @@ TEST_F(Families, AreListedWithTheVersionAndThePathOfEachLibrary) {
   EXPECT_NE(json.find("\"version\": \"99.1.2\""), std::string::npos) << json;
 }
 
+TEST_F(Families, SayThatTheTapeIsOfAnotherVersion) {
+  schema::TapeHeader header = tests::sample_header();
+  header.recorded_allocator = {"mimalloc", "2.0.9", "glibc 2.99"};
+  tests::Random random(3);
+  tests::write_tape(dir_.file("t"), tests::plausible_events(random, 1000), {}, header);
+  const std::string out = replay({"mimalloc", "model:ptmalloc"}).out;
+  EXPECT_NE(out.find("the tape was recorded on mimalloc 2.0.9, and 99.1.2 replays it"), out.npos)
+      << out;
+  EXPECT_NE(out.find("models glibc 2.36, and the tape was recorded on glibc 2.99"), out.npos)
+      << out;
+}
+
 TEST_F(Families, ThatAreNotHereFailAloneWithAWordOnHowToGetThem) {
   const auto ended = replay({"glibc", "hardened_malloc", "mimalloc@1.2.3", "noop"});
   EXPECT_EQ(ended.status, 1) << ended.describe();

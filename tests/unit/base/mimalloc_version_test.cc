@@ -14,6 +14,7 @@ std::string mimalloc(int number) {
 }
 
 TEST(MimallocVersion, HadADigitForEachPart) {
+  EXPECT_EQ(mimalloc(7), "0.0.7");
   EXPECT_EQ(mimalloc(188), "1.8.8");
   EXPECT_EQ(mimalloc(209), "2.0.9");
   EXPECT_EQ(mimalloc(315), "3.1.5");
@@ -25,7 +26,7 @@ TEST(MimallocVersion, HasTwoDigitsForMinorAndPatch) {
 }
 
 TEST(MimallocVersion, IsEmptyOfANumberThatIsNone) {
-  for (const int number : {-1, 0, 99, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
+  for (const int number : {-1, 0, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
 }
 
 }  // namespace
