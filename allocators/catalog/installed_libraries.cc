@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <system_error>
 
 #include "allocators/native/native_backend.h"
 #include "schema/tape/malloc_library.h"
@@ -48,8 +49,8 @@ const Family* find_family(const std::string& name) {
   return found == families().end() ? nullptr : &*found;
 }
 
-// Adds the directories of the files that the loader's cache lists. It may be anything: see
-// ld.so.cache in glibc's dl-cache.h, format 1.1.
+// Adds the directories of the files that the loader's cache lists. The cache may hold anything; its
+// format is 1.1 of glibc's dl-cache.h.
 void add_cached_directories(std::vector<fs::path>& directories) {
   constexpr std::string_view kMagic = "glibc-ld.so.cache1.1";
   constexpr size_t kHeaderBytes = 48;
@@ -65,7 +66,11 @@ void add_cached_directories(std::vector<fs::path>& directories) {
     std::memcpy(&value, cache.data() + at + 8, sizeof value);
     if (value >= cache.size()) continue;
     const fs::path path(cache.c_str() + value);
-    if (path.is_absolute()) directories.push_back(path.parent_path());
+    const fs::path directory = path.parent_path();  // most files are in few directories
+    if (!path.is_absolute() || std::ranges::find(directories, directory) != directories.end()) {
+      continue;
+    }
+    directories.push_back(directory);
   }
 }
 
@@ -73,7 +78,9 @@ void add_listed_directories(const char* list, std::vector<fs::path>& directories
   std::string_view rest = list == nullptr ? "" : list;
   while (!rest.empty()) {
     const std::string_view first = rest.substr(0, rest.find_first_of(":;"));
-    if (!first.empty()) directories.push_back(fs::absolute(first));
+    std::error_code error;  // there may be no working directory
+    const fs::path directory = fs::absolute(first, error);
+    if (!first.empty() && !error) directories.push_back(directory);
     rest.remove_prefix(std::min(rest.size(), first.size() + 1));
   }
 }
@@ -121,7 +128,7 @@ bool is_called(const std::string& file, std::string_view name) {
   return file.starts_with(name) && (file.size() == name.size() || file[name.size()] == '.');
 }
 
-// Adds the files of that name, in the order of their names: that of the directory is any.
+// Adds the files of that name, sorted: the order of a directory is arbitrary.
 void add_files(const fs::path& directory, std::string_view name, std::vector<fs::path>& files) {
   std::vector<fs::path> found;
   std::error_code error;

@@ -1,5 +1,5 @@
-// The allocators that are installed here, wherever the loader finds them and whatever their files
-// are called: docs/decisions/0031-families.md.
+// The allocators that are installed here, wherever the loader finds them and under any file name:
+// docs/decisions/0031-families.md.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct InstalledLibrary {
 const std::vector<std::string>& library_families();
 
 enum class Versions : uint8_t {
-  kToChoose,  // those that the order needs: one library alone is not asked
+  kToChoose,  // those that the order needs: a single library is not asked
   kAll,
 };
 
-// Those of a family, the newest first: shared libraries in LD_LIBRARY_PATH, in the loader's cache
-// and in the standard directories, whose exports say that they are of the family. A library whose
-// file does not have its version as text is started to be asked.
+// Finds the libraries of a family, the newest first: shared libraries in LD_LIBRARY_PATH, in the
+// loader's cache and in the standard directories, whose exports say that they are of the family. A
+// library whose file does not have its version as text is started to be asked.
 std::vector<InstalledLibrary> installed_libraries(const std::string& family, Versions versions);
 
-// What to do where none is installed: "install it: apt-get install libjemalloc2". Names Debian
+// Advice where none is installed: "install it: apt-get install libjemalloc2". Names Debian
 // packages on Debian only, and those of this release.
 std::string how_to_install(const std::string& family);
 

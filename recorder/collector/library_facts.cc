@@ -31,7 +31,7 @@ AllocatorFacts LibraryFacts::complete(const AllocatorFacts& said, uint32_t pid) 
   if (path.empty() || !text_of(said.family).empty()) return facts;
   const std::string file = seen_from_here(pid, path);
   struct stat status = {};
-  if (stat(file.c_str(), &status) != 0) return facts;
+  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return facts;
   const FileKey key{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   if (known_.size() == kMostFiles) known_.clear();
   const auto [known, is_new] = known_.try_emplace(key);

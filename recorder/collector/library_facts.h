@@ -1,6 +1,5 @@
-// What the files of malloc libraries say of them, for processes whose libraries do not say it
-// themselves: jemalloc, whose version nobody can ask without taking memory, and all that the
-// interposer does not know.
+// Reads families and versions in the files of malloc libraries, for processes whose libraries do
+// not say them: jemalloc, which takes memory to answer, and all that the interposer does not know.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,12 @@
 
 namespace heaptape::recorder {
 
-// Looks at each file once, however many processes have it. One thread: not the one that drains, for
-// a file may be slow.
+// Looks at each file once, however many processes have it. One thread, but not the one that
+// drains, because a file may be slow.
 class LibraryFacts {
  public:
-  // What `said` by the process `pid` leaves open, by the file at its path as that process sees it:
-  // in its root, or from its working directory.
+  // Fills in what the process `pid` left open in `said`, from the file at its path as that process
+  // sees it: in its root, or from its working directory.
   AllocatorFacts complete(const AllocatorFacts& said, uint32_t pid);
 
  private:

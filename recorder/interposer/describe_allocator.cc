@@ -47,7 +47,7 @@ void describe_libc(AllocatorFacts& facts) {
   std::memcpy(facts.libc + sizeof kName - 1, version, sizeof version);
 }
 
-// The function of another library would tell of that one: a program may use mimalloc beside malloc,
+// A function of another library describes that library: a program may use mimalloc beside malloc,
 // or have a function of this name.
 void describe_library(AllocatorFacts& facts, const void* library) {
   if (base_of(address_of(&getauxval)) == library) {

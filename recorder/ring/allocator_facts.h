@@ -10,8 +10,8 @@ inline constexpr uint32_t kAllocatorPathBytes = 256;
 inline constexpr uint32_t kFamilyBytes = 16;
 inline constexpr uint32_t kVersionBytes = 24;
 
-// Each text ends in 0; empty: not known. Written by the process, so the collector takes it for what
-// the process claims.
+// Each text ends in 0; empty: not known. Written by the process, so to the collector it is
+// only a claim.
 struct AllocatorFacts {
   char path[kAllocatorPathBytes];  // of the library that serves malloc
   char family[kFamilyBytes];       // "glibc", "musl", "jemalloc", ...

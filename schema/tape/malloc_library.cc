@@ -16,7 +16,7 @@
 namespace heaptape::schema {
 namespace {
 
-// More than any allocator has, and most programs: what lies beyond is not looked at.
+// More than any allocator has, and most programs: the rest is not read.
 constexpr uint64_t kMostTableBytes = uint64_t{64} << 20;
 
 // An allocator by two names that it exports beside malloc, and that no other does together. From
@@ -111,10 +111,13 @@ std::string leading_version(std::string_view text) {
 
 // "5.3.0" of "5.3.0-0-g54eaed1d8b56...", which jemalloc's configure makes of its repository.
 std::string jemalloc_version(std::string_view text) {
+  constexpr size_t kLongest = 32;
   for (size_t at = text.find("-g"); at != text.npos; at = text.find("-g", at + 1)) {
-    const size_t begin = text.rfind('\0', at) + 1;  // the first byte if there is none before
-    if (at - begin > 32) continue;
-    const std::string_view string = text.substr(begin, at - begin);
+    const size_t first = at > kLongest ? at - kLongest - 1 : 0;  // no search of all that precedes
+    const std::string_view before = text.substr(first, at - first);
+    const size_t zero = before.rfind('\0');
+    if (zero == before.npos && first > 0) continue;
+    const std::string_view string = before.substr(zero == before.npos ? 0 : zero + 1);
     const std::string version = leading_version(string);
     const std::string_view rest = string.substr(version.size());
     if (version.empty() || rest.size() < 2 || rest[0] != '-') continue;

@@ -17,12 +17,12 @@ struct MallocLibrary {
 };
 
 // Reads the shared library or program at `path` without running it. It is known by the names that
-// it exports, malloc among them; what its own name is does not matter. The file may be anything,
+// it exports, malloc among them; the file's own name does not matter. The file may be anything,
 // cut short or made to mislead: the answer is then empty. The work is bounded.
 MallocLibrary identify_malloc_library(const std::string& path);
 
 // The family of the library at `path`, which may be that of another machine: where there is no such
-// file, the name of the file has to do. Empty if neither tells.
+// file, its name decides. Empty if neither tells.
 std::string malloc_family(const std::string& path);
 
 // All that can be told apart, in the order above.

@@ -25,31 +25,31 @@ class Failure(Exception):
     """A sentence."""
 
 
-def mount(*words):
-    subprocess.run(["mount", *words], check=True)
+def mount(*arguments):
+    subprocess.run(["mount", *arguments], check=True)
 
 
 class Root:
     """A copy of a root, in which commands run."""
 
-    def __init__(self, source, folder, packages):
-        self.folder = folder
-        copy = ["cp", "-a", f"{source}/.", folder] if source.is_dir() else \
-            ["tar", "-C", folder, "--exclude=./dev/*", "-xf", source]
+    def __init__(self, source, directory, packages):
+        self.directory = directory
+        copy = ["cp", "-a", f"{source}/.", directory] if source.is_dir() else \
+            ["tar", "-C", directory, "--exclude=./dev/*", "-xf", source]
         subprocess.run(copy, check=True)
-        shutil.copytree(packages, folder / "packages", ignore=lambda *_: ["stage"])
-        mount("-t", "proc", "proc", folder / "proc")
-        mount("-t", "tmpfs", "tmpfs", folder / "dev")
-        (folder / "dev/shm").mkdir()
+        shutil.copytree(packages, directory / "packages", ignore=lambda *_: ["stage"])
+        mount("-t", "proc", "proc", directory / "proc")
+        mount("-t", "tmpfs", "tmpfs", directory / "dev")
+        (directory / "dev/shm").mkdir()
         for name in ("null", "zero", "full", "random", "urandom"):  # each alone: to remove the root must harm no device
-            (folder / "dev" / name).touch()
-            mount("--bind", f"/dev/{name}", folder / "dev" / name)
+            (directory / "dev" / name).touch()
+            mount("--bind", f"/dev/{name}", directory / "dev" / name)
         if os.path.exists("/etc/resolv.conf"):
-            shutil.copy("/etc/resolv.conf", folder / "etc/resolv.conf")
+            shutil.copy("/etc/resolv.conf", directory / "etc/resolv.conf")
 
     def try_to(self, script):
         """Status and output of a shell script."""
-        done = subprocess.run(["chroot", self.folder, "/bin/sh", "-euc", script], stdout=subprocess.PIPE,
+        done = subprocess.run(["chroot", self.directory, "/bin/sh", "-euc", script], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False, text=True,
                               env={**os.environ, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root",
                                    "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"})
@@ -62,17 +62,17 @@ class Root:
         return output
 
     def refuses(self, script, part):
-        """One sentence with `part` in it, and the status of what cannot be done."""
+        """One sentence with `part` in it, and the status 2."""
         status, output = self.try_to(script)
         if status != 2 or part not in output or output.count("\n") != 1:
             raise Failure(f"`{script}` ended with {status} and said: {output}")
 
     def files(self):
         found = set()
-        for folder, folders, files in os.walk(self.folder):
-            if pathlib.Path(folder) == self.folder:
-                folders[:] = [name for name in folders if name not in NOT_LOOKED_AT]
-            found |= {os.path.relpath(os.path.join(folder, name), self.folder) for name in folders + files}
+        for directory, directories, files in os.walk(self.directory):
+            if pathlib.Path(directory) == self.directory:
+                directories[:] = [name for name in directories if name not in NOT_LOOKED_AT]
+            found |= {os.path.relpath(os.path.join(directory, name), self.directory) for name in directories + files}
         return {path for path in found if not path.startswith(OWN_LOGS)}
 
 
@@ -117,16 +117,16 @@ def check_deb(root, name):
     root.run(f"dpkg -i /packages/{name}")
     use(root, "heaptape", "/usr")
     check_shell_files(root, "/usr/share")
-    root.run("cd /usr && md5sum --quiet -c /var/lib/dpkg/info/heaptape.md5sums || cd / && dpkg --verify heaptape")
+    root.run("cd / && md5sum --quiet -c /var/lib/dpkg/info/heaptape.md5sums")
     root.run("dpkg --purge heaptape")
 
 
 def check_tarball(root, name):
-    folder = name.removesuffix(".tar.gz")
+    directory = name.removesuffix(".tar.gz")
     root.run(f"tar -C /opt -xzf /packages/{name}")
-    use(root, f"/opt/{folder}/bin/heaptape", f"/opt/{folder}")
-    check_shell_files(root, f"/opt/{folder}/share")
-    root.run(f"mv /opt/{folder} /srv/moved && ln -s /srv/moved/bin/heaptape /usr/local/bin/heaptape")
+    use(root, f"/opt/{directory}/bin/heaptape", f"/opt/{directory}")
+    check_shell_files(root, f"/opt/{directory}/share")
+    root.run(f"mv /opt/{directory} /srv/moved && ln -s /srv/moved/bin/heaptape /usr/local/bin/heaptape")
     use(root, "/usr/local/bin/heaptape", "/srv/moved")
     root.run("rm -r /srv/moved /usr/local/bin/heaptape")
 
@@ -185,7 +185,7 @@ def check(root, kind, what, name):
 
 
 def release(root):
-    text = (root.folder / "etc/os-release").read_text()
+    text = (root.directory / "etc/os-release").read_text()
     return re.search(r'^PRETTY_NAME="(.*)"', text, re.M)[1]
 
 
@@ -197,9 +197,9 @@ def only(packages, pattern):
 
 
 def check_root(packages, source):
-    with tempfile.TemporaryDirectory(prefix="heaptape-check-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(prefix="heaptape-check-", ignore_cleanup_errors=True) as directory:
         try:
-            root = Root(source, pathlib.Path(folder), packages)
+            root = Root(source, pathlib.Path(directory), packages)
             print(f"{release(root)}, from {source.name}", flush=True)
             status, where = root.try_to("command -v cc gcc c++ clang")
             if status == 0:
@@ -215,25 +215,25 @@ def check_root(packages, source):
             check(root, "wheel", check_wheel, "")
         finally:
             for name in ("proc", "dev"):
-                subprocess.run(["umount", "-lR", pathlib.Path(folder) / name], check=False)
+                subprocess.run(["umount", "-lR", pathlib.Path(directory) / name], check=False)
 
 
 def enter_namespaces():
     """Mounts end with this process, and ids below the root are real ones or those of a user namespace."""
     if os.environ.get(INSIDE):
         return
-    words = ["unshare", "--mount", "--pid", "--fork", "--propagation", "private"]
+    arguments = ["unshare", "--mount", "--pid", "--fork", "--propagation", "private"]
     if os.geteuid() != 0:
-        words += ["--user", "--map-root-user", "--map-auto"]
-        if subprocess.run([*words, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        arguments += ["--user", "--map-root-user", "--map-auto"]
+        if subprocess.run([*arguments, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
             sys.exit("dev: checking packages needs root, or user namespaces and ids of your own in /etc/subuid")
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", [*words, sys.executable, *sys.argv])
+    os.execvp("unshare", [*arguments, sys.executable, *sys.argv])
 
 
 def main():
     if len(sys.argv) < 3:
-        sys.exit("dev: type ./dev package check ROOT..., each a directory or a tarball of a bare Debian")
+        sys.exit("usage: check_packages.py PACKAGES ROOT..., each root a directory or a tarball of a bare Debian")
     enter_namespaces()
     try:
         for source in sys.argv[2:]:

@@ -81,7 +81,7 @@ class Uninstall(unittest.TestCase):
         self.refuses("there is no installation in")
 
     def test_refuses_a_path_out_of_the_prefix(self):
-        for line in ("../other", "bin/../../other", "/etc/passwd", "", "."):
+        for line in ("../other", "bin/../../other", "/etc/passwd", "", ".", "bin/\0"):
             self.list_files("bin/heaptape", line, uninstall.MANIFEST)
             self.refuses("is no path below it")
 

@@ -98,7 +98,7 @@ TEST_F(MallocLibraryFile, IsReadWhereverItWasCut) {
   }
 }
 
-// The headers and the tables that they lead to; run under the sanitizers, too.
+// The headers and the tables that they lead to; the sanitizers also run this.
 TEST_F(MallocLibraryFile, IsReadWhateverItsHeadersSay) {
   const std::string bytes = tests::read_bytes(libc());
   std::mt19937 random(33);
