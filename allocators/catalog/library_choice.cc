@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "allocators/catalog/allocator_family.h"
@@ -37,7 +38,9 @@ bool is_family(const std::string& name) {
 
 // The loader would look for a name without '/' elsewhere.
 std::string absolute(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal();
+  std::error_code error;  // there may be no working directory
+  const std::filesystem::path full = std::filesystem::absolute(path, error);
+  return error ? path : full.lexically_normal().string();
 }
 
 base::Result<NativeLibrary> glibc(const std::string& text) {
