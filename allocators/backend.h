@@ -181,8 +181,8 @@ class Backend {
 
   // Path of the file whose code serves malloc, valid after start(); empty: heaptape itself.
   virtual std::string library() const { return ""; }
-  // What that library says of its own version, "5.3.0"; empty where it says nothing. Only at the
-  // end: asking may change the heap.
+  // The version that the library gives for itself, "5.3.0"; empty if it gives none. Asked only at
+  // the end, because asking may change the heap.
   virtual std::string version() { return ""; }
 
   // Commits whatever the allocator takes before its first call; op is 0 in each event.

@@ -8,13 +8,13 @@
 
 namespace heaptape::cli {
 
-// Of recording: recorder_commands.cc.
+// Commands for recording: recorder_commands.cc.
 void add_record(CLI::App& app, Request& request);
 void add_ctl(CLI::App& app, Request& request);
 void add_info(CLI::App& app, Request& request);
 void add_verify(CLI::App& app, Request& request);
 
-// That make tapes: tape_making_commands.cc.
+// Commands that make tapes: tape_making_commands.cc.
 void add_recover(CLI::App& app, Request& request);
 void add_scrub(CLI::App& app, Request& request);
 void add_import(CLI::App& app, Request& request);
@@ -26,7 +26,7 @@ void add_export(CLI::App& app, Request& request);
 void add_symbolize(CLI::App& app, Request& request);
 void add_dump(CLI::App& app, Request& request);
 
-// Of allocators and of reports: heap_commands.cc.
+// Commands for allocators and reports: heap_commands.cc.
 void add_replay(CLI::App& app, Request& request);
 void add_explain(CLI::App& app, Request& request);
 void add_holes(CLI::App& app, Request& request);

@@ -24,7 +24,7 @@ struct Program {
   std::string description;
   std::string footer;                                        // below the list of commands
   std::vector<void (*)(CLI::App&, Request&)> commands = {};  // in the order of --help
-  // What `words`, argv from the command on, ask for if that is none of `ours`; nothing: an error.
+  // Handles `words`, argv from the command on, if the command is not in `ours`; nothing: an error.
   std::optional<Action> (*other_command)(const std::vector<std::string>& ours,
                                          const char* const* words);
 };

@@ -11,9 +11,9 @@
 namespace heaptape::cli {
 
 // What `words`, argv from the command on, ask for if that is none of `ours`: it becomes
-// heaptape-NAME of a directory of the PATH or of its own, with the words behind, and with this
-// heaptape in the environment variable HEAPTAPE. Where there is no such program, it says where a
-// NAME that is known comes from; nothing for all others.
+// heaptape-NAME of a directory of the PATH or of its own, with the arguments that follow, and with
+// this heaptape in the environment variable HEAPTAPE. Where there is no such program, it says where
+// a known NAME comes from, and nothing for all others.
 std::optional<Action> external_command(const std::vector<std::string>& ours,
                                        const char* const* words);
 

@@ -22,8 +22,8 @@ bool is_unwinding(const std::string& word) {
   return word == "fp" || word == "dwarf";
 }
 
-// `words` came behind how stacks are walked. A later one that overrules an earlier one is a slip,
-// more often than not.
+// `words` followed the way in which stacks are walked. One that overrules an earlier one is usually
+// a slip.
 void refuse_twice(const std::vector<std::string>& words) {
   std::set<std::string> names;
   for (const std::string& word : words) {
@@ -41,7 +41,7 @@ void refuse_twice(const std::vector<std::string>& words) {
   }
 }
 
-// What --stacks takes: "none", or how stacks are walked, how far, and of which calls.
+// The values of --stacks: "none", or how stacks are walked, how far, and for which calls.
 void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   constexpr uint64_t kUsualFrames = 64;
   std::vector<std::string> words = base::split_sets(text);

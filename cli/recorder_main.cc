@@ -1,5 +1,5 @@
 // The recorder alone, for machines on which programs are recorded but nothing is replayed: the
-// commands that docs/howto-install.md lists. It is called heaptape in its package, as the whole is.
+// commands that docs/howto-install.md lists. Its package also calls it heaptape.
 #include <algorithm>
 #include <string>
 

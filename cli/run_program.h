@@ -1,4 +1,4 @@
-// What the main functions share.
+// The part that the main functions share.
 #pragma once
 
 #include "cli/command_line.h"

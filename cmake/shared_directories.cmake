@@ -1,4 +1,4 @@
-# The first step of an installation: which directories that others use as well does it make?
+# The first step of an installation: which shared directories does it make?
 # `./dev uninstall` removes those again once they are empty, and no others.
 set(heaptape_shared_directories
   bin include lib lib/cmake share share/bash-completion share/bash-completion/completions share/doc

@@ -23,7 +23,7 @@ enum class Versions : uint8_t {
 
 // Finds the libraries of a family, the newest first: shared libraries in LD_LIBRARY_PATH, in the
 // loader's cache and in the standard directories, whose exports say that they are of the family. A
-// library whose file does not have its version as text is started to be asked.
+// library whose file does not have its version as text is started and asked.
 std::vector<InstalledLibrary> installed_libraries(const std::string& family, Versions versions);
 
 // Advice where none is installed: "install it: apt-get install libjemalloc2". Names Debian

@@ -1,5 +1,5 @@
-// Which library a native backend gets its malloc from: what `glibc`, `FAMILY`, `FAMILY@X` and
-// `lib:PATH` name on this machine.
+// Finds the library from which a native backend gets its malloc: the one that `glibc`, `FAMILY`,
+// `FAMILY@X` or `lib:PATH` names on this machine.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace heaptape::allocators {
 struct NativeLibrary {
   std::string preload;  // an absolute path; empty: libc serves malloc
   std::string family;   // see allocator_family
-  std::string refusal;  // why there is none to start, as the end of a sentence; empty: there is
+  std::string refusal;  // why none can be started, as the end of a sentence; empty: one can
 };
 
 // Whether `text` is of one of those forms.
@@ -22,7 +22,7 @@ bool names_library(const std::string& text);
 std::string library_path(const std::string& text);
 
 // Fails with kUsage for FAMILY@X that makes no sense: a file of another family, another libc. A
-// library that is not here or is damaged is no failure but a refusal: that of its run.
+// library that is missing or damaged is a refusal, which fails only its run.
 base::Result<NativeLibrary> choose_library(const std::string& text);
 
 }  // namespace heaptape::allocators

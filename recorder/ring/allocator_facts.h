@@ -1,4 +1,4 @@
-// What serves malloc in a recorded process, as it travels from there to the tape. Free of the C++
+// The allocator of a recorded process, as it travels from there to the tape. Free of the C++
 // run-time library.
 #pragma once
 

@@ -34,7 +34,7 @@ struct Hello {
   uint32_t layout_version;
   uint32_t pid;  // as the process sees itself
   char token[kTokenDigits];
-  AllocatorFacts allocator;  // what its libraries say
+  AllocatorFacts allocator;  // as its libraries say
 };
 inline constexpr size_t kHelloHeadBytes = 48;
 static_assert(offsetof(Hello, allocator) == kHelloHeadBytes && sizeof(Hello) == 368);
@@ -45,7 +45,7 @@ struct Welcome {
   uint32_t layout_version;
   uint32_t pid;       // as the collector sees the process
   uint64_t code_map;  // ProcessSlot::code_map
-  // That of the Hello, and what the file of the library says beside it.
+  // That of the Hello, completed from the file of the library.
   AllocatorFacts allocator;
 };
 static_assert(sizeof(Welcome) == 344);

@@ -111,8 +111,8 @@ std::string_view release_of(std::string_view version) {
   return version.substr(0, version.find_first_of("-+ "));
 }
 
-// A model of one release stands in for another, as far as the tape tells. Of glibc that which the
-// program ran with counts, whoever served its malloc.
+// A model of one release stands in for another, as far as the tape tells. For glibc, the version
+// that the program ran with counts, even if another library served its malloc.
 std::string modelled_version_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string modelled = spec.modelled_version();
   if (modelled.empty()) return "";

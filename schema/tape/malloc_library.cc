@@ -19,8 +19,8 @@ namespace {
 // More than any allocator has, and most programs: the rest is not read.
 constexpr uint64_t kMostTableBytes = uint64_t{64} << 20;
 
-// An allocator by two names that it exports beside malloc, and that no other does together. From
-// the exports of Debian 12's libraries, and from the sources of those that are no packages there.
+// Identifies an allocator by two names that it exports beside malloc, and that no other exports
+// together. From Debian 12's libraries, and from the sources of those that it does not package.
 struct Marks {
   const char* family;
   const char* name;

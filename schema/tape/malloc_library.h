@@ -1,4 +1,5 @@
-// Which malloc implementation a file has, as the file itself says: docs/decisions/0031-families.md.
+// Finds which malloc implementation a file has, from the file itself:
+// docs/decisions/0031-families.md.
 #pragma once
 
 #include <string>
@@ -8,10 +9,9 @@ namespace heaptape::schema {
 
 struct MallocLibrary {
   // "glibc", "musl", "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "rpmalloc", "scudo",
-  // "tbbmalloc" or "hardened_malloc". Empty: none of them, as far as can be seen.
+  // "tbbmalloc" or "hardened_malloc". Empty: another one, or unknown.
   std::string family;
-  std::string
-      version;  // "5.3.0", where the file has it as text; empty: it may have one all the same
+  std::string version;  // "5.3.0", where the file has it as text; empty: it does not
 
   bool operator==(const MallocLibrary&) const = default;
 };
@@ -25,7 +25,7 @@ MallocLibrary identify_malloc_library(const std::string& path);
 // file, its name decides. Empty if neither tells.
 std::string malloc_family(const std::string& path);
 
-// All that can be told apart, in the order above.
+// All families, in the order above.
 std::vector<std::string> malloc_families();
 
 }  // namespace heaptape::schema

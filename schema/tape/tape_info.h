@@ -66,7 +66,7 @@ struct RecordedAllocator {
   bool operator==(const RecordedAllocator&) const = default;
 };
 
-// "jemalloc 5.3.0", or what is known of it; may be empty.
+// "jemalloc 5.3.0", or the part of it that is known; may be empty.
 std::string name_of(const RecordedAllocator& allocator);
 
 struct TapeHeader {

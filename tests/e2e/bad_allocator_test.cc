@@ -1,6 +1,6 @@
-// Allocators that a replay cannot use: one sentence each. Words that make no sense end the command
-// before anything runs, with exit code 2; a library that cannot be loaded is the failure of its
-// run, with exit code 1. Those that fail in a replay: failing_allocator_test.cc.
+// Allocators that a replay cannot use: one sentence each. Arguments that make no sense end the
+// command before anything runs, with exit code 2; a library that cannot be loaded is the failure of
+// its run, with exit code 1. Those that fail in a replay: failing_allocator_test.cc.
 #include <gtest/gtest.h>
 
 #include "tests/support/programs.h"

@@ -51,7 +51,7 @@ def makefile(*flags):
 
 
 def make_package(folder):
-    """Of this build; how packages for other machines are built differs, not what is in them."""
+    """A package of this build: packages for other machines are built differently, but hold the same files."""
     folder.mkdir()
     build = Path(heaptape).parents[1]
     stage = make_packages.install(build, folder / "stage")

@@ -1,5 +1,4 @@
-// What a tape says of the allocator that it was recorded on, against what the library says by its
-// own functions.
+// Compares the allocator on a tape with what the library's own functions say.
 #include <gnu/libc-version.h>
 
 #include <filesystem>
@@ -133,7 +132,7 @@ TEST_F(RecordedProcesses, OfMuslAreOnMusl) {
   EXPECT_EQ(read_tape().header.recorded_allocator, (schema::RecordedAllocator{"musl", "", "musl"}));
 }
 
-// The library lies in another root than the recorder's, under a path that the recorder has not.
+// The library lies in another root than the recorder's, under a path that the recorder lacks.
 TEST_F(RecordedProcesses, InAContainerHaveTheLibraryOfThatContainer) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs more than a minimal root";
   if (const std::string reason = no_namespaces(); !reason.empty()) GTEST_SKIP() << reason;

@@ -171,7 +171,7 @@ def test_a_tape_says_which_allocator_it_was_recorded_on(file, allocator):
     assert allocator_of({"allocator": file, "allocatorFamily": ""}) == allocator
 
 
-def test_what_the_library_says_of_itself_counts_and_not_its_file():
+def test_the_family_on_the_tape_counts_and_not_the_file_name():
     facts = {"allocator": "/opt/je.so", "allocatorFamily": "jemalloc"}
     assert allocator_of(facts) == "jemalloc"
     facts = {"allocator": "/opt/libjemalloc.so.2", "allocatorFamily": "rpmalloc"}

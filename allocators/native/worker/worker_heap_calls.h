@@ -21,8 +21,8 @@ void read_mallinfo(WorkerShared& shared);
 // many they are. Some libraries take memory of their own for it.
 uint32_t read_statistics(Statistic* statistics);
 
-// Writes what the library says of its version to `text`, which has kVersionBytes zeroes; nothing
-// where it has no function for it.
+// Writes the version that the library gives to `text`, which has kVersionBytes zeroes; nothing if
+// it has no function for that.
 void read_version(char* text);
 
 }  // namespace heaptape::allocators

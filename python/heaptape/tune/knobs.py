@@ -152,8 +152,8 @@ def has_model(allocator: str) -> bool:
 
 
 def allocator_of(facts: Mapping[str, Any]) -> str:
-    """Which of the allocators a tape was recorded on; else glibc. A tape that does not say its
-    family is taken by the name of the library's file."""
+    """Which of the allocators a tape was recorded on; else glibc. If a tape does not say its
+    family, the name of the library's file decides."""
     family = facts.get("allocatorFamily")
     if family:
         return str(family) if family in ALLOCATORS else "glibc"

@@ -1,5 +1,5 @@
-// Prints what the library that serves its malloc says of itself, by its own functions: the oracle
-// for what a tape says of it.
+// Asks the library that serves its malloc, by its own functions, and prints the answers: the oracle
+// for the allocator on a tape.
 #include <gnu/libc-version.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -25,8 +25,8 @@ TEST(MimallocVersion, HasTwoDigitsForMinorAndPatch) {
   EXPECT_EQ(mimalloc(31215), "3.12.15");
 }
 
-TEST(MimallocVersion, IsEmptyOfANumberThatIsNone) {
-  for (const int number : {-1, 0, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
+TEST(MimallocVersion, IsEmptyForAnotherNumber) {
+  for (const int number : {-1, 0, 99, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(Spec, RefusesOptionsThatDoNotExist) {
   expect_refused(plugin_path() + ":bogus=1", {"(size-classes) has no parameter 'bogus'"});
 }
 
-TEST(Spec, FindsNoPluginThatIsNotThere) {
+TEST(Spec, FindsNoMissingPlugin) {
   const auto spec = parse_spec("plugin:/none/libmine.so");
   ASSERT_FALSE(spec.ok());
   EXPECT_EQ(spec.error().code, base::ErrorCode::kNotFound);
@@ -172,7 +172,7 @@ TEST(Spec, TakesNoDirectoryForAPlugin) {
   EXPECT_FALSE(parse_spec("plugin:" + dir.path().string()).ok());
 }
 
-TEST(Spec, OfALibraryThatIsNotThereFailsWhenItStarts) {
+TEST(Spec, OfAMissingLibraryFailsWhenItStarts) {
   for (const std::string spec : {"lib:/none/libmine.so", "jemalloc@/none/libmine.so"}) {
     const auto backend = parsed(spec).make({});
     const auto started = backend->start();

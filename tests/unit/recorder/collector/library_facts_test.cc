@@ -49,7 +49,7 @@ TEST_F(LibraryFactsTest, KnowARelativePathFromTheDirectoryOfTheProcess) {
   EXPECT_STREQ(complete(of_path(std::filesystem::relative(copy))).family, "glibc");
 }
 
-TEST_F(LibraryFactsTest, LeaveAloneWhatTheLibrarySays) {
+TEST_F(LibraryFactsTest, KeepTheAnswerOfTheLibrary) {
   AllocatorFacts said = of_path(libc());
   std::strcpy(said.family, "mimalloc");
   EXPECT_STREQ(complete(said).family, "mimalloc");
@@ -65,7 +65,7 @@ TEST_F(LibraryFactsTest, LookAgainAtAFileThatWasReplaced) {
   EXPECT_STREQ(complete(of_path(file)).family, "glibc");
 }
 
-TEST_F(LibraryFactsTest, AreNoneOfAFileThatIsNotThere) {
+TEST_F(LibraryFactsTest, AreEmptyForAMissingFile) {
   EXPECT_STREQ(complete(of_path("/none.so")).family, "");
   EXPECT_STREQ(complete(of_path("")).family, "");
   AllocatorFacts endless = {};

@@ -57,7 +57,7 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   }
 }
 
-// Of a tape that says which allocator it was recorded on.
+// Notes on a tape that says which allocator it was recorded on.
 class VersionNotes : public RunNotes {
  protected:
   Notes of(const schema::RecordedAllocator& recorded, const std::string& spec,
@@ -104,13 +104,13 @@ TEST_F(VersionNotes, SayThatAnotherVersionOfTheLibraryReplays) {
   EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "jemalloc", "5.3.0"), Notes());
 }
 
-TEST_F(VersionNotes, AreNoneOfATapeThatDoesNotSay) {
+TEST_F(VersionNotes, AreAbsentIfTheTapeDoesNotSay) {
   for (const char* spec : {"glibc", "model:ptmalloc", "model:slabs"}) {
     EXPECT_EQ(of({}, spec, "2.41"), Notes()) << spec;
   }
 }
 
-TEST_F(VersionNotes, AreNoneOfALibraryThatDoesNotSay) {
+TEST_F(VersionNotes, AreAbsentIfTheLibraryDoesNotSay) {
   EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", ""), Notes());
 }
 
