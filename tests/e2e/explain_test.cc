@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "allocators/catalog/catalog.h"
@@ -22,15 +23,16 @@ namespace {
 using replayer::Account;
 using replayer::Explanation;
 
+// Throws, which fails the test, where there is no explanation or its run failed.
 Explanation explain(const std::string& path, const std::string& spec, const std::string& at = "") {
   replayer::ExplainOptions options;
   options.spec = *allocators::parse_spec(spec);
   if (!at.empty()) options.at = *replayer::parse_moment(at);
   auto tape = schema::TapeReader::open(path);
-  EXPECT_TRUE(tape.ok());
+  if (!tape.ok()) throw std::runtime_error(tape.error().message);
   auto explanation = replayer::explain(*tape, options, nullptr);
-  EXPECT_TRUE(explanation.ok()) << explanation.error().message;
-  EXPECT_FALSE(explanation->run.failure) << explanation->run.failure->text;
+  if (!explanation.ok()) throw std::runtime_error(explanation.error().message);
+  if (const auto& failure = explanation->run.failure) throw std::runtime_error(failure->text);
   return std::move(*explanation);
 }
 
@@ -84,10 +86,14 @@ class ExplainedProgram : public testing::TestWithParam<RealProgram> {
 };
 
 TEST_P(ExplainedProgram, HasAnAccountThatClosesOnRealAllocators) {
-  for (const char* const spec : {"glibc", "jemalloc", "mimalloc", "tcmalloc"}) {
+  const bool asks_for_aligned_blocks = GetParam().name == std::string("Threads");
+  const std::string why_not = asks_for_aligned_blocks ? tests::mimalloc_3_0_1() : "";
+  for (const std::string spec : {"glibc", "jemalloc", "mimalloc", "tcmalloc"}) {
+    if (spec == "mimalloc" && !why_not.empty()) continue;
     SCOPED_TRACE(spec);
     for (const char* const at : {"peak", "exit"}) expect_closed(explain(tape(), spec, at));
   }
+  if (!why_not.empty()) GTEST_SKIP() << why_not;
 }
 
 TEST_P(ExplainedProgram, HasAnAccountThatClosesOnEveryModel) {

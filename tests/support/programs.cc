@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <regex>
 
 namespace heaptape::tests {
 namespace {
@@ -32,6 +33,14 @@ const char* mimalloc_library() {
     return found;
   }();
   return newest.c_str();
+}
+
+std::string mimalloc_3_0_1() {
+  static const bool is_installed = [] {
+    const std::string listed = run({"heaptape", "allocators"}).out;
+    return std::regex_search(listed, std::regex(R"(\nmimalloc +3\.0\.1 )"));
+  }();
+  return is_installed ? "mimalloc 3.0.1 forgets which of its blocks are aligned" : "";
 }
 
 std::string heaptape_path() {

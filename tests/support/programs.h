@@ -23,6 +23,11 @@ std::string not_glibc_2_36(const std::string& spec = "glibc");
 // "libmimalloc.so.3" on Debian 13.
 const char* mimalloc_library();
 
+// Why a program that asks for aligned blocks cannot be replayed on the mimalloc that is installed;
+// empty if it can. 3.0.1, that of Debian 13, forgets which of its blocks are aligned, and hands out
+// live memory: docs/decisions/0017-ordered-threads.md has the evidence.
+std::string mimalloc_3_0_1();
+
 std::string heaptape_path();
 // A program or library out of tests/e2e/targets.
 std::string target_path(const std::string& name);
