@@ -85,12 +85,11 @@ void add_replay(CLI::App& app, Request& request) {
       "replay", "Replay a tape on allocators and report what became of the memory");
   add_tape(command, options->tape_path);
   command
-      ->add_option(
-          "-a,--allocator", options->specs,
-          "[label=]ALLOCATOR[@VERSION|@PATH][:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be "
-          "repeated; "
-          "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
-          "tcmalloc, those that are installed)")
+      ->add_option("-a,--allocator", options->specs,
+                   "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
+                   "FAMILY@VERSION or FAMILY@PATH is another library than the newest installed; "
+                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
+                   "tcmalloc, those that are installed)")
       ->option_text("SPEC...");
   add_output(command, "-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");

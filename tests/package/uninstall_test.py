@@ -10,7 +10,7 @@ import unittest
 import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "package"))
+sys.path.insert(0, str(ROOT / "cmake"))
 import uninstall  # noqa: E402
 
 
