@@ -248,8 +248,7 @@ TEST_F(RecordKills, AStoppedRecorderCountsAllWhoGaveUpOnItThoughItsProgramHasEnd
       "  with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as recorder:\n"
       "    recorder.connect('\\0heaptape-' + name)\n"
       "    recorder.send(b'hthello1' + struct.pack('<II', " +
-      std::to_string(recorder::kLayoutVersion) +
-      ", os.getpid()) + token.encode() + bytes(" +
+      std::to_string(recorder::kLayoutVersion) + ", os.getpid()) + token.encode() + bytes(" +
       std::to_string(sizeof(recorder::AllocatorFacts)) +
       "))\n"
       "open('" +
