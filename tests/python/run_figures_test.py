@@ -18,6 +18,17 @@ def report():
     return heaptape.replay(QUESTIONS / "threads.tape", ["model:ptmalloc", "model:ideal"])
 
 
+# Columns of text, empty where a run has none.
+TEXTS = (
+    "clock",
+    "failure.text",
+    "incomparable",
+    "allocator.family",
+    "allocator.version",
+    "allocator.library",
+)
+
+
 def test_figures_are_the_numbers_of_runs(report):
     for run, row in zip(report.json["runs"], rows(report.runs()), strict=True):
         found = figures(run)
@@ -26,9 +37,7 @@ def test_figures_are_the_numbers_of_runs(report):
             for name, value in row.items()
             if not isinstance(value, str) and not name.startswith("tape.")
         }
-        assert numbers.items() <= found.items() | {
-            (name, None) for name in ("clock", "failure.text", "incomparable")
-        }
+        assert numbers.items() <= found.items() | {(name, None) for name in TEXTS}
 
 
 def test_counters_are_figures(report):
