@@ -26,7 +26,7 @@ TEST(MimallocVersion, HasTwoDigitsForMinorAndPatch) {
 }
 
 TEST(MimallocVersion, IsEmptyForAnotherNumber) {
-  for (const int number : {-1, 0, 99, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
+  for (const int number : {-1, 0, 1000, 9999, 1'000'000}) EXPECT_EQ(mimalloc(number), "");
 }
 
 }  // namespace

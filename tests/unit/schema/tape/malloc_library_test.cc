@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -16,7 +15,7 @@ namespace {
 
 std::string libc() {
   Dl_info info = {};
-  dladdr(reinterpret_cast<void*>(malloc_usable_size), &info);
+  dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &info);
   return info.dli_fname;
 }
 
