@@ -1,7 +1,8 @@
 /* shared_blocks THREADS CALLS [own]: threads at work all at once, on the same blocks or each on its
- * own. Prints the most memory that its allocator had committed, in bytes: writable anonymous
- * mappings, sampled every millisecond. The threads' stacks are shared memory, so that they do not
- * count. */
+ * own. Each begins when all have started and ends when all are done: one that came late would take
+ * over the arena of one that has ended. Prints the most memory that its allocator had committed, in
+ * bytes: writable anonymous mappings, sampled every millisecond. The threads' stacks are shared
+ * memory, so that they do not count. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -15,6 +16,7 @@
 enum { kSlots = 20000, kStackBytes = 256 << 10 };
 
 static _Atomic(void*) blocks[kSlots];
+static pthread_barrier_t all_started, all_done;
 static atomic_int running;
 static int calls_per_thread;
 static size_t slots_per_thread = kSlots;
@@ -29,6 +31,7 @@ static size_t below(uint64_t* state, size_t limit) {
 static void* work(void* number) {
   uint64_t state = 88172645463325252u * ((uintptr_t)number + 1);
   _Atomic(void*)* const mine = blocks + (uintptr_t)number * slots_per_thread % kSlots;
+  pthread_barrier_wait(&all_started);
   for (int call = 0; call < calls_per_thread; ++call) {
     void* block = atomic_exchange(&mine[below(&state, slots_per_thread)], NULL);
     if (block != NULL && below(&state, 4) != 0) {
@@ -41,6 +44,7 @@ static void* work(void* number) {
     memset(block, 1, size);
     free(atomic_exchange(&mine[below(&state, slots_per_thread)], block));
   }
+  pthread_barrier_wait(&all_done);
   --running;
   return NULL;
 }
@@ -69,6 +73,10 @@ static uint64_t committed_bytes(void) {
 }
 
 static int start(int threads) {
+  if (pthread_barrier_init(&all_started, NULL, (unsigned)threads) != 0 ||
+      pthread_barrier_init(&all_done, NULL, (unsigned)threads) != 0) {
+    return 0;
+  }
   char* const stacks = mmap(NULL, (size_t)threads * kStackBytes, PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   for (int i = 0; i < threads; ++i) {
