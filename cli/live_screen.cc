@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
 #include <string>
@@ -33,8 +34,8 @@ sigset_t signal_set(std::initializer_list<int> signals) {
 // What the environment says of a terminal that does not know its own size.
 int number_in_environment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
-  const auto number = text == nullptr ? std::nullopt : base::parse_count(text);
-  return number && *number > 0 && *number < 10'000 ? static_cast<int>(*number) : otherwise;
+  const uint64_t number = text == nullptr ? 0 : base::parse_count(text).value_or(0);
+  return number > 0 && number < 10'000 ? static_cast<int>(number) : otherwise;
 }
 
 TerminalSize size_of(int terminal) {

@@ -62,6 +62,7 @@ def make_wheel(python, build, output, tool, tag, headers):
     define = "cmake.define."
     settings = {
         "build-dir": build,
+        f"{define}HEAPTAPE_WERROR": "ON",  # as ./dev test compiles, for ccache
         "wheel.tags": f"{tag}-linux_x86_64",
         f"{define}HEAPTAPE_TOOL": tool,
         f"{define}HEAPTAPE_PYTHON_HEADERS": headers,
@@ -86,8 +87,9 @@ def main():
         venv.create(build / "venv", with_pip=True, clear=True)
     python = build / "venv/bin/python"
     run(python, "-m", "pip", "install", *QUIET, *TOOLS)
-    make_wheel(python, build / "cmake", output, tool, "cp311-cp311", "")
-    make_wheel(python, build / "cmake", output, tool, "cp312-abi3", f"{headers / 'python'};{headers}")
+    beside = build.with_name(f"{build.name}-cmake")  # as deep as build/release: ccache sees relative paths
+    make_wheel(python, beside, output, tool, "cp311-cp311", "")
+    make_wheel(python, beside, output, tool, "cp312-abi3", f"{headers / 'python'};{headers}")
 
 
 if __name__ == "__main__":

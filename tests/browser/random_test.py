@@ -1,4 +1,4 @@
-"""200 reports of random tapes and options: each page opens without a complaint, and each of its figures is that of the report.
+"""100 reports of random tapes and options: each page opens without a complaint, and each of its figures is that of the report.
 
 HEAPTAPE_TEST_SEED is the seed, else it is always the same; HEAPTAPE_PAGES says how many.
 """
@@ -14,7 +14,7 @@ from .harness import Pages, at_path, figure, heaptape
 from .page_numbers import TEXTS
 
 SEED = int(os.environ.get("HEAPTAPE_TEST_SEED") or 20261123)
-COUNT = int(os.environ.get("HEAPTAPE_PAGES") or 200)
+COUNT = int(os.environ.get("HEAPTAPE_PAGES") or 100)
 MODELS = ["model:ptmalloc", "model:slabs", "model:runs", "model:ideal", "model:first-fit", "model:buddy", "model:bump"]
 PLACING = [model for model in MODELS if model != "model:ideal"]
 REAL = ["recorded", "noop", "glibc", "jemalloc"]
