@@ -65,6 +65,13 @@ bool ElfFile::is_shared_object() const {
 
 bool ElfFile::is_whole() const {
   const uint64_t file_bytes = file_bytes_of(file_.get());
+  GElf_Ehdr header;
+  if (gelf_getehdr(elf_.get(), &header) == nullptr) return false;
+  // libelf passes over headers that are not in the file.
+  const uint64_t segment_bytes = uint64_t{header.e_phnum} * header.e_phentsize;
+  const uint64_t section_bytes = uint64_t{header.e_shnum} * header.e_shentsize;
+  if (!fits(header.e_phoff, segment_bytes, file_bytes)) return false;
+  if (!fits(header.e_shoff, section_bytes, file_bytes)) return false;
   return every_segment(elf_.get(), [file_bytes](const GElf_Phdr& segment) {
     return fits(segment.p_offset, segment.p_filesz, file_bytes);
   });

@@ -40,7 +40,8 @@ class ElfFile {
   bool is_native() const;
   // Of the type of shared libraries, which position-independent programs have, too.
   bool is_shared_object() const;
-  // Whether all that is to be mapped is in the file. The loader does not look, and dies.
+  // Whether the file has all its headers, and all that is to be mapped. The loader does not look,
+  // and dies.
   bool is_whole() const;
   // In the order of the file; empty if they cannot be read.
   std::vector<ElfSegment> segments() const;

@@ -58,8 +58,8 @@ std::optional<Action> external_command(const std::vector<std::string>& ours,
   if (std::ranges::find(known, name) == known.end()) return {};
   return [name](Console& console) {
     return console.fail("'" + name + "' comes with the Python package, and there is no heaptape-" +
-                        name + " on the PATH: pip install './python[" + name +
-                        "]', or a wheel: see docs/howto-install.md");
+                        name + " on the PATH: install heaptape's wheel with its extra [" + name +
+                        "] (docs/howto-install.md)");
   };
 }
 

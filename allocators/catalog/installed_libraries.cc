@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -49,6 +50,17 @@ const Family* find_family(const std::string& name) {
   return found == families().end() ? nullptr : &*found;
 }
 
+// Those that could be read.
+std::vector<fs::path> entries_of(const fs::path& directory) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    entries.push_back(entry->path());
+  }
+  return entries;
+}
+
 // Adds the directories of the files that the loader's cache lists. The cache may hold anything; its
 // format is 1.1 of glibc's dl-cache.h.
 void add_cached_directories(std::vector<fs::path>& directories) {
@@ -58,6 +70,7 @@ void add_cached_directories(std::vector<fs::path>& directories) {
   std::ifstream file("/etc/ld.so.cache", std::ios::binary);
   const std::string cache(std::istreambuf_iterator<char>(file), {});
   if (!cache.starts_with(kMagic) || cache.size() < kHeaderBytes) return;
+  std::set<fs::path> seen;
   for (size_t at = kHeaderBytes; at + kEntryBytes <= cache.size(); at += kEntryBytes) {
     uint32_t count = 0;
     std::memcpy(&count, cache.data() + kMagic.size(), sizeof count);
@@ -66,11 +79,9 @@ void add_cached_directories(std::vector<fs::path>& directories) {
     std::memcpy(&value, cache.data() + at + 8, sizeof value);
     if (value >= cache.size()) continue;
     const fs::path path(cache.c_str() + value);
-    const fs::path directory = path.parent_path();  // most files are in few directories
-    if (!path.is_absolute() || std::ranges::find(directories, directory) != directories.end()) {
-      continue;
+    if (path.is_absolute() && seen.insert(path.parent_path()).second) {
+      directories.push_back(path.parent_path());
     }
-    directories.push_back(directory);
   }
 }
 
@@ -89,18 +100,15 @@ void add_listed_directories(const char* list, std::vector<fs::path>& directories
 void add_clang_directories(std::vector<fs::path>& directories) {
   constexpr std::string_view kPrefix = "llvm-";
   std::vector<std::string> releases;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/usr/lib", error)) {
-    const std::string name = entry.path().filename();
+  for (const fs::path& entry : entries_of("/usr/lib")) {
+    const std::string name = entry.filename();
     if (name.starts_with(kPrefix)) releases.push_back(name.substr(kPrefix.size()));
   }
   std::ranges::sort(
       releases, [](const std::string& a, const std::string& b) { return is_older_version(b, a); });
   for (const std::string& release : releases) {
     const fs::path clang = "/usr/lib/" + std::string(kPrefix) + release + "/lib/clang";
-    for (const auto& version : fs::directory_iterator(clang, error)) {
-      directories.push_back(version.path() / "lib/linux");
-    }
+    for (const fs::path& version : entries_of(clang)) directories.push_back(version / "lib/linux");
   }
 }
 
@@ -115,11 +123,11 @@ std::vector<fs::path> library_directories() {
   }
   add_clang_directories(directories);
   std::vector<fs::path> real;
+  std::set<fs::path> seen;
   for (const fs::path& directory : directories) {
     std::error_code error;
     const fs::path target = fs::canonical(directory, error);
-    if (error || std::ranges::find(real, target) != real.end()) continue;
-    real.push_back(target);
+    if (!error && seen.insert(target).second) real.push_back(target);
   }
   return real;
 }
@@ -130,13 +138,16 @@ bool is_called(const std::string& file, std::string_view name) {
 
 // Adds the files of that name, sorted: the order of a directory is arbitrary.
 void add_files(const fs::path& directory, std::string_view name, std::vector<fs::path>& files) {
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (is_called(entry.path().filename().string(), name)) found.push_back(entry.path());
-  }
+  std::vector<fs::path> found = entries_of(directory);
+  std::erase_if(found, [name](const fs::path& file) { return !is_called(file.filename(), name); });
   std::ranges::sort(found);
   files.insert(files.end(), found.begin(), found.end());
+}
+
+// LD_PRELOAD takes no colon or blank; control characters are in no path that anybody wants to see.
+bool can_be_preloaded(const std::string& path) {
+  return std::ranges::none_of(path,
+                              [](unsigned char c) { return c <= ' ' || c == ':' || c == 0x7f; });
 }
 
 std::string ask_version(const std::string& path) {
@@ -183,8 +194,10 @@ std::vector<InstalledLibrary> installed_libraries(const std::string& name, Versi
     const fs::path target = fs::canonical(file, error);
     if (error || std::ranges::find(real, target) != real.end()) continue;
     real.push_back(target);
+    const fs::path& path = can_be_preloaded(file) ? file : target;
+    if (!can_be_preloaded(path)) continue;
     const schema::MallocLibrary library = schema::identify_malloc_library(target);
-    if (library.family == name) found.push_back({file, library.version});
+    if (library.family == name) found.push_back({path, library.version});
   }
   for (InstalledLibrary& library : found) {
     const bool is_needed = versions == Versions::kAll || found.size() > 1;

@@ -36,20 +36,26 @@ bool is_family(const std::string& name) {
   return name == "glibc" || std::ranges::find(library_families(), name) != library_families().end();
 }
 
-// The loader would look for a name without '/' elsewhere.
+// The loader would look for a name without '/' elsewhere. "./" is left out, and ".." kept: what is
+// before it may be a link.
 std::string absolute(const std::string& path) {
   std::error_code error;  // there may be no working directory
   const std::filesystem::path full = std::filesystem::absolute(path, error);
-  return error ? path : full.lexically_normal().string();
+  if (error) return path;
+  std::filesystem::path plain;
+  for (const auto& part : full) {
+    if (part != ".") plain /= part;
+  }
+  return plain;
 }
 
-base::Result<NativeLibrary> glibc(const std::string& text) {
-  const std::string choice = choice_of(text);
-  if (choice.empty() || choice == gnu_get_libc_version()) {
-    return NativeLibrary{.preload = "", .family = "glibc", .refusal = ""};
+NativeLibrary glibc(const std::string& version) {
+  NativeLibrary library{.preload = "", .family = "glibc", .refusal = ""};
+  if (!version.empty() && version != gnu_get_libc_version()) {
+    library.refusal = std::string("the libc of this system is glibc@") + gnu_get_libc_version() +
+                      ", and no other can be loaded beside it";
   }
-  return Error::usage("cannot replay on " + quoted(text) + ": the libc of this system is glibc@" +
-                      gnu_get_libc_version() + ", and no other can be loaded beside it");
+  return library;
 }
 
 base::Result<NativeLibrary> by_path(const std::string& text) {
@@ -108,7 +114,7 @@ std::string library_path(const std::string& text) {
 }
 
 base::Result<NativeLibrary> choose_library(const std::string& text) {
-  if (family_of(text) == "glibc") return glibc(text);
+  if (family_of(text) == "glibc") return glibc(choice_of(text));
   if (!library_path(text).empty()) return by_path(text);
   return installed(family_of(text), choice_of(text));
 }

@@ -1,17 +1,18 @@
 #include "allocators/native/native_backend.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "allocators/native/environment_names.h"
 #include "allocators/native/glibc_heap.h"
 #include "allocators/native/latency_summary.h"
 #include "base/clock.h"
+#include "base/elf_file.h"
 #include "base/output_file.h"
 
 namespace heaptape::allocators {
@@ -48,13 +49,25 @@ std::string file_name(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+constexpr uint64_t kMostNameBytes = 64 << 20;
+
 // Whether the library has an area of its own in which the kernel tells each thread its processor
 // (rseq, as Google's tcmalloc). The kernel tells the thread that runs, not the one it pretends to
 // be.
 bool caches_by_processor(const std::string& library) {
-  std::ifstream file(library, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(file), {});
-  return bytes.find("__rseq_abi") != std::string::npos;
+  base::Descriptor file(open(library.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  const base::ElfFile elf(std::move(file));
+  if (!elf.is_elf()) return false;
+  for (const char* const names : {".dynstr", ".strtab"}) {
+    const auto section = elf.section(names);
+    if (!section) continue;
+    const std::vector<uint8_t> bytes =
+        elf.read(section->offset, std::min(section->bytes, kMostNameBytes));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (text.find("__rseq_abi") != text.npos) return true;
+  }
+  return false;
 }
 
 // Empty where the driver can pretend to be any thread.
@@ -71,8 +84,8 @@ NativeBackend::NativeBackend(NativeOptions options) : options_(std::move(options
 Result<std::vector<RegionEvent>> NativeBackend::start() {
   if (!options_.refusal.empty()) return unusable(options_.refusal);
   if (options_.library.find_first_of(": ") != std::string::npos) {
-    return Error::usage("cannot preload '" + options_.library +
-                        "': the loader takes no path with a colon or a blank; make a link to it");
+    return unusable("the loader takes no path with a colon or a blank; make a link to '" +
+                    options_.library + "'");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(
       worker_,
@@ -301,6 +314,9 @@ Result<std::optional<GivenBack>> NativeBackend::give_back_memory() {
 std::vector<std::string> NativeBackend::notes() const {
   std::vector<std::string> notes;
   if (!why_lock_step_.empty()) notes.push_back("replayed in lock step: " + why_lock_step_);
+  if (!no_statistics_.empty()) {
+    notes.push_back("the allocator's own statistics and version are missing: " + no_statistics_);
+  }
   if (cannot_read_heap_) {
     notes.emplace_back(
         "the worker's heap may not be read (process_vm_readv): what is cached counts as holes, and "

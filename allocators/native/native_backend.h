@@ -77,6 +77,7 @@ class NativeBackend : public Backend {
   bool is_at_work_ = false;  // the worker has a turn
   bool cannot_read_heap_ = false;
   std::string why_lock_step_;  // where that was not asked for
+  std::string no_statistics_;  // why there are none, where the replay itself went well
   TapeClock clock_;
   FreeOrder free_order_;
   uint64_t elapsed_ns_ = 0;

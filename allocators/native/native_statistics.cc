@@ -76,7 +76,10 @@ Result<std::span<const Statistic>> NativeBackend::ask_statistics() {
 void NativeBackend::append_statistics(std::vector<Counter>& counters) {
   if (options_.calls != Calls::kMade) return;
   const auto statistics = ask_statistics();
-  if (!statistics.ok()) return;
+  if (!statistics.ok()) {
+    no_statistics_ = statistics.error().message;
+    return;
+  }
   for (const Statistic& statistic : *statistics) {
     counters.push_back({statistic.name, statistic.value});
   }
@@ -109,7 +112,8 @@ Result<OwnStatistics> NativeBackend::own_statistics() {
 std::string NativeBackend::version() {
   if (options_.calls != Calls::kMade) return "";
   if (worker_->shared().libc_serves_malloc != 0) return gnu_get_libc_version();
-  if (!ask_statistics().ok()) return "";
+  // Whoever asked for statistics has it already.
+  if (worker_->shared().version[0] == '\0' && !ask_statistics().ok()) return "";
   std::string text = worker_->shared().version;
   text.erase(0, text.find_first_of("0123456789"));
   text = text.substr(0, text.find_first_not_of("0123456789."));

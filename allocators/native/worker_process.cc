@@ -130,7 +130,7 @@ void WorkerProcess::give(Turn turn) {
 }
 
 Status WorkerProcess::await() {
-  HEAPTAPE_CHECK(pid_ > 0);  // nobody waits for a worker that has ended
+  if (pid_ <= 0) return Error::target("the replay on '" + name_ + "' has ended");
   WorkerShared& shared = this->shared();
   uint32_t last_op = UINT32_MAX;
   uint32_t idle_ms = 0;  // on one op

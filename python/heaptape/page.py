@@ -107,7 +107,7 @@ def _plotly() -> str:
 
 
 def _missing(name: str) -> Error:
-    return Error(f"a page needs {name}: pip install 'heaptape[sweep]' or 'heaptape[tune]'")
+    return Error(f"a page needs {name}: pip install {name}")
 
 
 def _file(name: str) -> str:

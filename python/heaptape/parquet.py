@@ -94,7 +94,7 @@ def _write(table: Table, path: str) -> None:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise Error("Parquet needs pyarrow: pip install 'heaptape[parquet]'") from None
+        raise Error("Parquet needs pyarrow: pip install pyarrow") from None
     partial = path + ".partial"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -29,6 +30,19 @@ class ToolError(Error):
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
         self.status = status
+
+
+def missing_modules(names: Iterable[str]) -> str:
+    """Empty if all are installed; else "ray and duckdb: pip install ray duckdb". Imports nothing."""
+    missing = [name for name in names if not _is_installed(name)]
+    return f"{' and '.join(missing)}: pip install {' '.join(missing)}" if missing else ""
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # hidden
+        return False
 
 
 def program() -> str:

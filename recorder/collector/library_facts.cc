@@ -1,10 +1,15 @@
 #include "recorder/collector/library_facts.h"
 
+#include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstring>
 #include <string>
 
+#include "base/descriptor.h"
 #include "recorder/ring/bounded_text.h"
 
 namespace heaptape::recorder {
@@ -18,9 +23,16 @@ std::string text_of(const char (&shared)[kBytes]) {
   return {shared, strnlen(shared, kBytes - 1)};
 }
 
-std::string seen_from_here(uint32_t pid, const std::string& path) {
-  const bool is_absolute = path.starts_with('/');
-  return "/proc/" + std::to_string(pid) + (is_absolute ? "/root" : "/cwd/") + path;
+// The file that the process has at `path`, for its properties; -1 where there is none. In another
+// root, links that begin with '/' lead to files of that root.
+int open_as_seen_by(uint32_t pid, const std::string& path) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  if (!path.starts_with('/')) return open((process + "/cwd/" + path).c_str(), O_PATH | O_CLOEXEC);
+  const base::Descriptor root(open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const open_how how = {.flags = O_PATH | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_IN_ROOT};
+  const long file = syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how);
+  if (file != -1 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(file);
+  return open((process + "/root" + path).c_str(), O_PATH | O_CLOEXEC);  // before Linux 5.6
 }
 
 }  // namespace
@@ -29,16 +41,25 @@ AllocatorFacts LibraryFacts::complete(const AllocatorFacts& said, uint32_t pid) 
   AllocatorFacts facts = said;
   const std::string path = text_of(said.path);
   if (path.empty() || !text_of(said.family).empty()) return facts;
-  const std::string file = seen_from_here(pid, path);
+  const base::Descriptor file(open_as_seen_by(pid, path));
+  if (!file) return facts;
+  const schema::MallocLibrary& library = identify(file.get());
+  copy_text(facts.family, library.family.c_str());
+  copy_text(facts.version, library.version.c_str());
+  return facts;
+}
+
+const schema::MallocLibrary& LibraryFacts::identify(int file) {
+  static const schema::MallocLibrary kUnknown;
   struct stat status = {};
-  if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return facts;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return kUnknown;
   const FileKey key{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   if (known_.size() == kMostFiles) known_.clear();
   const auto [known, is_new] = known_.try_emplace(key);
-  if (is_new) known->second = schema::identify_malloc_library(file);
-  copy_text(facts.family, known->second.family.c_str());
-  copy_text(facts.version, known->second.version.c_str());
-  return facts;
+  if (is_new) {
+    known->second = schema::identify_malloc_library("/proc/self/fd/" + std::to_string(file));
+  }
+  return known->second;
 }
 
 }  // namespace heaptape::recorder

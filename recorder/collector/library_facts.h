@@ -20,6 +20,8 @@ class LibraryFacts {
   AllocatorFacts complete(const AllocatorFacts& said, uint32_t pid);
 
  private:
+  const schema::MallocLibrary& identify(int file);
+
   // Device, inode, time of the last change.
   using FileKey = std::tuple<uint64_t, uint64_t, int64_t, int64_t>;
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/descriptor.h"
+#include "base/elf_file.h"
 #include "base/install_paths.h"
 #include "recorder/ring/handshake.h"
 
@@ -118,7 +119,14 @@ Result<std::string> find_preload_library() {
   if (path.find_first_of(": ") != std::string::npos) {
     return Error::usage("cannot preload '" + path +
                         "': LD_PRELOAD takes no path with a colon or a space; install heaptape in "
-                        "another folder");
+                        "another directory");
+  }
+  // The loader would only warn about it and run the program unrecorded, or the program would die.
+  base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return base::os_error("a part of heaptape cannot be read: '" + path + "'", errno);
+  const base::ElfFile elf(std::move(file));
+  if (!elf.is_elf() || !elf.is_native() || !elf.is_shared_object() || !elf.is_whole()) {
+    return Error::not_found("a part of heaptape is damaged: '" + path + "'; install it again");
   }
   return path;
 }

@@ -34,6 +34,7 @@ const void* address_of(Function* function) {
 
 // "gperftools 2.10": the last word.
 const char* last_word(const char* text) {
+  if (text == nullptr) return "";
   const char* const blank = std::strrchr(text, ' ');
   return blank == nullptr ? text : blank + 1;
 }

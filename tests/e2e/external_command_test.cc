@@ -75,7 +75,7 @@ TEST_F(ExternalCommand, SaysWhyItsProgramCannotRun) {
 
 TEST_F(ExternalCommand, SaysWhereSweepAndTuneComeFrom) {
   for (const std::string name : {"sweep", "tune"}) {
-    expect_refusal(run({name, "--help"}), "pip install './python[" + name + "]'");
+    expect_refusal(run({name, "--help"}), "install heaptape's wheel with its extra [" + name + "]");
   }
 }
 

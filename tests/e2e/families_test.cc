@@ -72,13 +72,51 @@ TEST_F(Families, AreThoseOfTheExportsAndNotOfTheName) {
   expect_allocator("lib:" + dir_.file("libmimalloc.so"), "\"family\": \"libmimalloc.so\"");
 }
 
+TEST_F(Families, KeepTheRunsOfALibraryThatDiesWhenItTellsItsVersion) {
+  const auto ended = replay({"mimalloc@" + target_path("libreplay_mimalloc_dying.so"), "glibc"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(ended.out.find("statistics and version are missing"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\nglibc"), std::string::npos) << ended.out;
+}
+
+// LD_PRELOAD takes none. The usable one behind it is found.
+TEST_F(Families, PassOverLibrariesWhosePathHasABlank) {
+  install("libreplay_mimalloc_new.so", "with blank");
+  const auto ended =
+      tests::run({"env", "LD_LIBRARY_PATH=" + dir_.file("with blank") + ":" + dir_.file("old"),
+                  tests::heaptape_path(), "replay", dir_.file("t"), "-a", "mimalloc", "-o",
+                  dir_.file("r.json")});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(tests::read_bytes(dir_.file("r.json")).find("with blank"), std::string::npos);
+}
+
+// That run fails, and others go on.
+TEST_F(Families, FailARunOnALibraryThatCannotBeLoaded) {
+  const std::string whole = tests::read_bytes(target_path("libreplay_mimalloc_old.so"));
+  tests::write_bytes(dir_.file("cut.so"), whole.substr(0, 100));
+  install("libreplay_mimalloc_new.so", "with:colon");
+  for (const std::string path : {"cut.so", "with:colon/libmimalloc.so.9"}) {
+    SCOPED_TRACE(path);
+    const auto ended = replay({"mimalloc@" + dir_.file(path), "glibc"});
+    EXPECT_EQ(ended.status, 1) << ended.describe();
+    EXPECT_NE(ended.out.find("\nglibc"), std::string::npos) << ended.out;
+  }
+}
+
 TEST_F(Families, RefuseALibraryOfAnother) {
   const std::string mimalloc = target_path("libreplay_mimalloc_old.so");
   expect_refusal(replay({"jemalloc@" + mimalloc}),
                  "by what it exports, the library is mimalloc; write mimalloc@" + mimalloc);
   const std::string other = target_path("libreplay_bare_malloc.so");
   expect_refusal(replay({"jemalloc@" + other}), "the library is no jemalloc; write lib:" + other);
-  expect_refusal(replay({"glibc@1.0"}), "and no other can be loaded beside it");
+}
+
+// Others run.
+TEST_F(Families, FailARunOnAnotherGlibc) {
+  const auto ended = replay({"glibc@1.0", "model:ideal"});
+  EXPECT_EQ(ended.status, 1) << ended.describe();
+  EXPECT_NE(ended.err.find("and no other can be loaded beside it"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.out.find("model:ideal"), std::string::npos) << ended.out;
 }
 
 TEST_F(Families, AreListedWithTheVersionAndThePathOfEachLibrary) {

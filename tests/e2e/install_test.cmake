@@ -15,6 +15,19 @@ must_work(${heaptape} record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
 must_work(${heaptape} verify ${PREFIX}/true.tape)
 must_work(${heaptape} replay ${PREFIX}/true.tape -a glibc -a model:runs)
 
+# A preload library that is damaged is refused before the program starts.
+set(preload ${PREFIX}/lib/heaptape/libheaptape-interposer.so)
+file(COPY_FILE ${preload} ${PREFIX}/whole.so)
+foreach(bytes IN ITEMS 0 5000)
+  execute_process(COMMAND head -c ${bytes} ${PREFIX}/whole.so OUTPUT_FILE ${preload})
+  execute_process(COMMAND ${heaptape} record -o ${PREFIX}/none.tape -- /bin/ls ${PREFIX}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
+  if(NOT result EQUAL 2 OR output OR NOT error MATCHES "a part of heaptape is damaged")
+    message(FATAL_ERROR "with ${bytes} bytes of the preload library: ${result}: ${output}${error}")
+  endif()
+endforeach()
+file(COPY_FILE ${PREFIX}/whole.so ${preload})
+
 foreach(file IN ITEMS man/man1/heaptape.1 man/man1/heaptape-record.1 fish/vendor_completions.d/heaptape.fish
                       bash-completion/completions/heaptape zsh/site-functions/_heaptape)
   if(NOT EXISTS ${PREFIX}/share/${file})

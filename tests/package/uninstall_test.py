@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import hashlib
 import io
+import os
 import pathlib
 import sys
 import tempfile
@@ -29,6 +31,9 @@ class Uninstall(unittest.TestCase):
             (self.prefix / name).write_text("x")
 
     def list_files(self, *lines):
+        """As installed: each file holds "x"."""
+        digest = hashlib.sha256(b"x").hexdigest()
+        lines = [line if line.endswith("/") or line == uninstall.MANIFEST else f"{digest}  {line}" for line in lines]
         (self.prefix / uninstall.MANIFEST).write_text("\n".join(["heaptape 1.2.3", *lines]) + "\n")
 
     def left(self):
@@ -70,9 +75,18 @@ class Uninstall(unittest.TestCase):
         (self.prefix / "bin/heaptape").unlink()
         self.assertEqual(self.run_it()[0], 0)
 
-    def test_removes_a_link_and_not_its_target(self):
-        (self.prefix / "bin/heaptape").unlink()
-        (self.prefix / "bin/heaptape").symlink_to("others")
+    def test_keeps_files_that_are_not_as_they_were_installed(self):
+        (self.prefix / "bin/heaptape").write_text("mine")
+        (self.prefix / "share/heaptape/man").unlink()
+        (self.prefix / "share/heaptape/man").symlink_to("../../bin/others")
+        status, said = self.run_it()
+        self.assertEqual(status, 0)
+        self.assertEqual(said.count("it is not as it was installed"), 2, said)
+        self.assertEqual(self.left(), ["bin", "bin/heaptape", "bin/others", "share", "share/heaptape", "share/heaptape/man"])
+
+    def test_keeps_a_file_that_was_added_to_the_manifest(self):
+        with (self.prefix / uninstall.MANIFEST).open("a") as manifest:
+            manifest.write("bin/others\n")
         self.run_it()
         self.assertEqual(self.left(), ["bin", "bin/others"])
 
@@ -103,6 +117,11 @@ class Uninstall(unittest.TestCase):
         self.refuses("is no manifest of heaptape")
         (self.prefix / uninstall.MANIFEST).write_bytes(b"\xff")
         self.refuses("cannot be read")
+        (self.prefix / uninstall.MANIFEST).write_bytes(b"")
+        self.refuses("is no manifest of heaptape")
+        (self.prefix / uninstall.MANIFEST).unlink()
+        os.mkfifo(self.prefix / uninstall.MANIFEST)
+        self.refuses("is no file")
 
     def test_wants_one_prefix(self):
         self.assertEqual(self.run_it("a", "b")[0], 2)

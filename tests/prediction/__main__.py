@@ -6,6 +6,7 @@ docs/prediction.md.
 
 import argparse
 import datetime
+import json
 import os
 import platform
 import shutil
@@ -42,7 +43,17 @@ class Bench:
         build = os.path.abspath(arguments.build)
         self.heaptape = os.path.join(build, "bin/heaptape")
         self.fidelities = {}
+        self.libraries = self.installed()
         self.environment = {"TARGETS": os.path.join(build, "tests/targets")}
+
+    def installed(self):
+        """The file of each library: that which a replay takes."""
+        listed = subprocess.run([self.heaptape, "allocators", "--json"], stdout=subprocess.PIPE, check=True).stdout
+        files = {one["spec"]: one.get("library") for one in json.loads(listed)["allocators"]}
+        missing = [name for name in comparison.LIBRARIES if not files.get(name)]
+        if missing:
+            raise SystemExit(f"prediction: not installed: {', '.join(missing)}")
+        return {name: files[name] for name in comparison.LIBRARIES}
 
     def record(self, program, folder):
         tape = os.path.join(folder, "run.tape")
@@ -66,7 +77,7 @@ class Bench:
         return comparison.read_report(report)
 
     def live(self, program, folder, library):
-        run = LiveRun(program, folder, f"LD_PRELOAD={comparison.LIBRARIES[library]}{program.preload}",
+        run = LiveRun(program, folder, f"LD_PRELOAD={self.libraries[library]}{program.preload}",
                       self.environment)
         try:
             return run.measure()

@@ -8,12 +8,7 @@ MIB = 1 << 20
 LEAST = 2 * MIB  # smaller figures are those of libraries and pages, and not compared
 FIGURES = [(moment, kind) for moment in ("peak", "end") for kind in ("committed", "resident")]
 
-LIBRARIES = {
-    "glibc": "libc.so.6",
-    "jemalloc": "libjemalloc.so.2",
-    "mimalloc": "libmimalloc.so.2",
-    "tcmalloc": "libtcmalloc_minimal.so.4",
-}
+LIBRARIES = ["glibc", "jemalloc", "mimalloc", "tcmalloc"]
 MODELS = {"model:ptmalloc": "glibc", "model:slabs": "jemalloc"}
 CANDIDATES = {**{name: name for name in LIBRARIES}, **MODELS}  # and the library that it stands for
 

@@ -67,7 +67,7 @@ def test_help_needs_no_optuna():
 def test_without_what_it_needs_it_says_at_once_what_to_install(name, tape, tmp_path):
     done = run(tape, "-o", tmp_path / "tuned", without=name)
     assert done.returncode == 2
-    assert done.stderr == f"heaptape: heaptape tune needs {name}: pip install 'heaptape[tune]'\n"
+    assert done.stderr == f"heaptape: heaptape tune needs {name}: pip install {name}\n"
     assert not (tmp_path / "tuned").exists()
 
 

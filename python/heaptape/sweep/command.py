@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import re
 import shlex
 import sys
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from .._native import Error
 from ..command_words import Parser, print_result, seconds, stopped_by_sigterm, whole_number
 from ..texts import counted, display_text
+from ..tool import missing_modules
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
 from .progress import Progress
@@ -27,10 +27,8 @@ MALLOC_CONF=dirty_decay_ms:0' --where "service = 'web'" --baseline glibc -o swee
 
 def main(words: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(words)
-    missing = [name for name in _NEEDED if not _is_installed(name)]
-    if missing:
-        names = " and ".join(missing)
-        return _say(f"`heaptape sweep` needs {names}: pip install 'heaptape[sweep]'", 2)
+    if missing := missing_modules(_NEEDED):
+        return _say(f"`heaptape sweep` needs {missing}", 2)
     progress = Progress(sys.stderr)
     try:
         with stopped_by_sigterm():
@@ -52,13 +50,6 @@ def _stopped(progress: Progress, output: str) -> str:
         f"stopped: {progress.finished:,} of {progress.total:,} cells are finished; "
         f"`heaptape sweep --resume -o {shlex.quote(output)}` goes on"
     )
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ValueError:  # hidden
-        return False
 
 
 def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:

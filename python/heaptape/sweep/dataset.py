@@ -30,7 +30,7 @@ class Dataset:
             import pyarrow
             import pyarrow.parquet
         except ImportError:
-            raise Error("a sweep needs pyarrow: pip install 'heaptape[sweep]'") from None
+            raise Error("a sweep needs pyarrow: pip install pyarrow") from None
         self._pyarrow = pyarrow
         self._place = os.path.join(folder, "cells")
         self._partial = self._place + ".partial"

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from .._native import Error
+from ..tool import missing_modules
 from .replays import OBJECTIVES
 
 JOURNAL = "trials.journal"
@@ -18,14 +19,11 @@ _OF = "of"
 
 def load_optuna() -> Any:
     """Quiet. Raises Error where it, or what the page needs in the end, is not installed."""
-    try:
-        import jinja2
-        import optuna
-        import optuna.storages.journal
-        import plotly
-    except ImportError as error:
-        raise Error(f"heaptape tune needs {error.name}: pip install 'heaptape[tune]'") from None
-    assert jinja2 and plotly
+    if missing := missing_modules(("optuna", "plotly", "jinja2")):
+        raise Error(f"heaptape tune needs {missing}")
+    import optuna
+    import optuna.storages.journal
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return optuna
 

@@ -1,6 +1,10 @@
 #include "recorder/collector/library_facts.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -47,6 +51,38 @@ TEST_F(LibraryFactsTest, KnowARelativePathFromTheDirectoryOfTheProcess) {
   const std::string copy = dir_.file("mine.so");
   std::filesystem::copy_file(libc(), copy);
   EXPECT_STREQ(complete(of_path(std::filesystem::relative(copy))).family, "glibc");
+}
+
+// As in a container whose library is a link to "/opt/...".
+TEST_F(LibraryFactsTest, FollowLinksInTheRootOfTheProcess) {
+  const std::string root = dir_.file("root");
+  std::filesystem::create_directories(root + "/opt");
+  std::filesystem::copy_file(libc(), root + "/opt/mine.so");
+  std::filesystem::create_symlink("/opt/mine.so", root + "/linked.so");
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_there = unshare(CLONE_NEWUSER) == 0 && chroot(root.c_str()) == 0;
+    if (write(ends[1], is_there ? "y" : "n", 1) == 1) pause();
+    _exit(0);
+  }
+  char is_there = 'n';
+  ASSERT_EQ(read(ends[0], &is_there, 1), 1);
+  const AllocatorFacts facts = facts_.complete(of_path("/linked.so"), static_cast<uint32_t>(child));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
+  if (is_there == 'n') GTEST_SKIP() << "there are no user namespaces here";
+  EXPECT_STREQ(facts.family, "glibc");
+}
+
+TEST_F(LibraryFactsTest, AreEmptyForWhatIsNoFile) {
+  const std::string fifo = dir_.file("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_STREQ(complete(of_path(fifo)).family, "");
+  EXPECT_STREQ(complete(of_path("/dev/zero")).family, "");
 }
 
 TEST_F(LibraryFactsTest, KeepTheAnswerOfTheLibrary) {
