@@ -7,6 +7,7 @@ from pathlib import Path
 try:
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.support.wait import WebDriverWait
 except ImportError:
     webdriver = None
 
@@ -43,4 +44,8 @@ def show(driver, page, width=1440, height=900, scheme="light"):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
                            {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
     driver.get_log("browser"), driver.get_log("performance")  # of the page before
+    # On a busy machine get() may return while the page before is still there.
+    driver.execute_script("document.documentElement.dataset.left = 'yes'")
     driver.get(Path(page).resolve().as_uri())
+    WebDriverWait(driver, 60).until(lambda _: driver.execute_script(
+        "return document.readyState === 'complete' && !document.documentElement.dataset.left"))
