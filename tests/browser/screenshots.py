@@ -1,8 +1,8 @@
 """Makes the pictures of docs/images: `./dev screenshots`.
 
-usage: python3 -m tests.browser.screenshots HEAPTAPE FOLDER
+usage: python3 -m tests.browser.screenshots HEAPTAPE DIRECTORY
 
-Pages are of the recordings in docs/questions. Each shot is taken on a desk and on a phone, light and dark.
+The pages show recordings in docs/questions.
 """
 
 import subprocess
@@ -15,13 +15,11 @@ from . import browser, small_png
 if not browser.missing():
     from selenium.webdriver.support.wait import WebDriverWait
 
-LOOKS = [(size, scheme) for size in ((1440, 900), (390, 844)) for scheme in ("light", "dark")]
-# Name of the shot, page, and what a script shows of it: the top of the page, or an element.
+SIZE, SCHEME = (1440, 900), "light"
+# Name of the picture, page, and what a script shows of it: the top of the page, or an element.
 SHOTS = [
     ("first-redis", "redis", None),
-    ("first-python", "python", None),
     ("heap-redis", "redis", "#map"),  # at the plateau, where it begins
-    ("explain-python", "explain", None),
     ("comparison", "diff", None),
 ]
 
@@ -33,8 +31,6 @@ def make_pages(heaptape, folder):
         subprocess.run([heaptape, *map(str, words)], check=True, stdout=subprocess.DEVNULL)
 
     run("replay", questions / "redis.tape", "--html", folder / "redis.html")
-    run("replay", questions / "python.tape", "--html", folder / "python.html")
-    run("explain", questions / "python.tape", "-a", "model:ptmalloc", "--html", folder / "explain.html")
     # What a cache of blocks in each thread costs.
     run("replay", questions / "threads.tape", "-a", "ptmalloc=model:ptmalloc:arena_max=1", "-a", "slabs=model:slabs:tcache=off", "-o", folder / "main.json")
     run("replay", questions / "threads.tape", "-a", "ptmalloc=model:ptmalloc", "-a", "slabs=model:slabs", "-o", folder / "branch.json")
@@ -42,8 +38,8 @@ def make_pages(heaptape, folder):
                    stdout=subprocess.DEVNULL)
 
 
-def take(driver, page, selector, size, scheme, out):
-    browser.show(driver, page, *size, scheme)
+def take(driver, page, selector, out):
+    browser.show(driver, page, *SIZE, SCHEME)
     if selector:
         driver.execute_script("document.querySelector(arguments[0]).scrollIntoView()", selector)
         WebDriverWait(driver, 20).until(lambda _: driver.execute_script(
@@ -61,10 +57,9 @@ def main():
         driver = browser.start()
         try:
             for name, page, selector in SHOTS:
-                for size, scheme in LOOKS:
-                    out = folder / f"{name}-{'desk' if size[0] > 500 else 'phone'}-{scheme}.png"
-                    take(driver, Path(pages) / f"{page}.html", selector, size, scheme, out)
-                    print(f"{out}: {out.stat().st_size:,} bytes")
+                out = folder / f"{name}.png"
+                take(driver, Path(pages) / f"{page}.html", selector, out)
+                print(f"{out}: {out.stat().st_size:,} bytes")
         finally:
             driver.quit()
 
