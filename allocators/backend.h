@@ -1,4 +1,4 @@
-// What a replay asks of an allocator, real or modelled. docs/architecture.md, "Replay".
+// The contract between a replay and an allocator, real or modelled. docs/architecture.md, "Replay".
 //
 //   engine: submit(batch) ... collect(result), batch after batch; residency() and
 //   give_back_memory() between batches. The block an op works on is named by a slot, a small number
@@ -29,16 +29,16 @@ using base::Status;
 struct Deaths {
   static constexpr uint32_t kNever = (uint32_t{1} << 30) - 1;
 
-  // By op, the tick in which the block that it places is freed or resized; kNever, or 0 for what
-  // places none. Empty: it is not known.
+  // For each op, the tick in which the block that it places is freed or resized: kNever if never, 0
+  // if it places none. Empty if not known.
   std::span<const uint32_t> ticks = {};
   int tick_log2 = 0;
 
-  // Of the call that `events` came before.
+  // For the call that comes after `events` others.
   uint32_t tick_at(uint64_t events) const { return static_cast<uint32_t>(events >> tick_log2) + 1; }
 };
 
-// Consecutive events, one op each. Nothing here is owned; it stays valid until collect().
+// Consecutive events, one op each. Owns nothing; everything stays valid until collect().
 struct ReplayBatch {
   uint64_t first_event = 0;  // calls before ops[0]
   uint32_t slot_limit = 0;   // every slot so far is below
@@ -46,25 +46,25 @@ struct ReplayBatch {
   std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
   std::span<const schema::ProcessSample> samples;  // taken during these events
   std::span<const schema::TimeSample> times = {};  // of the recorded run, ascending
-  // The sample behind these, where it is known: whether it is depends on the tape, not on how its
-  // events are cut into batches.
+  // The sample after these, if known; that depends on the tape, not on how its events are cut into
+  // batches.
   std::optional<schema::TimeSample> next_time = {};
-  // Ascending; one of event first_event + i comes before ops[i], one behind all ops after the last.
+  // Ascending. An end with event first_event + i comes before ops[i]; one beyond all ops, last.
   std::span<const schema::ThreadEnd> thread_ends = {};
   Deaths deaths = {};  // for backends with foresight
 };
 
-// A change of the writable memory an allocator holds ("committed"), in the course of op number `op`
-// of the batch. Ranges are multiples of the page size. Within an op, changes are in order; they
-// come after the op's block was taken away and before its new block is placed. Those of a batch
-// without ops, and of an op beyond its end, come after the batch.
+// A change of the writable memory an allocator holds ("committed") during op number `op` of the
+// batch. Ranges are multiples of the page size. Within an op, changes are in order: after the op's
+// old block is taken away and before its new block is placed. An event in a batch without ops, or
+// of an op beyond the batch's end, comes after the batch.
 struct RegionEvent {
   enum class Kind : uint32_t { kCommit, kDecommit };
 
   uint32_t op = 0;
   Kind kind = Kind::kCommit;
   AddressRange range;
-  CommitRule rule = {};  // of models alone
+  CommitRule rule = {};  // of models only
 };
 
 struct BatchResult {
@@ -82,37 +82,37 @@ struct BatchResult {
 // How much of the committed memory occupies real pages.
 struct Residency {
   uint64_t resident_bytes = 0;
-  // The stretches that do not, ascending; nothing when the backend cannot tell which they are.
+  // The ranges that do not, ascending; nullopt when the backend cannot tell which they are.
   std::optional<std::vector<AddressRange>> absent;
 };
 
-// What came of asking the allocator to give free memory back.
+// The result of asking the allocator to give free memory back.
 struct GivenBack {
   std::vector<RegionEvent> regions;
   uint64_t elapsed_ns = 0;
 };
 
-// What lies between live blocks and is not free, as far as the allocator can tell. Ascending, and
-// without overlaps.
+// Memory between live blocks that is not free, as far as the allocator can tell. Ascending, no
+// overlaps.
 struct KeptMemory {
   std::vector<AddressRange> cached;  // free blocks that it keeps ready for the next such request
   std::vector<AddressRange> own;     // its own data
 };
 
-// What the allocator says of itself, as far as it does.
+// The allocator's own figures, as far as it reports them.
 struct OwnStatistics {
-  std::optional<uint64_t> allocated_bytes;  // in blocks handed out, and in such kept ready
+  std::optional<uint64_t> allocated_bytes;  // in blocks handed out, and in those kept ready
   std::optional<uint64_t> cached_bytes;     // in blocks kept ready
   std::optional<uint64_t> metadata_bytes;
 };
 
-// A number that the allocator counted, by the name that docs/metrics.md gives it.
+// A number that the allocator counted, under its name in docs/metrics.md.
 struct Counter {
   std::string name;
   uint64_t value = 0;
 };
 
-// How long single calls took, over those that were timed.
+// The time that single calls took, over the calls that were timed.
 struct LatencySummary {
   ReplayKind kind = ReplayKind::kMalloc;
   std::string sizes;  // of the blocks: a band of docs/metrics.md, "Time"; empty: all sizes
@@ -124,10 +124,10 @@ struct LatencySummary {
   uint64_t max_event = 0;  // number of that call, from 1
 };
 
-// What lies further above the initial program break is a mapping, not the heap grown by brk.
+// Memory further above the initial program break is a mapping, not the heap grown by brk.
 inline constexpr uint64_t kHeapSpanBytes = uint64_t{1} << 40;
 
-// Where a replayed heap has to begin, modulo kBreakPeriodBytes; 0 for a break that is not known.
+// Where a replayed heap must begin, modulo kBreakPeriodBytes; 0 if the break is not known.
 constexpr uint64_t break_phase(uint64_t recorded_break) {
   return base::page_down(recorded_break % kBreakPeriodBytes);
 }
@@ -137,19 +137,19 @@ inline constexpr uint64_t kGlibcHeapBytes = uint64_t{64} << 20;  // HEAP_MAX_SIZ
 enum class MallocFamily : uint8_t { kGlibc, kOther };
 
 struct BackendTraits {
-  // False (noop, model:ideal): placements say nothing. Memory that is committed counts all the
-  // same, but has no holes.
+  // False (noop, model:ideal): placements mean nothing. Committed memory still counts, but has no
+  // holes.
   bool places_blocks = true;
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
-  uint64_t min_hole_bytes = 32;  // a smaller gap could hold no block: it is the allocator's own
-  uint64_t initial_break = 0;    // where the heap begins, if the backend has one; 0 = none
-  // Arenas other than the first have heaps on multiples of this; 0 = there are none.
+  uint64_t min_hole_bytes = 32;  // a smaller gap cannot hold a block: it is the allocator's own
+  uint64_t initial_break = 0;    // where the heap begins; 0 if the backend has none
+  // Heaps of all arenas but the first lie on multiples of this; 0 if there are none.
   uint64_t arena_heap_bytes = 0;
-  // Blocks come from code that nobody has looked at: the engine checks each, and whether it lies
-  // upon another one where it is told the order (places_blocks).
+  // The blocks come from unreviewed code: the engine checks each one and, if their order is known
+  // (places_blocks), whether it overlaps another.
   bool is_foreign_code = false;
 
-  // Of a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the
+  // For a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the
   // smallest; others have size classes of 8 bytes.
   static BackendTraits of_malloc(MallocFamily family, uint64_t initial_break) {
     const bool is_glibc = family == MallocFamily::kGlibc;
@@ -160,18 +160,17 @@ struct BackendTraits {
   }
 };
 
-// What every backend guarantees, and the engine relies on:
-// - one placement for each op, in the order of the ops; a kind that places nothing, and a request
-//   that was refused, has address 0. A realloc that was refused leaves the block where it was;
-// - region events, applied in order, are the committed memory after each op. A range may hold
-//   pages that are committed already, or are not: that changes nothing for these pages;
-// - placements, regions and counters depend on the ops and the spec alone, but for "free" threads,
-//   and not on how the ops are cut into batches (times do);
-// - after an error it is good for nothing but output() and its destruction, which ends whatever
-//   start() began. kTarget: the allocator failed, at `event` of the error if it has one; anything
-//   else is no fault of the allocator.
-// What it may expect: start() first, then, if it has foresight, rehearse() with every batch there
-// is, then submit() and collect() in turn; one thread at a time.
+// The engine relies on every backend for:
+// - one placement for each op, in the order of the ops; an op that places nothing, or a request
+//   that was refused, has address 0. A refused realloc leaves the block where it was;
+// - region events that, applied in order, give the committed memory after each op. A range may
+//   include pages that are already committed (or not); nothing changes for these;
+// - placements, regions and counters that depend only on the ops and the spec, not on how the ops
+//   are cut into batches (times do), except with "free" threads;
+// - after an error, only output() and destruction, which ends whatever start() began. kTarget means
+//   the allocator failed, at `event` of the error if it has one; any other error is not its fault.
+// The backend can expect: start() first; if it has foresight, rehearse() with every batch; then
+// submit() and collect() in turn; one thread at a time.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -179,50 +178,50 @@ class Backend {
   // Valid after start().
   virtual const BackendTraits& traits() const = 0;
 
-  // Path of the file whose code serves malloc, valid after start(); empty: heaptape itself.
+  // The file whose code serves malloc, valid after start(); empty means heaptape itself.
   virtual std::string library() const { return ""; }
-  // The version that the library gives for itself, "5.3.0"; empty if it gives none. Asked only at
-  // the end, because asking may change the heap.
+  // The library's own version, "5.3.0"; empty if it gives none. Asked only at the end, because
+  // asking may change the heap.
   virtual std::string version() { return ""; }
 
-  // Commits whatever the allocator takes before its first call; op is 0 in each event.
+  // Commits what the allocator takes before its first call; op is 0 in each event.
   virtual Result<std::vector<RegionEvent>> start() = 0;
-  // Whether it is to know what will come.
+  // Whether it is told the future.
   virtual bool has_foresight() const { return false; }
-  // The ops and deaths of `batch`, and nothing else of it, are set. Batches may be cut elsewhere.
+  // Only the ops and deaths of `batch` are set. Batches may be cut differently later.
   virtual Status rehearse(const ReplayBatch&) { return {}; }
-  // Begins to work on `batch`. A native backend returns at once.
+  // Starts work on `batch`. A native backend returns at once.
   virtual Status submit(const ReplayBatch& batch) = 0;
-  // Waits for the batch submitted last. Fails when the allocator's process died, say.
+  // Waits for the batch submitted last. Fails if, say, the allocator's process died.
   virtual Status collect(BatchResult& result) = 0;
 
   // Between batches only. `regions` is the committed memory, ascending.
   virtual Result<Residency> residency(std::span<const AddressRange> regions) = 0;
-  // Between batches only: asks the allocator to give free memory back to the system, as programs
-  // do with malloc_trim. Nothing if it cannot be asked.
+  // Between batches only: asks the allocator to give free memory back to the system, as programs do
+  // with malloc_trim. nullopt if it has no such call.
   virtual Result<std::optional<GivenBack>> give_back_memory() { return std::optional<GivenBack>(); }
   // Between batches only. `gaps`, ascending, are the stretches of committed memory without a live
-  // block; what is told lies in them.
+  // block; the result lies within them.
   virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {
     return KeptMemory();
   }
-  // Between batches only. The answer may take memory: nothing but give_back_memory() may follow.
+  // Between batches only. May take memory: only give_back_memory() may follow.
   virtual Result<OwnStatistics> own_statistics() { return OwnStatistics(); }
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
-  // On which threads the calls were made: "merged" (one), "ordered" (each on its own, in the order
-  // of the tape), "ordered (lock step)", "free" (each on its own, at the same time).
+  // The threads that made the calls: "merged" (one), "ordered" (each on its own, in tape order),
+  // "ordered (lock step)", "free" (each on its own, at the same time).
   virtual std::string threads() const { return "merged"; }
-  // What else is to be known of the run, a sentence each: settings without effect, say.
+  // Anything else worth knowing about the run, a sentence each: settings without effect, say.
   virtual std::vector<std::string> notes() const { return {}; }
-  // What the allocator wrote to its standard streams, or the end of it. The last call, also after
-  // an error.
+  // The allocator's output to its standard streams, or the end of it. Last call, even after an
+  // error.
   virtual std::string output() { return ""; }
-  // Empty where time means nothing.
+  // Empty if time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }
-  // What it takes to look at the clock before and after a call; latencies are without it.
+  // The cost of reading the clock before and after a call; latencies exclude it.
   virtual double stamp_ns() const { return 0; }
-  // How the work of each kind of operation went with scale; empty where no work is counted.
+  // How the work of each kind of operation grew with scale; empty if no work is counted.
   virtual std::vector<GrowthCurve> growth() const { return {}; }
 };
 

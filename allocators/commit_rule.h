@@ -8,15 +8,15 @@
 
 namespace heaptape::allocators {
 
-// Cheap to make and to keep; the sentence is made of it where somebody wants to read it.
+// Cheap to make and to keep; the sentence is built only when it is read.
 struct CommitRule {
-  // Static. Each % stands for the next number. Null: it is not known, or there was no choice.
+  // Static. Each % stands for the next number. Null if unknown, or if there was no choice.
   const char* words = nullptr;
   std::array<uint64_t, 2> numbers = {};  // as they were at that moment
 };
 inline constexpr CommitRule kNoRule;
 
-// "mmap_threshold is 131,072 bytes" of "mmap_threshold is % bytes" and 131072; "" of no rule.
+// "mmap_threshold is 131,072 bytes" for "mmap_threshold is % bytes" and 131072; "" for no rule.
 std::string text_of(const CommitRule& rule);
 
 }  // namespace heaptape::allocators

@@ -1,10 +1,10 @@
 // Which free blocks glibc's malloc keeps ready: found by walking from chunk to chunk through the
-// gaps between live blocks. A chunk there that counts as in use is in a thread's cache, or the
+// gaps between live blocks. A chunk there that counts as in use is in a thread's cache, or is the
 // cache's own data (glibc 2.36, malloc/malloc.c: struct malloc_chunk).
 //
-//   chunk + 0   size of the chunk before, where that is free
+// chunk + 0   size of the chunk before, if that is free
 //   chunk + 8   own size; bit 0: the chunk before is in use
-//   chunk + 16  the block of an allocated chunk, which goes on to next chunk + 8
+// chunk + 16  the block of an allocated chunk, which extends to next chunk + 8
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@ namespace heaptape::allocators {
 
 template <typename R>
 concept ChunkReader = requires(R reader, uint64_t chunk, uint64_t bytes) {
-  // The word at chunk + 8; nothing where it cannot be read.
+  // The word at chunk + 8; nothing if it cannot be read.
   { reader.size_word(chunk) } -> std::same_as<std::optional<uint64_t>>;
   // Whether a chunk that counts as in use is in a fastbin, which any larger request empties.
   { reader.is_fast(chunk, bytes) } -> std::same_as<bool>;
@@ -29,14 +29,14 @@ namespace glibc {
 inline constexpr uint64_t kHeaderBytes = 16;
 inline constexpr uint64_t kLeastBytes = 32;
 inline constexpr uint64_t kMostFastBytes = 128;
-// Where the first chunk of an arena's heap may be: behind heap_info and malloc_state, or behind
+// Where the first chunk of an arena's heap may be: after heap_info and malloc_state, or after
 // heap_info alone.
 inline constexpr uint64_t kFirstChunks[] = {0x8d0, 0x30};
 }  // namespace glibc
 
-// Walks from `chunk` to `end`, which is the end of some chunk, or beyond the last one. Appends what
-// is kept, as the stretches between blocks that it takes up. False, and nothing appended, where
-// there is no such chain of chunks.
+// Walks from `chunk` to `end`, which is the end of some chunk, or beyond the last one. Appends the
+// kept chunks, as the stretches between blocks that they take up. Returns false and appends nothing
+// if there is no such chain of chunks.
 template <ChunkReader Reader>
 bool walk_chunks(Reader& reader, uint64_t chunk, uint64_t end, bool is_top,
                  std::vector<AddressRange>& kept) {
@@ -60,8 +60,8 @@ bool walk_chunks(Reader& reader, uint64_t chunk, uint64_t end, bool is_top,
   return false;
 }
 
-// `gaps` as Backend::kept_memory has them. Gaps that are no chain of chunks (between mappings, say)
-// are left out.
+// `gaps` are as in Backend::kept_memory. Gaps that are not a chain of chunks (between mappings,
+// say) are skipped.
 template <ChunkReader Reader>
 std::vector<AddressRange> kept_chunks(Reader& reader, std::span<const AddressRange> gaps,
                                       uint64_t initial_break) {

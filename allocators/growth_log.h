@@ -1,5 +1,5 @@
-// How much work an allocator does per operation, against the size of what it manages: the raw
-// material of the growth check. docs/metrics.md, "Growth".
+// An allocator's work per operation, against the size of what it manages: the raw data of the
+// growth check. docs/metrics.md, "Growth".
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ struct GrowthPoint {
 
 struct GrowthCurve {
   std::string operation;  // "free"
-  std::string work;       // what is counted: "nodes skipped"
+  std::string work;       // the unit counted: "nodes skipped"
   std::string scale;      // what it may grow with: "live blocks", "list length"
   uint64_t operations = 0;
   uint64_t work_total = 0;
-  std::vector<GrowthPoint> points;  // by ascending scale; those without operations are left out
+  std::vector<GrowthPoint> points;  // by ascending scale; empty ones are omitted
 };
 
-// Collects one curve: bands of an eighth of an octave, so memory does not grow. One thread.
+// Collects one curve in bands of an eighth of an octave, so memory does not grow. One thread.
 class GrowthLog {
  public:
   // One operation that did `work` while the scale was `scale`.
@@ -50,7 +50,7 @@ class GrowthLog {
   }
 
  private:
-  static constexpr int kBandsLog2 = 3;  // bands of an octave
+  static constexpr int kBandsLog2 = 3;  // bands per octave
 
   static size_t band_of(uint64_t scale) {
     if (scale < (1u << kBandsLog2)) return scale;

@@ -1,12 +1,12 @@
-// What goes into an allocator during replay, and what comes out. Shared with the worker process:
-// free of the C++ run-time library.
+// The input and output of an allocator during replay. Shared with the worker process: free of the
+// C++ run-time library.
 #pragma once
 
 #include <cstdint>
 
 namespace heaptape::allocators {
 
-// A recorded call reduced to what an allocator has to do. operator new is malloc (aligned:
+// A recorded call reduced to what an allocator must do. operator new is malloc (aligned:
 // aligned_alloc), delete is free, realloc(NULL, n) is malloc, realloc(p, 0) that freed is free.
 enum class ReplayKind : uint8_t {
   kNothing,  // nothing to replay: the call failed when it was recorded, or freed an unknown block
@@ -23,9 +23,8 @@ enum class ReplayKind : uint8_t {
 };
 inline constexpr int kReplayKinds = 11;
 
-// Where an aligned block lies in its chunk depends on the address of the heap. So a heap that is
-// replayed begins where the recorded one did, modulo this: more than any alignment that is served
-// from a heap.
+// Where an aligned block lies in its chunk depends on the address of the heap. So a replayed heap
+// begins where the recorded one did, modulo this: more than any alignment served from a heap.
 inline constexpr uint64_t kBreakPeriodBytes = uint64_t{64} << 20;
 
 const char* name_of(ReplayKind kind);
@@ -33,13 +32,13 @@ const char* name_of(ReplayKind kind);
 struct ReplayOp {
   ReplayKind kind = ReplayKind::kNothing;
   uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
-  uint16_t thread = 0;         // recorded thread modulo 65,536: those so far apart share one
+  uint16_t thread = 0;         // recorded thread modulo 65,536: threads that far apart share one
   uint32_t slot = 0;           // dense, reused after a free; realloc keeps its block's slot
-  uint64_t size = 0;           // requested bytes; of kFree those of its block
+  uint64_t size = 0;           // requested bytes; for kFree those of its block
 };
 static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
 
-// Where a block is. address 0: the op placed none (a free), or the allocator had no room.
+// Where a block is. Address 0 if the op placed none (a free), or the allocator had no room.
 struct Placement {
   uint64_t address = 0;
   uint64_t usable_bytes = 0;  // at least the requested size

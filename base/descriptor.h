@@ -7,8 +7,8 @@
 
 namespace heaptape::base {
 
-// Closes its descriptor when it goes. Move-only; one thread. Errors of close() are ignored: a file
-// whose content matters says so by other means (see OutputFile::commit).
+// Closes its descriptor when destroyed. Move-only; one thread. Errors of close() are ignored: a
+// file whose content matters reports them by other means (see OutputFile::commit).
 class Descriptor {
  public:
   Descriptor() = default;
@@ -25,7 +25,7 @@ class Descriptor {
   explicit operator bool() const { return fd_ >= 0; }
   // Gives the descriptor up without closing it.
   int release() { return std::exchange(fd_, -1); }
-  // errno stays as it is, so that what failed before can still be reported.
+  // Preserves errno, so that an earlier failure can still be reported.
   void reset(int fd = -1);
 
  private:

@@ -6,7 +6,7 @@
 namespace heaptape::base {
 
 // Whether `descriptor`, the lowest free number when it was opened, is one of the last `count` that
-// the limit of this process allows. False where there is no limit.
+// this process's limit allows. False if there is no limit.
 inline bool is_among_last(int descriptor, rlim_t count) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;

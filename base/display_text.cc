@@ -17,7 +17,7 @@ bool is_surrogate(char32_t point) {
   return point >= 0xd800 && point <= 0xdfff;
 }
 
-// What turns the direction of the text around it (UAX #9), letters apart.
+// Marks, not letters, that turn the direction of surrounding text (UAX #9).
 bool is_direction_mark(char32_t point) {
   return point == 0x061c || point == 0x200e || point == 0x200f ||
          (point >= 0x202a && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);

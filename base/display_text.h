@@ -1,4 +1,4 @@
-// Text of unknown origin (paths, labels, counter names) made fit for a JSON file, a terminal or
+// Makes text of unknown origin (paths, labels, counter names) fit for a JSON file, a terminal or
 // XML.
 #pragma once
 
@@ -10,22 +10,22 @@ namespace heaptape::base {
 // `text` with each piece that is not UTF-8 replaced by U+FFFD. JSON must be UTF-8; paths need not.
 std::string valid_utf8(std::string text);
 
-// `text` as a string of JSON, in its quotes: as valid_utf8, with escapes where JSON asks for them.
+// `text` as a quoted JSON string: as valid_utf8, with the escapes that JSON requires.
 std::string json_string(const std::string& text);
 
-// As valid_utf8, and control characters replaced too: the result stays on one line, cannot steer a
-// terminal, does not turn the direction of what stands around it (letters that are read from right
-// to left stay) and holds only characters that XML 1.0 allows.
+// As valid_utf8, and with control characters replaced: the result stays on one line, cannot steer a
+// terminal, does not change the direction of surrounding text (letters read from right to left
+// stay) and contains only characters that XML 1.0 allows.
 std::string display_text(std::string text);
 
-// As valid_utf8, and only the characters that turn the direction of text replaced: for text with
-// lines, and for JSON that is written already.
+// As valid_utf8, but replaces only characters that change the direction of text: for text with
+// lines, and for JSON already written.
 std::string undirected(std::string text);
 
-// `text` in single quotes and fit to print: a path or a name in a message.
+// `text` in single quotes and printable: a path or a name in a message.
 std::string quoted(std::string text);
 
-// The words of a command line as a shell would need them, for people.
+// The arguments of a command line, quoted as for a shell, for people.
 std::string command_text(const std::vector<std::string>& words);
 
 }  // namespace heaptape::base

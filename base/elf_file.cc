@@ -16,8 +16,8 @@ bool fits(uint64_t offset, uint64_t bytes, uint64_t file_bytes) {
   return offset <= file_bytes && bytes <= file_bytes - offset;
 }
 
-// Calls visit(segment) for each program header until one says false. Whether none did; false too
-// for headers that cannot be read.
+// Calls visit(segment) for each program header until one returns false. Returns whether none did;
+// also false for headers that cannot be read.
 template <typename Visit>
 bool every_segment(Elf* elf, Visit visit) {
   size_t count = 0;

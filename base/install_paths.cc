@@ -10,8 +10,8 @@ namespace heaptape::base {
 
 namespace {
 
-// Of this program's file. Where there is no /proc, as in some containers, the name that it was
-// executed by: right as long as nobody has changed the current folder.
+// This program's file. Without /proc, as in some containers, the name that it was executed by:
+// correct while the current directory does not change.
 std::string own_path() {
   char self[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self);

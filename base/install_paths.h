@@ -1,4 +1,4 @@
-// Where heaptape finds the files it was installed with.
+// Finds the files that heaptape was installed with.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heaptape::base {
 
-// The absolute path of a file in the private folder: ../lib/heaptape from the folder of the running
-// executable, in an installation and in a build tree alike.
+// The absolute path of a file in the private directory: ../lib/heaptape from the executable's
+// directory, both in an installation and in a build tree.
 Result<std::string> find_private_file(const std::string& name);
 
 }  // namespace heaptape::base

@@ -8,7 +8,7 @@
 
 namespace heaptape::base {
 
-// Unmaps its memory when it goes. Move-only; one thread.
+// Unmaps its memory when destroyed. Move-only; one thread.
 class Mapping {
  public:
   Mapping() = default;

@@ -6,9 +6,9 @@
 
 namespace heaptape::base {
 
-// "2.0.9" of 209, "2.4.1" of 20401: MI_MALLOC_VERSION in mimalloc's include/mimalloc.h, which had a
-// digit each for major, minor and patch, and later has two for minor and patch. Empty if the
-// number is neither.
+// "2.0.9" for 209, "2.4.1" for 20401: MI_MALLOC_VERSION in mimalloc's include/mimalloc.h, which had
+// one digit each for major, minor and patch, and later two for minor and patch. Empty if the number
+// is neither.
 template <size_t kBytes>
 void write_mimalloc_version(char (&out)[kBytes], int number) {
   static_assert(kBytes >= sizeof "99.99.99");

@@ -6,7 +6,7 @@
 
 namespace heaptape::base {
 
-// "a, b, c": what `name` gives for each of `things`.
+// "a, b, c": the results of `name` for each of `things`.
 template <typename Things, typename Name = std::identity>
 std::string name_list(const Things& things, Name name = {}) {
   std::string text;

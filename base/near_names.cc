@@ -31,7 +31,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// How far `typed` is from `name`, or `too_far` and more.
+// How far `typed` is from `name`, or at least `too_far`.
 size_t plain_distance(const std::string& typed, std::string_view name, size_t too_far) {
   const size_t length_gap =
       std::max(typed.size(), name.size()) - std::min(typed.size(), name.size());
@@ -39,7 +39,7 @@ size_t plain_distance(const std::string& typed, std::string_view name, size_t to
   return edit_distance(typed, name);
 }
 
-// The same, also from the last part of `name`: that costs one letter.
+// The same, or from the last part of `name`, which costs one letter.
 size_t distance(const std::string& typed, const std::string& name, size_t too_far) {
   const size_t whole = plain_distance(typed, name, too_far);
   const size_t mark = name.find_last_of(".:");

@@ -7,12 +7,12 @@
 
 namespace heaptape::base {
 
-// The nearest of `names` to `typed`, best first, at most three. Near is: the same but for case,
-// what is behind the last '.' or ':' of a name (`committedBytes` for `peak.committedBytes`), or a
-// few letters off either.
+// The names nearest to `typed`, best first, at most three. Near means: the same except for case;
+// the part after a name's last '.' or ':' (`committedBytes` for `peak.committedBytes`); or a few
+// letters off either.
 std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names);
 
-// " (did you mean a or b?)", of the near names, for the inside of a sentence; empty if there are
+// " (did you mean a or b?)" with the near names, for the inside of a sentence; empty if there are
 // none.
 std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names);
 

@@ -17,9 +17,9 @@ constexpr Scale kTimeScale = {1000, {"ns", "us", "ms", "s", nullptr}};
 
 BytesStyle bytes_style = BytesStyle::kScaled;
 
-// Three digits or more: "1.50", "12.3", "123.4". Moves to the next unit where rounding would give a
-// full one of it ("1.00 MiB", not "1024.0 KiB").
-// `Real`: the arithmetic, which decides what is a tie. That of times is that of the pages' scripts.
+// At least three digits: "1.50", "12.3", "123.4". Moves to the next unit if rounding would reach it
+// ("1.00 MiB", not "1024.0 KiB").
+// `Real`: the arithmetic, which decides ties. For times it is that of the pages' scripts.
 template <typename Real>
 std::string scaled(Real number, const Scale& scale) {
   const auto step = static_cast<Real>(scale.step);

@@ -1,5 +1,5 @@
-// Numbers as people read them: 1,234,567; 12.3 MiB; 81.2 ns. ASCII only, so that the bytes of a
-// text are its columns. For tables; files for machines hold plain numbers.
+// Numbers for people: 1,234,567; 12.3 MiB; 81.2 ns. ASCII only, so that a text's bytes are its
+// columns. For tables; files for machines contain plain numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ std::string bytes_text(uint64_t bytes);  // "512 B", "12.3 MiB"; or "12,345,678 
 std::string duration_text(double ns);    // "81.2 ns", "1.50 ms"
 std::string ratio_text(double ratio);    // "0.1234"
 
-// How bytes_text writes, in the whole process: a setting of the user's, as a locale is. To be
-// called before there are other threads.
+// How bytes_text writes, in the whole process: a user's setting, like a locale. Must be set before
+// there are other threads.
 enum class BytesStyle : uint8_t { kScaled, kExact };
 void set_bytes_style(BytesStyle style);
 
 // Two digits for each byte: "00ff".
 std::string hex_text(std::string_view bytes);
 
-// `digits`, of a whole number, with a comma before every three.
+// `digits` of a whole number, with a comma before every three.
 std::string grouped_digits(std::string digits);
 
 // As printf; at most 127 characters.

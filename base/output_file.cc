@@ -18,7 +18,7 @@ namespace {
 
 constexpr mode_t kMode = 0600;
 
-// As open(2), but waits a second for a descriptor where none is left: others of this process may be
+// As open(2), but waits a second for a descriptor if none is left: others of this process may be
 // about to be closed.
 int open_patiently(const std::string& path, int flags) {
   constexpr int kTries = 1000;
@@ -34,8 +34,8 @@ bool is_special_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-// The descriptor among standard output and standard error whose file is the one at `path`, whatever
-// it is called there (/dev/stdout, /dev/fd/2, the name it was redirected to); -1 if neither is.
+// Standard output or standard error, if its file is the one at `path`, under any name (/dev/stdout,
+// /dev/fd/2, the name it was redirected to); -1 if neither.
 int standard_descriptor(const std::string& path) {
   struct stat there{};
   if (stat(path.c_str(), &there) != 0) return -1;
@@ -62,7 +62,7 @@ Error cannot_create(const std::string& path, int errno_value) {
   return os_error(what, errno_value);
 }
 
-// Locks the open file. False when another writer has it, or took the name `path` from it before the
+// Locks the open file. False if another writer has it, or took the name `path` from it before the
 // lock.
 bool lock_under_name(int fd, const std::string& path) {
   struct stat file{};
@@ -91,8 +91,8 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
                       ": another heaptape is writing it; choose another name");
 }
 
-// Writes a file that is not there yet, or leaves nothing. The partial file needs no lock: a rival
-// that moves it away makes the rename fail.
+// Writes a new file, or leaves nothing. The partial file needs no lock: a rival that moves it away
+// makes the rename fail.
 bool write_new(const std::string& path, std::span<const uint8_t> bytes) {
   const std::string partial_path = path + ".partial";
   const Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
@@ -138,7 +138,7 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
   return OutputFile(std::move(target), std::move(partial_path), std::move(file), if_abandoned);
 }
 
-// A descriptor is duplicated, not opened anew: what is written must go behind what was.
+// A descriptor is duplicated, not reopened: new bytes must go after those already written.
 Result<OutputFile> OutputFile::create_direct(const std::string& path) {
   const int standard = standard_descriptor(path);
   Descriptor file(standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 3)
@@ -180,7 +180,7 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       const int saved = wrote < 0 ? errno : ENOSPC;
-      // Only of a file of its own: another has content that came before.
+      // Only for a file of its own: another has earlier content.
       if (!partial_path_.empty() && ftruncate(file_.get(), static_cast<off_t>(size_)) == 0) {
         lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET);
       }
@@ -208,7 +208,7 @@ Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes)
 
 void OutputFile::drop_behind() {
   if (partial_path_.empty() || !wake().ok()) return;
-  // Where this fails, so will what follows.
+  // If this fails, so will the next steps.
   if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return;
 }
 
@@ -218,7 +218,7 @@ Status OutputFile::reserve(uint64_t bytes) {
                 static_cast<off_t>(bytes)) == 0) {
     return {};
   }
-  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};  // not offered here
+  if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG) return {};  // not supported here
   return os_error("cannot write " + quoted(path_), errno);
 }
 
@@ -242,7 +242,7 @@ bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || is_special_file(a) || is_special_file(b)) return false;
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error)) return true;
-  // Absolute: of a file that is not there, "x" would stay another path than "./x".
+  // Absolute: for a missing file, "x" and "./x" would remain different paths.
   const auto full = [&error](const std::string& path) {
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
   };

@@ -1,4 +1,4 @@
-// Files that appear under their own name only when they are whole.
+// Files that appear under their own name only when complete.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 namespace heaptape::base {
 
 // Writes "PATH.partial", which commit() renames to PATH. Guarantees:
-// - PATH holds the old content or the whole of the new, never a part: the rename is one step.
+// - PATH contains the old content or all of the new, never a part: the rename is one step.
 // - After append() fails, the file ends where it did before, so that more can be tried.
-// - A writer that is killed leaves what it appended as PATH.partial; the next one moves that to
+// - A writer that is killed leaves its data as PATH.partial; the next one moves that to
 //   "PATH.partial.old" and does not mix with it.
 // - Two writers of one PATH cannot mix: a lock on the partial file refuses the second.
 // - A link at PATH stays a link, and the file that it names is written. Mode 0600.
-// None of them holds for what is_written_directly(): devices, pipes, and the files that standard
-// output and error go to, behind what is in them. Not synchronised to the disk: a crash of the
-// system may undo a commit. Move-only; one thread.
+// None of these holds if is_written_directly(): for devices, pipes, and the files of standard
+// output and error, to which it appends. Not synchronised to the disk: a crash of the system may
+// undo a commit. Move-only; one thread.
 class OutputFile {
  public:
-  // What an uncommitted file becomes when the object goes: kept for recovery, or removed.
+  // The fate of an uncommitted file when the object is destroyed: kept for recovery, or removed.
   enum class IfAbandoned : uint8_t { kKeep, kRemove };
 
-  // Fails with kUsage where PATH is a folder or has a writer already, with kNotFound where its
-  // folder is missing.
+  // Fails with kUsage if PATH is a directory or already has a writer, with kNotFound if its
+  // directory is missing.
   static Result<OutputFile> create(const std::string& path, IfAbandoned if_abandoned);
 
   OutputFile(OutputFile&& other) = default;
@@ -43,23 +43,23 @@ class OutputFile {
 
   // All of `bytes`, or none.
   Status append(std::span<const uint8_t> bytes);
-  // Writes at `offset`, which is not before size(): scrap that commit() takes away, for those who
-  // find the file when its writer was killed. May fail half-way, and not do for a direct file.
+  // Writes at `offset`, which is not before size(): scrap that commit() removes, for people who
+  // find the file after its writer was killed. May fail midway; unsuitable for a direct file.
   Status write_behind(uint64_t offset, std::span<const uint8_t> bytes);
-  // Takes everything behind size() away, with what was reserved there.
+  // Removes everything after size(), including reserved space.
   void drop_behind();
-  // Makes sure that the next `bytes` bytes find room on the disk, where the file system can promise
-  // that. kNoSpace when it cannot.
+  // Ensures that the next `bytes` bytes find room on the disk, if the file system can promise that.
+  // kNoSpace if it cannot.
   Status reserve(uint64_t bytes);
-  // Closes the file until the next call that writes, which opens it again: for who has many files
-  // and few descriptors. Meanwhile it is not locked; should another writer take it over, that call
+  // Closes the file until the next call that writes, which reopens it: for callers with many files
+  // and few descriptors. Meanwhile it is not locked; if another writer takes it over, that call
   // fails with kUsage.
   void rest();
   // Whether its descriptor is one of the last `count` that this process may have.
   bool is_among_last_descriptors(uint32_t count) const {
     return file_ && is_among_last(file_.get(), count);
   }
-  // Gives the file its name, and back what was reserved and not used. Nothing may follow.
+  // Gives the file its name, and returns unused reserved space. Must be the last call.
   Status commit();
 
  private:
@@ -67,7 +67,7 @@ class OutputFile {
   static Result<OutputFile> create_direct(const std::string& path);
   Status wake();
 
-  std::string path_;          // behind a link, the file that it names
+  std::string path_;          // if a link, the file that it names
   std::string partial_path_;  // empty when writing to PATH directly
   Descriptor file_;
   uint64_t size_ = 0;
@@ -75,19 +75,19 @@ class OutputFile {
   IfAbandoned if_abandoned_;
 };
 
-// Whether `path` is a device, a pipe, or where standard output or error goes: OutputFile writes to
-// those directly.
+// Whether `path` is a device, a pipe, or the target of standard output or error: OutputFile writes
+// to those directly.
 bool is_written_directly(const std::string& path);
 
-// Whether both paths name one regular file, or would if it were there.
+// Whether both paths name one regular file, or would if it existed.
 bool same_file(const std::string& a, const std::string& b);
 
-// Writes a file in one go, whole or not at all; an uncommitted rest is removed. With few system
-// calls where there was no such file.
+// Writes a file in one go, completely or not at all; an uncommitted rest is removed. Uses few
+// system calls if there was no such file.
 Status write_whole(const std::string& path, std::span<const uint8_t> bytes);
 Status write_file(const std::string& path, std::string_view content);
 
-// The whole of a file of at most `max_bytes`.
+// All of a file of at most `max_bytes`.
 Result<std::string> read_file(const std::string& path, uint64_t max_bytes);
 
 }  // namespace heaptape::base

@@ -11,7 +11,7 @@
 namespace heaptape::base {
 namespace {
 
-// `text`, or what it stands for where the choices are off and on.
+// `text`, or its meaning if the choices are off and on.
 std::string choice_text(const std::vector<std::string>& choices, const std::string& text) {
   const std::string name = text == "0" ? "off" : text == "1" ? "on" : text;
   return std::ranges::find(choices, name) != choices.end() ? name : text;

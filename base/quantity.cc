@@ -24,7 +24,7 @@ constexpr Unit kUnits[] = {
 };
 constexpr Unit kNoUnit = {"", 1, false};
 
-// Six digits behind the point: with the largest unit they stay below 2^64.
+// Six decimal places: with the largest unit they stay below 2^64.
 constexpr uint64_t kMaxFractionScale = 1'000'000;
 
 bool is_digit(char c) {
@@ -33,7 +33,7 @@ bool is_digit(char c) {
 
 struct Number {
   uint64_t whole = 0;
-  uint64_t fraction = 0;        // of 1 / fraction_scale each
+  uint64_t fraction = 0;        // in units of 1 / fraction_scale
   uint64_t fraction_scale = 1;  // a power of 10
   std::string_view rest;
 };

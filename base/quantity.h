@@ -1,6 +1,6 @@
-// Sizes and counts as people type them, with or without a unit: the one parser behind options of
-// the command line and parameters of models and scenarios. Gates, whose numbers may be fractions,
-// share its units.
+// Sizes and counts as people type them, with or without a unit: the one parser for command-line
+// options and parameters of models and scenarios. Gates, whose numbers may be fractions, share its
+// units.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ struct Unit {
 // Names of all units, for messages.
 inline constexpr char kUnitNames[] = "B KiB MiB GiB TiB KB MB GB TB k M G";
 
-// KiB and its like are powers of 1024, KB and k powers of 1000. Null if there is no such unit.
+// KiB and the like are powers of 1024, KB and k powers of 1000. Null if there is no such unit.
 const Unit* find_unit(std::string_view name);
 
-// "4096", "64KiB", "1.5M": a number, which a unit may follow. Nothing unless the result is a whole
+// "4096", "64KiB", "1.5M": a number with an optional unit. Nothing unless the result is a whole
 // number below 2^64.
 std::optional<uint64_t> parse_quantity(std::string_view text);
 
-// The same for what is not a size: without units of bytes.
+// The same for values that are not sizes: without units of bytes.
 std::optional<uint64_t> parse_count(std::string_view text);
 
 }  // namespace heaptape::base

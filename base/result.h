@@ -1,5 +1,5 @@
-// Result<T>: a value, or an Error that says what went wrong, where in the file, and what to do.
-// The regime for files, processes and the command line; see "Errors" in CONTRIBUTING.md.
+// Result<T>: a value, or an Error that says what went wrong, where in the file, and what to do. For
+// files, processes and the command line; see "Errors" in CONTRIBUTING.md.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace heaptape::base {
 
 enum class ErrorCode : uint8_t {
-  kUsage,         // the caller's words are off: an option, a metric name, an allocator
-  kNotFound,      // a file or program that is not there
+  kUsage,         // the caller's input is wrong: an option, a metric name, an allocator
+  kNotFound,      // a file or program does not exist
   kIo,            // the operating system refused
   kNoSpace,       // a disk or shared memory is full
   kForeign,       // not one of our files
   kNewerVersion,  // one of ours, but from a newer major version
-  kDamaged,       // one of ours, with bytes that are wrong or missing
+  kDamaged,       // one of ours, with wrong or missing bytes
   kTarget,        // the recorded or replayed program cannot be used, or failed
 };
 
@@ -28,7 +28,7 @@ struct Error {
   ErrorCode code = ErrorCode::kIo;
   std::string message;                       // one sentence: what, where, what to do next
   std::optional<uint64_t> byte_offset = {};  // in the file that `message` names
-  std::optional<uint64_t> event = {};        // of the tape, from 1, at which a replay ended
+  std::optional<uint64_t> event = {};        // of the tape, from 1, where a replay ended
 
   static Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
   static Error not_found(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
@@ -51,7 +51,7 @@ struct Error {
   }
 };
 
-// Holds exactly one of T and Error. Reading the wrong one is a bug of ours.
+// Holds either a T or an Error. Reading the wrong one is a bug of ours.
 template <typename T>
 class [[nodiscard]] Result {
  public:

@@ -15,7 +15,7 @@ using allocators::BackendSpec;
 using base::Error;
 using base::Result;
 
-// One allocator of the command line, or why it is none: the shell may have split it.
+// Parses one allocator of the command line, or says what is wrong; the shell may have split it.
 Result<BackendSpec> parse_word(const std::vector<std::string>& texts, size_t at) {
   Result<BackendSpec> spec = allocators::parse_spec(texts[at]);
   if (spec.ok() || at == 0) return spec;

@@ -1,4 +1,4 @@
-// The allocators that a command is to replay on, from the words of the command line.
+// Turns command line arguments into the allocators that a command replays on.
 #pragma once
 
 #include <string>
@@ -9,19 +9,17 @@
 
 namespace heaptape::cli {
 
-// What was given with -a. Labels differ. Fails with a sentence that says what to type instead; see
-// parse_spec.
+// Parses the values of -a. Labels differ. An error says what to type instead; see parse_spec.
 base::Result<std::vector<allocators::BackendSpec>> parse_specs(
     const std::vector<std::string>& texts);
 
-// Whether the backend can be started here: tries it.
+// Checks whether the backend starts here, by trying it.
 base::Status try_start(const allocators::BackendSpec& spec);
 
-// What a command replays on if it is not told: the recorded run, glibc, jemalloc, mimalloc and
-// tcmalloc.
+// The default allocators of a replay: the recorded run, glibc, jemalloc, mimalloc and tcmalloc.
 const std::vector<std::string>& default_allocators();
 
-// Those of `names` that are there. Says on the console which are left out, and why.
+// Those of `names` that are available. Reports each omission and its reason on the console.
 std::vector<allocators::BackendSpec> usable_specs(const std::vector<std::string>& names,
                                                   Console& console);
 

@@ -18,7 +18,7 @@ namespace {
 
 using allocators::BackendSpec;
 
-// One line of the list: a name, and what there is to say of it.
+// One line of the list: a name and its description.
 struct Line {
   std::string name;
   std::string text;
@@ -50,7 +50,7 @@ void append_glibc(std::vector<Line>& lines) {
                                       : "[not available here]"});
 }
 
-// A family has a line for each library that is installed, the newest first; -a takes that one.
+// A family has a line for each installed library, newest first; -a takes the first.
 void print_catalog(std::ostream& out) {
   std::vector<Line> lines;
   for (const auto& entry : allocators::catalog()) {
@@ -88,8 +88,8 @@ replayer::ListedAllocator listed(const BackendSpec& spec) {
   return listed;
 }
 
-// Those that need no path, and all that is installed of a family: "mimalloc", which is the newest,
-// and "mimalloc@2.0.9".
+// Allocators that need no path, and each installed one of a family: "mimalloc", which is the
+// newest, and "mimalloc@2.0.9".
 std::vector<std::string> catalog_names() {
   std::vector<std::string> names;
   for (const auto& entry : allocators::catalog()) {

@@ -1,5 +1,5 @@
-// Whether the tape at hand is that of a wrapper: a shell, a launcher, a compiler's driver, which
-// did little but start the program that is meant.
+// Detects the tape of a wrapper: a shell, launcher or compiler driver that did little but start the
+// program that the user means.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,11 @@
 
 namespace heaptape::cli {
 
-// The process of the same recording with most calls, as TAPE.manifest.json lists it. Nothing unless
-// its tape lies beside this one, and has ten times its calls or more.
+// The process of the same recording with the most calls, according to TAPE.manifest.json. Nothing
+// unless its tape lies beside this one and has at least ten times its calls.
 std::optional<schema::ManifestProcess> bigger_tape(const schema::TapeReader& tape);
 
-// Names that tape in one line. For commands whose figures are of the program and not of its
-// wrapper.
+// Names that tape in one line, for commands whose figures describe the program and not its wrapper.
 void note_bigger_tape(const schema::TapeReader& tape, Console& console);
 
 }  // namespace heaptape::cli

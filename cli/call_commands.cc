@@ -1,4 +1,4 @@
-// The options of commands that look at the calls on a tape, and at who made them.
+// The options of commands that look at the calls on a tape and at their call sites.
 #include <map>
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
-// Every command: what it takes, and that `request` runs it. A program has a list of them: main.cc,
-// recorder_main.cc.
+// Every command: adds its options, and sets `request` to run it. Each program lists its commands:
+// main.cc, recorder_main.cc.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ void add_scrub(CLI::App& app, Request& request);
 void add_import(CLI::App& app, Request& request);
 void add_scenario(CLI::App& app, Request& request);
 
-// Of the calls on a tape: call_commands.cc.
+// Commands for the calls on a tape: call_commands.cc.
 void add_stats(CLI::App& app, Request& request);
 void add_export(CLI::App& app, Request& request);
 void add_symbolize(CLI::App& app, Request& request);
@@ -33,7 +33,7 @@ void add_holes(CLI::App& app, Request& request);
 void add_allocators(CLI::App& app, Request& request);
 void add_diff(CLI::App& app, Request& request);
 
-// About heaptape itself, hidden: self_commands.cc. They read `app` after it has parsed the words.
+// Hidden commands about heaptape itself: self_commands.cc. They read `app` after parsing.
 void add_completion(CLI::App& app, Request& request);
 void add_man(CLI::App& app, Request& request);
 

@@ -37,7 +37,7 @@ Action print(const CLI::App& app, const CLI::Success& success) {
 Action parse_command_line(int argc, const char* const* argv, const Program& program) {
   CLI::App app(program.description, "heaptape");
   app.set_version_flag("--version", std::string("heaptape ") + base::kVersion);
-  app.require_subcommand(0, 1);  // none: Request says so, after unknown words
+  app.require_subcommand(0, 1);  // none: Request says so, after unknown arguments
   app.footer(program.footer);
   Request request;
   for (const auto add : program.commands) add(app, request);

@@ -1,4 +1,4 @@
-// A command line, and what it asks for. CLI11's exceptions stay in command_line.cc.
+// Parses a command line. CLI11's exceptions stay in command_line.cc.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ struct Program {
   std::string description;
   std::string footer;                                        // below the list of commands
   std::vector<void (*)(CLI::App&, Request&)> commands = {};  // in the order of --help
-  // Handles `words`, argv from the command on, if the command is not in `ours`; nothing: an error.
+  // Handles `words`, argv from the command on, if `ours` lacks the command; nothing: an error.
   std::optional<Action> (*other_command)(const std::vector<std::string>& ours,
                                          const char* const* words);
 };
 
-// Never fails and prints nothing: where the words are wrong, or ask for help, the action says so.
+// Never fails and prints nothing: the action reports wrong arguments or prints the help.
 Action parse_command_line(int argc, const char* const* argv, const Program& program);
 
 }  // namespace heaptape::cli

@@ -17,7 +17,7 @@ constexpr std::array kFiles = {"TAPE", "FILE", "OUT", "BASE.json", "NEW.json", "
 std::vector<std::string> allocator_words() {
   std::vector<std::string> words;
   for (const auto& entry : allocators::catalog()) {
-    if (entry.name.starts_with("FAMILY")) continue;  // stands for names that are in the list
+    if (entry.name.starts_with("FAMILY")) continue;  // stands for names in the list
     words.push_back(entry.takes_path() ? entry.name.substr(0, entry.name.find("PATH"))
                                        : entry.name);
   }
@@ -45,7 +45,7 @@ bool has_name(const CLI::Option& option, std::string_view name) {
   return std::ranges::find(option.get_lnames(), name) != option.get_lnames().end();
 }
 
-// By the word that stands for the value; a word that is not known stands for any text.
+// Goes by the placeholder for the value; an unknown placeholder stands for any text.
 void find_out_what_it_takes(const CLI::App& command, const CLI::Option& option,
                             OptionOutline& found) {
   std::string value = found.value;

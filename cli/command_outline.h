@@ -1,5 +1,5 @@
 // The commands and their options, read from CLI11's own definitions. Manual pages and shell
-// completions are made from it, so they cannot disagree with the program.
+// completions come from it, so they cannot disagree with the program.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace heaptape::cli {
 
 enum class Takes : uint8_t { kNothing, kText, kChoice, kFile, kFolder, kCommandLine };
 
-// An option, or an argument that has no name.
+// An option, or a positional argument.
 struct OptionOutline {
-  std::vector<std::string> names;  // "-o", "--output"; of an argument: none
-  std::string value;               // what stands for its value: "TAPE", "auto|always|never"
+  std::vector<std::string> names;  // "-o", "--output"; none for a positional argument
+  std::string value;               // its placeholder: "TAPE", "auto|always|never"
   std::string help;
   bool is_repeatable = false;
   Takes takes = Takes::kNothing;
-  std::vector<std::string> choices = {};  // of kChoice; others may be allowed, too
+  std::vector<std::string> choices = {};  // for kChoice; others may be allowed
 
   bool is_argument() const { return names.empty(); }
 };
@@ -29,8 +29,8 @@ struct OptionOutline {
 struct CommandOutline {
   std::string name;
   std::string description;
-  std::string footer;  // an example, and what else is said below the options; may have lines
-  std::vector<OptionOutline> options;  // the arguments among them, in their order
+  std::string footer;  // an example and notes below the options; may have several lines
+  std::vector<OptionOutline> options;  // in order, positional arguments included
 };
 
 struct ProgramOutline {
@@ -38,7 +38,7 @@ struct ProgramOutline {
   std::vector<CommandOutline> commands;
 };
 
-// Of all but hidden commands.
+// Omits hidden commands.
 ProgramOutline outline(const CLI::App& app);
 
 }  // namespace heaptape::cli

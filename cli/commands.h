@@ -1,5 +1,5 @@
-// Every command, as a function with plain options: one source file each. What it returns is the
-// exit code (see console.h). An error is one sentence on the console.
+// Every command, as a function with plain options: one source file each. It returns the exit code
+// (see console.h). An error is one sentence on the console.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct RecordCommandOptions {
   recorder::RecordOptions record;
   bool is_live = false;  // figures once a second: live_screen.h
 };
-// Runs the program to its end, recording it. Then ends this process as the program ended: same exit
-// status or signal. Returns only when the recording could not begin. Prints nothing but errors and,
-// where somebody watches, a list of the tapes: what the program prints stays as it was.
+// Records the program to its end. Then ends this process as the program ended, with the same exit
+// status or signal. Returns only if the recording could not begin. Prints only errors and, on a
+// terminal, a list of the tapes: the program's output stays as it was.
 int run_record(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {
-  uint32_t pid = 0;  // of a recorded process, as its recorder sees it
+  uint32_t pid = 0;  // of a recorded process, in its recorder's PID namespace
   std::string verb;
   std::string name;  // of the mark
 };
@@ -46,17 +46,17 @@ struct InfoOptions {
 };
 int run_info(const InfoOptions& options, Console& console);
 
-// Reads every byte of the tape. Damage, and losses that the recorder noted, each get a line, and
-// the exit code 1.
+// Reads every byte of the tape. Prints a line for each damage and each loss that the recorder
+// noted; the exit code is then 1.
 int run_verify(const std::string& path, Console& console);
 
 struct RecoverOptions {
   std::string path;    // a damaged or unfinished tape
-  std::string output;  // the whole one that is made of it
+  std::string output;  // its repaired copy
 };
 int run_recover(const RecoverOptions& options, Console& console);
 
-// `import list`: the formats, and what each lacks.
+// `import list`: the formats, and what each of them lacks.
 int run_import_list(Console& console);
 // The exit code is 1 if some of the trace could not be read.
 int run_import(const recorder::ImportOptions& options, Console& console);
@@ -68,8 +68,8 @@ struct ScrubOptions {
   uint64_t until = UINT64_MAX;
   bool hash_names = false;  // of files and of code made at run time
 };
-// Without command line, paths, process, date, names of threads and where the address space began.
-// What lives when `from` begins is allocated at its beginning.
+// Removes the command line, paths, process, date, thread names and the start of the address space.
+// Blocks that are live when `from` begins are allocated at its beginning.
 int run_scrub(const ScrubOptions& options, Console& console);
 
 struct DumpOptions {
@@ -90,22 +90,22 @@ struct StatsOptions {
   StatsTable table = StatsTable::kAll;
   Format format = Format::kText;  // the tables of sizes and threads are text only
   std::string csv_path = {};      // empty: none
-  // Of the table of sites alone.
+  // For the table of sites alone.
   std::optional<replayer::SiteOrder> sort = {};
   std::optional<size_t> top = {};
-  std::optional<std::string> spec = {};  // as given with -a; of slack and holes
-  std::optional<std::string> at = {};    // as given with --at; the same
-  // Of that table, and of the sites that the whole names.
+  std::optional<std::string> spec = {};  // the value of -a, for slack and holes
+  std::optional<std::string> at = {};    // the value of --at, likewise
+  // For that table, and for sites that the full output names.
   replayer::SiteFilters filters = {};
   replayer::SymbolOptions symbols = {};
 };
 int run_stats(const StatsOptions& options, Console& console);
 
 enum class ExportFormat : uint8_t {
-  kFolded,  // of call stacks, as the two that follow
+  kFolded,  // call stacks, as in the next two
   kPprof,
   kSpeedscope,
-  kMalloclab,  // of calls, as the two that follow
+  kMalloclab,  // calls, as in the next two
   kAndroid,
   kMtrace,
 };
@@ -129,22 +129,22 @@ int run_symbolize(const SymbolizeOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;      // as given with -a; empty: see usable_specs
-  std::vector<std::string> actions;    // as given with --do
+  std::vector<std::string> specs;      // values of -a; empty: see usable_specs
+  std::vector<std::string> actions;    // values of --do
   std::string report_path;             // empty: none
   std::string csv_path;                // empty: none
   std::string html_path = {};          // empty: none
   bool with_latency = false;           // print how long single calls took
   replayer::ReplayOptions replay;      // specs are filled in from the above
-  replayer::SiteFilters filters = {};  // of the call sites in the report
+  replayer::SiteFilters filters = {};  // for the call sites in the report
   replayer::SymbolOptions symbols = {};
 };
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
 struct ExplainCommandOptions {
   std::string tape_path;
-  std::string spec;                  // as given with -a
-  std::optional<std::string> at;     // as given with --at
+  std::string spec;                  // the value of -a
+  std::optional<std::string> at;     // the value of --at
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above
   replayer::HolesOptions holes = {};
   replayer::SiteFilters filters = {};
@@ -159,17 +159,17 @@ struct AllocatorsOptions {
   Format format = Format::kText;
   std::vector<std::string> specs;  // for JSON; none: all that need no path
 };
-// Lists what a tape can be replayed on, with the options of models, and says what cannot be loaded
-// here. As JSON, also whose code replays would run: paths and build ids.
+// Lists the allocators and models that a tape can be replayed on, with the options of models, and
+// those that cannot be loaded here. JSON adds paths and build ids of the code that replays run.
 int run_allocators(const AllocatorsOptions& options, Console& console);
 
 struct DiffOptions {
   std::vector<std::string> paths;    // of reports: one or several bases, then the new one
-  std::string run;                   // a label; empty = every run that both reports have
-  std::string baseline = {};         // the label of the base's run that all are compared with
+  std::string run;                   // a label; empty: every run that both reports have
+  std::string baseline = {};         // the label of the base's run to compare all with
   std::vector<std::string> fail_if;  // see gate.h
-  bool is_strict = false;            // strict_gates(), too
-  bool shows_all = false;            // every metric in tables for people, not the headlines alone
+  bool is_strict = false;            // adds strict_gates()
+  bool shows_all = false;            // show every metric in tables, not just the headlines
   replayer::DiffFormat format = replayer::DiffFormat::kText;
   std::string html_path = {};  // empty: none
 };

@@ -7,8 +7,8 @@
 
 namespace heaptape::cli {
 
-// A script that the shell reads when it completes `heaptape` for the first time. Each completes
-// commands, options, the words that an option takes, and names of files.
+// A script that the shell reads when it first completes `heaptape`. Each completes commands,
+// options, their values, and file names.
 std::string bash_completion(const ProgramOutline& outline);
 std::string zsh_completion(const ProgramOutline& outline);
 std::string fish_completion(const ProgramOutline& outline);

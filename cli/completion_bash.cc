@@ -1,4 +1,4 @@
-// bash, from 4.4 on; nothing of the package bash-completion but its loader is needed.
+// bash, from 4.4 on; needs only the loader of the bash-completion package.
 #include <string>
 
 #include "cli/completion.h"
@@ -6,9 +6,9 @@
 namespace heaptape::cli {
 namespace {
 
-// The part that does not depend on the commands. Words are taken from the line itself, because bash
-// splits them at ':' and '=', which are parts of names here. It expects back what follows the last
-// of these.
+// The part that does not depend on the commands. It takes words from the line itself, because bash
+// splits them at ':' and '=', which occur in names here. bash expects only the part after the last
+// of these in reply.
 constexpr char kFunction[] = R"script(
 # Completes $1 as $2 says: file, folder, command, or the words themselves.
 _heaptape_reply() {
@@ -106,7 +106,7 @@ std::string takes_text(const OptionOutline& option) {
   return "";
 }
 
-// The lines of a `case` about what options and arguments, by their number from 1 on, take.
+// The lines of a `case` with the values of options and arguments, numbered from 1.
 std::string takes_cases(const CommandOutline& command, const std::string& name) {
   std::string text;
   int argument = 0;

@@ -12,7 +12,7 @@ std::string single_quoted(const std::string& text) {
   return quoted + "'";
 }
 
-// Of what _arguments and _describe read.
+// Escapes text for _arguments and _describe.
 std::string escaped(const std::string& text, const std::string& special) {
   std::string escaped;
   for (const char c : text) {
@@ -22,7 +22,7 @@ std::string escaped(const std::string& text, const std::string& special) {
   return escaped;
 }
 
-// ":what:how to complete it"; empty where nothing is taken.
+// ":what:how to complete it"; empty if there is no value.
 std::string value_spec(const OptionOutline& option) {
   const std::string what = ":" + escaped(option.value, "\\:[]") + ":";
   switch (option.takes) {
@@ -46,7 +46,7 @@ std::string value_spec(const OptionOutline& option) {
   return what + "(" + words + ")";
 }
 
-// One word of _arguments for each name: a name excludes the others unless it may be repeated.
+// One argument of _arguments for each name: a name excludes the others unless it may be repeated.
 std::string option_specs(const OptionOutline& option) {
   std::string others;
   for (const std::string& name : option.names) others += (others.empty() ? "" : " ") + name;

@@ -1,5 +1,5 @@
-// How every command talks to people: results, errors, progress, exit codes. Nothing else in cli/
-// writes to a standard stream, but live_screen.h.
+// How every command talks to people: results, errors, progress, exit codes. In cli/, only this and
+// live_screen.h write to a standard stream.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be
 enum class ColourChoice : uint8_t { kAuto, kAlways, kNever };
 bool wants_colours(ColourChoice choice, bool is_terminal);
 
-// Results go to `out`, everything else to `err`. Owns neither. One thread.
+// Results go to `out`, everything else to `err`. Owns neither. For one thread.
 class Console {
  public:
-  // Whether somebody watches `err` as it is written: only then are there notes and progress.
+  // Whether a person watches `err` live: only then are there notes and progress.
   enum class Audience : uint8_t { kNobody, kPerson };
 
   Console(std::ostream& out, std::ostream& err, Audience audience = Audience::kNobody)
@@ -32,25 +32,25 @@ class Console {
   static Console standard();
 
   std::ostream& out() { return out_; }
-  // Writes a result for people, of whole lines, to `out`: with colours, lines of gates that failed
-  // or passed, warnings and notes stand out.
+  // Writes a result for people, in whole lines, to `out`. With colours, failed and passed gates,
+  // warnings and notes stand out.
   void print_text(const std::string& text);
 
   // Writes "heaptape: SENTENCE", fit to print, to `err`.
   void print_error(const std::string& sentence);
-  // Writes "heaptape: note: SENTENCE": what the user should know though all goes well.
+  // Writes "heaptape: note: SENTENCE": news for the user, but no error.
   void print_note(const std::string& sentence);
-  // The same as print_error for the error that ends a command: returns kExitUnusable.
+  // Reports the error that ends a command, as print_error does, and returns kExitUnusable.
   int fail(const base::Error& error) { return fail(error.message); }
   int fail(const std::string& sentence);
-  // The end of a command that worked: returns `exit_code`, or fails if `out` did not take all.
+  // Ends a command that worked: returns `exit_code`, or fails if `out` did not take everything.
   int finish(int exit_code = kExitDone);
 
   bool is_watched() const { return audience_ == Audience::kPerson; }
-  // Writes `text` as it is to `err` if somebody watches.
+  // Writes `text` unchanged to `err` if somebody watches.
   void note(const std::string& text);
 
-  // Nothing has colours before.
+  // No colours before this call.
   void choose_colours(ColourChoice choice);
 
  private:
@@ -63,24 +63,24 @@ class Console {
   bool err_has_colours_ = false;
 };
 
-// From now on reaching the limit on file size (SIGXFSZ) is an error of write(2), to be told, and
-// ends nobody in silence. Not for `record`: its program must not inherit that (RecorderSignals).
+// Makes reaching the file size limit (SIGXFSZ) an error of write(2), to be reported, instead of a
+// silent end. Not for `record`: its program must not inherit that (RecorderSignals).
 void tell_file_size_limit();
 
-// ", 12 s left", ", 3 min left": what remains of work of which `share` took so long, if the rest
-// goes on like that. Empty as long as that means little: in the first second, or below 2 %.
+// ", 12 s left", ", 3 min left": the time left, if `share` of the work took `elapsed_ns` and the
+// rest runs at the same speed. Empty while that means little: in the first second, or below 2 %.
 std::string time_left_text(uint64_t elapsed_ns, double share);
 
-// A line that shows how far some work is, for as long as the object lives. Shows nothing in the
-// first half second, and nothing where nobody watches.
+// A progress line that lives as long as the object. Shows nothing in the first half second, nor if
+// nobody watches.
 class Progress {
  public:
   Progress(Console& console, std::string what);
-  ~Progress();  // takes the line away
+  ~Progress();  // removes the line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap enough to be called often: redraws ten times a second at most. `share` from 0 to 1.
+  // Cheap enough to call often: redraws at most ten times a second. `share` is from 0 to 1.
   void show(double share);
 
  private:

@@ -20,11 +20,11 @@ struct CountedSites {
   std::unique_ptr<const TapeStacks> stacks;  // `ranked` has pointers into it
   replayer::RankedSites ranked;
   replayer::StackEnds ends;
-  std::vector<replayer::StackCount> by_stack;  // of each stack that made calls
+  std::vector<replayer::StackCount> by_stack;  // each stack that made calls
 };
 
-// Of the first `until` calls of a tape that has these stacks. The reader must stand at its
-// beginning, and does so again. Fails where the user wants to see none of the sites.
+// Counts the first `until` calls of the tape that `stacks` come from. The reader must be at its
+// beginning, and is again on return. Fails if the filters hide all sites.
 base::Result<CountedSites> count_sites(schema::TapeReader& tape, TapeStacks stacks,
                                        const replayer::SiteRules& rules, replayer::StackValue order,
                                        uint64_t until, Console& console);

@@ -28,7 +28,7 @@ Result<replayer::NamedReport> read_report(const std::string& path) {
   return replayer::NamedReport{path, *std::move(figures)};
 }
 
-// The last base is the one whose trees and tapes are compared.
+// The last base: its trees and tapes are compared.
 const std::string& base_path(const DiffOptions& options) {
   return options.paths[options.paths.size() < 2 ? 0 : options.paths.size() - 2];
 }
@@ -41,7 +41,7 @@ base::Status check_paths(const DiffOptions& options) {
 }
 
 Result<replayer::ReportDiff> compare(const DiffOptions& options) {
-  std::vector<replayer::Gate> gates;  // first: a misspelt gate is known before any file is read
+  std::vector<replayer::Gate> gates;  // first: reports a misspelt gate before reading any file
   for (const std::string& expression : options.fail_if) {
     HEAPTAPE_ASSIGN_OR_RETURN(replayer::Gate gate, replayer::parse_gate(expression));
     gates.push_back(std::move(gate));
@@ -74,7 +74,7 @@ Result<replayer::ReportSeries> read_series(const std::string& path) {
   return series;
 }
 
-// Nothing to do where nobody wants a page.
+// Does nothing without --html.
 base::Status write_page(const DiffOptions& options, const replayer::ReportDiff& diff) {
   if (options.html_path.empty()) return {};
   HEAPTAPE_ASSIGN_OR_RETURN(const auto base, read_series(base_path(options)));
@@ -96,7 +96,7 @@ int run_diff(const DiffOptions& options, Console& console) {
   if (!written.ok()) return console.fail(written.error());
   const Result<std::string> text = replayer::format_diff(*diff, options.format);
   if (!text.ok()) return console.fail(text.error());
-  // In the text itself, too: but other formats go to files, which nobody looks at now.
+  // The text contains it; other formats go to files that nobody looks at now.
   if (!diff->warning.empty() && options.format != replayer::DiffFormat::kText) {
     console.print_error("WARNING: " + diff->warning);
   }

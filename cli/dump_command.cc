@@ -17,14 +17,14 @@ using base::Status;
 using schema::EventBatch;
 using schema::TapeReader;
 
-// So many calls before the first that is printed there is a time sample: the recorder takes one
-// every 512 calls.
+// There is a time sample within this many calls before the first printed one: the recorder takes
+// one every 512 calls.
 constexpr uint64_t kTimeLead = 4096;
 
-// Told of a tape batch by batch: when each call was made, as EventClock has it.
+// Computes when each call was made, as EventClock does, from a tape fed batch by batch.
 class CallTimes {
  public:
-  // The calls of `batch` follow, in turn.
+  // The calls of `batch` come next, in order.
   void begin(const EventBatch& batch) {
     times_.erase(times_.begin(), times_.begin() + static_cast<ptrdiff_t>(next_));
     next_ = 0;
@@ -32,7 +32,7 @@ class CallTimes {
     behind_ = batch.next_time;
   }
   std::optional<uint64_t> at(uint64_t event) {
-    // Of two at one call the first counts: what follows it is a pause.
+    // The first of two samples at one call counts: a pause follows it.
     while (next_ < times_.size() && times_[next_].event < event) before_ = times_[next_++];
     if (!before_) return std::nullopt;
     replayer::EventClock clock;
@@ -42,18 +42,18 @@ class CallTimes {
 
  private:
   std::optional<schema::TimeSample> before_;  // the last one before the call
-  std::vector<schema::TimeSample> times_;     // of this batch, and what the one before left
-  size_t next_ = 0;                           // in times_: the first at the call or behind it
-  std::optional<schema::TimeSample> behind_;  // the first one behind the batch
+  std::vector<schema::TimeSample> times_;     // those of this batch and the rest of the last one
+  size_t next_ = 0;                           // in times_: the first at or after the call
+  std::optional<schema::TimeSample> behind_;  // the first one after the batch
 };
 
-// What one dump needs to know beside the batch.
+// State of one dump, except the batch.
 struct DumpState {
   CallTimes times;
-  std::optional<StackDump> stacks;  // nothing: they were not asked for
+  std::optional<StackDump> stacks;  // nothing without --stacks
 };
 
-// Appends those of the batch that were asked for. Returns false once the last of them is past.
+// Appends the requested calls of the batch. Returns false after the last requested call.
 bool append_batch(std::string& text, const EventBatch& batch, const DumpOptions& options,
                   DumpState& state) {
   if (options.with_times) state.times.begin(batch);

@@ -25,7 +25,7 @@ using base::Result;
 using Describe = std::string (*)(const schema::TapeReader&, const replayer::Explanation&,
                                  const replayer::HolesOptions&, const replayer::CallSites*);
 
-// Who asked for the blocks.
+// The call sites of the blocks.
 struct StacksAndSites {
   StacksAndSites(TapeStacks of_tape, const replayer::SiteRules& rules)
       : stacks(std::move(of_tape)), sites(stacks.stacks, stacks.symbols, rules) {}
@@ -33,7 +33,7 @@ struct StacksAndSites {
   TapeStacks stacks;
   replayer::Sites sites;
 };
-// Null where the tape has no stacks.
+// Null if the tape has no stacks.
 Result<std::unique_ptr<StacksAndSites>> read_sites(schema::TapeReader& tape,
                                                    const ExplainCommandOptions& options,
                                                    const replayer::SiteRules& rules,
@@ -43,7 +43,7 @@ Result<std::unique_ptr<StacksAndSites>> read_sites(schema::TapeReader& tape,
   return stacks ? std::make_unique<StacksAndSites>(std::move(*stacks), rules) : nullptr;
 }
 
-// A heap without blocks has no sites, whatever the user wants to see.
+// A heap without blocks has no sites, whatever the filters.
 bool shows_none(const replayer::HeapPicture& picture, const replayer::CallSites& calls) {
   const auto& sites = calls.sites().list();
   return !picture.blocks.empty() &&
@@ -52,7 +52,7 @@ bool shows_none(const replayer::HeapPicture& picture, const replayer::CallSites&
          });
 }
 
-// A typing mistake must not overwrite what is read.
+// A typing mistake must not overwrite the input.
 base::Status check_page(const ExplainCommandOptions& options, const allocators::BackendSpec& spec) {
   const std::string& path = options.html_path;
   if (path.empty()) return {};

@@ -1,4 +1,4 @@
-// One heap at one moment, with the names of who asked for its blocks.
+// One heap at one moment, with the call sites of its blocks.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,12 @@
 namespace heaptape::cli {
 
 struct ExplainedHeap {
-  replayer::Explanation explanation;  // of a run that did not fail, with its picture and account
+  replayer::Explanation explanation;  // of a run that succeeded, with its picture and account
   std::optional<replayer::CallSites> calls;  // of calls_to_name(), if there were sites
 };
 
-// Replays as far as the moment, and shows the progress. Nothing where the allocator failed:
-// `console` has been told. Fails where there is no account. `sites` may be null, and outlives what
-// is returned.
+// Replays up to the moment and shows the progress. Nothing if the allocator failed: the console has
+// reported it. Fails if there is no account. `sites` may be null, and must outlive the result.
 base::Result<std::optional<ExplainedHeap>> explain_heap(schema::TapeReader& tape,
                                                         const replayer::ExplainOptions& options,
                                                         const replayer::Sites* sites,

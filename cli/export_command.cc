@@ -76,7 +76,7 @@ std::optional<replayer::TraceKind> trace_kind(ExportFormat format) {
   return std::nullopt;
 }
 
-// Standard output, or a file that appears when it is whole.
+// Standard output, or a file that appears once it is complete.
 class TraceOutput {
  public:
   static base::Result<TraceOutput> open(const std::string& path, Console& console) {
@@ -125,7 +125,7 @@ base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_output(options));
   note_bigger_tape(tape, console);
-  // The heading of some has counts of the whole.
+  // Some formats have counts of the whole in their heading.
   replayer::CallTrace counted(kind);
   if (kind == replayer::TraceKind::kMalloclab) {
     HEAPTAPE_RETURN_IF_ERROR(

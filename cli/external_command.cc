@@ -20,8 +20,8 @@ std::filesystem::path own_path() {
   return std::filesystem::read_symlink("/proc/self/exe", error);  // empty if there is no /proc
 }
 
-// On the PATH, else beside this program: pip puts both into the same directory, which need not be
-// on the PATH.
+// Searches the PATH, then this program's directory: pip puts both into the same directory, which
+// need not be on the PATH.
 std::optional<std::string> find_external(const std::string& name) {
   if (const auto program = recorder::find_program(name); program.ok()) return *program;
   const std::filesystem::path beside = own_path().replace_filename(name);
@@ -31,7 +31,7 @@ std::optional<std::string> find_external(const std::string& name) {
   return beside.string();
 }
 
-// Of `words` the first is the path of the program.
+// words[0] is the path of the program.
 int become(const std::vector<std::string>& words, Console& console) {
   const std::filesystem::path self = own_path();
   if (!self.empty()) setenv("HEAPTAPE", self.c_str(), 1);

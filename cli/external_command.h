@@ -1,4 +1,4 @@
-// Commands of others: `heaptape NAME` runs the program heaptape-NAME of the PATH, as git does, or
+// External commands: `heaptape NAME` runs the program heaptape-NAME on the PATH, as git does, or
 // the one beside heaptape.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace heaptape::cli {
 
-// What `words`, argv from the command on, ask for if that is none of `ours`: it becomes
-// heaptape-NAME of a directory of the PATH or of its own, with the arguments that follow, and with
-// this heaptape in the environment variable HEAPTAPE. Where there is no such program, it says where
-// a known NAME comes from, and nothing for all others.
+// `words` is argv from the command on. If `ours` lacks the command, the action executes
+// heaptape-NAME from the PATH or heaptape's own directory with the remaining arguments, and sets
+// the environment variable HEAPTAPE to this heaptape. If there is no such program, says where to
+// get a known NAME, and returns nothing for all others.
 std::optional<Action> external_command(const std::vector<std::string>& ours,
                                        const char* const* words);
 
-// Those that are known.
+// The known external commands.
 const std::vector<std::string>& external_command_names();
 
 }  // namespace heaptape::cli

@@ -20,7 +20,7 @@ const std::map<std::string, allocators::Threads> kThreads = {
     {"free", allocators::Threads::kFree},
     {"merged", allocators::Threads::kMerged}};
 
-// What the allocators are asked.
+// Selects the replayed calls.
 void add_calls(CLI::App* command, ReplayCommandOptions& options) {
   add_count(command, "--until", options.replay.until, {},
             "stop after this many calls, such as 10k or 1.5M");

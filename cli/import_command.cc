@@ -21,7 +21,7 @@ std::string absent_text(uint32_t absent) {
   return names.empty() ? "nothing" : base::name_list(names);
 }
 
-// What makes the exit code 1.
+// Damage makes the exit code 1.
 void tell_damage(const recorder::ImportOptions& options, const ImportResult& result,
                  Console& console) {
   const std::string file = base::quoted(options.path);

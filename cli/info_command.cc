@@ -28,7 +28,7 @@ std::string allocator_text(const schema::TapeHeader& header) {
   return name.empty() ? header.allocator : header.allocator + " (" + name + ")";
 }
 
-// A tape that no program left, a scenario's, has neither process nor date.
+// A tape that no program recorded, such as a scenario's, has neither process nor date.
 void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   const std::string writer = base::display_text(header.writer);
   if (!header.origin.format.empty()) {
@@ -62,7 +62,7 @@ void print_header(const TapeReader& tape, std::ostream& out) {
 
 constexpr size_t kMostThreadsPrinted = 16;
 
-// Those that the tape knows by more than their number.
+// Threads known by more than their number.
 void print_threads(const TapeSummary& summary, const schema::TapeOrigin& origin,
                    std::ostream& out) {
   if (origin.lacks(schema::Absent::kThreads)) {
@@ -80,7 +80,7 @@ void print_threads(const TapeSummary& summary, const schema::TapeOrigin& origin,
   }
 }
 
-// How long, and how it ended: the second of which no trace of others has.
+// How long it ran and how it ended; imported traces lack the latter.
 std::string ran_text(const TapeSummary& summary, const schema::TapeOrigin& origin) {
   const std::string time = base::duration_text(static_cast<double>(summary.duration_ns));
   if (origin.format.empty()) return time + ", " + replayer::end_text(summary);

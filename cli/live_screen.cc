@@ -31,7 +31,7 @@ sigset_t signal_set(std::initializer_list<int> signals) {
   return set;
 }
 
-// What the environment says of a terminal that does not know its own size.
+// For a terminal that does not know its own size, the environment's value.
 int number_in_environment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
   const uint64_t number = text == nullptr ? 0 : base::parse_count(text).value_or(0);
@@ -107,7 +107,7 @@ void LiveScreen::show(const recorder::LiveFigures& figures) {
 }
 
 void LiveScreen::run() {
-  // Nobody reads any more, or others have the terminal: no reason to end or to stop.
+  // A closed reader or another foreground group is no reason to end or to stop.
   const sigset_t harmless = signal_set({SIGPIPE, SIGTTOU});
   pthread_sigmask(SIG_BLOCK, &harmless, nullptr);
   for (bool is_over = false; !is_over;) {
@@ -152,14 +152,14 @@ void LiveScreen::draw_panel() {
 void LiveScreen::take_signals() {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-    // Terminals forget the scrolling region when their size changes.
+    // Terminals lose the scrolling region when their size changes.
     if (info.ssi_signo == SIGWINCH) write_text(panel_.take_down(), kPatienceMs);
     if (info.ssi_signo == SIGTSTP) stop_as_told();
   }
 }
 
-// As the unblocked signal would: it does not stop a process that ignores it, or one that nobody
-// could continue (of an orphaned process group).
+// Does what the unblocked signal would: nothing if the process ignores it, or if nobody could
+// continue it (an orphaned process group).
 void LiveScreen::stop_as_told() {
   write_text(panel_.take_down(), kPatienceMs);
   const sigset_t stop = signal_set({SIGTSTP});

@@ -1,4 +1,4 @@
-// Where `record --live` shows its figures.
+// The output of `record --live`.
 #pragma once
 
 #include <signal.h>
@@ -16,15 +16,15 @@
 namespace heaptape::cli {
 
 // In a terminal, a panel at the bottom (terminal_panel.h) while this process is in the foreground.
-// It is taken down while the process is stopped (Ctrl-Z), and by the destructor. Elsewhere, and in
-// a terminal that only prints (TERM=dumb), a line for each show(). The last figures are a line
-// everywhere. Figures that the terminal does not take, as after Ctrl-S, are dropped. Only the
-// object's own thread waits for the terminal.
+// Stopping the process (Ctrl-Z) and the destructor take it down. Elsewhere, and in a terminal that
+// only prints (TERM=dumb), each show() prints a line. The last figures are always a line. Figures
+// that the terminal does not take, as after Ctrl-S, are dropped. Only the object's own thread waits
+// for the terminal.
 class LiveScreen {
  public:
-  // Writes to `descriptor`, which is borrowed. While the object lives SIGTSTP, SIGCONT and SIGWINCH
-  // are blocked, in a terminal, in the calling thread and in those that it starts; so make it after
-  // RecorderSignals, which gives a program the mask from before.
+  // Writes to `descriptor`, which is borrowed. In a terminal, SIGTSTP, SIGCONT and SIGWINCH are
+  // blocked while the object lives, in the calling thread and in those that it starts. So make it
+  // after RecorderSignals, which gives a program the earlier mask.
   static base::Result<std::unique_ptr<LiveScreen>> open(int descriptor);
   ~LiveScreen();
   LiveScreen(const LiveScreen&) = delete;
@@ -50,10 +50,10 @@ class LiveScreen {
   base::Descriptor news_;
   base::Descriptor signals_;
   const sigset_t mask_before_;
-  std::mutex mutex_;  // of the next two
+  std::mutex mutex_;  // guards the next two
   std::optional<recorder::LiveFigures> next_;
   bool is_over_ = false;
-  std::optional<recorder::LiveFigures> shown_;  // of the thread, as is the next
+  std::optional<recorder::LiveFigures> shown_;  // only the thread uses this and the next
   TerminalPanel panel_;
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// The words of `record --live`. docs/howto-record.md, "Watching a recording".
+// The text of `record --live`. docs/howto-record.md, "Watching a recording".
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace heaptape::cli {
 
-// For a terminal, the most important first: where there is no room, the last ones go. ASCII, so
-// that bytes are columns.
+// For a terminal, the most important first: without room, the last ones are dropped. ASCII, so that
+// bytes are columns.
 std::vector<std::string> live_lines(const recorder::LiveFigures& figures);
 
-// All in one line, without its end.
+// All in one line, without a newline.
 std::string live_line(const recorder::LiveFigures& figures);
 
 }  // namespace heaptape::cli

@@ -1,4 +1,4 @@
-// heaptape: the one list of commands.
+// heaptape: the list of its commands.
 #include "cli/command_groups.h"
 #include "cli/external_command.h"
 #include "cli/run_program.h"

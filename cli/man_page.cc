@@ -20,7 +20,7 @@ constexpr char kExitStatus[] =
     ".TP\n.B 2\nWrong usage, or input that cannot be read.\n"
     ".PP\n\\fBheaptape record\\fR ends as the recorded program does.\n";
 
-// Text as it is, whatever roff makes of its characters.
+// Escapes all characters that mean something to roff.
 std::string plain(const std::string& text) {
   std::string roff;
   for (const char c : text) {
@@ -88,7 +88,7 @@ std::string options_text(const CommandOutline& command) {
   return (arguments.empty() ? "" : ".SH ARGUMENTS\n" + arguments) + ".SH OPTIONS\n" + options;
 }
 
-// As it stands below the options of --help.
+// The text below the options of --help.
 std::string footer_text(const std::string& footer) {
   if (footer.empty()) return "";
   std::string text = ".SH EXAMPLES\n.nf\n";

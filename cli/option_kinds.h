@@ -1,5 +1,5 @@
-// The kinds of options that commands have, on top of CLI11. For command_line.cc and the files of
-// command_groups.h alone.
+// The kinds of options of commands, on top of CLI11. Only for command_line.cc and the files of
+// command_groups.h.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 
 namespace heaptape::cli {
 
-// Turns one of `names` into its place among them, and refuses all others.
+// Replaces one of `names` by its index, and refuses all other text.
 CLI::Validator choice_validator(const std::vector<std::string>& names);
 
 // One of the names of `choices`, in any case.
@@ -40,7 +40,7 @@ struct Bounds {
   uint64_t most = UINT64_MAX;
 };
 
-// CLI11 by itself would take -1, and what is greater, for the greatest number there is.
+// CLI11 alone would take -1, and numbers that are too large, for the largest number.
 CLI::Validator count_validator(Bounds bounds);
 
 template <typename Count>
@@ -52,15 +52,15 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
 // Bytes, with or without a unit.
 void add_size(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& help);
 
-// A file to write. An empty name, that of an unset variable in a script, would lose what was asked
-// for.
+// A file to write. Refuses an empty name, as of an unset variable in a script, which would lose the
+// result.
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
                         const std::string& help);
 
 void add_tape(CLI::App* command, std::string& path);
 void add_json(CLI::App* command, Format& format);
 
-// How results look; every command has these options.
+// The appearance of results; every command has these options.
 struct Looks {
   ColourChoice colours = ColourChoice::kAuto;
   bool exact_bytes = false;

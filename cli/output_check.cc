@@ -6,7 +6,7 @@
 
 namespace heaptape::cli {
 
-// A FIFO is not tried: its reader would see the end of the file.
+// Does not open a FIFO: its reader would see the end of the file.
 base::Status check_writable(const std::string& path) {
   std::error_code error;
   if (path.empty() || std::filesystem::is_fifo(path, error)) return {};

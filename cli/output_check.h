@@ -1,4 +1,4 @@
-// What the commands that write files ask before their work, not after it.
+// Checks output files before a command does its work, not after it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heaptape::cli {
 
-// Whether a file can go to `path`. Nothing is asked of an empty path.
+// Checks whether a file can be written to `path`. An empty path passes.
 base::Status check_writable(const std::string& path);
 
 }  // namespace heaptape::cli

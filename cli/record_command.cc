@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMaxListed = 12;
 constexpr size_t kMaxNamed = 3;  // unrecorded programs, in one line
 
-// The tapes of a recording, the one with the most events marked.
+// The tapes of a recording; marks the one with the most events.
 std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
   const auto& processes = recording.manifest.processes;
   const auto largest = std::ranges::max_element(processes, {}, &schema::ManifestProcess::events);
@@ -36,8 +36,8 @@ std::string summary_text(const recorder::Recording& recording, const std::string
   return text;
 }
 
-// "not recorded: 3 x /bin/busybox (statically linked), ...", in one line; empty if nothing was left
-// out.
+// "not recorded: 3 x /bin/busybox (statically linked), ...", in one line; empty if everything was
+// recorded.
 std::string unrecorded_text(const schema::Manifest& manifest) {
   std::string text;
   for (size_t i = 0; i < manifest.unrecorded.size() && i < kMaxNamed; ++i) {
@@ -51,7 +51,7 @@ std::string unrecorded_text(const schema::Manifest& manifest) {
   return text;
 }
 
-// Writes the manifest, and says what is on no tape.
+// Writes the manifest and reports unrecorded programs.
 void write_manifest(const schema::Manifest& manifest, const std::string& path, Console& console) {
   const auto json = schema::to_json(manifest);
   const auto status = json.ok() ? base::write_file(path, *json) : base::Status(json.error());
@@ -60,7 +60,7 @@ void write_manifest(const schema::Manifest& manifest, const std::string& path, C
   if (!text.empty()) console.print_error(text + ", all listed in " + path);
 }
 
-// Of a recording by frame pointers.
+// For a recording by frame pointers.
 void advise(const recorder::RingMerge::StackCounts& stacks, Console& console) {
   constexpr uint64_t kFewStacks = 4;
   if (stacks.stacks < kFewStacks || stacks.that_end_at_once * 2 < stacks.stacks) return;
@@ -95,7 +95,7 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   console.note(summary_text(recording, manifest_path));
 }
 
-// The screen is gone when it returns.
+// The screen is gone on return.
 base::Result<recorder::Recording> record_live(const recorder::RecordOptions& options,
                                               const recorder::RecorderSignals& signals) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto screen, LiveScreen::open(STDERR_FILENO));

@@ -1,4 +1,4 @@
-// The commands that the recorder alone also has: record, ctl, info and verify.
+// The commands that the recorder alone has: record, ctl, info and verify.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,7 @@ bool is_unwinding(const std::string& word) {
   return word == "fp" || word == "dwarf";
 }
 
-// `words` followed the way in which stacks are walked. One that overrules an earlier one is usually
-// a slip.
+// `words` followed the stack walking method. Overruling an earlier one is usually a slip.
 void refuse_twice(const std::vector<std::string>& words) {
   std::set<std::string> names;
   for (const std::string& word : words) {
@@ -41,7 +40,7 @@ void refuse_twice(const std::vector<std::string>& words) {
   }
 }
 
-// The values of --stacks: "none", or how stacks are walked, how far, and for which calls.
+// Parses --stacks: "none", or how stacks are walked, how deep, and for which calls.
 void set_stacks(const std::string& text, recorder::SessionOptions& options) {
   constexpr uint64_t kUsualFrames = 64;
   std::vector<std::string> words = base::split_sets(text);

@@ -1,5 +1,5 @@
-// The recorder alone, for machines on which programs are recorded but nothing is replayed: the
-// commands that docs/howto-install.md lists. Its package also calls it heaptape.
+// The recorder alone, with the commands listed in docs/howto-install.md, for machines that record
+// programs but replay nothing. Its package also calls it heaptape.
 #include <algorithm>
 #include <string>
 

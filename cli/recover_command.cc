@@ -17,12 +17,12 @@ using schema::EventBatch;
 using schema::TapeReader;
 using schema::TapeSummary;
 
-// Stretches that are missing: a tape that was not finished lacks its end.
+// Counts missing stretches: an unfinished tape lacks its end.
 uint64_t lost_ranges(const TapeReader& tape) {
   return tape.damages().size() + (tape.finished() ? 0 : 1);
 }
 
-// That of the damaged tape, with the damage among its losses. What the writer counts is left at 0.
+// The damaged tape's summary, with the damage added to its losses. The writer's own counts stay 0.
 TapeSummary recovered_summary(const TapeReader& tape, uint64_t last_time_ns) {
   TapeSummary unfinished;
   unfinished.duration_ns = last_time_ns;
@@ -39,7 +39,7 @@ Result<TapeSummary> recover(TapeReader& tape, const std::string& output) {
   if (base::same_file(tape.path(), output)) {
     return base::Error::usage("'" + output + "' is the damaged tape itself: write to another file");
   }
-  // In a pass of its own, which must not count the damage twice.
+  // A separate pass, which must not count the damage twice.
   HEAPTAPE_ASSIGN_OR_RETURN(TapeReader other,
                             TapeReader::open(tape.path(), TapeReader::OnDamage::kSkip));
   HEAPTAPE_ASSIGN_OR_RETURN(const schema::Stacks stacks, other.read_stacks());

@@ -34,7 +34,7 @@ using base::Error;
 using base::Result;
 using base::Status;
 
-// "REPORT.LABEL.log", with no letters that a file name should not have.
+// "REPORT.LABEL.log", without characters that do not belong in a file name.
 std::string log_path(const std::string& report, const std::string& label) {
   std::string name = label;
   for (char& c : name) {
@@ -47,7 +47,7 @@ bool has_logs(const ReplayCommandOptions& options) {
   return !options.report_path.empty() && !base::is_written_directly(options.report_path);
 }
 
-// Labels may differ in what a file name should not have.
+// Labels may differ only in such characters.
 Status check_logs(const ReplayCommandOptions& options,
                   const std::vector<allocators::BackendSpec>& specs) {
   if (!has_logs(options)) return {};
@@ -67,7 +67,7 @@ Status check_logs(const ReplayCommandOptions& options,
   return {};
 }
 
-// A typing mistake must not overwrite what is read, nor one result the other.
+// A typing mistake must not overwrite the input, nor one result another.
 Status check_outputs(const ReplayCommandOptions& options,
                      const std::vector<allocators::BackendSpec>& specs) {
   const std::pair<const char*, const std::string&> outputs[] = {
@@ -104,7 +104,7 @@ std::string losses_line(const schema::TapeReader& tape) {
   return text + "\n";
 }
 
-// What the allocators said, beside the report. A log of an earlier replay does not stay.
+// Writes the allocators' output beside the report. Removes logs of an earlier replay.
 Status write_logs(const ReplayCommandOptions& options,
                   const std::vector<replayer::RunResult>& runs) {
   if (!has_logs(options)) return {};
@@ -126,7 +126,7 @@ Result<std::vector<allocators::BackendSpec>> specs_of(const ReplayCommandOptions
   return usable_specs(default_allocators(), console);
 }
 
-// Where it would be refused, and nobody asked for it.
+// Drops a default run that would be refused.
 void leave_out_recorded(const schema::TapeReader& tape,
                         std::vector<allocators::BackendSpec>& specs) {
   if (!tape.header().origin.lacks(schema::Absent::kAddresses)) return;
@@ -135,7 +135,7 @@ void leave_out_recorded(const schema::TapeReader& tape,
   });
 }
 
-// Those at moments of the tape are found there.
+// Actions at moments of the tape are resolved here.
 Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& options,
                                                  schema::TapeReader& tape,
                                                  const std::vector<replayer::Moment>& moments) {
@@ -169,7 +169,7 @@ Status check_filters(const ReplayCommandOptions& options) {
   return Error::usage("--hide and --only are for the call sites of a report: add -o or --html");
 }
 
-// Allocators that share processors have no times worth telling.
+// Refuses timings of allocators that share processors.
 Status check_jobs(const ReplayCommandOptions& options) {
   if (options.replay.jobs == 1) return {};
   const char* const timed = options.replay.repeats > 1 ? "--repeat"
@@ -180,8 +180,8 @@ Status check_jobs(const ReplayCommandOptions& options) {
                       " is about times, which --jobs leaves out: give one of the two");
 }
 
-// Nothing where the tape has no call stacks, or nobody wants the report. To be called while there
-// is one thread.
+// Nothing if the tape has no call stacks or there is no report. Call it while there is only one
+// thread.
 Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options,
                                              const replayer::SiteRules& rules,
                                              schema::TapeReader& tape, Console& console) {
@@ -197,7 +197,7 @@ Result<std::optional<CountedSites>> sites_of(const ReplayCommandOptions& options
   return std::optional(std::move(counted));
 }
 
-// The tree of the stacks, with what their blocks pin in each run. Leaves the tape somewhere.
+// Adds the tree of stacks, with the bytes that their blocks pin in each run. Moves the reader.
 Status add_tree(schema::TapeReader& tape, const replayer::SiteRules& rules,
                 const std::vector<replayer::RunResult>& runs, CountedSites& sites) {
   HEAPTAPE_ASSIGN_OR_RETURN(sites.ranked.pinned, replayer::pinned_stacks(tape, runs));

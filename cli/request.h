@@ -1,4 +1,4 @@
-// What the user asked for. For command_line.cc and the files of command_groups.h alone.
+// The user's request. Only for command_line.cc and the files of command_groups.h.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,7 @@
 
 namespace heaptape::cli {
 
-// What the user asked for, once the callback of a command has set it.
+// The user's request, once the callback of a command has set it.
 class Request {
  public:
   void set_by(CLI::App* command, Action action) {

@@ -15,8 +15,8 @@
 namespace heaptape::cli {
 namespace {
 
-// If a standard stream is closed, the next file to be opened gets its number, and what is printed
-// goes into that file. So /dev/null takes the free numbers: read-only, and closed for children.
+// If a standard stream is closed, the next file opened gets its number and all that is printed. So
+// /dev/null takes the free numbers: read-only, and closed in children.
 void keep_standard_descriptors() {
   base::Descriptor null;
   do {
@@ -25,8 +25,8 @@ void keep_standard_descriptors() {
   } while (null && null.get() <= STDERR_FILENO);
 }
 
-// Memory can run out because the address space is limited: model:ptmalloc reserves 32 GiB of it,
-// and fills little.
+// Memory can run out because the address space is limited: model:ptmalloc reserves 32 GiB of it and
+// fills little.
 std::string address_space_advice() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
@@ -44,7 +44,7 @@ int run_program(int argc, const char* const* argv, const Program& program) {
   try {
     return action(console);
   } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {  // more elements than any memory holds
+  } catch (const std::length_error&) {  // more elements than memory can hold
   }
   return console.fail("there is not enough memory for this command" + address_space_advice());
 }

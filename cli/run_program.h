@@ -1,12 +1,12 @@
-// The part that the main functions share.
+// The common part of the main functions.
 #pragma once
 
 #include "cli/command_line.h"
 
 namespace heaptape::cli {
 
-// Keeps the standard descriptors free of files, does what the command line asks for, and says so
-// when memory runs out. Returns the exit code.
+// Keeps files off the standard descriptors, runs the command line, and reports running out of
+// memory. Returns the exit code.
 int run_program(int argc, const char* const* argv, const Program& program);
 
 }  // namespace heaptape::cli

@@ -25,8 +25,8 @@ using schema::TapeHeader;
 using schema::TapeReader;
 using schema::TapeSummary;
 
-// Where allocators put things may depend on an address modulo this (allocators/backend.h,
-// break_phase), so addresses move by multiples of it alone.
+// Placement by allocators may depend on an address modulo this (allocators/backend.h, break_phase),
+// so addresses move only by multiples of it.
 constexpr uint64_t kStep = uint64_t{64} << 20;
 constexpr uint64_t kLowestAfter = 0x100000000000;
 
@@ -34,21 +34,21 @@ std::string last_part(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// FNV-1a, 64 bits: the same name is the same in every tape.
+// FNV-1a, 64 bits: a name has the same hash in every tape.
 std::string hashed(const std::string& name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
   return base::format_text("name-%016llx", static_cast<unsigned long long>(hash));
 }
 
-// A block that lives when the part that is kept begins.
+// A block that is live when the kept part begins.
 struct Held {
   Event birth;
   schema::FrameNumber stack = 0;
   uint64_t number = 0;  // of that call
 };
 
-// What has to be known of a tape before its calls are copied.
+// Collects the facts about a tape that copying its calls needs.
 class Survey {
  public:
   Survey(uint64_t from, uint64_t until) : before_(from - 1), until_(until) {}
@@ -73,12 +73,12 @@ class Survey {
     if (address != 0) lowest_ = std::min(lowest_, address);
   }
 
-  // To be added to each address, modulo 2^64.
+  // Add it to each address, modulo 2^64.
   uint64_t shift() const {
     return lowest_ == UINT64_MAX ? 0 : kLowestAfter - lowest_ / kStep * kStep;
   }
   uint64_t begin_ns() const { return begin_ns_; }
-  // By birth.
+  // In order of birth.
   std::vector<Held> held() const {
     std::vector<Held> blocks;
     blocks.reserve(held_.size());
@@ -94,19 +94,19 @@ class Survey {
     if (event.address == 0) return;
     Held block{event, stack, number};
     block.birth.freed_address = 0;
-    // To the part that is kept, what a resize made is a new block.
+    // In the kept part, a resized block is a new block.
     if (schema::op_info(event.op).kind == OpKind::kResize) block.birth.op = schema::Op::kMalloc;
     held_[event.address] = block;
   }
 
-  uint64_t before_;  // calls that are not kept
+  uint64_t before_;  // calls before the kept part
   uint64_t until_;
   uint64_t lowest_ = UINT64_MAX;
   uint64_t begin_ns_ = 0;
   std::unordered_map<uint64_t, Held> held_;  // by address
 };
 
-// Takes away what tells of the machine, and cuts the end off.
+// Removes traces of the machine, and cuts the end off.
 class Scrubber {
  public:
   Scrubber(const Survey& survey, const ScrubOptions& options)
@@ -130,7 +130,7 @@ class Scrubber {
       const schema::Frame* const found = tape.find(number);
       if (found == nullptr) continue;
       schema::Frame frame = *found;
-      // Behind the addresses of processes is the kernel's page for old programs.
+      // The kernel's page for old programs lies above the addresses of processes.
       const bool is_code =
           frame.return_address >= schema::kStackEnds && frame.return_address < base::kAddressLimit;
       if (is_code) frame.return_address = moved(frame.return_address);
@@ -186,7 +186,7 @@ class Scrubber {
   const ScrubOptions& options_;
 };
 
-// That of the tape, but for the threads' names and, of a part, what is of the whole alone.
+// The tape's summary without thread names and, for a part, without facts about the whole.
 TapeSummary scrubbed_summary(const TapeReader& tape, bool is_part, uint64_t duration_ns) {
   TapeSummary summary = tape.summary().value_or(TapeSummary());
   if (is_part || !tape.summary()) {

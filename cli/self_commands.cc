@@ -1,4 +1,4 @@
-// Commands about heaptape itself, for those who package it: not in the list of --help.
+// Commands about heaptape itself, for packagers: hidden from --help.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -1,5 +1,5 @@
-# cmake -D HEAPTAPE=program -D FOLDER=folder -P shell_files.cmake: writes the manual pages
-# and shell completions into the folder, laid out as below PREFIX/share.
+# Run with cmake -P. Writes the manual pages and shell completions of the program `HEAPTAPE` into
+# the directory `FOLDER`, laid out as below PREFIX/share.
 file(REMOVE_RECURSE ${FOLDER})
 function(write_output file)
   get_filename_component(parent ${FOLDER}/${file} DIRECTORY)

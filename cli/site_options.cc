@@ -8,7 +8,7 @@
 namespace heaptape::cli {
 namespace {
 
-// Files of debug information would be missing without a word.
+// Without this, missing debug information would go unnoticed.
 std::string refuse_no_folder(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return "";

@@ -13,7 +13,7 @@ namespace {
 
 using base::Result;
 
-// At the peak of the tape where nothing else is asked for.
+// At the tape's peak by default.
 Result<replayer::ExplainOptions> question_of(const StatsOptions& options) {
   replayer::ExplainOptions question;
   HEAPTAPE_ASSIGN_OR_RETURN(const auto specs, parse_specs({options.spec.value_or("recorded")}));
@@ -26,7 +26,7 @@ Result<replayer::ExplainOptions> question_of(const StatsOptions& options) {
   return question;
 }
 
-// Nothing where the allocator failed: `console` has been told.
+// Nothing if the allocator failed: the console has reported it.
 Result<std::optional<replayer::HeapOfSites>> heap_of(schema::TapeReader& tape,
                                                      const replayer::ExplainOptions& question,
                                                      const replayer::Sites& sites,

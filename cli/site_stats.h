@@ -6,7 +6,7 @@
 
 namespace heaptape::cli {
 
-// `tape` stands at its beginning. Returns the exit code.
+// `tape` must be at its beginning. Returns the exit code.
 base::Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options,
                               Console& console);
 

@@ -5,7 +5,7 @@
 
 namespace heaptape::cli {
 
-// Of a damaged tape the frames of a stack may be lost.
+// A damaged tape may have lost frames of a stack.
 void StackDump::append_once(std::string& text, schema::TextFormat format,
                             schema::FrameNumber stack) {
   if (stack >= is_known_.size() || is_known_[stack]) return;

@@ -15,14 +15,14 @@ class StackDump {
   explicit StackDump(TapeStacks stacks)
       : stacks_(std::move(stacks)), is_known_(stacks_.stacks.limit(), false) {}
 
-  // Appends the frames of a stack the first time it is asked to.
+  // Appends the frames of a stack on its first call for that stack.
   void append_once(std::string& text, schema::TextFormat format, schema::FrameNumber stack);
 
  private:
   std::vector<std::string> frames_of(schema::FrameNumber stack) const;
 
   TapeStacks stacks_;
-  std::vector<bool> is_known_;  // by number of the stack
+  std::vector<bool> is_known_;  // by stack number
 };
 
 }  // namespace heaptape::cli

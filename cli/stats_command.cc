@@ -94,7 +94,7 @@ base::Status check_csv(const StatsOptions& options) {
   return check_writable(options.csv_path);
 }
 
-// Of the whole, on top of the counts.
+// Stacks of the whole tape.
 struct StackCounts {
   StackCounts(TapeStacks of_tape, const replayer::SiteRules& rules, replayer::SampleWeight weight)
       : stacks(std::move(of_tape)),
@@ -106,7 +106,7 @@ struct StackCounts {
   replayer::StackProfile profile;
 };
 
-// Null where nobody wants to know, or the tape has no stacks.
+// Null if not wanted, or if the tape has no stacks.
 base::Result<std::unique_ptr<StackCounts>> stack_counts(schema::TapeReader& tape,
                                                         const StatsOptions& options,
                                                         Console& console) {

@@ -1,4 +1,4 @@
-// Puts what one tape has onto another.
+// Copies one tape to another.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@
 
 namespace heaptape::cli {
 
-// Batch by batch, each piece at its call. One thread.
+// Works batch by batch, each piece at its call. One thread.
 class TapeCopy {
  public:
-  // `stacks`: those of the tape that is copied. Both outlive the copy.
+  // `stacks` are those of the tape that is copied. Both must outlive the copy.
   TapeCopy(const schema::Stacks& stacks, schema::TapeWriter& writer)
       : stacks_(stacks, writer.encoder()), writer_(writer) {}
 
   void add(const schema::EventBatch& batch);
-  // Of an event that no batch has.
+  // Adds an event without a batch.
   void add(const schema::Event& event, schema::FrameNumber stack) {
     writer_.append(event, stacks_.copy(stack));
   }
-  // After the last batch. Fails with what kept the writer from writing, too: its own finish()
+  // Call it after the last batch. Also fails if the writer could not write: its own finish()
   // accepts a tape that a full disk has cut short.
   base::Status finish();
 
-  // Of the last event that has a time; 0: none has.
+  // The time of the last event that has one; 0 if none has.
   uint64_t last_time_ns() const { return last_time_ns_; }
 
  private:

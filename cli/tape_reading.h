@@ -1,4 +1,4 @@
-// What the commands that read a tape share.
+// Helpers shared by the commands that read a tape.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace heaptape::cli {
 
 inline constexpr size_t kBatchEvents = 4096;
 
-// Calls visit(batch) for everything that can be read from the reader's position on. The last batch
-// may have no events.
+// Calls visit(batch) for everything readable from the reader's position on. The last batch may have
+// no events.
 template <typename Visit>
 base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
   schema::EventBatch batch;
@@ -23,15 +23,15 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
   }
 }
 
-// Opens a tape for a command that needs no more than what is there. Of one that was not finished,
-// says so on the console, with how much there is.
+// Opens a tape for a command that also accepts an unfinished one. Reports on the console that a
+// tape is unfinished, and how much there is of it.
 base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
                                            Console& console);
 
-// "none", or what the recorder lost.
+// "none", or the recorder's losses.
 std::string losses_text(const schema::TapeLosses& losses);
 
-// "'run.tape' is damaged at byte 4096: REASON", of the first damage. Requires that there is one.
+// "'run.tape' is damaged at byte 4096: REASON", for the first damage, which must exist.
 std::string first_damage_text(const schema::TapeReader& tape);
 
 }  // namespace heaptape::cli

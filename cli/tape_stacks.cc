@@ -35,8 +35,8 @@ Result<schema::Stacks> read_stacks(schema::TapeReader& tape) {
                             "--stacks dwarf`");
 }
 
-// Nothing where there is no file of this tape beside it. One that was written while the tape grew
-// lacks frames.
+// Nothing if the tape has no symbol file beside it. A file written while the tape grew lacks
+// frames.
 std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape, Console& console) {
   const std::string path = symbol_path(tape.path());
   std::error_code ignored;
@@ -53,7 +53,7 @@ std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape, Conso
   return std::nullopt;
 }
 
-// 0 where that is not known.
+// 0 if unknown.
 uint64_t recorded_until_unix_ns(const schema::TapeReader& tape) {
   const uint64_t start_ns = tape.header().start_unix_ns;
   if (!tape.summary() || start_ns == 0) return 0;

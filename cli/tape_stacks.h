@@ -18,29 +18,28 @@ struct TapeStacks {
   replayer::Symbols symbols;  // of all frames of `stacks`
 };
 
-// Reads the whole tape once; its reader then stands at its beginning. A tape without stacks is
-// kUsage. Symbols come from the file beside the tape, if there is one. Where that was written
-// before the tape was finished, or the user says where to look, they come from the programs and
-// libraries first; what these lack is taken from the file, and what is missing then becomes notes.
-// Call it while there is one thread.
+// Reads the whole tape once, and rewinds it. A tape without stacks is kUsage. Symbols come from the
+// file beside the tape, if there is one. If that was written before the tape was finished, or the
+// user says where to look, they come from the programs and libraries first and then from the file;
+// notes report those still missing. Call it while there is only one thread.
 base::Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
                                           const replayer::SymbolOptions& options, Console& console);
 
-// The same, but nothing of a tape without stacks, if `filters` ask for no sites.
+// The same, but nothing for a tape without stacks if `filters` ask for no sites.
 base::Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
                                                            const replayer::SiteFilters& filters,
                                                            const replayer::SymbolOptions& options,
                                                            Console& console);
 
-// What is wrong where `--only` leaves nothing of a tape.
+// The error if `--only` matches no site of a tape.
 base::Error no_site_shown(const schema::TapeReader& tape);
 
-// As read_tape_stacks, but never from the file beside the tape.
+// Like read_tape_stacks, but ignores the file beside the tape.
 base::Result<TapeStacks> symbolize_tape(schema::TapeReader& tape,
                                         const replayer::SymbolOptions& options, Console& console);
 
-// The file beside the tape, which `heaptape symbolize` writes. Of TAPE.partial that of TAPE: so it
-// is found when the tape is finished.
+// The file beside the tape, written by `heaptape symbolize`. TAPE.partial has that of TAPE, so that
+// the finished tape finds it.
 std::string symbol_path(const std::string& tape_path);
 
 }  // namespace heaptape::cli

@@ -9,7 +9,7 @@ constexpr int kLeastRowsOfProgram = 5;
 
 constexpr char kSaveCursor[] = "\0337";
 constexpr char kRestoreCursor[] = "\0338";
-constexpr char kDownOrScroll[] = "\033D";  // in the same column, as a line feed may not
+constexpr char kDownOrScroll[] = "\033D";  // keeps the column, as a line feed may not
 constexpr char kNoScrollingRegion[] = "\033[r";
 constexpr char kClearToEndOfScreen[] = "\033[J";
 constexpr char kClearToEndOfLine[] = "\033[K";
@@ -43,7 +43,7 @@ std::string TerminalPanel::show(const std::vector<std::string>& lines, TerminalS
   return text + kRestoreCursor;
 }
 
-// Room is made below the cursor first: what stands there scrolls up.
+// Scrolls up to make room below the cursor first.
 std::string TerminalPanel::set_up() const {
   if (height_ == 0) return "";
   std::string text;

@@ -23,7 +23,7 @@ void print_damage(const schema::Damage& damage, std::ostream& out) {
   out << "\n";
 }
 
-// The calls of threads that had ended.
+// Calls of threads that had already ended.
 class CallsAfterEnd {
  public:
   void add(const EventBatch& batch) {

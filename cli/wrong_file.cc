@@ -18,7 +18,7 @@ using base::quoted;
 
 enum class FileKind : uint8_t { kOther, kFolder, kTape, kReport, kManifest };
 
-// All of ours have their keys near the beginning; a manifest begins with the recorded command.
+// All our formats have their keys near the beginning; a manifest begins with the recorded command.
 constexpr size_t kBeginningBytes = 1 << 16;
 
 std::string beginning_of(const std::string& path) {
@@ -43,7 +43,7 @@ FileKind kind_of(const std::string& path) {
   return has("\"bytesPerEvent\":") && has("\"runs\":") ? FileKind::kReport : FileKind::kOther;
 }
 
-// A tape in the folder, such as the message may name; empty if there is none.
+// A tape in the directory to name in a message; empty if there is none.
 std::string tape_in(const std::string& folder) {
   std::string first;
   std::error_code error;

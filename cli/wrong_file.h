@@ -1,4 +1,4 @@
-// A file of another kind than the command wants: a report for a tape, a tape for a report.
+// Reports a file of the wrong kind: a report instead of a tape, or a tape instead of a report.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace heaptape::cli {
 
-// The error of a command that cannot read `path` as a tape, or as a report: `error`, or, where
-// heaptape knows what the file is, a sentence that says so and what to give instead.
+// The error of a command that cannot read `path` as a tape, or as a report: `error`, or, if
+// heaptape knows the kind of the file, a sentence that names it and says what to give instead.
 base::Error not_a_tape(const base::Error& error, const std::string& path);
 base::Error not_a_report(const base::Error& error, const std::string& path);
 

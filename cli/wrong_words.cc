@@ -39,7 +39,7 @@ std::string no_such_command(const CLI::App& app, const std::string& word) {
 // `word` may be "--name=value".
 std::string no_such_option(const CLI::App& command, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
-  const bool is_long = name.starts_with("--");  // a single letter is near to every other
+  const bool is_long = name.starts_with("--");  // a single letter is close to every other
   return "there is no option '" + name + "'" +
          (is_long ? base::did_you_mean(name, option_names(command)) : "");
 }
@@ -55,8 +55,8 @@ std::string one_too_many(const CLI::App& command, const std::string& word) {
          (takes("--allocator") ? ", and allocators behind -a" : "");
 }
 
-// "--allocator: 1 required SPEC missing", or "--allocator: At Most 1 required but received 2", in
-// words.
+// Rewords "--allocator: 1 required SPEC missing", or "--allocator: At Most 1 required but received
+// 2".
 std::string wrong_number(const std::string& what) {
   const size_t colon = what.find(':');
   if (colon == std::string::npos) return what;
@@ -72,7 +72,7 @@ std::string reason(const CLI::App& app, const CLI::App& command, const CLI::Pars
   const std::vector<std::string> extras = app.remaining(true);
   const auto option = std::ranges::find_if(
       extras, [](const std::string& word) { return word.starts_with('-') && word != "--"; });
-  // First: a word that is missing may be the value of an option that is misspelt.
+  // First: a missing argument may be the value of a misspelt option.
   if (option != extras.end()) return no_such_option(command, *option);
   if (is_missing || extras.empty()) return error.what();
   if (&command == &app) {

@@ -1,4 +1,4 @@
-// What is wrong with a command line that CLI11 refused, and what to type instead.
+// Explains a command line that CLI11 refused, and says what to type instead.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ class ParseError;
 
 namespace heaptape::cli {
 
-// One sentence, which ends with the command whose --help has the right words.
+// One sentence, which ends with the command whose --help applies.
 std::string wrong_words(const CLI::App& app, const CLI::ParseError& error);
 
-// Of all commands of `app`, the hidden ones too.
+// All commands of `app`, including hidden ones.
 std::vector<std::string> command_names(const CLI::App& app);
 
 }  // namespace heaptape::cli

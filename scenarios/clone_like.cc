@@ -1,4 +1,4 @@
-// docs/scenarios/clone-like.md has the story, and which of its numbers are guesses.
+// docs/scenarios/clone-like.md tells the story, and which of its numbers are guesses.
 #include "scenarios/scenario_list.h"
 
 #include <utility>
@@ -13,7 +13,7 @@ using cpython27::Str;
 
 constexpr uint64_t kNodeBytes = 20;  // a SHA-1
 constexpr uint64_t kHexBytes = 2 * kNodeBytes;
-constexpr uint64_t kNodes = 4;             // of a revision, its parents, and its changeset
+constexpr uint64_t kNodes = 4;             // of a revision, its parents, its changeset
 constexpr uint64_t kDiffHeaderBytes = 12;  // start, end, length
 constexpr uint64_t kObjectBytes = 80;      // a Python object that holds a few words
 constexpr uint64_t kShortestLine = 60;
@@ -23,7 +23,7 @@ constexpr uint64_t kMostLines = 580;
 constexpr uint64_t kMostDiffs = 3;
 constexpr uint64_t kFewestDiffLines = 4;
 constexpr uint64_t kMostDiffLines = 12;
-constexpr uint64_t kDiffsPerNewLength = 8;  // one in so many changes the length of a line
+constexpr uint64_t kDiffsPerNewLength = 8;  // one in this many changes a line's length
 
 // A file of the repository: the length of each of its lines, and its newest text.
 struct File {
@@ -31,8 +31,8 @@ struct File {
   Str text;
 };
 
-// A list of CPython 2.7, of strings. It frees the last one first (Objects/listobject.c,
-// list_dealloc). Its table is left out.
+// A CPython 2.7 list of strings. It frees the last one first (Objects/listobject.c, list_dealloc).
+// Its table is omitted.
 class List {
  public:
   List() = default;
@@ -49,8 +49,8 @@ class List {
   std::vector<Str> items_;
 };
 
-// A dict of CPython 2.7: a table of 24 bytes an entry, which grows when it is two thirds full
-// (Objects/dictobject.c, dictresize). Its first eight entries, in the object itself, are left out.
+// A CPython 2.7 dict: a table of 24 bytes an entry, which grows when it is two thirds full
+// (Objects/dictobject.c, dictresize). Its first eight entries, in the object itself, are omitted.
 class Dict {
  public:
   explicit Dict(HeapWriter& heap) : heap_(heap), table_(heap.malloc(kEntryBytes * room_)) {}
@@ -82,7 +82,7 @@ class Clone {
     }
   }
 
-  // At least one revision, and `events` calls.
+  // At least one revision, and at least `events` calls.
   void run(uint64_t events) {
     do {
       revise(draw_file());
@@ -93,7 +93,7 @@ class Clone {
  private:
   uint64_t draw_line() { return kShortestLine + random_.below(kLongestLine - kShortestLine + 1); }
 
-  // Reads a revision of a file as the difference from the one before.
+  // Reads a revision of a file as its difference from the previous one.
   void revise(File& file) {
     const uint64_t diffs = 1 + random_.below(kMostDiffs);
     std::vector<uint64_t> texts(diffs);
@@ -111,13 +111,13 @@ class Clone {
     names_.add();
   }
 
-  // Mostly one of the first: a few files have most of the revisions.
+  // Usually one of the first: a few files have most of the revisions.
   File& draw_file() {
     const uint64_t last = random_.below(1 + random_.below(files_.size()));
     return files_[random_.below(1 + last)];
   }
 
-  // Of some lines in succession; every now and then one of them changes its length.
+  // The text of some successive lines; now and then one of them changes its length.
   uint64_t draw_text(File& file) {
     const uint64_t count = kFewestDiffLines + random_.below(kMostDiffLines - kFewestDiffLines + 1);
     const uint64_t first = random_.below(file.lines.size() - count + 1);
@@ -127,7 +127,7 @@ class Clone {
     return text;
   }
 
-  // The four nodes in hexadecimal. The first one is the name of the revision.
+  // The four nodes in hexadecimal. The first is the name of the revision.
   Str read_nodes(const Str& raw) {
     List hex;
     for (uint64_t i = 0; i < kNodes; ++i) {
@@ -137,7 +137,7 @@ class Clone {
     return hex.first();
   }
 
-  // ''.join of what stays and what is new.
+  // ''.join of the old and new pieces.
   Str patch(const File& file, const Str& raw, const std::vector<uint64_t>& texts) {
     List pieces;
     uint64_t at = kNodes * kNodeBytes;

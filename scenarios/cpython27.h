@@ -13,7 +13,7 @@ namespace heaptape::scenarios::cpython27 {
 // A str without its characters: three words, the hash, the state and the final NUL.
 inline constexpr uint64_t kStrOverheadBytes = 37;
 
-// The new capacity of a bytearray of `capacity` bytes that has to hold `length`.
+// The new capacity of a bytearray of `capacity` bytes that must hold `length`.
 uint64_t bytearray_capacity(uint64_t capacity, uint64_t length);
 
 // A reference to a str; copies are further references, and the last one frees the memory. '' and
@@ -26,9 +26,9 @@ class Str {
   uint64_t length() const { return length_; }
   // s[begin:end], where begin <= end <= length. A slice of all of s is s itself.
   Str slice(uint64_t begin, uint64_t end) const;
-  // s += piece. The only reference grows by realloc to the exact size; otherwise a new str is made.
+  // s += piece. An only reference grows by realloc to the exact size; otherwise a new str is made.
   void append(const Str& piece);
-  // The memory stays allocated after the last reference is gone, to the end of the tape.
+  // The memory stays allocated after the last reference is gone, until the end of the tape.
   void keep_for_good() {
     if (body_) body_->block = {};
   }

@@ -10,11 +10,11 @@
 namespace heaptape::scenarios {
 namespace {
 
-// Of a million allocations, and of a million live blocks, how many have a size in the band: at most
+// How many of a million allocations, and of a million live blocks, have a size in the band: at most
 // `largest` bytes and more than the band before. The mean over the ten programs whose profiles
 // Fleetbench publishes (fleetbench/tcmalloc/distributions/TCMALLOC_{0..9}.csv, commit 703e5e55,
-// 2026-07-07), all with the same weight, summed by powers of two. Sizes above 1 MiB (six
-// allocations in a million) are left out.
+// 2026-07-07), with equal weights, summed by powers of two. Sizes above 1 MiB (six allocations in a
+// million) are omitted.
 struct SizeBand {
   uint64_t largest;
   uint64_t allocations;
@@ -34,7 +34,7 @@ constexpr uint64_t kSizeStep = 8;
 // The end of a block's life.
 struct PlannedFree {
   uint64_t event;
-  uint64_t serial;  // of the allocation: of two, the older block goes first
+  uint64_t serial;  // of the allocation: older blocks go first
   uint32_t thread;  // the one that allocated
   Block block;
 
@@ -99,9 +99,9 @@ class Fleet {
     return band.largest - kSizeStep * random_.below(steps);
   }
 
-  // In events. Once the heap has filled, half of the calls are allocations. By Little's law a mean
-  // life of 2 x live x (share of live blocks / share of allocations) then keeps the number of live
-  // blocks in the band where it should be.
+  // In events. Once the heap is full, half of the calls are allocations. By Little's law a mean
+  // life of 2 x live x (share of live blocks / share of allocations) then keeps the band's number
+  // of live blocks at its target.
   uint64_t draw_life(const SizeBand& band) {
     if (random_.below(100) < brief_percent_) return 1 + random_.below(kBriefEvents);
     const uint64_t mean = 2 * live_ * band.live / band.allocations;

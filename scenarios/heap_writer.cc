@@ -19,7 +19,7 @@ using schema::Op;
 }  // namespace
 
 uint64_t HeapWriter::take(uint64_t size, uint64_t alignment) {
-  // Without this a scenario would run on over a full disk.
+  // Without this, a scenario would continue on a full disk.
   if (!tape_.status().ok()) throw Stopped{tape_.status().error()};
   const std::optional<uint64_t> place = places_.take(size, alignment);
   if (!place) stop_for_want_of_addresses();

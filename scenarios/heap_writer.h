@@ -1,4 +1,4 @@
-// How a scenario writes its calls, as a program that runs on some allocator of no interest.
+// Writes a scenario's calls, as a program that runs on an arbitrary allocator.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,20 @@ struct Block {
   uint64_t size = 0;     // as requested
 };
 
-// Thrown where going on is pointless; becomes the error of write_scenario().
+// Thrown when continuing is pointless; becomes the error of write_scenario().
 struct Stopped {
   base::Error error;
 };
 
 // Appends calls and makes up their addresses, as SimulatedPlaces does.
 //
-// Calls that need a place throw Stopped when it would lie above the addresses of a tape, and when
-// the tape can no longer be written. Frees never throw: destructors make them.
+// Calls that need a place throw Stopped if it would lie above the addresses of a tape, or if the
+// tape can no longer be written. Frees never throw: destructors call them.
 class HeapWriter {
  public:
   explicit HeapWriter(schema::TapeWriter& tape) : tape_(tape) {}
 
-  // The thread of the calls that follow; 0 at first.
+  // The thread of the following calls; 0 at first.
   void set_thread(uint32_t thread) { thread_ = thread; }
 
   Block malloc(uint64_t size) { return allocate(schema::Op::kMalloc, size, 0); }
@@ -59,7 +59,7 @@ class HeapWriter {
   // Frees `block` and sets it to none.
   void free(Block& block);
   void free(Block&& block) { free(block); }
-  // free(NULL): ignored by allocators, a mark to some models.
+  // free(NULL): ignored by allocators, a marker for some models.
   void free_null();
 
  private:

@@ -19,7 +19,7 @@ uint64_t entries_of_leaf(uint64_t data_bytes) {
 
 struct Leaf {
   Block page;
-  uint64_t txn = 0;  // the last that wrote it
+  uint64_t txn = 0;  // the last that wrote to it
   uint64_t entries = 0;
 };
 
@@ -32,7 +32,7 @@ void touch(LmdbWriter& db, Leaf& leaf) {
   leaf.txn = db.txn();
 }
 
-// Rising keys: full leaves in a row, and all writes in the last one.
+// Rising keys: full leaves in a row, and all writes to the last one.
 class AppendedLeaves {
  public:
   explicit AppendedLeaves(uint64_t data_bytes) : capacity_(entries_of_leaf(data_bytes)) {}
@@ -49,7 +49,7 @@ class AppendedLeaves {
 };
 
 // Random keys. A leaf holds the keys that begin with certain bits. A full leaf splits on the next
-// bit, and each half is taken to have half the keys. Where LMDB would descend a tree, a directory
+// bit, and each half is assumed to have half the keys. Where LMDB would descend a tree, a directory
 // by first bits finds the leaf (Fagin et al., "Extendible hashing", TODS 1979).
 class ScatteredLeaves {
  public:
@@ -79,7 +79,7 @@ class ScatteredLeaves {
     if (leaves_[low].bits == bits_) deepen();
     PrefixLeaf high{{db.page(), db.txn(), capacity_ / 2}, ++leaves_[low].bits};
     leaves_[low].leaf.entries -= high.leaf.entries;
-    // Of the slots that had the leaf, the upper half.
+    // The upper half of the slots that had the leaf.
     const uint64_t slots = uint64_t{1} << (bits_ - high.bits);
     const uint64_t first = (slot(key) & ~(2 * slots - 1)) + slots;
     std::fill_n(directory_.begin() + static_cast<ptrdiff_t>(first), slots,

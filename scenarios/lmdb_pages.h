@@ -10,13 +10,13 @@
 
 namespace heaptape::scenarios {
 
-// The bytes of a value that fills `pages` pages behind its header of 16 bytes.
+// The bytes of a value that fills `pages` pages after its header of 16 bytes.
 constexpr uint64_t lmdb_value_bytes(uint64_t pages) {
   return pages * base::kPageBytes - 16;
 }
 
-// Writes transactions, one after another. While a reader is open, pages that are freed stay in use:
-// the tape frees them when the reader ends.
+// Writes transactions, one after another. While a reader is open, freed pages stay in use: the tape
+// frees them when the reader ends.
 class LmdbWriter {
  public:
   explicit LmdbWriter(schema::TapeWriter& tape) : heap_(tape) {}
@@ -45,7 +45,7 @@ class LmdbWriter {
     held_ = true;
     held_blocks_.emplace_back();
   }
-  // Frees what the reader held, in one transaction for each that had freed something.
+  // Frees the reader's pages, in one transaction for each that had freed something.
   void end_read() {
     held_ = false;
     for (std::vector<Block>& blocks : std::exchange(held_blocks_, {})) {

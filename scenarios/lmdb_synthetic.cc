@@ -10,8 +10,8 @@ namespace {
 
 using schema::TapeWriter;
 
-// Allocates runs of 1 to `max_run` pages, a page that stays in use behind each, and returns the
-// pages of the runs.
+// Allocates runs of 1 to `max_run` pages, each followed by a page that stays in use, and returns
+// the pages of the runs.
 std::vector<Block> lay_out(LmdbWriter& db, Random& random, uint64_t pages, uint64_t max_run) {
   std::vector<Block> free_later;
   while (free_later.size() < pages) {
@@ -43,7 +43,7 @@ void generate_lmdb_synthetic(const Values& values, TapeWriter& tape) {
     db.free(pages[i]);
     if ((i + 1) % record == 0) db.commit();
   }
-  // Pages can be used again two transactions after they were freed. This one is in between and
+  // Pages can be reused two transactions after they were freed. This transaction lies between and
   // frees nothing.
   db.rewrite(last);
   db.commit();

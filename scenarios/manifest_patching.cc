@@ -1,4 +1,4 @@
-// docs/scenarios/manifest-patching.md has the story; the order of calls follows patch_data of
+// docs/scenarios/manifest-patching.md tells the story; the order of calls follows patch_data of
 // ManifestInfo in git-cinnabar 0.4.0 (cinnabar/githg.py).
 #include "scenarios/scenario_list.h"
 
@@ -23,7 +23,7 @@ constexpr uint64_t kLongestLine = 120;
 constexpr uint64_t kShortestSlice = 2;  // shorter strings take no memory
 constexpr uint64_t kLeastLength = 2000;
 constexpr uint64_t kMostRawBytes = uint64_t{1} << 40;
-constexpr uint64_t kPinObjectBytes = 232;  // kept for each manifest, beside its node
+constexpr uint64_t kPinObjectBytes = 232;  // kept for each manifest, besides its node
 
 enum class Variant : uint64_t { kStr, kByteArray, kJoin, kPrealloc };
 
@@ -66,7 +66,7 @@ class PatchedByteArray : public Patched {
   ByteArray new_;
 };
 
-// The list of pieces is left out: it is small, and its growth would be a realloc.
+// The list of pieces is omitted: it is small, and its growth would be a realloc.
 class PatchedJoin : public Patched {
  public:
   explicit PatchedJoin(HeapWriter& heap) : heap_(heap) {}
@@ -85,7 +85,7 @@ class PatchedJoin : public Patched {
   uint64_t length_ = 0;
 };
 
-// What a function in C would do: the new string at its final size, and no slices.
+// As a function in C would do it: the new string at its final size, and no slices.
 class PatchedInPlace : public Patched {
  public:
   PatchedInPlace(HeapWriter& heap, uint64_t length) : new_(heap, length) {}
@@ -104,7 +104,7 @@ struct Diff {
   uint64_t text;
 };
 
-// Draws how each manifest differs from the one before.
+// Draws how each manifest differs from the previous one.
 class DiffSource {
  public:
   explicit DiffSource(const Values& values)
@@ -114,7 +114,7 @@ class DiffSource {
         raw_mean_(std::min(values["raw_mean"], kMostRawBytes)) {}
 
   // The diffs of a manifest of `length`: anywhere, but no two adjacent and none at either end, so
-  // that no slice between them is empty. The first one brings the growth.
+  // that no slice between them is empty. The first one supplies the growth.
   std::vector<Diff> draw(uint64_t length) {
     const std::vector<uint64_t> texts = draw_texts(length);
     uint64_t growth = random_.below(2 * growth_ + 1);
@@ -140,7 +140,7 @@ class DiffSource {
   uint64_t draw_line() { return kShortestLine + random_.below(kLongestLine - kShortestLine + 1); }
 
  private:
-  // How many characters each diff brings; the sum, headers included, is about raw_mean.
+  // How many characters each diff supplies; the sum, headers included, is about raw_mean.
   std::vector<uint64_t> draw_texts(uint64_t length) {
     const uint64_t least = kDiffHeaderBytes + kShortestLine;
     uint64_t left = std::min(raw_mean_ / 2 + random_.below(raw_mean_ + 1), length / 4);
@@ -204,7 +204,7 @@ class Patching {
     uint64_t length = old.length();
     for (const Diff& diff : diffs) length += diff.text - (diff.end - diff.begin);
     const auto patched = make_patched(length);
-    std::vector<Str> names;  // keys and values of the dicts of lines, which live to the end
+    std::vector<Str> names;  // keys and values of the dicts of lines, which live until the end
     Block object;
     Str text;
     uint64_t at = 0;

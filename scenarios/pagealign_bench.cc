@@ -4,7 +4,7 @@
 namespace heaptape::scenarios {
 
 // With the posix_memalign back end a block is one posix_memalign and one free. Models of
-// pagealign_alloc tell its blocks by that.
+// pagealign_alloc recognize its blocks by that.
 Parameter PagealignCalls::parameter() {
   return choice("via", Via::kMemalign,
                 "back end of pagealign_alloc whose calls are recorded; its models need memalign",

@@ -1,5 +1,5 @@
-// The malloc calls that gnulib's pagealign_alloc makes, and the parameter "via" that picks its back
-// end.
+// The malloc calls that gnulib's pagealign_alloc makes, and the parameter "via" that selects its
+// back end.
 #pragma once
 
 #include "base/address/pages.h"

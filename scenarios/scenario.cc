@@ -71,7 +71,7 @@ Result<schema::TapeSummary> write_scenario(const ScenarioOptions& options) {
     return stopped.error;
   }
   tape->flush();
-  // finish() accepts a tape that a full disk has cut short.
+  // finish() accepts a tape truncated by a full disk.
   HEAPTAPE_RETURN_IF_ERROR(tape->status());
   return tape->finish({});
 }

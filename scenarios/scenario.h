@@ -1,4 +1,4 @@
-// Generators of tapes: heaps whose story is known, written without running the program.
+// Tape generators: heaps whose story is known, written without running the program.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ using base::Result;
 using base::Switch;
 using base::Values;
 
-// A scenario streams its events: its memory grows with live blocks only. The same values give the
+// A scenario streams its events: its memory grows only with live blocks. The same values give the
 // same tape.
 struct Scenario {
   const char* name;

@@ -10,8 +10,7 @@ namespace heaptape::scenarios {
 
 // `count` blocks of `size` bytes, allocated one after another and, with `free`, freed.
 Scenario fill_scenario();
-// Random mallocs and frees over a table of slots, half and half: the loop with which recorders are
-// timed.
+// Random mallocs and frees over a table of slots, half and half: the loop used to time recorders.
 Scenario random_slots_scenario();
 // One block that grows by realloc, step by step.
 Scenario resize_scenario();
@@ -20,7 +19,7 @@ Scenario resize_scenario();
 // holding three times the memory in use.
 Scenario manifest_patching_scenario();
 
-// sliver_pin.cc: a block of 232 bytes behind a long string; the next string is 339 bytes too large
+// sliver_pin.cc: a block of 232 bytes after a long string; the next string is 339 bytes too large
 // for the hole.
 Scenario sliver_pin_scenario();
 
@@ -29,8 +28,8 @@ Scenario mmap_threshold_scenario();
 
 // cvs.cc: CVS 1.12 reads a file: a descriptor and a page-aligned block for each page.
 Scenario cvs_pagealign_scenario();
-// The same in CVS 1.11, as OpenBSD has it: buffers allocated sixteen at a time, which return to a
-// free list and never to malloc.
+// The same in CVS 1.11, as in OpenBSD: buffers allocated sixteen at a time, which return to a free
+// list and never to malloc.
 Scenario openbsd_cvs_scenario();
 
 // pagealign_bench.cc: gnulib's own benchmark: blocks of one, two and three pages, never freed.
@@ -44,16 +43,16 @@ Scenario lmdb_synthetic_scenario();
 // file, then large ones.
 Scenario lmdb_dust_bricks_scenario();
 
-// large_blocks.cc: for caches of freed mappings. calloc and free of one size, again and again.
+// large_blocks.cc: for caches of freed mappings. calloc and free of one size, repeatedly.
 Scenario calloc_loop_scenario();
-// Rounds of blocks of different sizes, freed in the order in which they were allocated.
+// Rounds of blocks of different sizes, freed in the order they were allocated.
 Scenario ring_mix_scenario();
 
-// fleet_like.cc: sizes and lifetimes as published for the programs of a large fleet of servers.
+// fleet_like.cc: sizes and lifetimes published for the programs of a large fleet of servers.
 Scenario fleet_like_scenario();
 
-// clone_like.cc: the calls of the longest run described in public, 2.34 billion: small blocks by
-// the hundred for each revision, and two of them kept.
+// clone_like.cc: the calls of the longest run described in public, 2.34 billion: hundreds of small
+// blocks for each revision, of which two are kept.
 Scenario clone_like_scenario();
 
 }  // namespace heaptape::scenarios

@@ -14,7 +14,7 @@ void generate(const Values& values, schema::TapeWriter& tape) {
   heap.free(heap.malloc(hole_bytes != 0 ? hole_bytes : buffer_bytes));
   if (hole_bytes != 0) {
     Block hole = heap.malloc(hole_bytes);
-    heap.malloc(1);  // keeps the hole from the free memory behind it
+    heap.malloc(1);  // separates the hole from the free memory after it
     heap.free(hole);
   }
   Block buffer = heap.malloc(buffer_bytes);

@@ -1,8 +1,7 @@
 // The one place where exceptions of Cap'n Proto (kj) become a Result. It throws when memory runs
-// out while it builds a message, when a text is too long for one, and on damage. So whatever
-// builds, reads or prints a message does it inside guard_kj, and no kj exception leaves a public
-// function but those whose contract says so. tests/unit/schema/kj_guard_test.cc holds the files to
-// it.
+// out while it builds a message, when a text is too long for one, and on damage. So all code that
+// builds, reads or prints a message does so inside guard_kj, and no kj exception leaves a public
+// function unless its contract says so. tests/unit/schema/kj_guard_test.cc enforces this.
 #pragma once
 
 #include <kj/exception.h>
@@ -15,8 +14,8 @@
 
 namespace heaptape::schema {
 
-// What kj says was wrong: without the C++ condition that it puts first, without a full stop, on one
-// line, and cut to a length that fits a message even where kj quotes the input.
+// kj's reason: without its leading C++ condition, without a full stop, on one line, and cut to a
+// length that fits a message even if kj quotes the input.
 std::string kj_reason(const kj::Exception& exception);
 
 // Calls `body`, which returns a Result; a kj exception becomes `code` with "what: <kj's reason>".

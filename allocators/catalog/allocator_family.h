@@ -1,4 +1,4 @@
-// Which allocators lay blocks out alike.
+// Tells which allocators lay out blocks alike.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace heaptape::allocators {
 
-// The family of the library at that path (see schema::malloc_family), or the name of its file where
-// it is of none. Empty for an empty path.
+// The family of the library at that path (see schema::malloc_family), or its file name if it
+// belongs to none. Empty for an empty path.
 std::string allocator_family(const std::string& library);
 
-// The same of the allocator that a tape was recorded on.
+// The same for the allocator that a tape was recorded on.
 std::string allocator_family(const schema::TapeHeader& header);
 
 }  // namespace heaptape::allocators

@@ -22,18 +22,18 @@ std::string known_names() {
   return base::name_list(catalog(), &CatalogEntry::name);
 }
 
-// "name" of "name=value"; empty when there is none.
+// "name" of "name=value"; empty if there is none.
 std::string name_part(const std::string& word) {
   const size_t equals = word.find('=');
   return equals == std::string::npos ? "" : word.substr(0, equals);
 }
 
-// The label must not swallow a path or a model's options that have an '=' of their own.
+// The label must not swallow a path or a model's options that contain '='.
 bool is_label(const std::string& name) {
   return !name.empty() && name.find_first_of(":/") == std::string::npos;
 }
 
-// What follows `prefix` in `text`; empty when nothing does, or when `text` begins otherwise.
+// The text after `prefix` in `text`; empty if `text` begins otherwise or ends there.
 std::string behind(std::string_view prefix, const std::string& text) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : "";
 }
@@ -43,7 +43,7 @@ size_t options_at(const std::string& text) {
   return std::min(text.find(':', text.find(':') + 1), text.size());
 }
 
-// Sets the kind and source that `spec.text` names, but loads nothing. False: it names none.
+// Sets the kind and source that `spec.text` names; loads nothing. False if it names none.
 bool identify(BackendSpec& spec) {
   const std::string& text = spec.text;
   if (text == "recorded" || text == "noop") {
@@ -61,7 +61,7 @@ bool identify(BackendSpec& spec) {
   return true;
 }
 
-// What speaks against `word` of the spec `text` as environment of the backend; empty if nothing.
+// Why `word` of the spec `text` cannot be environment of the backend; empty if it can.
 std::string why_no_environment(const BackendSpec& spec, const std::string& word,
                                const std::string& text) {
   if (name_part(word).empty()) {

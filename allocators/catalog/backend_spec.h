@@ -1,5 +1,5 @@
-// What a backend spec (`-a` of the command line) names. The text is parsed here, once; whoever
-// needs to know what it says asks the value.
+// The meaning of a backend spec (`-a` on the command line). The text is parsed here, once; other
+// code asks the value.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ enum class BackendKind : uint8_t {
   kPlugin,    // plugin:PATH
 };
 
-// What a backend may need to know of the replay.
+// Facts about the replay that a backend may need.
 struct BackendContext {
   const schema::TapeHeader* header = nullptr;  // of the tape; `recorded` needs it
   Touch touch = Touch::kPage;
@@ -33,10 +33,10 @@ struct BackendContext {
   Clock clock = Clock::kTape;
 };
 
-// A value: it can be copied, and made into any number of backends.
+// A value: can be copied, and can make any number of backends.
 struct BackendSpec {
   BackendKind kind = BackendKind::kNoop;
-  std::string label;  // `text` where none is given
+  std::string label;  // `text` if none is given
   // BACKEND as given: "glibc", "lib:./libmine.so", "model:ptmalloc:tcache_count=0".
   std::string text;
   base::Values options;                  // of a model or plug-in, with the defaults
@@ -46,29 +46,28 @@ struct BackendSpec {
 
   // Whether blocks are memory that can be touched.
   bool runs_real_code() const { return kind == BackendKind::kNative; }
-  // Whether how long it takes is measured: a replay on it may be repeated.
+  // Whether its running time is measured: a replay on it may be repeated.
   bool is_timed() const { return kind == BackendKind::kNative || kind == BackendKind::kNoop; }
-  // The file that the spec names: a library or a plug-in. Empty for what is found by name.
+  // The file that the spec names: a library or a plug-in. Empty if it is found by name.
   std::string file() const;
-  // The allocator whose addresses it gives (see allocator_family), a model by its name. Empty for
-  // what may give those of any: a plug-in, the recorded run, noop.
+  // The allocator whose addresses it gives (see allocator_family); for a model, its name. Empty for
+  // a plug-in, the recorded run and noop, which may give any.
   std::string family() const;
-  // The version of that allocator which a model computes; empty: no model, or one of its own kind.
+  // The allocator version that a model computes; empty if not a model, or of its own design.
   std::string modelled_version() const;
-  // A model whose addresses are those of no allocator but itself.
+  // A model whose addresses are its own, not those of another allocator.
   bool imitates_nobody() const;
-  // Whether the time that it sees can change what it does, as far as that is known.
+  // Whether the time that it sees can change what it does, as far as known.
   bool sees_time() const;
 
-  // A backend that has not been started. `context.header` must live as long as it.
+  // A backend that has not been started. `context.header` must outlive it.
   std::unique_ptr<Backend> make(const BackendContext& context) const;
 };
 
-// SPEC of the command line: [label=]BACKEND [ENV=VALUE...], separated by blanks. What parses can be
-// made: a plug-in is loaded, which runs its constructors, and its options are checked. Fails with
-// kUsage for words that make no sense (an unknown allocator, option or variable; the message lists
-// what there is), and as load_plugin does. A real allocator that is not here parses: starting it
-// fails.
+// SPEC of the command line: [label=]BACKEND [ENV=VALUE...], separated by blanks. A spec that parses
+// can be made: its plug-in is loaded, which runs its constructors, and its options are checked.
+// Fails with kUsage for an unknown allocator, option or variable (the message lists what there is),
+// and as load_plugin does. A real allocator that is not installed parses, but fails to start.
 Result<BackendSpec> parse_spec(const std::string& text);
 
 }  // namespace heaptape::allocators

@@ -10,19 +10,19 @@
 namespace heaptape::allocators {
 
 struct CatalogEntry {
-  std::string name;  // as it is written in a spec; PATH stands for a path
+  std::string name;  // as written in a spec; PATH stands for a path
   BackendKind kind = BackendKind::kNative;
   std::string description;                       // one line
   std::vector<base::Parameter> parameters = {};  // of a model
 
   bool takes_path() const { return name.ends_with("PATH"); }
-  // Real allocators but glibc: whatever is installed of them.
+  // Real allocators other than glibc: whichever versions are installed.
   bool is_family() const {
     return kind == BackendKind::kNative && name != "glibc" && !takes_path();
   }
 };
 
-// In the order in which they are shown.
+// In display order.
 const std::vector<CatalogEntry>& catalog();
 
 }  // namespace heaptape::allocators

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The names of a family's files (any version may follow), the likeliest first, and its packages in
-// Debian 12, in 13 and in unstable. Null: there is none.
+// A family's file names (any version may follow), the likeliest first, and its packages in Debian
+// 12, 13 and unstable; null if there is none.
 struct Family {
   const char* name;
   std::vector<std::string_view> files;
@@ -96,7 +96,7 @@ void add_listed_directories(const char* list, std::vector<fs::path>& directories
   }
 }
 
-// LLVM's packages keep their libraries where no loader looks. The newest release comes first.
+// LLVM's packages keep their libraries outside the loader's paths. The newest release comes first.
 void add_clang_directories(std::vector<fs::path>& directories) {
   constexpr std::string_view kPrefix = "llvm-";
   std::vector<std::string> releases;
@@ -112,7 +112,7 @@ void add_clang_directories(std::vector<fs::path>& directories) {
   }
 }
 
-// Those that the loader searches, in its order, each once.
+// The directories that the loader searches, in its order, each once.
 std::vector<fs::path> library_directories() {
   std::vector<fs::path> directories;
   add_listed_directories(std::getenv("LD_LIBRARY_PATH"), directories);
@@ -136,7 +136,7 @@ bool is_called(const std::string& file, std::string_view name) {
   return file.starts_with(name) && (file.size() == name.size() || file[name.size()] == '.');
 }
 
-// Adds the files of that name, sorted: the order of a directory is arbitrary.
+// Adds the files of that name, sorted: directory order is arbitrary.
 void add_files(const fs::path& directory, std::string_view name, std::vector<fs::path>& files) {
   std::vector<fs::path> found = entries_of(directory);
   std::erase_if(found, [name](const fs::path& file) { return !is_called(file.filename(), name); });
@@ -155,7 +155,7 @@ std::string ask_version(const std::string& path) {
   return backend.start().ok() ? backend.version() : "";
 }
 
-// "forky" of the line VERSION_CODENAME=forky; empty if the system is no Debian.
+// "forky" from the line VERSION_CODENAME=forky; empty if the system is not Debian.
 std::string debian_codename() {
   std::ifstream file("/etc/os-release");
   std::string codename;

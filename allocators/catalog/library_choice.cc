@@ -26,7 +26,7 @@ std::string family_of(const std::string& text) {
   return text.substr(0, text.find('@'));
 }
 
-// X of "FAMILY@X"; empty where there is no X.
+// X of "FAMILY@X"; empty if there is no X.
 std::string choice_of(const std::string& text) {
   const size_t at = text.find('@');
   return at == std::string::npos ? "" : text.substr(at + 1);
@@ -36,8 +36,8 @@ bool is_family(const std::string& name) {
   return name == "glibc" || std::ranges::find(library_families(), name) != library_families().end();
 }
 
-// The loader would look for a name without '/' elsewhere. "./" is left out, and ".." kept: what is
-// before it may be a link.
+// The loader would search elsewhere for a name without '/'. "./" is omitted; ".." is kept, because
+// the part before it may be a link.
 std::string absolute(const std::string& path) {
   std::error_code error;  // there may be no working directory
   const std::filesystem::path full = std::filesystem::absolute(path, error);

@@ -10,19 +10,19 @@ namespace heaptape::allocators {
 
 // Where a native backend gets its malloc.
 struct NativeLibrary {
-  std::string preload;  // an absolute path; empty: libc serves malloc
+  std::string preload;  // an absolute path; empty if libc serves malloc
   std::string family;   // see allocator_family
-  std::string refusal;  // why none can be started, as the end of a sentence; empty: one can
+  std::string refusal;  // why it cannot be started, as the end of a sentence; empty if it can
 };
 
-// Whether `text` is of one of those forms.
+// Whether `text` has one of those forms.
 bool names_library(const std::string& text);
 
-// The path that `text` names; empty where it names none.
+// The path that `text` names; empty if it names none.
 std::string library_path(const std::string& text);
 
-// Fails with kUsage for FAMILY@X that makes no sense: a file of another family, another libc. A
-// library that is missing or damaged is a refusal, which fails only its run.
+// Fails with kUsage for an invalid FAMILY@X: a file of another family, another libc. A missing or
+// damaged library is a refusal, which fails only its own run.
 base::Result<NativeLibrary> choose_library(const std::string& text);
 
 }  // namespace heaptape::allocators

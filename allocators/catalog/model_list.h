@@ -16,12 +16,12 @@ struct ModelEntry {
   const char* description;  // one line
   std::unique_ptr<Backend> (*make)(const base::Values& options, uint64_t recorded_break);
   std::vector<base::Parameter> (*parameters)();
-  bool sees_time;            // does something by the clock of the tape by itself: its base may
-  const char* family;        // of the allocator whose addresses it computes; null: none but its own
-  const char* version = "";  // of that allocator, as its library gives it
+  bool sees_time;            // acts on the clock of the tape itself; its base may as well
+  const char* family;        // of the allocator whose addresses it computes; null if only its own
+  const char* version = "";  // of that allocator, as its library reports it
 };
 
-// In the order in which they are shown.
+// In display order.
 std::span<const ModelEntry> models();
 
 // `name` is "model:NAME"; null if there is no such model.

@@ -15,8 +15,8 @@ constexpr char kPerProcessor[] =
 struct SettingNote {
   const char* family;
   const char* variable;
-  const char* part;  // of the value; empty: any value
-  const char* text;  // begins with a blank: of the setting, which is named before
+  const char* part;  // of the value; empty for any value
+  const char* text;  // begins with a blank: follows the name of the setting
   bool only_of_one_thread;
 };
 
@@ -31,7 +31,7 @@ constexpr SettingNote kNotes[] = {
     {"jemalloc", "MALLOC_CONF", "percpu_arena:phycpu", kPerProcessor, false},
 };
 
-// What the user wrote: the variable, or the part of it.
+// The user's text: the variable, or the part of it.
 std::string name_of(const SettingNote& note) {
   std::string part = note.part;
   if (part.ends_with(':')) part.pop_back();

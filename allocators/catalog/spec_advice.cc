@@ -19,7 +19,7 @@ namespace {
 
 using base::quoted;
 
-// A variable that each real allocator reads, as an example.
+// An example of a variable that each real allocator reads.
 struct Setting {
   std::string_view allocator;
   const char* variable;
@@ -31,7 +31,7 @@ constexpr Setting kSettings[] = {
     {"tcmalloc", "TCMALLOC_RELEASE_RATE=10"},
 };
 
-// All but those that take a path.
+// All names except those that take a path.
 std::vector<std::string> names() {
   std::vector<std::string> all;
   for (const CatalogEntry& entry : catalog()) {
@@ -46,7 +46,7 @@ bool is_variable(const std::string& name) {
   });
 }
 
-// The model of a real allocator, with `option` where it has it; empty if there is none.
+// The model of a real allocator, with `option` if it has that; empty if there is no model.
 std::string model_text(std::string_view allocator, const std::string& option) {
   const auto model = std::ranges::find_if(models(), [&](const ModelEntry& entry) {
     return entry.family != nullptr && entry.family == allocator;
@@ -57,7 +57,7 @@ std::string model_text(std::string_view allocator, const std::string& option) {
   return has_option ? text : model->name;
 }
 
-// A sentence on "glibc:arena_max=2"; empty if `name` does not begin with an allocator that has no
+// A sentence about "glibc:arena_max=2"; empty unless `name` begins with an allocator that takes no
 // options.
 std::string advice_on_options(const std::string& name) {
   const size_t colon = name.find(':');
@@ -75,7 +75,7 @@ std::string advice_on_options(const std::string& name) {
          setting->variable + "'";
 }
 
-// A sentence on the name of a library, or of a file that is there; else empty.
+// A sentence if `name` is that of a library or of an existing file; else empty.
 std::string advice_on_file(const std::string& name) {
   std::error_code error;
   const bool exists = std::filesystem::is_regular_file(name, error);

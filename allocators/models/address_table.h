@@ -1,5 +1,5 @@
-// A value for each unit of address space, zero at first: what a real heap keeps in its blocks, in a
-// page map, or in the headers of its chunks. Memory is taken where values are written, by the page.
+// A value for each unit of address space, initially zero: the data a real heap keeps in its blocks,
+// in a page map, or in chunk headers. Memory is taken by the page, where values are written.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class AddressTable {
  public:
   // The value of the unit that `address` lies in.
   T& operator[](uint64_t address) { return tree_.leaf(address).values[place_of(address)]; }
-  // The same; null where nothing near was ever written.
+  // The same; null if nothing near was ever written.
   const T* find(uint64_t address) const {
     const Leaf* leaf = tree_.find(address);
     return leaf == nullptr ? nullptr : &leaf->values[place_of(address)];
@@ -35,7 +35,7 @@ class AddressTable {
   base::AddressTree<Leaf> tree_;
 };
 
-// One word a unit.
+// One word per unit.
 template <int kUnitLog2>
 using WordTable = AddressTable<uint64_t, kUnitLog2>;
 

@@ -1,4 +1,4 @@
-// Sizes of live blocks by address: for heaps that keep nothing in or beside their blocks. A hash
+// Sizes of live blocks by address, for heaps that keep nothing in or beside their blocks. A hash
 // table with linear probing, in which a removal moves later entries up (Knuth, volume 3, section
 // 6.4, algorithm R).
 #pragma once
@@ -14,13 +14,13 @@ class BlockSizes {
  public:
   BlockSizes() : entries_(kLeastEntries) {}
 
-  // `address` is not 0 and not there yet.
+  // `address` is not 0 and not yet present.
   void insert(uint64_t address, uint64_t bytes) {
     if (++count_ * 2 > entries_.size()) grow();
     place({address, bytes});
   }
 
-  // The block is there.
+  // The block must be present.
   uint64_t& operator[](uint64_t address) { return entries_[find(address)].bytes; }
   uint64_t get(uint64_t address) const { return entries_[find(address)].bytes; }
 
@@ -28,7 +28,7 @@ class BlockSizes {
     size_t gap = find(address);
     --count_;
     for (size_t i = next(gap); entries_[i].address != 0; i = next(i)) {
-      // An entry may move up to the gap unless its own place lies behind the gap.
+      // An entry may move up to the gap unless its home lies after the gap.
       const size_t home = home_of(entries_[i].address);
       const size_t mask = entries_.size() - 1;
       if (((i - home) & mask) < ((i - gap) & mask)) continue;

@@ -12,7 +12,7 @@ namespace heaptape::allocators {
 
 class FreeExtents {
  public:
-  // `range` must not overlap one that is held.
+  // `range` must not overlap one already held.
   void insert(AddressRange range);
 
   // All cut out `bytes` at a multiple of `alignment` and return where, or 0.
@@ -24,7 +24,7 @@ class FreeExtents {
   uint64_t take_lowest(uint64_t bytes, uint64_t alignment);
   uint64_t take_highest(uint64_t bytes, uint64_t alignment);
 
-  // Cuts out just `range`; false if not all of it is there.
+  // Cuts out exactly `range`; false if part of it is missing.
   bool take(AddressRange range);
 
   uint64_t total_bytes() const { return total_bytes_; }

@@ -1,5 +1,5 @@
-// What every model of this tree is: an allocator over simulated addresses. It touches no memory of
-// its blocks and gives the same answers every time.
+// The contract of all models in this tree: allocators over simulated addresses that do not touch
+// their blocks' memory and give the same answers every time.
 #pragma once
 
 #include <concepts>
@@ -22,33 +22,33 @@ using base::round_up;
 inline constexpr int kPageLog2 = 12;
 static_assert(kPageBytes == uint64_t{1} << kPageLog2);
 
-// Where models begin to map: the middle of what Linux gives a process. A model that wraps another
-// (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the two never
-// meet.
+// Where models begin to map: the middle of a Linux process's address space. A model that wraps
+// another (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the
+// two never meet.
 inline constexpr uint64_t kModelBase = 0x100000000000;
 inline constexpr uint64_t kWrapperBase = 0x400000000000;
 inline constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64
-// Beyond, no request can be served, and sums of sizes and alignments could wrap.
+// Beyond this, no request can be served, and sums of sizes and alignments could wrap.
 inline constexpr uint64_t kMostRequestBytes = uint64_t{1} << 60;
 
 // A model tells its address space what memory it holds; the engine gets the changes as
-// RegionEvents. Purged pages stay committed and lose their contents: they are absent until a block
+// RegionEvents. Purged pages stay committed but lose their contents: they are absent until a block
 // is placed on them again.
 class AddressSpace {
  public:
-  // `recorded_break`: where the program break of the recorded run was at first; 0: not known.
+  // `recorded_break`: the initial program break of the recorded run; 0 if not known.
   explicit AddressSpace(uint64_t recorded_break = 0)
       : break_phase_(allocators::break_phase(recorded_break)) {}
 
-  // What to add to a simulated address of a heap that grows from the break to know how it would be
-  // aligned: models begin at multiples of kBreakPeriodBytes.
+  // Added to a simulated address of a heap that grows from the break, gives its alignment in the
+  // real heap: models begin at multiples of kBreakPeriodBytes.
   uint64_t break_phase() const { return break_phase_; }
 
-  // `rule`: why, where the model has more ways than one to come to it.
+  // `rule`: the reason, if the model has several.
   void commit(AddressRange range, const CommitRule& rule = kNoRule);
   void decommit(AddressRange range);
 
-  // For the adapter: the changes since the last call, stamped with the op they happened in.
+  // For the adapter: the changes since the last call, each with its op.
   void begin_op(uint32_t op) { op_ = op; }
   std::vector<RegionEvent>& events() { return events_; }
 
@@ -58,47 +58,46 @@ class AddressSpace {
   std::vector<RegionEvent> events_;
 };
 
-// One thread. Sizes and alignments are as the program asked; alignment 0: the model's own.
+// One thread. Sizes and alignments are as the program asked; alignment 0 is the model's own.
 //
 // A model is made from its address space, which outlives it, and the values of its parameters.
 // Beyond the concept, a model may have
 //   void set_thread(uint32_t thread)         the recorded thread (dense, 0 = the first) that makes
-//                                            the calls that follow
+//                                            the following calls
 //   void end_thread(uint32_t thread)         it has ended; later calls under its number are a new
 //                                            thread's
 //   void set_time(uint64_t time_ns)          of the recorded run, never falling
 //   void set_death(uint32_t now, uint32_t death)
 //                                            when the next call is made, and when the block that it
 //                                            places dies (see Deaths)
-//   void give_back_memory()                  what the allocator does when it is asked to give free
-//                                            memory back to the system
+//   void give_back_memory()                  what the allocator does when asked to give free memory
+//                                            back to the system
 //   KeptMemory kept_memory(std::span<const AddressRange> gaps) const
-//                                            as Backend has it
+//                                            as in Backend
 //   void release_null()                      free(NULL), for models with something to commit
-//   std::vector<GrowthCurve> growth() const  instead of the curves that the adapter keeps, of
-//                                            work() by kind of call against live blocks
-// and, if it is foreign code, which may do wrong (plugin/plugin_backend.h),
+//   std::vector<GrowthCurve> growth() const  replaces the adapter's curves of work() by kind
+//                                            of call against live blocks
+// and, for foreign code, which may misbehave (plugin/plugin_backend.h),
 //   void audit()                             between batches
-//   bool has_fault() const                   looked at after every call; ends the replay with
+//   bool has_fault() const                   checked after every call; ends the replay with
 //   base::Error fault(uint64_t event) const
 template <typename M>
 concept SimulatedAllocator =
     requires(M model, const M& constant, uint64_t bytes, uint64_t alignment, uint64_t address) {
-      // A new block; address 0 when the model refuses (a size beyond its address space).
+      // A new block; address 0 if the model refuses (a size beyond its address space).
       { model.allocate(bytes, alignment) } -> std::same_as<Placement>;
-      // The same, to be zeroed: a model may charge itself for the zeroing.
+      // The same, zeroed: a model may charge itself for the zeroing.
       { model.allocate_zeroed(bytes) } -> std::same_as<Placement>;
-      // `address` is of a live block; the result is where the block is now. bytes > 0.
+      // `address` is that of a live block; returns where the block is now. bytes > 0.
       { model.reallocate(address, bytes) } -> std::same_as<Placement>;
-      // `address` is of a live block.
+      // `address` is that of a live block.
       { model.release(address) } -> std::same_as<void>;
-      // Committed pages that hold nothing, ascending.
+      // Committed pages without contents, ascending.
       { constant.absent() } -> std::same_as<std::vector<AddressRange>>;
       { constant.counters() } -> std::same_as<std::vector<Counter>>;
-      // Steps of search and moving so far, in the unit that work_unit() names ("nodes visited"; ""
-      // = none are counted): what the growth check looks at. Constant-time bookkeeping is not work.
-      // The unit and the traits are static members, except where they are those of a model
-      // underneath.
+      // Steps of search and moving so far, in the unit named by work_unit() ("nodes visited"; "" if
+      // none are counted), for the growth check. Constant-time bookkeeping is not work. The unit
+      // and the traits are static members, except where they are those of a model underneath.
       { constant.work() } -> std::same_as<uint64_t>;
       { constant.work_unit() } -> std::same_as<const char*>;
       { constant.traits() } -> std::same_as<BackendTraits>;

@@ -1,5 +1,5 @@
 // Puts a model behind the Backend contract. The loop over the ops is compiled together with the
-// model, so that nothing virtual happens per event: all of it has to be in this header.
+// model so that no event needs a virtual call: hence all of it is in this header.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace heaptape::allocators {
 
-// Where the program break of the recorded run was at first.
+// The initial program break of the recorded run.
 struct RecordedBreak {
   uint64_t address = 0;  // 0: not known
 };
@@ -21,7 +21,7 @@ struct RecordedBreak {
 template <SimulatedAllocator Model>
 class ModelBackend : public Backend {
  public:
-  // Of the values of its parameters, for most models.
+  // For most models, from the values of its parameters.
   template <typename... Arguments>
   explicit ModelBackend(Arguments&&... arguments)
       : ModelBackend(RecordedBreak(), std::forward<Arguments>(arguments)...) {}
@@ -126,7 +126,7 @@ class ModelBackend : public Backend {
     return {};
   }
 
-  // What a model may want to know of the calls beyond their arguments.
+  // Passes on circumstances beyond the calls' arguments.
   void tell_circumstances(const ReplayBatch& batch, uint32_t i) {
     tell_thread_ends(batch, batch.first_event + i);
     if constexpr (requires { model_.set_thread(0u); }) model_.set_thread(batch.ops[i].thread);
@@ -137,7 +137,7 @@ class ModelBackend : public Backend {
       }
     }
     if constexpr (requires { model_.set_time(uint64_t{}); }) {
-      // A time sample says what had passed when so many calls had been made.
+      // A time sample gives the time that had passed after so many calls.
       while (next_time_ < batch.times.size() &&
              batch.times[next_time_].event <= batch.first_event + i) {
         model_.set_time(batch.times[next_time_++].time_ns);
@@ -145,7 +145,7 @@ class ModelBackend : public Backend {
     }
   }
 
-  // Those that come before call number `event`, counted from 0.
+  // The ends that come before call number `event`, counted from 0.
   void tell_thread_ends(const ReplayBatch& batch, uint64_t event) {
     if constexpr (requires { model_.end_thread(0u); }) {
       while (next_end_ < batch.thread_ends.size() && batch.thread_ends[next_end_].event <= event) {

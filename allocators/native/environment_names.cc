@@ -26,7 +26,7 @@ bool is_of_a_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Not as the beginning of another name. (It may be the end of one: compilers join such texts.)
+// Not as the beginning of another name. (Possibly as the end: compilers merge such strings.)
 bool has_name(const std::string& text, const std::string& name) {
   for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
     const size_t end = at + name.size();
@@ -38,7 +38,7 @@ bool has_name(const std::string& text, const std::string& name) {
 bool file_has(const std::string& path, const std::string& name) {
   const auto text = base::read_file(path, kMostBytes);
   if (!text.ok() || has_name(*text, name)) return true;
-  constexpr std::string_view kComposed = "MIMALLOC_";  // which then adds the name of an option
+  constexpr std::string_view kComposed = "MIMALLOC_";  // to which it appends the name of an option
   return name.starts_with(kComposed) && has_in_any_case(*text, std::string(kComposed)) &&
          has_in_any_case(*text, name.substr(kComposed.size()));
 }
@@ -50,7 +50,7 @@ bool reads(const std::string& library, const std::string& name) {
          file_has(library.substr(0, slash) + kLoaderFile, name);
 }
 
-// The variable of "NAME=VALUE"; of glibc's list of tunables also the name of each.
+// The variable of "NAME=VALUE"; for glibc's list of tunables, also the name of each.
 std::vector<std::string> names_in(const std::string& entry) {
   std::vector<std::string> names = {entry.substr(0, entry.find('='))};
   if (names[0] != "GLIBC_TUNABLES") return names;

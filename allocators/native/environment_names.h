@@ -1,4 +1,4 @@
-// Which settings a library does not read: a guess from the text in its file.
+// Which settings a library does not read: a guess based on the text in its file.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace heaptape::allocators {
 
-// Of the variables in `environment` (NAME=VALUE each), and of the tunables in GLIBC_TUNABLES, the
-// names that the file at `library` does not have: whole, or, as libraries do that put names
-// together, MIMALLOC_ and the rest apart, both in any case. For glibc's libc the loader beside it
-// is asked, too. None if the file cannot be read; never those of the loader itself (LD_...).
+// The variables in `environment` (NAME=VALUE each) and the tunables in GLIBC_TUNABLES whose names
+// are not in the file at `library`: neither whole nor, for libraries that compose names, as
+// MIMALLOC_ and the rest apart, both in any case. glibc's libc is searched together with its
+// loader. Empty if the file cannot be read; never includes the loader's own variables (LD_...).
 std::vector<std::string> unread_names(const std::string& library,
                                       const std::vector<std::string>& environment);
 

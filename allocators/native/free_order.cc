@@ -41,7 +41,7 @@ uint32_t FreeOrder::wait_for(const Block& block, uint16_t thread) {
   return op;
 }
 
-// One that this thread itself gave back, or that was given back before.
+// A slot that this thread itself gave back, or that was given back earlier.
 uint32_t FreeOrder::take_slot(uint16_t thread) {
   std::vector<uint32_t>* slots = &free_slots_;
   if (const auto own = freed_slots_.find(thread); own != freed_slots_.end() && !own->second.empty())

@@ -14,8 +14,8 @@
 namespace heaptape::allocators {
 namespace {
 
-// Words of another process, page by page: chunks are visited in ascending order. To read a page
-// that is not there would make it resident; headers of chunks lie on pages that malloc wrote to.
+// Words of another process, page by page: chunks are visited in ascending order. Reading an absent
+// page would make it resident, but chunk headers lie on pages that malloc wrote to.
 // process_vm_readv(2).
 class HeapReader {
  public:
@@ -49,7 +49,7 @@ class HeapReader {
   std::array<char, base::kPageBytes> bytes_;
 };
 
-// All chunks that count as in use, whatever keeps them.
+// All chunks that count as in use, whatever holds them.
 class AllChunks {
  public:
   explicit AllChunks(int pid) : heap_(pid) {}
@@ -62,14 +62,14 @@ class AllChunks {
   HeapReader heap_;
 };
 
-// The caches of threads: each is a block of the heap, with a count and the first block of a list
-// for each of 64 sizes from 32 bytes on (glibc 2.30 and later, struct tcache_perthread_struct). The
+// The threads' caches: each is a block of the heap, with a count and the first block of a list for
+// each of 64 sizes from 32 bytes on (glibc 2.30 and later, struct tcache_perthread_struct). The
 // link in a block is mangled with its own address (safe-linking).
 class ThreadCaches {
  public:
   static constexpr uint64_t kChunkBytes = 0x290;
 
-  // `kept`: all chunks that count as in use, as walk_chunks() gives them.
+  // `kept`: all chunks that count as in use, from walk_chunks().
   ThreadCaches(int pid, std::span<const AddressRange> kept) : memory_(pid) {
     for (const AddressRange& chunk : kept) bytes_[chunk.begin] = chunk.bytes();
     for (const AddressRange& chunk : kept) {
@@ -82,7 +82,7 @@ class ThreadCaches {
  private:
   static constexpr uint64_t kSizes = 64;
 
-  // Adds its blocks if it is a cache: a free block of that size looks like none.
+  // Adds its blocks if it is a cache; a free block of that size does not look like one.
   void add_cache(uint64_t cache) {
     std::vector<uint64_t> blocks;
     for (uint64_t size = 0; size < kSizes; ++size) {
@@ -117,7 +117,7 @@ std::optional<std::vector<AddressRange>> read_kept_chunks(int pid,
   std::vector<AddressRange> kept = kept_chunks(reader, gaps, initial_break);
   if (!gaps.empty() && !reader.can_read()) return std::nullopt;
   const ThreadCaches caches(pid, kept);
-  // What is as small and in no cache is in a fastbin.
+  // A chunk this small that is in no cache is in a fastbin.
   std::erase_if(kept, [&caches](const AddressRange& chunk) {
     return chunk.bytes() <= glibc::kMostFastBytes && !caches.holds(chunk.begin);
   });

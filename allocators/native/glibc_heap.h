@@ -9,8 +9,8 @@
 
 namespace heaptape::allocators {
 
-// What lies in `gaps` and is kept ready for the next request, as Backend::kept_memory has it.
-// Nothing where the process may not be read.
+// The memory in `gaps` that is kept ready for the next request, as in Backend::kept_memory. Nothing
+// if the process may not be read.
 std::optional<std::vector<AddressRange>> read_kept_chunks(int pid,
                                                           std::span<const AddressRange> gaps,
                                                           uint64_t initial_break);

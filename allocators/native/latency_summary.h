@@ -1,4 +1,4 @@
-// From the worker's latency histograms to figures. docs/metrics.md, "Time".
+// Turns the worker's latency histograms into figures. docs/metrics.md, "Time".
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace heaptape::allocators {
 
-// Of each kind that was timed all its calls, then each band of sizes that was. `histograms` are
-// kReplayKinds of them.
+// For each kind that was timed, all its calls, then each timed band of sizes. `histograms` has
+// kReplayKinds elements.
 std::vector<LatencySummary> summarize_latencies(const LatencyHistogram (*histograms)[kSizeBands],
                                                 double ns_per_tick);
 

@@ -62,7 +62,7 @@ void MemoryTracker::apply(const MemoryCall& call, uint32_t op, std::vector<Regio
 void MemoryTracker::on_mmap(const MemoryCall& call) {
   const AddressRange range = pages(call.result, call.arguments[1]);
   const uint64_t flags = call.arguments[3];
-  if (committed_.overlaps(range)) decommit(range);  // MAP_FIXED over what was there
+  if (committed_.overlaps(range)) decommit(range);  // MAP_FIXED over a mapping
   anonymous_.remove(range);
   if ((flags & MAP_ANONYMOUS) == 0 || (flags & MAP_STACK) != 0) return;
   anonymous_.add(range);
@@ -77,13 +77,13 @@ void MemoryTracker::on_mremap(const MemoryCall& call) {
   const bool was_committed = committed_.overlaps(before);
   if (was_committed) decommit(before);
   anonymous_.remove(before);
-  if (committed_.overlaps(after)) decommit(after);  // MREMAP_FIXED over what was there
+  if (committed_.overlaps(after)) decommit(after);  // MREMAP_FIXED over a mapping
   anonymous_.remove(after);
   if (was_anonymous) anonymous_.add(after);
   if (was_committed) commit(after);
 }
 
-// mprotect(address, bytes, protection): how a reserve becomes usable, and the other way round.
+// mprotect(address, bytes, protection): makes a reserve usable, or the reverse.
 void MemoryTracker::on_mprotect(const MemoryCall& call) {
   const AddressRange range = pages(call.arguments[0], call.arguments[1]);
   if (!anonymous_.overlaps(range)) return;

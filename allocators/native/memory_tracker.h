@@ -1,4 +1,4 @@
-// From the memory calls of a worker to the memory its allocator holds.
+// Turns the memory calls of a worker into the memory its allocator holds.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace heaptape::allocators {
 
-// Committed memory, of a real allocator: the writable anonymous mappings made since the worker's
+// Committed memory of a real allocator: the writable anonymous mappings made since the worker's
 // start, and the heap between the initial and the current program break. Thread stacks (MAP_STACK)
-// and mapped files are not counted. A page counts once, however often it is mapped over or made
-// writable. A mapping that moves is committed whole where a part of it was. One thread.
+// and mapped files are not counted. A page counts once, however often it is remapped or made
+// writable. A mapping that moves is committed whole if part of it was. One thread.
 class MemoryTracker {
  public:
   explicit MemoryTracker(uint64_t initial_break) : break_(initial_break) {}
 
-  // Appends what the call changed to `events`, with op number `op`.
+  // Appends the call's changes to `events`, with op number `op`.
   void apply(const MemoryCall& call, uint32_t op, std::vector<RegionEvent>& events);
 
   uint64_t committed_bytes() const { return committed_.bytes(); }

@@ -20,13 +20,13 @@ namespace {
 
 using base::Error;
 
-// The op after op_begin from which on threads that sleep may be due again, or op_end: these are
-// looked at every 100 ms of the tape, as often as jemalloc's wake at most.
+// The first op after op_begin from which sleeping threads may be due again, or op_end: they are
+// checked every 100 ms of the tape, which is at most how often jemalloc's wake.
 uint32_t next_look(const WorkerShared& shared) {
   constexpr double kLookNs = 100.0 * base::kMillisecondNs;
   const std::span points(shared.clock_points, shared.clock_point_count);
   const int64_t begin = shared.op_begin;
-  double due_ns = -1;  // by the time of op_begin, which lies before points[i]
+  double due_ns = -1;  // at the time of op_begin, which lies before points[i]
   for (size_t i = 1; i < points.size(); ++i) {
     const ClockPoint& before = points[i - 1];
     const ClockPoint& point = points[i];
@@ -51,9 +51,8 @@ std::string file_name(const std::string& path) {
 
 constexpr uint64_t kMostNameBytes = 64 << 20;
 
-// Whether the library has an area of its own in which the kernel tells each thread its processor
-// (rseq, as Google's tcmalloc). The kernel tells the thread that runs, not the one it pretends to
-// be.
+// Whether the library has its own area in which the kernel tells each thread its processor (rseq,
+// as Google's tcmalloc does). The kernel tells the running thread, not the one it pretends to be.
 bool caches_by_processor(const std::string& library) {
   base::Descriptor file(open(library.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
@@ -70,7 +69,7 @@ bool caches_by_processor(const std::string& library) {
   return false;
 }
 
-// Empty where the driver can pretend to be any thread.
+// Empty if the driver can pretend to be any thread.
 std::string why_lock_step(const WorkerShared& shared) {
   if (shared.can_borrow == 0) return "the processor or the kernel has no FSGSBASE";
   if (!caches_by_processor(shared.provider)) return "";
@@ -116,7 +115,7 @@ Error NativeBackend::unusable(const std::string& why) const {
   return Error::target("cannot replay on '" + options_.name + "': " + why);
 }
 
-// The loader only warns when it cannot preload a library, and libc's malloc would be measured under
+// The loader only warns if it cannot preload a library; libc's malloc would then be measured under
 // another name.
 Status NativeBackend::check_provider() {
   if (options_.calls == Calls::kLeftOut) return {};
@@ -149,7 +148,7 @@ Status NativeBackend::submit(const ReplayBatch& batch) {
   return {};
 }
 
-// As many of the ops that are left, and of the threads that end meanwhile, as the memory holds.
+// As many of the remaining ops, and of the thread ends among them, as the memory holds.
 void NativeBackend::give_next() {
   WorkerShared& shared = worker_->shared();
   size_t count = std::min<size_t>(batch_.ops.size() - given_, kMaxBatchOps);
@@ -184,12 +183,12 @@ void NativeBackend::give_next() {
   give_turn();
 }
 
-// If threads of the allocator's own sleep, they get to work as the time of the tape goes on.
+// If the allocator's own threads sleep, they get to work as the tape's time passes.
 void NativeBackend::give_turn() {
   WorkerShared& shared = worker_->shared();
   shared.op_end = given_end_;
   if (shared.sleepers != 0) shared.op_end = next_look(shared);
-  shared.current_op = shared.op_begin;  // of calls made before the worker has begun
+  shared.current_op = shared.op_begin;  // for calls made before the worker has begun
   give(Turn::kRun);
 }
 
@@ -198,7 +197,7 @@ void NativeBackend::give(Turn turn) {
   worker_->give(turn);
 }
 
-// Waits for the worker. An error gets the event of the op under way.
+// Waits for the worker. An error carries the event of the op under way.
 Status NativeBackend::await_op() {
   Status status = worker_->await();
   is_at_work_ = false;
@@ -210,8 +209,8 @@ Status NativeBackend::await_op() {
                                    std::min(given_ + op + 1, batch_.ops.size()));
 }
 
-// A batch takes several turns when it is longer than the shared memory holds, or when its memory
-// calls fill their log.
+// A batch takes several turns if it exceeds the shared memory, or if its memory calls fill their
+// log.
 Status NativeBackend::collect(BatchResult& result) {
   result.clear();
   result.placements.reserve(batch_.ops.size());
@@ -252,7 +251,7 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
   WorkerShared& shared = worker_->shared();
   for (uint32_t i = 0; i < shared.memory_calls; ++i) {
     uint32_t op = op_offset + shared.calls[i].op;
-    // Threads that run at the same time, the allocator's own too, log their calls as they come.
+    // Concurrent threads, including the allocator's own, log their calls in any order.
     if (!events.empty()) op = std::max(op, events.back().op);
     const MemoryCall& call = shared.calls[i];
     if (call.number == SYS_madvise) {
@@ -264,7 +263,7 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
     for (const RegionEvent& event : std::span(events).subspan(before)) {
       resident_->forget(event.range);
     }
-    if (events.size() == before) resident_->forget_all();  // it may have failed half-way
+    if (events.size() == before) resident_->forget_all();  // it may have failed midway
     ++memory_calls_;
   }
   shared.memory_calls = 0;
@@ -273,13 +272,12 @@ void NativeBackend::take_memory_calls(uint32_t op_offset, std::vector<RegionEven
 
 Result<Residency> NativeBackend::residency(std::span<const AddressRange> regions) {
   if (can_afford_mallinfo()) HEAPTAPE_RETURN_IF_ERROR(compare_with_mallinfo());
-  // What other allocators give back by madvise is not seen; that of the turn of mallinfo2 is in the
-  // log still.
+  // madvise by other allocators is not seen; that of the mallinfo2 turn is still in the log.
   const WorkerShared& shared = worker_->shared();
   if (shared.libc_serves_malloc == 0 || shared.memory_calls != 0) resident_->forget_all();
   auto residency = resident_->look(regions);
   if (residency.ok()) return residency;
-  // If it was killed, that is what there is to say, and of this run alone.
+  // If it was killed, report that, and for this run alone.
   if (Status lives = worker_->check_alive(); !lives.ok()) {
     has_failed_ = true;
     Error error = lives.error();
@@ -333,7 +331,7 @@ std::vector<std::string> NativeBackend::notes() const {
 std::string NativeBackend::output() {
   constexpr size_t kMostBytes = 1 << 20;
   if (worker_ == nullptr) return "";
-  if (!has_failed_ && !is_at_work_) worker_->end();  // at work, it would not hear of it
+  if (!has_failed_ && !is_at_work_) worker_->end();  // at work, it would not notice
   return worker_->messages(kMostBytes);
 }
 

@@ -18,15 +18,15 @@ namespace heaptape::allocators {
 struct NativeOptions {
   std::string name;          // for messages
   std::string library = {};  // to preload: a path with a slash, or a name the loader searches;
-                             // empty: what the system's libc has
-  std::string refusal = {};  // why it cannot be started, as is known before; ends a sentence
+                             // empty: the system's libc
+  std::string refusal = {};  // why it cannot be started, if known beforehand; ends a sentence
   std::vector<std::string> environment = {};  // NAME=VALUE
-  uint64_t recorded_break = 0;  // where the heap of the recorded run began; 0: not known
+  uint64_t recorded_break = 0;                // the recorded run's heap begin; 0 if unknown
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
   Clock clock = Clock::kTape;
-  uint32_t patience_ms = 30'000;  // that one call may take
+  uint32_t patience_ms = 30'000;  // for a single call
 };
 
 class NativeBackend : public Backend {
@@ -68,16 +68,16 @@ class NativeBackend : public Backend {
   BackendTraits traits_;
   std::unique_ptr<WorkerProcess> worker_;
   std::unique_ptr<MemoryTracker> memory_;
-  std::optional<ResidentPages> resident_;  // since the worker runs
-  ReplayBatch batch_;                      // the one under way
-  size_t given_ = 0;        // ops of it that the worker has done, before those it has
-  uint32_t given_end_ = 0;  // how many it has
-  size_t ends_given_ = 0;   // thread ends of it that the worker has, or has done
+  std::optional<ResidentPages> resident_;  // since the worker started
+  ReplayBatch batch_;                      // the batch under way
+  size_t given_ = 0;                       // ops of it that the worker did before its current ones
+  uint32_t given_end_ = 0;                 // how many ops the worker has
+  size_t ends_given_ = 0;                  // thread ends of it that the worker has, or has done
   bool has_failed_ = false;
   bool is_at_work_ = false;  // the worker has a turn
   bool cannot_read_heap_ = false;
-  std::string why_lock_step_;  // where that was not asked for
-  std::string no_statistics_;  // why there are none, where the replay itself went well
+  std::string why_lock_step_;  // unless lock step was requested
+  std::string no_statistics_;  // why there are none, although the replay succeeded
   TapeClock clock_;
   FreeOrder free_order_;
   uint64_t elapsed_ns_ = 0;
@@ -85,7 +85,7 @@ class NativeBackend : public Backend {
   uint64_t memory_calls_ = 0;
   uint64_t page_faults_ = 0;
   uint64_t mallinfo_samples_ = 0;
-  uint64_t mallinfo_cost_ns_ = 0;  // of all so far, estimated
+  uint64_t mallinfo_cost_ns_ = 0;  // of all calls so far, estimated
   uint64_t mallinfo_largest_difference_ = 0;
 };
 

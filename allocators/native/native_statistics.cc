@@ -1,4 +1,4 @@
-// What allocators say of themselves, as counters of a run.
+// Allocators' own statistics, as counters of a run.
 #include <gnu/libc-version.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace heaptape::allocators {
 namespace {
 
-// What mallinfo2 takes, about.
+// The approximate time of mallinfo2.
 uint64_t mallinfo_ns(uint64_t free_chunks) {
   return 2000 + 20 * free_chunks;
 }
@@ -22,10 +22,10 @@ uint64_t mallinfo_ns(uint64_t free_chunks) {
 }  // namespace
 
 // mallinfo2 walks over every free chunk: at every sample of a large heap it would take longer than
-// the replay. The costs are estimates on purpose: replays of one tape do the same.
+// the replay. The costs are deliberately estimates: replays of one tape thus do the same.
 bool NativeBackend::can_afford_mallinfo() const {
   constexpr uint64_t kNsPerOp = 30;
-  constexpr uint64_t kShareOfReplay = 50;  // one in so many
+  constexpr uint64_t kShareOfReplay = 50;  // one in this many
   constexpr uint64_t kFreeNs = 2'000'000;
   if (options_.calls != Calls::kMade || worker_->shared().libc_serves_malloc == 0) return false;
   const uint64_t done_ns = (batch_.first_event + batch_.ops.size()) * kNsPerOp;
@@ -33,7 +33,7 @@ bool NativeBackend::can_afford_mallinfo() const {
   return mallinfo_cost_ns_ + next_ns <= kFreeNs + done_ns / kShareOfReplay;
 }
 
-// Our account of the memory against glibc's own: arena is the heap, hblkhd the mapped chunks.
+// Compares our account of the memory with glibc's: arena is the heap, hblkhd the mapped chunks.
 Status NativeBackend::compare_with_mallinfo() {
   WorkerShared& shared = worker_->shared();
   give(Turn::kDescribe);
@@ -49,7 +49,7 @@ Status NativeBackend::compare_with_mallinfo() {
 
 std::vector<Counter> NativeBackend::counters() {
   std::vector<Counter> counters{{"memoryCalls", memory_calls_}, {"pageFaults", page_faults_}};
-  // The last word, on the end of the tape.
+  // A final check, at the end of the tape.
   if (options_.calls == Calls::kMade && worker_->shared().libc_serves_malloc != 0) {
     if (!compare_with_mallinfo().ok()) return counters;
   }
@@ -64,8 +64,8 @@ std::vector<Counter> NativeBackend::counters() {
   return counters;
 }
 
-// Only at the end, when nothing that it does to the heap is seen any more: jemalloc takes memory
-// for its answer.
+// Only at the end, when its effects on the heap no longer show: jemalloc takes memory for its
+// answer.
 Result<std::span<const Statistic>> NativeBackend::ask_statistics() {
   WorkerShared& shared = worker_->shared();
   give(Turn::kSayMore);
@@ -108,7 +108,7 @@ Result<OwnStatistics> NativeBackend::own_statistics() {
   return own;
 }
 
-// "5.3.0-0-g54eaed1d", "gperftools 2.10", and mimalloc's number.
+// "5.3.0-0-g54eaed1d", "gperftools 2.10", or mimalloc's number.
 std::string NativeBackend::version() {
   if (options_.calls != Calls::kMade) return "";
   if (worker_->shared().libc_serves_malloc != 0) return gnu_get_libc_version();

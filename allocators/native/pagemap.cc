@@ -23,8 +23,8 @@ using base::kPageBytes;
 using base::page_down;
 using base::page_up;
 
-// PAGEMAP_SCAN, Linux 6.7 (linux/fs.h; Debian 12's is older): lists the stretches of pages that
-// are there, in a time that depends on them and not on the size of what is looked at.
+// PAGEMAP_SCAN, Linux 6.7 (linux/fs.h; Debian 12's is older): lists the stretches of present pages,
+// in a time that depends on them and not on the size of the range scanned.
 struct PageRegion {
   uint64_t begin;
   uint64_t end;
@@ -53,10 +53,10 @@ constexpr uint64_t kPresent = uint64_t{1} << 63;
 constexpr uint64_t kSwapped = uint64_t{1} << 62;
 constexpr size_t kPagesPerRead = 1 << 15;
 constexpr size_t kPagesPerGroup = 512;
-// Reading the entries of more than this takes seconds a sample.
+// Reading the entries of more than this takes seconds per sample.
 constexpr uint64_t kMaxReadBytes = uint64_t{1} << 40;
 
-// What a look finds, page by page in ascending order.
+// The result of a look, page by page in ascending order.
 class Findings {
  public:
   Findings() { residency_.absent.emplace(); }
@@ -78,10 +78,10 @@ class Findings {
 
  private:
   Residency residency_;
-  std::vector<AddressRange> resident_;  // but for known ones
+  std::vector<AddressRange> resident_;  // except known pages
 };
 
-// Heaps are large and their pages alike: most groups need no look at the single page.
+// Heaps are large and their pages alike: most groups can be judged as a whole.
 void note_group(Findings& findings, uint64_t address, std::span<const uint64_t> entries) {
   uint64_t any = 0;
   uint64_t all = ~uint64_t{0};
@@ -99,7 +99,7 @@ void note_group(Findings& findings, uint64_t address, std::span<const uint64_t> 
   }
 }
 
-// Takes in `region` by scanning. The errno value, or 0.
+// Scans `region`. Returns the errno value, or 0.
 int scan(int pagemap, AddressRange region, Findings& findings) {
   std::array<PageRegion, 1024> found;
   uint64_t at = region.begin;
@@ -126,7 +126,7 @@ int scan(int pagemap, AddressRange region, Findings& findings) {
   return 0;
 }
 
-// The same by reading. The errno value, or 0.
+// The same by reading. Returns the errno value, or 0.
 int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entries,
                  Findings& findings) {
   for (uint64_t at = region.begin; at < region.end;) {
@@ -146,8 +146,8 @@ int read_entries(int pagemap, AddressRange region, std::vector<uint64_t>& entrie
   return 0;
 }
 
-// What is remembered is remembered by groups of pages: each gap between two of them takes a call of
-// its own, which costs as much as some dozens of pages.
+// Pages are remembered in groups: each gap between two groups costs a call, which takes as long as
+// some dozens of pages.
 constexpr uint64_t kGroupBytes = 64 * kPageBytes;
 
 AddressRange whole_groups(AddressRange range) {
@@ -159,7 +159,7 @@ AddressRange groups_around(AddressRange range) {
   return {range.begin & ~(kGroupBytes - 1), base::round_up(range.end, kGroupBytes)};
 }
 
-// All of the process, which is a little more than its committed memory.
+// The whole process, which is a little more than its committed memory.
 Residency whole_process(int pid) {
   std::ifstream statm("/proc/" + std::to_string(pid) + "/statm");
   uint64_t total = 0;

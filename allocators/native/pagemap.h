@@ -10,26 +10,26 @@
 namespace heaptape::allocators {
 
 enum class PagemapAccess : uint8_t {
-  kScan,  // by stretches, PAGEMAP_SCAN; as kRead on Linux before 6.7, which cannot
-  kRead,  // page by page; of more than 1 TiB to look at, what the whole process has resident
+  kScan,  // by stretches, PAGEMAP_SCAN; falls back to kRead on Linux before 6.7
+  kRead,  // page by page; for over 1 TiB, the resident size of the whole process
 };
 
-// What is resident of one process, look after look. A page that is resident stays so until the
-// process gives it back; so only what was absent at the last look is looked at again, if the caller
-// reports what was given back. It must know of every such call: munmap, madvise and their like.
+// The resident pages of one process, over repeated looks. A resident page stays so until the
+// process gives it back; so only pages absent at the last look are checked again, provided the
+// caller reports what was given back. It must report every such call: munmap, madvise and the like.
 // (Pages in swap count as resident.) One thread.
 class ResidentPages {
  public:
   explicit ResidentPages(int pid, PagemapAccess access = PagemapAccess::kScan)
       : pid_(pid), access_(access) {}
 
-  // `regions` are ascending ranges and have no page in common. A page of which only a part is in a
-  // region counts whole. Fails when the process is gone, or not ours to look at.
+  // `regions` are ascending ranges with no page in common. A page partly in a region counts whole.
+  // Fails if the process is gone, or may not be inspected.
   Result<Residency> look(std::span<const AddressRange> regions);
 
-  // Pages of `range` may be gone, or others in their place.
+  // Pages of `range` may be gone, or replaced by others.
   void forget(AddressRange range);
-  // Any may be gone.
+  // Any page may be gone.
   void forget_all() { known_ = {}; }
 
  private:

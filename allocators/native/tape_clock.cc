@@ -4,8 +4,8 @@
 
 namespace heaptape::allocators {
 
-// Of the samples of one event only the first and the last matter: when it came, and when the next
-// began. Time that falls, which no recorder writes, stands.
+// Only the first and last samples of an event matter: when it came, and when the next began.
+// Falling time, which no recorder writes, counts as standing still.
 void TapeClock::add(int64_t op, uint64_t time_ns) {
   if (!points_.empty()) time_ns = std::max(time_ns, points_.back().time_ns);
   const size_t count = points_.size();
@@ -35,7 +35,7 @@ void TapeClock::begin(const ReplayBatch& batch) {
 uint32_t TapeClock::points(size_t first, size_t count, ClockPoint* out) const {
   const auto begin = static_cast<int64_t>(first);
   const auto end = static_cast<int64_t>(first + count);
-  // The last one before the first op, the first one from the last op on, and all in between.
+  // The last before the first op, the first from the last op on, and all in between.
   auto from = std::ranges::lower_bound(points_, begin, {}, &ClockPoint::op);
   if (from != points_.begin()) --from;
   auto to = std::ranges::lower_bound(points_, end - 1, {}, &ClockPoint::op);

@@ -29,13 +29,13 @@ using base::Result;
 using base::Status;
 
 constexpr int kSpins = 2000;
-constexpr uint32_t kSliceMs = 100;  // between two looks whether the worker lives
-constexpr uint32_t kEndMs = 2000;   // that the worker may take to exit
+constexpr uint32_t kSliceMs = 100;  // between two checks whether the worker lives
+constexpr uint32_t kEndMs = 2000;   // for the worker to exit
 constexpr off_t kMostMessageBytes = 2 << 20;
 
 constexpr char kNoMemory[] = "cannot get memory to share with the replay worker";
 
-// Only what a child may do between fork and exec in a process with threads.
+// Does only what a child may do between fork and exec in a process with threads.
 [[noreturn]] void run_worker(const char* program, char* const* argv, char* const* envp,
                              int messages_fd, int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -44,7 +44,7 @@ constexpr char kNoMemory[] = "cannot get memory to share with the replay worker"
   if (persona >= 0) personality(static_cast<unsigned long>(persona) | ADDR_NO_RANDOMIZE);
   dup2(messages_fd, STDOUT_FILENO);  // ours is for tables
   dup2(messages_fd, STDERR_FILENO);
-  // A tape may need more memory than there is: then this process has to go, not another.
+  // A tape may need more memory than there is: then the worker must be killed, not another process.
   const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (score >= 0 && write(score, "1000", 4) == 4) close(score);
   execve(program, argv, envp);
@@ -53,7 +53,7 @@ constexpr char kNoMemory[] = "cannot get memory to share with the replay worker"
   _exit(127);
 }
 
-// What signals mean here, if more than their name says.
+// Signals that mean more here than their names say.
 const char* advice_on_signal(int signal) {
   switch (signal) {
     case SIGSYS:
@@ -108,8 +108,8 @@ Status WorkerProcess::spawn(const WorkerOptions& options, int memory_fd) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, base::find_private_file("heaptape-worker"));
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
-  // No symbol is looked up within a call that is timed, and a missing one is reported before the
-  // first call, not by a crash in it.
+  // No symbol is looked up within a timed call, and a missing one is reported before the first
+  // call, not by a crash in it.
   environment.push_back("LD_BIND_NOW=1");
   std::vector<char*> envp;
   for (std::string& entry : environment) envp.push_back(entry.data());
@@ -228,7 +228,7 @@ std::string WorkerProcess::messages(size_t limit) const {
   return text;
 }
 
-// Gives back the memory of all but the end of what the worker wrote.
+// Frees the memory of the worker's output, except the end.
 void WorkerProcess::trim_messages() const {
   struct stat file = {};
   if (fstat(messages_.get(), &file) != 0) return;

@@ -1,4 +1,4 @@
-// A running heaptape-worker: starting it, taking turns with it, and saying what became of it.
+// A running heaptape-worker: starting it, taking turns with it, and reporting how it ended.
 #pragma once
 
 #include <memory>
@@ -13,24 +13,24 @@
 namespace heaptape::allocators {
 
 struct WorkerOptions {
-  std::string preload = {};  // library for LD_PRELOAD; empty: none, libc serves malloc
-  // NAME=VALUE: all that the worker gets besides LD_PRELOAD and LD_BIND_NOW.
+  std::string preload = {};  // library for LD_PRELOAD; empty if libc serves malloc
+  // NAME=VALUE: the worker's whole environment besides LD_PRELOAD and LD_BIND_NOW.
   std::vector<std::string> environment = {};
   uint64_t break_phase = 0;  // where its heap begins, modulo kBreakPeriodBytes
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
   Clock clock = Clock::kTape;
-  // How long one call may take, in the worker's and this process's running time.
+  // The limit for one call, in the worker's and this process's running time.
   uint32_t patience_ms = 30'000;
 };
 
 // Address-space randomisation is off in the worker, where the system allows that, so that runs
-// repeat. The worker ends with this object, and with this process whatever ends that; a start that
-// fails leaves no process, descriptor or memory behind. One thread.
+// repeat. The worker ends with this object, and with this process however that ends; a failed start
+// leaves no process, descriptor or memory behind. One thread.
 class WorkerProcess {
  public:
-  // Starts the worker and waits until it is ready for a batch. `name` is how messages call it.
+  // Starts the worker and waits until it is ready for a batch. Messages call it `name`.
   static base::Result<std::unique_ptr<WorkerProcess>> start(const std::string& name,
                                                             const WorkerOptions& options);
   ~WorkerProcess();
@@ -40,19 +40,19 @@ class WorkerProcess {
   int pid() const { return pid_; }
   WorkerShared& shared() { return *static_cast<WorkerShared*>(memory_.data()); }
 
-  // Lets the worker do something. Must be followed by await().
+  // Gives the worker a task. Must be followed by await().
   void give(Turn turn);
-  // Waits until it is done. Fails when the worker died, gave up or hangs: kTarget if that is the
+  // Waits until it is done. Fails if the worker died, gave up or hangs: kTarget if that is the
   // allocator's doing.
   base::Status await();
-  // For who found nothing of it in /proc while it waits for its turn: fails as await() does if it
-  // has died, or dies within two seconds.
+  // For callers that found nothing of it in /proc while it waits for its turn: fails as await()
+  // does if it has died, or dies within two seconds.
   base::Status check_alive();
-  // Lets the worker exit as programs do, which is when some allocators print what they counted.
+  // Lets the worker exit as programs do; some allocators print their statistics then.
   void end();
 
-  // What the worker wrote to its standard output and error, without the last line break: the end of
-  // it, of at most `limit` bytes.
+  // The worker's standard output and error, without the last line break: the last `limit` bytes at
+  // most.
   std::string messages(size_t limit = 4096) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a model must not do with memory, checked call by call. The model is foreign code: see
+// The rules for a model's use of memory, checked call by call. The model is foreign code: see
 // docs/howto-plugin.md, "What is checked".
 #pragma once
 
@@ -16,31 +16,31 @@ namespace heaptape::allocators {
 using base::AddressRange;
 
 // Knows the live blocks and the committed memory. Each check returns whether all is well; if not,
-// the first fault is kept, and nothing that follows means anything. Faults complete the sentence
-// "at event 12 it ...". One thread.
+// the first fault is kept, and all later results are meaningless. Faults complete the sentence "at
+// event 12 it ...". One thread.
 //
 // While there is no fault:
 // - committed memory is whole pages inside the window; no page was committed twice, nor given back
 //   while it was not committed or a live block was on it;
 // - live blocks lie in committed memory and have no granule in common (one of 0 bytes has one);
-// - each has at least the bytes and the alignment that were asked for.
-// Of blocks that are believed only the count is known: the last two, and what the first says of
-// live blocks, are then the model's word.
+// - each has at least the bytes and the alignment that were requested.
+// Blocks taken on trust are only counted: the last two rules, and what the first says of live
+// blocks, then rest on the model's word.
 class HeapChecks {
  public:
   enum class Blocks : uint8_t { kBelieved, kChecked };
 
-  // kBelieved: blocks are only counted. What would depend on where they are is taken to hold.
+  // kBelieved: blocks are only counted. Checks that depend on their places pass.
   HeapChecks(int granule_log2, AddressRange window, Blocks blocks);
 
-  // Memory comes and goes.
+  // Memory is taken and given back.
   bool commit(AddressRange range);
   bool decommit(AddressRange range);
 
   // A block for a request of `size` bytes; alignment 0: the granule.
   bool place(const Placement& block, uint64_t size, uint64_t alignment);
-  // The block at `address`, which must be live, is given back. Returns where it was, so that it can
-  // be put back if the model refuses to resize it.
+  // Gives back the block at `address`, which must be live. Returns its range, so that it can be put
+  // back if the model refuses to resize it.
   AddressRange take(uint64_t address);
   bool put_back(AddressRange block);
 
@@ -54,7 +54,7 @@ class HeapChecks {
   uint64_t live_blocks() const { return live_blocks_; }
 
  private:
-  // What speaks against a range of pages, or nothing.
+  // The flaw of a range of pages, or null.
   const char* flaw_of(AddressRange pages) const;
   // The first live block that shares a byte with `range`, in granules; empty if there is none.
   AddressRange block_in(AddressRange range) const;

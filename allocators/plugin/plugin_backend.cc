@@ -12,12 +12,12 @@ namespace {
 
 constexpr uint64_t kCheckOn = 1;  // among the choices of kCheckParameter
 
-// How messages begin.
+// The beginning of messages.
 std::string owner_of(const Plugin& plugin, const std::string& spec) {
   return "'" + spec + "' (" + plugin.name + ")";
 }
 
-// Leaves a model as it is, in reach of leak checkers.
+// Leaves a model alone, in reach of leak checkers.
 void abandon(void* model) {
   static auto* const models = new std::vector<void*>;
   models->push_back(model);
@@ -36,7 +36,7 @@ PluginModel::PluginModel(AddressSpace& space, Plugin plugin, const std::vector<u
   if (model_ == nullptr) host_side_->checks.fail("returned NULL from create() and did not say why");
 }
 
-// What is known to be wrong had better not run again: a crash would hide the sentence about it.
+// Code known to be wrong should not run again: a crash would hide the message about it.
 PluginModel::~PluginModel() {
   host_side_->phase = Phase::kEnding;
   if (has_fault()) {
@@ -52,8 +52,8 @@ BackendTraits PluginModel::traits() const {
           .min_hole_bytes = table_.min_hole_bytes != 0 ? table_.min_hole_bytes : granule};
 }
 
-// The block is out of the way while the plug-in works, so that its memory may be given back; if it
-// stays, it must still have its memory.
+// The block is removed while the plug-in works, so that its memory may be given back; if it stays,
+// it must still have its memory.
 Placement PluginModel::reallocate(uint64_t address, uint64_t bytes) {
   const AddressRange old = host_side_->checks.take(address);
   const Placement placed = accept(table_.reallocate(model_, address, bytes), bytes, 0);

@@ -1,4 +1,4 @@
-// A model from a plug-in behind the contract of a backend.
+// Puts a model from a plug-in behind the Backend contract.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace heaptape::allocators {
 
-// The model as heaptape's own are (model.h): each call goes to the plug-in, and what the plug-in
-// does in the course of it is checked. From the first fault on nothing it says is of use.
+// A model like heaptape's own (model.h): each call goes to the plug-in, and everything the plug-in
+// does during it is checked. After the first fault, nothing it says is used.
 class PluginModel {
  public:
   // `owner` begins the sentences about its faults: "'plugin:./libmine.so' (mine)".
@@ -46,13 +46,13 @@ class PluginModel {
   const char* work_unit() const { return plugin_.work_unit.c_str(); }
   BackendTraits traits() const;
 
-  // Between batches: whether the plug-in's count of live blocks is the tape's.
+  // Between batches: checks that the plug-in's count of live blocks is the tape's.
   void audit();
   bool has_fault() const { return host_side_->checks.has_fault(); }
   base::Error fault(uint64_t event) const;
 
  private:
-  // What the plug-in may call at the moment.
+  // The calls allowed to the plug-in now.
   enum class Phase : uint8_t { kChange, kReport, kNothing, kEnding };
 
   // The other end of heaptape_host::context.
@@ -86,8 +86,8 @@ class PluginModel {
   void* model_ = nullptr;
 };
 
-// What `sets` ("name=value" each) say of the plug-in's parameters and of our own, kCheckParameter.
-// `spec` is what the user wrote, for messages. Fails with kUsage.
+// Applies `sets` ("name=value" each) to the plug-in's parameters and our own, kCheckParameter.
+// `spec` is the user's text, for messages. Fails with kUsage.
 Result<base::Values> plugin_options(const Plugin& plugin, const std::string& spec,
                                     const std::vector<std::string>& sets);
 

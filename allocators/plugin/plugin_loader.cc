@@ -24,9 +24,9 @@ using base::Status;
 constexpr char kEntryPoint[] = "heaptape_plugin_v1";
 constexpr size_t kMaxNameBytes = 64;
 constexpr size_t kMaxTextBytes = 1000;
-constexpr size_t kMaxListed = 1000;  // parameters, choices or counters: more is a wild number
+constexpr size_t kMaxListed = 1000;  // parameters, choices or counters: more is garbage
 
-// The ABI of version 1 as it was first released. A later member must come behind all of these.
+// The ABI of version 1 as first released. A later member must come after all of these.
 constexpr size_t kFirstTableBytes = 160;
 static_assert(sizeof(heaptape_plugin) == kFirstTableBytes);
 static_assert(sizeof(heaptape_host) == 64);
@@ -48,8 +48,8 @@ std::string copy(const char* text) {
   return text == nullptr ? "" : std::string(text, strnlen(text, kMaxTextBytes));
 }
 
-// Reads a table that foreign code has filled in. Nothing of it is taken on trust but that its
-// pointers point to what the header says.
+// Reads a table that foreign code filled in. Trusts only that its pointers point to what the header
+// says.
 class TableReader {
  public:
   TableReader(std::string owner, const heaptape_plugin* table)
@@ -194,7 +194,7 @@ class TableReader {
   Plugin plugin_;
 };
 
-// "verbose" in ./libmine.so:verbose was meant to be an option.
+// "verbose" in ./libmine.so:verbose was meant as an option.
 std::string advice_on_missing(const std::string& path) {
   const size_t colon = path.rfind(':');
   std::error_code error;
@@ -223,7 +223,7 @@ Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {
     return Error{is_there ? ErrorCode::kTarget : ErrorCode::kNotFound,
                  owner + ": " + why + (is_there ? "" : advice_on_missing(path))};
   }
-  // A name without '/' would be looked for in the system's folders.
+  // A name without '/' would be searched for in the system's directories.
   const std::string absolute = std::filesystem::absolute(path, error);
   std::unique_ptr<void, int (*)(void*)> library(dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL),
                                                 dlclose);
@@ -238,7 +238,7 @@ Result<Plugin> load_plugin(const std::string& owner, const std::string& path) {
   }
   const auto describe = reinterpret_cast<decltype(&heaptape_plugin_v1)>(symbol);
   HEAPTAPE_ASSIGN_OR_RETURN(Plugin plugin, TableReader(owner, describe()).read());
-  // Never unloaded: it may have left pointers to itself behind (atexit, thread-local destructors).
+  // Never unloaded: it may have left pointers to itself (atexit, thread-local destructors).
   static_cast<void>(library.release());
   return plugin;
 }

@@ -39,7 +39,7 @@ Result<std::vector<RegionEvent>> RecordedBackend::start() {
       "-a glibc");
 }
 
-// Large blocks begin like that in the heap and in arenas too, one in 256, once freed mappings have
+// Large blocks also begin like that in the heap and in arenas, one in 256, once freed mappings have
 // raised glibc's threshold.
 bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
   if (!is_glibc_ || address % kPageBytes != 16 || size < kMinMapped) return false;
@@ -103,7 +103,7 @@ void RecordedBackend::decommit(uint32_t op, AddressRange range) {
   result_.regions.push_back({op, RegionEvent::Kind::kDecommit, range});
 }
 
-// The block in the slot goes, or moves: its own mapping, if it had one, goes with it.
+// The block in the slot goes or moves, and with it its own mapping, if any.
 void RecordedBackend::give_up(uint32_t op, uint32_t slot) {
   const auto chunk = mapped_chunks_.find(slot);
   if (chunk == mapped_chunks_.end()) return;

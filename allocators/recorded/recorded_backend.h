@@ -1,5 +1,5 @@
 // The allocator as it was when the tape was recorded: its blocks are where the tape says. Its
-// memory is known only as well as the collector saw it from outside, at the tape's process samples.
+// memory is known only as far as the collector saw it from outside, at the tape's process samples.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace heaptape::allocators {
 
-// Committed memory is what the last process sample saw, and the pages of every block placed since
-// outside of that. Where glibc was the recorded allocator, usable sizes follow its chunk rule, and
-// a block with a mapping of its own is committed while it lives; elsewhere usable sizes are the
+// Committed memory is what the last process sample saw, plus the pages of every block placed
+// outside it since. If glibc was the recorded allocator, usable sizes follow its chunk rule, and a
+// block with a mapping of its own is committed while it lives; otherwise usable sizes are the
 // requested ones.
 class RecordedBackend : public Backend {
  public:
   explicit RecordedBackend(const schema::TapeHeader& header);
 
   const BackendTraits& traits() const override { return traits_; }
-  // kUsage where the tape was imported from a trace without addresses: those on it are made up.
+  // kUsage if the tape was imported from a trace without addresses: its addresses are made up.
   Result<std::vector<RegionEvent>> start() override;
   Status submit(const ReplayBatch& batch) override;
   Status collect(BatchResult& result) override;

@@ -1,4 +1,4 @@
-// Values by ranges of addresses that may be assigned over one another.
+// Values by address range; a range may be assigned over others.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace heaptape::base {
 
-// Each call costs the logarithm of the number of pieces, but for what assign() takes away.
+// Each call is logarithmic in the number of pieces, plus the pieces that assign() removes.
 template <typename Value>
 class AddressMap {
  public:
-  // From now on `range` has `value`, and no more what it had.
+  // Gives `range` this value instead of any earlier ones.
   void assign(AddressRange range, Value value) {
     if (range.begin >= range.end) return;
     split(range.begin);
@@ -22,7 +22,7 @@ class AddressMap {
     pieces_.insert({range.begin, {range.end, value}});
   }
 
-  // Null: it has none.
+  // Null if it has none.
   const Value* find(uint64_t address) const {
     const auto behind = pieces_.upper_bound(address);
     if (behind == pieces_.begin()) return nullptr;
@@ -38,7 +38,7 @@ class AddressMap {
     Value value;
   };
 
-  // Makes two of the piece that has `address` inside.
+  // Splits the piece that has `address` inside.
   void split(uint64_t address) {
     const auto behind = pieces_.lower_bound(address);
     if (behind == pieces_.begin()) return;

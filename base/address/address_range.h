@@ -1,4 +1,4 @@
-// Addresses and ranges of them.
+// Addresses and address ranges.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace heaptape::base {
 
-// Every address of a process is below: five-level paging ends user space at 1 << 56.
+// Above every address of a process: five-level paging ends user space at 1 << 56.
 inline constexpr uint64_t kAddressLimit = uint64_t{1} << 57;
 
 // Half-open range of addresses.

@@ -12,7 +12,7 @@ uint32_t AddressShadow::take_odd(uint64_t address) {
   return node.empty() ? kNone : node.mapped();
 }
 
-// From the back: a number's new place is behind all those that are yet to move.
+// From the back: a number's new place is after all those still to be moved.
 void AddressShadow::Leaf::refine() {
   for (size_t stretch = kLeafSpan / 16 / kStretch; stretch-- > 0;) {
     if (!has_numbers[stretch]) continue;

@@ -1,6 +1,6 @@
 // A number for each address at which a block begins: 4 bytes for every 16 bytes of address space in
-// which one ever began, laid out like that address space, so that looking up has the locality of
-// the heap itself.
+// which one ever began, laid out like that address space, so that a look-up has the locality of the
+// heap itself.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace heaptape::base {
 
-// Where a block begins on an odd multiple of 8, the 64 MiB around it go over to 8 bytes for each 8;
-// the rare blocks with less alignment go to a hash table. Addresses are below kAddressLimit,
-// as TapeReader's are. One thread.
+// If a block begins on an odd multiple of 8, the 64 MiB around it change to 8 bytes for each 8; the
+// rare blocks with less alignment go to a hash table. Addresses are below kAddressLimit, as
+// TapeReader's are. One thread.
 class AddressShadow {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // kNone where nothing is set.
+  // kNone if nothing is set.
   uint32_t find(uint64_t address) const {
     if (address % 8 != 0) [[unlikely]]
       return find_odd(address);
@@ -26,8 +26,7 @@ class AddressShadow {
     if (leaf == nullptr || address % leaf->granule() != 0) return kNone;
     return leaf->at(address) - 1;
   }
-  // `number` is not kNone. Only writes: a page that is read before it is written costs the system
-  // two faults.
+  // `number` is not kNone. Only writes: a page that is read before it is written costs two faults.
   void set(uint64_t address, uint32_t number) {
     if (address % 8 != 0) [[unlikely]] {
       odd_[address] = number;
@@ -47,7 +46,7 @@ class AddressShadow {
       tree_.leaf(address).at(address) = 0;
     }
   }
-  // find() and, where there is a number, clear().
+  // find() and, if there is a number, clear().
   uint32_t take(uint64_t address) {
     if (address % 8 != 0) [[unlikely]]
       return take_odd(address);
@@ -64,7 +63,7 @@ class AddressShadow {
  private:
   static constexpr size_t kStretch = kPageBytes / sizeof(uint32_t);  // numbers
 
-  // Valid when all its bytes are 0: of granules of 16 bytes, which fill the first half.
+  // Valid when all its bytes are 0, meaning granules of 16 bytes, which fill the first half.
   struct Leaf {
     uint32_t is_fine;  // 1: of granules of 8 bytes
     // By stretch: whether a number was set in it before refine(). The others have no memory yet,

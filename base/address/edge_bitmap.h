@@ -5,13 +5,12 @@
 //   edges      S.   ..   .E   ..   SE   S.   .E   ..      S = 2 * granule, E = 2 * granule + 1
 //
 // The stretch between two neighbouring edges is free if the first is an end and the second a start.
-// So the gap around a block is found from edges alone, and a block costs two bits, whatever its
-// size.
+// So edges alone give the gap around a block, and a block costs two bits, whatever its size.
 //
 // Rejected: one occupancy bit per granule. It is half as large, so it stays in the cache longer (ns
-// per event anywhere in a heap of small blocks: 15 against 18 of 100 MB, 30 against 50 of 2 GB, the
-// same below 30 MB), but a block fills its range: 150 against 35 ns for 1 MiB, and for the 2^56
-// bytes that a hostile tape can claim, more memory than there is.
+// per event anywhere in a heap of small blocks: 15 against 18 for 100 MB, 30 against 50 for 2 GB,
+// equal below 30 MB), but a block fills its range: 150 against 35 ns for 1 MiB, and for the 2^56
+// bytes that a hostile tape can claim, more memory than exists.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@ namespace heaptape::base {
 // A number as in the picture above: ascending by address.
 using Edge = uint64_t;
 
-// What a search answers when there is no edge: before all edges lies the end of a block, after all
-// of them the start of one. So the ends of the address space need no care.
+// The result of a search without a hit: the end of a block lies before all edges, the start of one
+// after them. So the ends of the address space need no special care.
 inline constexpr Edge kBeforeAllEdges = UINT64_MAX;
 inline constexpr Edge kAfterAllEdges = 2 * kAddressLimit;
 
@@ -42,12 +41,12 @@ constexpr bool is_free_between(Edge first, Edge second) {
   return is_end(first) && is_start(second);
 }
 
-// A set of edges, all of addresses below kAddressLimit; so must be those that searches begin at.
+// A set of edges of addresses below kAddressLimit, as are those that searches begin at.
 // Guarantees:
-// - A search takes a handful of loads, however far away the answer is, but for find_gap(); where it
-//   leaves the 64 MiB that it began in, it also looks into a map of those in use.
+// - A search, except find_gap(), takes a handful of loads, however far away the answer is; if it
+//   leaves its initial 64 MiB, it also consults a map of those in use.
 // - An edit of a block makes both its changes or none.
-// - Memory is two bits a granule, of the pages of bits that were ever written: these stay.
+// - Memory is two bits a granule, for the pages of bits that were ever written: these stay.
 // One thread. Throws std::bad_alloc.
 class EdgeBitmap {
  public:
@@ -56,7 +55,7 @@ class EdgeBitmap {
 
   // The start edge of the granule that holds `address`.
   Edge start_at(uint64_t address) const { return address >> granule_log2_ << 1; }
-  // The address at an edge: of a start the first one inside, of an end the first one outside.
+  // The address at an edge: for a start, the first inside; for an end, the first outside.
   uint64_t address_of(Edge edge) const { return (edge + 1) >> 1 << granule_log2_; }
 
   bool contains(Edge edge) const;
@@ -65,16 +64,16 @@ class EdgeBitmap {
 
   // The first edge at or after `from`; kAfterAllEdges if there is none.
   Edge find_from(Edge from) const;
-  // The first end at or after `from` and before `limit` that no start follows right away: a gap
-  // begins there. kAfterAllEdges if there is none. The time grows with the blocks between, 32
-  // granules at a time. Where 64 MiB end there may be a start all the same.
+  // The first end at or after `from` and before `limit` that is not followed directly by a start: a
+  // gap begins there. kAfterAllEdges if there is none. Takes time in the blocks between, 32
+  // granules at a time. At the end of 64 MiB, a start may follow all the same.
   Edge find_gap(Edge from, Edge limit) const;
   // The last edge before `limit`; kBeforeAllEdges if there is none.
   Edge find_before(Edge limit) const;
 
-  // The per-event edits, which look around the block in the same go. Each works where all is as it
-  // should be: a block comes to lie in a gap, leaves one, or gets a new end, and meets no other.
-  // Otherwise, or when the edges lie in different leaves, it returns nothing and changes nothing.
+  // The per-event edits, which also find the edges around the block. Each works in the normal case:
+  // a block is placed in a gap, leaves one, or gets a new end, and meets no other. Otherwise, or if
+  // the edges lie in different leaves, it returns nothing and changes nothing.
   struct Gap {
     Edge before;
     Edge after;
@@ -84,7 +83,7 @@ class EdgeBitmap {
   // Returns the edge after the block.
   std::optional<Edge> move_end(Edge old_end, Edge new_end);
 
-  // Every edge, ascending, found without the summaries that searches rely on: slow.
+  // Every edge, ascending, without the summaries that searches rely on: slow.
   template <typename Visit>
   void scan(Visit visit) const {
     for (const auto& [key, leaf] : leaves_) {
@@ -102,7 +101,7 @@ class EdgeBitmap {
   const LeafBits* find_leaf(Edge edge) const { return tree_.find(edge >> 1 << granule_log2_); }
   LeafBits& leaf_of(Edge edge) { return tree_.leaf(edge >> 1 << granule_log2_); }
 
-  // `leaf` is that of the edge.
+  // `leaf` is the edge's.
   void insert(LeafBits& leaf, Edge edge);
   void erase(LeafBits& leaf, Edge edge);
   Edge find_from(const LeafBits& leaf, Edge from) const;

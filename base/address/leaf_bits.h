@@ -1,5 +1,5 @@
 // A set of numbers below 1 << 24: one leaf of an EdgeBitmap, 2 MiB of which only the pages in use
-// are there.
+// exist.
 #pragma once
 
 #include <bit>
@@ -30,8 +30,8 @@ class LeafBits {
     return word == 0 && unmark_word(bit >> 6);
   }
 
-  // The first number from `from` (below kLimit) on, or kNone. Looks at the 64 that follow before it
-  // climbs, wherever in a word they begin.
+  // The first number from `from` (below kLimit) on, or kNone. Checks the next 64 before it climbs,
+  // wherever in a word they begin.
   uint64_t find_from(uint64_t from) const {
     const uint64_t* word = level(0) + (from >> 6);
     const uint64_t bits = word[0] >> (from & 63) | word[1] << 1 << (~from & 63);
@@ -47,9 +47,9 @@ class LeafBits {
       return search_before(limit);
     return limit - 1 - static_cast<uint64_t>(std::countl_zero(bits));
   }
-  // The first odd number from `from` on and before `limit` (at most kLimit) whose successor is not
-  // there, or kNone; that of the last number of all counts as not there. Takes 64 numbers at a
-  // time.
+  // The first odd number from `from` on and before `limit` (at most kLimit) whose successor is
+  // absent, or kNone; the successor of the last possible number counts as absent. Takes 64 numbers
+  // at a time.
   uint64_t find_lone_odd(uint64_t from, uint64_t limit) const;
   // The first and the last number; the set must not be empty.
   uint64_t first() const { return first_under(kLevels - 1, lowest(level(kLevels - 1)[0])); }
@@ -68,7 +68,7 @@ class LeafBits {
  private:
   static constexpr int kLevels = 4;
   static_assert(kLimit == uint64_t{1} << (6 * kLevels), "the last level is one word");
-  // Level 0 lies between two words that stay 0, so that a search may look one word too far.
+  // Level 0 lies between two words that stay 0, so that a search may look one word beyond.
   static constexpr uint64_t kLevelBegin[kLevels] = {1, 2 + (1u << 18), 2 + (1u << 18) + (1u << 12),
                                                     2 + (1u << 18) + (1u << 12) + (1u << 6)};
 
@@ -78,13 +78,13 @@ class LeafBits {
   const uint64_t* level(int n) const { return words_ + kLevelBegin[n]; }
   uint64_t* level(int n) { return words_ + kLevelBegin[n]; }
 
-  // A word of level 0 has got its first bit, or lost its last. They return whether none had one
-  // before, or has one now.
+  // A word of level 0 has got its first bit, or lost its last. True if no word had one before, or
+  // none has one now.
   bool mark_word(uint64_t index);
   bool unmark_word(uint64_t index);
   uint64_t search_from(uint64_t from) const;
   uint64_t search_before(uint64_t limit) const;
-  // The outermost number under a bit of `level` that is set.
+  // The outermost number under a set bit of `level`.
   uint64_t first_under(int level, uint64_t bit) const;
   uint64_t last_under(int level, uint64_t bit) const;
 

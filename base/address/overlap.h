@@ -1,4 +1,4 @@
-// Which parts of some ranges lie in others, both given in ascending order.
+// Which parts of some ranges lie in others, both in ascending order.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace heaptape::base {
 
-// `parts` are ascending, do not overlap, and outlive this. The ranges that are asked for may
-// overlap, but none begins before the one asked for last. All calls together take the time of one
-// walk over the parts, and more only for parts that several ranges share. One thread.
+// `parts` are ascending, do not overlap, and outlive this. The queried ranges may overlap, but none
+// begins before the previous one. All calls together take one walk over the parts, plus more for
+// parts that several ranges share. One thread.
 class Overlap {
  public:
   explicit Overlap(std::span<const AddressRange> parts) : parts_(parts) {}

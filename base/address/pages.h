@@ -19,7 +19,7 @@ constexpr uint64_t round_down(uint64_t value, uint64_t multiple) {
 constexpr uint64_t page_down(uint64_t address) {
   return round_down(address, kPageBytes);
 }
-// Requires room for it: at most UINT64_MAX - kPageBytes + 1.
+// Requires `address` to be at most UINT64_MAX - kPageBytes + 1.
 constexpr uint64_t page_up(uint64_t address) {
   return round_up(address, kPageBytes);
 }

@@ -11,24 +11,24 @@ namespace heaptape::base {
 
 // Guarantees:
 // - Regions never touch or overlap: ranges that touch are one region.
-// - Adding what is there, or removing what is not, changes nothing. Empty ranges are ignored.
-// - bytes() is a load, and find() one comparison in the region that it found last. All else is
-//   logarithmic in the number of regions, with one more step for each region visited.
-// One thread, readers included: find() keeps what it found.
+// - Adding what is present, or removing what is absent, changes nothing. Empty ranges are ignored.
+// - bytes() is a load, and find() one comparison in the last region it found. All else is
+//   logarithmic in the number of regions, plus one step for each region visited.
+// One thread, even for readers: find() caches its result.
 class RegionSet {
  public:
   void add(AddressRange range);
   void remove(AddressRange range);
 
-  // The region that holds `address`; an empty range if there is none.
+  // The region that contains `address`; an empty range if there is none.
   AddressRange find(uint64_t address) const {
     if (address - last_hit_.begin < last_hit_.bytes()) [[likely]]
       return last_hit_;
     return look_up(address);
   }
 
-  // Calls visit(region) for each region that shares an address with `window` or ends where it
-  // begins or begins where it ends, ascending. `visit` must not change this set.
+  // Calls visit(region) for each region that overlaps or adjoins `window`, ascending. `visit` must
+  // not change this set.
   template <typename Visit>
   void for_each_touching(AddressRange window, Visit visit) const {
     for (auto region = first_touching(window.begin);
@@ -37,7 +37,7 @@ class RegionSet {
     }
   }
 
-  // Whether some address of `range` is in the set; whether all are.
+  // Whether some, or all, addresses of `range` are in the set.
   bool overlaps(AddressRange range) const;
   bool covers(AddressRange range) const;
 

@@ -20,7 +20,7 @@ std::optional<uint64_t> SimulatedPlaces::take(uint64_t size, uint64_t alignment)
   if (size > kAddressLimit || alignment > kAddressLimit) return std::nullopt;
   const uint64_t room = room_of(size);
   std::vector<uint64_t>& free = free_[room];
-  // A few are enough: blocks of one size mostly have one alignment.
+  // A few are enough: blocks of one size usually have the same alignment.
   const size_t look = std::min<size_t>(free.size(), 8);
   for (size_t i = 0; i < look; ++i) {
     const size_t at = free.size() - 1 - i;

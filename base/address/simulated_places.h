@@ -1,4 +1,4 @@
-// Addresses for blocks of a heap that nobody has seen.
+// Addresses for the blocks of an unknown heap.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace heaptape::base {
 // that were ever live at once; the caller keeps its live blocks. One thread.
 class SimulatedPlaces {
  public:
-  // A multiple of `alignment`, a power of two, with room for `size` bytes. Nothing where that would
+  // A multiple of `alignment`, a power of two, with room for `size` bytes. Nothing if that would
   // lie above kAddressLimit.
   std::optional<uint64_t> take(uint64_t size, uint64_t alignment);
   // Gives back what take() returned for a block of `size` bytes.
   void give_back(uint64_t address, uint64_t size) { free_[room_of(size)].push_back(address); }
-  // Where a block of `old_size` bytes at `address` is, now that it has `size`: there where it has
-  // the room, else elsewhere. Its old place is then given back.
+  // Where a block of `old_size` bytes at `address` is after a resize to `size`: in place if there
+  // is room, else elsewhere. Its old place is then given back.
   std::optional<uint64_t> resize(uint64_t address, uint64_t old_size, uint64_t size);
 
  private:

@@ -1,5 +1,5 @@
-// A table by small numbers that grows as they do, without moving what it has: a page of memory that
-// is touched for the first time costs a microsecond, and a vector touches each several times over.
+// A table indexed by small numbers that grows without moving its elements: the first touch of a
+// page costs a microsecond, and a vector touches each page several times over.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,8 +14,8 @@
 
 namespace heaptape::base {
 
-// T must be valid when all its bytes are 0, as every new element is. Elements stay where they are.
-// Memory is taken from the system page by page. One thread.
+// T must be valid when all its bytes are 0, as every new element is. Elements never move. Memory is
+// taken from the system page by page. One thread.
 template <typename T>
 class SlotTable {
   static constexpr size_t kChunkBytes = size_t{2} << 20;
@@ -34,7 +34,7 @@ class SlotTable {
   T& operator[](size_t number) { return chunks_[number / kChunk][number % kChunk]; }
   const T& operator[](size_t number) const { return chunks_[number / kChunk][number % kChunk]; }
 
-  // So that there are at least `size` elements. Throws std::bad_alloc like any container.
+  // Makes room for at least `size` elements. Throws std::bad_alloc like any container.
   void grow(size_t size) {
     while (chunks_.size() * kChunk < size) add_chunk();
     // A page that is read before it is written costs the system two faults.
@@ -51,7 +51,7 @@ class SlotTable {
       return false;
     });
   }
-  // As long as visit(element) returns false.
+  // Until visit(element) returns true.
   template <typename Visit>
   void visit_until(Visit visit) const {
     for (size_t begin = 0; begin < size_; begin += kChunk) {
@@ -79,7 +79,7 @@ class SlotTable {
 
   std::vector<T*> chunks_;
   size_t size_ = 0;
-  size_t written_ = 0;  // the first element of which no page was written
+  size_t written_ = 0;  // the first element on a page not yet written
 };
 
 }  // namespace heaptape::base

@@ -1,4 +1,4 @@
-// Rows as Arrow lays them out: a declaration of columns, and at most kBatchRows values of each.
+// Rows in Arrow's layout: declared columns, with at most kBatchRows values each.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace heaptape::python {
 
-// So that a batch of all columns fits the second-level cache of few machines, but is large enough
-// for what a reader does per batch not to count.
+// A batch of all columns exceeds most second-level caches, but is large enough to make a reader's
+// work per batch negligible.
 inline constexpr size_t kBatchRows = size_t{1} << 16;
 
 class Column;
@@ -33,21 +33,21 @@ class Batch {
 
   const std::vector<Column*>& columns() const { return columns_; }
   size_t rows() const;
-  // How many rows may be added; 0 also where texts have become long.
+  // How many more rows fit; also 0 if texts have become long.
   size_t room() const;
   void clear();
 
  private:
   friend class Column;
-  std::vector<Column*> columns_;  // in the order in which they were declared
+  std::vector<Column*> columns_;  // in order of declaration
 };
 
-// Texts of which a column has a few hundred at most, and each often: Arrow's dictionary encoding.
+// At most a few hundred different texts, each used often: Arrow's dictionary encoding.
 struct Names {
   explicit Names(std::span<const std::string_view> names);
 
   std::string bytes;
-  std::vector<int32_t> offsets;  // of each in `bytes`, and behind the last
+  std::vector<int32_t> offsets;  // of each in `bytes`, and the end of the last
 };
 
 class Column {
@@ -60,21 +60,21 @@ class Column {
   Column& operator=(const Column&) = delete;
 
   const char* name() const { return name_; }
-  const char* format() const { return format_; }  // as Arrow's C data interface writes types
+  const char* format() const { return format_; }  // in the notation of Arrow's C data interface
   bool nullable() const { return nulls_ == Nulls::kSome; }
   virtual const Names* names() const { return nullptr; }
 
   size_t rows() const { return rows_; }
   size_t null_count() const { return null_count_; }
-  // Null: all rows have values.
+  // Null if all rows have values.
   const void* validity() const { return null_count_ == 0 ? nullptr : validity_.data(); }
-  // Behind the validity: the values, or the offsets and the bytes of texts. Valid until clear().
+  // The buffers after the validity: values, or offsets and bytes of texts. Valid until clear().
   virtual std::vector<const void*> buffers() const = 0;
   virtual bool is_full() const { return rows_ == kBatchRows; }
   virtual void clear();
 
  protected:
-  // One more row; there is room for it.
+  // Adds a row, for which there must be room.
   size_t add_row(bool is_valid) {
     const auto bit = static_cast<uint8_t>(1 << rows_ % 8);
     if (is_valid) {
@@ -85,7 +85,7 @@ class Column {
     }
     return rows_++;
   }
-  // The same in a column without nulls.
+  // The same for a column without nulls.
   size_t add_valid_row() { return rows_++; }
 
  private:

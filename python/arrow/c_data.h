@@ -1,6 +1,6 @@
 // The memory layout in which Arrow's C data and C stream interfaces hand over tables: an ABI, fixed
-// by https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html. The guards
-// have the names that these pages demand.
+// by https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html, which also
+// prescribe the names of the guards.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ extern "C" {
 
 #define ARROW_FLAG_NULLABLE 2
 
-// What a table or one of its columns is. A null `release`: it was released, or moved.
+// The type of a table or of a column. A null `release` means released or moved.
 struct ArrowSchema {
   const char* format;
   const char* name;
@@ -25,7 +25,7 @@ struct ArrowSchema {
   void* private_data;
 };
 
-// The values of a table or of one of its columns. A null `release`: as above.
+// The values of a table or of a column. A null `release` means the same.
 struct ArrowArray {
   int64_t length;
   int64_t null_count;
@@ -44,7 +44,7 @@ struct ArrowArray {
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
 
-// A table, batch by batch. The first two return 0 or an errno value; the end is a released array.
+// A table, batch by batch. The first two return 0 or an errno value; a released array is the end.
 struct ArrowArrayStream {
   int (*get_schema)(ArrowArrayStream*, ArrowSchema* out);
   int (*get_next)(ArrowArrayStream*, ArrowArray* out);

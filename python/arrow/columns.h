@@ -1,4 +1,4 @@
-// The columns that tables are declared with: see batch.h.
+// The columns that declare a table: see batch.h.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace heaptape::python {
 
-// T as Arrow's C data interface writes it.
+// T in the notation of Arrow's C data interface.
 template <typename T>
 constexpr const char* format_of() {
   if constexpr (std::is_same_v<T, uint8_t>) return "C";
@@ -48,11 +48,11 @@ class OptionalNumbers : public Numbers<T> {
 
   void put(T value, bool is_valid = true) { Numbers<T>::put(value, is_valid); }
   void put_null() { put(0, false); }
-  // 0 stands for null.
+  // Puts null for 0.
   void put_unless_0(T value) { put(value, value != 0); }
 };
 
-// Numbers of some of `names`, which outlive every stream.
+// Indices into `names`, which must outlive every stream.
 class NameNumbers : public Numbers<uint8_t> {
  public:
   NameNumbers(Batch& batch, const char* name, const Names& names)
@@ -64,12 +64,12 @@ class NameNumbers : public Numbers<uint8_t> {
   const Names& names_;
 };
 
-// UTF-8, with nulls. No text is longer than 512 MiB.
+// UTF-8, with nulls. A text has at most 512 MiB.
 class Texts : public Column {
  public:
   Texts(Batch& batch, const char* name);
 
-  // What is not UTF-8 in `text` becomes U+FFFD.
+  // Replaces invalid UTF-8 by U+FFFD.
   void put(std::string text);
   void put_null();
   std::vector<const void*> buffers() const override { return {offsets_.data(), bytes_.data()}; }

@@ -6,8 +6,8 @@
 namespace heaptape::python {
 namespace {
 
-// A schema and those of its columns, which a consumer may move away and release one by one: it
-// lives until the last of them is released.
+// The schemas of a table and its columns, which a consumer may move away and release one by one:
+// lives until the last is released.
 struct ExportedSchema {
   std::atomic<size_t> owners = 0;
   std::vector<std::string> names;

@@ -11,8 +11,8 @@
 namespace heaptape::python {
 namespace {
 
-// Batches that their consumers have released: a page that is touched for the first time costs more
-// than what is written on it.
+// Batches that their consumers have released, for reuse: touching a page for the first time costs
+// more than writing to it.
 class SpareBatches {
  public:
   std::unique_ptr<Batch> take() {
@@ -23,7 +23,7 @@ class SpareBatches {
     return batch;
   }
   void give(std::unique_ptr<Batch> batch) {
-    constexpr size_t kMost = 4;  // more only come from who kept many, and wants no more
+    constexpr size_t kMost = 4;  // a consumer that kept more may want no more
     const std::lock_guard lock(mutex_);
     if (batches_.size() < kMost) batches_.push_back(std::move(batch));
   }
@@ -33,17 +33,17 @@ class SpareBatches {
   std::vector<std::unique_ptr<Batch>> batches_;
 };
 
-// A batch and its columns, which a consumer may move away and release one by one: it lives until
-// the last of them is released.
+// A batch and its columns, which a consumer may move away and release one by one: lives until the
+// last is released.
 struct ExportedBatch {
   std::atomic<size_t> owners = 0;
   std::unique_ptr<Batch> batch;
   std::shared_ptr<SpareBatches> spare;
-  std::vector<std::array<const void*, 3>> buffers;  // of each column, and of its dictionary
+  std::vector<std::array<const void*, 3>> buffers;  // for each column, and for its dictionary
   std::vector<ArrowArray> columns;
   std::vector<ArrowArray> dictionaries;
   std::vector<ArrowArray*> pointers;
-  const void* no_validity = nullptr;  // of the whole
+  const void* no_validity = nullptr;  // for the whole
 };
 
 void release(ArrowArray* array) {
@@ -70,7 +70,7 @@ ArrowArray make_array(ExportedBatch& exported, size_t length, size_t null_count)
   return array;
 }
 
-// `buffers` stand behind the validity.
+// `buffers` follow the validity.
 void add_buffers(ExportedBatch& exported, ArrowArray& array, const void* validity,
                  const std::vector<const void*>& buffers) {
   std::array<const void*, 3>& all = exported.buffers.emplace_back();
@@ -129,7 +129,7 @@ Stream& of(ArrowArrayStream* stream) {
   return *static_cast<Stream*>(stream->private_data);
 }
 
-// What body() does; no exception may reach the consumer.
+// Returns body(); lets no exception reach the consumer.
 template <typename Body>
 int guarded(Stream& stream, Body body) {
   try {

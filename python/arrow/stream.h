@@ -1,4 +1,4 @@
-// Hands tables to whoever reads Arrow's C stream interface.
+// Hands tables to readers of Arrow's C stream interface.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace heaptape::python {
 
-// Makes the rows of one table, from its first to its last. One thread at a time.
+// Makes the rows of one table, in order. One thread at a time.
 class Source {
  public:
   virtual ~Source() = default;
 
-  // One without rows; all have the same columns.
+  // Makes an empty batch; all have the same columns.
   virtual std::unique_ptr<Batch> make_batch() const = 0;
-  // Adds rows to a batch that make_batch() made and that has none. None are added: it was the last.
+  // Adds rows to an empty batch of make_batch(). Adds none at the end of the table.
   virtual base::Status fill(Batch& batch) = 0;
 };
 
@@ -31,12 +31,12 @@ class TableSource : public Source {
   virtual base::Status fill_rows(Rows& rows) = 0;
 };
 
-// Fills in `out`, which takes `source` with it until it is released. Batches belong to the consumer
-// until it releases them, in any thread, also after the stream; their memory is then used for
-// others. An error of the source is EIO, and get_last_error has its sentence.
+// Fills in `out`, which owns `source` until it is released. The consumer owns each batch until it
+// releases it, in any thread, even after the stream; later batches then reuse its memory. An error
+// of the source is EIO, and get_last_error has its sentence.
 void export_stream(std::unique_ptr<Source> source, ArrowArrayStream* out);
 
-// Fills in `out` with the columns of `batch`, and keeps nothing of it.
+// Fills in `out` with the columns of `batch`, and keeps no reference to it.
 void export_schema(const Batch& batch, ArrowSchema* out);
 
 }  // namespace heaptape::python

@@ -1,4 +1,4 @@
-// heaptape._native.list_table: a table of Python's own values.
+// heaptape._native.list_table: a table of Python values.
 #include "python/tables/list_table.h"
 
 #include <nanobind/nanobind.h>
@@ -37,7 +37,7 @@ Value value_of(nb::handle value, ValueType type) {
   return {};
 }
 
-// `columns`: of (name, type, values).
+// `columns` are tuples (name, type, values).
 Table list_table(nb::list columns) {
   auto all = std::make_shared<std::vector<ListColumn>>();
   for (const nb::handle item : columns) {

@@ -1,4 +1,4 @@
-// The module heaptape._native. Its types for Python are in heaptape/_native.pyi.
+// The module heaptape._native. heaptape/_native.pyi has its types for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -50,7 +50,7 @@ nb::object Table::schema() const {
 
 NB_MODULE(_native, module) {
   using namespace heaptape::python;
-  nb::set_leak_warnings(false);  // consumers may hold streams to the end of the process
+  nb::set_leak_warnings(false);  // consumers may hold streams until the process ends
   module.attr("__version__") = HEAPTAPE_VERSION;
   nb::exception<Failure>(module, "Error").attr("__module__") = "heaptape";
   nb::class_<Table>(module, "Table")

@@ -1,4 +1,4 @@
-// A table as Python has it: an object with the methods of Arrow's PyCapsule interface.
+// A table in Python: an object with the methods of Arrow's PyCapsule interface.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -26,12 +26,11 @@ T value_or_throw(base::Result<T> result) {
 // Each stream begins at the first row. Reading needs no GIL.
 class Table {
  public:
-  // `open` makes a source that stands at the first row; it is called without the GIL, and throws
-  // Failure.
+  // `open` makes a source at the first row; it is called without the GIL, and throws Failure.
   using Open = std::function<std::unique_ptr<Source>()>;
   explicit Table(Open open) : open_(std::move(open)) {}
 
-  // Capsules that own what they point to, until a consumer takes it.
+  // Capsules that own their contents until a consumer takes them.
   nanobind::object stream() const;
   nanobind::object schema() const;
 

@@ -1,4 +1,4 @@
-// heaptape._native.Tape: what a tape says of itself, and its tables.
+// heaptape._native.Tape: the facts about a tape, and its tables.
 #include <nanobind/nanobind.h>
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace nb = nanobind;
 namespace heaptape::python {
 namespace {
 
-// Holds no file: a program may have thousands of these.
+// Keeps no file open: a program may have thousands of these.
 class Tape {
  public:
   Tape(const nb::bytes& path, bool skip_damage)
@@ -51,7 +51,7 @@ class Tape {
   }
 
  private:
-  // Read once, when they are first wanted. Any thread; without the GIL.
+  // Reads the sites once, on first use. Any thread; without the GIL.
   class SitesCache {
    public:
     std::shared_ptr<const TapeSites> get(const TapePath& place) {

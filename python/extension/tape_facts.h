@@ -1,4 +1,4 @@
-// What a tape says of itself, for Python.
+// The facts about a tape, for Python.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,11 +7,11 @@
 
 namespace heaptape::python {
 
-// Of header and summary, with the names of `heaptape info --json`. The summary's are missing in one
-// that is not finished.
+// Header and summary, with the names of `heaptape info --json`. An unfinished tape lacks those of
+// the summary.
 nanobind::dict tape_facts(const schema::TapeReader& tape);
 
-// What reading left out so far.
+// Parts that reading skipped.
 nanobind::list damage_list(const schema::TapeReader& tape);
 
 }  // namespace heaptape::python

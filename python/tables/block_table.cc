@@ -32,7 +32,7 @@ struct BlockRows : Batch {
   OptionalNumbers<uint32_t> stack{*this, "stack"};
   OptionalNumbers<uint32_t> site{*this, "site"};
 
-  // All but its death.
+  // Everything but its death.
   void put(const Block& block, uint32_t its_site) {
     birth.put(block.birth);
     birth_ns.put(block.birth_ns, block.birth_ns != EventTimes::kUnknown);
@@ -58,7 +58,7 @@ struct BlockRows : Batch {
   }
 };
 
-// The blocks that died, in the order of their deaths, then those that never did.
+// The dead blocks in order of death, then those that never died.
 class BlockSource : public TableSource<BlockRows> {
  public:
   BlockSource(schema::TapeReader tape, std::shared_ptr<const TapeSites> sites)

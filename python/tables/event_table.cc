@@ -29,7 +29,7 @@ class EventSource : public TableSource<EventRows> {
   explicit EventSource(schema::TapeReader tape) : tape_(std::move(tape)), times_(tape_) {}
 
  private:
-  // Events that are read at a time: they stay in the second-level cache.
+  // Events read at a time: they stay in the second-level cache.
   static constexpr size_t kReadEvents = 4096;
 
   base::Status fill_rows(EventRows& rows) override {
@@ -41,7 +41,7 @@ class EventSource : public TableSource<EventRows> {
     return {};
   }
 
-  // Column by column: each loop has little to keep in registers.
+  // Column by column: a small loop keeps its state in registers.
   void put(EventRows& rows) {
     const std::vector<Event>& events = read_.events;
     for (size_t i = 0; i < events.size(); ++i) rows.n.put(read_.first_event + i + 1);

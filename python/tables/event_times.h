@@ -1,4 +1,4 @@
-// When the calls of a tape were made, as the tables have it.
+// When the calls of a tape were made, for the tables.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heaptape::python {
 
-// As replayer::CallTimes has them; of a tape without times, nothing.
+// Times as in replayer::CallTimes; none for a tape without times.
 class EventTimes {
  public:
   static constexpr uint64_t kUnknown = UINT64_MAX;
@@ -16,12 +16,12 @@ class EventTimes {
   explicit EventTimes(const schema::TapeReader& tape)
       : known_(tape.summary() && tape.summary()->duration_ns != 0) {}
 
-  // The calls of `batch` follow.
+  // The calls of `batch` come next.
   void begin(const schema::EventBatch& batch) {
     times_.begin(batch.first_event, batch.events.size(), batch.times, batch.next_time);
     known_ = known_ || times_.are_known();
   }
-  // In ns since the recording began, of call `number`, from 1, or kUnknown. Only forward.
+  // Time of call `number`, from 1, in ns since the recording began, or kUnknown. Forward only.
   uint64_t of(uint64_t number) { return known_ ? times_.time_of(number) : kUnknown; }
 
  private:

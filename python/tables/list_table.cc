@@ -7,8 +7,7 @@
 namespace heaptape::python {
 namespace {
 
-// Columns that are known when the program runs. The names are those of `columns`, which outlives
-// it.
+// Columns known only at run time. Uses the names in `columns`, which must outlive it.
 class ListRows : public Batch {
  public:
   explicit ListRows(const std::vector<ListColumn>& columns) {

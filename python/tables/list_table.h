@@ -1,4 +1,4 @@
-// A table of values that are in memory already.
+// A table of values that are already in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heaptape::python {
 
-// monostate: null.
+// monostate is null.
 using Value = std::variant<std::monostate, uint64_t, int64_t, double, std::string>;
 enum class ValueType : uint8_t { kCount, kSigned, kReal, kText };
 

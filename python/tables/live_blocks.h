@@ -1,4 +1,4 @@
-// Which blocks are live, call by call: what makes a row of each.
+// Tracks live blocks call by call, to make a row of each.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace heaptape::python {
 
-// Half of it is of the call that asked for it. A resize keeps the block.
+// Half of it describes the call that asked for it. A resize keeps the block.
 struct alignas(32) Block {
-  uint64_t birth = 0;  // number of the call that asked for it, from 1; 0: it is not live
+  uint64_t birth = 0;  // number of the call that asked for it, from 1; 0: not live
   uint64_t birth_ns = 0;
   uint64_t first_size = 0;
   uint64_t alignment = 0;  // 0: none was asked for
@@ -22,28 +22,28 @@ struct alignas(32) Block {
   schema::FrameNumber stack = 0;  // 0: none
   schema::Op op = schema::Op::kMalloc;
   uint32_t resizes = 0;
-  uint64_t size = 0;     // as it was asked for last
-  uint64_t address = 0;  // where it was last
+  uint64_t size = 0;     // the size last asked for
+  uint64_t address = 0;  // its last address
 };
 
-// What was seen with a call.
+// The context of a call.
 struct CallPlace {
   uint64_t number;  // from 1
   uint64_t time_ns;
   schema::FrameNumber stack;
 };
 
-// Says of every tape what the replayer's SlotResolver says: a block that is handed out while it is
-// live (its free is missing on the tape) stays live to the end. One thread; events in the order of
-// the tape. Memory grows with blocks that are live at a time.
+// Agrees with the replayer's SlotResolver for every tape: a block that is handed out while live
+// (its free is missing on the tape) stays live to the end. One thread; events in the order of the
+// tape. Memory grows with the number of blocks live at once.
 class LiveBlocks {
  public:
-  // The block that the call gave up, until the next call of this; null: none that is known.
+  // The block that the call freed, valid until the next call of this; null if none is known.
   const Block* note(const schema::Event& event, const CallPlace& place);
 
-  // Blocks that were ever live at a time: this must stay below the greatest number of a slot.
+  // The most blocks live at once: must stay below the greatest slot number.
   size_t slots() const { return blocks_.size(); }
-  // Those that are live, in the order of their births.
+  // The live blocks, in order of birth.
   std::vector<const Block*> live() const;
 
  private:

@@ -11,7 +11,7 @@ const Names& op_names() {
     for (const schema::OpInfo& op : schema::kOpTable.rows) {
       if (op.name != nullptr) texts.emplace_back(op.name);
     }
-    return new Names(texts);  // consumers may hold it to the end of the process
+    return new Names(texts);  // consumers may hold it until the process ends
   }();
   return *names;
 }

@@ -1,4 +1,4 @@
-// The ops of a tape as a column has them: with the names that `heaptape dump` prints.
+// The ops of a tape as values of a column: the names that `heaptape dump` prints.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline constexpr auto kOpNumbers = [] {
   return numbers;
 }();
 
-// Of an op, in op_names().
+// The index of an op in op_names().
 constexpr uint8_t op_number(schema::Op op) {
   return kOpNumbers[static_cast<uint8_t>(op)];
 }

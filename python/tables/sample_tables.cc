@@ -1,4 +1,4 @@
-// What was seen of the process while its calls were recorded: samples and marks.
+// Observations of the process while its calls were recorded: samples and marks.
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -42,7 +42,7 @@ struct MarkRows : Batch {
   }
 };
 
-// One row for each thing that Rows::of(batch) has.
+// One row for each element of Rows::of(batch).
 template <typename Rows>
 class SeenSource : public TableSource<Rows> {
  public:
@@ -64,7 +64,7 @@ class SeenSource : public TableSource<Rows> {
 
   schema::TapeReader tape_;
   schema::EventBatch read_;
-  size_t next_ = 0;  // of what the batch has
+  size_t next_ = 0;  // in the elements of the batch
   bool at_end_ = false;
 };
 

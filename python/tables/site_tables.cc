@@ -13,7 +13,7 @@ using replayer::Site;
 using replayer::Sites;
 using replayer::SourceFrame;
 
-// Of a function at a line, or of a place in a module where that is not known.
+// A function at a line, or a place in a module if that is not known.
 struct CodeColumns {
   Texts function, file;
   OptionalNumbers<uint32_t> line;
@@ -113,7 +113,7 @@ class StackSource : public TableSource<StackRows> {
 
   std::shared_ptr<const TapeSites> sites_;
   schema::FrameNumber next_ = 1;
-  uint32_t line_ = 0;  // of the frame's source: a function that was inlined, or the last one
+  uint32_t line_ = 0;  // in the frame's source: an inlined function, or the last one
 };
 
 }  // namespace

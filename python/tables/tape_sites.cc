@@ -13,7 +13,7 @@
 namespace heaptape::python {
 namespace {
 
-// What `heaptape symbolize` wrote beside the tape; nothing: there is no such file.
+// Reads the file of `heaptape symbolize` beside the tape; nothing if there is none.
 base::Result<std::optional<replayer::Symbols>> symbols_beside(const schema::TapeReader& tape) {
   const std::string path = tape.path() + ".symbols";
   std::error_code ignored;

@@ -1,5 +1,4 @@
-// Who asked for the blocks of a tape: its stacks, with what is known of their code, and their
-// sites.
+// The call sites of a tape: its stacks, the known facts about their code, and their sites.
 #pragma once
 
 #include <memory>
@@ -14,13 +13,13 @@
 
 namespace heaptape::python {
 
-// Functions and lines come from the file of symbols beside the tape (`heaptape symbolize`); code
-// that it does not have, or without one all code, is modules and offsets. Fixed once made: any
-// thread may read it.
+// Functions and lines come from the symbol file beside the tape (`heaptape symbolize`). Code that
+// it lacks, or all code without one, has only modules and offsets. Immutable: any thread may read
+// it.
 class TapeSites {
  public:
-  // A pass over the tape. Null where it has no stacks. Fails where the file of symbols is none, is
-  // damaged, or is that of another tape.
+  // Makes a pass over the tape. Null if it has no stacks. Fails if the symbol file is of another
+  // kind, is damaged, or belongs to another tape.
   static base::Result<std::shared_ptr<const TapeSites>> read(const std::string& path,
                                                              schema::OnDamage on_damage);
 
@@ -35,7 +34,7 @@ class TapeSites {
  private:
   schema::Stacks stacks_;
   replayer::Symbols symbols_;
-  replayer::Sites sites_;  // points into what stands above
+  replayer::Sites sites_;  // points into the members above
 };
 
 }  // namespace heaptape::python

@@ -1,4 +1,4 @@
-// The tables of a tape: what each row is, docs/python.md says.
+// The tables of a tape; docs/python.md defines the rows of each.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace heaptape::python {
 
-// Each reads the tape once from its beginning to its end. Memory is bounded by a batch, and that of
-// blocks by the blocks that are live.
+// Each reads the tape once from beginning to end. Memory is bounded by a batch, except that blocks
+// also need memory for the live blocks.
 struct TapePath {
   std::string path;
   schema::OnDamage on_damage = schema::OnDamage::kStop;
@@ -21,11 +21,11 @@ struct TapePath {
 using NewSource = base::Result<std::unique_ptr<Source>>;
 
 NewSource open_events(const TapePath& tape);
-// `sites` may be null: then no block has one.
+// `sites` may be null: then no block has a site.
 NewSource open_blocks(const TapePath& tape, std::shared_ptr<const TapeSites> sites);
 NewSource open_samples(const TapePath& tape);
 NewSource open_marks(const TapePath& tape);
-// These two are made of `sites`, which may be null: then they have no rows.
+// These two read `sites`, which may be null: then they have no rows.
 std::unique_ptr<Source> open_sites(std::shared_ptr<const TapeSites> sites);
 std::unique_ptr<Source> open_stacks(std::shared_ptr<const TapeSites> sites);
 

@@ -1,5 +1,5 @@
-// Android: what libc's malloc debug writes with record_allocs, and memory_replay plays back. The
-// format is that of system/extras/memory_replay (MemoryTrace.cpp, Android 14 to 16, and
+// Android: the output of libc's malloc debug with record_allocs, which memory_replay plays back.
+// The format is that of system/extras/memory_replay (MemoryTrace.cpp, Android 14 to 16, and
 // AllocParser.cpp before them):
 //   TID: malloc ADDRESS SIZE            TID: memalign ADDRESS ALIGNMENT SIZE
 //   TID: calloc ADDRESS COUNT SIZE      TID: realloc ADDRESS OLD SIZE
@@ -15,7 +15,7 @@ namespace {
 using schema::Absent;
 using schema::Op;
 
-// A pointer of arm64 may have a tag in its upper byte, which is no part of the address.
+// An arm64 pointer may have a tag in its upper byte, which is not part of the address.
 uint64_t without_tag(uint64_t pointer) {
   return pointer & ((uint64_t{1} << 56) - 1);
 }
@@ -65,7 +65,7 @@ class AndroidLines {
   static bool two(TraceWords& words, uint64_t& first, uint64_t& second) {
     return words.blanks() && words.decimal(first) && words.blanks() && words.decimal(second);
   }
-  // The call counts where it ended: an allocation is there then, and a free has begun before.
+  // A call counts when it ended: by then an allocation exists and a free has begun.
   static bool take_times(TraceWords& words, TraceCall& call) {
     if (words.is_done()) return true;
     uint64_t begin = 0;

@@ -1,4 +1,4 @@
-// What heaptrack records: raw (heaptrack --raw) as the program writes it, and interpreted, as
+// heaptrack's recordings: raw (heaptrack --raw) as the program writes it, and interpreted, as
 // heaptrack_interpret writes it and heaptrack_print reads it. The formats are those of heaptrack
 // 1.4 (src/track/libheaptrack.cpp, src/interpret/heaptrack_interpret.cpp); all numbers are
 // hexadecimal:
@@ -8,9 +8,9 @@
 //   a SIZE TRACE          the next kind of allocation, interpreted
 //   + KIND                an allocation of that kind      - KIND     a release of one
 //   c MILLISECONDS        the time since the beginning
-// and lines about stacks, modules, strings and resident memory, which are passed over. A realloc is
-// a release and an allocation. Of blocks of one kind an interpreted trace does not say which is
-// released: the one that came last is taken.
+// and lines about stacks, modules, strings and resident memory, which are skipped. A realloc is a
+// release and an allocation. An interpreted trace does not say which block of a kind is released:
+// the newest is taken.
 #include <deque>
 #include <unordered_map>
 #include <vector>
@@ -59,7 +59,7 @@ class HeaptrackLines {
   bool is_interpreted() const { return is_interpreted_; }
 
  private:
-  // One of the allocations of an interpreted trace that have size and stack in common.
+  // The allocations of an interpreted trace with the same size and stack.
   struct Kind {
     uint64_t size = 0;
     std::vector<uint64_t> live;  // keys
@@ -125,7 +125,7 @@ class HeaptrackLines {
   uint64_t time_ns_ = 0;
 };
 
-// The words behind "X ", as heaptrack has them: joined by blanks.
+// The arguments after "X ", which heaptrack joins with blanks.
 std::vector<std::string> command_of(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {

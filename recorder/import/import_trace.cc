@@ -26,7 +26,7 @@ TapeHeader header_of(const TraceFormat& format, TraceOutline outline) {
   return header;
 }
 
-// What the writer counts is left at 0.
+// The writer's own counts stay 0.
 TapeSummary summary_of(const ImportedEvents& events, bool is_broken) {
   const ImportTroubles& troubles = events.troubles();
   TapeSummary summary;

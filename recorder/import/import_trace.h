@@ -1,4 +1,4 @@
-// Makes a tape of somebody else's trace. docs/howto-import.md.
+// Converts a trace of another tool to a tape. docs/howto-import.md.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@ struct ImportOptions {
 };
 
 struct ImportResult {
-  schema::TapeOrigin origin;  // as the header has it
+  schema::TapeOrigin origin;  // as in the header
   schema::TapeSummary summary;
   ImportTroubles troubles;
   const char* place_name = "line";  // of troubles.malformed_pieces: "line" or "byte"
-  std::string broken;               // why the trace ends before its end; empty: it does not
+  std::string broken;               // why the trace ends early; empty if it does not
   uint64_t broken_at = 0;           // the byte, when unpacked
 };
 
-// Streams: memory is that of the blocks that live at once. The losses of the tape are those of the
-// trace. Fails with kUsage for an unknown format or a folder, with kForeign for a file that is not
-// of the format; where the tape cannot be written, as TapeWriter does. `progress` is told the share
-// of the file that was read.
+// Streams: memory grows with the blocks live at once. The tape's losses are those of the trace.
+// Fails with kUsage for an unknown format or a directory, with kForeign for a file of another
+// format; if the tape cannot be written, as TapeWriter does. `progress` receives the share of the
+// file that has been read.
 base::Result<ImportResult> import_trace(const ImportOptions& options,
                                         std::function<void(double)> progress = nullptr);
 

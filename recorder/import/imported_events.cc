@@ -44,7 +44,7 @@ void ImportedEvents::end_thread(uint64_t thread) {
   last_thread_ = UINT64_MAX;
 }
 
-// Times are samples on a tape: one now and then, and two around a pause.
+// A tape samples the time: once in a while, and on both sides of a pause.
 void ImportedEvents::note_time(uint64_t time_ns) {
   constexpr uint64_t kEventsPerSample = 256;
   constexpr uint64_t kPauseNs = 1'000'000;
@@ -111,12 +111,12 @@ bool ImportedEvents::allocate(const TraceCall& call, uint32_t thread) {
 
 bool ImportedEvents::resize(const TraceCall& call, uint32_t thread) {
   const LiveBlock* old = call.old_block == 0 ? nullptr : live_.find(call.old_block);
-  // What a resize of an unknown block returns is a new block to the tape.
+  // The tape has the result of resizing an unknown block as a new block.
   if (old == nullptr && call.old_block != 0) ++troubles_.unknown_resizes;
   const uint64_t old_address = old == nullptr ? 0 : old->address;
   if (call.block == 0) {
     tape_.append({call.op, thread, call.size, 0, 0, old_address});
-    if (old != nullptr && call.size == 0) forget(old);  // glibc's way of freeing
+    if (old != nullptr && call.size == 0) forget(old);  // how glibc frees
     return true;
   }
   if (call.block != call.old_block) {

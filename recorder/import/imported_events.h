@@ -1,5 +1,5 @@
-// The one way from an imported trace onto a tape: keeps what is live, and puts right what cannot
-// have been. docs/howto-import.md, "What is put right".
+// The one way from an imported trace onto a tape: tracks live blocks and corrects the impossible.
+// docs/howto-import.md, "What is put right".
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,27 @@
 
 namespace heaptape::recorder {
 
-// What a trace had that is not on the tape as it stood there.
+// Differences between the trace and the tape.
 struct ImportTroubles {
   struct Piece {
     uint64_t at = 0;   // the line, or the byte of a binary trace
-    std::string text;  // of the line; what is wrong with the bytes
+    std::string text;  // the line, or what is wrong with the bytes
   };
   static constexpr size_t kMostPieces = 5;
 
   std::vector<Piece> malformed_pieces;  // the first
   uint64_t malformed = 0;
-  uint64_t missed_frees = 0;     // put in: the block's address was handed out again
-  uint64_t unknown_frees = 0;    // left out: no call before handed the block out
-  uint64_t double_frees = 0;     // left out: the block had just been freed
-  uint64_t unknown_resizes = 0;  // of such blocks: on the tape as resizes of none
-  uint64_t other_calls = 0;      // left out: of processes other than the first of the trace
+  uint64_t missed_frees = 0;     // inserted: the block's address was handed out again
+  uint64_t unknown_frees = 0;    // dropped: no call before handed the block out
+  uint64_t double_frees = 0;     // dropped: the block had just been freed
+  uint64_t unknown_resizes = 0;  // of such blocks: on the tape as resizes of NULL
+  uint64_t other_calls = 0;      // dropped: of processes other than the trace's first
 };
 
 // Guarantees, whatever add() is given:
-// - on the tape no block is handed out while it lives, and none is given up that does not;
+// - on the tape no live block is handed out, and only live blocks are given up;
 // - each call is on the tape or in troubles();
-// - memory is that of the most blocks, and the threads, that were ever live at once.
+// - memory grows with the most blocks, and the threads, that were ever live at once.
 // One thread.
 class ImportedEvents {
  public:
@@ -44,7 +44,7 @@ class ImportedEvents {
   ImportedEvents(schema::TapeWriter& tape, Addresses addresses)
       : tape_(tape), addresses_(addresses), just_freed_(kJustFreed) {}
 
-  // False: the call cannot have been (an address or a size that no process has). Count it
+  // False if the call is impossible (an address or a size that no process has). Count it as
   // malformed.
   bool add(const TraceCall& call);
   void end_thread(uint64_t thread);
@@ -55,18 +55,18 @@ class ImportedEvents {
   const ImportTroubles& troubles() const { return troubles_; }
   bool has_times() const { return first_ns_.has_value(); }
   uint64_t duration_ns() const { return last_ns_; }
-  // Nothing more can be written.
+  // True if nothing more can be written.
   bool is_stopped() const { return !tape_.status().ok(); }
 
  private:
-  // A free of these that finds no block is a double free: a table by hash, of 512 KiB.
+  // A free that finds no block but is in this hash table, of 512 KiB, is a double free.
   static constexpr size_t kJustFreed = size_t{1} << 16;
 
   bool allocate(const TraceCall& call, uint32_t thread);
   bool resize(const TraceCall& call, uint32_t thread);
   void release(const TraceCall& call, uint32_t thread);
   void append_failed(const TraceCall& call, uint32_t thread);
-  // Where the new block is; nothing where it cannot be.
+  // The address of the new block; nothing if it cannot have one.
   std::optional<uint64_t> place_of(const TraceCall& call, const LiveBlock* resized);
   void free_missed(uint64_t key, uint32_t thread);
   void forget(const LiveBlock* block);

@@ -13,27 +13,27 @@ struct LiveBlock {
   uint64_t size = 0;     // as requested
 };
 
-// By key, which is not 0. A table with linear probing: memory is that of the most blocks that were
-// ever live at once, and a block is found in one or two cache lines. One thread.
+// By key, which is not 0. A table with linear probing: memory grows with the most blocks ever live
+// at once, and finding a block takes one or two cache lines. One thread.
 class LiveBlocks {
  public:
   LiveBlocks() : blocks_(kFirstSize) {}
 
-  // Null: it is not live. Valid until the next insert() or erase().
+  // Null if it is not live. Valid until the next insert() or erase().
   const LiveBlock* find(uint64_t key) const {
     const LiveBlock& block = blocks_[place_of(key)];
     return block.key == 0 ? nullptr : &block;
   }
-  // A block of this key must not be there.
+  // The key must be new.
   void insert(const LiveBlock& block) {
     if (2 * (count_ + 1) > blocks_.size()) grow();
     blocks_[place_of(block.key)] = block;
     ++count_;
   }
-  // A block that find() gave.
+  // `block` comes from find().
   void erase(const LiveBlock* block) {
     size_t hole = static_cast<size_t>(block - blocks_.data());
-    // Those behind it close the gap, up to the next free place.
+    // The blocks behind it close the gap, up to the next free place.
     for (size_t at = next(hole); blocks_[at].key != 0; at = next(at)) {
       const size_t home = home_of(blocks_[at].key);
       const bool may_move = ((at - home) & mask()) >= ((at - hole) & mask());
@@ -47,14 +47,13 @@ class LiveBlocks {
   size_t count() const { return count_; }
 
  private:
-  static constexpr size_t kFirstSize = 1024;  // a power of two, as every size
+  static constexpr size_t kFirstSize = 1024;  // a power of two, like every size
 
   size_t mask() const { return blocks_.size() - 1; }
   size_t next(size_t at) const { return (at + 1) & mask(); }
-  // Multiplied by a number without a pattern (2^64 over the golden ratio), the upper bits are
-  // mixed.
+  // Multiplying by a number without a pattern (2^64 over the golden ratio) mixes the upper bits.
   size_t home_of(uint64_t key) const { return ((key * 0x9e3779b97f4a7c15) >> 24) & mask(); }
-  // Where it is, or would be.
+  // Where the key is, or would be.
   size_t place_of(uint64_t key) const {
     size_t at = home_of(key);
     while (blocks_[at].key != 0 && blocks_[at].key != key) at = next(at);

@@ -1,9 +1,9 @@
-// Firefox's logalloc, as the library writes it and as logalloc_munge.py makes it ready for
+// Firefox's logalloc, as the library writes it and as logalloc_munge.py prepares it for
 // logalloc-replay. The format is that of memory/replace/logalloc in mozilla-central (README,
 // LogAlloc.cpp, replay/Replay.cpp of 2024):
 //   PID TID FUNCTION(ARGUMENTS)=RESULT
-// Blocks are addresses, or munged, numbers behind '#'. Logs before Firefox 38 have no TID.
-// A log may be of several processes: the tape is that of the first.
+// Blocks are addresses or, if munged, numbers after '#'. Logs before Firefox 38 have no TID.
+// A log may cover several processes: the tape is that of the first.
 #include <optional>
 
 #include "recorder/import/text_trace.h"
@@ -70,7 +70,7 @@ class LogallocLines {
     call.op = function.op;
     if (!take_arguments(function, words, call) || !words.text(")")) return false;
     if (function.op == Op::kFree) return words.is_done();
-    // Of a call that failed a munged log has no result.
+    // A munged log has no result for a call that failed.
     if (words.is_done()) return true;
     return words.text("=") && block(words, call.block) && words.is_done();
   }

@@ -1,5 +1,5 @@
 // The traces of ClaytonKnittel/malloc-bench: protobuf messages `Tracefile` of proto/tracefile.proto
-// (2024), whose field 1 is a call, again and again. Blocks have numbers.
+// (2024), whose field 1, a call, repeats. Blocks have numbers.
 // Exceptions of protozero stop here.
 #include <protozero/pbf_reader.hpp>
 
@@ -14,11 +14,11 @@ using protozero::pbf_reader;
 using schema::Absent;
 using schema::Op;
 
-// A call has a handful of numbers.
+// A call has few numbers.
 constexpr size_t kMostLineBytes = 256;
 constexpr uint32_t kLineField = 1;  // of Tracefile
 
-// The fields of Malloc, Calloc, Realloc and Free by number; 0 where one is not there.
+// The fields of Malloc, Calloc, Realloc and Free by number; 0 if absent.
 struct Fields {
   uint64_t values[4] = {};
   bool has[4] = {};
@@ -39,7 +39,7 @@ Fields fields_of(pbf_reader message) {
   return fields;
 }
 
-// By the field of TraceLine that a call is in.
+// `kind`: the field of TraceLine that holds the call.
 bool take(uint32_t kind, const Fields& fields, TraceCall& call) {
   enum Kind : uint32_t { kMalloc = 1, kFree = 2, kRealloc = 3, kCalloc = 4 };
   switch (kind) {
@@ -82,14 +82,14 @@ bool parse_line(std::span<const uint8_t> bytes, TraceCall& call) {
   }
 }
 
-// A piece of a Tracefile: one call, or what needs none.
+// A piece of a Tracefile: one call, or something to skip.
 struct Piece {
-  size_t head_bytes = 0;  // in front of `body_bytes`; 0: there is no such field
+  size_t head_bytes = 0;  // before `body_bytes`; 0 if there is no such field
   size_t body_bytes = 0;
   bool is_call = false;
 };
 
-// Of the field at the beginning of `bytes`.
+// Parses the field at the beginning of `bytes`.
 Piece piece_at(std::span<const uint8_t> bytes) {
   const auto* at = reinterpret_cast<const char*>(bytes.data());
   const char* const begin = at;
@@ -121,7 +121,7 @@ base::Result<TraceOutline> look(TraceInput& input) {
   return base::Error::foreign("it does not begin with a call of tracefile.proto");
 }
 
-// Where a field ends, the next one begins: what is malformed between leaves nothing to go on from.
+// Each field begins where the last one ends, so nothing can be read after a malformed one.
 void read(TraceInput& input, ImportedEvents& events) {
   for (;;) {
     const uint64_t at = input.offset();

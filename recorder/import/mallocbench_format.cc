@@ -1,6 +1,6 @@
 // The .ops files of WebKit's MallocBench. The format is that of Interpreter.h and .cpp in
-// PerformanceTests/MallocBench (since 2017; before, threadId and alignLog2 were padding): records
-// of 24 bytes, without a heading. A slot holds a block, or none.
+// PerformanceTests/MallocBench (since 2017; earlier, threadId and alignLog2 were padding): records
+// of 24 bytes, no header. A slot holds a block, or nothing.
 #include "recorder/import/record_trace.h"
 #include "recorder/import/trace_format.h"
 

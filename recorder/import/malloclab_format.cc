@@ -44,7 +44,7 @@ class MalloclabLines {
     return (sign == 'a' || sign == 'r') && words.blanks() && words.decimal(call.size);
   }
 
-  bool has_calls_ = false;  // the numbers at the beginning are over
+  bool has_calls_ = false;  // past the numbers at the beginning
 };
 
 base::Result<TraceOutline> look(TraceInput& input) {

@@ -1,6 +1,6 @@
-// MALT's trace (trace:enabled), which has a record for each block that was freed, in the order of
-// the frees. The format is that of AllocTraceFile.hpp in MALT 1.2.2 on a 64-bit machine: records of
-// 40 bytes, without a heading.
+// MALT's trace (trace:enabled): a record for each freed block, in the order of the frees. The
+// format is that of AllocTraceFile.hpp in MALT 1.2.2 on a 64-bit machine: records of 40 bytes, no
+// header.
 #include <functional>
 #include <queue>
 #include <utility>
@@ -21,7 +21,7 @@ struct MaltChunk {
   uint64_t stack;
   uint64_t address;
   uint64_t size;
-  uint64_t born;  // in ticks, as what follows
+  uint64_t born;  // in ticks, like `lifetime`
   uint64_t lifetime;
 };
 static_assert(sizeof(MaltChunk) == 40);
@@ -40,7 +40,7 @@ class MaltChunks {
   }
 };
 
-// False: the temporary file takes no more.
+// False if the temporary file is full.
 bool collect(TraceInput& input, SortedBirths& births, ImportedEvents& events) {
   for (;;) {
     const uint64_t at = input.offset();
@@ -60,7 +60,7 @@ bool collect(TraceInput& input, SortedBirths& births, ImportedEvents& events) {
   }
 }
 
-// Of the blocks that live.
+// The frees of the live blocks.
 class Frees {
  public:
   void add(const Birth& birth) { waiting_.push({birth.freed, birth.address}); }
@@ -71,7 +71,7 @@ class Frees {
   }
 
  private:
-  using Free = std::pair<uint64_t, uint64_t>;  // when, and of which address
+  using Free = std::pair<uint64_t, uint64_t>;  // when, and which address
   std::priority_queue<Free, std::vector<Free>, std::greater<>> waiting_;
 };
 
@@ -81,7 +81,7 @@ void read(TraceInput& input, ImportedEvents& events) {
     events.add_malformed(input.offset(), "the temporary file to sort it in takes no more");
     return;
   }
-  // Of two events in one tick the free comes first: its address may be handed out again.
+  // A free sorts before other events of its tick: its address may be handed out again.
   Frees frees;
   for (Birth birth; births.next(birth) && !events.is_stopped();) {
     frees.make_up_to(birth.born, events);

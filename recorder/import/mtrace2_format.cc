@@ -1,6 +1,6 @@
 // The binary trace of glibc's dj/malloc branch (DJ Delorie, 2016 to 2018), which trace2wl and
 // trace_dump read. The format is that of the branch's malloc/mtrace.h: records of 64 bytes, the
-// first with type 255 and ptr1 0x1234. Records of type 0 fill the file up.
+// first with type 255 and ptr1 0x1234. Records of type 0 pad the file.
 #include "recorder/import/record_trace.h"
 #include "recorder/import/trace_format.h"
 
@@ -26,10 +26,10 @@ struct MtraceRecord {
 
   int32_t thread;
   uint32_t type_and_path;  // the type in the lowest byte
-  uint64_t old_block;      // of posix_memalign: the error
+  uint64_t old_block;      // for posix_memalign: the error
   uint64_t block;
   uint64_t size;
-  uint64_t alignment;  // of others: an internal size
+  uint64_t alignment;  // for other calls: an internal size
   uint64_t more[3];
 };
 static_assert(sizeof(MtraceRecord) == 64);

@@ -1,11 +1,11 @@
-// What mtrace(3) of glibc writes. The format is that of malloc/mtrace-impl.c in glibc 2.36:
+// The output of glibc's mtrace(3). The format is that of malloc/mtrace-impl.c in glibc 2.36:
 //   = Start          = End
 //   @ CALLER + ADDRESS SIZE     an allocation           @ CALLER - ADDRESS     a free
 //   @ CALLER < ADDRESS          a realloc of this block,
 //   @ CALLER > ADDRESS SIZE     which became this one, in the next line
 //   @ CALLER ! ADDRESS SIZE     a realloc that failed
-// CALLER, which may have blanks, ends in "[ADDRESS]"; where it is not known, the line begins with
-// the sign.
+// CALLER, which may have blanks, ends in "[ADDRESS]"; if it is unknown, the line begins with the
+// sign.
 #include <string>
 
 #include "recorder/import/text_trace.h"
@@ -18,7 +18,7 @@ namespace {
 using schema::Absent;
 using schema::Op;
 
-// The sign and what is behind it.
+// The sign and the rest.
 std::string_view without_caller(std::string_view line) {
   if (!line.starts_with("@ ")) return line;
   const size_t end = line.rfind("] ");
@@ -69,7 +69,7 @@ class MtraceLines {
     }
   }
 
-  uint64_t resized_ = 0;  // of the line before, the first of a realloc
+  uint64_t resized_ = 0;  // in the line before, the first of a realloc
 };
 
 base::Result<TraceOutline> look(TraceInput& input) {

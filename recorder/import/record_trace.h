@@ -1,4 +1,4 @@
-// What the formats share that have calls in records of one size, as the machine has them in memory.
+// Shared by the formats whose calls are records of one size, laid out as in memory.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heaptape::recorder {
 
-// Little-endian, as this machine.
+// Little-endian, like this machine.
 template <typename Record>
 Record record_at(std::span<const uint8_t> bytes) {
   static_assert(std::is_trivially_copyable_v<Record>);
@@ -22,7 +22,7 @@ Record record_at(std::span<const uint8_t> bytes) {
 
 // A RecordParser is made for one pass over a trace, and has a type Record and
 //   LineKind parse(const Record& record, TraceCall& call);
-// as a LineParser has (text_trace.h). What is no whole record at the end is malformed.
+// like a LineParser (text_trace.h). A partial record at the end is malformed.
 template <typename RecordParser>
 void read_records(TraceInput& input, ImportedEvents& events, RecordParser parser) {
   using Record = typename RecordParser::Record;
@@ -55,8 +55,8 @@ void read_records(TraceInput& input, ImportedEvents& events, RecordParser parser
   }
 }
 
-// Whether the first records of a trace, none of which it passes over, can be of the format: it
-// begins with a whole one, none is malformed and there is a call among them.
+// Whether the first records of a trace, which it only peeks at, can be of the format: the first is
+// whole, none is malformed and one is a call.
 template <typename RecordParser>
 bool begins_with_records(TraceInput& input, RecordParser parser) {
   using Record = typename RecordParser::Record;

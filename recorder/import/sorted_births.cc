@@ -51,7 +51,7 @@ bool SortedBirths::start() {
   return true;
 }
 
-// The next births of the run; false where it has none.
+// Reads the next births of the run; false if it has none left.
 bool SortedBirths::refill(Run& run) {
   const uint64_t room = std::max(kLeastBuffer, kMergedBirths / runs_.size());
   const auto count = static_cast<size_t>(std::min(room, run.end - run.begin));

@@ -1,4 +1,4 @@
-// Blocks in the order of their allocation, out of a trace that has them in another one.
+// Blocks in order of allocation, from a trace that has them in another order.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 namespace heaptape::recorder {
 
 struct Birth {
-  uint64_t born = 0;  // when, in whatever unit
+  uint64_t born = 0;  // in any unit of time
   uint64_t freed = 0;
   uint64_t address = 0;
   uint64_t size = 0;
 };
 
-// Sorts in memory what is a few, and more than that in runs in a temporary file, which are merged.
-// Memory is that of a run and of kMergedBirths, 24 MiB, and 2 KiB for each run once there are many:
-// one for 262,144 blocks. One thread.
+// Sorts a few in memory, and more in runs in a temporary file, which are merged. Memory is that of
+// a run and of kMergedBirths, 24 MiB, and 2 KiB for each run once there are many: one for 262,144
+// blocks. One thread.
 class SortedBirths {
  public:
-  // All blocks first. False: the temporary file takes no more.
+  // All blocks first. False if the temporary file is full.
   bool add(const Birth& birth);
   bool start();
-  // Then each in turn. False at the end, and where the file cannot be read.
+  // Then each in turn. False at the end, and if the file cannot be read.
   bool next(Birth& birth);
 
  private:
@@ -43,7 +43,7 @@ class SortedBirths {
 
   bool write_run();
   bool refill(Run& run);
-  // Whether the next birth of one run comes behind that of another: a heap has the greatest first.
+  // Whether one run's next birth comes after another's: a heap puts the greatest first.
   auto behind() const {
     return [this](size_t a, size_t b) { return is_behind(runs_[a], runs_[b]); };
   }
@@ -51,7 +51,7 @@ class SortedBirths {
 
   std::vector<Birth> collected_;
   std::vector<Run> runs_;
-  std::vector<size_t> heap_;  // of runs that have births left
+  std::vector<size_t> heap_;  // runs with births left
   std::unique_ptr<std::FILE, Closer> file_;
   uint64_t written_ = 0;
 };

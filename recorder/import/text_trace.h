@@ -1,4 +1,4 @@
-// What the formats share that have a call a line.
+// Shared by the formats with one call a line.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace heaptape::recorder {
 enum class LineKind : uint8_t {
   kCall,
   kThreadEnd,     // of call.thread
-  kOtherProcess,  // a call that the tape is not of
-  kNothing,       // what needs no event: a blank line, a heading
+  kOtherProcess,  // a call of a process not on the tape
+  kNothing,       // no event: a blank line, a heading
   kMalformed,
 };
 
 // A LineParser is made for one pass over a trace, and has
 //   LineKind parse(std::string_view line, TraceCall& call);
-// `call` is a fresh one. It may keep what it needs of earlier lines.
+// `call` is a fresh one. The parser may keep state from earlier lines.
 template <typename LineParser>
 void read_lines(TraceInput& input, ImportedEvents& events, LineParser parser) {
   while (const auto line = input.next_line()) {
@@ -45,8 +45,8 @@ void read_lines(TraceInput& input, ImportedEvents& events, LineParser parser) {
   }
 }
 
-// The first call in the first lines of a trace, none of which it passes over. Nothing where there
-// is none: it is of another format then.
+// The first call in the first lines of a trace, which it only peeks at. Nothing if there is none:
+// the trace is of another format then.
 template <typename LineParser>
 std::optional<TraceCall> first_call(TraceInput& input, LineParser parser) {
   constexpr int kLines = 64;
@@ -67,7 +67,7 @@ inline bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-// calloc's two factors; what overflows is UINT64_MAX, as on every tape.
+// calloc's two factors; an overflow gives UINT64_MAX, as on every tape.
 inline uint64_t product(uint64_t count, uint64_t size) {
   uint64_t bytes = 0;
   return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX : bytes;

@@ -1,4 +1,4 @@
-// A call of an imported trace, as every format's reader gives it.
+// A call of an imported trace, as each format's reader returns it.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace heaptape::recorder {
 
-// Blocks have keys: their addresses, or where a trace has none any number but 0 that tells a block
-// from the others that live at the time.
+// Blocks have keys: their addresses or, in a trace without addresses, any number but 0 that is
+// unique among the live blocks.
 struct TraceCall {
   schema::Op op = schema::Op::kMalloc;
   uint64_t thread = 0;     // any number
-  uint64_t block = 0;      // that the call returned; 0: none
-  uint64_t old_block = 0;  // that it gave up; 0: none
+  uint64_t block = 0;      // returned by the call; 0 if none
+  uint64_t old_block = 0;  // given up by the call; 0 if none
   uint64_t size = 0;
   uint64_t alignment = 0;
   std::optional<uint64_t> time_ns = {};  // from any moment on

@@ -1,4 +1,4 @@
-// The formats of other people's traces: one list, and a file NAME_format.cc for each.
+// The formats of other tools' traces: one list, and a file NAME_format.cc for each.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace heaptape::recorder {
 
-// What the beginning of a trace says of the whole.
+// Facts about a whole trace, told by its beginning.
 struct TraceOutline {
-  uint32_t absent = 0;  // bits of schema::Absent, on top of those of its format
+  uint32_t absent = 0;  // bits of schema::Absent, beyond those of its format
   std::vector<std::string> command_line = {};
   std::string executable = {};
 };
@@ -22,13 +22,13 @@ struct TraceOutline {
 struct TraceFormat {
   const char* name;         // as `heaptape import` takes it
   const char* description;  // one line: who writes such traces
-  uint32_t absent;          // bits of schema::Absent: what no trace of the format has
-  // Passes over nothing. kForeign: this is no such trace.
+  uint32_t absent;          // bits of schema::Absent: missing from every trace of the format
+  // Consumes nothing. kForeign if this is no such trace.
   base::Result<TraceOutline> (*look)(TraceInput& input);
-  // Reads to the end, and counts what it cannot read.
+  // Reads to the end, counting what it cannot read.
   void (*read)(TraceInput& input, ImportedEvents& events);
-  const char* may_lack = "";        // of some traces, for people: "; munged also addresses"
-  const char* place_name = "line";  // of what is malformed: "line", or "byte" of a binary trace
+  const char* may_lack = "";        // from some traces, for people: "; munged also addresses"
+  const char* place_name = "line";  // of malformed pieces: "line", or "byte" of a binary trace
 };
 
 template <typename... Names>
@@ -48,10 +48,10 @@ const TraceFormat& mtrace_format();
 const TraceFormat& trace_replay_format();
 const TraceFormat& wee_alloc_format();
 
-// All of them, in the order of `heaptape import list`.
+// In the order of `heaptape import list`.
 const std::vector<TraceFormat>& trace_formats();
 
-// kUsage where there is none of that name.
+// kUsage if there is none of that name.
 base::Result<TraceFormat> find_trace_format(const std::string& name);
 
 }  // namespace heaptape::recorder

@@ -31,7 +31,7 @@ base::Result<uint64_t> file_bytes(const std::string& path) {
   return static_cast<uint64_t>(status.st_size);
 }
 
-// Stands at the content of the file in it; nothing in an archive of folders alone.
+// Positions the archive at its file; nothing if it holds only directories.
 int find_content(archive* reader) {
   archive_entry* entry = nullptr;
   int found = ARCHIVE_OK;
@@ -80,7 +80,7 @@ base::Result<TraceInput> TraceInput::open(const std::string& path) {
   return input;
 }
 
-// Block by block: archive_read_data() would keep back what it unpacked before the trace breaks off.
+// By blocks: archive_read_data() would hold back what it unpacked before the trace breaks off.
 bool TraceInput::unpack() {
   const void* data = nullptr;
   size_t bytes = 0;
@@ -143,7 +143,7 @@ std::optional<std::string_view> TraceInput::next_line() {
   size_t bytes =
       found == nullptr ? end_ - begin_ : static_cast<size_t>(found - (window_.data() + begin_));
   if (bytes >= kMaxLineBytes) {
-    // What is cut off cannot be a call, so the line is malformed whatever follows.
+    // A truncated line cannot be a call, so it is malformed whatever follows.
     const std::string_view line(reinterpret_cast<const char*>(window_.data() + begin_),
                                 kMaxLineBytes);
     begin_ += kMaxLineBytes;

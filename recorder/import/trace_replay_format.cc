@@ -1,7 +1,7 @@
-// What `postprocess` of malloc-trace-replay (Aliaksey Kandratsenka, 2018) makes of the traces of
-// gperftools' wip-malloc-tracing branch, and `replay` plays back. The format is that of
-// instruction.h: records of 24 bytes, without a heading. A register holds a block, or none. Sizes
-// are rounded up to multiples of 8.
+// The output of `postprocess` of malloc-trace-replay (Aliaksey Kandratsenka, 2018) for traces of
+// gperftools' wip-malloc-tracing branch, which `replay` plays back. The format is that of
+// instruction.h: records of 24 bytes, no header. A register holds a block, or nothing. Sizes are
+// rounded up to multiples of 8.
 #include "recorder/import/record_trace.h"
 #include "recorder/import/trace_format.h"
 

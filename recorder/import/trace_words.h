@@ -7,14 +7,14 @@
 
 namespace heaptape::recorder {
 
-// Each call passes over what it takes, and over nothing where it returns false. A line that was
-// cut off is told from a whole one by is_done().
+// Each call consumes what it reads, and nothing if it returns false. is_done() tells a truncated
+// line from a whole one.
 class TraceWords {
  public:
   explicit TraceWords(std::string_view line) : rest_(line) {}
 
   bool decimal(uint64_t& number) { return digits(number, 10); }
-  // With or without "0x"; "(nil)" is 0, as glibc's printf has it.
+  // With or without "0x"; "(nil)" is 0, as in glibc's printf.
   bool hex(uint64_t& number) {
     if (text("(nil)")) {
       number = 0;
@@ -38,7 +38,7 @@ class TraceWords {
     rest_.remove_prefix(count == std::string_view::npos ? rest_.size() : count);
     return true;
   }
-  // Up to `end`, which is passed over.
+  // Up to `end`, which is consumed.
   bool until(char end, std::string_view& word) {
     const size_t bytes = rest_.find(end);
     if (bytes == std::string_view::npos) return false;
@@ -47,7 +47,7 @@ class TraceWords {
     return true;
   }
   std::string_view rest() const { return rest_; }
-  // Nothing but blanks is left.
+  // Only blanks are left.
   bool is_done() const { return rest_.find_first_not_of(" \t") == std::string_view::npos; }
 
  private:

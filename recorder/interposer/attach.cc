@@ -24,18 +24,18 @@ constexpr unsigned long kProgramInAuxv = 31;  // AT_EXECFN of getauxval(3)
 constexpr int kYields = 1000;
 
 enum class Attachment : uint32_t {
-  kNone = 0,  // what a fork leaves
+  kNone = 0,  // left by a fork
   kUnderWay = 1,
-  kDone = 2,  // also when it failed: process.recording is false then
+  kDone = 2,  // also on failure: process.recording is false then
 };
 
-// Cleared in a forked child, like the thread states behind it.
+// Cleared in a forked child, like the thread states after it.
 struct alignas(64) ForkDetector {
   std::atomic<Attachment> attachment;
 };
 
-// What a process says about itself in its slot. Kept for the children that it forks: by the time
-// they need it, another process may have the slot.
+// A process's own description in its slot. Kept for the children that it forks: by the time they
+// need it, another process may have the slot.
 struct Description {
   uint32_t flags;
   uint32_t pid;  // as the collector sees it; of a forked process, as it sees itself
@@ -78,7 +78,7 @@ uint64_t stack_bytes_of(const SessionHeader& header) {
   return bytes < kMostStackBytes ? bytes : kMostStackBytes;
 }
 
-// Differs from program to program.
+// Differs between programs.
 uint64_t own_seed() {
   uint64_t seed = 0;
   if (const unsigned long bytes = getauxval(AT_RANDOM); bytes != 0) {
@@ -130,7 +130,7 @@ void describe_process(uint32_t pid, const AllocatorFacts& allocator) {
 }
 
 // In a child made by fork: a process of its own, on the heap of its parent. Also in a process that
-// the collector took for dead, because all threads were gone that it knew of.
+// the collector took for dead, because all the threads it knew of were gone.
 bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
   if (session.header().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;
@@ -142,15 +142,15 @@ bool attach_anew(uint32_t flags) {
   if (claimed.slot == nullptr) return false;
   description.flags |= flags;
   if ((flags & kSlotForked) != 0) description.pid = own_pid();
-  // A parent that cannot be named is in another pid namespace than we are.
+  // A parent without a visible pid is in another pid namespace.
   if (raw_syscall(SYS_getppid) == 0) description.flags |= kSlotForeignPids;
-  // Its code is what it was.
+  // Its code is unchanged.
   publish_process(session, claimed, process.serial, process.code_map);
   return true;
 }
 
-// True when this process has a slot. In a forked child, the first thread that comes gets one, and
-// the others wait for it: for some instructions, or, where all slots are taken, for its naps.
+// True when this process has a slot. In a forked child, the first thread to arrive gets one, and
+// the others wait for it: for some instructions or, if all slots are taken, for its naps.
 bool ensure_own_slot() {
   Attachment expected = Attachment::kNone;
   if (fork_detector->attachment.compare_exchange_strong(expected, Attachment::kUnderWay)) {
@@ -161,7 +161,7 @@ bool ensure_own_slot() {
     fork_detector->attachment.store(Attachment::kDone);
   }
   for (uint32_t i = 0; !has_own_slot(); ++i) {
-    if (i >= kYields + 2 * kPatienceMs) return false;  // that thread was left by a jump
+    if (i >= kYields + 2 * kPatienceMs) return false;  // that thread left by a jump
     if (i < kYields) {
       raw_syscall(SYS_sched_yield);
     } else {
@@ -171,8 +171,8 @@ bool ensure_own_slot() {
   return process.recording.load();
 }
 
-// The collector may have taken this process for dead: the threads that it knew of are, and the
-// pid means nothing to it. Whoever finds that out first joins anew.
+// The collector may have taken this process for dead: the threads that it knew of are, and the pid
+// means nothing to it. The first thread to notice joins anew.
 bool keep_slot() {
   for (;;) {
     ProcessSlot& slot = *process.slot;
@@ -205,12 +205,12 @@ bool publish_ring(RingHeader& ring) {
   }
 }
 
-// For ThreadState::bytes_until_stack of a new thread.
+// The initial ThreadState::bytes_until_stack of a thread.
 uint64_t bytes_until_first_stack() {
   return process.stack_frames == 0 ? UINT64_MAX : process.sampling.draw();
 }
 
-// Null before the process has a slot, and once it has ended its part in the recording.
+// Null before the process has a slot, and after it has left the recording.
 ProcessSlot* counting_slot() {
   return process.recording && has_own_slot() ? process.slot.load() : nullptr;
 }
@@ -258,9 +258,8 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   if (claimed.ring == nullptr) return nullptr;
   uint64_t* words = map_ring_words(process.session, claimed.index);
   if (words == nullptr) return &unusable_state;
-  // Invariant: stamped is set before the second thread gives a block up, or hands one on, for the
-  // first time, so any thread that gets a block from it sees the flag.
-  // docs/decisions/0002-order.md.
+  // Invariant: stamped is set before the second thread first gives a block up or hands one on, so
+  // any thread that gets a block from it sees the flag. docs/decisions/0002-order.md.
   if (rings_claimed.fetch_add(1) == 1) process.stamped = true;
   ThreadState& state = thread_states[claimed.index];
   StackLog* const stacks = state.stacks;  // of a thread that had the ring before
@@ -268,7 +267,7 @@ ThreadState* attach_thread(IfNoRing if_no_ring) {
   state = {claimed.ring, words, 0, 0, 0, bytes_until_first_stack(), false, stacks};
   describe_thread(*claimed.ring);
   if (!publish_ring(*claimed.ring)) return nullptr;
-  // It shall see which threads live when this one begins.
+  // The collector must see which threads live by now.
   if (process.stamped.load(std::memory_order_relaxed)) wake_collector(process.session.header());
   return &state;
 }

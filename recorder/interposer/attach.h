@@ -11,7 +11,7 @@ namespace heaptape::recorder {
 
 struct StackLog;
 
-// What a thread needs to write records. Lives in memory that the kernel clears in a forked child
+// A thread's state for writing records. Lives in memory that the kernel clears in a forked child
 // (MADV_WIPEONFORK): `limit` is then 0, so the child's first record takes the slow path, which
 // notices the fork at no cost to the fast one. One cache line.
 struct alignas(64) ThreadState {
@@ -20,11 +20,11 @@ struct alignas(64) ThreadState {
   uint64_t head;   // next word to write, as RingHeader::head
   uint64_t limit;  // end of the current segment
   uint64_t tail;   // RingHeader::tail as last seen
-  // The next call that asks for this many bytes or more goes to log_stack(); one that asks for less
-  // takes them off. 0: each does.
+  // The next call that asks for this many bytes or more goes to log_stack(); a smaller one
+  // subtracts its bytes. 0: every call does.
   uint64_t bytes_until_stack;
-  bool dropping;     // the collector did not make room in time: lose calls, do not wait again
-  StackLog* stacks;  // null: none yet
+  bool dropping;     // the collector made no room in time: lose calls, do not wait again
+  StackLog* stacks;  // null if none yet
 };
 static_assert(sizeof(ThreadState) == 64);
 
@@ -32,32 +32,32 @@ static_assert(sizeof(ThreadState) == 64);
 // finds that the session is over, others may be in the middle of a record.
 struct Process {
   SessionView session;
-  std::atomic<bool> recording;  // false: not yet, or no more
+  std::atomic<bool> recording;  // false before and after the recording
   uint32_t stack_frames;        // SessionHeader::stack_frames
   Unwinding unwinding;          // SessionHeader::unwinding
   StackSampling sampling;       // by SessionHeader::stack_bytes
   std::atomic<bool> stamped;    // it has, or had, more than one thread
-  // How many filters and modes that forbid system calls (seccomp(2)) are in force, or asked for
-  // just now. If any is, we make none. Threads that have a ring go on without waking the collector;
-  // others are not recorded.
+  // How many filters and modes that forbid system calls (seccomp(2)) are in force or being
+  // requested. If any is, we make no system calls. Threads that have a ring go on without waking
+  // the collector; others are not recorded.
   std::atomic<uint32_t> quiet;
   std::atomic<ProcessSlot*> slot;  // this process's, in the session
-  // These change when the process joins anew: `serial` last, so whoever sees it sees the others.
+  // These change when the process joins anew, `serial` last: a reader that sees it sees the others.
   std::atomic<uint32_t> slot_index;
   std::atomic<uint32_t> pid;     // as it sees itself; a vfork child that runs in it has another
   std::atomic<uint64_t> serial;  // ProcessSlot::serial
-  // ProcessSlot::code_map, as a thread saw it last: a forked child begins with it.
+  // ProcessSlot::code_map, as a thread last saw it: a forked child begins with it.
   std::atomic<uint64_t> code_map;
-  uint64_t first_code_map;  // when it joined: its code that no dlclose unmaps
+  uint64_t first_code_map;  // at joining: its code that no dlclose unmaps
   uint32_t recorder;        // its pid, see recorder_process.h
 };
 extern Process process;
 
-// Joins the session named in the environment, if there is one. `real_malloc_function` lies in the
-// library that serves malloc. Called once, in the first call of the process to its allocator.
+// Joins the session named in the environment, if any. `real_malloc_function` lies in the library
+// that serves malloc. Called once, in the process's first call to its allocator.
 void attach_process(const void* real_malloc_function);
 
-// The second half of attach_process, for a session that is mapped already. `pid` is this process as
+// The second half of attach_process, for a session that is already mapped. `pid` is this process as
 // the collector sees it, `code_map` its ProcessSlot::code_map. The calling thread owns the
 // process's slot from then on.
 void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
@@ -67,8 +67,8 @@ void adopt_session(SessionView session, uint32_t pid, uint64_t code_map,
 bool has_own_slot();
 
 // A state, with a ring of its own, for a thread that has none; null when the session is over or has
-// no free ring, and &unusable_state when no ring can be mapped: asking again would take another. A
-// forked child first joins the session as a process of its own.
+// no free ring, and &unusable_state when no ring can be mapped: another attempt would take another
+// ring. A forked child first joins the session as a process of its own.
 ThreadState* attach_thread(IfNoRing if_no_ring);
 extern ThreadState unusable_state;
 
@@ -78,11 +78,11 @@ void detach_process();
 // The collector has ended, or was killed.
 bool is_over(const SessionHeader& header);
 bool session_is_over();
-// If it sleeps.
+// Only if it sleeps.
 void wake_collector(SessionHeader& header);
 
-// Count one more call for the summary: served from the bootstrap arena (also before there is a
-// session), made by the allocator itself, made by a thread without a ring.
+// Count one more call for the summary: served from the bootstrap arena (even before there is a
+// session), made by the allocator itself, or made by a thread without a ring.
 void count_bootstrap_call();
 void add_nested_call();
 void count_ringless_call();

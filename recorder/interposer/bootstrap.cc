@@ -1,5 +1,5 @@
-// Finds the program's own allocator, and serves the calls that are made on the way: dlsym may
-// allocate, and some allocators allocate while they initialise.
+// Finds the program's own allocator, and serves the calls made meanwhile: dlsym may allocate, and
+// some allocators allocate while they initialise.
 #include <dlfcn.h>
 #include <signal.h>
 
@@ -18,15 +18,15 @@
 namespace heaptape::recorder {
 namespace {
 
-// Bump allocation with the size in front of each block. 64 KiB is some hundred times what glibc's
-// dlsym, jemalloc, mimalloc or tcmalloc ask for.
+// Bump allocation with the size in front of each block. 64 KiB is some hundred times the demand of
+// glibc's dlsym, jemalloc, mimalloc or tcmalloc.
 constexpr size_t kArenaHeader = 16;
 std::atomic<size_t> arena_used{0};
 
 enum class Stage : int { kUnresolved, kResolving, kResolved };
 std::atomic<Stage> stage{Stage::kUnresolved};
 
-// musl has no pvalloc, and a look-up in vain leaves the program a message in dlerror().
+// musl has no pvalloc, and a failed look-up leaves the program a message in dlerror().
 bool may_exist(const char* name) {
   return is_glibc() || std::strcmp(name, "pvalloc") != 0;
 }
@@ -39,19 +39,19 @@ void find_next(Function& function, const char* name) {
 
 void find_operators();
 
-// The calling thread is looking them up.
+// Whether the calling thread is looking them up.
 constinit thread_local bool resolves __attribute__((tls_model("initial-exec"))) = false;
 
-// For another thread to find them: with musl, a program may have two threads before the first call.
-// Not for ever: that thread may wait for the loader, and this one may be in it.
+// Waits for another thread to find them: with musl, two threads may exist before the first call.
+// Not forever: that thread may wait for the loader, and this one may be in it.
 bool wait_until_resolved() {
   constexpr int kNaps = 10 * kPatienceMs;
   for (int i = 0; i < kNaps && stage.load() != Stage::kResolved; ++i) nap_ms();
   return stage.load() == Stage::kResolved;
 }
 
-// While it lives, no handler runs in this thread: one that leaves by a jump would leave the look-up
-// half done for good.
+// While it lives, no signal handler runs in this thread: one that leaves by a jump would leave the
+// look-up half done for good.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() { set(~uint64_t{0}, &before_); }
@@ -60,7 +60,7 @@ class SignalsHeldBack {
   SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
 
  private:
-  // As the kernel has it: one bit a signal.
+  // As the kernel has it: one bit per signal.
   static void set(uint64_t mask, uint64_t* before) {
     raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&mask), as_long(before), sizeof mask);
   }
@@ -93,8 +93,8 @@ bool resolve() {
   return true;
 }
 
-// What the table points at until the real functions are known, and for good where the program's
-// allocator does not have one.
+// The table's target until the real functions are known, and for good if the program's allocator
+// lacks one.
 #define HEAPTAPE_REAL_OR(symbol, call, otherwise) \
   (resolve() && real_malloc.symbol != bootstrap_##symbol ? real_malloc.symbol call : otherwise)
 
@@ -139,15 +139,15 @@ void* bootstrap_memalign(size_t alignment, size_t size) {
 void* bootstrap_valloc(size_t size) {
   return HEAPTAPE_REAL_OR(valloc, (size), arena_allocate(4096, size));
 }
-// Where libc has none, it is made of the others.
+// If libc has none, it is built from the others.
 void* bootstrap_pvalloc(size_t size) {
   return HEAPTAPE_REAL_OR(pvalloc, (size), arena_allocate(4096, size));
 }
 
-// Stand-ins for the operators of a C++ library that is loaded later, by dlopen. They call malloc
-// and free, as all known ones do. The real ones are not looked up at the first call: a look-up
-// waits for the loader, which may be waiting for this very thread. They are looked up only when an
-// allocation fails, to fail as they do, with handler and exception.
+// Stand-ins for the operators of a C++ library that dlopen loads later. They call malloc and free,
+// as all known operators do. The real ones are not looked up at the first call: a look-up waits for
+// the loader, which may be waiting for this very thread. They are looked up only when an allocation
+// fails, to fail as they do, with handler and exception.
 void* find_late_operator(const char* name) {
   const HookScope scope;
   const ArenaScope arena_scope;
@@ -212,13 +212,13 @@ constexpr DeleteNothrow kLateDeleteNothrow = late_delete_nothrow;
 constexpr DeleteSizedAligned kLateDeleteSizedAligned = late_delete_sized_aligned;
 constexpr DeleteSizedNothrow kLateDeleteSizedNothrow = late_delete_sized_nothrow;
 
-// Null in a program without a C++ run-time library. A weak symbol and not a dlsym, because a failed
-// dlsym leaves the program a message that only dlerror() clears, and dlerror() takes the lock of
-// the locale, which the hook's caller may hold (setlocale does).
+// Null in a program without a C++ run-time library. A weak symbol rather than a dlsym: a failed
+// dlsym leaves the program a message that only dlerror() clears, and dlerror() takes the locale
+// lock, which the hook's caller may hold (setlocale does).
 extern "C" __attribute__((weak, visibility("default"))) const char cxx_throw __asm__("__cxa_throw");
 
-// Part of resolve(), which comes before any code of the program: a C++ program's first allocation
-// is made by libstdc++ itself.
+// Part of resolve(), which precedes any code of the program: a C++ program's first allocation is
+// made by libstdc++ itself.
 void find_operators() {
   if (&cxx_throw == nullptr) return;
 #define HEAPTAPE_FIND(symbol, op, shape) find_next(real_operators.symbol, #symbol);

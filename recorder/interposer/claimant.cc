@@ -5,8 +5,8 @@
 namespace heaptape::recorder {
 namespace {
 
-// An entry's address is that of its `next`, or of the list's head, with bit 0 for another kind of
-// mutex. Before it lies the address of the entry before.
+// An entry's address is that of its `next`, or of the list's head, with bit 0 set for another kind
+// of mutex. The address of the previous entry precedes it.
 void** previous_of(void* entry) {
   return reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(entry) & ~uintptr_t{1}) - 1;
 }
@@ -21,16 +21,16 @@ void link(robust_list_head& head, OwnerLock& lock) {
 
 // A list for a thread whose libc has registered none: musl's, until it locks a robust mutex, and
 // those made by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
-// Its own lock is linked first, so that the kernel comes to it last: when that is marked, nobody
-// needs the list any more, and another thread may take it.
+// Its own lock is linked first, so the kernel reaches it last: once that is marked, nobody needs
+// the list any more, and another thread may take it.
 struct OwnList {
   OwnerLock lock;
-  void* last;  // in front of the head, so that a head looks like an entry from behind
+  void* last;  // before the head, so that a head looks like an entry from behind
   robust_list_head head;
 };
 static_assert(offsetof(OwnList, head) - offsetof(OwnList, last) == sizeof(void*));
 
-// As many such threads can be watched over at one time.
+// The number of such threads that can be watched at one time.
 constexpr uint32_t kOwnLists = 4096;
 constinit OwnList own_lists[kOwnLists] = {};
 
@@ -72,7 +72,7 @@ Claimant::Claimant(Thread thread) {
   owner_ = static_cast<uint32_t>(raw_syscall(SYS_gettid));
 }
 
-// In the order that get_robust_list(2) asks for: a thread that is killed in between is found by
+// In the order that get_robust_list(2) requires: a thread killed in between is found by
 // list_op_pending.
 bool Claimant::try_claim(OwnerLock& lock) const {
   uint32_t expected = 0;

@@ -7,8 +7,8 @@
 namespace heaptape::recorder {
 namespace {
 
-// Calls `try_claim` until it works, for kPatienceMs at most: the collector frees what dead owners
-// left by itself.
+// Calls `try_claim` until it works, for kPatienceMs at most: the collector frees the claims of dead
+// owners by itself.
 template <typename TryClaim>
 bool claim_patiently(SessionHeader& header, TryClaim try_claim) {
   if (try_claim()) return true;
@@ -22,9 +22,9 @@ bool claim_patiently(SessionHeader& header, TryClaim try_claim) {
   return false;
 }
 
-// The index of a part that was free and now is the claimant's; `count` when there is none.
-// `lock_of(index)` may be null: what cannot be mapped is passed over. Low ones come first, so that
-// little of the session is ever touched.
+// The index of a part that was free and now is the claimant's; `count` if there is none.
+// `lock_of(index)` is null for a part that cannot be mapped, which is skipped. Low parts come
+// first, so that little of the session is ever touched.
 template <typename LockOf>
 uint32_t claim_part(const Claimant& claimant, Occupancy& taken, uint32_t count, LockOf lock_of) {
   const uint32_t begin = taken.lowest_free.load(std::memory_order_relaxed);
@@ -62,7 +62,7 @@ ClaimedSlot claim_process_slot(SessionView session) {
 
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring) {
   SessionHeader& header = session.header();
-  // Once, as others can write there.
+  // Read once, because others can write there.
   const uint32_t said = std::atomic_ref(header.rings).load(std::memory_order_relaxed);
   const uint32_t rings = said < kRings ? said : kRings;
   const Claimant claimant(thread);

@@ -9,17 +9,17 @@
 namespace heaptape::recorder {
 
 struct ClaimedSlot {
-  ProcessSlot* slot = nullptr;  // null: none was free; the session has counted that
+  ProcessSlot* slot = nullptr;  // null if none was free; the session has counted that
   uint32_t index = 0;
 };
 // Waits kPatienceMs at most for the slot of a dead process.
 ClaimedSlot claim_process_slot(SessionView session);
 
 struct ClaimedRing {
-  RingHeader* ring = nullptr;  // null: none was free
+  RingHeader* ring = nullptr;  // null if none was free
   uint32_t index = 0;
 };
-// kWait gives the collector kPatienceMs to free the rings of threads that are dead.
+// kWait gives the collector kPatienceMs to free the rings of dead threads.
 enum class IfNoRing : uint8_t { kGiveUp, kWait };
 ClaimedRing claim_ring(SessionView session, Claimant::Thread thread, IfNoRing if_no_ring);
 

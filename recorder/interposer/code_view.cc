@@ -17,7 +17,7 @@ constexpr uint64_t kUnitsMask = 4095;  // of a page-aligned address, these bits 
 static_assert(kCodeFileBytes >> kUnitLog2 <= kUnitsMask);
 
 // How much of the file is mapped, in units, and where: in one word, so that no lock is needed.
-// What was mapped before stays, for the threads that still read there.
+// Earlier mappings stay, because other threads may still read there.
 std::atomic<uint64_t> window{0};
 uint64_t file_bytes = 0;
 
@@ -28,7 +28,7 @@ const char* base_of(uint64_t word) {
   return reinterpret_cast<const char*>(word & ~kUnitsMask);
 }
 
-// Where at least `bytes` bytes of the file are mapped; null: they cannot be.
+// At least `bytes` bytes of the file, mapped; null if that fails.
 const char* map_to(uint64_t bytes) {
   uint64_t word = window.load(std::memory_order_acquire);
   if (bytes > file_bytes) return nullptr;
@@ -37,7 +37,7 @@ const char* map_to(uint64_t bytes) {
   if (process.quiet.load(std::memory_order_relaxed)) return nullptr;
   uint64_t units = units_of(word);
   while (units << kUnitLog2 < bytes) units *= 2;
-  // As in session_map.cc: from a length of 0 this makes a second mapping, which may be longer.
+  // As in session_map.cc: a length of 0 makes a second mapping, which may be longer.
   const long base = raw_syscall(SYS_mremap, as_long(base_of(word)), 0,
                                 static_cast<long>(units << kUnitLog2), MREMAP_MAYMOVE);
   if (base < 0) return nullptr;
@@ -45,11 +45,11 @@ const char* map_to(uint64_t bytes) {
   if (window.compare_exchange_strong(word, static_cast<uint64_t>(base) | units)) {
     return reinterpret_cast<const char*>(base);
   }
-  raw_syscall(SYS_munmap, base, static_cast<long>(units << kUnitLog2));  // another was faster
+  raw_syscall(SYS_munmap, base, static_cast<long>(units << kUnitLog2));  // another won
   return units_of(word) << kUnitLog2 >= bytes ? base_of(word) : nullptr;
 }
 
-// Nothing of a reading that began before holds (recorder/collector/recorded_process.cc).
+// Invalidates every reading that began before (recorder/collector/recorded_process.cc).
 void forget_late_code_of(ProcessSlot& slot) {
   uint64_t before = slot.code_map.load();
   while (!slot.code_map.compare_exchange_weak(

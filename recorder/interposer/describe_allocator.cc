@@ -21,7 +21,7 @@ __attribute__((weak)) const char* tc_version(int* major, int* minor, const char*
 namespace heaptape::recorder {
 namespace {
 
-// Where the library with this function begins; null: not known.
+// The base of the library with this function; null if unknown.
 const void* base_of(const void* function) {
   Dl_info info{};
   return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;

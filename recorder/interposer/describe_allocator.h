@@ -1,4 +1,4 @@
-// Describes the allocator of this process, as far as its libraries tell without side effects.
+// Describes this process's allocator, as far as its libraries tell without side effects.
 #pragma once
 
 #include "recorder/ring/allocator_facts.h"

@@ -11,12 +11,12 @@
 
 namespace heaptape::recorder {
 
-// The file's own path, where /proc knows it, else "/proc/self/fd/N". Raw system calls only.
+// The file's own path if /proc knows it, else "/proc/self/fd/N". Raw system calls only.
 class DescriptorPath {
  public:
   enum class Look : bool { kNo, kYes };
 
-  // kNo makes no system call, and does without the file's own path.
+  // kNo makes no system call, and never gives the file's own path.
   DescriptorPath(int descriptor, Look look) {
     write_number(descriptor);
     if (look == Look::kYes) read_own_path(descriptor);
@@ -40,7 +40,7 @@ class DescriptorPath {
     if (leads_to(own, descriptor)) std::memcpy(path_, own, static_cast<size_t>(length) + 1);
   }
 
-  // By now the file may have another name, or none.
+  // The file may have another name by now, or none.
   static bool leads_to(const char* path, int descriptor) {
     struct stat there{}, open{};
     return raw_syscall(SYS_newfstatat, AT_FDCWD, as_long(path), as_long(&there), 0) == 0 &&

@@ -60,15 +60,15 @@ using DeleteNothrow = void (*)(void*, const void*);
 using DeleteSizedAligned = void (*)(void*, size_t, size_t);
 using DeleteSizedNothrow = void (*)(void*, size_t, const void*);
 
-// The definitions that come next in the program's lookup order: its own allocator, whatever that
-// is. Until they are known, the malloc family points at functions that find them first.
+// The next definitions in the program's lookup order: its own allocator, whichever it is. Until
+// they are known, the malloc family points at functions that find them first.
 struct RealMalloc {
 #define HEAPTAPE_FIELD(symbol, result, parameters) result(*symbol) parameters;
   HEAPTAPE_MALLOC_ENTRY_POINTS(HEAPTAPE_FIELD)
 #undef HEAPTAPE_FIELD
 };
 
-// Stand-ins on malloc and free, for a program that begins without C++.
+// Stand-ins built on malloc and free, for a program that begins without C++.
 struct RealOperators {
 #define HEAPTAPE_FIELD(symbol, op, shape) New##shape symbol;
   HEAPTAPE_NEW_ENTRY_POINTS(HEAPTAPE_FIELD)
@@ -79,7 +79,7 @@ struct RealOperators {
 };
 
 extern RealMalloc real_malloc;
-// Finds the real functions and joins the session, if that has not been done yet.
+// Finds the real functions and joins the session, if not yet done.
 void prepare_allocator();
 extern RealOperators real_operators;
 

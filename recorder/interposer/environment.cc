@@ -7,7 +7,7 @@
 #include "recorder/program/preload_list.h"
 #include "recorder/ring/handshake.h"
 
-// Of glibc's loader: where argc lies. musl has none, and sets `environ` before anything runs.
+// From glibc's loader: the address of argc. musl has none, and sets `environ` before anything runs.
 extern "C" __attribute__((weak)) void* __libc_stack_end;
 
 namespace heaptape::recorder {
@@ -22,8 +22,8 @@ char* value_of(char* entry, const char* name) {
                                                                         : nullptr;
 }
 
-// Writes the list without our library and one separator, and otherwise as it is, ended by 0; also
-// over itself. Where it ends; null if nothing is left.
+// Copies the list without our library and one separator, and ends it with 0; `out` may be
+// `preload`. Returns the end; null if nothing is left.
 char* write_others(const char* preload, char* out) {
   char* end = out;
   const auto keep = [&end](const char* begin, const char* until) {

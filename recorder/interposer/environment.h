@@ -1,4 +1,4 @@
-// The environment: this process's own, and those that it hands to the programs it executes.
+// This process's own environment, and those of the programs it executes.
 #pragma once
 
 #include <cstddef>
@@ -6,23 +6,23 @@
 
 namespace heaptape::recorder {
 
-// The environment of this process, also before libc has set `environ`. Never null.
+// This process's environment, even before libc has set `environ`. Never null.
 char** environment();
 
-// Of the entry "NAME=VALUE", VALUE; null: there is none, or no environment.
+// VALUE of the entry "NAME=VALUE"; null if there is none, or no environment.
 char* find_variable(char* const* entries, const char* name);
 
-// Takes our two variables (see below) out of this process's environment, in place. Before any other
+// Removes our two variables (see below) from this process's environment, in place. Before any other
 // thread runs.
 void leave_environment();
 
-// The entries with another place for our two, HEAPTAPE_SESSION and our library in LD_PRELOAD, where
-// what others preloaded stays. The caller provides the memory:
+// The entries with another place for our two, HEAPTAPE_SESSION and our library in LD_PRELOAD, which
+// keeps libraries that others preload. The caller provides the memory:
 //   RewrittenEnvironment rewritten(entries, Ours::kOut);
 //   char** copy = rewritten.write(__builtin_alloca(rewritten.bytes()));
 enum class Ours : uint8_t {
   kOut,    // neither is there
-  kFirst,  // our library comes before all others: an allocator in front of it would pass us by
+  kFirst,  // our library before all others: an allocator in front of it would bypass us
 };
 class RewrittenEnvironment {
  public:

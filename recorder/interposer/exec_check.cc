@@ -31,11 +31,10 @@ bool is_runnable(const char* path) {
          raw_syscall(SYS_faccessat, AT_FDCWD, as_long(path), kExecutable) == 0;
 }
 
-// The file of that name that PATH leads to, but for paths that are too long for us. False: there is
-// none.
+// Finds the file of that name in PATH, skipping paths too long for us. False if there is none.
 bool search_path(const char* name, char (&candidate)[kMaxCandidate]) {
   const char* path = find_variable(environment(), "PATH");
-  if (path == nullptr) path = "/bin:/usr/bin";  // as glibc
+  if (path == nullptr) path = "/bin:/usr/bin";  // like glibc
   const size_t name_length = std::strlen(name);
   for (;;) {
     const size_t folder_length = std::strcspn(path, ":");
@@ -72,7 +71,7 @@ void check_request(const ExecRequest& request, const char* preload, Verdict* ver
 }
 
 // Abstract sockets belong to a network namespace, and so does a thread: a program executed outside
-// of the recorder's could not join. Where /proc does not tell, it may try.
+// of the recorder's could not join. If /proc does not tell, it may try.
 bool left_the_network() {
   const uint64_t network = process.recording ? process.session.header().network : 0;
   struct stat info{};
@@ -82,7 +81,7 @@ bool left_the_network() {
          info.st_ino != network;
 }
 
-// Whether the session wants the programs that this process executes.
+// Whether the session follows programs that this process executes.
 bool session_follows() {
   return process.recording && process.session.header().follow == Follow::kAll;
 }

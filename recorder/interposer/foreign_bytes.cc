@@ -13,7 +13,7 @@ size_t copy_foreign(uintptr_t address, void* copy, size_t bytes) {
   const size_t in_page = base::kPageBytes - address % base::kPageBytes;
   const size_t first = bytes < in_page ? bytes : in_page;
   const iovec to{copy, bytes};
-  // In two, as one is copied whole or not at all.
+  // In two parts, because each is copied whole or not at all.
   const iovec from[] = {{reinterpret_cast<void*>(address), first},
                         {reinterpret_cast<void*>(address + first), bytes - first}};
   const long pid = raw_syscall(SYS_getpid);

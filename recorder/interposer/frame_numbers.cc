@@ -28,7 +28,7 @@ FrameNumbers::Block<Item>* FrameNumbers::Block<Item>::make(uint32_t log2) {
   const long base = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base < 0) return nullptr;
-  // What is used in no order would with small pages miss the TLB, too.
+  // With small pages, random accesses would also miss the TLB.
   if (bytes >= 2 * kHugePageBytes) {
     raw_syscall(SYS_madvise, base, static_cast<long>(bytes), MADV_HUGEPAGE);
   }
@@ -42,7 +42,7 @@ void FrameNumbers::Block<Item>::unmap() {
   raw_syscall(SYS_munmap, as_long(this), static_cast<long>(sizeof(Block) + sizeof(Item) * size()));
 }
 
-// Makes the block twice as large; copy(before, after) takes over what was in it.
+// Doubles the block; copy(before, after) moves its contents.
 template <typename Item, typename Copy>
 bool FrameNumbers::grow(Block<Item>*& block, uint32_t most_log2, Copy copy) {
   Block<Item>* const before = block;
@@ -57,7 +57,7 @@ bool FrameNumbers::grow(Block<Item>*& block, uint32_t most_log2, Copy copy) {
 
 namespace {
 
-// The first place from that of the hash on for which `stop` is true. There must be one.
+// The first place, from the hash's on, for which `stop` is true. There must be one.
 template <typename Places, typename Stop>
 uint64_t& probe(Places& places, uint32_t hash, Stop stop) {
   for (size_t at = hash >> (32 - places.log2);; at = (at + 1) & (places.size() - 1)) {
@@ -66,7 +66,7 @@ uint64_t& probe(Places& places, uint32_t hash, Stop stop) {
 }
 constexpr auto kIsFree = [](uint64_t place) { return place == 0; };
 
-// They go by the high bits of hashes, so they are copied in their order.
+// Places go by the high bits of hashes, so they are copied in order.
 constexpr auto kCopyPlaces = [](auto& before, auto& after) {
   for (size_t i = 0; i < before.size(); ++i) {
     const uint64_t place = before[i];
@@ -83,7 +83,7 @@ bool FrameNumbers::make_room() {
     };
     if (!grow(frames_, kMostFramesLog2, copy)) return false;
   }
-  // For a frame and the callees of one that is spilled.
+  // Room for a frame and the callees of a spilled one.
   if (places_ == nullptr || 2 * (places_used_ + 1 + NearCallees::kMost) > places_->size()) {
     return grow(places_, kMostFramesLog2 + 1, kCopyPlaces);
   }
@@ -132,7 +132,7 @@ void FrameNumbers::add_callee(uint32_t caller, uint32_t number, uintptr_t return
   from.callees.add(return_address, number);
 }
 
-// What it called so far goes into the table.
+// Moves its callees so far into the table.
 void FrameNumbers::spill(uint32_t caller) {
   Frame& from = (*frames_)[caller];
   from.callees.for_each([&](uint32_t number) { add_place(caller, number); });

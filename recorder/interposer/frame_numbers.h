@@ -1,4 +1,4 @@
-// The numbers that the frames of a thread's stacks have in its ring. docs/decisions/0022-stacks.md.
+// Numbers of the frames of a thread's stacks in its ring. docs/decisions/0022-stacks.md.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace heaptape::recorder {
 
-// A frame is known by the number of its caller and the address to which it returns. Numbers are
-// given from 1, in turn. They form a tree: an array by number has of each frame what it is, and up
-// to four that it called. All callees of those that called more are in a hash table with linear
-// probing, too. A place in the table is a miss of the cache; frames of one stack mostly get their
-// numbers together, so in the array they lie side by side.
+// A frame is identified by its caller's number and its return address. Numbers are given from 1, in
+// turn. They form a tree: an array by number holds each frame and up to four of its callees. Frames
+// with more callees have all of them in a hash table with linear probing as well. A place in the
+// table is a cache miss; frames of one stack mostly get their numbers together, so they lie side by
+// side in the array.
 //
-// One thread. All zero at first; has no constructor, for memory that comes so from mmap. What a
-// signal handler leaves by a jump stays whole: at worst a frame cannot be found any more.
+// One thread. All zero at first; has no constructor, for memory that comes so from mmap. A signal
+// handler that leaves by a jump leaves it whole: at worst a frame cannot be found any more.
 class FrameNumbers {
  public:
-  // Makes room for the next frame, by mmap. False: there is none.
+  // Makes room for the next frame, by mmap. False if there is no memory.
   bool make_room();
-  // Of a known frame, else 0.
+  // The number of a known frame, else 0.
   uint32_t find(uint32_t caller, uintptr_t return_address);
-  // Gives the frame, which is not known, the next number. Requires room.
+  // Gives the frame, which is not yet known, the next number. Requires room.
   uint32_t add(uint32_t caller, uintptr_t return_address);
   // The highest number.
   uint32_t count() const { return count_; }
-  // The next number is that of a frame that cannot be found.
+  // Gives the next number to a frame that cannot be found.
   void skip() { ++count_; }
 
-  // Forgets all frames, and gives back their memory.
+  // Forgets all frames, and returns their memory.
   void clear();
 
  private:
@@ -41,10 +41,10 @@ class FrameNumbers {
     uint32_t is_spilled : 1;  // the table has all of its callees
     NearCallees callees;      // all unless it is spilled
   };
-  // Hash << 32 | number; 0: the place is free.
+  // Hash << 32 | number; 0 if the place is free.
   using Place = uint64_t;
 
-  // Memory of its own for 1 << log2 of what is behind it, all zero at first.
+  // A mapping of its own for a header and 1 << log2 items, all zero at first.
   template <typename Item>
   struct alignas(64) Block {
     uint32_t log2;

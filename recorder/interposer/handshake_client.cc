@@ -19,7 +19,7 @@
 namespace heaptape::recorder {
 namespace {
 
-// Fills in the socket's address and the token from NAME:TOKEN. The length of the address, or 0.
+// Parses the socket's address and the token from NAME:TOKEN. The length of the address, or 0.
 socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
   const char* colon = std::strchr(value, ':');
   if (colon == nullptr || std::strlen(colon + 1) != kTokenDigits) return 0;
@@ -36,7 +36,7 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
   return static_cast<socklen_t>(path - reinterpret_cast<char*>(address));
 }
 
-// Repeats what a signal interrupts, once more for each.
+// Retries a call as often as a signal interrupts it.
 template <typename Call>
 long uninterrupted(Call call) {
   long result;
@@ -54,7 +54,7 @@ long wait_for_welcome(long socket, msghdr* header) {
   }
 }
 
-// What came with a welcome. -1: it did not.
+// The descriptors of a welcome; -1 if missing.
 struct Descriptors {
   int session = -1;
   int code = -1;

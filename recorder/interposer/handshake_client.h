@@ -9,16 +9,16 @@ namespace heaptape::recorder {
 
 struct Joined {
   SessionView
-      session;  // of its first kJoinBytes; invalid: there is no session, or it cannot be joined
-  uint32_t pid = 0;               // of this process, as the collector sees it
+      session;       // its first kJoinBytes; invalid if there is no session, or it cannot be joined
+  uint32_t pid = 0;  // this process, as the collector sees it
   uint64_t code_map = 0;          // ProcessSlot::code_map
   uint32_t recorder = 0;          // its pid, see recorder_process.h
   AllocatorFacts allocator = {};  // Welcome::allocator
 };
 
-// Reads HEAPTAPE_SESSION, connects, maps. Makes raw system calls only, leaves no descriptor open,
-// and waits kPatienceMs at most for a recorder that is stopped. Unless the session follows
-// exec, removes itself from the environment that the process hands on.
+// Reads HEAPTAPE_SESSION, connects, maps. Makes only raw system calls, leaves no descriptor open,
+// and waits kPatienceMs at most for a recorder that is stopped. Unless the session follows exec,
+// removes itself from the environment that the process hands on.
 Joined join_session(const AllocatorFacts& allocator);
 
 }  // namespace heaptape::recorder

@@ -13,8 +13,8 @@ constexpr uint64_t kFrameMask = kOneCall - 1;
 // No allocator makes more calls than this to serve one.
 constexpr uint64_t kPlausibleCalls = 1000;
 
-// A signal handler may run on a stack of its own, anywhere. Where we must not ask, it is taken for
-// one.
+// A signal handler may run on a stack of its own, anywhere. If we must not ask, assume that it
+// does.
 bool runs_on_signal_stack() {
   if (process.quiet) return true;
   stack_t stack{};
@@ -22,7 +22,7 @@ bool runs_on_signal_stack() {
          (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-// Stacks grow down: what a function calls is below it.
+// Stacks grow down: callees are below their callers.
 bool is_plausible(uint64_t hook, uintptr_t frame) {
   if (hook >> kFrameBits >= kPlausibleCalls) return false;
   return frame < (hook & kFrameMask) || runs_on_signal_stack();
@@ -33,7 +33,7 @@ bool is_plausible(uint64_t hook, uintptr_t frame) {
 bool is_nested(uintptr_t frame) {
   ThreadLocal& local = thread_local_state;
   if (is_plausible(local.hook, frame)) return true;
-  // The call that the jump left, and those that were taken for calls of the allocator since.
+  // The call that the jump left, and those since then that were taken for the allocator's.
   move_nested_to_abandoned(local.hook >> kFrameBits);
   local.hook = 0;
   local.uses_arena = false;

@@ -1,4 +1,4 @@
-// What every interposed function begins with.
+// The beginning of every interposed function.
 #pragma once
 
 #include "recorder/interposer/entry_points.h"
@@ -6,7 +6,7 @@
 
 #define HEAPTAPE_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Of an exported function, or of one that is inlined into it: where its stack begins.
+// Where the stack of an exported function begins, also in functions inlined into it.
 #define HEAPTAPE_FRAME reinterpret_cast<uintptr_t>(__builtin_frame_address(0))
 
 namespace heaptape::recorder {
@@ -18,14 +18,14 @@ namespace heaptape::recorder {
 }
 
 // Whether a call at stack pointer `frame` comes from within the thread's hook under way, which
-// there must be: then the allocator itself makes it. False when that hook was left by a jump
-// (siglongjmp(3) out of a signal handler that interrupted it): the call is the program's, and what
-// the jump left behind has been put in order.
+// there must be: then the allocator itself makes it. False if that hook was left by a jump
+// (siglongjmp(3) out of a signal handler that interrupted it): the call is the program's, and the
+// remains of the hook have been cleaned up.
 [[gnu::cold, gnu::noinline]] bool is_nested(uintptr_t frame);
 // Counts one more such call, for the summary and for is_nested().
 [[gnu::cold, gnu::noinline]] void count_nested_call();
 
-// Around each call to the real allocator. Calls that the allocator makes inside it are forwarded
+// Encloses each call to the real allocator. Calls that the allocator makes inside it are forwarded
 // and counted, not recorded. Not for functions that may throw.
 class HookScope {
  public:

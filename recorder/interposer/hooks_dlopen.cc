@@ -1,6 +1,6 @@
-// dlopen and dlmopen, interposed for what they can do to a recording: a library that is opened with
+// dlopen and dlmopen, interposed because they can bypass a recording: a library opened with
 // RTLD_DEEPBIND, or in a namespace of its own, calls its own malloc past the hooks. And dlclose,
-// for the stacks: what is known of the library's code does not hold any more.
+// for the stacks: knowledge of the library's code becomes invalid.
 #include <link.h>
 
 #include "recorder/interposer/code_view.h"
@@ -10,20 +10,20 @@
 #include "recorder/interposer/notices.h"
 #include "recorder/interposer/trampoline.h"
 
-using namespace heaptape::recorder;  // NOLINT: the trampolines know the names of C only
+using namespace heaptape::recorder;  // NOLINT: the trampolines only know C names
 
 namespace {
 
-constexpr int kNoLoad = 4;  // RTLD_NOLOAD: the library is there already
+constexpr int kNoLoad = 4;  // RTLD_NOLOAD: the library is already loaded
 
-// Joins the session if need be: the library may be the first in its program to call malloc.
+// Joins the session if need be: the library may make its program's first call to malloc.
 void note(Unrecorded reason, const char* library, int flags) {
   if (library == nullptr || (flags & kNoLoad) != 0) return;
   prepare_allocator();
   post_notice(reason, library, 1);
 }
 
-// How many libraries were unloaded so far.
+// The number of libraries unloaded so far.
 uint64_t unloaded() {
   uint64_t count = 0;
   const auto read = [](dl_phdr_info* info, size_t, void* to) {

@@ -1,5 +1,5 @@
-// The functions that execute programs, interposed: what cannot be recorded runs without us, and is
-// noticed. Each forwards to the next definition in lookup order, whose result and errno it keeps.
+// The functions that execute programs, interposed: unrecordable programs run without us, with a
+// notice. Each forwards to the next definition in lookup order, whose result and errno it keeps.
 //
 // Runs in children of fork and vfork, also of programs with many threads: no lock, no thread-local
 // state (a vfork child would leave it to its parent), memory on the stack. Does not include the
@@ -27,7 +27,7 @@ namespace {
 
 using Words = char* const*;
 
-// More entries than this have their copy mapped: in a vfork child that stays with the parent.
+// Larger copies of the entries are mapped: in a vfork child, the mapping stays with the parent.
 constexpr size_t kMaxOnStack = 8 << 10;
 
 void* map_memory(size_t bytes) {
@@ -40,8 +40,8 @@ void unmap_memory(void* memory, size_t bytes) {
   raw_syscall(SYS_munmap, as_long(memory), static_cast<long>(bytes));
 }
 
-// call(environment) with the environment that the program is to have; with its caller's, if there
-// is no memory for another.
+// Calls call(environment) with the program's environment, or with its caller's if there is no
+// memory for another.
 template <typename Call>
 auto call_rewritten(const ExecRequest& request, const Verdict& verdict, Call call) {
   const auto ours = must_rewrite(request, verdict);
@@ -59,7 +59,7 @@ auto call_rewritten(const ExecRequest& request, const Verdict& verdict, Call cal
   return result;
 }
 
-// An exec that replaces this process: it returns only if it fails, and then nothing was lost.
+// An exec that replaces this process: if it returns, it failed and nothing was lost.
 template <typename Call>
 int exec_judged(const ExecRequest& request, Call call) {
   Verdict verdict;
@@ -71,7 +71,7 @@ int exec_judged(const ExecRequest& request, Call call) {
   return result;
 }
 
-// One that makes a child, and says by its result whether it did.
+// An exec that makes a child, and whose result says whether it did.
 template <typename Call>
 int spawn_judged(const ExecRequest& request, Call call) {
   Verdict verdict;
@@ -93,14 +93,14 @@ int exec_file(const char* file, Words argv, Words environment) {
   return exec_judged(request, [&](Words e) { return next_functions().execvpe(file, argv, e); });
 }
 
-// How many words there are from `first` up to the null.
+// Counts the arguments from `first` up to the null.
 size_t count_words(const char* first, va_list rest) {
   size_t count = 0;
   for (const char* word = first; word != nullptr; word = va_arg(rest, const char*)) ++count;
   return count;
 }
 
-// The same words as an array; then `rest` stands behind the null.
+// Writes the same arguments to an array; then `rest` is past the null.
 char** write_words(const char* first, va_list rest, void* memory) {
   auto* const words = static_cast<char**>(memory);
   char** next = words;
@@ -115,7 +115,7 @@ DescriptorPath path_of(int descriptor) {
   return {descriptor, process.quiet ? DescriptorPath::Look::kNo : DescriptorPath::Look::kYes};
 }
 
-// system() and popen() run /bin/sh in `environ`, by libc's own means.
+// system() and popen() run /bin/sh in `environ`, inside libc.
 template <typename Call>
 auto with_shell(Call call) {
   char** const before = environ;
@@ -130,7 +130,7 @@ auto with_shell(Call call) {
   if (memory == nullptr) return call();
   char** const copy = environ = rewritten.write(memory);
   const auto result = call();
-  // If the program has changed its environment meanwhile, that is its environment from now on.
+  // The program has changed its environment meanwhile: keep it.
   if (environ != copy) return result;
   environ = before;
   const int saved_errno = errno;
@@ -157,7 +157,7 @@ HEAPTAPE_EXPORT int execvp(const char* file, Words argv) {
   return exec_file(file, argv, environ);
 }
 
-// Defines `words`, the variadic arguments from `first` on, and `rest`, behind them.
+// Defines `words`, the variadic arguments from `first` on, and `rest`, past them.
 #define HEAPTAPE_COLLECT_WORDS(first)            \
   va_list rest;                                  \
   va_start(rest, first);                         \

@@ -15,8 +15,8 @@ uint64_t product(size_t count, size_t size) {
   return __builtin_mul_overflow(count, size, &bytes) ? UINT64_MAX : bytes;
 }
 
-// Whether this malloc(size), or aligned allocation, is made by the operator new under way.
-// libstdc++ asks for at least one byte, and for a multiple of the alignment.
+// Whether the operator new under way makes this malloc(size) or aligned allocation. libstdc++ asks
+// for at least one byte, and for a multiple of the alignment.
 bool serves(const NewHint& hint, uint64_t size, uint64_t alignment) {
   if (!hint.pending || hint.alignment != alignment) return false;
   if (size == hint.size) return true;
@@ -24,8 +24,8 @@ bool serves(const NewHint& hint, uint64_t size, uint64_t alignment) {
   return alignment == 0 ? size == least : size - least < alignment;
 }
 
-// A failure on behalf of an operator new is not the end of it: it will ask its handler and try
-// again, throw, or return null, and is recorded then.
+// A failed call for an operator new is not final: the operator asks its handler and tries again,
+// throws or returns null, and is recorded then.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_or_serve_hint(Op op, const void* block, uint64_t size,
                                                         uint64_t alignment, uintptr_t frame) {
@@ -40,15 +40,15 @@ template <bool kAligned>
   record_allocation<kAligned>(op, block, size, alignment, frame);
 }
 
-// For a call made while another hook runs: by the allocator, or by our own symbol look-up. True
-// when the arena must serve it.
+// For a call made while another hook runs: by the allocator, or by our own symbol look-up. True if
+// the arena must serve it.
 [[gnu::cold]] bool nested_uses_arena() {
   if (thread_local_state.uses_arena) return true;
   count_nested_call();
   return false;
 }
 
-// realloc of a block from the arena: it moves to the real heap, where it is a block like any other.
+// realloc of a block from the arena moves it to the real heap, where it is an ordinary block.
 [[gnu::cold]] void* leave_arena(void* old, size_t size) {
   void* block = malloc(size);
   if (block == nullptr) return nullptr;

@@ -2,11 +2,11 @@
 // free; jemalloc, mimalloc and tcmalloc serve them directly. Either way the program made one call,
 // and one event is recorded, under the operator's name.
 //
-// Before the call a hint is left for the malloc hook, which uses it up when libstdc++ calls it. A
+// Before the call, a hint is left for the malloc hook, which consumes it when libstdc++ calls it. A
 // hint that is still there after the call means that the operator was served directly, or failed.
 //
 // operator new may throw, and a landing pad would need the C++ run-time library. But the unwinder
-// asks every frame's personality routine on its way, and ours is a plain function: it records the
+// calls every frame's personality routine on its way, and ours is a plain function: it records the
 // failed call and lets the exception pass.
 #include <cstdint>
 
@@ -22,10 +22,10 @@ bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
   return hint.pending && hint.size == size && hint.frame - frame < kOperatorsApart;
 }
 
-// Once the operator that left the hint has ended, by return or by exception.
+// After the operator that left the hint has ended, by return or by exception.
 [[gnu::always_inline]] inline void record_by_hint(NewHint& hint, const void* block) {
   hint.pending = false;
-  HookScope scope;  // should a signal handler allocate meanwhile, it must stay out of the ring
+  HookScope scope;  // a signal handler that allocates meanwhile must stay out of the ring
   if (heaptape::schema::op_info(hint.op).aligned) {
     record_allocation<true>(hint.op, block, hint.size, hint.alignment, hint.frame);
   } else {

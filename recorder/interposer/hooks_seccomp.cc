@@ -1,6 +1,6 @@
 // prctl and syscall, interposed for the moment at which a program restricts its own system calls:
-// from then on it must make none that are ours (Process::quiet). A thread in strict mode must not
-// even read the TSC, as stamps do, so it is not recorded any more.
+// from then on it must make none for us (Process::quiet). A thread in strict mode must not even
+// read the TSC, as stamps do, so it is no longer recorded.
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -14,8 +14,8 @@ using namespace heaptape::recorder;  // NOLINT: exported functions live outside 
 
 namespace {
 
-// call() restricts the process, if it does not fail with -1. What takes system calls is done now:
-// joining the session, and this thread's ring.
+// call() restricts the process unless it fails with -1. Everything that takes system calls is done
+// first: joining the session, and this thread's ring.
 template <typename Call>
 auto call_quietly(Call call) {
   prepare_allocator();

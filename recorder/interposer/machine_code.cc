@@ -6,7 +6,7 @@ namespace {
 constexpr uint8_t kWord = 8;
 constexpr int32_t kMostFrameBytes = 1 << 20;
 
-// Goes through the bytes of instructions; beyond the last there are zeros.
+// Reads the bytes of instructions; past the end there are zeros.
 class Code {
  public:
   explicit Code(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -35,7 +35,7 @@ class Code {
   size_t at_ = 0;
 };
 
-// The bytes that `add $N,%rsp` takes off the stack; 0: it is no such instruction.
+// The bytes that `add $N,%rsp` takes off the stack; 0 if it is another instruction.
 int32_t take_addition(Code& code) {
   if (code.takes(0x48, 0x83, 0xc4)) return static_cast<int8_t>(code.take());
   if (!code.takes(0x48, 0x81, 0xc4)) return 0;
@@ -59,7 +59,7 @@ Popped take_pop(Code& code) {
   return pop == kPopRbp && !is_new ? Popped::kFramePointer : Popped::kOther;
 }
 
-// Also with a prefix that changes nothing: `rep`, `bnd`.
+// Accepts a prefix without effect: `rep`, `bnd`.
 bool take_return(Code& code) {
   constexpr uint8_t kReturn = 0xc3;
   return code.takes(kReturn) || ((code.takes(0xf3) || code.takes(0xf2)) && code.takes(kReturn));
@@ -70,7 +70,7 @@ bool take_return(Code& code) {
 bool read_epilogue(std::span<const uint8_t> bytes, UnwindRule& rule) {
   constexpr uint8_t kLeave = 0xc9;
   Code code(bytes);
-  int32_t above = take_addition(code);  // of the stack pointer: where the frame goes on
+  int32_t above = take_addition(code);  // from the stack pointer to the rest of the frame
   if (above < 0 || above > kMostFrameBytes || above % kWord != 0) return false;
   if (code.takes(kLeave)) {
     rule = {CfaRule::kCodeFrame, FrameRule::kAtCfa, -2 * kWord, 2 * kWord};

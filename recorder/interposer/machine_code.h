@@ -1,4 +1,4 @@
-// What a few bytes of x86-64 code say of a function's frame, where no table does.
+// Learns about a function's frame from a few bytes of x86-64 code, where no table does.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace heaptape::recorder {
 
 inline constexpr size_t kMostEpilogueBytes = 32;
 
-// `code` is what runs once a call has returned, as far as it is known. If all that it does is to
-// give up the frame and to return, `rule` says how; it is exact: this is what will happen. True for
+// `code` runs once a call has returned, as far as it is known. If all it does is release the frame
+// and return, `rule` says how, exactly: this is what will happen. True for
 // `[add $N,%rsp;] [pop ...;] ret` and `[add $N,%rsp;] leave; ret`.
 bool read_epilogue(std::span<const uint8_t> code, UnwindRule& rule);
 

@@ -26,15 +26,15 @@ bool is_glibc() {
   return &gnu_get_libc_version != nullptr;
 }
 
-// Threads that come at the same time find, and write, the same.
+// Concurrent threads find, and write, the same values.
 const NextFunctions& next_functions() {
   if (is_known.load(std::memory_order_acquire)) return functions;
-  const HookScope scope;  // what dlsym allocates is ours
+  const HookScope scope;  // dlsym's allocations are ours
   const int saved_errno = errno;
 #define HEAPTAPE_FIND(symbol, result, parameters) find_next(functions.symbol, #symbol);
   HEAPTAPE_FORWARDED_FUNCTIONS(HEAPTAPE_FIND)
 #undef HEAPTAPE_FIND
-  // Where there is none, a look-up would leave the program a message in dlerror().
+  // musl has none, and a look-up would leave the program a message in dlerror().
   if (is_glibc()) find_next(functions.dlmopen, "dlmopen");
   errno = saved_errno;
   is_known.store(true, std::memory_order_release);

@@ -1,5 +1,5 @@
-// The functions beside the allocator's that the preload library defines, and what they forward to:
-// the next definitions in lookup order.
+// The other functions that the preload library defines, besides the allocator's, and the next
+// definitions in lookup order, which they forward to.
 #pragma once
 
 #include <cstdio>
@@ -24,14 +24,14 @@ struct NextFunctions {
 #define HEAPTAPE_FIELD(symbol, result, parameters) result(*symbol) parameters;
   HEAPTAPE_FORWARDED_FUNCTIONS(HEAPTAPE_FIELD)
 #undef HEAPTAPE_FIELD
-  void* (*dlmopen)(long, const char*, int);  // glibc's alone; null: there is none
+  void* (*dlmopen)(long, const char*, int);  // glibc only; else null
 };
 
-// Looks them up, once. It is called with the first call to the allocator, so that children of fork,
-// where the loader's lock may be held for ever, find them known.
+// Looks them up, once. Called with the first call to the allocator, so that children of fork, where
+// the loader's lock may be held forever, find them known.
 const NextFunctions& next_functions();
 
-// Whether libc is glibc. Else it is musl.
+// Whether libc is glibc rather than musl.
 bool is_glibc();
 
 }  // namespace heaptape::recorder

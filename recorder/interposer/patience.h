@@ -1,6 +1,5 @@
-// How long something in a recorded process waits for the recorder: kPatienceMs without a sign of
-// progress from it, and kLongPatienceMs while it is known not to be stopped.
-// docs/decisions/0013-waits.md.
+// How long a recorded process waits for the recorder: kPatienceMs without a sign of progress from
+// it, and kLongPatienceMs while it is known not to be stopped. docs/decisions/0013-waits.md.
 #pragma once
 
 #include <time.h>
@@ -14,8 +13,8 @@
 
 namespace heaptape::recorder {
 
-// Reads no clock of libc, which another library may have interposed, and makes a system call only
-// where the session has no use for the TSC.
+// Reads no libc clock, which another library may have interposed, and makes a system call only if
+// the session has no use for the TSC.
 class WaitClock {
  public:
   explicit WaitClock(const SessionHeader& header) : ticks_per_ms_(header.ticks_per_ms) {}
@@ -32,7 +31,7 @@ class WaitClock {
   const uint64_t ticks_per_ms_;
 };
 
-// One wait, which begins anew whenever the sign of progress moves.
+// One wait, which starts over whenever the sign of progress changes.
 class Patience {
  public:
   Patience(const SessionHeader& header, uint64_t sign)

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kWaitSliceNs = 10'000'000;
 
-// How many calls a thread without a ring lets pass before it looks for one again. A look goes
-// through all rings.
+// The number of calls that a thread without a ring makes before it looks again. A look goes through
+// all rings.
 constexpr uint32_t kCallsBetweenLooks = 4096;
 constexpr uint32_t kNoMoreLooks = UINT32_MAX;
 
@@ -27,7 +27,7 @@ bool has_room(ThreadState& state) {
   return state.head + kSegmentWords - state.tail <= kRingWords;
 }
 
-// What moves while the recorder does. A tape whose file is behind is drained only when the file
+// Changes while the recorder does work. A tape whose file is behind is drained only when the file
 // catches up, however busy the recorder is with others.
 uint64_t sign_of_progress(const ThreadState& state) {
   const ProcessSlot& slot = *process.slot.load(std::memory_order_relaxed);
@@ -52,12 +52,12 @@ bool recorder_is_stopped() {
   return process.quiet || is_stopped(process.recorder);
 }
 
-// Waits until the collector has drained a segment's worth. False: it made no progress for as long
-// as Patience lasts, or the session is over.
+// Waits until the collector has drained a segment's worth. False if Patience ran out without
+// progress, or the session is over.
 bool wait_for_room(ThreadState& state) {
   SessionHeader& header = process.session.header();
   if (header.waited_in_vain_at == header.progress) return false;
-  if (process.quiet && header.ticks_per_ms == 0) return false;  // it could not tell the time
+  if (process.quiet && header.ticks_per_ms == 0) return false;  // no way to tell the time
   RingHeader& ring = *state.ring;
   Patience patience(header, sign_of_progress(state));
   bool lasts = true;
@@ -78,7 +78,7 @@ bool wait_for_room(ThreadState& state) {
   return has_room(state);
 }
 
-// Stamps tell the time by themselves. Published with the record that comes next.
+// Not needed with stamps, which tell the time. Published with the next record.
 void mark_time(ThreadState& state) {
   if (process.stamped.load(std::memory_order_relaxed)) return;
   if (process.session.header().clock != Clock::kTsc) return;

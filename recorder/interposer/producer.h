@@ -11,8 +11,7 @@
 
 namespace heaptape::recorder {
 
-// The operator new under way: the malloc that it may call is recorded in its name. See
-// hooks_new.cc.
+// The operator new under way: a malloc that it calls is recorded in its name. See hooks_new.cc.
 struct NewHint {
   bool pending = false;
   Op op = Op::kNew;
@@ -21,14 +20,14 @@ struct NewHint {
   uintptr_t frame = 0;
 };
 
-// What the hooks keep for each thread. Its TLS model is initial-exec and it has no constructor, so
+// The hooks' state for each thread. Its TLS model is initial-exec and it has no constructor, so
 // that reaching it never allocates.
 struct ThreadLocal {
   ThreadState* state = nullptr;
-  // The hook under way (hook_scope.h); 0: none is. The low 48 bits are its stack pointer, the high
+  // The hook under way (hook_scope.h); 0 if none. The low 48 bits are its stack pointer, the high
   // 16 the number of calls within it so far, so that one store begins a hook.
   uint64_t hook = 0;
-  uint32_t calls_until_look = 0;  // until it looks for a ring again, having found none
+  uint32_t calls_until_look = 0;  // before it looks for a ring again, having found none
   bool ringless = false;          // the last look found no ring
   bool uses_arena = false;        // looking up symbols: its allocations are ours, not the program's
   NewHint hint = {};
@@ -39,19 +38,19 @@ struct ThreadLocal {
 extern constinit thread_local ThreadLocal thread_local_state
     __attribute__((tls_model("initial-exec")));
 
-// The calling thread's state, with a ring of its own; null: the thread is not recorded.
+// The calling thread's state, with a ring of its own; null if the thread is not recorded.
 [[gnu::cold, gnu::noinline]] ThreadState* find_state();
 
-// The calling thread is not recorded any more; its calls are counted as lost.
+// Stops recording the calling thread; its calls are counted as lost.
 void leave_thread_unrecorded();
 
-// What a record is of, and whether it is a loss if there is no room for it.
+// The kind of a record, and whether losing it for lack of room is a loss.
 enum class RecordOf : uint8_t {
   kCall,
-  kFrame,  // the call, which comes behind it, is yet to find out
+  kFrame,  // of a call, which follows and counts its own loss
 };
 
-// As find_state(), with room for any record in the current segment; null: this one cannot be
+// Like find_state(), with room for any record in the current segment; null if this one cannot be
 // written. A call is then counted as lost, unless the recording has ended.
 [[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
@@ -82,7 +81,7 @@ class RecordWriter {
   bool stamped_;
 };
 
-// The number of the stack that called the hook with this frame for `size` bytes; 0: it is not
+// The number of the stack that called the hook with this frame for `size` bytes; 0 if it is not
 // recorded. A call for no bytes counts as one for a byte.
 [[gnu::always_inline]] inline uint32_t stack_of_hook(uint64_t size, uintptr_t frame) {
   uint64_t& left = thread_local_state.state->bytes_until_stack;
@@ -94,7 +93,7 @@ class RecordWriter {
   return log_stack(bytes, frame);
 }
 
-// After the call. `frame` is that of the hook. `alignment` only matters for ops that take one.
+// After the call. `frame` is the hook's. `alignment` only matters for ops that take one.
 template <bool kAligned>
 [[gnu::always_inline]] inline void record_allocation(Op op, const void* block, uint64_t size,
                                                      uint64_t alignment, uintptr_t frame) {
@@ -121,8 +120,8 @@ template <bool kAligned>
 }
 
 // Before a resize, for record_resize(); 0 while there is one thread. A thread without a ring gets
-// one here, before its first call can give a block up: from then on other threads stamp. Leaves
-// word that `old_block` may be given up at any moment, so that the merge knows what to wait for.
+// one here, before its first call can give a block up: from then on other threads stamp. Announces
+// that `old_block` may be given up at any moment, so that the merge knows what to wait for.
 inline uint64_t resize_begin_stamp(const void* old_block) {
   ThreadState* state = thread_local_state.state;
   if (state->ring == nullptr) [[unlikely]]
@@ -140,7 +139,7 @@ inline void end_resize() {
   if (ring != nullptr) ring->resizing.store(0, std::memory_order_release);
 }
 
-// After the call. `frame` is that of the hook.
+// After the call. `frame` is the hook's.
 inline void record_resize(Op op, const void* old_block, uint64_t size, const void* block,
                           uint64_t begin_stamp, uintptr_t frame) {
   const uint32_t stack = stack_of_hook(size, frame);

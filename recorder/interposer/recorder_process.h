@@ -1,15 +1,15 @@
-// The process of the recorder, as a recorded one sees it. Raw system calls only.
+// The recorder's process, as a recorded one sees it. Raw system calls only.
 #pragma once
 
 #include <cstdint>
 
 namespace heaptape::recorder {
 
-// The one that listens at the other end of the socket; 0 where it has no pid here, as in a
+// The process that listens at the other end of the socket; 0 if it has no pid here, as in a
 // container.
 uint32_t recorder_behind(long socket);
 
-// Whether it is stopped or gone, as /proc shows it. Where /proc does not, it counts as stopped.
+// Whether /proc shows it as stopped or gone. If /proc does not tell, it counts as stopped.
 bool is_stopped(uint32_t recorder);
 
 }  // namespace heaptape::recorder

@@ -7,8 +7,8 @@
 namespace heaptape::recorder {
 namespace {
 
-// The words of rings are mapped by the group, so that a forked child finds those of the next rings
-// mapped already.
+// The words of rings are mapped in groups, so a forked child finds those of the next rings already
+// mapped.
 constexpr uint32_t kGroupRings = 4;
 
 // A forked child inherits these together with the mappings.
@@ -16,7 +16,7 @@ std::atomic<char*> mapped_blocks[kBlocks] = {};
 std::atomic<uint64_t*> mapped_groups[kRings / kGroupRings] = {};
 
 // The session's descriptor was closed long ago. But mremap(2) with a length of 0 makes a second
-// mapping of the same shared memory, which may be longer. We unmap what precedes the part.
+// mapping of the same shared memory, which may be longer. We unmap the bytes before the part.
 char* map_part(SessionView session, uint64_t begin, uint64_t bytes) {
   const long base = raw_syscall(SYS_mremap, as_long(session.base()), 0,
                                 static_cast<long>(begin + bytes), MREMAP_MAYMOVE);
@@ -25,7 +25,7 @@ char* map_part(SessionView session, uint64_t begin, uint64_t bytes) {
   return reinterpret_cast<char*>(base + static_cast<long>(begin));
 }
 
-// The part that `mapped` stands for, mapped by whoever comes first.
+// The part that `mapped` stands for, mapped by the first thread to come.
 template <typename T>
 T* map_once(std::atomic<T*>& mapped, SessionView session, uint64_t begin, uint64_t bytes) {
   T* part = mapped.load(std::memory_order_acquire);

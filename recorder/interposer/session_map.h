@@ -8,11 +8,11 @@
 
 namespace heaptape::recorder {
 
-// The block at `index`; null when it cannot be mapped. It stays mapped. Any thread.
+// The block at `index`; null if it cannot be mapped. It stays mapped. Any thread.
 char* map_block(SessionView session, uint32_t index);
 
-// The words of the ring at `index`; null when they cannot be mapped. They stay mapped, together
-// with those of its neighbours. Any thread.
+// The words of the ring at `index`; null if they cannot be mapped. They stay mapped, together with
+// those of its neighbours. Any thread.
 uint64_t* map_ring_words(SessionView session, uint32_t index);
 
 }  // namespace heaptape::recorder

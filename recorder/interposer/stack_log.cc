@@ -6,7 +6,7 @@
 namespace heaptape::recorder {
 namespace {
 
-// The number of the frame; 0 if it is new and cannot be had.
+// The frame's number; 0 if it is new and cannot be added.
 uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
   const uint32_t known = log.numbers_in_ring.find(caller, return_address);
   if (known != 0) return known;
@@ -26,7 +26,7 @@ uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
   return number;
 }
 
-// As the ring has it.
+// As stored in the ring.
 uintptr_t marked(uintptr_t return_address, uint8_t basis) {
   return (basis & kByGuess) == 0 ? return_address : return_address | schema::kGuessFlag;
 }
@@ -41,7 +41,7 @@ class Walk {
  public:
   Walk(StackLog& log, uint32_t most) : log_(log), most_(most), left_(log.depth) {}
 
-  // The number of the stack; 0: it cannot be had.
+  // The number of the stack; 0 if it cannot be had.
   uint32_t run(uintptr_t hook_frame);
 
  private:
@@ -57,12 +57,12 @@ class Walk {
   StackLog& log_;
   const uint32_t most_;
   uint32_t left_;       // kept frames that the walk may come to
-  uint32_t known_ = 0;  // kept frames that are this stack's, too
+  uint32_t known_ = 0;  // kept frames that also belong to this stack
 };
 
 uint32_t Walk::run(uintptr_t hook_frame) {
   log_.news = 0;
-  // More may be known of the same frames now.
+  // More may be known about the same frames now.
   if (log_.walker.begin(hook_frame, log_.fresh[0].position)) [[unlikely]]
     left_ = 0;
   const bool has_root = go();
@@ -70,8 +70,8 @@ uint32_t Walk::run(uintptr_t hook_frame) {
   return has_root ? number_frames() : 0;
 }
 
-// To the outermost frame, or to a kept one from which on all is known. False: the mark for what was
-// cut cannot be had.
+// To the outermost frame, or to a kept one from which all is known. False if there is no number for
+// the cut's mark.
 bool Walk::go() {
   for (;;) {
     const Position& here = log_.fresh[log_.news].position;
@@ -90,7 +90,7 @@ bool Walk::go() {
   }
 }
 
-// Whether the stack before has the same code at the same place. What it had further in is gone.
+// Whether the last stack has the same code at the same place. Its frames further in are gone.
 bool Walk::meets_kept(const Position& position) {
   while (left_ > 0 && log_.slots[left_ - 1].address < position.slot) --left_;
   if (left_ == 0 || position.slot == 0) return false;
@@ -98,12 +98,12 @@ bool Walk::meets_kept(const Position& position) {
   return kept.address == position.slot && kept.return_address == position.return_address;
 }
 
-// From the kept frame that was met outwards, for as long as what is kept still stands there; `home`
-// is where the frame pointer is now. True: all that is further out is known. Else the frames from
+// From the kept frame that was met outwards, while the kept frames are still in place; `home` is
+// where the frame pointer is now. True if everything further out is known. Else the frames from
 // `left` on are the same, and the walk goes on from there by the rules.
 //
-// The same code at the same place has its caller's slot where it was; unless it goes by the frame
-// pointer, which must then be the same, too.
+// The same code at the same place has its caller's slot where it was, unless it goes by the frame
+// pointer, which must then also be the same.
 bool Walk::follow(uintptr_t home) {
   StackMemory& memory = log_.walker.memory();
   const uint32_t met = left_ - 1;
@@ -124,7 +124,7 @@ bool Walk::follow(uintptr_t home) {
   return true;
 }
 
-// Where the kept frame had its frame pointer it is no more, nor is it for those further out that
+// The frame pointer is no longer where the kept frame had it, nor is it for those further out that
 // have it from there. Invariant: each kept frame knows where its frame pointer was in the last walk
 // that came by.
 void Walk::move_home(uint32_t index, uintptr_t home) {
@@ -133,7 +133,7 @@ void Walk::move_home(uint32_t index, uintptr_t home) {
     log_.frame_homes[i] = home;
 }
 
-// Takes the kept frames from `inner` outwards to `outer` for new ones. False: there is not room for
+// Treats the kept frames from `inner` outwards to `outer` as new. False if there is not room for
 // all of them.
 bool Walk::take_kept(uint32_t inner, uint32_t outer) {
   for (uint32_t i = inner + 1; i-- > outer;) {
@@ -151,21 +151,21 @@ bool Walk::take_kept(uint32_t inner, uint32_t outer) {
   return true;
 }
 
-// The last frame was the outermost.
+// Ends at the outermost frame.
 bool Walk::end() {
   log_.root = 0;
   log_.at_limit = false;
   return true;
 }
 
-// It was not.
+// Ends before it.
 bool Walk::cut(schema::StackEnd why) {
   log_.root = number_of(log_, 0, static_cast<uintptr_t>(why));
   log_.at_limit = why == schema::StackEnd::kDepth;
   return log_.root != 0;
 }
 
-// Of the new frames, from the outermost on, which are then kept.
+// Numbers the new frames, from the outermost in, which are then kept.
 uint32_t Walk::number_frames() {
   uint32_t at = known_;
   uint32_t number = at == 0 ? log_.root : log_.numbers[at - 1];
@@ -184,8 +184,8 @@ uint32_t Walk::number_frames() {
   return number;
 }
 
-// The walk before was left by a jump, out of a signal handler that interrupted it. A frame may have
-// been published that is not in the table.
+// The last walk was left by a jump, out of a signal handler that interrupted it. A published frame
+// may be missing from the table.
 void recover(StackLog& log, const ThreadState& state) {
   log.depth = 0;
   const bool is_published = log.publishing != 0 && state.head >= log.publishing;

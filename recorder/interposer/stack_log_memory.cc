@@ -21,7 +21,7 @@ void add_log(StackLog* log) {
   } while (!newest_log.compare_exchange_weak(before, log));
 }
 
-// Null: there is none. A walk that the fork interrupted may still go on in its log.
+// Null if there is none. A walk that the fork interrupted may still go on in its log.
 StackLog* take_spare_log() {
   StackLog* log = spare_logs.load();
   while (log != nullptr) {

@@ -1,5 +1,5 @@
-// What the stack log of a thread keeps, and where it comes from: memory of its own, which a forked
-// child uses anew.
+// The contents of a thread's stack log, and its memory, which belongs to the thread and which a
+// forked child reuses.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace heaptape::recorder {
 
-// What a walk compares of a frame.
+// The part of a frame that a walk compares.
 struct KeptSlot {
-  uintptr_t address;  // as Position::slot
+  uintptr_t address;  // like Position::slot
   uintptr_t return_address;
 };
 
-// A frame of this stack that is not known from the one before.
+// A frame of this stack that the last one lacks.
 struct FreshFrame {
   Position position;
-  uint8_t basis;  // of the step from here: as StackWalker::step() has it
+  uint8_t basis;  // of the step from here: as in StackWalker::step()
 };
 
 struct StackLog {
   StackLog* made_before;  // a list of the process's, or of its parent's
 
-  // The stack before. Its frames by index, the outermost first, in arrays: a walk that finds them
-  // all unchanged reads little of each.
+  // The last stack. Its frames by index, the outermost first, in arrays: a walk that finds them all
+  // unchanged reads little of each.
   uint32_t depth;
-  bool at_limit;  // it had more frames than were asked for
-  uint32_t root;  // the number of the mark that stands for what is further out; 0: nothing is
+  bool at_limit;  // it had more frames than the limit
+  uint32_t root;  // the number of the mark for frames further out; 0 if there are none
   KeptSlot slots[kMostStackFrames];
-  uint8_t basis[kMostStackFrames];          // of the step to what is further out
+  uint8_t basis[kMostStackFrames];          // of the step outwards
   uintptr_t frame_homes[kMostStackFrames];  // as in Position
   uintptr_t frame_pointers[kMostStackFrames];
   uint32_t numbers[kMostStackFrames];
@@ -41,7 +41,7 @@ struct StackLog {
   FreshFrame fresh[kMostStackFrames + 1];
 
   bool is_walking;
-  uint64_t publishing;  // ThreadState::head once the frame is published that is about to be; or 0
+  uint64_t publishing;        // ThreadState::head after publishing the frame under way; or 0
   uint32_t published_number;  // of that frame
 
   FrameNumbers numbers_in_ring;
@@ -49,7 +49,7 @@ struct StackLog {
   StackWalker walker;
 };
 
-// Null: there is no memory, or none may be asked for.
+// Null if there is no memory, or none may be requested.
 StackLog* make_stack_log();
 
 }  // namespace heaptape::recorder

@@ -33,15 +33,15 @@ uintptr_t take_hex(const char*& at) {
   }
 }
 
-// The thread control block, which glibc and musl put at the end of the stacks that they make.
+// The thread control block, which glibc and musl put at the end of the stacks they make.
 uintptr_t thread_control_block() {
   uintptr_t block;
   asm("mov %%fs:0, %0" : "=r"(block));
   return block;
 }
 
-// How far the first thread's stack may grow, where nothing else is mapped: under no limit, or a
-// high one, mappings may come closer than that.
+// How far the first thread's stack may grow if nothing else is mapped: with no limit, or a high
+// one, mappings may come closer than that.
 uintptr_t stack_limit() {
   constexpr uintptr_t kMost = uintptr_t{64} << 20;  // the kernel leaves 128 MiB
   rlimit limit{};
@@ -49,15 +49,15 @@ uintptr_t stack_limit() {
   return failed != 0 || limit.rlim_cur > kMost ? 0 : limit.rlim_cur;
 }
 
-// rt_sigprocmask(2) fails with EFAULT if it cannot read the set, and with EINVAL, as `how` is none,
-// if it can. It ignores a null pointer.
+// rt_sigprocmask(2) fails with EFAULT if it cannot read the set, and with EINVAL, because `how` is
+// invalid, if it can. It ignores a null pointer.
 bool is_page_readable(uintptr_t page) {
   constexpr int kNothing = -1;
   return page != 0 &&
          raw_syscall(SYS_rt_sigprocmask, kNothing, static_cast<long>(page), 0, 8) != -EFAULT;
 }
 
-// Whether all can be read from one address up to another, not far away.
+// Whether everything between two nearby addresses can be read.
 bool is_mapped(uintptr_t from, uintptr_t to) {
   if (from >= to || to - from > kMostNews) return false;
   if (process.quiet.load(std::memory_order_relaxed)) return false;
@@ -78,7 +78,7 @@ void StackMemory::begin(uintptr_t frame) {
   own_from_ = frame - low_ < high_ - low_ ? frame : low_;
 }
 
-// The frame is on another stack than the thread's own, or deeper on this than any before.
+// The frame is on another stack than the thread's own, or deeper on it than any before.
 void StackMemory::learn(uintptr_t frame) {
   if (high_ == 0) {
     if (looks_++ < kMostLooks) look_up(frame);
@@ -113,7 +113,7 @@ bool StackMemory::read_copy(uintptr_t address, uintptr_t& word) {
 
 void StackMemory::read_maps(uintptr_t frame) {
   const RawFile maps(AT_FDCWD, "/proc/self/maps");
-  uintptr_t below = 0;  // where the mapping before ended
+  uintptr_t below = 0;  // the end of the previous mapping
   uint64_t offset = 0;
   size_t held = 0;
   while (maps.valid()) {
@@ -137,7 +137,7 @@ void StackMemory::read_maps(uintptr_t frame) {
 
 // Takes the mapping in a line "begin-end permissions ... [path]" for the thread's own stack, if it
 // is: `frame` lies in it, and it is the process's first, or ends in the thread's control block.
-// Returns whether there is nothing further to look for.
+// Returns true when the search is over.
 bool StackMemory::take_line(const char* line, uintptr_t frame, uintptr_t below) {
   const char* at = line;
   const uintptr_t begin = take_hex(at);

@@ -1,4 +1,4 @@
-// What of a thread's stacks may be read, and how, so that no walk faults.
+// Which parts of a thread's stacks may be read, and how, so that no walk faults.
 #pragma once
 
 #include <cstddef>
@@ -6,20 +6,20 @@
 
 namespace heaptape::recorder {
 
-// Of one thread. All zero at first; has no constructor, for memory that comes so from mmap.
+// For one thread. All zero at first; has no constructor, for memory that comes so from mmap.
 //
 // The stack that the thread was given stays mapped while it lives. Its end is looked up in one of
 // its first walks: it is the thread's control block, if all pages up to there can be read; else
-// /proc/self/maps says, which takes 50 us and more. Of any other stack (a coroutine's, a signal
-// handler's) only the page in use is sure to last. The rest another thread may unmap at any moment,
-// so the kernel copies it, a page at a time, at 1 us each. (One that lies right below the thread's
-// own, within 1 MiB and without a guard between, is taken for a part of that.)
+// /proc/self/maps says, which takes 50 us and more. On any other stack (a coroutine's, a signal
+// handler's) only the page in use is sure to last. Another thread may unmap the rest at any moment,
+// so the kernel copies it, a page at a time, at 1 us each. (A stack right below the thread's own,
+// within 1 MiB and without a guard between, is taken for a part of it.)
 class StackMemory {
  public:
-  // A walk begins at this address, on the stack that the thread is on now.
+  // Begins a walk at this address, on the stack that the thread is on now.
   void begin(uintptr_t frame);
 
-  // Reads the word at this address. False: it cannot be read.
+  // Reads the word at this address. False if it cannot be read.
   bool read(uintptr_t address, uintptr_t& word) {
     constexpr uintptr_t kWord = sizeof(uintptr_t);
     if (address % kWord != 0) return false;
@@ -39,7 +39,7 @@ class StackMemory {
   bool read_copy(uintptr_t address, uintptr_t& word);
 
   uintptr_t low_;       // of its own stack: the deepest frame so far
-  uintptr_t high_;      // its end; 0: not known
+  uintptr_t high_;      // its end; 0 if unknown
   uintptr_t room_;      // the first thread's stack may grow down to here; 0: another thread's
   uintptr_t own_from_;  // in this walk: from here to high_ it can be read
   uintptr_t here_;      // in this walk: it begins here, and up to

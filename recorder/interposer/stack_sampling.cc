@@ -8,7 +8,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr int kFractionBits = 32;
 constexpr uint64_t kLn2 = 2977044472;  // in units of 2^-32
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): of a sequence of steps that any thread may take.
+// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), for a sequence whose steps any thread may take.
 constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
 constexpr uint64_t mixed(uint64_t z) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -17,7 +17,7 @@ constexpr uint64_t mixed(uint64_t z) {
 }
 
 // -log2(random / 2^64) in units of 2^-32. One bit of the logarithm at a time: the square of a
-// number has twice its logarithm. Slow, but in use once for many kilobytes.
+// number has twice its logarithm. Slow, but needed once in many kilobytes.
 uint64_t minus_log2(uint64_t random) {
   random |= 1;
   const int zeros = __builtin_clzll(random);

@@ -70,13 +70,13 @@ UnwindRule StackWalker::rule_at(uintptr_t code) {
 void StackWalker::keep_rule(uintptr_t code, const UnwindRule& rule) {
   KnownRule& known = rules_[(code ^ code >> 9) % kRules];
   known.code = 0;
-  asm volatile("" ::: "memory");  // a jump leaves no code with another's rule
+  asm volatile("" ::: "memory");  // a jump never leaves code with another's rule
   known.rule = rule;
   asm volatile("" ::: "memory");
   known.code = code;
 }
 
-// Code that is in no mapping is told to the collector, once for each map: it may be new.
+// Also reports code in no mapping to the collector, once for each map: it may be new.
 const CodeRange* StackWalker::range_of(uintptr_t code) {
   const CodeRange* const range = code_.map == nullptr ? nullptr : find_range(*code_.map, code);
   if (range != nullptr || has_asked_) return range;
@@ -104,7 +104,7 @@ UnwindRule StackWalker::table_rule_at(uintptr_t code, bool& may_guess) {
 }
 
 // Whether a function that makes a frame pointer begins not far before, in the same range: there is
-// one between the code's own beginning, which is not known, and here, or it is one before that.
+// one between the code's own beginning, which is unknown, and here, or it is one before that.
 bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
   constexpr uintptr_t kMostDistance = 16 << 10;
   constexpr uintptr_t kPiece = 512;
@@ -119,7 +119,7 @@ bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
   return false;
 }
 
-// Of code that has none, from `next` on, to which a call returns.
+// The rule of code without one, from `next` on, to which a call returns.
 UnwindRule StackWalker::rule_of_code(uintptr_t next, const UnwindRule& otherwise, bool may_guess) {
   uint8_t bytes[kMostEpilogueBytes];
   const size_t count = copy_foreign(next, bytes, sizeof bytes);
@@ -128,7 +128,7 @@ UnwindRule StackWalker::rule_of_code(uintptr_t next, const UnwindRule& otherwise
   return may_guess && is_behind_call(next) ? UnwindRule{CfaRule::kCodeGuess} : otherwise;
 }
 
-// Whether a call can have this return address: one in known code, and a call before it.
+// Whether a call can have this return address: it is in known code, after a call.
 bool StackWalker::is_behind_call(uintptr_t code) {
   uintptr_t& known = calls_[(code ^ code >> 9) % kCalls];
   if (known == code) return true;
@@ -162,9 +162,9 @@ Step StackWalker::come_to(uintptr_t return_address) {
   return step_by_rule(rule, from, to, basis);
 }
 
-// A function with a frame pointer has its caller's at that address and its return address behind
-// it. The outermost one has 0 (System V ABI, AMD64, 3.4.1). What is no frame pointer, because a
-// function uses the register for something else, mostly points away from the stack.
+// A function with a frame pointer has its caller's at that address, followed by its return address.
+// The outermost one has 0 (System V ABI, AMD64, 3.4.1). If a function uses the register for
+// something else, it mostly points away from the stack.
 Step StackWalker::step_by_frame(const Position& from, Position& to) {
   const uintptr_t frame = from.frame_pointer;
   if (frame == 0) return Step::kEnd;
@@ -208,8 +208,8 @@ Step StackWalker::cut_in(uintptr_t code) {
 }
 
 // By what the code says itself, or may say. A signal can interrupt a function before it has its
-// frame, and code that was made at run time may be other code by now, so what is found must be
-// within reach, and a return address.
+// frame, and code made at run time may be other code by now, so the result must be within reach,
+// and a return address.
 Step StackWalker::step_by_code(const UnwindRule& rule, const Position& from, Position& to,
                                uint8_t& basis) {
   const uintptr_t code = from.return_address - 1;
@@ -224,13 +224,13 @@ Step StackWalker::step_by_code(const UnwindRule& rule, const Position& from, Pos
   }
   const bool is_found = step_by_rule(plain, from, to, basis) == Step::kFrame;
   if (is_found && is_behind_call(to.return_address)) return Step::kFrame;
-  if (is_guess) basis = kByFrame;  // nothing came of it, but another frame pointer may be one
-  // To read the code again and again would take long.
+  if (is_guess) basis = kByFrame;  // it failed, but another frame pointer may be right
+  // Reading the code again and again would take long.
   if (is_found) keep_rule(code, {});
   return cut_in(code);
 }
 
-// False: it would have to be read where nothing can be.
+// False if it depends on unreadable memory.
 bool StackWalker::find_cfa(const UnwindRule& rule, const Position& from, uintptr_t& cfa) {
   cfa = offset_of(rule.cfa_offset);
   if (rule.cfa == CfaRule::kStack) {

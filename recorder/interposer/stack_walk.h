@@ -1,4 +1,4 @@
-// From the frame of a hook to its caller's, and on to the outermost, by the rules of
+// Walks from a hook's frame to its caller's, and on to the outermost, by the rules of
 // recorder/unwind/unwind_table.h. docs/decisions/0022-stacks.md.
 #pragma once
 
@@ -13,28 +13,28 @@
 namespace heaptape::recorder {
 
 // Registers as they are once a function has returned, and where two of them were kept while it ran:
-// if the same code has them at the same places, and they hold the same, then all that is further
-// out is the same.
+// if the same code has them at the same places, with the same values, then everything further out
+// is the same.
 struct Position {
-  uintptr_t slot;            // address of the word with the return address; 0: not to be compared
+  uintptr_t slot;            // address of the word with the return address; 0: do not compare
   uintptr_t return_address;  // one less lies in the code that goes on
   uintptr_t stack_pointer;
   uintptr_t frame_home;  // address of the word with the frame pointer
   uintptr_t frame_pointer;
 };
 
-// What a step from a frame went by, beside the stack pointer.
+// Inputs of a step from a frame, besides the stack pointer.
 inline constexpr uint8_t kByFrame = 1;  // the frame pointer mattered
-inline constexpr uint8_t kByGuess = 2;  // too, and nothing says that the function keeps one
+inline constexpr uint8_t kByGuess = 2;  // likewise, and nothing says that the function keeps one
 
-// Where a walk stands after one more frame.
+// The result of a step to the next frame.
 enum class Step : uint8_t {
   kFrame,  // at the next
   kEnd,    // there is none: the last was the outermost
   kCut,    // there should be one: see StackWalker::cut()
 };
 
-// Of one thread. All zero at first; has no constructor, for memory that comes so from mmap.
+// For one thread. All zero at first; has no constructor, for memory that comes so from mmap.
 class StackWalker {
  public:
   // Begins a walk with the function that called the hook whose frame is at `hook_frame`. Returns
@@ -81,11 +81,11 @@ class StackWalker {
   StackMemory memory_;
   uint64_t code_offset_;  // of the map below, in its file
   CodeView code_;
-  bool has_asked_;  // the collector for code that is in no mapping of this map
+  bool has_asked_;  // asked the collector about code that is in no mapping of this map
   schema::StackEnd cut_;
   uintptr_t interrupted_;    // the return address to which the last signal frame led
   KnownRule rules_[kRules];  // by address, as a direct-mapped cache
-  uintptr_t calls_[kCalls];  // likewise: addresses that a call stands before
+  uintptr_t calls_[kCalls];  // likewise: return addresses known to follow a call
 };
 
 }  // namespace heaptape::recorder

@@ -1,9 +1,9 @@
-// Functions that must leave no frame of ours: dlopen looks at who calls it (RUNPATH, namespace),
-// and syscall() takes anything. Each is a few instructions that jump on, with all registers and the
+// Functions that must leave no frame of ours: dlopen looks at its caller (RUNPATH, namespace), and
+// syscall() takes anything. Each is a few instructions that jump on, with all registers and the
 // stack as they came.
 #pragma once
 
-// Around a call from a trampoline: keeps the registers that pass arguments.
+// For a call from a trampoline: keeps the registers that pass arguments.
 #define HEAPTAPE_KEEPING_ARGUMENTS(call) \
   "  sub $56, %rsp\n"                    \
   "  .cfi_adjust_cfa_offset 56\n"        \

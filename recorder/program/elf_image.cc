@@ -5,7 +5,7 @@
 namespace heaptape::recorder {
 namespace {
 
-// Beyond any program's. A file that claims more is read up to here.
+// More than any program has. A file that claims more is read up to here.
 constexpr uint32_t kMaxDynamicEntries = 4096;
 constexpr uint32_t kMaxChain = 4096;
 
@@ -46,7 +46,7 @@ ElfImage::ElfImage(const RawFile& file) : file_(file) {
   if (read_dynamic(DT_HASH, 0, &address)) tables_.hash = offset_of(address);
 }
 
-// The first segment of the type; null: there is none.
+// The first segment of the type; null if there is none.
 const Elf64_Phdr* ElfImage::find_segment(uint32_t type) const {
   for (uint32_t i = 0; i < segment_count_; ++i) {
     if (segments_[i].p_type == type) return &segments_[i];
@@ -54,7 +54,7 @@ const Elf64_Phdr* ElfImage::find_segment(uint32_t type) const {
   return nullptr;
 }
 
-// Where in the file the byte at `address` of the loaded program lies; 0: nowhere.
+// The file offset of the byte at `address` of the loaded program; 0 if it has none.
 uint64_t ElfImage::offset_of(uint64_t address) const {
   for (uint32_t i = 0; i < segment_count_; ++i) {
     const Elf64_Phdr& segment = segments_[i];

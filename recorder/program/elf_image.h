@@ -1,5 +1,5 @@
-// What an ELF program says of itself to the kernel and to the loader: read from its program headers
-// and its dynamic section, never from its section headers, which neither looks at.
+// An ELF program as the kernel and the loader see it: read from its program headers and its dynamic
+// section, never from its section headers, which neither looks at.
 #pragma once
 
 #include <elf.h>
@@ -11,34 +11,34 @@
 
 namespace heaptape::recorder {
 
-// Trusts nothing: the file may be anything, cut short or made to mislead, and may change meanwhile.
-// What cannot be read is not there. Each call takes a bounded number of reads. The file must
+// Trusts nothing: the file may be anything, truncated or made to mislead, and may change meanwhile.
+// Unreadable data counts as missing. Each call makes a bounded number of reads. The file must
 // outlive the image. One thread.
 class ElfImage {
  public:
-  // A name out of the file. Longer ones are cut.
+  // A name from the file. Longer ones are cut.
   static constexpr size_t kNameBytes = 128;
   using Name = char[kNameBytes];
-  // Programs have some 13. Of a file that has more, the first are looked at.
+  // Programs have some 13. If a file has more, only the first are looked at.
   static constexpr uint32_t kMaxSegments = 32;
 
   explicit ElfImage(const RawFile& file);
 
-  // Only this means something of a file that is not ELF.
+  // The only call that means something if the file is not ELF.
   bool is_elf() const { return is_elf_; }
   // 64-bit x86.
   bool is_native() const { return is_native_; }
-  // The loader that the program asks for, as dynamically linked ones do. False: none.
+  // The loader that a dynamically linked program asks for. False if none.
   bool read_interpreter(Name name) const;
-  // The name that a shared library gives itself. False: none.
+  // The name that a shared library gives itself. False if none.
   bool read_soname(Name name) const;
-  // The libraries that the program needs, by index from 0. False: there are no more.
+  // The libraries that the program needs, by index from 0. False past the last.
   bool read_needed(uint32_t index, Name name) const;
   // Whether the dynamic symbol table defines the symbol.
   bool defines(const char* symbol) const;
 
  private:
-  // Offsets in the file; 0: not there.
+  // Offsets in the file; 0 if missing.
   struct Tables {
     uint64_t strings = 0;
     uint64_t symbols = 0;

@@ -8,7 +8,7 @@
 
 namespace heaptape::recorder {
 
-// Goes through the names in a value of LD_PRELOAD, which colons and spaces separate:
+// Iterates over the names in a value of LD_PRELOAD, separated by colons and spaces:
 //   for (PreloadList list(value); list.next();) ... list.name(), list.length() ...
 // Owns nothing.
 class PreloadList {
@@ -22,7 +22,7 @@ class PreloadList {
   }
   const char* name() const { return begin_; }  // not ended by 0
   size_t length() const { return static_cast<size_t>(end_ - begin_); }
-  // What follows the last '/'.
+  // The part after the last '/'.
   const char* base_name() const {
     const char* base = end_;
     while (base != begin_ && base[-1] != '/') --base;

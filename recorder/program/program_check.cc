@@ -15,8 +15,8 @@
 namespace heaptape::recorder {
 namespace {
 
-constexpr int kMaxInterpreters = 5;      // as many levels of scripts as Linux follows
-constexpr size_t kFirstLineBytes = 256;  // of which Linux reads a script's interpreter
+constexpr int kMaxInterpreters = 5;      // levels of scripts that Linux follows
+constexpr size_t kFirstLineBytes = 256;  // where Linux reads a script's interpreter
 constexpr uint32_t kMaxNeeded = 512;
 constexpr size_t kMaxPreloadPath = 1024;  // a longer one passes
 constexpr long kNoSuidMount = 2;          // statfs(2), ST_NOSUID
@@ -60,14 +60,14 @@ bool needs_sanitizer(const ElfImage& image) {
   return false;
 }
 
-// The preload library that fits glibc's loader fits musl's, too.
+// The preload library that fits glibc's loader also fits musl's.
 bool is_known_loader(const char* path) {
   const char* const name = base_name(path);
   return std::strcmp(name, "ld-linux-x86-64.so.2") == 0 ||
          std::strcmp(name, "ld-musl-x86_64.so.1") == 0;
 }
 
-// Whether the program will run with rights that its caller lacks: the loader then forgets
+// Whether the program will run with rights that its caller lacks: the loader then ignores
 // LD_PRELOAD. As the kernel decides it (security/commoncap.c), real against effective ids.
 bool gains_privileges(const struct stat& info, const RawFile& file) {
   long user = raw_syscall(SYS_geteuid);
@@ -86,7 +86,7 @@ bool gains_privileges(const struct stat& info, const RawFile& file) {
   return raw_syscall(SYS_fgetxattr, file.descriptor(), as_long("security.capability"), 0, 0) > 0;
 }
 
-// Of "#! NAME ..." in the first line, NAME, in `line`; null: this is no script.
+// NAME from "#! NAME ..." in the first line, stored in `line`; null if this is no script.
 const char* read_interpreter(const RawFile& file, char (&line)[kFirstLineBytes]) {
   const size_t got = file.read(0, line, sizeof line - 1);
   line[got] = 0;
@@ -96,7 +96,7 @@ const char* read_interpreter(const RawFile& file, char (&line)[kFirstLineBytes])
   return *begin != 0 ? begin : nullptr;
 }
 
-// Of "ld.so [OPTION...] PROGRAM ...", PROGRAM; null: it runs none, or that cannot be told.
+// PROGRAM from "ld.so [OPTION...] PROGRAM ..."; null if it runs none, or that is unclear.
 const char* program_of_loader(const char* const* argv) {
   if (argv == nullptr || *argv == nullptr) return nullptr;
   for (++argv; *argv != nullptr && starts_with(*argv, "--"); ++argv) {
@@ -112,7 +112,7 @@ const char* program_of_loader(const char* const* argv) {
   return *argv;
 }
 
-// What the loader makes of the program.
+// Judges a program as the loader will load it.
 Unrecorded check_dynamic(const ElfImage& image) {
   if (needs_sanitizer(image)) return Unrecorded::kSanitizer;
   if (!image.defines("malloc")) return Unrecorded::kNone;
@@ -136,7 +136,7 @@ Unrecorded check_elf(const ElfImage& image, const char* const* argv, const char*
   if (image.read_interpreter(name)) {
     return is_known_loader(name) ? check_dynamic(image) : Unrecorded::kForeignLoader;
   }
-  // Without an interpreter, but with a library's name: a loader. Debian's musl has no name.
+  // No interpreter, but a library's name: a loader. Debian's musl has no name.
   const bool is_loader = image.read_soname(name) || is_known_loader(*path);
   if (!is_loader) return Unrecorded::kStatic;
   const char* const program = program_of_loader(argv);
@@ -145,7 +145,7 @@ Unrecorded check_elf(const ElfImage& image, const char* const* argv, const char*
   return check_loaded_by_name(program);
 }
 
-// What in LD_PRELOAD itself stands in the way.
+// Obstacles in LD_PRELOAD itself.
 Unrecorded check_preload(const char* preload) {
   for (PreloadList list(preload); list.next();) {
     if (is_sanitizer(list.base_name())) return Unrecorded::kSanitizer;
@@ -164,7 +164,7 @@ struct Step {
   const char* next = nullptr;  // the interpreter to look at instead
 };
 
-// One file of the chain. `line` keeps the name of the next one.
+// Checks one file of the chain. `line` keeps the name of the next one.
 Step check_file(const ProgramStart& start, char (&line)[kFirstLineBytes]) {
   Step step{.path = start.path};
   struct stat info{};

@@ -13,7 +13,7 @@ namespace heaptape::recorder {
 // Owns its descriptor, which no exec inherits. One thread.
 class RawFile {
  public:
-  // For reading. Not valid() when it cannot be opened.
+  // For reading. Not valid() if it cannot be opened.
   RawFile(int folder, const char* path)
       : descriptor_(raw_syscall(SYS_openat, folder, as_long(path), O_RDONLY | O_CLOEXEC)) {}
   ~RawFile() {
@@ -24,7 +24,7 @@ class RawFile {
 
   bool valid() const { return descriptor_ >= 0; }
   long descriptor() const { return descriptor_; }
-  // How many bytes from `offset` there were, at most `bytes`; 0 when none can be read.
+  // The number of bytes read from `offset`, at most `bytes`; 0 if none can be read.
   size_t read(uint64_t offset, void* out, size_t bytes) const {
     const long got = raw_syscall(SYS_pread64, descriptor_, as_long(out), static_cast<long>(bytes),
                                  static_cast<long>(offset));

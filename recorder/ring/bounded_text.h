@@ -15,7 +15,7 @@ void copy_text(char (&out)[kBytes], const char* text) {
   out[length] = 0;
 }
 
-// Writes the number in decimal, without a 0 behind it; at most 10 bytes. Returns where it ends.
+// Writes the number in decimal, without a final 0; at most 10 bytes. Returns the end.
 inline char* write_decimal(char* out, unsigned number) {
   char digits[10];
   int count = 0;

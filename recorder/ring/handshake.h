@@ -1,6 +1,6 @@
 // The messages with which a process joins the session. It connects to the collector's abstract UNIX
-// socket, sends a Hello, and gets a Welcome with the session's memory as a descriptor, and, where
-// stacks are walked by tables, the file of these; it maps them and closes the descriptors.
+// socket, sends a Hello, and gets a Welcome with a descriptor of the session's memory and, if
+// stacks are walked by tables, one of their file; it maps them and closes the descriptors.
 // docs/decisions/0003-session-memory.md says why this is not a file in /dev/shm.
 //
 // Environment: HEAPTAPE_SESSION=NAME:TOKEN, where TOKEN is 32 hexadecimal digits; the socket's name
@@ -23,12 +23,12 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
-// A process waits kPatienceMs for each answer, and while the recorder is not stopped as often as
-// makes kLongPatienceMs.
+// A process waits kPatienceMs for each answer and, while the recorder is not stopped, repeats that
+// up to kLongPatienceMs.
 inline constexpr int kHandshakeTries = 10;
 
-// The first kHelloHeadBytes are those of all builds, so that the collector can tell another build
-// from a stranger.
+// All builds share the first kHelloHeadBytes, so that the collector can tell another build from a
+// stranger.
 struct Hello {
   uint64_t magic;
   uint32_t layout_version;
@@ -45,14 +45,14 @@ struct Welcome {
   uint32_t layout_version;
   uint32_t pid;       // as the collector sees the process
   uint64_t code_map;  // ProcessSlot::code_map
-  // That of the Hello, completed from the file of the library.
+  // The Hello's, completed from the library's file.
   AllocatorFacts allocator;
 };
 static_assert(sizeof(Welcome) == 344);
 
 inline constexpr uint32_t kMostDescriptors = 2;
 
-// What sendmsg and recvmsg take for `bytes` bytes at `data` and some descriptors.
+// Arguments of sendmsg and recvmsg for `bytes` bytes at `data` and some descriptors.
 struct DescriptorMessage {
   DescriptorMessage(void* data, size_t bytes) : part{data, bytes} {
     header.msg_iov = &part;

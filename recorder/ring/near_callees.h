@@ -1,6 +1,6 @@
-// Frames of stacks as a tree, as both ends of a ring number them: each frame has some of those that
-// it called beside it, so that most are found without a search in a table, whose places are misses
-// of the cache. Free of the C++ run-time library.
+// Frames of stacks as a tree, as both ends of a ring number them: each frame keeps some of its
+// callees beside it, so most are found without searching a table, which would cost cache misses.
+// Free of the C++ run-time library.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ inline uint64_t hash_of_frame(uint32_t caller, uint64_t return_address) {
   return (return_address + (uint64_t{caller} << 40 | caller)) * kGoldenRatio;
 }
 
-// The numbers of up to four callees of one frame. All zero at first. What a jump out of add()
-// leaves is whole, though it may lack a callee.
+// The numbers of up to four callees of one frame. All zero at first. A jump out of add() leaves it
+// whole, though it may lack a callee.
 class NearCallees {
  public:
   static constexpr uint32_t kMost = 4;
 
-  // The callee that returns to the address: is(number) tells; 0: it is none of these.
+  // The callee that returns to the address, as is(number) confirms; 0 if not among these.
   template <typename Is>
   uint32_t find(uint64_t return_address, Is is) const {
     const uint8_t tag = tag_of(return_address);
@@ -30,7 +30,7 @@ class NearCallees {
     return 0;
   }
   bool is_full() const { return numbers_[kMost - 1] != 0; }
-  // In place of another, if it is full.
+  // Replaces another if it is full.
   void add(uint64_t return_address, uint32_t number) {
     uint32_t i = 0;
     while (i < kMost && numbers_[i] != 0) ++i;

@@ -1,5 +1,5 @@
-// System calls without libc: no errno, no cancellation points, no locks, no symbol that some other
-// library may have interposed. Results are those of the kernel: -errno on failure.
+// System calls without libc: no errno, no cancellation points, no locks, no symbol that another
+// library may have interposed. Results are the kernel's: -errno on failure.
 #pragma once
 
 #include <sys/syscall.h>

@@ -2,21 +2,20 @@
 //
 //   first word   address << 8 | has stack << 7 | stamped << 6 | op
 //                (op: schema::Op; 0: the segment ends here)
-//   then, by the kind of the op
-//     allocate   [stamp] size [alignment] [stack]         address = the new block, 0 = failed
-//     resize     [end stamp, begin stamp] size old [stack]  address = the block after the call
-//     release    [stamp]                                  address = the block given up
+// then, by the kind of the op
+//   allocate   [stamp] size [alignment] [stack]         address = the new block, 0 = failed
+//   resize     [end stamp, begin stamp] size old [stack]  address = the block after the call
+//   release    [stamp]                                  address = the block given up
 //
-// In between stands, at the beginning of a segment, how late it was: one word, the TSC << 8 |
-// kTimeMarkOp; and, before the first stack that has it, each frame of a stack:
+// In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; and
+// each frame of a stack precedes the first stack that has it:
 //
 //   caller << 8 | kFrameOp    return address
 //
 // Frames of a ring are numbered from 1 in their order; a caller, or a stack, is such a number, and
-// 0 is none. A return address below schema::kStackEnds, of caller 0: the stack goes on, but was cut
-// there, and this says why. With schema::kGuessFlag: what is further out was found by the frame
-// pointer, though nothing says that the function keeps one. A ring has no more than kMostRingFrames
-// of them.
+// 0 is none. A return address below schema::kStackEnds, with caller 0, says why the stack was cut
+// there. With schema::kGuessFlag, the frames further out were found by the frame pointer, though
+// nothing says that the function keeps one. A ring has no more than kMostRingFrames of them.
 //
 // Records carry stamps once the process has had a second thread; from then on there are no more
 // marks. Example, malloc(24) = 0x5581c0 with one thread: 0x00000000'5581c001 0x18. Free of the C++
@@ -36,8 +35,8 @@ using schema::OpKind;
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
 inline constexpr uint64_t kStackFlag = 1u << 7;
-inline constexpr uint64_t kFrameOp = 61;     // no op
-inline constexpr uint64_t kTimeMarkOp = 62;  // no op
+inline constexpr uint64_t kFrameOp = 61;     // not an op
+inline constexpr uint64_t kTimeMarkOp = 62;  // not an op
 inline constexpr int kAddressShift = 8;
 inline constexpr uint32_t kMaxRecordWords = 6;
 inline constexpr uint32_t kMostRingFrames = 1u << 22;
@@ -55,24 +54,24 @@ constexpr uint64_t time_mark(uint64_t ticks) {
   return ticks << kAddressShift | kTimeMarkOp;
 }
 
-// A record as it was read. What `address` means depends on the op (see above).
+// A record as read. The meaning of `address` depends on the op (see above).
 struct Record {
   Op op = Op::kMalloc;
   uint64_t address = 0;  // below 1 << 56
   uint64_t size = 0;
   uint64_t alignment = 0;
-  uint64_t old_address = 0;  // of a resize; any value
+  uint64_t old_address = 0;  // for a resize; any value
   uint64_t stamp = 0;        // when the call ended (a release: began); 0: not stamped
-  uint64_t begin_stamp = 0;  // of a resize: when it began; of any other op: `stamp`
+  uint64_t begin_stamp = 0;  // for a resize: when it began; for any other op: `stamp`
   uint64_t stack = 0;        // any value; 0: none
   uint32_t words = 0;        // its length in the ring
 };
 
-// Of a time mark, `stamp` has the low 56 bits of the TSC; of a frame, `stack` has the caller and
+// For a time mark, `stamp` has the low 56 bits of the TSC; for a frame, `stack` has the caller and
 // `address` the return address.
 enum class ReadRecord : uint8_t { kRecord, kTimeMark, kFrame, kSegmentEnd, kCorrupt };
 
-// A word that the producer may change at any time: read once, so that what was checked is what is
+// Reads a word that the producer may change at any time, once, so that the checked value is the one
 // used.
 inline uint64_t load_word(const uint64_t* word) {
   return *static_cast<const volatile uint64_t*>(word);
@@ -80,7 +79,7 @@ inline uint64_t load_word(const uint64_t* word) {
 
 // Reads the record at `words`, of which `available`, at least 1, may be read: up to the end of the
 // segment or to the published head, whichever comes first. A record that needs more is corrupt, and
-// so is one with an op that does not exist; all else is taken as it is.
+// so is one with an op that does not exist; everything else is accepted.
 inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record& record) {
   const uint64_t first = load_word(words);
   if (first == 0) return ReadRecord::kSegmentEnd;

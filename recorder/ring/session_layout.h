@@ -5,8 +5,8 @@
 //   block: ProcessSlot[kBlockParts] | RingHeader[kBlockParts]
 //
 // Both ends map it, at different addresses, so it holds no pointers that the other end follows.
-// Each end treats what the other wrote as hostile: it reads a value once, checks it, and uses what
-// it checked. Free of the C++ run-time library.
+// Each end treats the other's data as hostile: it reads a value once, checks it, and uses the
+// checked value. Free of the C++ run-time library.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
 inline constexpr uint32_t kLayoutVersion = 7;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
-// by default. Of the rings a session has fewer where its caller's limits do not allow for all.
+// by default. A session has fewer rings if its caller's limits do not allow for all.
 inline constexpr uint32_t kBlockParts = 1u << 10;
 inline constexpr uint32_t kBlocks = 32;
 inline constexpr uint32_t kProcessSlots = kBlocks * kBlockParts;
@@ -41,7 +41,7 @@ inline constexpr uint32_t kNoticePathBytes = 240;
 // Everything that waits for the recorder waits this long without a sign of progress from it, and
 // then goes on unrecorded. docs/decisions/0013-waits.md.
 inline constexpr uint32_t kPatienceMs = 100;
-// Where it sees that the recorder is not stopped, but short of processors or waiting for the disk.
+// If it sees that the recorder is not stopped, but short of processors or waiting for the disk.
 inline constexpr uint32_t kLongPatienceMs = 1000;
 
 enum class Follow : uint32_t { kNone = 0, kFork = 1, kAll = 2 };
@@ -52,11 +52,11 @@ enum class Clock : uint32_t { kTsc = 0, kCounter = 1 };
 // How stacks are walked.
 enum class Unwinding : uint32_t { kFramePointers = 0, kTables = 1 };
 
-// Whether the collector sleeps, as it does while all rings are empty.
+// Whether the collector sleeps, which it does while all rings are empty.
 enum class CollectorSleep : uint32_t { kAwake = 0, kAsleep = 1 };
 
-// Where the search for a free slot or ring begins, and how far any was ever taken. Hints: who
-// writes them late makes others search longer.
+// Where the search for a free slot or ring begins, and how far any was ever taken. Hints: late
+// updates only make other searches longer.
 struct Occupancy {
   std::atomic<uint32_t> lowest_free;
   std::atomic<uint32_t> high_water;  // all from here on were never taken; grows
@@ -77,20 +77,20 @@ struct alignas(64) SessionHeader {
   Clock clock;
   uint32_t rings;                 // of this session, at most kRings
   uint32_t stack_frames;          // to record of each stack, at most kMostStackFrames; 0: no stacks
-  uint64_t ticks_per_ms;          // of the TSC; 0: not known
+  uint64_t ticks_per_ms;          // of the TSC; 0 if unknown
   std::atomic<uint32_t> stopped;  // 1: the session is over, record nothing more
   Unwinding unwinding;
-  uint64_t network;  // inode of the recorder's network namespace; 0: not known
-  // Sampled stacks: of the calls that ask for one byte in so many, at most kMostStackBytes; 0: the
-  // stacks of all calls.
+  uint64_t network;  // inode of the recorder's network namespace; 0 if unknown
+  // Sampled stacks: those of calls that ask for one byte in so many, at most kMostStackBytes; 0:
+  // the stacks of all calls.
   uint64_t stack_bytes;
 
   // A futex. A producer whose ring is half full wakes the collector if it sleeps.
   alignas(64) std::atomic<CollectorSleep> collector_sleep;
 
-  // Grows while the collector works, at least every 10 ms: who waits for it sees that it lives.
+  // Grows while the collector works, at least every 10 ms: a waiting thread sees that it lives.
   alignas(64) std::atomic<uint32_t> progress;
-  // `progress` as it was when somebody last waited in vain: until it moves, nobody waits again.
+  // `progress` when somebody last waited in vain: until it moves, nobody waits again.
   std::atomic<uint32_t> waited_in_vain_at;
 
   // Grows with each claim of a process slot or ring: the collector then looks for it.
@@ -101,7 +101,7 @@ struct alignas(64) SessionHeader {
   std::atomic<uint32_t> turned_away;
   // Processes forked under a system call filter, which are not recorded.
   std::atomic<uint32_t> filtered;
-  // Notices that found no place in the list.
+  // Notices dropped because the list was full.
   std::atomic<uint32_t> notices_lost;
   // ProcessSlot::serial of the last process.
   std::atomic<uint64_t> serials;
@@ -112,8 +112,8 @@ struct alignas(64) SessionHeader {
   alignas(64) std::atomic<uint64_t> stamp_counter;
 
   // A robust, process-shared pthread mutex that the collector holds while it lives. Its first word
-  // is the futex word of get_robust_list(2): when the collector dies, however that happens, the
-  // kernel sets FUTEX_OWNER_DIED in it.
+  // is the futex word of get_robust_list(2): when the collector dies, for any reason, the kernel
+  // sets FUTEX_OWNER_DIED in it.
   alignas(64) std::atomic<uint32_t> collector_lock_word;
   uint32_t collector_lock_rest[15];
 };
@@ -122,14 +122,13 @@ static_assert(offsetof(SessionHeader, collector_lock_word) == 320);
 
 enum class NoticeState : uint32_t { kFree = 0, kClaimed = 1, kReady = 2 };
 
-// What a process says about a program that is not recorded. The collector reads it and makes it
-// free.
+// A process's message about a program that is not recorded. The collector reads it and frees it.
 struct alignas(64) Notice {
   std::atomic<NoticeState> state;
   Unrecorded reason;
-  // 1; or -1, which takes one back: it is said before an exec, which may fail.
+  // 1; or -1, which takes one back: notices precede an exec, which may fail.
   int32_t times;
-  uint32_t pid;                 // of who says it, as it sees itself
+  uint32_t pid;                 // of the sender, as it sees itself
   char path[kNoticePathBytes];  // of the program or library; ends in 0
 };
 static_assert(sizeof(Notice) == 256);
@@ -143,8 +142,8 @@ enum class SlotState : uint32_t {
 
 enum SlotFlags : uint32_t {
   kSlotForked = 1,  // by fork: heap and command line are the parent's
-  // In a pid namespace that is not the collector's: its thread ids, and the pid of a forked
-  // process, mean nothing to the collector.
+  // In another pid namespace than the collector: its thread ids, and the pid of a forked process,
+  // mean nothing to the collector.
   kSlotForeignPids = 2,
 };
 
@@ -158,18 +157,18 @@ struct alignas(64) ProcessSlot {
   // 1: its tape's file is behind, so the collector does not drain its rings for now.
   std::atomic<uint32_t> behind;
   uint64_t serial;                       // number of the process in its session, from 1
-  uint64_t parent_serial;                // of a forked process; 0: none
+  uint64_t parent_serial;                // of a forked process; 0 if none
   uint64_t initial_break;                // program break before the first allocation
-  std::atomic<uint64_t> nested;          // calls the allocator made itself while it served one
+  std::atomic<uint64_t> nested;          // calls the allocator made itself while serving one
   std::atomic<uint64_t> bootstrap;       // calls served before the allocator was known
   std::atomic<uint64_t> lost_ringless;   // calls of threads that found no ring
   std::atomic<uint64_t> lost_abandoned;  // nested calls in a hook that was left by a jump
-  // Its CodeMap, as recorder/unwind/code_map.h has it; 0: none. Written by the process when it
-  // joins or closes a library, and by the collector when it knows better.
+  // Its CodeMap, as in recorder/unwind/code_map.h; 0 if none. Written by the process when it joins
+  // or closes a library, and by the collector when it knows better.
   std::atomic<uint64_t> code_map;
   std::atomic<uint32_t> code_wanted;  // grows when a stack comes through code that the map lacks
   uint32_t padding;
-  char program[kProgramBytes];  // as it was executed; ends in 0
+  char program[kProgramBytes];  // as executed; ends in 0
   AllocatorFacts allocator;
 };
 static_assert(sizeof(ProcessSlot) == 512);
@@ -186,20 +185,20 @@ enum class RingState : uint32_t {
 //   may read the words from `tail` up to there; no record is half there.
 // - The reader stores `tail` when it is done with the words before it. The writer overwrites
 //   nothing at or after `tail`: it enters a segment only once the whole segment is free.
-// - What a thread has logged outlives it: the ring is free only when the collector says so.
-// - A hostile writer can put anything anywhere in here, at any time. At worst the collector
-//   gives up on its ring, or writes calls on the tape of its process that were never made. It
-//   cannot make the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
+// - A thread's records outlive it: the ring is free only when the collector says so.
+// - A hostile writer can put anything anywhere in here, at any time. At worst the collector gives
+//   up on its ring, or writes calls on the tape of its process that were never made. It cannot make
+//   the collector read elsewhere or wait. (recorder/collector/ring_cursor.h)
 struct alignas(64) RingHeader {
   // Written by the producer for every record, after the record.
   std::atomic<uint64_t> head;
-  // The block that a resize under way may have given up already; 0: none. Stored before the call,
+  // The block that a resize under way may have given up already; 0 if none. Stored before the call,
   // cleared after its record is published.
   std::atomic<uint64_t> resizing;
   uint64_t padding0[6];
 
   // Written by the collector, a few times a drain. `space` is a futex that the collector increments
-  // and wakes while `producer_waits` is set, which the producer does.
+  // and wakes while the producer has `producer_waits` set.
   alignas(64) std::atomic<uint64_t> tail;
   std::atomic<uint32_t> space;
   std::atomic<uint32_t> producer_waits;
@@ -240,10 +239,10 @@ inline constexpr uint64_t kRingBytes = uint64_t{kRingWords} * sizeof(uint64_t);
 constexpr uint64_t session_bytes(uint32_t rings) {
   return kRingWordsOffset + rings * kRingBytes;
 }
-// What a process maps when it joins: everything up to the end of block 0.
+// The part that a joining process maps: everything up to the end of block 0.
 inline constexpr uint64_t kJoinBytes = kBlocksOffset + kBlockBytes;
 
-// The parts of a session of which all is mapped, as the collector does. A recorded process maps the
+// The parts of a session that is fully mapped, as in the collector. A recorded process maps the
 // beginning, and more when it needs it (recorder/interposer/session_map.h): all of it, gigabytes,
 // would count against the program's limit on address space, and mlockall(2) would fill it. Owns
 // nothing.
@@ -259,7 +258,7 @@ class SessionView {
   bool valid() const { return base_ != nullptr; }
   // Whether more than the beginning is mapped, which process(), ring() and words() require.
   bool is_whole() const { return rings_ != 0; }
-  // Rings of a whole session: what SessionHeader::rings said before others could write there.
+  // Rings of a whole session: SessionHeader::rings as it was before others could write there.
   uint32_t rings() const { return rings_; }
   char* base() const { return base_; }
   SessionHeader& header() const { return *reinterpret_cast<SessionHeader*>(base_); }
@@ -275,7 +274,7 @@ class SessionView {
     return reinterpret_cast<uint64_t*>(base_ + kRingWordsOffset + index * kRingBytes);
   }
 
-  // The same parts, of the block that holds them.
+  // The same parts, in the block that holds them.
   static ProcessSlot& process_in(char* block, uint32_t index) {
     return reinterpret_cast<ProcessSlot*>(block)[index % kBlockParts];
   }

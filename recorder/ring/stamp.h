@@ -9,9 +9,9 @@
 
 namespace heaptape::recorder {
 
-// Take it before a call that gives a block up: whoever gets the block next has a later stamp. Take
-// it after a call that hands a block out: whoever gave the block up has an earlier stamp, and
-// whoever frees it a later one.
+// Take it before a call that gives a block up: the block's next owner has a later stamp. Take it
+// after a call that hands a block out: the thread that gave the block up has an earlier stamp, and
+// the thread that frees it a later one.
 //
 // rdtscp, not rdtsc: it waits for the loads before it. A plain rdtsc may run before the load that
 // gave this thread the pointer has come back, and then a free looks older than the malloc, on
@@ -23,8 +23,8 @@ inline uint64_t take_stamp(SessionHeader& header) {
   return header.stamp_counter.fetch_add(1);
 }
 
-// The collector's cut. Whoever reads the heads of all rings after this call sees the records that
-// are stamped up to the cut, and all that happened before them. Every later stamp is above it.
+// The collector's cut. Reading the heads of all rings after this call shows the records stamped up
+// to the cut, and all that happened before them. Every later stamp is above it.
 inline uint64_t stamp_now(SessionHeader& header) {
   unsigned processor;
   const uint64_t now =

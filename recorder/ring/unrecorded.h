@@ -5,7 +5,7 @@
 
 namespace heaptape::recorder {
 
-// docs/howto-record.md, "When it cannot work", says each in words.
+// docs/howto-record.md, "When it cannot work", explains each.
 enum class Unrecorded : uint32_t {
   kNone = 0,
   kStatic = 1,             // no loader that could preload anything

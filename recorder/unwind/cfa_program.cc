@@ -39,7 +39,7 @@ constexpr uint8_t kWindowSave = 0x2d;              // DW_CFA_GNU_window_save: of
 constexpr uint8_t kArgsSize = 0x2e;                // DW_CFA_GNU_args_size
 constexpr uint8_t kNegativeOffsetExtended = 0x2f;  // DW_CFA_GNU_negative_offset_extended
 
-// Where the state keeps a register; null for those that do not matter.
+// Where the state keeps a register; null if the register does not matter.
 template <typename State>
 auto* find_register(State& state, uint64_t number) {
   switch (number) {
@@ -54,7 +54,7 @@ auto* find_register(State& state, uint64_t number) {
   }
 }
 
-// The stack pointer has this rule if nothing is said: so it counts as nothing said.
+// This is the stack pointer's default rule, so it counts as nothing said.
 SavedRegister value_at(uint64_t number, int64_t offset) {
   return {number == kDwarfRsp && offset == 0 ? SavedAt::kUnset : SavedAt::kOther, 0};
 }

@@ -11,7 +11,7 @@
 
 namespace heaptape::recorder {
 
-// What a CIE says to the functions that share it.
+// A CIE's terms for the functions that share it.
 struct CfaTerms {
   uint64_t code_factor = 1;  // below 2^16
   int64_t data_factor = -8;
@@ -28,19 +28,19 @@ struct CfaRow {
   NoRule why = NoRule::kHasRule;
 };
 
-// Runs one program after the other, and gives rows one by one, so that none needs memory. One
+// Runs one program after another, and returns rows one by one, so that none needs memory. One
 // thread.
 class CfaProgram {
  public:
-  // The instructions of a function, its code from `begin` to before `end`. `terms` stay until the
-  // last row.
+  // The instructions of a function, its code from `begin` to before `end`. `terms` must live until
+  // the last row.
   void start(const CfaTerms& terms, DwarfCursor instructions, uint64_t begin, uint64_t end);
-  // The next row. They ascend and leave nothing out; neighbours may have the same rule. From an
-  // instruction that makes no sense on, there is no rule. False: that was all.
+  // The next row. Rows ascend without gaps; neighbours may have the same rule. After an instruction
+  // that makes no sense, there is no rule. False at the end.
   bool next(CfaRow& row);
 
-  // Runs the instructions of a CIE, whose `terms` have an empty initial state, and makes what they
-  // leave the initial one. False if they make no sense.
+  // Runs the instructions of a CIE, whose `terms` have an empty initial state, and makes the result
+  // the initial one. False if they make no sense.
   bool run_initial(CfaTerms& terms, DwarfCursor instructions);
 
  private:
@@ -64,7 +64,7 @@ class CfaProgram {
   const CfaTerms* terms_ = nullptr;
   DwarfCursor instructions_;
   uint64_t location_ = 0;
-  uint64_t next_location_ = 0;  // where the row that begins at location_ ends, once it is greater
+  uint64_t next_location_ = 0;  // where the row from location_ ends, once it is greater
   uint64_t end_ = 0;
   CfaState state_;
   std::array<CfaState, kMostRemembered> remembered_;

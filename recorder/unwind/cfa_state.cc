@@ -35,9 +35,9 @@ std::optional<RegisterPlus> take_register(DwarfCursor& expression) {
   return result;
 }
 
-// What is left of the .plt's expression after "stack pointer + 8": its entries push a number in
-// their 11th byte. Those of other kinds, which push elsewhere or not at all, say so by another
-// number or have plain rules.
+// The rest of the .plt's expression after "stack pointer + 8": its entries push a number in their
+// 11th byte. Other kinds of entries, which push elsewhere or not at all, say so by another number
+// or have plain rules.
 bool is_plt_tail(DwarfCursor expression) {
   const auto instruction = take_register(expression);
   if (!instruction || instruction->number != kDwarfReturnAddress || instruction->offset != 0) {
@@ -54,7 +54,7 @@ ReasonedRule without_rule(NoRule why) {
   return {{}, why};
 }
 
-// The registers are in the ucontext, at one distance from where the stack pointer points.
+// The registers are in the ucontext, at a fixed distance from the stack pointer's target.
 ReasonedRule signal_rule(const CfaState& state) {
   if (state.return_address.at != SavedAt::kStack) return without_rule(NoRule::kReturnAddress);
   const auto distance = static_cast<int32_t>(state.return_address.offset) - int64_t{kSavedRip};

@@ -1,5 +1,5 @@
-// What call frame information says of one address, as far as it matters for a walk, and the rule
-// (unwind_table.h) that is made of it.
+// Call frame information for one address, as far as it matters for a walk, and the rule
+// (unwind_table.h) made from it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ enum class NoRule : uint8_t {
 };
 inline constexpr int kNoRuleReasons = 10;
 
-// What the CFA is counted from.
+// The base of the CFA.
 enum class CfaBase : uint8_t {
   kUnset,
   kStack,         // stack pointer + offset
@@ -70,7 +70,7 @@ inline constexpr uint64_t kDwarfReturnAddress = 16;
 
 // Makes an expression that yields the CFA the base of `state`.
 void set_cfa_expression(CfaState& state, DwarfCursor expression);
-// What an expression says that yields where a register is saved.
+// Interprets an expression that yields where a register is saved.
 SavedRegister saved_by_expression(DwarfCursor expression);
 
 // `why` says why the rule is kNone; kHasRule if it is not.
@@ -79,7 +79,7 @@ struct ReasonedRule {
   NoRule why = NoRule::kHasRule;
 };
 
-// `is_signal`: what the row is for was not called; a signal handler returns to it.
+// `is_signal`: the row's code was not called; a signal handler returns to it.
 ReasonedRule rule_of(const CfaState& state, bool is_signal);
 
 }  // namespace heaptape::recorder

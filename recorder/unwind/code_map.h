@@ -1,18 +1,17 @@
-// Which code a recorded process has mapped, and where the tables of its rules are
+// The code that a recorded process has mapped, and where the tables of its rules are
 // (unwind_table.h): the file of tables, which the collector writes and all recorded processes map
-// for reading. What is in it never changes; the collector appends. Free of the C++ run-time
-// library.
+// for reading. Its contents never change; the collector appends. Free of the C++ run-time library.
 #pragma once
 
 #include <cstdint>
 
 namespace heaptape::recorder {
 
-// Of the whole file, most of which takes no memory. Offset 0 is nothing.
+// The size of the file, most of which takes no memory. Offset 0 means none.
 inline constexpr uint64_t kCodeFileBytes = uint64_t{1} << 30;
 inline constexpr uint64_t kCodeMapMagic = 0x3170616d65646f63;  // "codemap1"
 
-// What processes are told: where their map is, and how often libraries were closed before.
+// The word that processes get: where their map is, and how often libraries were closed before.
 constexpr uint64_t map_offset_of(uint64_t word) {
   return word & 0xffffffff;
 }
@@ -29,9 +28,9 @@ struct CodeRange {
   uint64_t begin;  // addresses
   uint64_t end;
   uint64_t offset;  // of `begin` in its segment
-  uint64_t table;   // in the file: its segment's UnwindTable; 0: it has none; or kMadeCode
+  uint64_t table;   // in the file: its segment's UnwindTable; 0 if it has none; or kMadeCode
 };
-inline constexpr uint64_t kMadeCode = 1;  // of no file: made at run time
+inline constexpr uint64_t kMadeCode = 1;  // from no file: made at run time
 
 static_assert(sizeof(CodeRange) == 32);
 

@@ -13,7 +13,7 @@ constexpr uint8_t kSleb = 0x09;
 constexpr uint8_t kSdata2 = 0x0a;
 constexpr uint8_t kSdata4 = 0x0b;
 constexpr uint8_t kSdata8 = 0x0c;
-// What they are relative to.
+// Bases.
 constexpr uint8_t kBaseMask = 0xf0;
 constexpr uint8_t kToItself = 0x10;
 constexpr uint8_t kAligned = 0x50;  // absolute, at a multiple of its width

@@ -1,4 +1,4 @@
-// Takes the numbers of DWARF from bytes of unknown origin.
+// Reads DWARF numbers from untrusted bytes.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace heaptape::recorder {
 
-// How pointers are written, DW_EH_PE_* (Linux Standard Base, "DWARF Exception Header Encoding"):
-// the lower four bits say how wide they are, the next three what they are relative to.
+// How pointers are encoded, DW_EH_PE_* (Linux Standard Base, "DWARF Exception Header Encoding"):
+// the lower four bits give the width, the next three the base.
 inline constexpr uint8_t kPointerAbsolute = 0x00;
 inline constexpr uint8_t kPointerFormatMask = 0x0f;
 inline constexpr uint8_t kPointerOmitted = 0xff;
 
 // Past the end, and after anything that makes no sense, every number is 0 and ok() is false for
-// good: callers ask once, when they are through.
+// good: callers check once, at the end.
 class DwarfCursor {
  public:
   DwarfCursor() = default;
@@ -24,10 +24,10 @@ class DwarfCursor {
       : next_(bytes.data()), end_(bytes.data() + bytes.size()), address_(address) {}
 
   bool ok() const { return ok_; }
-  // Nothing is left, or nothing that makes sense.
+  // True if nothing is left, or nothing that makes sense.
   bool done() const { return next_ == end_; }
   size_t left() const { return static_cast<size_t>(end_ - next_); }
-  // Of the next byte.
+  // The address of the next byte.
   uint64_t address() const { return address_; }
 
   uint8_t byte() { return number<uint8_t>(); }
@@ -43,16 +43,16 @@ class DwarfCursor {
     advance(sizeof value);
     return value;
   }
-  // LEB128. What is beyond 64 bits is dropped.
+  // LEB128. Bits beyond 64 are dropped.
   uint64_t uleb() {
     if (next_ != end_ && *next_ < 0x80) return byte();
     return long_uleb();
   }
   int64_t sleb();
-  // Relative ones become absolute. Fails for what is relative to anything but its own place, and
-  // for what stands where another pointer says.
+  // Makes relative pointers absolute. Fails for a pointer relative to anything but its own place,
+  // and for an indirect one.
   uint64_t pointer(uint8_t encoding);
-  // Past a pointer, whatever it is relative to.
+  // Skips a pointer, whatever its base.
   void skip_pointer(uint8_t encoding);
   void skip(uint64_t bytes);
   // The next `bytes` bytes, which this cursor skips.

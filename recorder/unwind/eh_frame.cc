@@ -9,7 +9,7 @@ namespace {
 constexpr uint32_t kWideLength = 0xffffffff;  // the length follows in 64 bits
 constexpr uint64_t kCodeFactorLimit = 1 << 16;
 
-// Past the number, as `version` has it, of the register that stands for the return address.
+// Reads the number of the return address register, encoded according to `version`.
 bool is_known_return_address(DwarfCursor& entry, uint8_t version) {
   const uint64_t number = version == 1 ? entry.byte() : entry.uleb();
   return number == kDwarfReturnAddress;
@@ -31,7 +31,7 @@ std::optional<Augmentation> read_augmentation(DwarfCursor& entry) {
   return result;
 }
 
-// What the letters behind 'z' stand for.
+// Reads the data of the letters after 'z'.
 bool read_augmentation_data(const Augmentation& augmentation, DwarfCursor data, CfaTerms& terms) {
   for (size_t i = 1; i < augmentation.count; ++i) {
     switch (augmentation.letters[i]) {
@@ -40,7 +40,7 @@ bool read_augmentation_data(const Augmentation& augmentation, DwarfCursor data, 
         break;
       case 'P':
         data.skip_pointer(data.byte());
-        break;  // the handler of exceptions
+        break;  // the exception handler
       case 'L':
         data.byte();
         break;  // how its data are encoded
@@ -56,7 +56,7 @@ bool read_augmentation_data(const Augmentation& augmentation, DwarfCursor data, 
   return data.ok();
 }
 
-// Versions 1 (what compilers write), 3 and 4; `has_augmentation` is true once it is known.
+// Versions 1 (used by compilers), 3 and 4; `has_augmentation` is true once it is known.
 std::optional<CfaTerms> read_terms(DwarfCursor entry, bool& has_augmentation, CfaProgram& program) {
   CfaTerms terms;
   const uint8_t version = entry.byte();
@@ -98,7 +98,7 @@ bool EhFrame::next(Fde& fde) {
   while (!cursor_.done()) {
     const uint64_t offset = bytes_ - cursor_.left();
     uint64_t length = cursor_.number<uint32_t>();
-    // A mark of the end: what was linked behind crtend.o follows.
+    // An end mark: sections linked after crtend.o follow.
     if (length == 0 && cursor_.ok()) continue;
     const bool is_wide = length == kWideLength;
     if (is_wide) length = cursor_.number<uint64_t>();
@@ -123,7 +123,7 @@ void EhFrame::read_cie(DwarfCursor entry, uint64_t offset) {
   cie.terms = read_terms(entry, cie.has_augmentation, program_);
 }
 
-// A CIE stands in front of its FDEs: the distance to it is positive. So it has been read.
+// A CIE precedes its FDEs, at a positive distance, so it has been read.
 const EhFrame::Cie* EhFrame::find_cie(uint64_t offset) {
   if (last_cie_ < cies_.size() && cies_[last_cie_].offset == offset) return &cies_[last_cie_];
   const auto found = std::ranges::lower_bound(cies_, offset, {}, &Cie::offset);

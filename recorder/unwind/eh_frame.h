@@ -1,5 +1,5 @@
-// Goes through a section .eh_frame (Linux Standard Base, "Exception Frames"): what compilers say of
-// each function for exceptions to get past it, and walks of the stack.
+// Iterates over a section .eh_frame (Linux Standard Base, "Exception Frames"): what compilers say
+// about each function so that exceptions, and stack walks, get past it.
 #pragma once
 
 #include <cstddef>
@@ -21,23 +21,22 @@ struct Fde {
   DwarfCursor instructions;
 };
 
-// Of a section whose size is unknown: the bytes up to the end that the linker marked, or all of
-// them.
+// For a section of unknown size: the bytes up to the linker's end mark, or all of them.
 std::span<const uint8_t> up_to_mark(std::span<const uint8_t> bytes);
 
-// Bytes of unknown origin: what makes no sense is left out and counted. Linear in their number.
+// Untrusted bytes: entries that make no sense are skipped and counted. Takes linear time.
 class EhFrame {
  public:
   // `address` is that of the first byte in the program's memory. The bytes outlive this.
   EhFrame(std::span<const uint8_t> bytes, uint64_t address);
 
-  // The next entry for a function, in the order of the section. False: that was the last.
+  // The next entry for a function, in the order of the section. False after the last.
   bool next(Fde& fde);
-  // Entries that next() left out so far.
+  // Entries that next() has skipped so far.
   uint64_t unreadable() const { return unreadable_; }
 
  private:
-  static constexpr size_t kMostCies = 1 << 16;  // linkers make one of equals
+  static constexpr size_t kMostCies = 1 << 16;  // linkers merge equal ones
 
   // A common information entry; without terms if they make no sense.
   struct Cie {
@@ -54,7 +53,7 @@ class EhFrame {
   size_t bytes_;
   CfaProgram program_;
   std::vector<Cie> cies_;  // by offset
-  size_t last_cie_ = 0;    // that an FDE named
+  size_t last_cie_ = 0;    // named by an FDE
   uint64_t unreadable_ = 0;
 };
 

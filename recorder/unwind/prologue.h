@@ -1,4 +1,4 @@
-// How a function that keeps a frame pointer begins.
+// The beginning of a function that keeps a frame pointer.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace heaptape::recorder {
 
 inline constexpr size_t kPrologueBytes = 4;
 
-// `push %rbp; mov %rsp,%rbp`. There are two ways to write the second instruction.
+// `push %rbp; mov %rsp,%rbp`. The second instruction has two encodings.
 inline constexpr uint8_t kPrologues[][kPrologueBytes] = {{0x55, 0x48, 0x89, 0xe5},
                                                          {0x55, 0x48, 0x8b, 0xec}};
 

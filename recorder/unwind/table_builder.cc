@@ -22,7 +22,7 @@ class Rows {
     code_.push_back(code);
     rule_.push_back(rule);
   }
-  // Those of `piece` from `begin` on.
+  // Adds the rows of `piece` from `begin` on.
   void put_piece(const CodePiece& piece, uint32_t begin, std::span<const CodeRow> rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint32_t end = i + 1 < rows.size() ? rows[i + 1].code : piece.end;

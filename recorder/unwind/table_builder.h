@@ -1,4 +1,4 @@
-// Puts the rules of pieces of code in order, as the table that recorded processes read.
+// Sorts the rules of pieces of code into the table that recorded processes read.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heaptape::recorder {
 
-// Rules, each once. One thread.
+// Unique rules. One thread.
 class RuleSet {
  public:
   static constexpr uint16_t kNoneId = 0;
@@ -29,7 +29,7 @@ class RuleSet {
   // Most rows have one of a few rules.
   static constexpr int kRecentLog2 = 10;
   struct Recent {
-    uint64_t bits = 0;  // those of the rule without one
+    uint64_t bits = 0;  // those of UnwindRule{}
     uint16_t id = kNoneId;
   };
 
@@ -38,17 +38,17 @@ class RuleSet {
   uint16_t find(const UnwindRule& rule, uint64_t bits);
 
   std::vector<UnwindRule> rules_ = {UnwindRule{}};
-  std::map<uint64_t, uint16_t> ids_;  // no hash table: files could be made to be slow in it
+  std::map<uint64_t, uint16_t> ids_;  // no hash table: files could be crafted to make it slow
   std::array<Recent, size_t{1} << kRecentLog2> recent_ = {};
 };
 
-// From `code` on, an offset into the segment, this rule.
+// `rule` holds from `code` on, an offset into the segment.
 struct CodeRow {
   uint32_t code = 0;
   uint16_t rule = RuleSet::kNoneId;
 };
 
-// Code that some rows are about, the first of which begins where it does.
+// A piece of code with some rows, the first of which begins where it does.
 struct CodePiece {
   uint32_t begin = 0;
   uint32_t end = 0;  // beyond begin
@@ -63,7 +63,7 @@ struct BuiltTable {
 };
 
 // The table of a segment of `code_bytes`. `pieces` may be in any order, which changes, and overlap:
-// what begins first has the code, of those that begin together the one with the first rows.
+// the first to begin has the code or, if several begin together, the one with the first rows.
 BuiltTable build_table(uint32_t code_bytes, std::vector<CodePiece>& pieces,
                        std::span<const CodeRow> rows, std::span<const UnwindRule> rules);
 

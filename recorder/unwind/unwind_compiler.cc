@@ -18,13 +18,13 @@
 namespace heaptape::recorder {
 namespace {
 
-// Beyond what there is; what a hostile file may cost in memory and time follows from them.
+// Above anything real; they bound what a hostile file costs in memory and time.
 constexpr size_t kMostSegments = 8;
 constexpr uint64_t kMostNoteBytes = uint64_t{64} << 10;
 constexpr uint32_t kMostBuildIdBytes = 64;
 constexpr uint64_t kBytesPerRow = 6;  // of .eh_frame, as compilers write it
 
-// Of code that is looked at for frame pointers, and of which most functions are to have one. V8's
+// For code that is searched for frame pointers: most of its functions should have one. V8's
 // builtins have one in 862 bytes, musl one in 100,000, assembly of OpenSSL none in 150,000.
 constexpr uint32_t kLeastFramedBytes = 4096;
 constexpr size_t kMostBytesPerFrame = 2048;
@@ -71,7 +71,7 @@ class Compiler {
   }
 
  private:
-  // Long stretches without information where functions have frame pointers.
+  // Adds long stretches without information where functions have frame pointers.
   void add_framed_code(const CodeSegment& segment, std::vector<CodePiece>& pieces,
                        const ReadCode& read_code) {
     std::ranges::sort(pieces, {}, &CodePiece::begin);
@@ -99,7 +99,7 @@ class Compiler {
     return has_frame_pointers(read_code(segment, begin, bytes));
   }
 
-  // What the offsets of a table reach.
+  // The reach of a table's offsets.
   static uint32_t code_bytes(const CodeSegment& segment) {
     return static_cast<uint32_t>(
         std::min<uint64_t>(segment.bytes, std::numeric_limits<uint32_t>::max()));
@@ -133,7 +133,7 @@ class Compiler {
 
   std::span<const CodeSegment> segments_;
   CfaProgram program_;
-  uint64_t left_code_bytes_;  // that may yet be read
+  uint64_t left_code_bytes_;  // that may still be read
   RuleSet rules_;
   std::vector<CodeRow> rows_;                   // of all segments
   std::vector<std::vector<CodePiece>> pieces_;  // of each segment
@@ -145,7 +145,7 @@ struct LoadedBytes {
   uint64_t address = 0;
 };
 
-// Where the header that the loader knows says that .eh_frame is.
+// The address of .eh_frame according to the header that the loader knows.
 std::optional<uint64_t> address_in_header(const base::ElfFile& elf,
                                           const base::ElfSegment& segment) {
   constexpr uint64_t kMostHeaderBytes = 32;
@@ -160,7 +160,7 @@ std::optional<uint64_t> address_in_header(const base::ElfFile& elf,
   return address;
 }
 
-// By the header, of a file without sections. How long .eh_frame is the header does not say.
+// By the header, in a file without sections. It does not give the length of .eh_frame.
 std::optional<base::ElfSection> find_by_header(const base::ElfFile& elf,
                                                std::span<const base::ElfSegment> segments) {
   const auto header =
@@ -203,7 +203,7 @@ std::vector<CodeSegment> code_segments(std::span<const base::ElfSegment> segment
   return result;
 }
 
-// Notes: name, content, each filled up to a multiple of four bytes.
+// Notes: name, content, each padded to a multiple of four bytes.
 std::vector<uint8_t> build_id_of_notes(std::span<const uint8_t> bytes) {
   constexpr std::array<uint8_t, 4> kOwner = {'G', 'N', 'U', '\0'};
   const auto filled = [](uint32_t size) { return (uint64_t{size} + 3) / 4 * 4; };

@@ -13,7 +13,7 @@ using base::Overlap;
 using base::page_down;
 using base::page_up;
 
-constexpr uint64_t kChunkHeaderBytes = 16;  // of glibc: what a block begins behind its chunk
+constexpr uint64_t kChunkHeaderBytes = 16;  // of glibc: from a chunk to its block
 constexpr uint64_t kChunkLinkBytes = 48;    // sizeof(struct malloc_chunk)
 constexpr uint64_t kLeastChunkBytes = 32;
 
@@ -56,7 +56,7 @@ class AccountTaker {
     const GapKind kind = gap_kind(region, gap);
     const bool is_hole = kind == GapKind::kInner && map_.is_hole(region, gap);
     if (kind != GapKind::kTop && !is_hole) {
-      // A header may reach over a page that is not there.
+      // A header may contain an absent page.
       account_.metadata_bytes += gap.bytes() - absent_bytes;
       account_.returned_bytes += absent_bytes;
       return;
@@ -64,7 +64,7 @@ class AccountTaker {
     add_free(region, gap, absent_bytes, is_hole);
   }
 
-  // What is kept there is as good as in use: pages that hold some of it cannot go.
+  // Memory kept for reuse counts as in use: pages that hold some of it cannot go.
   void add_free(AddressRange region, AddressRange gap, uint64_t absent_bytes, bool is_hole) {
     in_gap_.clear();
     cached_.for_each(
@@ -108,7 +108,7 @@ class AccountTaker {
     }
   }
 
-  // Only the main heap's is given back by malloc_trim.
+  // malloc_trim only gives back the main heap's.
   void add_trimmed_top(AddressRange region, AddressRange top) {
     if (trim_->initial_break < region.begin || trim_->initial_break >= region.end) return;
     const uint64_t chunk_bytes = top.bytes() + kChunkHeaderBytes;
@@ -130,9 +130,9 @@ class AccountTaker {
   const std::optional<TrimRule> trim_;
   struct Kept {
     AddressRange part;
-    uint64_t* sum;  // of the account, that it counts for
+    uint64_t* sum;  // where it counts in the account
   };
-  std::vector<Kept> in_gap_;  // of the gap under way
+  std::vector<Kept> in_gap_;  // of the current gap
   uint64_t absent_gap_bytes_ = 0;
   Account account_;
 };

@@ -1,4 +1,4 @@
-// Where the memory of an allocator is at one moment, as a sum. docs/metrics.md, "The account".
+// Where an allocator's memory is at one moment, as a sum. docs/metrics.md, "The account".
 //
 //   committed = live + slack + metadata + cached + holes + top + returned + unexplained
 //   resident  = committed - returned - untouched
@@ -28,41 +28,41 @@ struct Account {
   uint64_t committed_bytes = 0;
   uint64_t resident_bytes = 0;
   uint64_t live_bytes = 0;       // requested
-  uint64_t slack_bytes = 0;      // usable, and not asked for
-  uint64_t metadata_bytes = 0;   // headers, and what else is known to be the allocator's own
-  uint64_t cached_bytes = 0;     // free blocks that are kept ready, as far as it is known
+  uint64_t slack_bytes = 0;      // usable, beyond the request
+  uint64_t metadata_bytes = 0;   // headers, and other memory known to be the allocator's own
+  uint64_t cached_bytes = 0;     // free blocks kept ready, as far as known
   uint64_t hole_bytes = 0;       // free, between blocks, resident
   uint64_t top_bytes = 0;        // free, at the end of a region, resident
   uint64_t returned_bytes = 0;   // free, committed, not resident
   uint64_t untouched_bytes = 0;  // not resident, in live blocks
   int64_t unexplained_bytes = 0;
-  // Estimates of what would come back.
+  // Estimated bytes that would come back.
   uint64_t purgeable_bytes = 0;                  // resident pages without a byte in use
-  std::optional<uint64_t> trimmable_bytes = {};  // by malloc_trim(0); nothing: it has none
-  std::array<HoleClass, 64> holes{};             // [n]: of 1 << n bytes up to twice that
+  std::optional<uint64_t> trimmable_bytes = {};  // by malloc_trim(0); nothing if it has none
+  std::array<HoleClass, 64> holes{};             // [n]: from 1 << n bytes up to twice that
 
   bool operator==(const Account&) const = default;
 };
 
-// What is known of the blocks of the heap, summed up.
+// Totals over the blocks of the heap.
 struct BlockSums {
   uint64_t live_bytes = 0;
   uint64_t usable_bytes = 0;
   uint64_t rounding_bytes = 0;  // between the ends of blocks and those of their granules
 };
 
-// What malloc_trim(0) gives back: of a free chunk the whole pages behind its links, and of the heap
-// that grows by brk its end (mtrim and systrim of glibc 2.36's malloc.c).
+// malloc_trim(0) gives back the whole pages of a free chunk after its links, and the end of the
+// heap that grows by brk (mtrim and systrim of glibc 2.36's malloc.c).
 struct TrimRule {
   uint64_t initial_break = 0;
 };
 
-// One pass over all gaps. `absent` as Residency has it: without it all is taken for resident.
+// One pass over all gaps. `absent` is as in Residency: without it all counts as resident.
 Account take_account(const HeapMap& map, const BlockSums& blocks,
                      const std::optional<std::vector<AddressRange>>& absent,
                      const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim);
 
-// Takes what the allocator says of itself out of what is free: it does not say where it lies.
+// Subtracts the allocator's own figures from what is free, because they do not say where it lies.
 // Cached bytes come from holes, metadata from tops first.
 void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_bytes,
                           Account& account);

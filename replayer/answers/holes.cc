@@ -25,13 +25,13 @@ uint64_t absent_bytes(const HeapPicture& picture, AddressRange range) {
   return bytes;
 }
 
-// Of the whole pages in `range`.
+// In the whole pages of `range`.
 uint64_t purgeable_bytes(const HeapPicture& picture, AddressRange range) {
   const AddressRange pages = {page_up(range.begin), page_down(range.end)};
   return pages.begin < pages.end ? pages.bytes() - absent_bytes(picture, pages) : 0;
 }
 
-// What a block occupies: whole granules, at least one.
+// The range of a block: whole granules, at least one.
 AddressRange granules_of(const HeapPicture& picture, const LiveBlock& block) {
   const uint64_t granule = uint64_t{1} << picture.granule_log2;
   return {base::round_down(block.address, granule),

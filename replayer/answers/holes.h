@@ -1,4 +1,4 @@
-// The holes of a heap, the blocks that pin them, and what would come back without these.
+// The holes of a heap, the blocks that pin them, and what would come back without the blocks.
 // docs/metrics.md, "Holes and pins".
 #pragma once
 
@@ -20,19 +20,19 @@ struct Hole {
   size_t after = kNoBlock;
 };
 
-// Every hole, by address, as docs/metrics.md has it; tops are none. Their number is that of
+// Every hole, by address, as defined in docs/metrics.md; tops do not count. Their number is
 // HoleStats::count.
 std::vector<Hole> find_holes(const HeapPicture& picture);
 
-// Those of at least `min_bytes`, the `most` largest, the largest first.
+// The `most` largest of at least `min_bytes`, the largest first.
 std::vector<Hole> largest_holes(std::vector<Hole> holes, uint64_t min_bytes, size_t most);
 
-// Resident bytes that could be given back if this one block were gone, beyond those that can be
-// given back as it is: those of pages that would be free then, of its own bytes and around it.
+// Resident bytes that could be given back if this block were gone, beyond those that can be given
+// back now: those of pages that would be free then, of its own bytes and around it.
 uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block);
 
 // Which of the two blocks beside a hole pins it: the one with more free bytes on its other side, or
-// the younger one if there are as many. The header of a region is not free.
+// the younger one if they are equal. The header of a region is not free.
 enum class PinSide : uint8_t { kBefore, kAfter };
 struct BesideHole {
   const LiveBlock& block;
@@ -40,7 +40,7 @@ struct BesideHole {
 };
 PinSide pin_side(const BesideHole& before, const BesideHole& after);
 
-// The pin of a hole, and how large that would be without it.
+// The pin of a hole, and the size of the hole without it.
 struct Pin {
   size_t block = kNoBlock;  // in HeapPicture::blocks
   uint64_t joined_bytes = 0;

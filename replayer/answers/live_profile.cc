@@ -5,11 +5,11 @@
 namespace heaptape::replayer {
 namespace {
 
-// A fall of less than this share of the peak is none, and a teardown that frees less is none.
+// A fall or teardown of less than this share of the peak does not count.
 constexpr uint64_t kLeastFallShare = 8;
 constexpr uint64_t kStretches = 128;
 constexpr uint64_t kLeastStretchCalls = 16;
-// How far the score may rise in a teardown: so far, and by this share of its fall.
+// How far the score may rise in a teardown: by this much, and by this share of its fall.
 constexpr int64_t kSmallRise = 64;
 constexpr int64_t kRiseShare = 16;
 // After a fall, live bytes are on the plateau until they rise by this share of it.
@@ -53,9 +53,9 @@ void LiveProfile::note_pause() {
   if (fall.bytes() >= pause_fall_.bytes()) pause_fall_ = fall;
 }
 
-// A teardown is a stretch to the very end, without a pause, in which the score falls but for small
-// rises, and live bytes by an eighth and more. Buckets are looked at from the last one on: so the
-// score has to rise.
+// A teardown is a stretch to the very end, without a pause, in which the score falls except for
+// small rises, and live bytes by an eighth or more. Buckets are scanned from the last one back, so
+// the score has to rise.
 uint64_t LiveProfile::exit_at() const {
   int64_t best = score_;
   int64_t worst = score_;
@@ -81,8 +81,8 @@ uint64_t LiveProfile::live_at(uint64_t exit, const Bucket& bucket) const {
   return exit == bucket.best_at ? bucket.live_at_best : bucket.highest;
 }
 
-// A candidate is a stretch of 1/128 of the run and 16 calls at least, the pause after the largest
-// fall, and where the program ceased to work, whatever follows.
+// Candidates are a stretch of 1/128 of the run, at least 16 calls, the pause after the largest
+// fall, and the point where the program ceased to work, whatever follows.
 LiveProfile::Fall LiveProfile::largest_fall(uint64_t exit) const {
   const uint64_t calls = std::max<uint64_t>(events_ / kStretches, kLeastStretchCalls);
   const auto stretch = static_cast<size_t>((calls + bucket_calls_ - 1) / bucket_calls_);

@@ -8,9 +8,9 @@
 
 namespace heaptape::replayer {
 
-// Told of every call in turn. Guarantees:
-// - peak() and the call before teardown are exact; the end of a plateau is told to within 1/2048 of
-//   the run, and lies inside of it.
+// Notes every call in turn. Guarantees:
+// - peak() and the call before teardown are exact; the end of a plateau is within 1/2048 of the
+//   run, and lies inside it.
 // - Memory is bounded: 4096 buckets of calls, which double in length when they are full.
 class LiveProfile {
  public:
@@ -39,22 +39,22 @@ class LiveProfile {
     }
     events_ = event;
   }
-  // The program made no call for long, after the last one told of.
+  // The program made no call for long after the last one noted.
   void note_pause();
 
   uint64_t peak_at() const { return peak_at_; }
-  // The last call before the teardown: the end if there is none.
+  // The last call before the teardown; the end if there is none.
   uint64_t exit_at() const;
   // Nothing if live bytes never fell far before exit_at().
   std::optional<uint64_t> plateau_at() const;
 
  private:
-  // An allocation counts as much as so many frees: while a program works, the score rises.
+  // An allocation counts as much as this many frees: while a program works, the score rises.
   static constexpr int64_t kAllocationScore = 4;
   static constexpr size_t kMostBuckets = 4096;
 
   struct Bucket {
-    uint64_t end = 0;        // the last call in it, but for the newest
+    uint64_t end = 0;        // the last call in it, except in the newest
     uint64_t highest = 0;    // live bytes
     uint64_t last_live = 0;  // after its last call
     int64_t best_score = INT64_MIN;
@@ -63,7 +63,7 @@ class LiveProfile {
     int64_t worst_score = INT64_MAX;
     uint64_t worst_at = 0;  // the first call with that score
   };
-  // A candidate: live bytes were so high before it and so high in it.
+  // A candidate: the highest live bytes before it and in it.
   struct Fall {
     uint64_t at = 0;
     uint64_t from_bytes = 0;
@@ -80,7 +80,7 @@ class LiveProfile {
 
   std::vector<Bucket> buckets_;
   uint64_t bucket_calls_ = 1;
-  uint64_t bucket_end_ = 0;  // the last call that belongs into the newest bucket
+  uint64_t bucket_end_ = 0;  // the last call in the newest bucket
   uint64_t events_ = 0;
   int64_t score_ = 0;
   uint64_t peak_bytes_ = 0;

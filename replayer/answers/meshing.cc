@@ -11,7 +11,7 @@ namespace {
 using base::AddressRange;
 using base::kPageBytes;
 
-// Ascending; `ranges` are, too.
+// `ranges` ascend.
 bool contain(const std::vector<AddressRange>& ranges, uint64_t address) {
   const auto next = std::ranges::upper_bound(ranges, address, {}, &AddressRange::begin);
   return next != ranges.begin() && address < std::prev(next)->end;
@@ -54,8 +54,8 @@ bool are_disjoint(const LiveGranules& a, const LiveGranules& b) {
   return true;
 }
 
-// What is left of the pages at best: those that share one live granule need a page each, and so do
-// those that are more than half full.
+// A lower bound on the remaining pages: pages that share one live granule need a page each, and so
+// do pages that are more than half full.
 size_t least_pages(std::span<const PartlyLivePage> pages, size_t granules) {
   std::vector<size_t> sharing(granules);
   size_t over_half = 0;
@@ -82,8 +82,8 @@ std::vector<PartlyLivePage> partly_live_pages(const HeapPicture& picture) {
 }
 
 // First fit, the fullest page first: a page joins a group that it does not overlap, or begins one.
-// Each search goes on where the last one ended, so that a group that nothing fits is not tested
-// again and again where there are too many to test them all.
+// Each search resumes where the last one ended, so that a group that nothing fits is not tested
+// again and again if there are too many to test them all.
 std::vector<uint32_t> mesh(std::span<const PartlyLivePage> pages) {
   const size_t most_tests = std::max<size_t>(64, kMeshTests / std::max<size_t>(pages.size(), 1));
   std::vector<std::pair<size_t, uint32_t>> order;  // by free granules

@@ -1,4 +1,4 @@
-// Moments of a run that are worth looking at. docs/metrics.md, "Moments".
+// Moments of a run that deserve a look. docs/metrics.md, "Moments".
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace heaptape::replayer {
 
-// A name that a mark of the tape gave.
+// Precedes the name of a mark of the tape.
 inline constexpr std::string_view kMarkPrefix = "mark:";
 
 struct Moment {
-  std::string name;    // "peak", "plateau", "exit", "end", "mark:NAME", fit to print; or how it was
-                       // asked for: "#1000"
+  std::string name;    // "peak", "plateau", "exit", "end", "mark:NAME", fit to print; or as
+                       // requested: "#1000"
   uint64_t event = 0;  // calls made by then
   std::optional<uint64_t> time_ns =
       {};  // since the recording began; nothing: the tape has no times

@@ -1,5 +1,5 @@
-// Which blocks hold the free memory of a heap, in groups that were made alike.
-// docs/metrics.md, "Holes and pins".
+// The blocks that hold the free memory of a heap, grouped by how they were made. docs/metrics.md,
+// "Holes and pins".
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace heaptape::replayer {
 
-// Blocks of one requested size, of one thread, born in one stretch of the run: between two of them
-// that follow each other at birth lies at most a 32nd of the calls made so far.
+// Blocks of one requested size, of one thread, born in one stretch of the run: between two
+// consecutive births lies at most a 32nd of the calls made so far.
 struct PinGroup {
   uint64_t size_bytes = 0;  // requested, of each
   uint32_t thread = 0;
-  uint64_t count = 0;               // blocks that stand beside a hole
+  uint64_t count = 0;               // blocks beside a hole
   std::vector<size_t> blocks = {};  // these, in HeapPicture::blocks
   uint64_t first_birth = 0;
   uint64_t last_birth = 0;
   uint64_t hole_bytes = 0;  // of the holes beside them, each counted once
   uint64_t resident_hole_bytes = 0;
-  uint64_t purgeable_bytes = 0;  // of these holes, in whole pages: needs no pin to go
+  uint64_t purgeable_bytes = 0;  // of these holes, in whole pages: can go without a pin going
 };
 
 // The `most` groups with most resident bytes in holes beside them, the greatest first. A hole
-// between blocks of two groups counts for both. Time: that of sorting the blocks beside holes.
+// between blocks of two groups counts for both. Takes the time of sorting the blocks beside holes.
 std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
                                 size_t most);
 

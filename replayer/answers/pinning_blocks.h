@@ -1,5 +1,5 @@
-// How much of the holes of a heap each block beside them pins, so that all together pin as much as
-// there is. docs/metrics.md, "Bytes pinned".
+// How much of a heap's holes each block beside them pins; together the blocks pin all there is.
+// docs/metrics.md, "Bytes pinned".
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace heaptape::replayer {
 
 struct PinningBlock {
-  uint64_t birth = 0;            // as LiveBlock has it
+  uint64_t birth = 0;            // as in LiveBlock
   uint64_t requested_bytes = 0;  // likewise
   uint64_t bytes = 0;            // of holes beside it, on resident pages; never 0
 };
 
-// By address. A hole between two blocks is half of each (of an odd number the second has the byte
-// more), one behind the beginning of a region its only neighbour's.
+// By address. Each of the two blocks beside a hole has half of it (the second gets an odd byte); a
+// hole at the beginning of a region belongs to its only neighbour.
 std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture);
 
-// Of one moment, or of several at one call.
+// At one moment, or at several with the same call.
 struct PinsAtMoment {
   std::vector<std::string> moments;
   std::vector<PinningBlock> blocks;

@@ -11,7 +11,7 @@ using schema::Event;
 using schema::Op;
 using schema::OpKind;
 
-// What printf wants.
+// For printf.
 unsigned long long wide(uint64_t number) {
   return number;
 }
@@ -40,7 +40,7 @@ void CallTrace::append(std::string& text, const schema::EventBatch& batch) {
   append_ends(UINT64_MAX);
 }
 
-// Threads have numbers from 1: 0 is none of Linux.
+// Thread ids start at 1: Linux has no thread 0.
 void CallTrace::append_android(std::string& text, const Event& event) {
   const unsigned thread = event.thread + 1;
   const bool is_page_aligned = event.op == Op::kValloc || event.op == Op::kPvalloc;

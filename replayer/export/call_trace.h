@@ -1,4 +1,4 @@
-// The calls of a tape as the tools of others play them back: docs/howto-import.md, "The other way".
+// The calls of a tape in formats that other tools replay: docs/howto-import.md, "The other way".
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace heaptape::replayer {
 
 enum class TraceKind : uint8_t { kMalloclab, kAndroid, kMtrace };
 
-// Turns batches into text as they come: memory is that of the live blocks. One thread.
+// Streams batches into text: memory grows with the live blocks. One thread.
 class CallTrace {
  public:
   explicit CallTrace(TraceKind kind) : kind_(kind) {}
@@ -20,9 +20,9 @@ class CallTrace {
   // Appends the lines of the batch.
   void append(std::string& text, const schema::EventBatch& batch);
 
-  // Calls that the format has no line for: those that failed, frees of NULL and of unknown blocks.
+  // Calls without a line in the format: failed calls, frees of NULL and of unknown blocks.
   uint64_t left_out() const { return left_out_; }
-  // Of the malloc lab alone: its lines, and blocks have numbers below the second.
+  // Only for the malloc lab: its lines, and the limit of its block numbers.
   uint64_t lines() const { return lines_; }
   uint64_t numbers() const { return numbers_; }
 
@@ -40,7 +40,7 @@ class CallTrace {
   std::vector<uint64_t> free_numbers_;
 };
 
-// What stands before the lines: of the malloc lab, how many blocks and lines `whole` had.
+// The header: for the malloc lab, it has the numbers of blocks and lines of `whole`.
 std::string call_trace_head(TraceKind kind, const CallTrace& whole);
 std::string call_trace_end(TraceKind kind);
 

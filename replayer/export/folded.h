@@ -1,4 +1,4 @@
-// Stacks as flamegraph.pl and its like take them: a line for each stack, "outer;inner 4096".
+// Stacks for flamegraph.pl and similar tools: a line for each stack, "outer;inner 4096".
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace heaptape::replayer {
 
-// Functions without lines; stacks that have no value are left out. Semicolons in names become
-// colons. Sorted by name.
+// Functions without lines; omits stacks without a value. Semicolons in names become colons. Sorted
+// by name.
 std::string folded_text(const ShownStacks& stacks, StackValue value);
 
 }  // namespace heaptape::replayer

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostNameBytes = 300;
 
-// What a node costs as text, beside the names and what it pins: five values, a depth and a frame.
+// A node's text, beside the names and what it pins: five values, a depth and a frame.
 constexpr size_t kNodeBytes = 32;
 constexpr size_t kFrameBytes = 24;
 constexpr size_t kFixedValues = schema::kStackValueNames.size();
@@ -29,7 +29,7 @@ bool is_zero(const StackValues& values) {
   return std::ranges::all_of(values, [](uint64_t value) { return value == 0; });
 }
 
-// What these values cost as text: their digits, a comma, a blank.
+// The length of these values as text: their digits, a comma, a blank.
 size_t text_bytes(std::span<const uint64_t> values) {
   size_t bytes = 0;
   for (uint64_t value : values) {
@@ -46,7 +46,7 @@ std::string cut_name(std::string name) {
   return name + "...";
 }
 
-// Grows a tree by stacks, the outermost frame first.
+// Grows a tree from stacks, the outermost frame first.
 class TreeBuilder {
  public:
   TreeBuilder(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned)
@@ -56,7 +56,7 @@ class TreeBuilder {
     }
     tree_.nodes.push_back({0, 0, StackValues(tree_.value_count())});
     for (const ShownStack& stack : stacks.list()) take(stack);
-    // Children come behind their parents.
+    // Children come after their parents.
     for (size_t i = tree_.nodes.size() - 1; i > 0; --i) {
       add(tree_.nodes[tree_.nodes[i].parent].values, tree_.nodes[i].values);
     }
@@ -96,7 +96,7 @@ class TreeBuilder {
     if (is_new) tree_.nodes.push_back({frame, parent, StackValues(tree_.value_count())});
     return it->second;
   }
-  // Each line of a place is asked for once.
+  // Each line of a place is looked up once.
   uint32_t frame_of(const CodePlace& place, const SourceFrame* source) {
     const auto [it, is_new] = lines_.try_emplace({&place, source});
     if (is_new) {
@@ -129,7 +129,7 @@ class TreeBuilder {
   std::map<std::tuple<std::string, std::string, std::string>, uint32_t> functions_;
 };
 
-// What remains of a tree when what is small is merged.
+// The rest of a tree when small nodes are merged.
 class Pruning {
  public:
   Pruning(const FrameTree& tree, double share) : tree_(tree), share_(share) {
@@ -192,7 +192,7 @@ class Pruning {
       if (kept_[node.parent]) add(merged_[node.parent], node.values);
     }
   }
-  // Parents before children, these by their bytes at the peak. No recursion: stacks are deep.
+  // Parents before children, sorted by bytes at the peak. No recursion: stacks are deep.
   void emit() {
     struct Next {
       uint32_t node;
@@ -228,12 +228,12 @@ class Pruning {
   const double share_;
   FrameTree out_;
   std::vector<bool> kept_;
-  std::vector<std::vector<uint32_t>> children_;  // those that are kept
-  std::vector<StackValues> merged_;              // of those that are not
+  std::vector<std::vector<uint32_t>> children_;  // those kept
+  std::vector<StackValues> merged_;              // of those dropped
   std::vector<uint32_t> frame_of_;               // in the new tree
 };
 
-// The least share, from `share` on, with which the tree is no larger; about.
+// Roughly the least share, from `share` on, at which the tree fits.
 double fitting_share(const FrameTree& tree, double share, size_t most_bytes) {
   const auto fits = [&](double tried) { return Pruning(tree, tried).bytes() <= most_bytes; };
   if (fits(share)) return share;

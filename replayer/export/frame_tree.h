@@ -1,4 +1,4 @@
-// From the stacks of a tape to one tree. docs/metrics.md, "Flame graphs".
+// Merges the stacks of a tape into one tree. docs/metrics.md, "Flame graphs".
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ using schema::StackValues;  // by StackValue
 
 struct TreeLimits {
   double least_share = 0.0005;
-  // About so many bytes as text, at most: more are merged where the tree would be larger.
+  // Roughly the most bytes as text: a larger tree has more of its nodes merged.
   size_t most_bytes = 250'000;
 };
 
-// With what the stacks pin. Memory grows with the nodes of the whole tree: at most a frame's for
-// each of the tape.
+// Includes what the stacks pin. Memory grows with the nodes of the whole tree: at most a frame's
+// for each of the tape.
 FrameTree frame_tree(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned,
                      const TreeLimits& limits);
 
-// The same tree, with no more than these limits allow. Values of merged nodes are kept.
+// The same tree within these limits. Values of merged nodes are kept.
 FrameTree pruned(const FrameTree& tree, const TreeLimits& limits);
 
 }  // namespace heaptape::replayer

@@ -5,7 +5,7 @@
 
 namespace heaptape::replayer {
 
-// The same bytes for the same text. Throws std::bad_alloc where there is no memory.
+// The same bytes for the same text. Throws std::bad_alloc if there is no memory.
 std::string gzip(const std::string& text);
 
 }  // namespace heaptape::replayer

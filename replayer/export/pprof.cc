@@ -15,7 +15,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-// Numbers of fields in profile.proto.
+// Field numbers in profile.proto.
 enum ProfileField : uint32_t {
   kSampleType = 1,
   kSample = 2,
@@ -49,7 +49,7 @@ struct SampleType {
   const char* name;
   const char* unit;
   uint64_t StackTotals::* value;
-  StackValue shown;  // for what it is the type to show
+  StackValue shown;  // the value that selects this type
 };
 constexpr SampleType kSampleTypes[] = {
     {"peak_bytes", "bytes", &StackTotals::peak_bytes, StackValue::kPeak},
@@ -80,7 +80,7 @@ class ProfileWriter {
   }
 
   std::string write(StackValue shown) {
-    string_id("");  // the format asks for it
+    string_id("");  // required by the format
     for (const SampleType& type : kSampleTypes) {
       write_value_type(kSampleType, type.name, type.unit);
     }
@@ -108,7 +108,7 @@ class ProfileWriter {
       module.end = std::max(module.end, mapping.range.end);
     }
   }
-  // Of each place, where the first of its frames is.
+  // The address of each place, from its first frame.
   void find_addresses(const schema::Stacks& stacks) {
     addresses_.resize(stacks_.symbols().places().size());
     for (schema::FrameNumber number = stacks.limit() - 1; number > 0; --number) {
@@ -131,7 +131,7 @@ class ProfileWriter {
     out.add_int64(kUnit, string_id(unit));
     profile_.add_message(field, bytes);
   }
-  // How samples were chosen. The values are scaled already.
+  // How samples were chosen. The values are already scaled.
   void write_period() {
     if (!stacks_.weight().is_sampled()) return;
     write_value_type(kPeriodType, "space", "bytes");
@@ -181,7 +181,7 @@ class ProfileWriter {
     out.add_int64(kLineNumber, line);
     location.add_message(kLine, bytes);
   }
-  // Of all stacks without frames that have this name.
+  // For all stacks without frames that have this name.
   uint64_t location_without_frames(const std::string& name) {
     const auto [it, is_new] = ids_without_frames_.try_emplace(name, next_location_);
     if (is_new) {
@@ -210,7 +210,7 @@ class ProfileWriter {
     return it->second;
   }
 
-  // Viewers are not to look for symbols of their own.
+  // Viewers should not look for symbols of their own.
   void write_mapping(const std::string& path, const ModuleRange& module) {
     std::string bytes;
     pbf_writer out(bytes);

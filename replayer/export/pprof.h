@@ -1,4 +1,4 @@
-// Stacks as pprof takes them: perftools.profiles.Profile of
+// Stacks for pprof: perftools.profiles.Profile of
 // https://github.com/google/pprof/blob/main/proto/profile.proto, packed by gzip.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace heaptape::replayer {
 
 // Each sample has peak_bytes, peak_blocks, alloc_bytes, alloc_calls, end_bytes and temporaries.
-// `shown`: which of them a viewer shows first.
+// `shown`: the one that a viewer shows first.
 std::string pprof_profile(const ShownStacks& stacks, StackValue shown);
 
 }  // namespace heaptape::replayer

@@ -28,7 +28,7 @@ uint32_t ShownStacks::site_line(FrameNumber frame) const {
   return sites_.is_initialiser(frame) ? 0 : lines;
 }
 
-// 0: all frames are passed over.
+// 0 if all frames are skipped.
 FrameNumber ShownStacks::site_frame(FrameNumber stack) const {
   size_t depth = 0;
   for (const Frame* frame; (frame = stacks_.find(stack)) != nullptr; stack = frame->caller) {
@@ -48,7 +48,7 @@ std::vector<ShownFrame> ShownStacks::frames_of(const ShownStack& stack) const {
     if (first < places_[place].lines.size()) frames.push_back({place, first});
     if (frames.size() == kMostShownFrames) break;
   }
-  // Of a stack that was cut at once nothing is known.
+  // A stack that was cut at once is unknown.
   if (frames.size() == 1 && is_unknown(place_of(frames[0]))) frames.clear();
   return frames;
 }

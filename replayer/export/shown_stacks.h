@@ -1,4 +1,4 @@
-// The stacks of a tape as other programs are to show them. docs/metrics.md, "Sites".
+// The stacks of a tape as other programs show them. docs/metrics.md, "Sites".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace heaptape::replayer {
 
-// Some lines of a place: from the first that is shown here outwards.
+// Some lines of a place: from the first one shown here outwards.
 struct ShownFrame {
   uint32_t place = 0;       // index into the places of the symbols
   uint32_t first_line = 0;  // index into the lines of the ShownPlace
@@ -23,8 +23,8 @@ struct ShownFrame {
 
 using ShownStack = StackCount;
 
-// Every stack with a call whose site the user wants to see, from its site outwards. Of the frames
-// behind the site only those are left out that the user hides.
+// Every stack with a call whose site the user wants to see, from its site outwards. Past the site,
+// only frames that the user hides are omitted.
 class ShownStacks {
  public:
   // Keeps `stacks` and `symbols`.
@@ -38,17 +38,17 @@ class ShownStacks {
   const Symbols& symbols() const { return symbols_; }
   const schema::Stacks& of_tape() const { return stacks_; }
   const SampleWeight& weight() const { return weight_; }
-  // The innermost, its site, first; empty: nothing is known, or all is hidden. At most
+  // From the innermost, its site; empty if nothing is known, or all is hidden. At most
   // kMostShownFrames.
   std::vector<ShownFrame> frames_of(const ShownStack& stack) const;
-  // What a stack without frames is called.
+  // The name of a stack without frames.
   std::string name_without_frames(const ShownStack& stack) const {
     return sites_.text(sites_.of_stack(stack.number));
   }
   const CodePlace& place_of(ShownFrame frame) const { return symbols_.places()[frame.place]; }
 
-  // Calls visit(place, source) for each line of a frame, the innermost first. `source` is null
-  // where it is not known.
+  // Calls visit(place, source) for each line of a frame, the innermost first. `source` is null if
+  // unknown.
   template <typename Visit>
   void for_each_line(ShownFrame frame, Visit visit) const {
     const CodePlace& place = place_of(frame);
@@ -60,7 +60,7 @@ class ShownStacks {
 
  private:
   schema::FrameNumber site_frame(schema::FrameNumber stack) const;
-  // As index into the lines of its place, the one that is a site; none: their number.
+  // The index, in the lines of its place, of the one that is a site; their number if none is.
   uint32_t site_line(schema::FrameNumber frame) const;
 
   const schema::Stacks& stacks_;

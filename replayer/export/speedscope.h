@@ -1,5 +1,5 @@
-// Stacks as https://www.speedscope.app takes them: its own format, a "sampled" profile for each
-// value that stacks have.
+// Stacks for https://www.speedscope.app: its own format, a "sampled" profile for each value that
+// stacks have.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace heaptape::replayer {
 
-// JSON. `shown`: of which profile is shown first. `name`: that of the tape.
+// JSON. `shown`: the value whose profile is shown first. `name`: the tape's.
 std::string speedscope_json(const ShownStacks& stacks, StackValue shown, const std::string& name);
 
 }  // namespace heaptape::replayer

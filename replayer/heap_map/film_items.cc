@@ -5,7 +5,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// Seen in one frame alone it still has its bytes.
+// An item seen in only one frame still has its bytes.
 double weight(const FilmItem& item) {
   return static_cast<double>(item.range.bytes()) *
          static_cast<double>(item.last_at - item.first_at + 1);

@@ -1,4 +1,4 @@
-// The blocks and holes of a heap over time that are large enough for a picture to name them.
+// The blocks and holes of a heap over time that are large enough to be named in a picture.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// A block, or a hole, from the first frame that has it to the last. A hole that changed its bounds
-// is another one.
+// A block, or a hole, from the first frame that has it to the last. A hole with changed bounds is
+// another hole.
 struct FilmItem {
   base::AddressRange range;      // a block's usable bytes
   uint64_t birth = 0;            // of the block, number of the call from 1; 0: it is a hole
@@ -20,8 +20,8 @@ struct FilmItem {
   uint64_t last_at = 0;
 };
 
-// When there are more items than may be kept, those with the fewest bytes times calls are dropped,
-// half of them at a time; one that is dropped may come back. One thread.
+// If there are too many items, those with the fewest bytes times calls are dropped, half of all at
+// a time; a dropped item may come back. One thread.
 class FilmItems {
  public:
   // `most`: at least 1.
@@ -34,7 +34,7 @@ class FilmItems {
     note({range, birth, requested_bytes, at_, at_});
   }
 
-  // At most as many as may be kept, those with most bytes times calls first.
+  // At most `most` items, those with most bytes times calls first.
   std::vector<FilmItem> list() const;
 
  private:
@@ -52,9 +52,9 @@ class FilmItems {
 
   size_t most_;
   uint64_t at_ = 0;
-  uint64_t at_before_ = 0;  // of the frame before
+  uint64_t at_before_ = 0;  // of the previous frame
   std::vector<FilmItem> items_;
-  std::unordered_map<Key, size_t, Hash> open_;  // those that the last frames had
+  std::unordered_map<Key, size_t, Hash> open_;  // those in the last frames
 };
 
 }  // namespace heaptape::replayer

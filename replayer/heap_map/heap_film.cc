@@ -15,7 +15,7 @@ namespace {
 constexpr int kFirstCellLog2 = 12;
 static_assert(uint64_t{1} << kFirstCellLog2 == base::kPageBytes);
 
-// What fills this part of a cell is seen, and worth a name.
+// An item that fills this part of a cell gets a name.
 constexpr uint64_t kSeenPartOfCell = 4;
 
 // From 0 to 1, without 1; the same for the same number.
@@ -28,14 +28,14 @@ double mixed(uint64_t number) {
   return static_cast<double>(number >> 11) * 0x1p-53;
 }
 
-// The power of two below, and how far the number is on the way to the next: off by 0.09 at most.
+// The logarithm, linear between powers of two: off by 0.09 at most.
 double about_log2(uint64_t number) {
   const auto bits = std::bit_cast<uint64_t>(static_cast<double>(std::max<uint64_t>(number, 1)));
   constexpr double kBias = 1023;
   return static_cast<double>(bits) * 0x1p-52 - kBias;
 }
 
-// The cell whose halves these two are.
+// The cell with these two halves.
 FilmCell joined(const FilmCell& a, const FilmCell& b) {
   const float live_bytes = a.live_bytes + b.live_bytes;
   if (live_bytes == 0) {
@@ -121,9 +121,9 @@ void HeapFilm::add(const LiveBlock& block) {
   }
 }
 
-// The least of tickets that are distributed exponentially with the rate of the bytes is any
-// block's in proportion to its bytes (Efraimidis and Spirakis, 2006); of the same birth always the
-// same ticket, so that a cell does not change while its blocks stay.
+// The least of tickets distributed exponentially with the rate of the bytes is any block's in
+// proportion to its bytes (Efraimidis and Spirakis, 2006); the same birth always gives the same
+// ticket, so that a cell does not change while its blocks stay.
 void HeapFilm::draw(const LiveBlock& block, uint64_t bytes, Sums& sums) const {
   const double u = mixed(block.birth);
   const auto rate = static_cast<double>(bytes);
@@ -148,7 +148,7 @@ void HeapFilm::end() {
   }
 }
 
-// Cells for a range of any size, large ones if need be.
+// Makes cells for a range of any size, large ones if need be.
 void HeapFilm::make_cells(AddressRange range) {
   if (range.begin >= range.end) return;
   while ((range.end - 1) / cell_bytes() - range.begin / cell_bytes() >= limits_.cells) {
@@ -156,7 +156,7 @@ void HeapFilm::make_cells(AddressRange range) {
   }
   for (uint64_t at = range.begin; at < range.end; at = (at / cell_bytes() + 1) * cell_bytes()) {
     index_of(at >> cell_log2_);
-    // What comes next begins where this cell, which may have grown, ends.
+    // The next cell begins where this one, which may have grown, ends.
     while (numbers_.size() > limits_.cells) halve_cells();
   }
 }

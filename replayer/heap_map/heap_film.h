@@ -1,5 +1,5 @@
-// A heap over time, address by address: what a picture of it is drawn from. docs/metrics.md, "The
-// heap over time", defines each figure.
+// A heap over time, address by address: the data for a picture of it. docs/metrics.md, "The heap
+// over time", defines each figure.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,16 @@ namespace heaptape::replayer {
 // A stretch of addresses in one frame.
 struct FilmCell {
   float live_bytes = 0;           // of blocks, whole granules
-  float free_resident_bytes = 0;  // in holes and tops, on pages that are there
-  float free_absent_bytes = 0;    // on pages that are not
+  float free_resident_bytes = 0;  // in holes and tops, on resident pages
+  float free_absent_bytes = 0;    // on other pages
   float birth = 0;      // number of the call that made a block, the mean over the live bytes
   float size_log2 = 0;  // of the requested bytes of blocks, the mean over the live bytes
-  // The birth of one of its blocks, drawn at random with equal chances for each live byte; 0: it
+  // The birth of one of its blocks, drawn at random with equal chances for each live byte; 0 if it
   // has none.
   uint64_t drawn_birth = 0;
 };
 
-// Of all cells, exact whatever becomes of these.
+// Over all cells, exact even after merging.
 struct FilmSums {
   uint64_t live_bytes = 0;           // requested
   uint64_t block_bytes = 0;          // of blocks, whole granules
@@ -39,12 +39,12 @@ struct FilmSums {
 
 struct FilmFrame {
   uint64_t at = 0;       // calls made
-  bool is_kept = false;  // while others are dropped
+  bool is_kept = false;  // even when others are dropped
   FilmSums sums;
-  std::vector<FilmCell> cells;  // as HeapFilm::cell_numbers(), without those that came later
+  std::vector<FilmCell> cells;  // as HeapFilm::cell_numbers(), without later ones
 };
 
-// Cells are aligned and of equal size: at first a page. When there are more than Limits::cells, the
+// Cells are aligned and of equal size, at first a page. When there are more than Limits::cells, the
 // size is doubled, and the two halves of each new cell are merged; when there are more than
 // Limits::frames, every second frame is dropped. So memory has a bound: 32 bytes for each cell of
 // each frame.
@@ -64,7 +64,7 @@ class HeapFilm {
   };
   explicit HeapFilm(const Limits& limits);
 
-  // A frame at the call of the one before takes its place.
+  // A frame at the same call as the last one replaces it.
   void begin(uint64_t at, const HeapMap& map,
              const std::optional<std::vector<AddressRange>>& absent, bool is_kept);
   // Each live block once, in any order.
@@ -79,7 +79,7 @@ class HeapFilm {
   const FilmItems& items() const { return items_; }
   // Whether all frames know which free memory is resident.
   bool knows_absent() const { return knows_absent_; }
-  // How many frames there were to take: those taken, dropped ones included, and those passed over.
+  // The number of frames offered: taken, including dropped ones, and skipped.
   uint64_t offered() const { return offered_; }
   void pass_over() { ++offered_; }
 
@@ -88,7 +88,7 @@ class HeapFilm {
   void halve_frames();
 
  private:
-  // Of the frame under way.
+  // For the current frame.
   struct Sums {
     double live_bytes = 0;
     double free_resident_bytes = 0;
@@ -103,7 +103,7 @@ class HeapFilm {
   size_t index_of(uint64_t number);
   void draw(const LiveBlock& block, uint64_t bytes, Sums& sums) const;
   void add_gap(AddressRange gap, bool is_resident);
-  // Calls visit(sums, bytes) for each cell that has a part of the range; all are there.
+  // Calls visit(sums, bytes) for each cell that has a part of the range; all must exist.
   template <typename Visit>
   void for_each_cell(AddressRange range, Visit visit);
 
@@ -111,7 +111,7 @@ class HeapFilm {
   int cell_log2_;
   std::vector<uint64_t> numbers_;
   std::unordered_map<uint64_t, size_t> index_;  // of each number
-  uint64_t last_number_ = UINT64_MAX;           // looked up, and where it is
+  uint64_t last_number_ = UINT64_MAX;           // the last lookup and its result
   size_t last_index_ = 0;
   uint64_t granule_bytes_ = 1;  // of the heap
   std::vector<Sums> sums_;

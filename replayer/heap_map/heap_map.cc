@@ -11,7 +11,7 @@ using base::is_free_between;
 using base::kAfterAllEdges;
 using base::kBeforeAllEdges;
 
-// Far below base::kAddressLimit, so that no search begins beyond what an EdgeBitmap holds.
+// Far below base::kAddressLimit, so that no search begins past the end of an EdgeBitmap.
 constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 56;
 
 bool covers(AddressRange outer, AddressRange inner) {
@@ -29,7 +29,7 @@ HeapMap::HeapMap(int granule_log2, uint64_t min_hole_bytes)
 void HeapMap::commit(AddressRange range) {
   range = whole_granules(range);
   if (range.begin >= range.end || covers(regions_.find(range.begin), range)) return;
-  // Of a region that grew, all gaps but those at the seams stay as they are.
+  // When a region grows, only the gaps at the seams change.
   std::vector<AddressRange> parts;
   uint64_t at = range.begin;
   regions_.for_each_touching(range, [&](AddressRange region) {
@@ -184,7 +184,7 @@ void HeapMap::account(AddressRange region, AddressRange gap, Change change) {
   }
 }
 
-// Of every event: GCC by itself makes a call of it.
+// Runs for every event: GCC would not inline it by itself.
 [[gnu::always_inline]] inline void HeapMap::account_block(AddressRange region, Block block,
                                                           EdgeBitmap::Gap around, Change change) {
   const AddressRange whole = gap_in(region, around.before, around.after);

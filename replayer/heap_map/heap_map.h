@@ -1,4 +1,4 @@
-// Where the holes of a heap are, kept exact through every event.
+// Tracks the holes of a heap, exactly, through every event.
 //
 //   HeapMap map(4, 32);
 //   map.commit({0x10000, 0x14000});
@@ -22,15 +22,15 @@ using base::Edge;
 using base::EdgeBitmap;
 
 // A block occupies every granule it touches, at least one. Guarantees:
-// - After every call, holes() is what a count of all gaps would give: nothing is estimated or late.
+// - After every call, holes() equals a count of all gaps: nothing is estimated or late.
 // - Blocks may lie outside all regions, or partly. Gaps count only inside regions, and are right
 //   again when a region comes to cover blocks or ceases to.
 // - A block takes two bits, and an event the same handful of steps, whatever their sizes.
-// - No call fails. Blocks that overlap, and the removal or resizing of what was not placed just so,
-//   are bugs of the caller: the numbers around those blocks are wrong while any of them is there,
-//   and nothing else is. Blocks that share a granule overlap too: their allocator needs a smaller
-//   granule.
-// - What lies beyond user space (1 << 56) counts as its last granule.
+// - No call fails. Overlapping blocks, and removing or resizing a block that was not placed just
+//   so, are bugs of the caller: the numbers around those blocks are wrong while any of them is
+//   there, and nothing else is. Blocks that share a granule also overlap: their allocator needs a
+//   smaller granule.
+// - Everything beyond user space (1 << 56) counts as its last granule.
 //
 // One thread.
 class HeapMap {
@@ -39,12 +39,12 @@ class HeapMap {
   // hole.
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
-  // Ranges are widened to whole granules, and may overlap what is committed or is not. The time
+  // Ranges are widened to whole granules, and may overlap committed or uncommitted ones. The time
   // grows with the number of gaps in what changes and, 32 granules at a time, of blocks between.
   void commit(AddressRange range);
   void decommit(AddressRange range);
 
-  // False: it shares a granule with another block.
+  // False if it shares a granule with another block.
   bool place(uint64_t address, uint64_t usable_bytes);
   void remove(uint64_t address, uint64_t usable_bytes);
   // The block stays where it is. False as above.
@@ -59,13 +59,13 @@ class HeapMap {
   HoleStats holes() const;
 
   // How many bytes of holes lie in `absent`, which is ascending and without overlaps. The time
-  // grows with the number of ranges, and with what is in them, or with what is outside where less
-  // than half of the memory is.
+  // grows with the number of ranges, and with their contents, or with what is outside if that is
+  // less than half of the memory.
   uint64_t absent_hole_bytes(std::span<const AddressRange> absent) const;
 
-  // Calls visit(region, gap) for every gap that touches `window`, ascending; gap_kind() says what
-  // each is. The time grows with the number of these gaps, of regions and, 32 granules at a time,
-  // of blocks between.
+  // Calls visit(region, gap) for every gap that touches `window`, ascending; gap_kind() classifies
+  // each. The time grows with the number of these gaps, of regions and, 32 granules at a time, of
+  // blocks between.
   template <typename Visit>
   void for_each_gap(AddressRange window, Visit visit) const {
     visit_gaps_until(window, [&visit](AddressRange region, AddressRange gap) {
@@ -73,7 +73,7 @@ class HeapMap {
       return false;
     });
   }
-  // The same, as long as visit() returns false.
+  // The same, until visit() returns true.
   template <typename Visit>
   void visit_gaps_until(AddressRange window, Visit visit) const {
     bool is_done = false;
@@ -98,8 +98,8 @@ class HeapMap {
   // Whether such a gap is counted in holes().
   bool is_hole(AddressRange region, AddressRange gap) const;
 
-  // Every hole, ascending, found by reading the whole map: the second opinion that tests hold
-  // against holes(), with which it shares nothing but the definition of a hole.
+  // Every hole, ascending, found by reading the whole map: tests check holes() against it. The two
+  // share only the definition of a hole.
   std::vector<AddressRange> scan_holes() const;
 
  private:
@@ -123,11 +123,11 @@ class HeapMap {
   void account(AddressRange region, AddressRange gap, Change change);
   // A block inside `region` came or went.
   void account_block(AddressRange region, Block block, EdgeBitmap::Gap around, Change change);
-  // The general way: accounts for the going of all gaps that touch `window`, calls edit(), and
-  // accounts for the gaps there are then. `edit` must change nothing outside.
+  // The general way: removes all gaps that touch `window` from the account, calls edit(), and adds
+  // the gaps there are then. `edit` must change nothing outside.
   template <typename Edit>
   void rework(AddressRange window, Edit edit);
-  // What an edit of the edges of `block` can change: its own range, unless blocks overlap there.
+  // The range that an edit of `block` can change: its own, unless blocks overlap there.
   AddressRange window_around(Block block, bool overlaps) const;
 
   int granule_log2_;

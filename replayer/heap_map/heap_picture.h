@@ -1,4 +1,4 @@
-// A heap at one moment, block by block: what the account, the holes and their pins are read from.
+// A heap at one moment, block by block: the input for the account, the holes and their pins.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct HeapPicture {
   uint64_t min_hole_bytes = 32;
   std::vector<LiveBlock> blocks;            // by address
   std::vector<base::AddressRange> regions;  // committed memory, ascending; no two touch
-  // Of it, what is not resident, ascending; nothing where that is not known.
+  // Its non-resident part, ascending; nothing if unknown.
   std::optional<std::vector<base::AddressRange>> absent;
   uint64_t resident_bytes = 0;
-  std::shared_ptr<const LastFrees> frees;  // null where they were not kept
+  std::shared_ptr<const LastFrees> frees;  // null if they were not kept
 };
 
 }  // namespace heaptape::replayer

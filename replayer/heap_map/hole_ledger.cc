@@ -40,7 +40,7 @@ void HoleLedger::note_large(uint64_t gap_bytes, Change gap) {
   }
 }
 
-// What goes is noted first, so that newest_large_ is free for what comes.
+// Removals are noted first, so that newest_large_ is free for a new gap.
 void HoleLedger::note_large_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes,
                                   Change block) {
   if (block == Change::kCame) note(whole_bytes, Change::kGone);

@@ -1,4 +1,4 @@
-// How many inner gaps there are of each size, so that hole statistics can be told at any moment.
+// Counts inner gaps by size, so that hole statistics are available at any moment.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 namespace heaptape::replayer {
 
 // Guarantees:
-// - snapshot() is the same for every order in which the same gaps came and went.
+// - snapshot() does not depend on the order in which gaps came and went.
 // - A gap below 64 KiB costs one increment, a larger one at most a step in a map: all sums are left
 //   to snapshot().
 // - Gaps too small to be holes may be noted or not: they show nowhere.
 // - Memory: 32 KiB (64 KiB with 8-byte granules), and an entry for each size of large gap.
 //
 // The caller notes sizes that are multiples of the granule, and the end only of gaps whose
-// beginning it noted: for a large one that is checked. One thread.
+// beginning it noted: this is checked for large ones. One thread.
 class HoleLedger {
  public:
   // A gap of less than min_hole_bytes is not a hole.
@@ -32,7 +32,7 @@ class HoleLedger {
       note_large(gap_bytes, gap);
     }
   }
-  // A block came to lie in a gap, and left two gaps, which may be empty; or such a block went.
+  // A block was placed in a gap, leaving two gaps, which may be empty; or such a block went.
   void note_split(uint64_t whole_bytes, uint64_t left_bytes, uint64_t right_bytes, Change block) {
     if (whole_bytes < kLargeBytes) [[likely]] {
       small_count(whole_bytes) -= static_cast<uint64_t>(block);
@@ -58,11 +58,11 @@ class HoleLedger {
 
   int granule_log2_;
   uint64_t min_hole_bytes_;
-  std::vector<uint64_t> small_counts_;  // by granules; of gaps too small to be holes, nonsense
+  std::vector<uint64_t> small_counts_;  // by granules; meaningless for gaps too small to be holes
   std::array<HoleBucket, 64> large_histogram_{};
   std::map<uint64_t, uint64_t> large_counts_;  // by bytes, without newest_large_
-  // The large gap that came last, 0 if it went. Blocks cut one after the other from one large gap
-  // change only this, not the map.
+  // The newest large gap, 0 if it went. Cutting blocks one after another from a large gap changes
+  // only this, not the map.
   uint64_t newest_large_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What is known about the holes of a heap at one moment. docs/metrics.md defines each number.
+// Statistics of a heap's holes at one moment. docs/metrics.md defines each number.
 #pragma once
 
 #include <array>
@@ -22,23 +22,23 @@ struct HoleStats {
   uint64_t count = 0;
   uint64_t bytes = 0;
   uint64_t largest = 0;      // bytes
-  uint64_t over_64_kib = 0;  // how many have at least 64 KiB
+  uint64_t over_64_kib = 0;  // number with at least 64 KiB
   uint64_t over_1_mib = 0;
   uint64_t over_8_mib = 0;
   uint64_t top_bytes = 0;  // free ends of regions: not holes, not in any other number here
-  std::array<HoleBucket, 64> histogram{};  // [n]: holes of 1 << n bytes up to twice that
+  std::array<HoleBucket, 64> histogram{};  // [n]: holes from 1 << n bytes up to twice that
 
   bool operator==(const HoleStats&) const = default;
 };
 
-// What a gap, a maximal free run within one region, can be.
+// The kinds of a gap, a maximal free run within one region.
 enum class GapKind {
-  kTop,     // reaches the end of the region: what the allocator has not used yet
+  kTop,     // reaches the end of the region: not yet used by the allocator
   kHeader,  // at the beginning, and short: the allocator's own
   kInner,   // a hole, unless it is too small for any block
 };
 
-// What happened to a gap, or to the block in one. The value is what it adds to a count.
+// A change to a gap, or to the block in one. The value is what it adds to a count.
 enum class Change : int { kGone = -1, kCame = 1 };
 
 constexpr Change opposite(Change change) {

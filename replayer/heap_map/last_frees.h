@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// Remembers, of the blocks that began in the same 1,024 bytes, the one that was freed last. Memory:
-// 24 bytes for each 1,024 of the pages in which a freed block ever began: with the addresses that
+// Remembers the block freed last among those that began in the same 1,024 bytes. Memory: 24 bytes
+// for each 1,024 of the pages in which a freed block ever began: it grows with the addresses that
 // an allocator uses, not with live blocks. One thread. Addresses are below base::kAddressLimit.
 class LastFrees {
  public:
@@ -24,8 +24,8 @@ class LastFrees {
     tree_.leaf(block.begin).cells[index(block.begin)] = {block, event};
   }
 
-  // The latest one that is remembered of a block in `range`, within its first TiB. The time grows
-  // with its bytes where blocks were freed.
+  // The latest remembered free of a block in `range`, within its first TiB. The time grows with its
+  // bytes where blocks were freed.
   std::optional<Free> latest_in(base::AddressRange range) const {
     constexpr uint64_t kMostBytes = uint64_t{1} << 40;
     const uint64_t end = range.begin + std::min(range.bytes(), kMostBytes);

@@ -1,4 +1,4 @@
-// How far a replay put blocks where the recorded run had them. docs/metrics.md, "Fidelity".
+// How often a replay put blocks where the recorded run had them. docs/metrics.md, "Fidelity".
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 namespace heaptape::replayer {
 
 // Compares offsets from the initial program break, because the heap begins somewhere else in every
-// process. Blocks outside of it lie in the arenas of other threads, where the allocator has such:
-// their offsets from the heap of the arena are compared, and whether blocks of one such heap are in
-// one again. What both runs have in mappings of their own says nothing and is not counted.
+// process. Blocks outside it lie in the arenas of other threads, if the allocator has any: their
+// offsets from the arena's heap are compared, and whether blocks of one such heap share one again.
+// Blocks in mappings of their own in both runs say nothing and are not counted.
 class Fidelity {
  public:
-  // A break of 0: that side has no heap of the kind, and nothing can be compared. An arena's heap
-  // begins on a multiple of `arena_heap_bytes`; 0 = there are none.
+  // A break of 0: that side has no such heap, and nothing can be compared. An arena's heap begins
+  // on a multiple of `arena_heap_bytes`; 0 = there are none.
   Fidelity(uint64_t recorded_break, const allocators::BackendTraits& traits)
       : recorded_break_(recorded_break),
         replayed_break_(traits.initial_break),
         arena_heap_bytes_(traits.arena_heap_bytes) {}
 
-  // Of a block that `thread` of the tape made. The first thread has the heap for its arena.
+  // For a block that `thread` of the tape made. The first thread has the heap for its arena.
   void compare(uint64_t event, uint32_t thread, uint64_t recorded_address,
                const allocators::Placement& replayed) {
     if (recorded_break_ == 0 || replayed_break_ == 0) return;
@@ -46,15 +46,15 @@ class Fidelity {
   }
 
  private:
-  // Half of glibc's M_MMAP_THRESHOLD, to begin with: what is aligned is cut out of a larger block.
-  // A block with a mapping of its own begins 16 bytes into a page, or at a page if it is aligned.
+  // Half of glibc's initial M_MMAP_THRESHOLD: an aligned block is cut out of a larger one. A block
+  // with a mapping of its own begins 16 bytes into a page, or at a page if it is aligned.
   static constexpr uint64_t kMappedBytes = 64 << 10;
   static bool may_be_mapped(uint64_t recorded_address, const allocators::Placement& replayed) {
     const uint64_t in_page = recorded_address % base::kPageBytes;
     return replayed.usable_bytes >= kMappedBytes ||
            ((in_page == 0 || in_page == 16) && replayed.address % base::kPageBytes == in_page);
   }
-  // The heaps that the first block of each was seen in belong together.
+  // Two heaps belong together if the first block of each was the same.
   bool is_same_heap(uint64_t recorded, uint64_t replayed) {
     return heaps_.emplace(recorded, replayed).first->second == replayed;
   }

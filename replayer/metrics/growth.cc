@@ -8,13 +8,13 @@ namespace {
 
 using allocators::GrowthPoint;
 
-constexpr int kOctaves = 5;              // below the largest scale, that are looked at
+constexpr int kOctaves = 5;              // considered, below the largest scale
 constexpr double kLeastRange = 4;        // of the scale: two octaves
 constexpr size_t kLeastPoints = 6;       // bands with work in them
-constexpr double kMostIdleShare = 0.1;   // of the operations, in bands where nothing was done
-constexpr double kLinearExponent = 0.9;  // from here on we call it linear
+constexpr double kMostIdleShare = 0.1;   // of the operations, in bands without work
+constexpr double kLinearExponent = 0.9;  // called linear from here on
 constexpr double kLinearLow = 0.75;      // the least that its interval must exclude
-constexpr double kLeastOperations = 32;  // in the bands that are looked at
+constexpr double kLeastOperations = 32;  // in the bands considered
 constexpr double kFeltAtTop = 128;       // mean work at the largest scale: fewer steps are not news
 constexpr double kFeltOnAverage = 16;    // mean work of all operations
 

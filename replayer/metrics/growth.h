@@ -25,7 +25,7 @@ struct GrowthFit {
 
 // Weighted least squares on the logarithms of scale and of mean work, band by band, over the five
 // octaves below the largest scale: there the constant part of a cost no longer hides what grows.
-// Bands without work are left out; the curve is not fitted if they have over a tenth of the
+// Bands without work are omitted; the curve is not fitted if they have over a tenth of the
 // operations.
 GrowthFit fit_growth(const allocators::GrowthCurve& curve);
 

@@ -6,7 +6,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// Of two that are equal otherwise, the one that began first.
+// Between equals, the one that began first.
 bool costs_more(const GrowthChain& a, const GrowthChain& b) {
   if (a.copied_bytes != b.copied_bytes) return a.copied_bytes > b.copied_bytes;
   return a.length != b.length ? a.length > b.length : a.birth < b.birth;

@@ -8,11 +8,11 @@
 
 namespace heaptape::replayer {
 
-// The lifetime of a block is the number of calls between its allocation and its free, which resizes
-// do not end. A block that is never freed lives longer than every other.
+// The lifetime of a block is the number of calls between its allocation and its free; resizes do
+// not end it. A block that is never freed lives longer than every other.
 class Lifetimes {
  public:
-  // `run_calls`: how many the whole run has, for shares of it.
+  // `run_calls`: the number in the whole run, for shares of it.
   explicit Lifetimes(uint64_t run_calls)
       : ten_thousandth_((run_calls + 9999) / 10000), tenth_((run_calls + 9) / 10) {}
 
@@ -29,8 +29,8 @@ class Lifetimes {
   uint64_t under_tenth() const { return under_tenth_; }
   const LogHistogram& in_calls() const { return in_calls_; }
 
-  // What `percent` of all blocks do not outlive, in calls or by another histogram of the same
-  // blocks; within a 64th. Nothing where so many were not freed.
+  // The lifetime that `percent` of all blocks do not exceed, in calls or by another histogram of
+  // the same blocks; within a 64th. Nothing if too few were freed.
   std::optional<uint64_t> quantile(const LogHistogram& lifetimes, unsigned percent) const {
     return lifetimes.value_at(blocks_ / 100 * percent + (blocks_ % 100 * percent + 99) / 100);
   }

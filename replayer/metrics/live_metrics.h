@@ -1,4 +1,4 @@
-// What the program asked for: the same for every allocator. docs/metrics.md, "Program".
+// The program's requests: the same for every allocator. docs/metrics.md, "Program".
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct Peak {
 struct LiveValues {
   uint64_t live_count = 0;
   uint64_t live_bytes = 0;              // requested, of live blocks
-  uint64_t cumulative_bytes_upper = 0;  // every size that was asked for and given
+  uint64_t cumulative_bytes_upper = 0;  // every size requested and given
   uint64_t cumulative_bytes_lower = 0;  // the same less the old sizes of resized blocks
   uint64_t temporaries = 0;             // blocks freed by the very next call
 };
 
-// Calls are told one after another; `event` is the number of the call, from 1.
+// Calls are noted one after another; `event` is the number of the call, from 1.
 class LiveMetrics {
  public:
   // A large block has pages of its own, and a program may leave some of them untouched. The default
@@ -61,7 +61,7 @@ class LiveMetrics {
   const LiveValues& values() const { return values_; }
   const Peak& live_count_peak() const { return live_count_peak_; }
   const Peak& live_bytes_peak() const { return live_bytes_peak_; }
-  // Of live bytes, those in large blocks: now, and at the peak of live bytes.
+  // The part of live bytes in large blocks: now, and at the peak of live bytes.
   uint64_t large_bytes() const { return large_bytes_; }
   uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
 

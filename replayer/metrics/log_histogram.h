@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// Buckets as HdrHistogram has them (G. Tene): each octave in 32 equal parts, and a bucket for each
-// value below 64. So a bucket is at most a 32nd as wide as its smallest value is large. 15 KiB.
+// Buckets as in HdrHistogram (G. Tene): each octave in 32 equal parts, and a bucket for each value
+// below 64. So a bucket is at most a 32nd as wide as its smallest value is large. 15 KiB.
 class LogHistogram {
  public:
   struct Bucket {
@@ -31,7 +31,7 @@ class LogHistogram {
   // within a 64th. Nothing for a rank that no value has.
   std::optional<uint64_t> value_at(uint64_t rank) const;
 
-  // For who keeps the counts of such buckets in another way: which of them has a value, and the
+  // For classes that keep the counts of such buckets in another way: the bucket of a value, and the
   // middle of a bucket.
   static constexpr unsigned kPartsLog2 = 5;
   static constexpr size_t kParts = size_t{1} << kPartsLog2;

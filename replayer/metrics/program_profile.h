@@ -1,5 +1,5 @@
-// What every pass over a tape learns of the program's blocks, because it costs little: lifetimes in
-// calls, sizes by powers of two, resizes and growth chains as they were recorded. docs/metrics.md,
+// Facts about the program's blocks that every pass over a tape collects, because they cost little:
+// lifetimes in calls, sizes by powers of two, recorded resizes and growth chains. docs/metrics.md,
 // "Sizes and lifetimes".
 #pragma once
 
@@ -13,19 +13,18 @@
 
 namespace heaptape::replayer {
 
-// Calls are numbered from 1. What is to be known of a live block is with the caller. Memory grows
-// with the blocks that are alive and were resized. One thread.
+// Calls are numbered from 1. The caller keeps the facts about live blocks. Memory grows with the
+// blocks that are alive and were resized. One thread.
 class ProgramProfile {
  public:
-  // `run_calls`: how many calls will come.
+  // `run_calls`: the number of calls to come.
   explicit ProgramProfile(uint64_t run_calls) : lifetimes_(run_calls) {}
 
   void on_allocate(uint64_t size) {
     lifetimes_.on_birth();
     sizes_.add(size);
   }
-  // `birth`: the call that asked for the block. `owner`, `chain`: see GrowthChains, which also says
-  // what is returned.
+  // `birth`: the call that requested the block. `owner`, `chain` and the result: see GrowthChains.
   uint32_t on_resize(uint64_t birth, uint32_t owner, uint32_t chain, const Resize& resize) {
     sizes_.remove(resize.old_bytes);
     sizes_.add(resize.new_bytes);
@@ -36,17 +35,17 @@ class ProgramProfile {
     lifetimes_.on_death(call - birth - 1);
     if (chain != GrowthChains::kNone) growth_chains_.on_release(chain);
   }
-  // sizes() keeps which sizes are alive now.
+  // Makes sizes() keep which sizes are alive now.
   void keep_sizes() { sizes_.keep(); }
   // The blocks alive at the peak, and at the end.
   void keep_peak(Cohorts cohorts) { peak_cohorts_ = std::move(cohorts); }
   void keep_end(Cohorts cohorts) { end_cohorts_ = std::move(cohorts); }
-  // No more come. Once.
+  // After the last call. Once.
   void finish() { growth_chains_.finish(); }
 
   const Lifetimes& lifetimes() const { return lifetimes_; }
   const SizeBands& sizes() const { return sizes_; }
-  // Empty where they were not kept.
+  // Empty if they were not kept.
   const Cohorts& peak_cohorts() const { return peak_cohorts_; }
   const Cohorts& end_cohorts() const { return end_cohorts_; }
   const GrowthChains& growth_chains() const { return growth_chains_; }

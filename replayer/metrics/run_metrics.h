@@ -36,7 +36,7 @@ struct ResizeCounts {
 // The state of a run after `at` calls.
 struct Snapshot {
   uint64_t at = 0;
-  std::optional<uint64_t> time_ns = {};  // since the recording began; nothing: not known
+  std::optional<uint64_t> time_ns = {};  // since the recording began; nothing if unknown
   LiveValues live;
   uint64_t usable_bytes = 0;
   uint64_t committed_bytes = 0;
@@ -44,18 +44,18 @@ struct Snapshot {
   HoleStats holes;
   uint64_t resident_hole_bytes = 0;
 
-  // Usable, and not asked for.
+  // Usable, beyond the request.
   uint64_t slack_bytes() const {
     return usable_bytes > live.live_bytes ? usable_bytes - live.live_bytes : 0;
   }
 };
 
-// A moment worth looking at, and what the memory was then.
+// A moment that deserves a look, and the memory at that time.
 struct MomentState {
   Moment moment;
   Snapshot snapshot;
-  std::optional<Account> account;  // nothing where blocks were not followed
-  // Blocks beside holes, with the bytes that they pin; nothing where they were not kept.
+  std::optional<Account> account;  // nothing if blocks were not followed
+  // Blocks beside holes, with the bytes that they pin; nothing if they were not kept.
   std::optional<std::vector<Cohort>> pins = {};
 };
 
@@ -64,13 +64,13 @@ struct HeldMemory {
   uint64_t resident_bytes = 0;
 };
 
-// What --do changed after `at` calls.
+// The effect of --do after `at` calls.
 struct ActionResult {
   std::string action;  // "trim", "purge"
   uint64_t at = 0;
   HeldMemory before = {};
   HeldMemory after = {};
-  uint64_t elapsed_ns = 0;  // 0 where times are not told
+  uint64_t elapsed_ns = 0;  // 0 if times are omitted
 };
 
 // The medians of several replays, one by one, the least and the greatest of each. The slowest call
@@ -83,9 +83,8 @@ struct LatencyRange {
 
 struct RunMetrics {
   std::string threads;       // Backend::threads()
-  std::string incomparable;  // why fidelity says nothing; empty where it does
-  // False where blocks come in an unknown order: their usable bytes, holes and resizes are not
-  // known.
+  std::string incomparable;  // why fidelity says nothing; empty if it does
+  // False if blocks come in an unknown order: their usable bytes, holes and resizes are unknown.
   bool follows_blocks = true;
   bool is_resident_unknown = false;  // the tape does not have the resident sizes of this run
   Accounting accounting;
@@ -101,10 +100,10 @@ struct RunMetrics {
   double same_offset_share = 0;
   uint64_t compared_blocks = 0;
   uint64_t first_difference = 0;
-  uint64_t misaligned_blocks = 0;  // less than the program asked
+  uint64_t misaligned_blocks = 0;  // less than requested
   uint64_t first_misaligned = 0;   // call from 1; 0 = none
-  bool is_timed = true;            // false: times and latencies are not told
-  uint32_t repeats = 1;            // how many replays the times are the medians of
+  bool is_timed = true;            // false: times and latencies are omitted
+  uint32_t repeats = 1;            // the number of replays whose medians the times are
   uint64_t replay_ns = 0;          // and the least and the greatest of them
   uint64_t replay_ns_min = 0;
   uint64_t replay_ns_max = 0;
@@ -115,7 +114,7 @@ struct RunMetrics {
   std::vector<ActionResult> actions;
   std::vector<Snapshot> timeline;
   std::vector<HeapGrowth> heap_growths;  // the largest first
-  std::vector<MomentState> moments;      // of ReplayOptions, in their order
+  std::vector<MomentState> moments;      // those of ReplayOptions, in order
 };
 
 }  // namespace heaptape::replayer

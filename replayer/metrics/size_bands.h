@@ -1,5 +1,5 @@
-// What sizes a program asks for, and which of them are alive at one moment, by powers of two: what
-// a replay can keep beside its work. docs/metrics.md, "Sizes and lifetimes".
+// The sizes that a program requests, and those alive at one moment, by powers of two: cheap enough
+// for a replay to keep. docs/metrics.md, "Sizes and lifetimes".
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace heaptape::replayer {
 
 struct SizeBand {
-  uint64_t calls = 0;  // that asked for such a size and got it, resizes included
+  uint64_t calls = 0;  // that requested such a size and got it, resizes included
   uint64_t asked_bytes = 0;
   uint64_t live_count = 0;  // now
   uint64_t live_bytes = 0;
@@ -19,7 +19,7 @@ struct SizeBand {
   uint64_t kept_bytes = 0;
 };
 
-// Band i has the sizes from 2^i bytes up to the next power; 0 is with 1.
+// Band i has the sizes from 2^i bytes up to the next power; 0 counts as 1.
 class SizeBands {
  public:
   static constexpr size_t kBands = 64;

@@ -4,7 +4,7 @@ namespace heaptape::replayer {
 namespace {
 
 constexpr size_t kNeighbours = 8;     // on each side
-constexpr uint64_t kLeastPart = 100;  // one in so many
+constexpr uint64_t kLeastPart = 100;  // one in this many
 constexpr uint64_t kTimesNeighbours = 4;
 
 }  // namespace
@@ -20,7 +20,7 @@ uint64_t SizeHistogram::last_of(size_t index) {
 }
 
 // The median withstands neighbours that stand out themselves. Only buckets of the same width are
-// neighbours, and the one for all sizes beyond has none.
+// neighbours, and the one for all larger sizes has none.
 bool SizeHistogram::stands_out(size_t index, uint64_t SizeCounts::* what, uint64_t total) const {
   const uint64_t value = counts_[index].*what;
   const size_t first = index < kFineBuckets ? 0 : kFineBuckets;

@@ -1,4 +1,4 @@
-// What sizes a program asks for, and which of them stand out. docs/metrics.md, "Sizes and
+// The sizes that a program requests, and which of them stand out. docs/metrics.md, "Sizes and
 // lifetimes".
 #pragma once
 
@@ -10,8 +10,8 @@
 namespace heaptape::replayer {
 
 struct SizeCounts {
-  uint64_t calls = 0;  // that asked for such a size and got it
-  uint64_t bytes = 0;  // that they asked for
+  uint64_t calls = 0;  // that requested such a size and got it
+  uint64_t bytes = 0;  // that they requested
   uint64_t smallest = UINT64_MAX;
   uint64_t largest = 0;
   uint64_t live_count = 0;  // blocks of such a size, now
@@ -27,10 +27,10 @@ struct SizeBucket {
 };
 
 // Sizes by 16 bytes up to 32 KiB (0 to 16, 17 to 32, ...), by 32 KiB up to 1 GiB, and one bucket
-// for all beyond. At most 1.4 MiB, and no more than the largest size needs.
+// for the rest. At most 1.4 MiB, and no more than the largest size needs.
 class SizeHistogram {
  public:
-  // A block of that size was asked for and given; it is no longer there, or no longer of that size.
+  // A block of that size was requested and given; or is gone, or no longer of that size.
   void add(uint64_t size) {
     const size_t index = index_of(size);
     if (index >= counts_.size()) [[unlikely]]
@@ -46,13 +46,13 @@ class SizeHistogram {
 
   // Those with any call, ascending.
   std::vector<SizeBucket> buckets() const;
-  // Of all buckets.
+  // Over all buckets.
   SizeCounts total() const;
 
  private:
   static constexpr uint64_t kFineLog2 = 4;  // of the bytes of a bucket
   static constexpr uint64_t kCoarseLog2 = 15;
-  static constexpr uint64_t kFineEnd = uint64_t{1} << kCoarseLog2;  // the last size of its kind
+  static constexpr uint64_t kFineEnd = uint64_t{1} << kCoarseLog2;  // the last fine size
   static constexpr uint64_t kCoarseEnd = uint64_t{1} << 30;
   static constexpr size_t kFineBuckets = kFineEnd >> kFineLog2;
   static constexpr size_t kCoarseBuckets = (kCoarseEnd - kFineEnd) >> kCoarseLog2;

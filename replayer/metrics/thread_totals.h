@@ -1,4 +1,4 @@
-// What each thread asked for and gave back. docs/metrics.md, "Sizes and lifetimes".
+// Each thread's requests and frees. docs/metrics.md, "Sizes and lifetimes".
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace heaptape::replayer {
 
-// A block belongs to the thread that asked for it, or resized it last.
+// A block belongs to the thread that requested it, or resized it last.
 struct ThreadTotal {
-  uint64_t calls = 0;            // all that it made, failed ones included
-  uint64_t asked_bytes = 0;      // every size that it asked for and got
+  uint64_t calls = 0;            // all that it made, including failed calls
+  uint64_t asked_bytes = 0;      // every size that it requested and got
   uint64_t live_count = 0;       // blocks that belong to it
   uint64_t live_bytes = 0;       // their sizes
   uint64_t foreign_frees = 0;    // blocks that it freed and that belonged to another
@@ -40,7 +40,7 @@ class ThreadTotals {
     }
     on_leave(owner, size);
   }
-  // A block does not belong to it any more, or not with this size.
+  // A block no longer belongs to it, or not with this size.
   void on_leave(uint32_t owner, uint64_t size) {
     ThreadTotal& total = at(owner);
     total.live_bytes -= size;
@@ -57,7 +57,7 @@ class ThreadTotals {
   }
 
  private:
-  // The others have numbers as large as a damaged tape likes.
+  // Others have numbers as large as a damaged tape likes.
   static constexpr uint32_t kDenseLimit = 4096;
 
   ThreadTotal& at(uint32_t thread) {

@@ -1,5 +1,5 @@
-// Allocators that replays are possible on, and whose code they would run, for
-// `heaptape allocators --json`.
+// The allocators available for replays, and the libraries that such replays run, for `heaptape
+// allocators --json`.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace heaptape::replayer {
 struct ListedAllocator {
   allocators::BackendSpec spec = {};
   bool is_available = false;
-  std::string library = {};   // path of the file that serves malloc; empty: none, or not available
+  std::string library = {};   // path of the file that serves malloc; empty: none, or unavailable
   std::string build_id = {};  // of that file, as bytes; empty: it has none
-  std::string version = {};   // as the library says
+  std::string version = {};   // according to the library
 };
 
 struct AllocatorList {
@@ -23,7 +23,7 @@ struct AllocatorList {
   std::vector<ListedAllocator> allocators;
 };
 
-// AllocatorList of report.capnp as JSON. Fails only when a text is longer than Cap'n Proto takes.
+// AllocatorList of report.capnp as JSON. Fails only if a text is too long for Cap'n Proto.
 base::Result<std::string> allocator_list_json(const AllocatorList& list);
 
 }  // namespace heaptape::replayer

@@ -16,8 +16,8 @@ namespace {
 
 using schema::CohortFigures;
 
-// If this part of a change is in at most half of the windows that have any of it, only that half is
-// named.
+// Names a shorter stretch of windows only if it has this part of the change and is at most half as
+// long.
 constexpr double kMost = 0.9;
 
 int64_t change(uint64_t base, uint64_t now) {
@@ -31,7 +31,7 @@ struct Size {
   Side base;
   Side now;
 };
-using Key = std::pair<bool, uint64_t>;  // other sizes?, CohortFigures::size_bytes
+using Key = std::pair<bool, uint64_t>;  // whether other sizes, CohortFigures::size_bytes
 
 void add(const CohortFigures& cohort, Side& side) {
   const auto [found, is_new] = side.windows.try_emplace(cohort.window, cohort);
@@ -43,17 +43,17 @@ void add(const CohortFigures& cohort, Side& side) {
   sum.last_birth = std::max(sum.last_birth, cohort.last_birth);
 }
 
-// What one side has of each size, and of the others.
+// One side's bytes of each size, and of the others.
 struct Bytes {
   std::map<uint64_t, uint64_t> listed;  // by size
-  std::map<uint64_t, uint64_t> bands;   // by the least size; 0: all others are one
+  std::map<uint64_t, uint64_t> bands;   // by smallest size; 0: all others are one band
 
   explicit Bytes(const std::vector<CohortFigures>& cohorts) {
     for (const CohortFigures& cohort : cohorts) {
       (cohort.is_other_sizes ? bands : listed)[cohort.size_bytes] += cohort.bytes;
     }
   }
-  // The most that there can be of a size that is not listed.
+  // The most bytes that an unlisted size can have.
   uint64_t most_hidden(uint64_t size) const {
     const auto found = bands.find(bands.contains(0) ? 0 : band_of(size));
     return found == bands.end() ? 0 : found->second;
@@ -66,7 +66,7 @@ struct BySize {
   std::set<Key> about;
 };
 
-// A size that one side has among its others is not listed on the other side either, unless those
+// A size that is among the others on one side is not listed on the other side either, unless those
 // others are few.
 BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortFigures>& now) {
   constexpr uint64_t kFew = 10;  // times as many are listed
@@ -103,14 +103,14 @@ struct NamedWindows {
   bool is_most = false;  // but not all of the change
 };
 
-// The windows that changed in the direction of the whole, or the shortest stretch of them that has
-// most of that change.
+// The windows that changed in the direction of the whole, or the shortest stretch of them with most
+// of that change.
 NamedWindows named_windows(const Size& size, int sign) {
   std::set<uint32_t> windows;
   for (const Side* const side : {&size.base, &size.now}) {
     for (const auto& [window, cohort] : side->windows) windows.insert(window);
   }
-  std::map<uint32_t, double> changes;  // in that direction alone
+  std::map<uint32_t, double> changes;  // only in that direction
   double whole = 0;
   for (const uint32_t window : windows) {
     const int64_t bytes = sign * change(bytes_in(size.base, window), bytes_in(size.now, window));
@@ -122,7 +122,7 @@ NamedWindows named_windows(const Size& size, int sign) {
   const NamedWindows all{changes.begin()->first, changes.rbegin()->first};
   NamedWindows best = all;
   double sum = 0;
-  auto next = changes.begin();  // behind those that are summed up
+  auto next = changes.begin();  // after those in the sum
   for (auto first = changes.begin(); first != changes.end(); sum -= first++->second) {
     while (sum < kMost * whole && next != changes.end()) sum += next++->second;
     if (sum < kMost * whole) break;
@@ -182,7 +182,7 @@ std::string births_text(const CohortChange& change) {
   return (change.is_most ? "mostly " : "") + text;
 }
 
-// "the plateau, the exit and the end" of "atPlateau", "atExit" and "end".
+// "the plateau, the exit and the end" for "atPlateau", "atExit" and "end".
 std::string moments_text(const std::vector<std::string>& states) {
   std::string text;
   for (size_t i = 0; i < states.size(); ++i) {

@@ -1,11 +1,11 @@
-// Text in a line of CSV.
+// Text as a CSV field.
 #pragma once
 
 #include <string>
 
 namespace heaptape::replayer {
 
-// A field, quoted where it must be (RFC 4180).
+// A field, quoted if necessary (RFC 4180).
 std::string csv_field(std::string text);
 
 }  // namespace heaptape::replayer

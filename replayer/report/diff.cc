@@ -20,7 +20,7 @@ using base::Result;
 using base::Status;
 using schema::RunFigures;
 
-// The metrics that a table shows, in its order.
+// The metrics in a table, in order.
 constexpr const char* kHeadlines[] = {
     "peak.liveBytes",          "peak.usableBytes",     "peak.committedBytes",
     "end.committedBytes",      "peak.residentBytes",   "atPeak.residentBytes",
@@ -79,7 +79,7 @@ Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedR
                       labels_of(now) + "; replay with labels that agree, -a LABEL=ALLOCATOR");
 }
 
-// All runs of the new report against one of the base.
+// Pairs every run of the new report with one of the base.
 Result<std::vector<RunPair>> baseline_pairs(const NamedReport& base, const NamedReport& now,
                                             const std::string& only_run,
                                             const std::string& baseline) {
@@ -115,15 +115,15 @@ void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigu
                   " in new; a change may come from the program and not from its allocator");
 }
 
-// "server --flags" of "/opt/branch/server --flags".
+// "server --flags" for "/opt/branch/server --flags".
 std::string command_without_folder(const std::string& command) {
   const size_t end = std::min(command.find(' '), command.size());
   const size_t slash = command.rfind('/', end);
   return slash == command.npos || slash > end ? command : command.substr(slash + 1);
 }
 
-// The program of two recordings is the same if its name is, and either its arguments are or both
-// runs are about as long.
+// Two recordings are of one program if its names are equal, and either the arguments are equal or
+// both runs are about equally long.
 bool are_of_one_program(const schema::ReportFigures& base, const schema::ReportFigures& now) {
   if (base.tape_command.empty() || now.tape_command.empty()) return true;
   const std::string before = command_without_folder(base.tape_command);
@@ -150,7 +150,7 @@ void note_other_setting(const char* what, const std::string& base, const std::st
                   " in new");
 }
 
-// --until in one of them.
+// Only one of them used --until.
 void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::string>& notes) {
   for (const auto& [base, now] : pairs) {
     const auto before = base->metric("accounting.recorded");
@@ -165,7 +165,7 @@ void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::strin
   }
 }
 
-// Nothing where both lack them.
+// Notes nothing if both lack them.
 void note_one_sided_sites(const schema::ReportFigures& base, const schema::ReportFigures& now,
                           std::vector<std::string>& notes) {
   if (base.sites.has_value() == now.sites.has_value()) return;
@@ -182,7 +182,7 @@ void note_estimated_sites(const schema::SiteFigures& base, const schema::SiteFig
                   "are estimates: not all calls had their stacks recorded");
 }
 
-// Of one label the settings should be the same; of two they are what is compared.
+// Equal labels should have equal settings; different labels compare settings.
 RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   const auto* const base = pair.first;
   const auto* const now = pair.second;

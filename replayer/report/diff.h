@@ -1,4 +1,4 @@
-// Two reports against each other: which runs belong together, what changed, which gates fail.
+// Compares two reports: matches their runs, lists the changes, and evaluates gates.
 #pragma once
 
 #include <optional>
@@ -21,19 +21,19 @@ struct NamedReport {
 struct MetricRow {
   std::string name;
   schema::MetricUnit unit = schema::MetricUnit::kCount;
-  std::optional<schema::MetricValue> base;  // at least one of the two is there
+  std::optional<schema::MetricValue> base;  // at least one of the two is present
   std::optional<schema::MetricValue> now;
-  std::optional<schema::Spread> base_spread = {};  // where equal replays differed
+  std::optional<schema::Spread> base_spread = {};  // if equal replays differed
   std::optional<schema::Spread> now_spread = {};
 };
 
 struct RunDiff {
   std::string label;
-  std::string base_label;          // of the run in the base: another only with a baseline
-  std::vector<std::string> notes;  // sentences: what else differs between the two runs
+  std::string base_label;          // of the base's run: differs only with a baseline
+  std::vector<std::string> notes;  // sentences: other differences between the two runs
   std::vector<MetricRow> rows;     // every metric of either run
-  size_t table_rows = 0;           // how many of them, from the first, a table for people shows
-  // What is beside holes, of each state that both runs have and that changed.
+  size_t table_rows = 0;           // how many of them, from the first, tables for people show
+  // The blocks beside holes, in each state that both runs have and that changed.
   std::vector<CohortChanges> pins = {};
 };
 
@@ -46,26 +46,25 @@ struct ReportDiff {
 
   Side base;
   Side now;
-  std::string warning;             // a sentence: the reports may not belong together; mostly empty
-  std::vector<std::string> notes;  // sentences: other tapes, runs that one side lacks
+  std::string warning;             // a sentence: the reports may not belong together; usually empty
+  std::vector<std::string> notes;  // sentences: other tapes, runs missing on one side
   std::vector<RunDiff> runs;       // matched by label, in the order of the new report
-  std::vector<SiteChanges> sites;  // of the tapes; empty unless both have call stacks
-  std::vector<CohortChanges> cohorts;  // of the tapes; empty where one report has none
-  std::vector<GateOutcome> gates;      // gate by gate, each over the runs in order
-  size_t new_failures = 0;             // runs that failed in the new report and not in the base
-  bool failed = false;                 // some gate failed, or some run newly did
+  std::vector<SiteChanges> sites;  // for the tapes; empty unless both have call stacks
+  std::vector<CohortChanges> cohorts;  // for the tapes; empty if one report has none
+  std::vector<GateOutcome> gates;      // gate by gate, each for the runs in order
+  size_t new_failures = 0;             // runs that failed only in the new report
+  bool failed = false;                 // a gate failed, or a run newly did
 
   // One line that starts with "PASS" or "FAIL".
   std::string verdict() const;
 };
 
-// `only_run` restricts the comparison to that label; empty = every label that both reports have. A
-// gate whose metric no compared run has fails on all of them: a misspelt counter must not pass CI.
-// Without `only_run` a gate also fails on a run of the base that has the metric and that the new
-// report lacks; a gate that is optional is skipped there. With `baseline` every run of `now` is
-// compared with the run of that label of `base`, except that run itself where both are one report.
-// Fails with kUsage if there is nothing to compare, or if two runs of one report
-// share a label.
+// `only_run` restricts the comparison to that label; empty: every label that both reports have. A
+// gate whose metric no compared run has fails for all of them: a misspelt counter must not pass CI.
+// Without `only_run`, a gate also fails for a run of the base that has the metric and that the new
+// report lacks; an optional gate is skipped there. With `baseline`, every run of `now` is compared
+// with the run of that label in `base`, except that run itself if both are one report. Fails with
+// kUsage if there is nothing to compare, or if two runs of one report share a label.
 base::Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
                                       const std::vector<Gate>& gates, const std::string& only_run,
                                       const std::string& baseline = "");

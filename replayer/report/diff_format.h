@@ -11,8 +11,8 @@ namespace heaptape::replayer {
 enum class DiffFormat : uint8_t {
   kText,      // aligned columns; the verdict is the last line
   kMarkdown,  // for a pull-request comment; the verdict is the first line
-  kJson,      // every metric, exact; integers are as in a report
-  kJunit,     // one test suite, one test case for each gate and run
+  kJson,      // every metric, exact; integers as in a report
+  kJunit,     // one test suite, a test case for each gate and run
 };
 
 std::string to_text(const ReportDiff& diff);

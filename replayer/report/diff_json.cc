@@ -1,6 +1,6 @@
-// The diff as JSON, through Cap'n Proto's JsonValue: reports need that codec already, and it
-// escapes, prints and writes 64-bit integers here as it does there. A schema of its own would fix
-// the type of a figure, which is an integer for some metrics and a float for others.
+// The diff as JSON, through Cap'n Proto's JsonValue: reports already need that codec, and it writes
+// strings and 64-bit integers the same way here. A schema would fix the type of a figure, which is
+// an integer for some metrics and a float for others.
 #include <capnp/compat/json.h>
 #include <capnp/message.h>
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char kSuiteEnd[] = "  </testsuite>\n";
 
-// `text` as content or attribute value of XML. Expects what display_text gives.
+// `text` as XML content or attribute value. Expects the output of display_text.
 std::string xml_escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -46,7 +46,7 @@ std::string attribute(const char* name, std::string_view value) {
   return std::string(" ") + name + "=\"" + xml_escaped(value) + "\"";
 }
 
-// One line, for viewers that show only the message.
+// One line, for viewers that show nothing but the message.
 std::string failure_text(const ReportDiff& diff, const GateOutcome& gate) {
   std::string text = gate.detail;
   for (const std::string& reason : reasons_text(diff, gate)) text += "; " + reason;
@@ -71,7 +71,7 @@ std::string test_case(const ReportDiff& diff, const GateOutcome& gate) {
          xml_escaped(failure_body(diff, gate)) + "</failure>\n    </testcase>\n";
 }
 
-// Of the replay in the new report; 0 where it has no times.
+// The time of the replay in the new report; 0 if it has no times.
 std::string seconds_text(const RunDiff& run) {
   const auto found = std::ranges::find(run.rows, "time.replayNs", &MetricRow::name);
   if (found == run.rows.end() || !found->now) return "0";
@@ -94,8 +94,8 @@ std::string count(const std::vector<const GateOutcome*>& gates, GateState state)
       std::ranges::count(gates, state, [](const GateOutcome* gate) { return gate->state; }));
 }
 
-// The counts that both <testsuites> and <testsuite> have. <testsuites> may have no others: Jenkins
-// checks that.
+// The counts that both <testsuites> and <testsuite> have. Jenkins checks that <testsuites> has no
+// others.
 std::string counts(const std::vector<const GateOutcome*>& gates, size_t errors = 0) {
   return attribute("tests", std::to_string(gates.size() + errors)) +
          attribute("failures", count(gates, GateState::kFailed)) +
@@ -115,7 +115,7 @@ std::string suite(const ReportDiff& diff, const std::string& name) {
   return text;
 }
 
-// What a reader of the test log should know, one sentence a line.
+// The remarks for readers of the test log, one sentence a line.
 std::string log_text(const ReportDiff& diff) {
   std::string text;
   if (!diff.warning.empty()) text += "warning: " + diff.warning + "\n";
@@ -126,7 +126,7 @@ std::string log_text(const ReportDiff& diff) {
   return text + diff.verdict() + "\n";
 }
 
-// For a failure that no gate is about, such as that of a run that only the new report has.
+// A failure without a gate, such as that of a run that is only in the new report.
 std::string error_case(const ReportDiff& diff) {
   return "    <testcase" + attribute("classname", "heaptape diff") + attribute("name", "replays") +
          attribute("time", "0") + ">\n      <error" + attribute("type", "replay") +

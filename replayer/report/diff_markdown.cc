@@ -1,5 +1,5 @@
-// Markdown for the comment on a pull request: what a reviewer must know fits on a screen, and the
-// rest is folded.
+// Markdown for the comment on a pull request: the essentials fit on a screen, and the rest is
+// folded.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -16,13 +16,13 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr size_t kMostRows = 10;  // of each table that is not folded
+constexpr size_t kMostRows = 10;  // of each unfolded table
 
-// `text` as literal words of Markdown, also in a table cell. Expects what display_text gives.
+// `text` as literal Markdown, also in a table cell. Expects the output of display_text.
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @: no mention of a user on a forge
+    if (c == '<' || c == '>' || c == '&' || c == '@') {  // @ would mention a user on a forge
       result += "&#" + std::to_string(int{c}) + ";";
       continue;
     }
@@ -47,7 +47,7 @@ std::string table_text(const std::vector<TableRow>& table, size_t names = 1) {
   return text;
 }
 
-// What follows the blank line after the summary is read as Markdown.
+// Text after the blank line is read as Markdown.
 std::string folded(const std::string& summary, const std::string& body) {
   return "\n<details><summary>" + escaped(summary) + "</summary>\n\n" + body + "\n</details>\n";
 }
@@ -73,8 +73,8 @@ std::string failed_gates(const ReportDiff& diff) {
   return text;
 }
 
-// How much a figure changed, for the order of the table. What was 0 has no percentages: bytes are
-// compared with what the allocator held at most, refused calls come first, and other counts last.
+// The size of a change, to sort the table. Nothing has a percentage of 0: then bytes are compared
+// with the allocator's peak, refused calls come first, and other counts last.
 double size_of_change(const RunDiff& run, const MetricRow& row) {
   if (const auto percent = percent_change(*row.base, *row.now)) return std::fabs(*percent);
   if (row.name == "accounting.refused") return HUGE_VAL;
@@ -84,7 +84,7 @@ double size_of_change(const RunDiff& run, const MetricRow& row) {
   return static_cast<double>(100 * schema::number_of(*row.now) / schema::number_of(*whole->base));
 }
 
-// Of the metrics in the tables, without times: those are noise unless somebody gates them.
+// The metrics in the tables, but no times: those are noise unless a gate uses them.
 std::string changed_most(const ReportDiff& diff) {
   struct Change {
     const RunDiff* run;
@@ -92,7 +92,7 @@ std::string changed_most(const ReportDiff& diff) {
     double size;
   };
   std::vector<Change> changes;
-  std::set<std::string> of_program;  // the same in all runs: named once
+  std::set<std::string> of_program;  // equal in all runs: named once
   for (const RunDiff& run : diff.runs) {
     for (const MetricRow& row : std::span(run.rows).first(run.table_rows)) {
       if (!row.base || !row.now || *row.base == *row.now || row.name.starts_with("time.")) continue;

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kShownSites = 10;
 constexpr size_t kShownSizes = 5;
 
-// Functions of one short name are told apart.
+// Tells functions with the same short name apart.
 std::vector<std::string> names_of(std::span<const SiteChange> shown) {
   std::vector<CodePlace> places;
   for (const auto& [place, base, now] : shown) {
@@ -34,12 +34,12 @@ std::vector<std::string> names_of(std::span<const SiteChange> shown) {
   return names;
 }
 
-// The change that a gate is about, or that comes nearest to it: of bytes at the end or at the peak.
+// Picks the change that a gate is about or closest to: bytes at the end or at the peak.
 bool is_at_end(const GateOutcome& gate) {
   return gate.metric.starts_with("end.") || gate.metric.starts_with("atExit.");
 }
 
-// "atPlateau" of "atPlateau.holes.bytes". The moment nearest to peaks of one figure is "atPeak".
+// "atPlateau" for "atPlateau.holes.bytes". The moment closest to peaks of one figure is "atPeak".
 std::string state_of_gate(const GateOutcome& gate) {
   const std::string first = gate.metric.substr(0, gate.metric.find('.'));
   return first == "peak" ? "atPeak" : first;
@@ -63,7 +63,7 @@ double change_of(const RunDiff& run, const std::string& metric) {
   return static_cast<double>(schema::number_of(*row->now) - schema::number_of(*row->base));
 }
 
-// Of the bytes that holes are a part of: for the two shares those that are committed and not live.
+// Change of the bytes that include holes: for the two shares, committed bytes that are not live.
 double change_of_memory(const RunDiff& run, const std::string& metric) {
   if (!metric.ends_with("ragmentation") && !metric.ends_with("distanceToIdeal")) {
     return change_of(run, metric);
@@ -72,8 +72,8 @@ double change_of_memory(const RunDiff& run, const std::string& metric) {
   return change_of(run, state + "committedBytes") - change_of(run, state + "liveBytes");
 }
 
-// What is beside the holes that the gate is about; null where holes are a small part of what
-// changed, or changed the other way.
+// The blocks beside the holes that the gate is about; null if holes are a small part of the change,
+// or changed the other way.
 const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
   if (!gate.base || !gate.now) return nullptr;
   const bool is_of_memory =
@@ -86,7 +86,7 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
     return std::ranges::find(changes.states, state) != changes.states.end();
   });
   if (pins == run->pins.end()) return nullptr;
-  // Of holes the number or the largest may have changed otherwise than their bytes.
+  // The number or largest of the holes may have changed differently from their bytes.
   const bool is_of_bytes = is_of_memory || !is_about_number_of_holes(gate.metric);
   const double change = change_of_memory(*run, gate.metric);
   const double in_holes = static_cast<double>(pins->now) - static_cast<double>(pins->base);

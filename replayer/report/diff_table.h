@@ -1,4 +1,4 @@
-// What tables for people say of a ReportDiff, in whatever form they come.
+// The text of a ReportDiff in tables for people, in any format.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ namespace heaptape::replayer {
 
 // A heading and the first `rows` metrics: name, base, new, change, change in percent.
 std::vector<TableRow> diff_table(const RunDiff& run, size_t rows);
-// Those that changed most: the rows of the table that have a name.
+// The sites that changed most: the rows of the table that have a name.
 std::span<const SiteChange> shown_sites(const SiteChanges& changes);
 // A heading, these sites, the others and the total: site, base, new, change, share.
 std::vector<TableRow> diff_table(const SiteChanges& changes);
 
 // A heading, the sizes that changed most, the others and the total: size, blocks in base and new,
-// change of the bytes, share, which calls asked for it.
+// change in bytes, share, the allocating calls.
 std::vector<TableRow> diff_table(const CohortChanges& changes);
 // One row of the table of metrics.
 TableRow diff_row(const MetricRow& row);
 
-// Of each failed gate about holes, or about memory that holes are part of, what is beside them: a
+// For each failed gate about holes, or about memory that includes holes, the blocks beside them: a
 // heading, and a table as above.
 struct PinTable {
   std::string heading;
@@ -32,10 +32,10 @@ struct PinTable {
 };
 std::vector<PinTable> pin_tables(const ReportDiff& diff);
 
-// Why gates failed, as far as the reports say: sentences that name blocks and sites. Empty where
-// none failed.
+// Why gates failed, as far as the reports tell: sentences that name blocks and sites. Empty if none
+// failed.
 std::vector<std::string> reasons_text(const ReportDiff& diff);
-// Those for this gate.
+// The same for one gate.
 std::vector<std::string> reasons_text(const ReportDiff& diff, const GateOutcome& gate);
 
 // "main.json  (tape run.tape, 1,000 events)"

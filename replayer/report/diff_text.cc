@@ -1,4 +1,4 @@
-// The format for a terminal.
+// The terminal format.
 #include <string>
 
 #include "base/number_text.h"

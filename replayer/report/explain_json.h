@@ -1,4 +1,4 @@
-// What `heaptape explain --json` and `heaptape holes --json` write: Explanation of report.capnp.
+// Writes `heaptape explain --json` and `heaptape holes --json`: Explanation of report.capnp.
 #pragma once
 
 #include <string>
@@ -9,8 +9,7 @@
 
 namespace heaptape::replayer {
 
-// `options` and `sites` as holes_text() has them. Fails only when it is larger than Cap'n Proto
-// takes.
+// `options` and `sites` as for holes_text(). Fails only if it is too large for Cap'n Proto.
 base::Result<std::string> explanation_json(const schema::TapeReader& tape,
                                            const Explanation& explanation,
                                            const HolesOptions& options, const CallSites* sites);

@@ -19,7 +19,7 @@ using base::bytes_text;
 using base::format_text;
 using base::grouped;
 
-// A blank line between two.
+// Separates parts by a blank line.
 std::string sections(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) {
@@ -43,8 +43,8 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   return text + "\n";
 }
 
-// Live and slack bytes are those of the program, as in reports: for new(0), say, allocators are
-// asked for more.
+// Live and slack bytes follow the program's requests, as in reports: new(0), say, asks the
+// allocator for more.
 std::string account_text(const MomentState& state) {
   const Account& account = *state.account;
   const auto row = [&account](const char* what, uint64_t bytes) {
@@ -81,7 +81,7 @@ std::string tried_text(const RunMetrics& metrics) {
   return bytes_text(before > after ? before - after : 0);
 }
 
-// What people know it as.
+// The usual name of a remedy.
 const char* describe(Remedy remedy) {
   switch (remedy) {
     case Remedy::kTrim:
@@ -102,14 +102,14 @@ std::string remedies_text(const Explanation& explanation) {
   std::string tried = tried_text(explanation.run.metrics);
   std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
   for (const Estimate& estimate : estimates_of(explanation)) {
-    // The first is what the allocator can be asked for.
+    // The first is available through the allocator.
     rows.push_back(
         {describe(estimate.remedy), bytes_text(estimate.bytes), std::exchange(tried, "")});
   }
   return aligned(rows);
 }
 
-// "for parse (parser.cc:12)", and of how many blocks where not of all.
+// "for parse (parser.cc:12)", and the number of blocks unless it is all of them.
 std::string group_site_text(const HeapPicture& picture, const PinGroup& group,
                             const CallSites& calls) {
   const SiteOfGroup site = site_of_group(picture, group, calls);
@@ -150,7 +150,7 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
   return aligned(rows) + "  (a hole between blocks of two sites counts for both)\n";
 }
 
-// What stood in the way of the largest hole.
+// The block that limited the largest hole.
 std::string pin_cell(const HeapGrowth& growth) {
   if (!growth.pin || growth.short_bytes() == 0) return "";
   return grouped(growth.pin->requested_bytes) + " bytes of " + call(growth.pin->birth);

@@ -1,4 +1,4 @@
-// What `heaptape explain` and `heaptape holes` say, for people. docs/metrics.md, "The account" and
+// Output of `heaptape explain` and `heaptape holes` for people. docs/metrics.md, "The account" and
 // "Holes and pins".
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace heaptape::replayer {
 
-// Of what there are many.
+// Limits for long lists.
 struct HolesOptions {
-  uint64_t min_bytes = 0;        // of the holes that are shown one by one
+  uint64_t min_bytes = 0;        // for holes to be listed individually
   size_t top = 10;               // how many of these, of groups of pins, and of growths
   size_t most_sites = SIZE_MAX;  // in JSON
 };
 
-// Both end in a newline. They require that the run did not fail, and has an account. `sites`: of
-// calls_to_name(); null where the tape has no stacks.
+// Both end in a newline. They require that the run succeeded and has an account. `sites` are those
+// of calls_to_name(), or null if the tape has no stacks.
 std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
                              const HolesOptions& options, const CallSites* sites);
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,

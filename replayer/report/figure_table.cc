@@ -10,7 +10,7 @@ namespace {
 using allocators::BackendKind;
 using schema::RunFigures;
 
-// What is asked for at each of two moments.
+// The metrics at each of two moments.
 constexpr const char* kAtMoment[] = {"residentBytes", "residentHoleBytes",
                                      "account.purgeableBytes"};
 constexpr const char* kOfRun[] = {"peak.residentBytes", "peak.committedBytes",
@@ -33,7 +33,7 @@ std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
 
 std::string cell(const RunFigures& run, BackendKind kind, const std::string& metric) {
   const bool is_time = metric == "time.nsPerEvent";
-  // All else would be 0.
+  // Everything else would be 0.
   if (kind == BackendKind::kNoop && !is_time) return "-";
   if (kind == BackendKind::kRecorded && is_time) return "-";
   const auto value = run.metric(metric);

@@ -1,5 +1,4 @@
-// The figures that a replay is judged by, a row for each run: what tables for people are made of,
-// in whatever form they come.
+// The figures that judge a replay, a row for each run, for tables in any format.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +16,17 @@ struct FigureTable {
     std::string label;
     std::vector<std::string> cells;  // by column: the figure in its unit, or "-"
   };
-  std::vector<std::string> metrics;  // of the columns
+  std::vector<std::string> metrics;  // by column
   std::vector<Row> rows;
 };
 
-// Residency and holes at the peak and at second_state(), the peaks, and the time: of every run.
-// `runs` are those of the figures, here and below.
+// Residency and holes at the peak and at second_state(), the peaks, and the time, for every run.
+// `runs` must belong to the figures, here and below.
 FigureTable overview_table(const std::vector<schema::RunFigures>& figures,
                            const std::vector<RunResult>& runs);
 
-// Where the memory is at second_state(), as a sum: docs/metrics.md, "The account". Of the runs that
-// place blocks; no row where none does.
+// Where the memory is at second_state(), as a sum, for runs that place blocks: docs/metrics.md,
+// "The account". No rows if there are none.
 FigureTable account_table(const std::vector<schema::RunFigures>& figures,
                           const std::vector<RunResult>& runs);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kMostNamed = 8;
 
-// The live bytes of all cells for which each block stands, over all frames.
+// The live bytes of all cells that each block represents, over all frames.
 std::unordered_map<uint64_t, double> weights_of(const std::vector<RunResult>& runs) {
   std::unordered_map<uint64_t, double> weights;  // by birth
   for (const RunResult& run : runs) {
@@ -24,7 +24,7 @@ std::unordered_map<uint64_t, double> weights_of(const std::vector<RunResult>& ru
   return weights;
 }
 
-// The heaviest first.
+// Heaviest first.
 std::vector<uint32_t> ranked(const std::map<uint32_t, double>& weights) {
   std::vector<uint32_t> sites;
   for (const auto& [site, weight] : weights) sites.push_back(site);

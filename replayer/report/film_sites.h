@@ -1,4 +1,4 @@
-// Who asked for the blocks of a heap over time: the sites that colour its picture.
+// The sites that colour the picture of a heap over time.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,16 @@
 namespace heaptape::replayer {
 
 struct FilmSites {
-  static constexpr uint8_t kNone = 0;   // not known, or the cell has no blocks
-  static constexpr uint8_t kOther = 1;  // none of those below
+  static constexpr uint8_t kNone = 0;   // unknown, or the cell has no blocks
+  static constexpr uint8_t kOther = 1;  // not one of the names below
 
-  // Fit to print; the first is of the number kOther + 1. Those with most memory over the films.
+  // Fit to print; the first has number kOther + 1. The sites with most memory over the films.
   std::vector<std::string> names;
-  std::unordered_map<uint64_t, uint8_t> by_birth;  // the number of the site; absent: kNone
+  std::unordered_map<uint64_t, uint8_t> by_birth;  // site number; absent: kNone
 };
 
-// Of the films of these runs. Empty where there is none, or the stacks of the tape were sampled:
-// then hardly any block has one. Reads the tape once more; it is at no particular place
-// afterwards.
+// For the films of these runs. Empty if there are none, or if the stacks of the tape were sampled:
+// then hardly any block has a site. Rereads the tape; its reader then has no particular place.
 base::Result<FilmSites> film_sites(schema::TapeReader& tape, const std::vector<RunResult>& runs,
                                    const Sites& sites);
 

@@ -28,7 +28,7 @@ bool holds(long double left, GateOp op, long double right) {
   return true;
 }
 
-// Left out of the report of a replay with --jobs.
+// Omitted from the report of a replay with --jobs.
 bool is_time(const std::string& metric) {
   return metric.starts_with("time.") || metric.starts_with("latency.");
 }
@@ -37,13 +37,13 @@ bool is_upper(GateOp op) {
   return op == GateOp::kGreater || op == GateOp::kGreaterOrEqual;
 }
 
-// What a change counts from.
+// The origin of a change.
 long double origin_of(const Gate& gate, const GateOutcome& outcome) {
   if (!outcome.spread) return schema::number_of(*outcome.base);
   return is_upper(gate.op) ? outcome.spread->greatest : outcome.spread->least;
 }
 
-// What the new figure is compared with; none for a percentage of 0 that stands alone.
+// The limit for the new figure; none for a percentage of 0 without an amount.
 std::optional<long double> limit_of(const Gate& gate, const GateOutcome& outcome) {
   if (gate.kind == GateKind::kAbsolute) return gate.value;
   const long double from = origin_of(gate, outcome);
@@ -52,8 +52,8 @@ std::optional<long double> limit_of(const Gate& gate, const GateOutcome& outcome
   return from + std::fabs(from) * gate.value / 100 + gate.extra;
 }
 
-// The limit of a figure that is a whole number, as a whole number: the gate judges the same, and
-// nobody reads of half a byte. What == and != compare with is the nearest.
+// Rounds the limit of an integral figure without changing the verdict, because nobody wants to read
+// of half a byte. == and != use the nearest integer.
 long double whole(long double limit, GateOp op) {
   switch (op) {
     case GateOp::kGreater:
@@ -75,12 +75,12 @@ bool is_broken(const Gate& gate, const MetricValue& now, const std::optional<lon
     const long double change = number == 0 ? 0 : std::numeric_limits<long double>::infinity();
     return holds(std::copysign(change, number), gate.op, gate.value);
   }
-  // A double is compared with what the limit is as a double: 0.3 == 0.3.
+  // A double is compared with the limit as a double: 0.3 == 0.3.
   const bool exact = schema::is_integer(now);
   return holds(number, gate.op, exact ? *limit : static_cast<double>(*limit));
 }
 
-// Requires that there is a new figure.
+// Requires a new figure.
 std::string describe(const GateOutcome& outcome) {
   std::string text = "new " + exact_text(schema::number_of(*outcome.now), outcome.unit);
   if (outcome.limit) text += ", limit " + exact_text(*outcome.limit, outcome.unit);

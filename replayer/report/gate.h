@@ -4,15 +4,14 @@
 //   peak.committedBytes > +5%       ... is over base * 1.05
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
-//   peak.residentBytes > +5% +1MiB  ... is over base * 1.05 + 1 MiB: what is small may move by more
+//   peak.residentBytes > +5% +1MiB  ... is over base * 1.05 + 1 MiB: small figures may vary more
 //
-// Where the base's figure was not the same in all replays that it is made of, a change counts from
-// the greatest of them if the gate is > or >=, from the least if it is < or <=: what equal runs
-// differ by is no change.
+// If the replays behind the base's figure disagree, a change counts from the greatest for a > or >=
+// gate, and from the least for < or <=: differences between equal runs are no change.
 //
-// A sign makes VALUE a change against the base. The limit of a count or of bytes is a whole number.
-// From a base of 0 there are no percentages: no change is 0 %, and any increase exceeds every
-// percentage that stands alone.
+// A sign makes VALUE a change against the base. The limit of a count or of bytes is an integer. A
+// base of 0 has no percentages: no change is 0 %, and any increase exceeds every percentage without
+// an amount.
 #pragma once
 
 #include <optional>
@@ -40,24 +39,24 @@ enum class GateKind : uint8_t {
 };
 
 struct Gate {
-  std::string expression;  // as the user wrote it, without the blanks around it; printable ASCII
+  std::string expression;  // as the user wrote it, without surrounding blanks; printable ASCII
   std::string metric;
   GateOp op = GateOp::kGreater;
   GateKind kind = GateKind::kAbsolute;
   long double value = 0;     // holds every 64-bit integer
-  long double extra = 0;     // of a percentage: "+1MiB" of "+5% +1MiB", with the same sign
-  bool is_optional = false;  // skipped where a side does not have the metric
+  long double extra = 0;     // for a percentage: "+1MiB" of "+5% +1MiB", with the same sign
+  bool is_optional = false;  // skipped if a side lacks the metric
 };
 
-// Blanks may stand around each part, so none in the name of a counter. Units are those of
-// base/quantity.h, and for times ns, us, ms and s. Fails with kUsage and one sentence that quotes
-// the expression and names the column, from 1.
+// Blanks may surround each part, so a counter's name has none. Units are those of base/quantity.h,
+// and ns, us, ms and s for times. Fails with kUsage and one sentence that quotes the expression and
+// names the column, from 1.
 base::Result<Gate> parse_gate(std::string_view expression);
 
 enum class GateState : uint8_t {
   kPassed,
   kFailed,
-  kSkipped,  // neither run has the metric, or the gate is optional and one of them has not
+  kSkipped,  // no run has the metric, or one lacks it and the gate is optional
 };
 
 struct GateOutcome {
@@ -68,15 +67,15 @@ struct GateOutcome {
   GateState state = GateState::kSkipped;
   std::optional<schema::MetricValue> base;
   std::optional<schema::MetricValue> now;
-  std::optional<schema::Spread> spread;  // of the base's figure, where the limit counts from it
-  std::optional<long double> limit;      // what `now` was compared with, if that is a number
-  std::string detail;                    // for people: the values, or why there was no comparison
+  std::optional<schema::Spread> spread;  // of the base's figure, if the limit counts from it
+  std::optional<long double> limit;      // compared with `now`, if it is a number
+  std::string detail;                    // for people: the values, or why they were not compared
 };
 
-// A gate that cannot tell does not pass: it fails where the new run failed, or the base did and the
-// gate asks for a change, where the base has the metric and the new run does not, and where it asks
-// for a change and the base has no such metric. It is skipped only where neither run has the
-// metric, or if it is optional and one of them does not.
+// A gate that cannot be evaluated fails: if the new run failed, or the base did and the gate asks
+// for a change; if the base has the metric and the new run does not; and if it asks for a change
+// and the base has no such metric. It is skipped only if neither run has the metric, or if it is
+// optional and one of them lacks it.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
 

@@ -10,7 +10,7 @@ namespace {
 
 using schema::RunFigures;
 
-// Of marks and counters: only the runs know their names.
+// Suggests marks and counters, whose names only the runs know.
 std::string near_names(const std::string& metric, const std::vector<RunPair>& pairs) {
   std::vector<std::string> names;
   for (const auto& [base, now] : pairs) {
@@ -21,7 +21,7 @@ std::string near_names(const std::string& metric, const std::vector<RunPair>& pa
   return base::did_you_mean(metric, names);
 }
 
-// Whether a change between the two is none: of the recorded run it is what its whole process had.
+// Whether the change is meaningless: the recorded run's residency is that of its whole process.
 bool is_of_other_memory(const Gate& gate, const RunFigures& base, const RunFigures& now) {
   const bool has_both = base.failure.empty() && now.failure.empty() && base.metric(gate.metric) &&
                         now.metric(gate.metric);

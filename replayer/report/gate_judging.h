@@ -1,4 +1,4 @@
-// One gate over all runs that a diff compares.
+// Evaluates one gate for all runs that a diff compares.
 #pragma once
 
 #include <utility>
@@ -11,13 +11,13 @@ namespace heaptape::replayer {
 
 using RunPair = std::pair<const schema::RunFigures*, const schema::RunFigures*>;  // base, now
 
-// An outcome for each pair. Runs of two labels need not have the same figures, and from what the
-// recorded run had resident to what a replay has there is no change: there the gate is skipped. It
-// fails on all pairs where none can tell, unless it is optional.
+// An outcome for each pair. Skips the gate if runs of two labels do not both have the figure, or if
+// it asks for a change of resident memory from the recorded run to a replay. Unless it is optional,
+// it fails for all pairs if it can be evaluated for none.
 std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs);
 
-// A failure for each run of the base that has the metric and that the new report lacks: a gate on a
-// run that is gone must not pass.
+// A failure for each run of the base that has the metric and that the new report lacks: a gate for
+// a missing run must not pass.
 std::vector<GateOutcome> judge_lost_runs(const Gate& gate,
                                          const std::vector<schema::RunFigures>& base,
                                          const std::vector<schema::RunFigures>& now);

@@ -19,7 +19,7 @@ using base::Error;
 using base::Result;
 using base::Status;
 
-// Two characters come before one, so that ">=" is not read as ">".
+// Two-character operators come first so that ">=" is not read as ">".
 constexpr std::pair<std::string_view, GateOp> kOps[] = {
     {">=", GateOp::kGreaterOrEqual}, {"<=", GateOp::kLessOrEqual}, {"==", GateOp::kEqual},
     {"!=", GateOp::kNotEqual},       {">", GateOp::kGreater},      {"<", GateOp::kLess},
@@ -41,12 +41,12 @@ bool is_digit(char c) {
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-// What may stand in a name. Counters are named by allocators, so more than the metrics need.
+// The characters of names. Allocators name counters, so it accepts more than the metrics need.
 bool is_name_character(char c) {
   return c > ' ' && c < 0x7f && std::string_view("<>=!").find(c) == std::string_view::npos;
 }
 
-// "end.*" for all that begin so.
+// "end.*" for all with that prefix.
 std::vector<std::string> metric_groups() {
   std::vector<std::string> groups;
   for (const std::string& name : schema::metric_names()) {
@@ -73,7 +73,7 @@ class GateParser {
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t", at_), text_.size()); }
   std::string_view rest() const { return text_.substr(at_); }
 
-  // The longest piece from here on whose characters all satisfy `belongs`.
+  // The longest piece from here whose characters all satisfy `belongs`.
   template <typename Belongs>
   std::string_view take_while(Belongs&& belongs) {
     const size_t start = at_;
@@ -191,7 +191,7 @@ class GateParser {
     return at_ == text_.size() ? check_whole(number) : expected("nothing more");
   }
 
-  // A mistake in most cases: of a ratio for bytes. With a unit, 0.1MiB, it is none.
+  // Bytes with a fraction usually mean a ratio. With a unit, 0.1MiB, they are fine.
   Status check_whole(long double number) const {
     const bool is_fraction = std::floor(number) != number;
     const bool has_unit = is_letter(text_[text_.find_last_not_of(" \t")]);
@@ -200,7 +200,7 @@ class GateParser {
     return expected("a whole number of bytes, or a unit behind it, such as 1.5MiB or +5%");
   }
 
-  // What a unit, which stands at `start`, makes of the number.
+  // The factor of a unit that begins at `start`.
   Result<uint64_t> factor_of(std::string_view name, size_t start) const {
     if (const uint64_t* const time = find_time_unit(name); time != nullptr && is_in_ns()) {
       return *time;
@@ -219,7 +219,7 @@ class GateParser {
   }
 
   bool is_in_ns() const { return schema::metric_unit(gate_.metric) == schema::MetricUnit::kNs; }
-  // What a counter counts only its allocator knows.
+  // Only its allocator knows the unit of a counter.
   bool may_be_bytes() const {
     return gate_.metric.starts_with(schema::kCounterPrefix) ||
            schema::metric_unit(gate_.metric) == schema::MetricUnit::kBytes;

@@ -16,7 +16,7 @@ std::string plural(const std::string& noun) {
   return noun + (noun.ends_with("ch") || noun.ends_with("s") ? "es" : "s");
 }
 
-// What n operations on ever more blocks cost together.
+// The total cost of n operations as the number of blocks grows.
 std::string overall(double exponent) {
   const double total = exponent + 1;
   if (std::abs(total - 2) < 0.15) return "quadratic";

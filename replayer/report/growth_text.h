@@ -1,4 +1,4 @@
-// What the growth check found, as a sentence for people.
+// The result of the growth check, as a sentence for people.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// What a site has, not rounded yet: below 2^53 these are whole numbers, unless stacks were sampled.
+// The sums of a site, unrounded: below 2^53 they are integers unless stacks were sampled.
 struct Sums {
   double blocks = 0;
   double live_bytes = 0;
@@ -51,7 +51,7 @@ std::vector<HeapSite> heap_by_site(const HeapPicture& picture, std::span<const H
   for (const Hole& hole : holes) {
     const uint32_t after = site_of(hole.after);
     const bool has_two = hole.before != kNoBlock;
-    // Of a sample nobody knows whether both are of one site.
+    // With sampled stacks, the two may or may not be of one site.
     const double part = has_two && calls.is_sampled() ? 0.5 : 1;
     sums[after].add(hole, part * weight_of(hole.after));
     if (!has_two) continue;
@@ -85,7 +85,7 @@ HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& exp
                    .moment = explanation.moment,
                    .by_site = heap_by_site(picture, holes, calls)};
   for (const std::string& variable : spec.environment) heap.backend += " " + variable;
-  // RecordedBackend knows the sizes of glibc's chunks alone.
+  // RecordedBackend only knows the sizes of glibc's chunks.
   heap.knows_slack =
       spec.kind != allocators::BackendKind::kRecorded || tape.allocator_family() == "glibc";
   Sums total;
@@ -95,7 +95,7 @@ HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& exp
   return heap;
 }
 
-// Of several with as many, the one that the tape has first.
+// If several have as many, picks the first on the tape.
 SiteOfGroup site_of_group(const HeapPicture& picture, const PinGroup& group,
                           const CallSites& calls) {
   std::map<uint32_t, double> blocks;  // by site
@@ -106,7 +106,7 @@ SiteOfGroup site_of_group(const HeapPicture& picture, const PinGroup& group,
   const auto most =
       std::ranges::max_element(blocks, {}, [](const auto& of_site) { return of_site.second; });
   if (most == blocks.end() || most->second == 0) return {};
-  // An estimate may be more than there are.
+  // An estimate may exceed the number of blocks.
   return {most->first,
           std::min<uint64_t>(std::llround(std::min(most->second, 1e18)), group.blocks.size())};
 }

@@ -1,4 +1,4 @@
-// How long single calls took, as `heaptape replay --latency` prints it.
+// The latency of single calls, as printed by `heaptape replay --latency`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace heaptape::replayer {
 
-// A line for each kind of call and each band of sizes, run by run; empty where nothing was timed.
+// A line for each kind of call and size band, run by run; empty if nothing was timed.
 std::string latency_table(const std::vector<RunResult>& runs);
 
 }  // namespace heaptape::replayer

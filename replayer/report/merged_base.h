@@ -1,4 +1,4 @@
-// Several reports of one program as one base: what equal runs differ by. docs/metrics.md, "Noise".
+// Merges several reports of one program into one base, to measure noise. docs/metrics.md, "Noise".
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace heaptape::replayer {
 
-// The last report, with the medians of all reports as its figures (of an even number the smaller of
-// the two in the middle), and with spreads from the least to the greatest. A run is
-// merged from those reports in which it did not fail. `reports`: at least one.
+// The last report, with medians over all reports as its figures (the smaller middle one of an even
+// number), and with spreads from the least to the greatest. Merges each run from the reports in
+// which it succeeded. Requires at least one report.
 NamedReport merged_base(std::vector<NamedReport> reports);
 
 }  // namespace heaptape::replayer

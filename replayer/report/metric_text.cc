@@ -44,7 +44,7 @@ MetricValue absolute(const MetricValue& value) {
   return std::fabs(std::get<double>(value));
 }
 
-// |now - base|, as an integer where both are.
+// |now - base|, as an integer if both are.
 MetricValue distance(const MetricValue& base, const MetricValue& now) {
   if (!schema::is_integer(base) || !schema::is_integer(now)) {
     return static_cast<double>(std::fabs(schema::number_of(now) - schema::number_of(base)));

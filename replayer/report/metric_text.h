@@ -9,8 +9,8 @@
 
 namespace heaptape::replayer {
 
-// The two lines above a column of a metric, in words: "at peak" and "resident hole" of
-// atPeak.residentHoleBytes. What is only bytes needs not be said where values have units.
+// The two heading lines of a metric's column: "at peak" and "resident hole" for
+// atPeak.residentHoleBytes. Omits "bytes", because values have units.
 struct MetricHeading {
   std::string group;
   std::string name;
@@ -19,28 +19,28 @@ MetricHeading heading_of(const std::string& metric);
 
 double ratio(uint64_t part, uint64_t whole);  // 0 if `whole` is 0
 
-// "12.3%"; what is not 0 never prints as 0.0%. "-" if `whole` is 0.
+// "12.3%"; a nonzero share never prints as 0.0%. "-" if `whole` is 0.
 std::string share_text(uint64_t part, uint64_t whole);
 
-// The same of a share that may be negative or above 1: "-12.3%".
+// The same for a share that may be negative or above 1: "-12.3%".
 std::string signed_share_text(double share);
 
-// A figure in a table, in its unit; "-" for one that is not there.
+// A figure in a table, in its unit; "-" if absent.
 std::string value_text(const std::optional<schema::MetricValue>& value, schema::MetricUnit unit);
 
-// With nothing rounded away that a reader could miss: "12,897,484 B", "81.234 ns".
+// Loses no digit that a reader could miss: "12,897,484 B", "81.234 ns".
 std::string exact_text(long double number, schema::MetricUnit unit);
 
-// From `base` to `now`: "+1.2 MiB", "-3", "0"; "-" if either is not there.
+// From `base` to `now`: "+1.2 MiB", "-3", "0"; "-" if either is absent.
 std::string change_text(const std::optional<schema::MetricValue>& base,
                         const std::optional<schema::MetricValue>& now, schema::MetricUnit unit);
 
-// The same in percent of `base`: "+5.00%", "0.00%", "from 0"; "-" if either is not there.
+// The same in percent of `base`: "+5.00%", "0.00%", "from 0"; "-" if either is absent.
 std::string percent_text(const std::optional<schema::MetricValue>& base,
                          const std::optional<schema::MetricValue>& now);
 
-// (now - base) / base * 100, against the size of `base` where that is negative. Nothing if `base`
-// is 0 and `now` is not.
+// (now - base) / base * 100, or relative to |base| if `base` is negative. Nothing if `base` is 0
+// and `now` is not.
 std::optional<double> percent_change(const schema::MetricValue& base,
                                      const schema::MetricValue& now);
 

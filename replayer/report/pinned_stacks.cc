@@ -25,7 +25,7 @@ std::vector<RunPins> pins_of(const std::vector<RunResult>& runs) {
   return list;
 }
 
-// Below 2^53 the sums are whole numbers, unless stacks were sampled.
+// Below 2^53 the sums are integers unless stacks were sampled.
 PinnedStacks by_stack(const RunPins& run, const CallStacks& calls) {
   std::map<schema::FrameNumber, double> sums;
   for (const PinningBlock& block : run.pins.blocks) {

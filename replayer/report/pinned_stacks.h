@@ -1,4 +1,4 @@
-// From the blocks that pin to the stacks that asked for them. docs/metrics.md, "Bytes pinned".
+// Maps blocks that pin to the stacks that asked for them. docs/metrics.md, "Bytes pinned".
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// Of runs that kept their pins, in their order; of these the first kMostPinned. Reads the tape once
-// more if there are any, and leaves it somewhere.
+// For the first kMostPinned runs that kept their pins, in order. If there are any, rereads the
+// tape; its reader then has no particular place.
 base::Result<std::vector<PinnedStacks>> pinned_stacks(schema::TapeReader& tape,
                                                       const std::vector<RunResult>& runs);
 

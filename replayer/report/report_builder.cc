@@ -110,7 +110,7 @@ base::Result<BuiltReport> build(const schema::TapeReader& tape, const std::vecto
   for (const RunResult& run : runs) {
     if (run.program && !report.hasProgram()) {
       set_program(report.initProgram(), *run.program, run.metrics.end.live);
-      // With addresses that were made up, nobody knows what moved.
+      // Invented addresses do not show which resizes moved.
       if (tape.header().origin.lacks(schema::Absent::kAddresses)) {
         report.getProgram().disownResizes();
       }

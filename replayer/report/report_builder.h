@@ -1,4 +1,4 @@
-// From what a replay measured to a report: as JSON, as a timeline in CSV, as figures for a table.
+// Builds reports from measured replays: as JSON, as a CSV timeline, as figures for a table.
 #pragma once
 
 #include <string>
@@ -17,23 +17,23 @@ namespace heaptape::replayer {
 
 struct BuiltReport {
   std::string json;
-  std::string timeline_csv;  // one line for each run and sample; the columns are those of Timeline
+  std::string timeline_csv;  // a line for each run and sample; the columns are those of Timeline
   schema::ReportFigures figures;
   std::vector<schema::TimelineFigures> timelines;  // by run
-  // The same JSON without white space, and without what is long: timelines, call stacks, sites.
+  // The same JSON without white space and its long parts: timelines, call stacks, sites.
   std::string short_json;
 };
 
-// Of the calls that were replayed.
+// The sites of the replayed calls.
 struct RankedSites {
   Sites sites;
   SiteTable table;
   std::vector<PinnedStacks> pinned = {};
-  schema::StackTree stacks = {};  // with what they pin
+  schema::StackTree stacks = {};  // with pinned bytes
 };
 
-// `runs` are those of replay() on this tape, with the same options. `sites`: null where the tape
-// has no call stacks. Fails only when a part of the report is larger than Cap'n Proto takes.
+// `runs` are the result of replay() on this tape, with the same options. `sites` is null if the
+// tape has no call stacks. Fails only if a part of the report is too large for Cap'n Proto.
 base::Result<BuiltReport> build_report(const schema::TapeReader& tape,
                                        const std::vector<RunResult>& runs,
                                        const ReplayOptions& options,

@@ -12,7 +12,7 @@ namespace {
 
 namespace wire = schema::wire;
 
-// Null for `name` in `moments`: nobody looked.
+// Null if `moments` lacks `name`: it was not observed.
 const MomentState* find_moment(const std::vector<MomentState>& moments, std::string_view name) {
   const auto found = std::ranges::find_if(
       moments, [name](const MomentState& state) { return state.moment.name == name; });
@@ -32,7 +32,7 @@ void set_peaks(wire::Peak::Builder out, const RunMetrics& run) {
   set_holes(out.initHoles(), run.holes_at_committed_peak);
 }
 
-// The arrays of the timeline, each from one number of the snapshots.
+// The arrays of the timeline, each with one number of the snapshots.
 void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   const std::vector<Snapshot>& samples = run.timeline;
   const auto size = static_cast<unsigned>(samples.size());
@@ -186,7 +186,7 @@ void set_marks(wire::Run::Builder out, const RunMetrics& run, Set set) {
 }
 
 void set_states(wire::Run::Builder out, const RunMetrics& run) {
-  std::set<uint64_t> with_pins;  // calls: of several states at one call the first has them
+  std::set<uint64_t> with_pins;  // calls: only the first of several states at one call has them
   const auto set = [&](wire::State::Builder state, const Snapshot& snapshot,
                        const MomentState* moment) {
     set_state(state, snapshot, moment != nullptr && moment->account ? &*moment->account : nullptr);

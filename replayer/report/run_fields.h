@@ -1,4 +1,4 @@
-// The metrics of a run as the fields of report.capnp. Pulls in generated code: for the .cc files
+// The metrics of a run as the fields of report.capnp. Includes generated code: only for .cc files
 // that build reports. Call these inside guard_kj.
 #pragma once
 
@@ -13,7 +13,7 @@ void set_import(schema::wire::ImportFacts::Builder out, const schema::TapeOrigin
 
 void set_peak(schema::wire::PeakValue::Builder out, const Peak& peak);
 
-// All that `run` has. What names the run and its settings stays as it is.
+// Sets all metrics of `run`; leaves the names of the run and its settings as they are.
 void set_metrics(schema::wire::Run::Builder out, const RunMetrics& run);
 
 }  // namespace heaptape::replayer

@@ -19,7 +19,7 @@ std::string time_text(const schema::MomentFigures& moment) {
   return base::format_text(", %.3f s", static_cast<double>(moment.time_ns) / 1e9);
 }
 
-// What the program had then: the same in every run.
+// The program's memory then: equal in every run.
 std::string live_text(const schema::ReportFigures& report, const schema::MomentFigures& moment) {
   const std::string state = state_of(moment.name);
   for (const RunFigures& run : report.runs) {
@@ -31,7 +31,7 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
   return "";
 }
 
-// Real allocators, and where there is no choice of these the models of such, too.
+// Real allocators; if these offer no choice, also the models of real ones.
 std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures,
                                           const std::vector<RunResult>& runs) {
   std::vector<const RunFigures*> real;
@@ -48,7 +48,7 @@ std::vector<const RunFigures*> candidates(const std::vector<RunFigures>& figures
   return real.size() >= 2 ? real : all;
 }
 
-// Nothing where a run lacks the metric.
+// Nothing if a run lacks the metric.
 std::optional<BestRun> best_of(const std::vector<const RunFigures*>& runs,
                                const std::string& state) {
   const std::string metric = state + ".residentBytes";
@@ -112,7 +112,7 @@ std::string moment_lines(const schema::ReportFigures& report) {
   for (size_t i = 0; i < report.moments.size(); ++i) {
     const schema::MomentFigures& moment = report.moments[i];
     text += moment.name;
-    // Several may be one: a run that frees nothing at its end, say.
+    // Several may coincide, for example if a run frees nothing at its end.
     if (i + 1 < report.moments.size() && report.moments[i + 1].at == moment.at &&
         report.moments[i + 1].time_ns == moment.time_ns) {
       text += ", ";

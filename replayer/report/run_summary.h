@@ -1,4 +1,4 @@
-// What a replay comes to: the moments of the tape, and which run is best then.
+// The summary of a replay: the moments of the tape, and the best run at each.
 #pragma once
 
 #include <string>
@@ -9,40 +9,40 @@
 
 namespace heaptape::replayer {
 
-// The moment that is looked at beside the peak: "atPlateau", or "atExit" where there is no plateau.
+// The moment shown beside the peak: "atPlateau", or "atExit" if there is no plateau.
 std::string second_state(const std::vector<schema::RunFigures>& runs);
 
-// The part of a run that has its figures at a moment: "atPeak" of "peak", "atMark.warm" of
+// The part of a run with its figures at a moment: "atPeak" for "peak", "atMark.warm" for
 // "mark:warm".
 std::string state_of(const std::string& moment);
 
-// A line for each moment, with what the program had then.
+// A line for each moment, with the program's memory then.
 std::string moment_lines(const schema::ReportFigures& report);
 
-// The run with least resident memory in one state, and the next one.
+// The run with the least resident memory in one state, and the next one.
 struct BestRun {
   std::string state;                // "atPeak", or second_state()
-  std::vector<std::string> labels;  // of those that hold least: several where they hold the same
-  std::string resident;             // "11.3 MiB"; to the byte where the next one's would look alike
+  std::vector<std::string> labels;  // those that hold least: several if equal
+  std::string resident;             // "11.3 MiB"; exact bytes if the next one's would look alike
   std::string next_label;           // empty: all hold the same
   std::string next_resident;
 
   std::string names() const;  // "glibc and model:ptmalloc"
 };
 
-// Of the runs that say what a real allocator would do; empty where there is nothing to choose from.
-// `runs` are those of the figures.
+// Considers the runs that show how a real allocator would behave; empty if there is no choice.
+// `runs` must belong to the figures.
 std::vector<BestRun> best_runs(const std::vector<schema::RunFigures>& figures,
                                const std::vector<RunResult>& runs);
 
-// The run whose memory a page tells of: the best of the last state. Where there is none, the last
-// run that says what a real allocator would do; else the last of a model that imitates nobody; else
-// the recorded run, which is a whole process. Null where no run with memory came to the end.
+// The run whose memory a page describes: the best of the last state. Failing that, the last run
+// that shows how a real allocator would behave; else the last of a model that imitates none; else
+// the recorded run, which is a whole process. Null if no run with memory finished.
 const schema::RunFigures* told_run(const std::vector<schema::RunFigures>& figures,
                                    const std::vector<RunResult>& runs,
                                    const std::vector<BestRun>& best);
 
-// The best ones as a line; empty where there is none.
+// The best runs as a line; empty if there are none.
 std::string best_line(const std::vector<schema::RunFigures>& figures,
                       const std::vector<RunResult>& runs);
 

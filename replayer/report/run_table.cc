@@ -41,7 +41,7 @@ std::string accounting_text(const RunFigures& run) {
          number(run, "accounting.refused") + " refused";
 }
 
-// What several runs have in common, with their labels, in the order of the runs.
+// Text that several runs share, with their labels, in the order of the runs.
 using Shared = std::vector<std::pair<std::string, std::string>>;
 
 void add_to(Shared& list, const std::string& text, const std::string& label) {
@@ -53,7 +53,7 @@ void add_to(Shared& list, const std::string& text, const std::string& label) {
   }
 }
 
-// One line for all runs that have the same account, which mostly is all of them.
+// One line for all runs with the same account, usually all of them.
 std::string accounting_lines(const std::vector<RunFigures>& runs) {
   Shared lines;
   for (const RunFigures& run : runs) {
@@ -66,7 +66,7 @@ std::string accounting_lines(const std::vector<RunFigures>& runs) {
   return text;
 }
 
-// How the calls were made; empty where there is nothing to tell.
+// How the calls were made; empty if there is nothing to say.
 std::string modes_text(const RunFigures& run, BackendKind kind, uint64_t tape_threads) {
   std::vector<std::string> modes;
   if (tape_threads != 1) modes.push_back("threads " + run.threads);
@@ -79,7 +79,7 @@ std::string modes_text(const RunFigures& run, BackendKind kind, uint64_t tape_th
   return text;
 }
 
-// Of a model that imitates nobody there is nothing to expect.
+// Sets no expectation for a model that imitates no allocator.
 std::string fidelity_text(const RunFigures& run, const allocators::BackendSpec& spec) {
   if (!run.incomparable.empty()) return spec.imitates_nobody() ? "" : run.incomparable;
   const auto compared = run.metric("fidelity.comparedBlocks");
@@ -95,7 +95,7 @@ std::string fidelity_text(const RunFigures& run, const allocators::BackendSpec& 
   return text;
 }
 
-// How the run was replayed, and how near it is to the recorded one.
+// How the run was replayed, and how closely it matches the recorded one.
 std::string replayed_line(const RunFigures& run, const allocators::BackendSpec& spec,
                           uint64_t tape_threads) {
   const BackendKind kind = spec.kind;
@@ -109,7 +109,7 @@ std::string replayed_line(const RunFigures& run, const allocators::BackendSpec& 
   return "replayed: " + run.label + ": " + modes + separator + fidelity + "\n";
 }
 
-// What a model counted, where it counted anything.
+// The counters of a model, if it has any.
 std::string counter_lines(const RunFigures& run, BackendKind kind) {
   constexpr size_t kMostColumns = 118;
   if (kind != BackendKind::kModel && kind != BackendKind::kPlugin) return "";
@@ -133,7 +133,7 @@ std::string counter_lines(const RunFigures& run, BackendKind kind) {
   return *separator == ',' ? text + "\n" : "";
 }
 
-// How far apart the repeats were, where there were any.
+// The spread of the repeats, if there were any.
 std::string times_lines(const std::vector<RunFigures>& runs) {
   Shared lines;
   for (const RunFigures& run : runs) {
@@ -154,7 +154,7 @@ std::string failure_line(const RunFigures& run) {
   return run.failure.empty() ? "" : "failed: " + run.label + " " + run.failure + "\n";
 }
 
-// One line for all runs that have the note. If those are all that can have one, and many, that is
+// One line for all runs with the note. If every replay has it, and there are many, "all replays" is
 // shorter than their labels.
 std::string note_lines(const schema::ReportFigures& report, const std::vector<RunResult>& results) {
   constexpr auto kMany = 3;
@@ -178,7 +178,7 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
   return text;
 }
 
-// What parts the resident sizes of the run itself from those of the replays beside it.
+// Explains why resident sizes of the recorded run differ from those of the replays beside it.
 std::string recorded_line(const std::vector<RunFigures>& figures,
                           const std::vector<RunResult>& runs) {
   if (runs.size() < 2) return "";
@@ -193,7 +193,7 @@ std::string recorded_line(const std::vector<RunFigures>& figures,
   return "";
 }
 
-// What each --do changed.
+// The effect of each --do.
 std::string action_lines(const RunResult& run) {
   const auto change = [](uint64_t before, uint64_t after) {
     return base::bytes_text(before) + " -> " + base::bytes_text(after);
@@ -220,7 +220,7 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
-// Two lines of headings, and one a run.
+// Two heading lines, and one for each run.
 std::string text_of(const FigureTable& table) {
   std::vector<TableRow> rows(2);
   rows[0].push_back("");

@@ -9,11 +9,11 @@
 
 namespace heaptape::replayer {
 
-// One line a run under a heading, then what was and was not replayed. ASCII, at most 120 columns
-// while labels are short. `runs` are those that `report` was built from.
+// A heading, one line per run, then what was and was not replayed. ASCII, at most 120 columns if
+// labels are short. `report` must be built from `runs`.
 std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
 
-// What it has below its tables: what was and was not replayed, notes, counters.
+// The lines below its tables: what was and was not replayed, notes, counters.
 std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
 
 }  // namespace heaptape::replayer

@@ -25,7 +25,7 @@ constexpr Measure kMeasures[] = {{"peakBytes", "bytes at the peak", &SiteBytes::
                                  {"liveBytes", "bytes at the end", &SiteBytes::end},
                                  {"askedBytes", "bytes asked for", &SiteBytes::asked}};
 
-// Functions of which a report does not know the file.
+// Functions whose file a report does not know.
 using Functions = std::set<std::string>;
 void add_without_file(const SiteFigures& sites, Functions& functions) {
   for (const CallSite& site : sites.list) {
@@ -33,14 +33,14 @@ void add_without_file(const SiteFigures& sites, Functions& functions) {
   }
 }
 
-// What is one in two builds. Folders and lines are not: a build may stand elsewhere, and lines
-// move. Nor are files, where a build has no debug information.
+// Identifies a site across builds. Ignores directories and lines, because builds and lines move,
+// and files if a build has no debug information.
 using Key = std::pair<std::string, std::string>;
 Key key_of(const CallSite& site, const Functions& without_file) {
   if (without_file.contains(site.function)) return {site.function, ""};
   if (!site.function.empty()) return {site.function, last_part(site.file)};
   if (!site.module.empty()) return {"", last_part(site.module)};
-  return {"", site.text};  // where a stack is not known or was cut
+  return {"", site.text};  // the stack is not known or was cut
 }
 
 // The sites of one key in both reports, by line.
@@ -70,8 +70,8 @@ uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::* va
   return total;
 }
 
-// What the base had at the i-th line of a function. As many lines on both sides are taken for the
-// same ones, which may have moved.
+// The base's value at the i-th line of a function. If both sides have equally many lines, they are
+// taken to be the same, perhaps moved.
 uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::* value) {
   if (group.base.size() == group.now.size()) return group.base[i]->bytes.*value;
   uint64_t total = 0;
@@ -81,12 +81,12 @@ uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::* value) {
   return total;
 }
 
-// From `base` to `now`; negative where it is against `sign`.
+// From `base` to `now`; negative against `sign`.
 long double change(uint64_t base, uint64_t now, int sign = 1) {
   return sign * (static_cast<long double>(now) - static_cast<long double>(base));
 }
 
-// The line of the group that changed most, in the direction of the whole.
+// The line of the group that changed most in the direction of the whole.
 const CallSite& chosen(const Group& group, uint64_t SiteBytes::* value, int sign) {
   if (group.now.empty()) {
     return **std::ranges::max_element(group.base, {},
@@ -99,7 +99,7 @@ const CallSite& chosen(const Group& group, uint64_t SiteBytes::* value, int sign
   return *group.now[static_cast<size_t>(std::ranges::max_element(changes) - changes.begin())];
 }
 
-// Nothing can be said of one line where several have no function.
+// If several sites have no function, the change belongs to no single line.
 CallSite place_of(const Group& group, uint64_t SiteBytes::* value, int sign) {
   CallSite place = chosen(group, value, sign);
   const bool is_one = std::max(group.base.size(), group.now.size()) == 1;
@@ -142,7 +142,7 @@ std::vector<SiteChanges> diff_sites(const SiteFigures& base, const SiteFigures& 
 }
 
 std::string module_known_once(const SiteFigures& base, const SiteFigures& now) {
-  // In which of the reports, as bits 1 and 2, it has sites with and without functions.
+  // Bits 1 and 2: the reports in which it has sites with and without functions.
   struct Module {
     unsigned with = 0;
     unsigned without = 0;

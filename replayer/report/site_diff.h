@@ -1,4 +1,4 @@
-// Which call sites account for what changed between two tapes. docs/metrics.md, "Sites of two
+// Which call sites account for the change between two tapes. docs/metrics.md, "Sites of two
 // reports".
 #pragma once
 
@@ -11,39 +11,39 @@
 
 namespace heaptape::replayer {
 
-// Of a function, or of all of a module whose functions are not known. The place is that of the new
-// report, or where it has none that of the base.
+// A function, or a whole module whose functions are not known. The place is from the new report, or
+// from the base if the new one has none.
 struct SiteChange {
-  schema::CallSite place;  // of its lines the one that changed most; its bytes say nothing
-  uint64_t base = 0;       // the sums of its lines
+  schema::CallSite place;  // the line that changed most; its bytes mean nothing
+  uint64_t base = 0;       // the sum over its lines
   uint64_t now = 0;
 
-  // Of a change from `base_total` to `now_total`, which must differ: negative for a site that
-  // changed the other way. Over all sites the shares add up to 1.
+  // Share of a change from `base_total` to `now_total`, which must differ: negative for a site that
+  // changed the other way. The shares of all sites add up to 1.
   double share(uint64_t base_total, uint64_t now_total) const;
 };
 
-// Of one number of all sites, which changed.
+// A change of one number over all sites.
 struct SiteChanges {
   std::string name;   // in SiteTotals of report.capnp: "peakBytes", "liveBytes", "askedBytes"
   std::string words;  // "bytes at the peak"
-  uint64_t base = 0;  // of all sites, those that the reports do not list too
+  uint64_t base = 0;  // for all sites, including unlisted ones
   uint64_t now = 0;
-  std::vector<SiteChange> sites;  // that changed, by their shares, the greatest first
+  std::vector<SiteChange> sites;  // those that changed, greatest share first
 };
 
-// What changed of the bytes at the peak, at the end and asked for, in this order.
+// The changes in bytes at the peak, at the end and asked for, in this order.
 std::vector<SiteChanges> diff_sites(const schema::SiteFigures& base,
                                     const schema::SiteFigures& now);
 
-// A module of which one report knows functions and the other has sites without: they cannot be
-// compared. Empty: there is none.
+// A module with known functions in one report and without in the other, so that its sites cannot be
+// compared. Empty if there is none.
 std::string module_known_once(const schema::SiteFigures& base, const schema::SiteFigures& now);
 
-// "lex (lex.h:3)", fit for a column: with a short name of the function.
+// "lex (lex.h:3)", fit for a column: with the function's short name.
 std::string short_text(const schema::CallSite& place);
 
-// The sentence that names the first site that has a share of the change; empty if none has.
+// A sentence that names the first site with a share of the change; empty if there is none.
 std::string culprit_text(const SiteChanges& changes);
 
 }  // namespace heaptape::replayer

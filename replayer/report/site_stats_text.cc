@@ -68,7 +68,7 @@ class Table {
     row.push_back(column.heading);
     if (column.value == order_) row.push_back("share");
   }
-  // Without a share where `whole` is null.
+  // Adds no share if `whole` is null.
   void add(TableRow& row, const Column& column, uint64_t value, const uint64_t* whole) const {
     row.push_back(column.is_bytes ? bytes_text(value) : grouped(value));
     if (column.value == order_) row.push_back(whole == nullptr ? "" : share_text(value, *whole));
@@ -91,7 +91,7 @@ class Table {
   SiteOrder order_;
 };
 
-// Of which heap the last columns are.
+// Names the heap of the last columns.
 std::string heap_text(const HeapOfSites& heap) {
   const std::string at =
       heap.moment.name.starts_with('#') ? "" : " at " + base::display_text(heap.moment.name);
@@ -115,7 +115,7 @@ std::string sampling_text(const SampledSites& sampled) {
          "; the line of the whole tape is exact\n";
 }
 
-// The columns of CSV that say which site it is.
+// The CSV columns that identify a site.
 std::string place_fields(const Sites& sites, uint32_t number) {
   const Site& site = sites.list()[number];
   const SourceFrame source = site.source == nullptr ? SourceFrame() : *site.source;
@@ -128,7 +128,7 @@ std::string place_fields(const Sites& sites, uint32_t number) {
   return text;
 }
 
-// The columns of CSV that are of the heap; empty where they are not known.
+// The CSV columns about the heap; empty if not known.
 std::string heap_fields(const HeapOfSites* heap, uint32_t site) {
   if (heap == nullptr) return ",,,";
   const HeapSite& of = heap->by_site[site];

@@ -25,7 +25,7 @@ double as_double(const MetricValue& value) {
   return static_cast<double>(schema::number_of(value));
 }
 
-// Of the repeats themselves, or a place.
+// Omits extremes of the repeats, and places.
 bool is_told(const std::string& metric) {
   return !metric.ends_with("Min") && !metric.ends_with("Max") && !metric.ends_with("maxAt") &&
          !metric.ends_with(".at");
@@ -33,7 +33,7 @@ bool is_told(const std::string& metric) {
 
 }  // namespace
 
-// The caller is inside guard_kj: the messages built here are small, and may throw all the same.
+// The caller is inside guard_kj; the small messages built here may throw as well.
 void set_spreads(schema::wire::Run::Builder out, const std::vector<RunMetrics>& repeats) {
   if (repeats.size() < 2) return;
   std::map<std::string, Spread> spreads;

@@ -1,5 +1,5 @@
-// How much the figures of a run differ from one of its repeats to the next. Pulls in generated
-// code. Call this inside guard_kj.
+// The spread of a run's figures over its repeats. Includes generated code. Call this inside
+// guard_kj.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,8 @@
 
 namespace heaptape::replayer {
 
-// Fills `out` with the metrics that are not the same in all of `repeats`; nothing where there are
-// fewer than two, and without those that say where something was, or are the least and the greatest
-// of the repeats.
+// Fills `out` with the metrics that differ between `repeats`; with nothing if there are fewer than
+// two. Omits metrics that are places, or the least or greatest of the repeats.
 void set_spreads(schema::wire::Run::Builder out, const std::vector<RunMetrics>& repeats);
 
 }  // namespace heaptape::replayer

@@ -8,7 +8,7 @@ namespace heaptape::replayer {
 
 namespace wire = schema::wire;
 
-// What of the committed memory holds nothing that the program asked for.
+// The share of the committed memory that the program did not ask for.
 double fragmentation(uint64_t live_bytes, uint64_t committed_bytes) {
   return committed_bytes == 0 ? 0 : 1 - ratio(live_bytes, committed_bytes);
 }

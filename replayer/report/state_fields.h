@@ -1,5 +1,5 @@
-// Moments, the state of a run at one, and what belongs to it, as the fields of report.capnp. Pulls
-// in generated code: for the .cc files that build reports. Call these inside guard_kj.
+// Moments, and the state of a run at one, as the fields of report.capnp. Includes generated code:
+// only for .cc files that build reports. Call these inside guard_kj.
 #pragma once
 
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace heaptape::replayer {
 
-// What of the committed memory holds nothing that the program asked for.
+// The share of the committed memory that the program did not ask for.
 double fragmentation(uint64_t live_bytes, uint64_t committed_bytes);
 
 void set_moment(schema::wire::Moment::Builder out, const Moment& moment);
 void set_holes(schema::wire::Holes::Builder out, const HoleStats& holes);
 
-// All but what is known of blocks: that is for set_blocks. `account` may be null.
+// Sets all but the facts about blocks, which set_blocks() adds. `account` may be null.
 void set_state(schema::wire::State::Builder out, const Snapshot& state, const Account* account);
 void set_blocks(schema::wire::State::Builder out, const Snapshot& state);
 
-// As many as `list` has room for.
+// Sets as many as `list` has room for.
 void set_cohorts(capnp::List<schema::wire::ProgramInfo::Cohort>::Builder list,
                  const std::vector<Cohort>& cohorts);
 

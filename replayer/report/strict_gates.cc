@@ -5,10 +5,10 @@
 namespace heaptape::replayer {
 
 std::vector<Gate> strict_gates() {
-  // The bytes beside a percentage are what equal runs of a small program may differ by.
+  // Equal runs of a small program may differ by the bytes beside a percentage.
   constexpr struct {
     const char* expression;
-    bool is_optional;  // there are runs without it
+    bool is_optional;  // some runs lack it
   } kGates[] = {
       {"peak.liveBytes > +1% +64KiB", false},     {"end.liveBytes > +1% +64KiB", false},
       {"end.liveCount > +1% +100", false},        {"peak.committedBytes > +30% +4MiB", false},

@@ -1,4 +1,4 @@
-// The gates of `heaptape diff --strict`. docs/howto-ci.md says what each is for.
+// The gates of `heaptape diff --strict`. docs/howto-ci.md explains each.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace heaptape::replayer {
 
-// Equal runs pass them: `./dev bench gates` measures that. Each is optional: it is skipped where
-// one of the two runs does not have the metric.
+// Equal runs pass them: `./dev bench gates` measures that. Each is optional: skipped if one of the
+// two runs lacks the metric.
 std::vector<Gate> strict_gates();
 
 }  // namespace heaptape::replayer

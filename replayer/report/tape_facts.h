@@ -1,4 +1,4 @@
-// What a tape says about itself, for `heaptape info`.
+// The facts about a tape, for `heaptape info`.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace heaptape::replayer {
 // "exited with status 0".
 std::string end_text(const schema::TapeSummary& summary);
 
-// The second, in UTC: "2026-11-22T16:59:19Z".
+// In UTC, to the second: "2026-11-22T16:59:19Z".
 std::string utc_text(uint64_t unix_ns);
 
-// TapeFacts of report.capnp as JSON. Fails only when a text is longer than Cap'n Proto takes.
+// TapeFacts of report.capnp as JSON. Fails only if a text is too long for Cap'n Proto.
 base::Result<std::string> facts_json(const schema::TapeReader& tape);
 
 }  // namespace heaptape::replayer

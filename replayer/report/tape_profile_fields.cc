@@ -107,7 +107,7 @@ void set_chains(capnp::List<wire::TapeStats::GrowthChain>::Builder list,
   }
 }
 
-// Of TapeStats or ProgramInfo.
+// `stats` builds TapeStats or ProgramInfo.
 template <typename Builder>
 void set_resizes(Builder stats, const GrowthChains& chains, const CallSites* births) {
   auto resizes = stats.initResizes();

@@ -1,4 +1,4 @@
-// Fills in what `stats --json` and reports say of sizes, lifetimes, resizes and threads.
+// Fills in sizes, lifetimes, resizes and threads for `stats --json` and reports.
 #pragma once
 
 #include "replayer/report/tape_stats.h"
@@ -7,10 +7,10 @@
 namespace heaptape::replayer {
 
 // Call both inside guard_kj.
-// `births`: of named_births(), or null.
+// `births` are those of named_births(), or null.
 void set_profile(schema::wire::TapeStats::Builder stats, const TapeCounts& counts,
                  const CallSites* births);
-// `live`: of the same calls.
+// `live` must be from the same calls.
 void set_program(schema::wire::ProgramInfo::Builder out, const ProgramProfile& program,
                  const LiveValues& live);
 

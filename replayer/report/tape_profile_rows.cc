@@ -6,7 +6,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// `bytes` is empty where a bucket has none.
+// `bytes` is empty if a bucket has none.
 std::string csv_line(const std::string& what, const CdfPoint& point, const std::string& bytes) {
   std::string line = what;
   for (const uint64_t number : {point.from, point.up_to, point.count}) {

@@ -1,4 +1,4 @@
-// What tables, JSON and CSV say of a tape's sizes and lifetimes, as they all work it out.
+// The sizes and lifetimes of a tape, computed once for tables, JSON and CSV.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace heaptape::replayer {
 
-// A bucket of lifetimes. Exact: the borders are those of the histogram.
+// A bucket of lifetimes. Exact: its borders are the histogram's.
 struct CdfPoint {
   uint64_t from;
   uint64_t up_to;
-  uint64_t count;   // of blocks in the bucket
-  uint64_t blocks;  // that lived for `up_to` at most
+  uint64_t count;   // in the bucket
+  uint64_t blocks;  // with a lifetime up to `up_to`
   double share;     // of all blocks
 };
-// Buckets that have any block, ascending.
+// The nonempty buckets, ascending.
 std::vector<CdfPoint> cdf(const LogHistogram& lifetimes, uint64_t blocks);
 
-// What `stats --csv` writes: size buckets, then lifetimes in calls and in ns, a line each.
+// Output of `stats --csv`: size buckets, then lifetimes in calls and in ns, a line each.
 std::string profile_csv(const TapeCounts& counts);
 
 }  // namespace heaptape::replayer

@@ -17,7 +17,7 @@ using base::grouped;
 constexpr size_t kSizesPrinted = 8;
 constexpr size_t kChainsPrinted = 5;  // of each list
 
-// The one size that was asked for, or the borders of the bucket.
+// The only size asked for, or the borders of the bucket.
 std::string size_text(const SizeBucket& bucket) {
   if (bucket.counts.smallest == bucket.counts.largest) return grouped(bucket.counts.smallest);
   if (bucket.to == UINT64_MAX) return grouped(bucket.from) + " and more";
@@ -42,7 +42,7 @@ std::string size_rows(const std::vector<SizeBucket>& buckets, const SizeCounts& 
   return aligned(rows);
 }
 
-// Those with the largest share of calls or bytes, the largest first.
+// The sizes with the largest share of calls or bytes, largest first.
 std::string dominant_sizes(const SizeHistogram& sizes) {
   const SizeCounts all = sizes.total();
   const auto weight = [&all](const SizeBucket& bucket) {
@@ -110,7 +110,7 @@ std::string resize_rows(const GrowthChains& chains) {
   return aligned(rows);
 }
 
-// The costliest and the longest few, each once.
+// The costliest and the longest few, each only once.
 std::string chain_rows(const GrowthChains& chains, const CallSites* births) {
   std::vector<TableRow> rows{{"block born", "thread", "from", "to", "growths", "bytes copied"}};
   const auto add = [&rows, births](const std::vector<GrowthChain>& list) {

@@ -63,7 +63,7 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
 }
 
 // Calls count(batch, ops) for the first `until` events of the tape. Reading, resolving and counting
-// have a thread each.
+// each have a thread.
 template <typename Count>
 base::Status resolve_all(schema::TapeReader& tape, uint64_t until, SlotResolver& resolver,
                          const std::function<void(double)>& progress, Count count) {

@@ -1,4 +1,4 @@
-// What `heaptape stats` counts of a tape, without any allocator.
+// The counts of `heaptape stats`, which needs no allocator.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace heaptape::replayer {
 
 struct TapeCounts {
-  // `run_calls`: how many calls will be counted.
+  // `run_calls`: the number of calls to count.
   explicit TapeCounts(uint64_t run_calls) : resolver(run_calls) {}
 
   std::array<uint64_t, schema::kOpLimit> calls{};  // by stored value of the op
@@ -27,14 +27,14 @@ struct TapeCounts {
   TapeProfile profile;
 };
 
-// Counts every event of a reader that stands at the beginning of its tape. `progress`, which must
-// not be empty, gets the share that is done, 0 to 1. `stacks` counts them, too, unless it is null.
-// Fails where the tape is damaged.
+// Counts every event of a reader at the beginning of its tape. `progress`, which must not be empty,
+// gets the share done, 0 to 1. Also counts into `stacks` unless it is null. Fails if the tape is
+// damaged.
 base::Status count_tape(schema::TapeReader& tape, TapeCounts& counts,
                         const std::function<void(double)>& progress,
                         StackProfile* stacks = nullptr);
 
-// The same for `profile` alone, of the first `until` events.
+// The same for `profile` alone, for the first `until` events.
 base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
                           const std::function<void(double)>& progress, uint64_t until = UINT64_MAX);
 
@@ -42,20 +42,20 @@ struct NamedCalls {
   std::string name;  // of an entry point: "malloc"
   uint64_t count;
 };
-// Those that were called at all, in the order of their stored values.
+// The ops that occur, in the order of their stored values.
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts);
 
-// Who made the calls, of a tape with call stacks.
+// The sites of the calls, for a tape with call stacks.
 struct NamedCallers {
   const SiteTable& table;
   const CallSites& births;  // of named_births()
 };
 
-// The calls that asked for the blocks of those growth chains that are named one by one.
+// The calls that allocated the blocks of the growth chains to be listed individually.
 std::vector<uint64_t> named_births(const TapeCounts& counts);
 
-// TapeStats of report.capnp as JSON. `callers` is null where the tape has no stacks. Fails only
-// when a text is longer than Cap'n Proto takes.
+// TapeStats of report.capnp as JSON. `callers` is null if the tape has no stacks. Fails only if a
+// text is too long for Cap'n Proto.
 base::Result<std::string> stats_json(const schema::TapeReader& tape, const TapeCounts& counts,
                                      const NamedCallers* callers);
 

@@ -8,9 +8,9 @@ namespace heaptape::replayer {
 
 using TableRow = std::vector<std::string>;  // a cell for each column
 
-// A line a row, each behind `indent`: the first column stands left, the others right, two blanks
-// apart. No line ends in blanks. All rows have as many cells as the first; there is at least one. A
-// row of one cell among them is a line by itself.
+// A line per row, after `indent`: the first column is left-aligned, the others right-aligned, two
+// blanks apart. Lines have no trailing blanks. All rows, at least one, have as many cells as the
+// first; a row of one cell is a line by itself.
 std::string aligned(const std::vector<TableRow>& rows, const std::string& indent = "");
 
 }  // namespace heaptape::replayer

@@ -13,7 +13,7 @@ namespace {
 
 namespace wire = schema::wire;
 
-// A column: how to find its list in a timeline, and its name, that of the metric.
+// A column: the path of its list in a timeline, and its name, that of the metric.
 struct CsvColumn {
   std::string name;
   std::vector<capnp::StructSchema::Field> path = {};
@@ -33,7 +33,7 @@ void add_columns(capnp::StructSchema part, const CsvColumn& holder, std::vector<
   }
 }
 
-// Empty where the number is not known.
+// Empty if the number is not known.
 std::string cell(capnp::DynamicStruct::Reader timeline, const CsvColumn& column, unsigned row) {
   for (const auto field : column.path) {
     if (!field.getType().isStruct()) {
@@ -47,7 +47,7 @@ std::string cell(capnp::DynamicStruct::Reader timeline, const CsvColumn& column,
 
 }  // namespace
 
-// Its callers stand inside guard_kj.
+// Call it inside guard_kj.
 std::string timeline_csv(wire::Report::Reader report) {
   std::vector<CsvColumn> columns;
   add_columns(capnp::Schema::from<wire::Timeline>(), {}, columns);

@@ -7,8 +7,8 @@
 
 namespace heaptape::replayer {
 
-// A line for each run and sample under a heading; the columns are the fields of Timeline in
-// report.capnp. Call inside guard_kj.
+// A heading, and a line for each run and sample; the columns are the fields of Timeline in
+// report.capnp. Call it inside guard_kj.
 std::string timeline_csv(schema::wire::Report::Reader report);
 
 }  // namespace heaptape::replayer

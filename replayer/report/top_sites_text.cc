@@ -10,7 +10,7 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr size_t kShown = 3;  // of each value
+constexpr size_t kShown = 3;  // for each value
 
 struct Value {
   const char* heading;

@@ -1,4 +1,4 @@
-// Who had most of what a tape is counted for. docs/metrics.md, "Sites".
+// The sites with the most of each value of a tape. docs/metrics.md, "Sites".
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace heaptape::replayer {
 
-// Of each value the first few sites that have any of it, with their shares of the whole tape.
+// For each value, the first few sites with any of it, with their shares of the whole tape.
 std::string top_sites_text(const SiteTable& table, const Sites& sites);
 
 }  // namespace heaptape::replayer

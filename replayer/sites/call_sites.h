@@ -1,4 +1,4 @@
-// Who made some of the calls of a tape. docs/metrics.md, "Sites".
+// The call sites of selected calls of a tape. docs/metrics.md, "Sites".
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace heaptape::replayer {
 
-// What a call whose stack was left out of the sample is said to be from.
+// The text for a call whose stack was not sampled.
 inline constexpr const char* kNotSampled = "(not sampled)";
 
 class CallSites {
  public:
-  // As CallStacks has it. `sites` outlives this.
+  // Like CallStacks::read. `sites` must outlive this.
   static base::Result<CallSites> read(schema::TapeReader& tape, const Sites& sites,
                                       std::vector<uint64_t> calls);
 
   const Sites& sites() const { return *sites_; }
-  // Sites::kNone of a call that was not asked for.
+  // Sites::kNone for a call that was not asked for.
   uint32_t of_call(uint64_t call) const;
-  // How many calls it stands for; 0: none, its stack was left out of the sample.
+  // How many calls it stands for; 0 if its stack was not sampled.
   double weight_of(uint64_t call) const;
   bool is_sampled() const { return stacks_.is_sampled(); }
-  // As Sites::text has it, or kNotSampled.
+  // Sites::text(), or kNotSampled.
   std::string text(uint64_t call) const {
     return weight_of(call) == 0 ? kNotSampled : sites_->text(of_call(call));
   }
-  // The same as Sites::short_text has it.
+  // Sites::short_text(), or kNotSampled.
   std::string short_text(uint64_t call) const {
     return weight_of(call) == 0 ? kNotSampled : sites_->short_text(of_call(call));
   }

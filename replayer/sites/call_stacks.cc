@@ -7,7 +7,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// To pass over so many calls takes no longer than to decode a chunk from its beginning.
+// Passing over this many calls takes no longer than decoding a chunk from its beginning.
 constexpr uint64_t kNearCalls = 1 << 16;
 constexpr size_t kBatchCalls = 4096;
 

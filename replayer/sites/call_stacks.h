@@ -1,4 +1,4 @@
-// The stacks of some of the calls of a tape. docs/metrics.md, "Sites".
+// The stacks of selected calls of a tape. docs/metrics.md, "Sites".
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,24 @@
 
 namespace heaptape::replayer {
 
-// Whether a tape has any, as its calls say up to the first for a block. The reader then stands at
-// the beginning.
+// Whether a tape has any, judging by its calls up to the first for a block. The reader is at the
+// beginning afterwards.
 base::Result<bool> has_stacks(schema::TapeReader& tape);
 
 class CallStacks {
  public:
-  // Of a call.
+  // The result for a call.
   struct Found {
     schema::FrameNumber stack = 0;
-    double weight =
-        0;  // how many calls it stands for; 0: none, its stack was left out of the sample
+    double weight = 0;  // calls that it stands for; 0 if its stack was not sampled
   };
 
-  // Reads the tape where the calls are, and no further; `calls` are their numbers, from 1, in any
-  // order, and may have some twice.
+  // Reads only the parts of the tape that hold the calls; `calls` are numbers from 1, in any order,
+  // perhaps repeated.
   static base::Result<CallStacks> read(schema::TapeReader& tape, std::vector<uint64_t> calls);
 
   bool is_sampled() const { return is_sampled_; }
-  // Null of a call that the tape does not have, or that was not asked for.
+  // Null for a call that the tape lacks or that was not asked for.
   const Found* find(uint64_t call) const;
 
  private:
@@ -35,7 +34,7 @@ class CallStacks {
 
   bool is_sampled_;
   std::vector<uint64_t> calls_;  // ascending
-  std::vector<Found> found_;     // of each
+  std::vector<Found> found_;     // for each of them
 };
 
 }  // namespace heaptape::replayer

@@ -50,7 +50,7 @@ std::string frame_text(const CodePlace& place, const SourceFrame* source, FilePa
 }
 
 std::string short_frame_text(const CodePlace& place, const SourceFrame* source) {
-  // What a run-time system calls its functions need not be like C++.
+  // A run-time system need not name its functions as C++ does.
   if (source == nullptr || place.module == schema::kMadeCodePath) return frame_text(place, source);
   const SourceFrame shortened{short_name(source->function), source->file, source->line};
   return frame_text(place, &shortened);

@@ -1,5 +1,5 @@
-// Lifetimes by group, for as many groups as there are: each takes memory for the buckets that any
-// of its values fell in, and no more.
+// Lifetimes by group, for any number of groups: each uses memory only for the buckets that its
+// values fall in.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ class GroupedHistograms {
     cell_of(key).count += times;
   }
 
-  // By group, below `groups`: how many values it has.
+  // How many values each group has, by group below `groups`.
   std::vector<uint64_t> totals(size_t groups) const;
-  // By group: the value at its rank in `ranks`, from 1, when all of the group are sorted, within a
-  // 64th. Nothing for a rank that no value has.
+  // The value at rank `ranks[group]`, from 1, among the sorted values of each group, within a 64th.
+  // Nothing for a rank that no value has.
   std::vector<std::optional<uint64_t>> values_at(const std::vector<uint64_t>& ranks) const;
 
  private:
   struct Cell {
     uint64_t key;
-    uint64_t count;  // 0: the cell is free
+    uint64_t count;  // 0: a free cell
   };
   static constexpr size_t kFirstCells = 1 << 10;
 
-  // Linear probing in a table of a power of two; at most half of it is taken.
+  // Linear probing in a table of a power of two, at most half full.
   Cell& cell_of(uint64_t key) {
     Cell& cell = find(key);
     if (cell.count != 0) [[likely]]

@@ -1,4 +1,4 @@
-// Functions that the loader calls before main, or when a library is opened. docs/metrics.md,
+// Functions that the loader calls before main, or when it opens a library. docs/metrics.md,
 // "Sites".
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace heaptape::replayer {
 
-// By number of the frame: it is of another module than the dynamic loader, which called it.
-// `symbols` must have all frames of `stacks`.
+// By frame number: whether the dynamic loader called it and it is in another module. `symbols` must
+// have all frames of `stacks`.
 std::vector<bool> initialisers(const schema::Stacks& stacks, const Symbols& symbols);
 
 }  // namespace heaptape::replayer

@@ -1,4 +1,4 @@
-// A regular expression that a user typed. The exceptions of std::regex are caught here.
+// A regular expression typed by a user. Exceptions of std::regex are caught here.
 #pragma once
 
 #include <regex>
@@ -11,11 +11,11 @@ namespace heaptape::replayer {
 
 class Pattern {
  public:
-  // As ECMAScript has them. Fails with kUsage and a sentence that quotes the text.
+  // Uses ECMAScript syntax. Fails with kUsage and a sentence that quotes the text.
   static base::Result<Pattern> make(const std::string& text);
 
-  // Whether it matches some part of the text. Of a long text only the beginning is looked at: the
-  // time that std::regex takes, and the stack, have no bound but the text's length.
+  // Whether it matches some part of the text. Looks only at the beginning of a long text: the time
+  // and stack that std::regex needs are bounded only by its length.
   bool is_in(std::string_view text) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the blocks that each stack asked for pin. docs/metrics.md, "Bytes pinned".
+// The memory pinned by the blocks of each stack. docs/metrics.md, "Bytes pinned".
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,8 @@ namespace heaptape::replayer {
 // In one run, at one call.
 struct PinnedStacks {
   std::string label;                 // of the run
-  std::vector<std::string> moments;  // that the call is: "peak", "end"
-  // Of all stacks together, as many as the resident bytes of the holes; an estimate where stacks
-  // were sampled.
+  std::vector<std::string> moments;  // names of this call: "peak", "end"
+  // The sum over all stacks is the resident bytes of the holes; an estimate if stacks were sampled.
   std::map<schema::FrameNumber, uint64_t> bytes;
 };
 

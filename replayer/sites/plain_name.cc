@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kUnnamed = "(anonymous namespace)";
 
-// Walks over a demangled text, and knows what is inside brackets.
+// Walks over demangled text, tracking brackets.
 class Walk {
  public:
   explicit Walk(std::string_view text) : text_(text) {}
@@ -37,7 +37,7 @@ class Walk {
     } else if (depth_ > 0 && (c == '>' || c == ')' || c == ']' || c == '}')) {
       if (c != '>' || text_[at_ - 2] != '-') --depth_;  // "->" closes nothing
     } else if (depth_ == 0 && c == ' ') {
-      begin_ = at_;  // so far it was what is returned
+      begin_ = at_;  // so far it was the return type
     }
   }
   bool at_operator() const {
@@ -49,7 +49,7 @@ class Walk {
   static bool is_in_word(char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   }
-  // Brackets and blanks in the name of an operator are part of it: "operator()", "operator new[]".
+  // Brackets and spaces are part of an operator's name: "operator()", "operator new[]".
   void skip_operator() {
     at_ += kOperator.size();
     if (rest().starts_with("()")) at_ += 2;

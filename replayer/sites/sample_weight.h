@@ -1,7 +1,7 @@
-// How many calls one stands for where the recorder chose whose stacks it records
+// How many calls one stands for if the recorder sampled calls for their stacks
 // (recorder/interposer/stack_sampling.h): the inverse of the chance that a call of its size had,
-// which makes sums over chosen calls unbiased estimates of sums over all (D. G. Horvitz and
-// D. J. Thompson, 1952).
+// which makes sums over sampled calls unbiased estimates of sums over all (D. G. Horvitz and D. J.
+// Thompson, 1952).
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ class SampleWeight {
   // As in schema::StackRecording.
   explicit SampleWeight(uint64_t every_bytes) : every_bytes_(every_bytes) {}
 
-  // 0: all calls were chosen.
+  // 0: all calls were recorded.
   uint64_t every_bytes() const { return every_bytes_; }
   bool is_sampled() const { return every_bytes_ != 0; }
-  // Of a call for so many bytes, at least 1.
+  // The weight of a call for `bytes`, at least 1.
   double of(uint64_t bytes) const {
     if (!is_sampled()) return 1;
     const auto asked = static_cast<double>(std::max<uint64_t>(bytes, 1));
-    // No recorder chooses fewer than that (kMostStackBytes).
+    // No recorder samples more rarely than that (kMostStackBytes).
     constexpr double kMostEveryBytes = uint64_t{1} << 40;
     return -1 / std::expm1(-asked / std::min(static_cast<double>(every_bytes_), kMostEveryBytes));
   }

@@ -11,7 +11,7 @@ bool has_name(const CodePlace& place) {
 
 }  // namespace
 
-// Callers have smaller numbers: what they are is known when it is needed.
+// Callers have smaller numbers, so their results are known when needed.
 std::vector<bool> unnamed_shims(const schema::Stacks& stacks, const Symbols& symbols) {
   std::vector<bool> shims(stacks.limit());
   for (schema::FrameNumber number = 1; number < stacks.limit(); ++number) {

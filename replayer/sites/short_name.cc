@@ -6,10 +6,10 @@ namespace heaptape::replayer {
 namespace {
 
 constexpr size_t kNameBytes = 48;
-constexpr size_t kNameEndBytes = 16;  // of these, how many of the end of a longer name
+constexpr size_t kNameEndBytes = 16;  // the part of them at the end of a longer name
 
-// "std::vector<...>::push_back". A name whose brackets are no pairs, as those of an operator, comes
-// back as it is.
+// "std::vector<...>::push_back". Returns a name with unpaired brackets, such as an operator's,
+// unchanged.
 std::string without_arguments(std::string_view name) {
   std::string text;
   size_t depth = 0;

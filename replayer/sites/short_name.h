@@ -1,4 +1,4 @@
-// The names of functions, where there is little room.
+// Function names that fit narrow columns.
 #pragma once
 
 #include <string>
@@ -6,9 +6,8 @@
 
 namespace heaptape::replayer {
 
-// Without what is returned and parameters, and of at most 48 bytes: names of templates run to
-// thousands of characters. Of longer ones the arguments of templates are left out first, then the
-// middle.
+// Omits the return type and parameters, and keeps at most 48 bytes: names of templates run to
+// thousands of characters. A longer name loses its template arguments first, then its middle.
 std::string short_name(std::string_view function);
 
 }  // namespace heaptape::replayer

@@ -11,7 +11,7 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr size_t kWholeFunctionBytes = 96;  // longer ones are shown in part
+constexpr size_t kWholeFunctionBytes = 96;  // longer names are shown in part
 constexpr size_t kPartBytes = 40;
 
 const std::string& function_of(const Site& site) {
@@ -29,7 +29,7 @@ size_t common_bytes(const std::string& a, const std::string& b) {
   return static_cast<size_t>(end - a.begin());
 }
 
-// Sites of one short text.
+// Sites with the same short text.
 class Namesakes {
  public:
   explicit Namesakes(const std::vector<const Site*>& sites) {
@@ -62,7 +62,7 @@ class Namesakes {
     const bool is_made = site.place->module == schema::kMadeCodePath;
     return is_made ? site.source->function : short_name(site.source->function);
   }
-  // Long ones with the part by which they differ from those that are most alike.
+  // A long name gets the part that tells it from the names most like it.
   std::string told_function(const std::string& function) const {
     if (function.size() <= kWholeFunctionBytes) return function;
     const auto at = functions_.find(function);
@@ -114,7 +114,7 @@ std::vector<std::string> site_names(const std::vector<Site>& sites) {
     const Namesakes namesakes(of_name);
     for (const size_t i : group) names[i] = namesakes.name(sites[i]);
   }
-  // The whole text of such sites is the same, as that of functions without a file is.
+  // Even their whole text is the same, as for functions without a file.
   for (const auto& [name, group] : by_name(names)) {
     for (const size_t i : group) {
       names[i] +=

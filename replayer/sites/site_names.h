@@ -1,4 +1,4 @@
-// What tables call the sites of a tape. docs/metrics.md, "Sites".
+// Names for the sites of a tape in tables. docs/metrics.md, "Sites".
 #pragma once
 
 #include <string>
@@ -8,12 +8,11 @@
 
 namespace heaptape::replayer {
 
-// As short_frame_text has each; and where that is the same of several sites, with as much more of
-// the function, the file or the module as tells them apart. Fit to print. Of a site without a place
-// an empty text.
+// The short_frame_text of each; if several sites share one, with as much more of the function, file
+// or module as tells them apart. Fit to print. Empty for a site without a place.
 std::vector<std::string> site_names(const std::vector<Site>& sites);
 
-// " (initialiser)" of one whose function is not known, for the library says who asked; else empty.
+// " (initialiser)" if the function is not known, because the library identifies it; else empty.
 std::string initialiser_text(const Site& site);
 
 }  // namespace heaptape::replayer

@@ -11,7 +11,7 @@
 
 namespace heaptape::replayer {
 
-// As the user typed them.
+// Filters as the user typed them.
 struct SiteFilters {
   std::vector<std::string> hide = {};  // regular expressions
   std::string only = {};               // "site~REGEX"; empty: all
@@ -19,19 +19,19 @@ struct SiteFilters {
 
 class SiteRules {
  public:
-  // Those of who asks for nothing.
+  // The rules without filters.
   SiteRules() = default;
   // Fails with kUsage.
   static base::Result<SiteRules> make(const SiteFilters& filters);
 
-  // In both of these `source` is one of the place's, or null where it is not known.
+  // In both of these, `source` is one of the place's, or null if not known.
 
-  // The user does not want to see the frame: its function or its module matches.
+  // Whether the user hides the frame: its function or its module matches.
   bool hides(const CodePlace& place, const SourceFrame* source) const;
-  // Whether the user wants to see the stacks of this site: its text, short or with parameters, or
-  // with the whole path of the file, or its module matches.
+  // Whether the user wants to see the stacks of this site: its short text, its text with parameters
+  // or with the whole path of the file, or its module matches.
   bool shows(const CodePlace& place, const SourceFrame* source) const;
-  // The same of a site without a place, which has a name only.
+  // The same for a site that has no place, only a name.
   bool shows(const std::string& name) const;
 
  private:

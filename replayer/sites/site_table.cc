@@ -5,7 +5,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// By number of a site.
+// By site number.
 std::vector<SiteRow> rows_of(const StackProfile& profile, const Sites& sites) {
   std::vector<SiteRow> rows(sites.list().size());
   for (uint32_t site = 0; site < rows.size(); ++site) rows[site].site = site;
@@ -15,7 +15,7 @@ std::vector<SiteRow> rows_of(const StackProfile& profile, const Sites& sites) {
   return rows;
 }
 
-// `unit`: how much one block counts for in `lifetimes`.
+// `unit` is the count of one block in `lifetimes`.
 void set_lifetimes(std::vector<SiteRow>& rows, const GroupedHistograms& lifetimes, uint64_t unit) {
   const std::vector<uint64_t> freed = lifetimes.totals(rows.size());
   std::vector<uint64_t> ranks(rows.size());
@@ -63,7 +63,7 @@ SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue
       table.left_out += row.totals;
     }
   }
-  // Those of equal value stand in the order in which the tape has their frames.
+  // Equal values keep the order of their frames on the tape.
   std::ranges::stable_sort(table.rows, std::greater<>(), [order](const SiteRow& row) {
     return std::pair(value_of(row.totals, order), row.totals.asked_bytes);
   });

@@ -1,4 +1,4 @@
-// What the blocks of each site come to, ranked. docs/metrics.md, "Sites".
+// Totals for the blocks of each site, ranked. docs/metrics.md, "Sites".
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,38 @@
 
 namespace heaptape::replayer {
 
-// What stacks and sites are ranked by.
+// The values that rank stacks and sites.
 enum class StackValue : uint8_t { kPeak, kEnd, kBytes, kCalls, kTemporaries };
 uint64_t value_of(const StackTotals& totals, StackValue value);
 
 struct SiteRow {
   uint32_t site = Sites::kNone;
   StackTotals totals;
-  uint64_t blocks = 0;                      // that belonged to it to their ends, or to the tape's
+  uint64_t blocks = 0;                      // its blocks at their end, or at the tape's
   std::optional<uint64_t> median_lifetime;  // of these, in calls; nothing: most were never freed
 };
 
-// Of a tape whose stacks were sampled.
+// Facts about a tape with sampled stacks.
 struct SampledSites {
   uint64_t every_bytes = 0;  // as in schema::StackRecording
-  uint64_t calls = 0;        // whose stacks are on the tape
+  uint64_t calls = 0;        // with stacks on the tape
   StackTotals whole_tape;    // no estimates
 };
 
 struct SiteTable {
-  uint64_t peak_at = 0;                 // the first call after which live bytes were at their peak
+  uint64_t peak_at = 0;                 // the first call after which live bytes peaked
   StackTotals total;                    // of all sites
-  StackTotals left_out;                 // of what the user does not want to see
-  std::vector<SiteRow> rows;            // of sites with any call, by the value, the greatest first
+  StackTotals left_out;                 // of sites that the user does not want to see
+  std::vector<SiteRow> rows;            // of sites with any call, greatest value first
   std::optional<SampledSites> sampled;  // nothing: all figures are exact
 };
 
-// The tape has calls of sites, but the user wants to see none of them.
+// The tape has calls of sites, but the user hides them all.
 inline bool shows_none(const SiteTable& table) {
   return table.rows.empty() && table.left_out.calls != 0;
 }
 
-// `profile` must have its groups by `sites`.
+// `profile` must group its lifetimes by `sites`.
 SiteTable site_table(const StackProfile& profile, const Sites& sites, StackValue order);
 
 }  // namespace heaptape::replayer

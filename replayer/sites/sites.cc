@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint32_t kUnset = UINT32_MAX;
 
-// Numbers the sites as they are met.
+// Numbers sites in order of first use.
 class Numbering {
  public:
   Numbering(const Symbols& symbols, const SiteRules& rules, std::vector<Site>& list)
@@ -22,14 +22,14 @@ class Numbering {
     first_.resize(shown_.size(), kUnset);
   }
 
-  // The site that a frame at the place is by itself; kNone: the frame is passed over.
+  // The site that a frame at the place has by itself; kNone if the frame is passed over.
   uint32_t own_site(uint32_t place) { return site_at(place, shown_[place].site, own_); }
-  // What it is where a whole stack is passed over.
+  // The same if the whole stack is passed over.
   uint32_t first_site(uint32_t place) {
     if (is_unknown(symbols_.places()[place])) return Sites::kNone;
     return site_at(place, 0, first_);
   }
-  // The user wants to see nothing of it.
+  // The user hides all of it.
   bool hides(uint32_t place) const { return shown_[place].lines.empty(); }
 
  private:
@@ -64,7 +64,7 @@ class Numbering {
 
 }  // namespace
 
-// Callers have smaller numbers: their sites are known when they are needed.
+// Callers have smaller numbers, so their sites are known when needed.
 Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRules& rules) {
   list_.push_back({nullptr, nullptr, rules.shows(kNoStack)});
   Numbering numbering(symbols, rules, list_);
@@ -72,7 +72,7 @@ Sites::Sites(const schema::Stacks& stacks, const Symbols& symbols, const SiteRul
   shims_ = unnamed_shims(stacks, symbols);
   initialisers_ = initialisers(stacks, symbols);
   by_stack_.resize(limit, kNone);
-  std::vector<uint32_t> last_resort(limit, kNone);  // by stack: what it is if all is passed over
+  std::vector<uint32_t> last_resort(limit, kNone);  // by stack: the site if all is passed over
   std::vector<bool> has_site(limit, false);
   std::vector<bool> hides(limit, false);  // by stack: some of its frames
   for (schema::FrameNumber number = 1; number < limit; ++number) {

@@ -27,7 +27,7 @@ std::vector<uint8_t> ends_of_frames(const schema::Stacks& stacks) {
   return ends;
 }
 
-// By frame: whether the walk, on its way out from there, went by a guess.
+// By frame: whether the walk outward from there guessed.
 std::vector<bool> guesses_of_frames(const schema::Stacks& stacks) {
   std::vector<bool> guesses(stacks.limit());
   for (FrameNumber number = 1; number < stacks.limit(); ++number) {

@@ -1,4 +1,4 @@
-// How many calls have their whole stack, and why others end early. docs/metrics.md, "Sites".
+// How many calls have their whole stack, and why other stacks end early. docs/metrics.md, "Sites".
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@ namespace heaptape::replayer {
 // Calls that got a block, resizes included.
 struct StackEnds {
   uint64_t whole = 0;
-  uint64_t none = 0;                               // of no known stack
+  uint64_t none = 0;                               // without a known stack
   std::array<uint64_t, schema::kStackEnds> cut{};  // by StackEnd
-  // Of all these: with frames that were found by the frame pointer of a function of which nothing
-  // says that it keeps one.
+  // Those among all these with frames found by the frame pointer of a function that is not known to
+  // keep one.
   uint64_t guessed = 0;
 };
 

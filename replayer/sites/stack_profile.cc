@@ -53,7 +53,7 @@ void StackProfile::add(const schema::EventBatch& batch, uint64_t done,
   }
 }
 
-// The size is that of the event: that of the op is what an allocator is asked in its place.
+// Uses the size of the event: the op has the size that an allocator is asked for in its place.
 void StackProfile::take(const Event& event, uint64_t number, FrameNumber stack_number,
                         Block& block) {
   block.size = event.size;
@@ -98,11 +98,11 @@ void StackProfile::leave(const Block& block) {
   live_bytes_ -= block.size;
 }
 
-// In the units of the stack, an amount that a call for so many bytes adds to it.
+// `amount`, which a call for `size` bytes adds to a stack, in the units of the stack.
 inline uint64_t StackProfile::weighed(const Stack& stack, uint64_t size, uint64_t amount) const {
   if (!has_estimates(stack)) [[likely]]
     return amount;
-  constexpr double kMost = 1e18;  // of a tape that is none
+  constexpr double kMost = 1e18;  // only an invalid tape has more
   const double units = weight_.of(size) * (1 << kEstimateShift);
   return static_cast<uint64_t>(std::min(units * static_cast<double>(amount), kMost));
 }
@@ -121,7 +121,7 @@ uint32_t StackProfile::index_of(FrameNumber number) {
   return index - 1;
 }
 
-// Before its values change for the first time after a peak.
+// Call it before the stack's values first change after a peak.
 inline void StackProfile::save_peak(Stack& stack) const {
   if (stack.peak == peak_) return;
   stack.peak = peak_;

@@ -10,7 +10,7 @@ namespace {
 
 using std::string_view;
 
-// Behind one of the beginnings as well: xmalloc, __libc_malloc, zrealloc, _rjem_mallocx.
+// Also after one of the beginnings: xmalloc, __libc_malloc, zrealloc, _rjem_mallocx.
 constexpr string_view kFunctions[] = {
     "malloc",         "calloc",           "realloc",         "reallocarray",    "aligned_alloc",
     "posix_memalign", "memalign",         "valloc",          "pvalloc",         "mallocx",
@@ -20,8 +20,8 @@ constexpr string_view kFunctions[] = {
 constexpr string_view kBeginnings[] = {"__GI___libc_", "__GI___", "__GI_", "__libc_", "__",
                                        "_rjem_",       "_",       "je_",   "mi_",     "tc_",
                                        "ruby_x",       "x",       "z"};
-// Of names of functions that give out memory. By what they are of: C++ and Rust; glib; CPython;
-// SQLite; OpenSSL; redis; perl.
+// Beginnings of the names of functions that hand out memory, in this order: C++ and Rust; glib;
+// CPython; SQLite; OpenSSL; redis; perl.
 constexpr string_view kAllocatorBeginnings[] = {"operator new",
                                                 "__rust_",
                                                 "__rustc",
@@ -74,18 +74,17 @@ constexpr string_view kAllocatorBeginnings[] = {"operator new",
                                                 "ztrycalloc",
                                                 "ztryrealloc",
                                                 "Perl_safesys"};
-// Of names of functions in libraries of the language.
+// Beginnings of function names in the C++ libraries.
 constexpr string_view kLibraryBeginnings[] = {"std::", "__gnu_cxx::", "__cxxabiv1::"};
-// Of Rust alone: C++ programs have namespaces of these names.
+// For Rust only: C++ programs have namespaces with these names.
 constexpr string_view kRustBeginnings[] = {"alloc::", "core::", "hashbrown::"};
-// "<str as alloc::string::ToString>::to_string": what the library does for any type.
+// "<str as alloc::string::ToString>::to_string": code of the library for any type.
 constexpr string_view kRustTrait = " as alloc::";
-// Of names of modules, without their folder.
+// Beginnings of module names, without their directory.
 constexpr string_view kModules[] = {"libstdc++.so", "libc++.so",   "libc++abi.so", "libjemalloc",
                                     "libmimalloc",  "libtcmalloc", "libsnmalloc",  "libheaptape"};
 
-// Parts of names of source files: functions that the compiler put in line may come without their
-// namespace.
+// Parts of source file names: inlined functions may come without their namespace.
 constexpr string_view kFolders[] = {"/include/c++/", "/rustc/"};
 
 template <typename List>
@@ -108,7 +107,7 @@ string_view without_brackets(string_view name) {
   return begin == name.npos ? name : name.substr(begin);
 }
 
-// As functions of C++ have them when they are demangled, and those of Rust do not.
+// Demangled C++ functions have them, Rust's do not.
 bool has_parameters(string_view function) {
   const string_view name = plain_name(function);
   const auto end = static_cast<size_t>(name.data() - function.data()) + name.size();

@@ -1,4 +1,4 @@
-// Code that hands memory on to whom asked for it: no answer to the question who did. The list is in
+// Code that only passes memory on to its callers, so it cannot be a site. The list is in
 // docs/metrics.md, "Sites".
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace heaptape::replayer {
 
-// An entry point of an allocator, or what wraps one, by the name of the function.
+// An allocator's entry point or a wrapper of one, by function name.
 bool is_allocation_function(const SourceFrame& source);
 
-// Entry points of allocators and those that wrap them, allocators themselves, and standard
-// libraries of C++ and Rust. `source` is one of the place's, or null where it is not known.
+// Allocators, their entry points and wrappers of these, and the standard libraries of C++ and Rust.
+// `source` is one of the place's, or null if not known.
 bool is_allocation_wrapper(const CodePlace& place, const SourceFrame* source);
 
 }  // namespace heaptape::replayer

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of all texts of all places
 
-// Numbers texts in the order in which they come.
+// Numbers texts in order of arrival.
 class TextTable {
  public:
   uint32_t number(std::string_view text) {

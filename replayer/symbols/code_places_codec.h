@@ -1,5 +1,5 @@
-// Places in the source, to and from their message. Only the .cc files that build or read such
-// messages include this.
+// Encodes and decodes places in the source. Only the .cc files that build or read such messages
+// include this.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace heaptape::replayer {
 
-// A longer text is cut, at the writer, to this.
+// The writer cuts longer texts to this.
 inline constexpr size_t kMostTextBytes = 64 << 10;
 
 void write_places(wire::CodePlaces::Builder out, const std::vector<CodePlace>& places);
 
 // Throws kj::Exception on damage: use inside guard_kj. A small message can name long texts many
-// times: what would take more than a few GiB is damage.
+// times: a result of more than a few GiB is damage.
 std::vector<CodePlace> read_places(wire::CodePlaces::Reader in);
 
 }  // namespace heaptape::replayer

@@ -24,7 +24,7 @@ namespace {
 constexpr int kOutOfMemory = 100;  // exit status
 constexpr rlim_t kMostResultBytes = rlim_t{2} << 30;
 
-// Bytes of address space that this process has; they count in RLIMIT_AS.
+// This process's address space in bytes; it counts in RLIMIT_AS.
 uint64_t address_space_bytes() {
   unsigned long pages = 0;
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
@@ -43,7 +43,7 @@ void set_limit(__rlimit_resource resource, rlim_t most) {
 
 void confine(const Confinement& limits, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it has died before
+  if (getppid() != parent) _exit(1);  // it died before
   prctl(PR_SET_DUMPABLE, 0);
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);
@@ -66,7 +66,7 @@ bool write_all(int file, std::span<const uint64_t> words) {
   return true;
 }
 
-// An exception of another kind ends this process, too, and not the stack that it was forked with.
+// Any other exception also ends this process, and never unwinds the stack it was forked with.
 [[noreturn]] void run_and_exit(const std::function<std::vector<uint64_t>()>& work,
                                int result) noexcept {
   try {

@@ -1,4 +1,4 @@
-// Work on files that may break the reader, done where it breaks nothing else.
+// Isolates work on files that may break the reader.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace heaptape::replayer {
 
 struct Confinement {
-  uint64_t memory_bytes = 0;  // beyond what this process has
-  uint32_t seconds = 0;       // by the clock, and so by the processor, too
+  uint64_t memory_bytes = 0;  // beyond this process's own
+  uint32_t seconds = 0;       // by the clock, which also limits the processor time
 };
 
-// What `work` returns when a fork of this process runs it, or how that ended instead, as a clause:
-// "it crashed (Segmentation fault)". The fork prints nothing, handles no signal, leaves no core
-// dump and ends when its parent does. Trust its words no more than what it read. To be called while
-// this process has one thread: the fork allocates memory, whatever locks other threads held.
+// The result of `work`, run in a fork of this process, or how that ended instead, as a clause: "it
+// crashed (Segmentation fault)". The fork prints nothing, handles no signal, leaves no core dump
+// and ends when its parent does. Trust its result no more than its input. Call while this process
+// has one thread: the fork allocates memory, whatever locks other threads held.
 base::Result<std::vector<uint64_t>> run_confined(
     const Confinement& limits, const std::function<std::vector<uint64_t>()>& work);
 

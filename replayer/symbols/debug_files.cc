@@ -27,7 +27,7 @@ uint32_t checksum_of(const base::Descriptor& file) {
   }
 }
 
-// The file, if `is_right` says so of its descriptor.
+// The file, if is_right(descriptor).
 template <typename IsRight>
 std::optional<DebugFile> open_if(const std::string& path, IsRight is_right) {
   base::Result<base::Descriptor> file = open_regular_file(path);

@@ -11,7 +11,7 @@
 
 namespace heaptape::replayer {
 
-// The build-id of an ELF file, as bytes; empty: it has none, or is none.
+// The build-id of an ELF file, as bytes; empty if it has none, or is no ELF file.
 std::string build_id_of(const base::Descriptor& file);
 
 struct DebugFile {
@@ -19,19 +19,19 @@ struct DebugFile {
   base::Descriptor file;
 };
 
-// Finds debug files where distributions and gdb keep them. What is found is checked.
+// Finds debug files where distributions and gdb keep them, and checks them.
 class DebugFiles {
  public:
-  // Folders like /usr/lib/debug, which comes last of its own accord.
+  // Directories like /usr/lib/debug, which always comes last.
   explicit DebugFiles(std::vector<std::string> folders);
 
-  // FOLDER/.build-id/ab/cdef.debug, which has this build-id.
+  // DIRECTORY/.build-id/ab/cdef.debug, with this build-id.
   std::optional<DebugFile> find_by_build_id(std::string_view build_id) const;
-  // The `.gnu_debuglink` of a file: beside it, in .debug beside it, or in its place below a folder.
-  // It has the build-id of the file or, if that has none, the checksum.
+  // A file's `.gnu_debuglink`: beside it, in .debug beside it, or in its place in a directory. It
+  // must have the file's build-id or, if the file has none, the checksum.
   std::optional<DebugFile> find_by_link(const std::string& path, const std::string& link,
                                         uint32_t checksum, std::string_view build_id) const;
-  // What dwz moved from several debug files to one, which is named by `path` or from there.
+  // The file to which dwz moved parts of several debug files, named by `path` or from there.
   std::optional<DebugFile> find_shared(const std::string& path, const std::string& name,
                                        std::string_view build_id) const;
 

@@ -13,7 +13,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// Of -gsplit-dwarf, the lines are in `unit` and the functions in `functions`; else both are one.
+// With -gsplit-dwarf, lines are in `unit` and functions in `functions`; else both are the same.
 struct Unit {
   Dwarf_Die unit;
   Dwarf_Die functions;
@@ -33,7 +33,7 @@ std::optional<Unit> open_unit(Dwarf* dwarf, Dwarf_Off offset) {
   return opened;
 }
 
-// Of the source.
+// In the source.
 struct Line {
   std::string file;
   uint32_t number = 0;
@@ -67,8 +67,8 @@ Line line_of_call(Dwarf_Die inlined) {
   return {is_known ? name : "", number};
 }
 
-// DWARF may lack the linker's name of what is not exported, and of what was inlined. Only names of
-// C++ say more than those of the source; others may be an alias (__GI_abort).
+// DWARF may lack the linker's name of functions that are not exported, or were inlined. Only C++
+// names say more than those of the source; others may be an alias (__GI_abort).
 std::string name_of(const UnitFunctions& functions, const UnitFunctions::Code& code,
                     const std::string& symbol) {
   const std::string linkage_name = UnitFunctions::linkage_name(code);

@@ -15,12 +15,12 @@ namespace heaptape::replayer {
 
 class DwarfSource {
  public:
-  // Reads where the units have their code; `.debug_aranges` would tell faster, but many compilers
-  // leave it out. DWARF says addresses that are lower by `bias` than the module's.
+  // Reads where the units have their code; `.debug_aranges` would be faster, but many compilers
+  // omit it. Addresses in DWARF are `bias` below the module's.
   DwarfSource(Dwarf* dwarf, Dwarf_Addr bias);
 
   bool empty() const { return units_.empty(); }
-  // For each of the module's addresses, which ascend, as CodePlace::source. `symbols` name the
+  // CodePlace::source for each of the module's addresses, which ascend. `symbols` name the
   // functions that DWARF does not, or without the linker's name. Walks over each unit once.
   std::vector<std::vector<SourceFrame>> read(const std::vector<uint64_t>& addresses,
                                              const FunctionSymbols& symbols) const;
@@ -28,7 +28,7 @@ class DwarfSource {
  private:
   Dwarf* dwarf_;
   Dwarf_Addr bias_;
-  base::AddressMap<Dwarf_Off> units_;  // by code, where their entries are
+  base::AddressMap<Dwarf_Off> units_;  // from code to the units' entries
 };
 
 }  // namespace heaptape::replayer

@@ -7,9 +7,9 @@
 namespace heaptape::replayer {
 namespace {
 
-// Deeper nesting than this is no compiler's.
+// No compiler nests deeper than this.
 constexpr int kDeepest = 500;
-// So is a longer way from code to the declaration of its function.
+// Nor takes more steps from code to its function's declaration.
 constexpr int kMostOrigins = 16;
 
 bool is_scope(int tag) {
@@ -49,7 +49,7 @@ std::vector<base::AddressRange> code_ranges(Dwarf_Die& entry) {
   base::AddressRange range;
   ptrdiff_t next = 0;
   while ((next = dwarf_ranges(&entry, next, &base, &range.begin, &range.end)) > 0) {
-    const bool is_discarded = range.begin <= 1;  // as linkers mark it
+    const bool is_discarded = range.begin <= 1;  // how linkers mark it
     if (!is_discarded && range.begin < range.end) ranges.push_back(range);
   }
   return ranges;
@@ -89,7 +89,7 @@ uint32_t UnitFunctions::add_scope(Dwarf_Die& entry, uint32_t within) {
   return static_cast<uint32_t>(scopes_.size() - 1);
 }
 
-// None, if it is at none of the addresses.
+// Empty if it is at none of the addresses.
 uint32_t UnitFunctions::add_code(Dwarf_Die& entry, uint32_t within) {
   const auto index = static_cast<uint32_t>(codes_.size());
   bool is_used = false;

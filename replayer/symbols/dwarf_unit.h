@@ -1,4 +1,4 @@
-// The functions of a compilation unit, and what was inlined into them, from its DWARF.
+// The functions of a compilation unit, and the calls inlined into them, from its DWARF.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -17,8 +17,8 @@ namespace heaptape::replayer {
 // The ranges of code of a unit, a function or an inlined call.
 std::vector<base::AddressRange> code_ranges(Dwarf_Die& entry);
 
-// What was inlined into what, at some addresses of one unit: read in one walk over the unit, which
-// costs as much as it is large. Valid as long as the Dwarf that `unit` is of.
+// Which calls were inlined where, at some addresses of one unit: read in one walk over the unit,
+// whose cost grows with its size. Valid while the Dwarf of `unit` is.
 class UnitFunctions {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -32,17 +32,17 @@ class UnitFunctions {
   // `addresses`: ascending.
   UnitFunctions(Dwarf_Die& unit, std::span<const uint64_t> addresses);
 
-  // The innermost code at an address, by its index there; kNone: there is none.
+  // The innermost code at an address, by its index there; kNone if there is none.
   uint32_t innermost(size_t address_index) const { return innermost_[address_index]; }
   const Code& code(uint32_t index) const { return codes_[index]; }
 
-  // The linker's name of what `code` is of; empty: DWARF does not have it.
+  // The linker's name of the function of `code`; empty if DWARF does not have it.
   static std::string linkage_name(const Code& code);
   // Its name in the source, with namespaces and classes as far as the unit has them.
   std::string source_name(const Code& code) const;
 
  private:
-  // A namespace, class or function that functions may be named within.
+  // A namespace, class or function that encloses functions.
   struct Scope {
     Dwarf_Die entry;
     uint32_t within = kNone;

@@ -62,7 +62,7 @@ class FrameLocator {
     }
   }
 
-  // From the last frame to the first, so that the mapping seen first is the one on top.
+  // From the last frame to the first, so that the first mapping seen ends up on top.
   void locate_by_later_mappings() {
     const std::vector<CodeMapping>& mappings = stacks_.mappings();
     Mappings seen;

@@ -1,4 +1,4 @@
-// Where the frames of a tape lie in the files that their code is of.
+// Where the frames of a tape lie in their code's files.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace heaptape::replayer {
 
-// A file that code was mapped from. Two builds of one path are two of them. Or a function that the
+// A file that code was mapped from; two builds of one path are two modules. Or a function that the
 // program made at run time.
 struct CodeModule {
   std::string path;
   std::string build_id;       // bytes, as recorded; may be empty
-  uint64_t mapped_from = 0;   // the lowest file offset that code of it was mapped from
-  std::string function = {};  // bytes, as the program calls it; empty: this is a file
+  uint64_t mapped_from = 0;   // the lowest file offset of its mapped code
+  std::string function = {};  // bytes, the program's name for it; empty: this is a file
 
   bool operator==(const CodeModule&) const = default;
 };
@@ -32,14 +32,14 @@ struct CodeSpot {
 };
 
 struct FrameCode {
-  std::vector<CodeModule> modules;  // also those that no frame returns into
-  std::vector<CodeSpot> spots;      // all different; the first is that of lost frames and of cuts
+  std::vector<CodeModule> modules;      // also those that no frame returns into
+  std::vector<CodeSpot> spots;          // all different; the first is for lost frames and cuts
   std::vector<uint32_t> spot_of_frame;  // by frame number
 };
 
-// Addresses are used again when code is unmapped and other code is mapped. The code of a frame is
-// of the last mapping around its return address that was seen before the frame; if there is none,
-// of the first one that was seen later: the collector looks at the mappings after the fact.
+// Addresses are used again when code is unmapped and other code is mapped. A frame's code is that
+// of the last mapping around its return address seen before the frame or, if there is none, of the
+// first one seen later: the collector looks at the mappings after the fact.
 FrameCode locate_frames(const schema::Stacks& stacks);
 
 }  // namespace heaptape::replayer

@@ -32,7 +32,7 @@ struct Escape {
   std::string_view code, text;
 };
 
-// How rustc writes what C++ names cannot have. The longer first where one begins as another.
+// rustc's escapes for what C++ names cannot have. If one begins with another, the longer is first.
 constexpr std::array kEscapes = {
     Escape{"$SP$", "@"},  Escape{"$BP$", "*"},  Escape{"$RF$", "&"},  Escape{"$LT$", "<"},
     Escape{"$GT$", ">"},  Escape{"$LP$", "("},  Escape{"$RP$", ")"},  Escape{"$C$", ","},

@@ -8,18 +8,18 @@
 namespace heaptape::replayer {
 namespace {
 
-// Handlers of signals return to the beginning of this, which no call is before.
+// Signal handlers return to its beginning, which no call precedes.
 constexpr std::string_view kSignalReturn = "__restore_rt";
 
 struct Symbol {
-  base::AddressRange range;  // empty: the symbol does not say where it ends
-  uint64_t section_end = 0;  // not behind it, though
+  base::AddressRange range;  // empty: the symbol has no size
+  uint64_t section_end = 0;  // its limit
   const char* name = nullptr;
   unsigned char binding = STB_LOCAL;
 };
 
-// Of symbols for the same code, the greater one names it: exported, with fewer underscores in
-// front (malloc, not __libc_malloc).
+// The greatest of the symbols for the same code names it: exported, with fewer leading underscores
+// (malloc, not __libc_malloc).
 auto preference(const Symbol& symbol) {
   const auto underscores = static_cast<int>(std::string_view(symbol.name).find_first_not_of('_'));
   return std::tuple(symbol.binding != STB_LOCAL, -underscores, symbol.binding == STB_GLOBAL,
@@ -31,7 +31,7 @@ bool by_begin(const Symbol& a, const Symbol& b) {
          std::tuple(b.range.begin, a.range.end, preference(b));
 }
 
-// Where the code around a symbol ends; 0: it is not in code.
+// The end of the code around a symbol; 0 if it is not in code.
 uint64_t code_end(Elf* elf, GElf_Word section_index, GElf_Addr bias) {
   Elf_Scn* const section = elf == nullptr ? nullptr : elf_getscn(elf, section_index);
   GElf_Shdr header;
@@ -40,7 +40,7 @@ uint64_t code_end(Elf* elf, GElf_Word section_index, GElf_Addr bias) {
   return header.sh_addr + header.sh_size + bias;
 }
 
-// Functions, and labels of assembly.
+// Functions, and labels in assembly.
 std::vector<Symbol> symbols_of(Dwfl_Module* module) {
   std::vector<Symbol> symbols;
   const int count = dwfl_module_getsymtab(module);
@@ -72,7 +72,7 @@ std::vector<Symbol> symbols_of(Dwfl_Module* module) {
 FunctionSymbols::FunctionSymbols(Dwfl_Module* module) {
   std::vector<Symbol> symbols = symbols_of(module);
   std::ranges::sort(symbols, by_begin);
-  // What does not say where it ends goes on to the next symbol, below those that say so.
+  // A symbol without a size extends to the next one, below those with a size.
   uint64_t next_begin = UINT64_MAX;
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
     const uint64_t begin = symbol->range.begin;

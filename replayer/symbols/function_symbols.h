@@ -10,15 +10,15 @@
 
 namespace heaptape::replayer {
 
-// From .symtab of the file or of its debug file, else from .dynsym and what .gnu_debugdata has.
-// Valid as long as the module.
+// From .symtab of the file or its debug file, else from .dynsym and .gnu_debugdata. Valid while the
+// module is.
 class FunctionSymbols {
  public:
   explicit FunctionSymbols(Dwfl_Module* module);
 
   bool empty() const { return names_.empty(); }
-  // The linker's name of the function that has a call at an address of the module; empty: not
-  // known.
+  // The linker's name of the function that has a call at an address of the module; empty if
+  // unknown.
   std::string find(uint64_t address) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// Takes ":NUMBER" off the end of `text`.
+// Removes ":NUMBER" from the end of `text`.
 std::optional<uint32_t> take_number(std::string_view& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<SourceFrame> python_function(std::string_view name) {
   return SourceFrame{std::string(name.substr(0, colon)), std::string(name.substr(colon + 1)), 0};
 }
 
-// Where the function ends in "parse /srv/app.js" and in "get size /srv/app.js"; npos: nowhere. A
+// Where the function ends in "parse /srv/app.js" and in "get size /srv/app.js"; npos if nowhere. A
 // function may itself be called `get`: no property has a path's or a scheme's characters.
 size_t find_end_of_function(std::string_view name) {
   const size_t first = name.find(' ');

@@ -1,4 +1,4 @@
-// The names that programs give to code that they make at run time.
+// The names that programs give to code they make at run time.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace heaptape::replayer {
 
-// Of a name as a perf map has it:
+// Parses a name in a perf map:
 // - CPython (-X perf): "py::parse:/srv/app.py": function and file
 // - V8 (--perf-basic-prof): "JS:*parse /srv/app.js:12:34", where '*', '~' and others say how it was
 //   compiled: function, file, and the line that it begins at
-// Of any other: a function.
+// Any other name is just a function.
 SourceFrame made_function(std::string_view name);
 
 }  // namespace heaptape::replayer

@@ -8,7 +8,7 @@
 namespace heaptape::replayer {
 
 ModuleFile open_module(const CodeModule& module, const DebugFiles& debug_files) {
-  // The kernel writes this behind the path of a file that was removed or replaced.
+  // The kernel appends this to the path of a file that was removed or replaced.
   constexpr std::string_view kDeleted = " (deleted)";
   std::string path = module.path;
   const bool was_replaced = path.ends_with(kDeleted);
@@ -29,8 +29,8 @@ ModuleFile open_module(const CodeModule& module, const DebugFiles& debug_files) 
   return opened;
 }
 
-// Of a debug file, only the addresses of segments are right: its code is taken to have been mapped
-// from where the lowest mapping began.
+// A debug file only has correct segment addresses: its code is assumed to be mapped from where the
+// lowest mapping began.
 CodeAddresses::CodeAddresses(Elf* elf, const ModuleFile& opened, const CodeModule& module) {
   size_t count = 0;
   if (elf_getphdrnum(elf, &count) != 0) return;

@@ -13,27 +13,27 @@
 
 namespace heaptape::replayer {
 
-// What there is of a module. The values go from one process to another.
+// The result of a search for a module. The values are passed between processes.
 enum class ModuleFinding : uint8_t {
   kLines,       // functions and lines
   kFunctions,   // no lines
   kNothing,     // no symbols
-  kGone,        // there is no such file
-  kUnreadable,  // there is something, but no ELF file that can be read
-  kOtherBuild,  // another file than that of the recording
+  kGone,        // no such file
+  kUnreadable,  // something exists, but no readable ELF file
+  kOtherBuild,  // not the recorded file
 };
 inline constexpr auto kLastModuleFinding = ModuleFinding::kOtherBuild;
 
-// The file of a module, or its debug file where there is no such file any more.
+// The file of a module, or its debug file if that file is gone.
 struct ModuleFile {
   std::optional<DebugFile> file;
   bool is_debug_file = false;
-  ModuleFinding finding = ModuleFinding::kNothing;  // without a file, why
+  ModuleFinding finding = ModuleFinding::kNothing;  // the reason, without a file
 };
 
 ModuleFile open_module(const CodeModule& module, const DebugFiles& debug_files);
 
-// At which addresses code of a file is, as its symbols have them.
+// The addresses of a file's code, as its symbols have them.
 class CodeAddresses {
  public:
   CodeAddresses(Elf* elf, const ModuleFile& opened, const CodeModule& module);

@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<uint64_t>;
 
-// No words: the answer does not fit a message.
+// Empty if the answer does not fit a message.
 Words encode(const ModuleAnswer& answer) {
   base::Result<Words> words =
       schema::build_message("the symbols of a module", [&](capnp::MessageBuilder& message) {
@@ -23,7 +23,7 @@ Words encode(const ModuleAnswer& answer) {
   return words ? std::move(*words) : Words();
 }
 
-// The module and the number of places are known here, and not taken from the message.
+// The module and the number of places are known here, so the message is not trusted for them.
 base::Result<ModuleAnswer> decode(const Words& words, const CodeModule& module,
                                   size_t place_count) {
   const std::string damaged = "its result is damaged";

@@ -9,7 +9,7 @@
 
 namespace heaptape::replayer {
 
-// As read_module, whatever the file does to it: the error says as a clause how it ended ("it
+// Like read_module, whatever the file does to it: the error says as a clause how it ended ("it
 // crashed ..."). See run_confined for when this may be called.
 base::Result<ModuleAnswer> read_module_apart(const CodeModule& module,
                                              const std::vector<uint64_t>& offsets,

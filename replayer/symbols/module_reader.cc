@@ -17,7 +17,7 @@
 namespace heaptape::replayer {
 namespace {
 
-// What libdwfl's callback looks for debug files with.
+// For libdwfl's callback that finds debug files.
 struct Search {
   DebugFiles files;
   bool debuginfod;
@@ -31,7 +31,7 @@ std::string_view build_id_of(Dwfl_Module* module) {
   return {reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)};
 }
 
-// Of a module without debug file, that one; of one with it, what dwz moved out of that.
+// The debug file of a module or, if it has one, the file to which dwz moved parts of it.
 std::optional<DebugFile> find_debug_file(const Search& search, Dwfl_Module* module,
                                          const char* path, const char* link, uint32_t checksum) {
   Dwarf_Addr debug_bias = 0;
@@ -53,7 +53,7 @@ std::optional<DebugFile> find_debug_file(const Search& search, Dwfl_Module* modu
                                   {static_cast<const char*>(bytes), static_cast<size_t>(count)});
 }
 
-// libdwfl's own search opens whatever bears the name, and asks servers if the environment names
+// libdwfl's own search opens any file with the name, and asks servers if the environment names
 // some.
 int find_debuginfo(Dwfl_Module* module, void** userdata, const char* module_name, Dwarf_Addr base,
                    const char* path, const char* link, GElf_Word checksum, char** debug_path) {
@@ -68,7 +68,7 @@ int find_debuginfo(Dwfl_Module* module, void** userdata, const char* module_name
                                       debug_path);
 }
 
-// One module, at the addresses that its file says: no process is looked at.
+// One module, at the addresses that its file says; looks at no process.
 class ModuleSession {
  public:
   explicit ModuleSession(Search search) : search_(std::move(search)) {
@@ -76,7 +76,7 @@ class ModuleSession {
     session_.reset(dwfl_begin(&callbacks_));
   }
 
-  // Null: it is no file that code could be mapped from.
+  // Null if it is not a file that code could be mapped from.
   Dwfl_Module* open(DebugFile file) {
     if (session_ == nullptr) return nullptr;
     const char* const path = file.path.c_str();
@@ -100,7 +100,7 @@ class ModuleSession {
   std::unique_ptr<Dwfl, Ender> session_;
 };
 
-// The places that lie in code, whose offsets become addresses; in the order of these.
+// The places in code, with offsets turned into addresses; sorted by address.
 std::vector<CodePlace*> place_in_memory(std::vector<CodePlace>& places,
                                         const CodeAddresses& addresses) {
   std::vector<CodePlace*> placed;

@@ -17,9 +17,9 @@ struct ModuleAnswer {
   std::vector<CodePlace> places;  // of the offsets, in their order
 };
 
-// `offsets`, in the file, ascend. A place that is not found stays an offset in the file. A file
-// that was not made by a compiler may take all memory or time here, or break libdw: for a process
-// of its own, see run_confined.
+// `offsets`, in the file, ascend. A place that is not found stays an offset in the file. A file not
+// made by a compiler may take all memory or time here, or break libdw: run this in a process of its
+// own, see run_confined.
 ModuleAnswer read_module(const CodeModule& module, const std::vector<uint64_t>& offsets,
                          const SymbolOptions& options);
 

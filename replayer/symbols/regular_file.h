@@ -8,9 +8,8 @@
 
 namespace heaptape::replayer {
 
-// For reading; only a regular file that is not empty, as files of the kernel in /proc and /sys are.
-// Nothing else is opened at all: to open a pipe could wait forever, to open a device could act on
-// it.
+// For reading; only a regular file that is not empty, as the kernel's in /proc and /sys are. Never
+// opens anything else: opening a pipe could wait forever, and opening a device could act on it.
 base::Result<base::Descriptor> open_regular_file(const std::string& path);
 
 }  // namespace heaptape::replayer

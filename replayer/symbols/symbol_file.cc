@@ -18,7 +18,7 @@ using base::quoted;
 using Words = std::vector<uint64_t>;
 
 constexpr std::string_view kMagic("HTSYMBOL");
-static_assert(kMagic.size() == sizeof(uint64_t));  // the message behind stays aligned
+static_assert(kMagic.size() == sizeof(uint64_t));  // keeps the message after it aligned
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMostFileBytes = uint64_t{4} << 30;
 
@@ -32,7 +32,7 @@ SymbolFile decode(wire::SymbolFile::Reader in) {
   return {{in.getStartUnixNs(), in.getPid()}, {std::move(places), std::move(place_of_frame)}};
 }
 
-// The message behind the magic; no words: there is no magic, or nothing behind.
+// The message after the magic; empty if there is no magic, or nothing after it.
 Words message_words(std::string_view bytes) {
   if (!bytes.starts_with(kMagic)) return {};
   bytes.remove_prefix(kMagic.size());

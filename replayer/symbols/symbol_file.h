@@ -1,5 +1,5 @@
-// "TAPE.symbols": the places of a tape's frames, so that the tape can be read where the programs
-// and libraries that it names are not. docs/decisions/0023-symbols.md.
+// "TAPE.symbols": the places of a tape's frames, so that the tape can be read on a machine without
+// the programs and libraries that it names. docs/decisions/0023-symbols.md.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heaptape::replayer {
 
-// Which tape symbols are of: as its header says.
+// The tape that symbols belong to, by its header.
 struct TapeIdentity {
   uint64_t start_unix_ns = 0;
   uint32_t pid = 0;
@@ -23,12 +23,12 @@ struct SymbolFile {
   Symbols symbols;
 };
 
-// Whole or not at all.
+// Writes all or nothing.
 base::Status write_symbols(const std::string& path, const Symbols& symbols,
                            const TapeIdentity& tape);
 
-// Of any file: kForeign for what write_symbols did not write, kNewerVersion, kDamaged. Whether it
-// is of the tape at hand, and has all its frames, is the caller's to check.
+// Reads any file: kForeign if write_symbols did not write it, kNewerVersion, kDamaged. The caller
+// checks that it belongs to the tape at hand, and has all its frames.
 base::Result<SymbolFile> read_symbols(const std::string& path);
 
 }  // namespace heaptape::replayer

@@ -1,4 +1,4 @@
-// How symbols are looked for.
+// Options for finding symbols.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace heaptape::replayer {
 
 struct SymbolOptions {
-  // Folders of debug files like /usr/lib/debug, which is searched after them.
+  // Directories of debug files, searched before /usr/lib/debug.
   std::vector<std::string> debug_dirs;
-  // Asks the servers that $DEBUGINFOD_URLS names for what is not there. Nobody is asked otherwise.
+  // Asks the servers in $DEBUGINFOD_URLS for missing files. No server is asked otherwise.
   bool debuginfod = false;
-  // When the tape ended; 0: not known. A file without a build-id that was changed later may be
+  // When the tape ended; 0 if unknown. A file without a build-id that was changed later may be
   // another build.
   uint64_t recorded_until_unix_ns = 0;
-  // False: no file is looked at, and no process forked.
+  // False: reads no file, and forks no process.
   bool reads_files = true;
-  // What reading one module may take.
+  // Limits on reading one module.
   uint64_t module_bytes = uint64_t{8} << 30;  // of memory
   uint32_t module_seconds = 120;
 };

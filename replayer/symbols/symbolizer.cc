@@ -18,11 +18,11 @@ using base::quoted;
 
 constexpr const char* kOffsetsOnly = "; its code is shown as offsets";
 
-// Empty: there is nothing to say.
+// Empty if there is nothing to say.
 std::string note_of(const std::string& path, ModuleFinding finding) {
   switch (finding) {
     case ModuleFinding::kLines:
-    case ModuleFinding::kFunctions:  // said in one sentence with others
+    case ModuleFinding::kFunctions:  // reported in one sentence with others
     case ModuleFinding::kNothing:
       return "";
     case ModuleFinding::kGone:
@@ -40,7 +40,7 @@ bool has_symbols(ModuleFinding finding) {
   return finding == ModuleFinding::kLines || finding == ModuleFinding::kFunctions;
 }
 
-// "'a', 'b', 'c' and 4 more (WHAT)"; empty: there are none.
+// "'a', 'b', 'c' and 4 more (WHAT)"; empty if there are none.
 std::string list_text(const std::vector<std::string>& paths, const char* what) {
   constexpr size_t kNamed = 3;
   std::string text;
@@ -126,7 +126,7 @@ class Symbolizer {
     }
   }
 
-  // Takes what is known from elsewhere. What that comes to, if all places have functions now.
+  // Adds what is known from elsewhere. Returns the new finding if all places now have functions.
   std::optional<ModuleFinding> fill_in(const std::vector<uint32_t>& spots) {
     bool is_filled = false;
     bool has_functions = true;
@@ -176,9 +176,9 @@ class Symbolizer {
   FrameCode code_;
   const SymbolOptions& options_;
   std::vector<CodePlace> places_;
-  std::vector<const CodePlace*> known_;  // by spot; null: nothing
+  std::vector<const CodePlace*> known_;  // by spot; null if unknown
   std::vector<std::string> notes_;
-  std::vector<std::string> without_lines_;  // paths of modules, as are these
+  std::vector<std::string> without_lines_;  // paths of modules, like these
   std::vector<std::string> without_functions_;
 };
 

@@ -13,15 +13,15 @@ namespace heaptape::replayer {
 
 struct SymbolizedTape {
   Symbols symbols;
-  // What is missing and why: a sentence on all files without debug information, and one for each
-  // other that frames return into and that did not give functions and lines.
+  // Says what is missing and why: a sentence on all files without debug information, and one for
+  // each other that frames return into and that did not give functions and lines.
   std::vector<std::string> notes;
 };
 
-// What `known`, if it is not null, has of frames of this tape is taken where the files know less:
-// no function, or none with a line. Never fails: a place that nothing is known of stays an offset.
-// Neither the tape nor the files that it names are trusted: each of these is read by a fork of this
-// process (see run_confined; call this while there is one thread).
+// Uses `known`, if it is not null, for frames of this tape about which the files know less: no
+// function, or none with a line. Never fails: an unknown place stays an offset. Neither the tape
+// nor the files that it names are trusted: a fork of this process reads each file (see
+// run_confined; call this while there is one thread).
 SymbolizedTape symbolize(const schema::Stacks& stacks, const SymbolOptions& options,
                          const Symbols* known = nullptr);
 

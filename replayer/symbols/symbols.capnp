@@ -1,4 +1,4 @@
-# Places in the source: what the process that reads a module tells, and what a file of symbols holds.
+# Places in the source: answers of processes that read modules, and contents of symbol files.
 # Written and read by code_places_codec.cc, symbol_file.cc.
 @0xd3b6a1f0c2754e98;
 
@@ -18,9 +18,9 @@ struct CodePlace {
 }
 
 struct CodePlaces {
-  texts @0 :List(Data);           # those of tapes and of files: bytes
+  texts @0 :List(Data);           # from tapes and files: bytes
   places @1 :List(CodePlace);
-  frames @2 :List(SourceFrame);   # of each place, one behind the other
+  frames @2 :List(SourceFrame);   # of all places, concatenated
 }
 
 struct ModuleAnswer {
@@ -28,7 +28,7 @@ struct ModuleAnswer {
   places @1 :CodePlaces;
 }
 
-# What "TAPE.symbols" holds, behind the magic. Fields are only ever added.
+# The contents of "TAPE.symbols", after the magic. Fields are only ever added.
 struct SymbolFile {
   version @0 :UInt32;
   startUnixNs @1 :UInt64;         # of the tape

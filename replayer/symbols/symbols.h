@@ -1,4 +1,4 @@
-// What the frames of a tape are in the program's source. docs/decisions/0022-stacks.md.
+// The source locations of a tape's frames. docs/decisions/0022-stacks.md.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,19 @@ namespace heaptape::replayer {
 
 // A function at a line.
 struct SourceFrame {
-  std::string function;  // demangled, with its parameters; empty: not known
-  std::string file;      // empty: not known
-  uint32_t line = 0;     // 0: not known
+  std::string function;  // demangled, with its parameters; empty if unknown
+  std::string file;      // empty if unknown
+  uint32_t line = 0;     // 0 if unknown
 
   bool operator==(const SourceFrame&) const = default;
 };
 
-// Where one return address of a tape leads back to.
+// The source location of one return address of a tape.
 struct CodePlace {
-  std::string module;   // path of the file that the code is of; empty: of none that is known
+  std::string module;   // path of the code's file; empty if unknown
   uint64_t offset = 0;  // of the call, an address as the module's symbols have it, or an offset in
-                        // the file where that could not be read; without a module, the return
-                        // address
-  // The innermost inlined function first, the one that has the code last. Empty: not known.
+                        // the file if that could not be read; without a module, the return address
+  // The innermost inlined function first, the one that has the code last. Empty if unknown.
   std::vector<SourceFrame> source;
 
   bool operator==(const CodePlace&) const = default;
@@ -39,10 +38,10 @@ class Symbols {
   Symbols(std::vector<CodePlace> places, std::vector<uint32_t> place_of_frame)
       : places_(std::move(places)), place_of_frame_(std::move(place_of_frame)) {}
 
-  // Of any number below limit(). A frame that was lost, or where a stack was cut, has a place
-  // without a module and of offset 0.
+  // For any number below limit(). A lost frame, or the mark of a cut, has a place without a module
+  // and with offset 0.
   const CodePlace& find(schema::FrameNumber frame) const { return places_[index_of(frame)]; }
-  // Equal for frames that have one place.
+  // Equal for frames that share a place.
   uint32_t index_of(schema::FrameNumber frame) const { return place_of_frame_[frame]; }
   const std::vector<CodePlace>& places() const { return places_; }
   schema::FrameNumber limit() const {

@@ -1,5 +1,5 @@
-// Blocks by size and birth, as a report has them: those alive at a moment of the tape, and those
-// beside holes in a run. docs/metrics.md, "Cohorts". Free of Cap'n Proto.
+// A report's blocks by size and birth: those alive at a moment of the tape, and those beside holes
+// in a run. docs/metrics.md, "Cohorts". Free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 namespace heaptape::schema {
 
 struct CohortFigures {
-  // Requested, of each block. Of other sizes, which are not listed one by one, the least; they are
-  // less than twice that. 0: these are all the others.
+  // Requested size of each block. For other sizes, not listed individually, their minimum; they are
+  // less than twice that. 0 means all the rest.
   uint64_t size_bytes = 0;
   bool is_other_sizes = false;
   uint32_t window = 0;  // of equal parts of the run, from 0
   uint64_t count = 0;
-  uint64_t bytes = 0;        // of the blocks, or in the holes beside them
+  uint64_t bytes = 0;        // of the blocks, or of the holes beside them
   uint64_t first_birth = 0;  // numbers of calls, from 1
   uint64_t last_birth = 0;
 };
@@ -25,7 +25,7 @@ struct LiveCohorts {
   std::vector<CohortFigures> end;
 };
 
-// Of one run after one call. A hole between two blocks is half of each.
+// For one run after one call. A hole between two blocks counts half for each.
 struct PinCohorts {
   std::vector<std::string> states;  // then: of "atPeak", "atPlateau", "atExit", "end"
   std::vector<CohortFigures> cohorts;

@@ -1,5 +1,5 @@
-// Where the metrics are in report.capnp: what reads their values and what tells their names both go
-// by these lists. Pulls in Cap'n Proto.
+// Where the metrics are in report.capnp: both the reader of their values and the list of their
+// names use these lists. Pulls in Cap'n Proto.
 #pragma once
 
 #include <capnp/schema.h>
@@ -12,14 +12,14 @@
 
 namespace heaptape::schema {
 
-// A number of report.capnp: how to find it in a part of a report, and what it is called.
+// A number of report.capnp: its path in a part of a report, and its name.
 struct MetricField {
   std::string name;
   std::optional<MetricUnit> unit = {};
   std::vector<capnp::StructSchema::Field> path = {};  // from the part to the number
 };
 
-// Those of a Run, of a State and of what the recording lost, with their paths from there.
+// The fields of a Run, of a State and of the recording's losses, with their paths from there.
 const std::vector<MetricField>& run_fields();
 const std::vector<MetricField>& state_fields();
 const std::vector<MetricField>& loss_fields();

@@ -1,16 +1,16 @@
 @0xb2d4e6f81a3c5d79;
-# The replay report. Written as JSON by Cap'n Proto's codec, so these names are the names in JSON, in
-# CSV headers, in tables and in --fail-if. docs/metrics.md defines every number. Integers up to 2^53 are
-# JSON numbers, greater ones strings. Fields are only ever added; a change of meaning raises `version`.
-# docs/report.schema.json is made from this file: see tests/unit/schema/report/report_schema_test.cc.
+# The replay report. Written as JSON by Cap'n Proto's codec, so its names are those in JSON, CSV
+# headers, tables and --fail-if. docs/metrics.md defines every number. Integers up to 2^53 are JSON
+# numbers, greater ones strings. Fields are only ever added; a change of meaning raises `version`.
+# docs/report.schema.json is made from it: see tests/unit/schema/report/report_schema_test.cc.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("heaptape::schema::wire");
 
 const reportVersion :UInt32 = 1;
 
-# The unit of a metric: every number of a Run outside of its lists must have one. The numbers of a
-# struct that have none of their own have that of the field that holds the struct.
+# The unit of a metric, required for every number of a Run outside its lists. A struct's numbers
+# without a unit have that of the field that holds the struct.
 enum Unit {
   count @0;
   bytes @1;
@@ -18,46 +18,46 @@ enum Unit {
   ratio @3;
 }
 annotation unit @0xc1f0a7d93b5e2846 (field) :Unit;
-const unitAnnotation :UInt64 = 0xc1f0a7d93b5e2846;  # the same, for the code that looks for it
+const unitAnnotation :UInt64 = 0xc1f0a7d93b5e2846;  # the same, for the code that reads it
 
 struct Report {
   version @0 :UInt32;
   tape @1 :TapeInfo;
   runs @2 :List(Run);
   moments @3 :List(Moment);  # found on the tape, by call
-  program @4 :ProgramInfo;   # absent where all runs failed
+  program @4 :ProgramInfo;   # absent if all runs failed
 }
 
 struct Moment {
   name @0 :Text;     # "peak", "plateau", "exit", "end", "mark:NAME"
   at @1 :UInt64;     # after so many calls
-  timeNs @2 :UInt64; # since the recording began; 0 where the tape has no times
+  timeNs @2 :UInt64; # since the recording began; 0 if the tape has no times
 }
 
-# What the program did with its blocks, whatever the allocator: of the calls that were replayed.
+# The program's use of its blocks, whatever the allocator: for the calls that were replayed.
 struct ProgramInfo {
-  lifetimes @0 :TapeStats.Lifetimes;  # in calls; of the CDF a point for each power of two
-  resizes @1 :Resizes;                # as they were recorded; absent where an imported trace lacks addresses
+  lifetimes @0 :TapeStats.Lifetimes;  # in calls; the CDF has a point for each power of two
+  resizes @1 :Resizes;                # as recorded; absent if an imported trace lacks addresses
   growthChains @2 :TapeStats.GrowthChains;
-  sizes @3 :List(SizeBand);           # those that were asked for, ascending
+  sizes @3 :List(SizeBand);           # of requests, ascending
 
   liveAtPeak @4 :List(Cohort);        # the blocks alive at the moment "peak", and at the end
   liveAtEnd @5 :List(Cohort);
 
-  struct Cohort {          # blocks of one requested size that were asked for in one sixteenth of the calls
-    sizeBytes @0 :UInt64;  # requested, of each; where otherSizes, the least of them, a power of two; 0: of all
-    otherSizes @1 :Bool;   # these are the sizes of less than twice sizeBytes that are not listed
+  struct Cohort {          # blocks of one size requested in one sixteenth of the calls
+    sizeBytes @0 :UInt64;  # of each; if otherSizes, the least of them, a power of two; 0: of all
+    otherSizes @1 :Bool;   # the unlisted sizes of less than twice sizeBytes
     window @2 :UInt32;     # which sixteenth, from 0
     count @3 :UInt64;
-    bytes @4 :UInt64;      # of the blocks; of pins in the holes beside them
-    firstBirth @5 :UInt64; # numbers of the first and the last call that asked for them, from 1
+    bytes @4 :UInt64;      # of the blocks; for pins, of the holes beside them
+    firstBirth @5 :UInt64; # numbers of the first and the last requesting call, from 1
     lastBirth @6 :UInt64;
   }
 
   struct SizeBand {
     log2Size @0 :UInt32;    # sizes of at least 1 << log2Size bytes and less than twice that; 0 is with 1
-    calls @1 :UInt64;       # that asked for such a size and got it, resizes included
-    askedBytes @2 :UInt64;  # that they asked for
+    calls @1 :UInt64;       # that requested such a size and got it, resizes included
+    askedBytes @2 :UInt64;  # requested by them
     peakCount @3 :UInt64;   # blocks of such a size at the moment "peak"
     peakBytes @4 :UInt64;
   }
@@ -74,32 +74,32 @@ struct TapeInfo {
   losses @7 :Losses;
   command @8 :Text;
   allocator @9 :Text;  # path of the library that served the recorded calls
-  sites @10 :TapeSites;  # absent where the tape has no stacks
+  sites @10 :TapeSites;  # absent if the tape has no stacks
   stacks @11 :StackTree; # the same
-  import @12 :ImportFacts;  # absent where the tape was recorded
-  allocatorFamily @13 :Text;   # as TapeFacts has it, and the two that follow
+  import @12 :ImportFacts;  # absent if the tape was recorded
+  allocatorFamily @13 :Text;   # as in TapeFacts, like the next two
   allocatorVersion @14 :Text;
   libc @15 :Text;
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.
 struct StackTree {
-  leastShare @0 :Float64;       # nodes with less than this part of all, by every value, are merged
-  mergedNodes @1 :UInt64;       # how many were
-  names @2 :List(Text);         # of functions, as the five that follow
+  leastShare @0 :Float64;       # nodes with less than this share of all, by every value, are merged
+  mergedNodes @1 :UInt64;       # how many were merged
+  names @2 :List(Text);         # of functions, like the next five
   moduleOf @3 :List(UInt32);    # index into modules
   fileOf @4 :List(UInt32);      # index into files
-  lines @5 :List(UInt32);       # 0: not known, or not one alone
-  modules @6 :List(Text);       # last parts of paths; empty: not known
+  lines @5 :List(UInt32);       # 0 if unknown, or more than one
+  modules @6 :List(Text);       # last parts of paths; empty if unknown
   files @7 :List(Text);
-  frames @8 :List(UInt32);      # of nodes, parents first: one more than an index into names; 0: merged, or the root
-  depths @9 :List(UInt32);      # of the root, which comes first, 0
-  peakBytes @10 :List(UInt64);  # of a node and all below it, as the four that follow: see SiteTotals
+  frames @8 :List(UInt32);      # of nodes, parents first: names index + 1; 0: merged, or the root
+  depths @9 :List(UInt32);      # of nodes; of the root, which comes first, 0
+  peakBytes @10 :List(UInt64);  # of a node and all below it, like the next four: see SiteTotals
   liveBytes @11 :List(UInt64);
   askedBytes @12 :List(UInt64);
   calls @13 :List(UInt64);
   temporaries @14 :List(UInt64);
-  pinned @15 :List(Pinned);     # of the runs whose placements say something
+  pinned @15 :List(Pinned);     # of the runs whose placements are meaningful
   struct Pinned {
     label @0 :Text;             # of the run
     moments @1 :List(Text);     # of the tape: those at one call
@@ -107,13 +107,13 @@ struct StackTree {
   }
 }
 
-# Who asked for the blocks: of the calls that were replayed. Sites and `others` add up to `total`.
+# The sites of the blocks, for the calls replayed. Sites and `others` add up to `total`.
 struct TapeSites {
   peakAt @0 :UInt64;                 # number of the call after which live bytes were at their peak
   total @1 :SiteStats.SiteTotals;
-  others @2 :SiteStats.SiteTotals;   # of the sites that are not listed
-  list @3 :List(SiteStats.Site);     # those with most bytes at the peak, at the end or asked for
-  sampling @4 :SiteStats.Sampling;   # absent where the stacks of all calls were recorded
+  others @2 :SiteStats.SiteTotals;   # of the unlisted sites
+  list @3 :List(SiteStats.Site);     # those with most bytes at the peak, at the end or requested
+  sampling @4 :SiteStats.Sampling;   # absent if the stacks of all calls were recorded
 }
 
 struct Losses {
@@ -122,10 +122,10 @@ struct Losses {
   lostRanges @2 :UInt64 $unit(count);
 }
 
-# Whose code served malloc in a replay.
+# The allocator that served malloc in a replay.
 struct RunAllocator {
-  family @0 :Text;   # "glibc", "jemalloc", ...; of a library of none, the name of its file
-  version @1 :Text;  # as the library says; empty: it does not
+  family @0 :Text;   # "glibc", "jemalloc", ...; its file name if it belongs to none
+  version @1 :Text;  # the library's own; empty if it gives none
   library @2 :Text;  # path
 }
 
@@ -144,23 +144,23 @@ struct Run {
   latency @11 :List(Latency);
   timeline @12 :Timeline;
   growth @13 :Growth;
-  clock @14 :Text;          # what time a real allocator saw: "tape" or "real"; empty for others
-  failure @15 :Failure;     # only where the allocator failed: then there are no figures
-  notes @16 :List(Text);    # sentences: what cannot be taken from the run, and what else is to be known
-  incomparable @17 :Text;   # why it has no fidelity; empty where it has
+  clock @14 :Text;          # the clock of a real allocator: "tape" or "real"; empty for others
+  failure @15 :Failure;     # only if the allocator failed: then there are no figures
+  notes @16 :List(Text);  # sentences: limits of the run's figures, and anything else worth knowing
+  incomparable @17 :Text;   # why it has no fidelity; empty if it has
   actions @18 :List(Action);  # of --do, in the order of the tape
   atPeak @19 :State;          # at the moments of the report
-  atPlateau @20 :State;       # absent where there is no plateau
+  atPlateau @20 :State;       # absent if there is no plateau
   atExit @21 :State;
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
-  spreads @24 :List(Spread);          # of the metrics that were not the same in all repeats
-  lacks @25 :List(Text);      # "residentSizes" of the recorded run of a trace: those here are 0 and mean nothing; absent where nothing is
-  allocator @26 :RunAllocator;  # of a real allocator that came to the end
+  spreads @24 :List(Spread);          # of the metrics that differed between repeats
+  lacks @25 :List(Text);  # "residentSizes" for the recorded run of a trace: those here are 0 and mean nothing; absent if nothing is
+  allocator @26 :RunAllocator;  # of a real allocator that completed the run
 }
 
 struct Spread {
-  metric @0 :Text;  # its name, as --fail-if takes it
+  metric @0 :Text;  # its name, as in --fail-if
   least @1 :Float64;
   greatest @2 :Float64;
 }
@@ -178,7 +178,7 @@ struct Failure {
 struct Accounting {  # recorded = replayed + failedCalls + unknownFrees + refused
   recorded @0 :UInt64 $unit(count);
   replayed @1 :UInt64 $unit(count);
-  failedCalls @2 :UInt64 $unit(count);   # failed when they were recorded: not asked again
+  failedCalls @2 :UInt64 $unit(count);   # failed when recorded: not replayed
   unknownFrees @3 :UInt64 $unit(count);  # of blocks that no event of the tape handed out
   refused @4 :UInt64 $unit(count);       # the replaying allocator had no room
 }
@@ -195,14 +195,14 @@ struct State {  # of a run at one moment
   fragmentation @8 :Float64 $unit(ratio);
   temporaries @9 :UInt64 $unit(count);
   residentHoleBytes @10 :UInt64 $unit(bytes);
-  holes @11 :Holes;  # absent where blocks were not followed: nor are the usable, slack and resident hole bytes then known
+  holes @11 :Holes;  # absent if blocks were not followed: then usable, slack and resident hole bytes are also unknown
   at @12 :UInt64 $unit(count);    # after so many calls
-  timeNs @13 :UInt64 $unit(ns);   # since the recording began; 0 where the tape has no times
-  account @14 :Account;  # absent where blocks were not followed
-  pins @15 :List(ProgramInfo.Cohort);  # blocks beside holes, with the resident bytes of these. Of several states at one call the first has them
+  timeNs @13 :UInt64 $unit(ns);   # since the recording began; 0 if the tape has no times
+  account @14 :Account;  # absent if blocks were not followed
+  pins @15 :List(ProgramInfo.Cohort);  # blocks beside holes, with the holes' resident bytes. Of several states at one call, the first has them
 }
 
-struct Account {  # where memory is, with liveBytes and slackBytes of the state
+struct Account {  # where memory is, together with liveBytes and slackBytes of the state
   # committed = live + slack + metadata + cached + hole + top + returned + unexplained
   # resident = committed - returned - untouched
   metadataBytes @0 :UInt64 $unit(bytes);
@@ -213,21 +213,21 @@ struct Account {  # where memory is, with liveBytes and slackBytes of the state
   untouchedBytes @5 :UInt64 $unit(bytes);  # of live blocks, not resident
   unexplainedBytes @6 :Int64 $unit(bytes);
   purgeableBytes @7 :UInt64 $unit(bytes);  # resident pages without a byte in use
-  trimmableBytes @8 :UInt64 $unit(bytes);  # what malloc_trim(0) would give back; 0 where there is none
+  trimmableBytes @8 :UInt64 $unit(bytes);  # what malloc_trim(0) would give back; 0 if there is none
 }
 
 struct HeapGrowth {  # committed bytes rose above their peak so far
   at @0 :UInt64;                 # number of the call, from 1
   growthBytes @1 :UInt64;
   requestBytes @2 :UInt64;
-  ownMapping @3 :Bool;           # what was committed holds the block of the call alone
+  ownMapping @3 :Bool;           # the committed memory holds only the call's block
   largestHoleBytes @4 :UInt64;   # right before
-  shortBytes @5 :UInt64;         # request - largest hole; 0: that was not it
+  shortBytes @5 :UInt64;         # request - largest hole; 0: size was not the cause
   freeBytes @6 :UInt64;          # right before, in all holes and tops
-  pin @7 :Block;                 # of the largest hole; absent where that had less than half of the request
-  givenBackAt @8 :UInt64;        # the call by which all of it was; 0 = never
-  rule @9 :Text;                 # by which a model took it, a sentence; absent where it is not known
-  site @10 :Text;                # who made the call; only in an Explanation of a tape with stacks
+  pin @7 :Block;  # of the largest hole; absent if that had less than half of the request
+  givenBackAt @8 :UInt64;        # the call by which all of it was given back; 0 = never
+  rule @9 :Text;                 # why a model took it, a sentence; absent if unknown
+  site @10 :Text;                # of the call; only in an Explanation of a tape with stacks
 }
 
 struct Block {
@@ -236,7 +236,7 @@ struct Block {
   usableBytes @2 :UInt64;
   birth @3 :UInt64;              # number of the call that made it, from 1
   thread @4 :UInt32;             # of the tape, modulo 65,536, that made it
-  site @5 :Text;                 # who made the call; only in an Explanation of a tape with stacks
+  site @5 :Text;                 # of the call; only in an Explanation of a tape with stacks
 }
 
 struct Peak {
@@ -281,16 +281,16 @@ struct Fidelity {
 struct Resizes {
   inPlace @0 :UInt64 $unit(count);
   moved @1 :UInt64 $unit(count);
-  movedBytes @2 :UInt64 $unit(bytes);  # the smaller of old and new size of those that moved
+  movedBytes @2 :UInt64 $unit(bytes);  # the smaller of old and new size of moved blocks
 }
 
-struct Time {  # absent in the recorded run, and where times are not told; differs from one replay to the next, as latency and Action.elapsedNs do
-  replayNs @0 :UInt64 $unit(ns);        # the median of the repeats, as all times
+struct Time {  # absent in the recorded run, and if times are not told; differs between replays, as latency and Action.elapsedNs do
+  replayNs @0 :UInt64 $unit(ns);        # the median of the repeats, like all times
   nsPerEvent @1 :Float64 $unit(ns);
   repeats @2 :UInt64 $unit(count);
   nsPerEventMin @3 :Float64 $unit(ns);  # of the repeats
   nsPerEventMax @4 :Float64 $unit(ns);
-  stampNs @5 :Float64 $unit(ns);        # what looking at the clock takes; latencies are without it
+  stampNs @5 :Float64 $unit(ns);        # the cost of reading the clock; latencies exclude it
 }
 
 struct Counter {
@@ -298,7 +298,7 @@ struct Counter {
   value @1 :UInt64;
 }
 
-struct Action {  # the allocator was asked to give memory back; measured right before and after
+struct Action {  # the allocator was asked to give memory back; measured just before and after
   action @0 :Text;  # "trim" or "purge"
   at @1 :UInt64;    # after so many calls
   committedBytesBefore @2 :UInt64;
@@ -309,17 +309,17 @@ struct Action {  # the allocator was asked to give memory back; measured right b
 }
 
 struct Growth {
-  worstExponent @0 :Float64 $unit(ratio);  # of the curves that grow; 0 = none does
+  worstExponent @0 :Float64 $unit(ratio);  # of the curves that grow; 0 if none does
   curves @1 :List(GrowthCurve);
 }
 
 struct GrowthCurve {
   operation @0 :Text;
-  work @1 :Text;                     # what is counted
+  work @1 :Text;                     # the unit counted
   scale @2 :Text;                    # against what
   operations @3 :UInt64;
   workTotal @4 :UInt64;
-  fitted @5 :Bool;                   # false: the four that follow say nothing
+  fitted @5 :Bool;                   # false: the next four mean nothing
   exponent @6 :Float64;
   exponentLow @7 :Float64;           # of the 95 % confidence interval
   exponentHigh @8 :Float64;
@@ -327,14 +327,14 @@ struct GrowthCurve {
   verdict @10 :Text;                 # a sentence; empty unless it grows
 }
 
-struct Latency {  # of one kind of call, of blocks of one band of sizes or of all
+struct Latency {  # of one kind of call, for one band of block sizes or all
   op @0 :Text;
   samples @1 :UInt64;
   p50Ns @2 :UInt64;
   p99Ns @3 :UInt64;
   p999Ns @4 :UInt64;
   maxNs @5 :UInt64;
-  sizes @6 :Text;        # "to64", "to512", "to4KiB", "to128KiB", "above128KiB"; empty: all
+  sizes @6 :Text;        # "to64", "to512", "to4KiB", "to128KiB", "above128KiB"; empty for all
   maxAt @7 :UInt64;      # number of the slowest call, from 1
   p50NsMin @8 :UInt64;   # of the repeats
   p50NsMax @9 :UInt64;
@@ -355,7 +355,7 @@ struct Timeline {  # one entry per sample in each array
   cumulativeBytesLower @7 :List(UInt64);
   holes @8 :TimelineHoles;
   residentHoleBytes @9 :List(UInt64);
-  timeNs @10 :List(UInt64);  # 0 where the tape has no times
+  timeNs @10 :List(UInt64);  # 0 if the tape has no times
 }
 
 struct TimelineHoles {
@@ -368,7 +368,7 @@ struct TimelineHoles {
   topBytes @6 :List(UInt64);
 }
 
-# What `heaptape explain --json` and `heaptape holes --json` write.
+# The output of `heaptape explain --json` and `heaptape holes --json`.
 struct Explanation {
   version @0 :UInt32;
   path @1 :Text;
@@ -377,13 +377,13 @@ struct Explanation {
   moment @4 :Moment;
   state @5 :State;
   holeSizes @6 :List(HoleSize);
-  actions @7 :List(Action);           # the allocator was asked to give memory back right after
+  actions @7 :List(Action);           # the allocator was asked to give memory back just after
   estimates @8 :List(Estimate);
   heapGrowths @9 :List(HeapGrowth);   # up to that moment, the largest first
   largestHoles @10 :List(Hole);       # the largest first
   pins @11 :List(PinGroup);           # the most resident hole bytes first
   notes @12 :List(Text);
-  sites @13 :List(HeapSite);          # who asked for the blocks, the most bytes first; of a tape with stacks
+  sites @13 :List(HeapSite);          # of the blocks, the most bytes first; of a tape with stacks
 
   struct HeapSite {  # a hole between blocks of two sites counts for both
     site @0 :Text;
@@ -411,12 +411,12 @@ struct Explanation {
     bytes @1 :UInt64;
     residentBytes @2 :UInt64;
     purgeableBytes @3 :UInt64;  # of these, in whole pages
-    lastFreeAt @4 :UInt64;      # number of the latest call known that freed a block in it; 0 = none
-    before @5 :Block;           # absent: the region begins here
+    lastFreeAt @4 :UInt64;  # number of the latest known call that freed a block in it; 0 if none
+    before @5 :Block;           # absent if the region begins here
     after @6 :Block;
     pinnedBy @7 :Text;          # "before" or "after"
     bytesWithoutPin @8 :UInt64; # how large the hole would be
-    pagesBehindPin @9 :UInt64;  # bytes of whole pages that would be free beyond those that are
+    pagesBehindPin @9 :UInt64;  # further bytes of whole pages that would be free
   }
 
   struct PinGroup {
@@ -428,19 +428,19 @@ struct Explanation {
     holeBytes @5 :UInt64;       # of the holes beside them
     residentHoleBytes @6 :UInt64;
     purgeableBytes @7 :UInt64;
-    site @8 :Text;              # who asked for most of the blocks; only of a tape with stacks
+    site @8 :Text;              # the site of most of the blocks; only for a tape with stacks
     siteCount @9 :UInt64;       # for how many of them
   }
 }
 
-# What `heaptape stats --json` writes.
+# The output of `heaptape stats --json`.
 struct TapeStats {
   version @0 :UInt32;
   path @1 :Text;
   events @2 :UInt64;
   threads @3 :UInt64;
   durationNs @4 :UInt64;
-  calls @5 :List(Calls);         # by entry point, those that were called
+  calls @5 :List(Calls);         # by entry point, only those called
   failedCalls @6 :UInt64;
   nullFrees @7 :UInt64;
   unknownFrees @8 :UInt64;
@@ -451,17 +451,17 @@ struct TapeStats {
   peakLiveBytes @13 :PeakValue;
   cumulativeBytesUpper @14 :UInt64;
   cumulativeBytesLower @15 :UInt64;
-  threadList @16 :List(Thread);  # by number, from 0; empty where the tape has no names
-  sizes @17 :List(SizeBucket);   # those that were asked for, ascending
+  threadList @16 :List(Thread);  # by number, from 0; empty if the tape has no names
+  sizes @17 :List(SizeBucket);   # of requests, ascending
   lifetimes @18 :Lifetimes;
-  resizes @19 :Resizes;          # as they were recorded; absent where an imported trace lacks addresses
+  resizes @19 :Resizes;          # as recorded; absent if an imported trace lacks addresses
   growthChains @20 :GrowthChains;
   perThread @21 :List(ThreadTotal);  # of those that made calls, by number
-  sites @22 :TapeSites;          # absent where the tape has no stacks
-  import @23 :ImportFacts;       # absent where the tape was recorded
+  sites @22 :TapeSites;          # absent if the tape has no stacks
+  import @23 :ImportFacts;       # absent if the tape was recorded
 
   struct Thread {
-    id @0 :UInt32;  # as the process sees it
+    id @0 :UInt32;  # the process's own number
     name @1 :Text;
   }
 
@@ -471,11 +471,11 @@ struct TapeStats {
   }
 
   struct SizeBucket {
-    from @0 :UInt64;       # the smallest and the greatest size that it counts
+    from @0 :UInt64;       # the smallest and greatest size counted
     to @1 :UInt64;
-    calls @2 :UInt64;      # that asked for such a size and got it, resizes included
-    bytes @3 :UInt64;      # that they asked for
-    smallest @4 :UInt64;   # that was asked for
+    calls @2 :UInt64;      # that requested such a size and got it, resizes included
+    bytes @3 :UInt64;      # requested by them
+    smallest @4 :UInt64;   # size requested
     largest @5 :UInt64;
     liveCount @6 :UInt64;  # at the end
     overRepresentedByCalls @7 :Bool;
@@ -483,15 +483,15 @@ struct TapeStats {
   }
 
   struct Lifetimes {
-    blocks @0 :UInt64;         # that were allocated
+    blocks @0 :UInt64;         # allocated
     freed @1 :UInt64;
-    survivors @2 :UInt64;      # those never freed
+    survivors @2 :UInt64;      # never freed
     survivorBytes @3 :UInt64;
-    shareAtZero @4 :Float64;   # of all blocks, as the two that follow
+    shareAtZero @4 :Float64;   # of all blocks, like the next two
     shareUnderTenThousandth @5 :Float64;  # of the run, in calls
     shareUnderTenth @6 :Float64;
     calls @7 :LifetimeCurve;   # between allocation and free
-    ns @8 :LifetimeCurve;      # from allocation to free; absent where the tape has no times
+    ns @8 :LifetimeCurve;      # from allocation to free; absent if the tape has no times
   }
 
   struct LifetimeCurve {
@@ -502,40 +502,40 @@ struct TapeStats {
 
   struct LifetimePoint {
     upTo @0 :UInt64;
-    blocks @1 :UInt64;         # that lived as long at most
+    blocks @1 :UInt64;         # that lived at most this long
     share @2 :Float64;         # of all blocks
   }
 
   struct GrowthChains {
-    count @0 :UInt64;          # blocks that were made larger twice and more
-    growths @1 :UInt64;        # how often all of them were
+    count @0 :UInt64;          # blocks that grew at least twice
+    growths @1 :UInt64;        # how often they grew, in total
     copiedBytes @2 :UInt64;    # by their resizes
     costliest @3 :List(GrowthChain);
     longest @4 :List(GrowthChain);
   }
 
   struct GrowthChain {
-    birth @0 :UInt64;          # number of the call that asked for the block, from 1
-    thread @1 :UInt32;         # that made it
+    birth @0 :UInt64;          # number of the call that requested the block, from 1
+    thread @1 :UInt32;         # of that call
     fromBytes @2 :UInt64;
     toBytes @3 :UInt64;        # its greatest size
     length @4 :UInt64;         # resizes that made it larger
     copiedBytes @5 :UInt64;
-    site @6 :Text;             # that asked for the block; only in TapeStats of a tape with stacks
+    site @6 :Text;             # of that call; only in TapeStats of a tape with stacks
   }
 
   struct ThreadTotal {
     thread @0 :UInt32;
     calls @1 :UInt64;
-    askedBytes @2 :UInt64;     # every size that it asked for and got
+    askedBytes @2 :UInt64;     # every size that it requested and got
     liveCount @3 :UInt64;      # blocks that belong to it, at the end
     liveBytes @4 :UInt64;
-    foreignFrees @5 :UInt64;   # blocks that it freed and that belonged to another
-    freedByOthers @6 :UInt64;  # blocks that belonged to it and that another freed
+    foreignFrees @5 :UInt64;   # blocks that it freed and another owned
+    freedByOthers @6 :UInt64;  # blocks that it owned and another freed
   }
 }
 
-# What `heaptape stats --by site --json` writes. A block belongs to the site that asked for it, or
+# The output of `heaptape stats --by site --json`. A block belongs to the site that requested it, or
 # resized it last.
 struct SiteStats {
   version @0 :UInt32;
@@ -543,20 +543,20 @@ struct SiteStats {
   events @2 :UInt64;
   peakAt @3 :UInt64;             # number of the call after which live bytes were at their peak
   total @4 :SiteTotals;          # of the whole tape
-  sites @5 :List(Site);          # that made calls, in the order asked for
-  heap @6 :Heap;                 # of `heap` of the sites; absent where the run could not be replayed
-  sampling @7 :Sampling;         # absent where the stacks of all calls were recorded
+  sites @5 :List(Site);          # that made calls, in the requested order
+  heap @6 :Heap;                 # for `heap` of the sites; absent if the run could not be replayed
+  sampling @7 :Sampling;         # absent if the stacks of all calls were recorded
 
-  # Then all totals and lifetimes of sites are estimates.
+  # If present, all totals and lifetimes of sites are estimates.
   struct Sampling {
-    everyBytes @0 :UInt64;       # of the calls for one byte in so many the stacks were recorded
-    calls @1 :UInt64;            # so many they were
-    wholeTape @2 :SiteTotals;    # no estimates
+    everyBytes @0 :UInt64;       # stacks were recorded for calls asking for one byte in this many
+    calls @1 :UInt64;            # the number of those calls
+    wholeTape @2 :SiteTotals;    # not estimated
   }
 
   struct Site {
-    site @0 :Text;               # as tables have it
-    function @1 :Text;           # as the four that follow, empty or 0 where it is not known
+    site @0 :Text;               # as in tables
+    function @1 :Text;           # like the next four, empty or 0 if unknown
     file @2 :Text;
     line @3 :UInt32;
     module @4 :Text;             # path of the program or library
@@ -568,14 +568,14 @@ struct SiteStats {
 
   struct SiteTotals {
     calls @0 :UInt64;            # that got a block, resizes included
-    askedBytes @1 :UInt64;       # every size that they asked for
+    askedBytes @1 :UInt64;       # every size that they requested
     peakBytes @2 :UInt64;        # of its blocks after the call peakAt
     peakCount @3 :UInt64;
     liveBytes @4 :UInt64;        # at the end
     liveCount @5 :UInt64;
     temporaries @6 :UInt64;      # its blocks that the very next call freed
     freedByOthers @7 :UInt64;    # its blocks that another thread freed
-    movedBytes @8 :UInt64;       # that its resizes had to copy
+    movedBytes @8 :UInt64;       # that its resizes copied
   }
 
   struct Heap {
@@ -583,10 +583,10 @@ struct SiteStats {
     backend @1 :Text;
     moment @2 :Moment;
     total @3 :SiteHeap;          # of the whole heap: each hole once
-    slackUnknown @4 :Bool;       # usable sizes are not known: slackBytes are 0
+    slackUnknown @4 :Bool;       # usable sizes are unknown: slackBytes are 0
   }
 
-  struct SiteHeap {              # at the moment; a block belongs to the site that asked for it first
+  struct SiteHeap {  # at the moment; a block belongs to the site that requested it first
     blocks @0 :UInt64;
     liveBytes @1 :UInt64;        # requested
     slackBytes @2 :UInt64;       # usable beyond that
@@ -601,21 +601,21 @@ struct SiteStats {
   }
 }
 
-# What `heaptape info --json` writes. Where the tape was not finished, what its summary would say is absent
-# (text, lists, structs) or 0.
+# The output of `heaptape info --json`. If the tape was not finished, values from its summary are
+# absent (text, lists, structs) or 0.
 struct TapeFacts {
   version @0 :UInt32;
   path @1 :Text;
   fileBytes @2 :UInt64;
   bytesPerEvent @3 :Float64;
-  command @4 :Text;              # the words as a shell would need them
+  command @4 :Text;              # the arguments, quoted as for a shell
   commandLine @5 :List(Text);
-  executable @6 :Text;           # as the two that follow, empty where no program left the tape
+  executable @6 :Text;           # like the next two, empty if no program left the tape
   pid @7 :UInt32;
   parentPid @8 :UInt32;
   allocator @9 :Text;            # path of the library that served the recorded calls
   writer @10 :Text;
-  recordedAt @11 :Text;          # UTC: 2026-11-22T16:59:19Z; empty where no program left the tape
+  recordedAt @11 :Text;          # UTC: 2026-11-22T16:59:19Z; empty if no program left the tape
   events @12 :UInt64;
   finished @13 :Bool;
   allocations @14 :UInt64;
@@ -634,16 +634,16 @@ struct TapeFacts {
   unknownFrees @27 :UInt64;
   nestedCalls @28 :UInt64;
   bootstrapCalls @29 :UInt64;
-  stacks @30 :StackFacts;        # absent where the tape has none
-  import @31 :ImportFacts;       # absent where the tape was recorded
-  allocatorFamily @32 :Text;     # "glibc", "jemalloc", ...; as the two that follow, empty: not known
-  allocatorVersion @33 :Text;    # as the library says: "5.3.0"
+  stacks @30 :StackFacts;        # absent if the tape has none
+  import @31 :ImportFacts;       # absent if the tape was recorded
+  allocatorFamily @32 :Text;     # "glibc", "jemalloc", ...; like the next two, empty if unknown
+  allocatorVersion @33 :Text;    # the library's own: "5.3.0"
   libc @34 :Text;                # of the recorded process: "glibc 2.36", "musl"
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers
-    depth @1 :UInt32;            # frames of a stack, at most
-    everyBytes @2 :UInt64;       # calls were chosen that ask for one byte in so many; 0: all calls
+    depth @1 :UInt32;            # maximum frames of a stack
+    everyBytes @2 :UInt64;       # calls asking for one byte in this many were chosen; 0: all calls
   }
 
   struct LossCauses {
@@ -651,39 +651,39 @@ struct TapeFacts {
     recorderStopped @1 :UInt64;
     noRing @2 :UInt64;
     leftHooks @3 :UInt64;
-    malformed @4 :UInt64;        # of an imported trace, as those that follow
+    malformed @4 :UInt64;        # of an imported trace, like the next two
     unknownFrees @5 :UInt64;
     doubleFrees @6 :UInt64;
   }
 }
 
-# Where the calls of a tape come from if it was not recorded. Figures of what a trace lacks are left
-# out, or 0, and mean nothing.
+# The origin of a tape's calls if it was not recorded. Figures that a trace lacks are omitted or 0,
+# and mean nothing.
 struct ImportFacts {
-  format @0 :Text;               # as `heaptape import` takes it
-  lacks @1 :List(Text);          # "threads", "addresses", ...: as `heaptape import list` names it
+  format @0 :Text;               # as given to `heaptape import`
+  lacks @1 :List(Text);          # "threads", "addresses", ...: as in `heaptape import list`
 }
 
-# What `heaptape allocators --json` writes.
+# The output of `heaptape allocators --json`.
 struct AllocatorList {
   version @0 :UInt32;
   engine @1 :Engine;
   allocators @2 :List(Allocator);
 
-  # What decides what a replay gives, beside the tape and the allocator.
+  # With the tape and the allocator, this determines a replay's results.
   struct Engine {
     version @0 :Text;            # of heaptape
-    buildIds @1 :List(Text);     # of heaptape and heaptape-worker, in hexadecimal; "": it has none
+    buildIds @1 :List(Text);  # of heaptape and heaptape-worker, in hexadecimal; "" if it has none
   }
 
   struct Allocator {
     label @0 :Text;              # of its runs
-    spec @1 :Text;               # as -a takes it, without the label
+    spec @1 :Text;               # as in -a, without the label
     kind @2 :Text;               # "recorded", "noop", "native", "model" or "plugin"
     available @3 :Bool;
-    library @4 :Text;            # path of the file that serves malloc; empty: none, or not available
-    buildId @5 :Text;            # of that file, in hexadecimal; empty: it has none
-    family @6 :Text;             # of a native one, or of what a model imitates
-    version @7 :Text;            # as the library says; empty: it does not, or is not available
+    library @4 :Text;  # path of the file that serves malloc; empty if none, or not available
+    buildId @5 :Text;            # of that file, in hexadecimal; empty if it has none
+    family @6 :Text;             # of a native one, or the one a model imitates
+    version @7 :Text;            # the library's own; empty if it gives none, or is not available
   }
 }

@@ -18,8 +18,8 @@ namespace {
 using capnp::DynamicStruct;
 using capnp::DynamicValue;
 
-// A number of a state that is not known where its holes are not, though the report cannot leave it
-// out. `name` is its name in the state.
+// A number of a state that is unknown if its holes are, though the report cannot omit it. `name` is
+// its name in the state.
 bool needs_holes(std::string_view name) {
   return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
 }
@@ -31,7 +31,7 @@ bool lacks_residents(wire::Run::Reader run) {
   return false;
 }
 
-// A number that is not known where resident sizes are not.
+// A number that is unknown if resident sizes are.
 bool needs_residents(const MetricField& metric) {
   constexpr std::string_view kNames[] = {"residentBytes", "residentHoleBytes", "returnedBytes",
                                          "untouchedBytes", "purgeableBytes"};
@@ -52,8 +52,8 @@ bool is_unknown(wire::Run::Reader typed_run, const MetricField& metric) {
          !run.get(first).as<DynamicStruct>().has("holes");
 }
 
-// A part of a report as its text has it: a number that the text leaves out reads as 0. Of a report
-// that was not read from a text nothing is left out.
+// A part of a report as in its text: a number that the text omits reads as 0. A report that was not
+// read from a text omits nothing.
 class TextPart {
  public:
   TextPart() = default;
@@ -85,7 +85,7 @@ class TextPart {
   std::optional<capnp::json::Value::Reader> json_;
 };
 
-// Nothing if the report leaves the number out, or a part that holds it, or if it is not finite.
+// Nothing if the report omits the number or a part that contains it, or if it is not finite.
 std::optional<MetricValue> value_of(DynamicStruct::Reader part, const TextPart& text,
                                     const MetricField& metric) {
   if (text.leaves_out(metric)) return std::nullopt;
@@ -118,7 +118,7 @@ void add_latency(wire::Latency::Reader latency, const TextPart& text, RunFigures
 }
 
 void add_mark(wire::MarkState::Reader mark, const TextPart& text, RunFigures& figures) {
-  if (mark.getName().size() == 0) return;  // none of ours: no metric could be called so
+  if (mark.getName().size() == 0) return;  // not ours: no metric could have this name
   if (!mark.hasState()) return;            // its numbers would read as 0
   const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
   const DynamicStruct::Reader state = mark.getState();

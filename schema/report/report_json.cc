@@ -17,8 +17,8 @@ namespace {
 
 using base::quoted;
 
-// What bounds the memory of a parse and the time of a diff. The codec spends about 100 bytes on a
-// JSON value, which may be two bytes of text. 8 Mi values are 50 runs with 10,000 samples each.
+// Bounds the memory of a parse and the time of a diff. The codec uses about 100 bytes for a JSON
+// value, which may be two bytes of text. 8 Mi values are 50 runs with 10,000 samples each.
 constexpr uint64_t kMaxValues = 8u << 20;
 constexpr uint32_t kMaxCounters = 1000;   // in each run
 constexpr uint32_t kMaxLatencies = 1000;  // the same
@@ -29,7 +29,7 @@ base::Error not_a_report(const std::string& path, const std::string& why) {
                               "; give a file that `heaptape replay -o` wrote");
 }
 
-// At least the number of values in `text`: each is the first of its container, or follows a comma.
+// An upper bound on the values in `text`: each is first in its container or follows a comma.
 uint64_t most_values(std::string_view text) {
   return 1 + static_cast<uint64_t>(std::count_if(text.begin(), text.end(), [](char c) {
            return c == ',' || c == '[' || c == '{';
@@ -49,8 +49,8 @@ base::Status check_version(const std::string& path, capnp::JsonValue::Reader ver
       ": use the heaptape that wrote it, or replay the tape again with this one");
 }
 
-// Looks at `json` before it is decoded, because the codec ignores what it does not know and would
-// make an empty report of any object.
+// Checks `json` before it is decoded, because the codec ignores unknown keys and would make an
+// empty report of any object.
 base::Status check_outline(const std::string& path, capnp::JsonValue::Reader json) {
   if (!json.isObject()) return not_a_report(path, "it is not a JSON object");
   bool has_version = false;
@@ -98,7 +98,7 @@ base::Result<std::string> to_json(wire::Report::Reader report) {
 
 base::Result<ParsedReport> parse_report(const std::string& path, std::string_view text) {
   if (most_values(text) > kMaxValues) return not_a_report(path, "it holds too many values");
-  capnp::JsonCodec codec;  // refuses more than 64 levels of nesting by itself
+  capnp::JsonCodec codec;  // itself refuses more than 64 levels of nesting
   auto json_message = std::make_unique<capnp::MallocMessageBuilder>();
   HEAPTAPE_RETURN_IF_ERROR(guard_kj(
       base::ErrorCode::kDamaged, quoted(path) + " is not well-formed JSON", [&]() -> base::Status {

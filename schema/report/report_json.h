@@ -1,5 +1,5 @@
 // Reports to and from JSON, by Cap'n Proto's codec: the keys are the fields of report.capnp and
-// integers are as in schema/json_text.h; strings are read for integers too. Pulls in generated
+// integers are as in schema/json_text.h; integers are also read from strings. Pulls in generated
 // code: for the .cc files that build or read whole reports. Those that only need the numbers
 // include report_metrics.h.
 #pragma once
@@ -18,16 +18,15 @@ namespace heaptape::schema {
 
 constexpr uint64_t kMaxReportBytes = uint64_t{256} << 20;
 
-// Pretty-printed, with a newline at the end. Text that is not UTF-8 (a path may be) comes out with
-// U+FFFD in its place.
+// Pretty-printed, with a newline at the end. Invalid UTF-8 (in a path, say) is replaced by U+FFFD.
 base::Result<std::string> to_json(wire::Report::Reader report);
 
-// A report and the memory that it lives in. Move-only.
+// A report and its memory. Move-only.
 class ParsedReport {
  public:
-  // Valid as long as this object, also after a move.
+  // Valid while this object lives, even after a move.
   wire::Report::Reader root() const { return root_; }
-  // The text, as values: a number that it leaves out reads as 0 in root().
+  // The text as values: a number that it omits reads as 0 in root().
   capnp::json::Value::Reader json() const { return json_; }
 
  private:

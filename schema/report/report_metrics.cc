@@ -17,9 +17,9 @@ const MetricField* find_field(std::string_view name) {
   return nullptr;
 }
 
-// `name` is counters.NAME. Reports do not store the units of counters, so their names say it.
+// `name` is counters.NAME. Reports do not store the units of counters; their names imply them.
 MetricUnit counter_unit(std::string_view name) {
-  const std::string_view leaf = name.substr(name.rfind('.') + 1);  // of counters.base.NAME too
+  const std::string_view leaf = name.substr(name.rfind('.') + 1);  // also of counters.base.NAME
   if (leaf.starts_with("bytes") || leaf.find("Bytes") != leaf.npos) return MetricUnit::kBytes;
   if (leaf.starts_with("nsPer") || leaf.ends_with("Ns")) return MetricUnit::kNs;
   return MetricUnit::kCount;
@@ -33,7 +33,7 @@ bool is_latency_name(std::string_view name) {
   return std::ranges::find(latency_fields(), parts.substr(dot + 1)) != latency_fields().end();
 }
 
-// `name` is atMark.NAME.FIELD, where NAME may have dots, too. Null if it has no such field.
+// `name` is atMark.NAME.FIELD, where NAME may contain dots. Null if it has no such field.
 const MetricField* mark_field(std::string_view name) {
   const std::string_view parts = name.substr(kMarkPrefix.size());
   for (const MetricField& field : state_fields()) {

@@ -1,6 +1,6 @@
 // The numbers of a report as plain values under dotted names: `end.liveBytes`,
 // `end.holes.over1MiB`, `peak.committedBytes` with its place `peak.committedBytes.at`,
-// `atMark.NAME.liveBytes`, `counters.NAME`. Names and units are read off report.capnp at run time,
+// `atMark.NAME.liveBytes`, `counters.NAME`. Names and units are read from report.capnp at run time,
 // so that tables, --fail-if and JSON cannot disagree; docs/metrics.md defines each. This header is
 // free of Cap'n Proto.
 #pragma once
@@ -28,21 +28,21 @@ inline bool is_integer(const MetricValue& value) {
 
 enum class MetricUnit : uint8_t { kCount, kBytes, kNs, kRatio };
 
-// The unit that report.capnp gives the metric. Counters are named by their allocators and are
-// counts, but for those with "bytes" in their names (mappedBytes, bytesCopied) or "Ns" at their
-// ends. `name` must be a metric's: see is_metric_name.
+// The metric's unit in report.capnp. Counters are named by their allocators and are counts, except
+// those with "bytes" in their names (mappedBytes, bytesCopied) or "Ns" at the end. `name` must be
+// that of a metric: see is_metric_name.
 MetricUnit metric_unit(std::string_view name);
 const char* unit_name(MetricUnit unit);  // "count", "bytes", "ns", "ratio"
 
 inline constexpr std::string_view kCounterPrefix = "counters.";
-// latency.OP.FIELD of all calls of that kind, latency.OP.SIZES.FIELD of those in a band of sizes.
+// latency.OP.FIELD for all calls of that kind, latency.OP.SIZES.FIELD for one band of sizes.
 inline constexpr std::string_view kLatencyPrefix = "latency.";
-// atMark.NAME.FIELD: what the end has as end.FIELD.
+// atMark.NAME.FIELD: as end.FIELD at the end.
 inline constexpr std::string_view kMarkPrefix = "atMark.";
 
-// Every numeric field of a run, in the order of report.capnp, and what the recording lost; lists
-// (timeline, histograms) are not metrics. Counters, latencies and figures at marks are, but their
-// names are the run's: see is_metric_name.
+// Every numeric field of a run, in the order of report.capnp, and the recording's losses; lists
+// (timeline, histograms) are not metrics. Counters, latencies and figures at marks are metrics, but
+// their names depend on the run: see is_metric_name.
 const std::vector<std::string>& metric_names();
 
 // One of metric_names(), "counters." and a name, "latency.", a kind of call and a field, or
@@ -54,7 +54,7 @@ struct Metric {
   MetricValue value;
 };
 
-// Of a metric that was not the same in all replays that a figure is made of.
+// For a metric that differed between the replays behind its figure.
 struct Spread {
   std::string metric;
   double least = 0;
@@ -63,12 +63,12 @@ struct Spread {
 
 // RunFigures::backend of the recorded run itself.
 inline constexpr std::string_view kRecordedBackend = "recorded";
-// In what a run lacks, as docs/metrics.md has it.
+// In a run's `lacks`, as in docs/metrics.md.
 inline constexpr std::string_view kLacksResidentSizes = "residentSizes";
 
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 
-// One run of a report. Its text is fit to print (display_text).
+// One run of a report. Its text is printable (display_text).
 struct RunFigures {
   std::string label;
   std::string backend;
@@ -81,30 +81,30 @@ struct RunFigures {
   std::vector<std::string> notes = {};
   std::string incomparable = "";  // why it has no fidelity
   std::vector<Spread> spreads = {};
-  std::vector<PinCohorts> pins = {};  // of the moments that have holes beside blocks
+  std::vector<PinCohorts> pins = {};  // at the moments that have holes beside blocks
 
-  // Nothing if the run does not have that figure: a counter of another allocator, what the report
-  // leaves out, or a number that is not finite.
+  // Nothing if the run does not have that figure: a counter of another allocator, a number that the
+  // report omits, or one that is not finite.
   std::optional<MetricValue> metric(std::string_view name) const;
-  // Nothing if all replays had the same figure, or there was one.
+  // Nothing if all replays had the same figure, or there was only one.
   std::optional<Spread> spread(std::string_view name) const;
 };
 
 struct MomentFigures {
   std::string name;  // "peak", "plateau", "exit", "end", "mark:NAME"
   uint64_t at = 0;
-  uint64_t time_ns = 0;  // 0: the tape has no times
+  uint64_t time_ns = 0;  // 0 if the tape has no times
 };
 
 struct ReportFigures {
   std::string tape_path;
   uint64_t tape_events = 0;
   std::vector<RunFigures> runs;
-  uint64_t tape_threads = 0;      // 0: the tape was not finished
+  uint64_t tape_threads = 0;      // 0 if the tape was not finished
   std::string tape_command = "";  // of the recorded program; empty in older reports
   std::vector<MomentFigures> moments = {};
-  std::optional<SiteFigures> sites = {};    // nothing: the tape had no call stacks
-  std::optional<LiveCohorts> cohorts = {};  // nothing: an older report, or all runs failed
+  std::optional<SiteFigures> sites = {};    // nothing if the tape had no call stacks
+  std::optional<LiveCohorts> cohorts = {};  // nothing for an older report, or if all runs failed
 };
 
 // The figures of the report in the file `path`.

@@ -16,7 +16,7 @@ SiteBytes bytes_of(wire::SiteStats::SiteTotals::Reader totals) {
 
 }  // namespace
 
-// Inside guard_kj, as report_figures.h asks of its callers.
+// Inside guard_kj, as report_figures.h requires of callers.
 SiteFigures figures_of(wire::TapeSites::Reader sites) {
   SiteFigures figures{
       .total = bytes_of(sites.getTotal()), .list = {}, .is_sampled = sites.hasSampling()};

@@ -1,5 +1,4 @@
-// Who asked for the blocks of a tape, as a report has it. docs/metrics.md, "Sites". Free of Cap'n
-// Proto.
+// The call sites of a tape's blocks, as in a report. docs/metrics.md, "Sites". Free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ struct SiteBytes {
   uint64_t asked = 0;
 };
 
-// Of one site. Its text is fit to print; what is not known of it is empty or 0.
+// A site. Its text is printable; unknown fields are empty or 0.
 struct CallSite {
   std::string text;  // "lex (lex.h:3)"
   std::string function;
@@ -25,9 +24,9 @@ struct CallSite {
 };
 
 struct SiteFigures {
-  SiteBytes total;             // of all sites, those that are not listed too
+  SiteBytes total;             // of all sites, including unlisted ones
   std::vector<CallSite> list;  // the greatest
-  bool is_sampled = false;     // all of it is estimated
+  bool is_sampled = false;     // all of it is an estimate
 };
 
 }  // namespace heaptape::schema

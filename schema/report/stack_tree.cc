@@ -14,7 +14,7 @@
 namespace heaptape::schema {
 namespace {
 
-// The number of a name in a list of all.
+// The index of a name in a list of all names.
 class Names {
  public:
   uint32_t number_of(const std::string& name) {
@@ -44,8 +44,8 @@ std::vector<std::string> texts_of(capnp::List<capnp::Text>::Reader list) {
   return texts;
 }
 
-// Every frame has its module and file, which many share: false where that would be more text than
-// any tree of ours has, as of a small report with one long module.
+// Every frame has its module and file, which many share. False if the text is larger than in any
+// tree of ours, as in a small report with one long module.
 bool read_frames(wire::StackTree::Reader in, StackTree& tree) {
   constexpr size_t kMostTextBytes = 64 << 20;
   const auto names = in.getNames();
@@ -68,7 +68,7 @@ bool read_frames(wire::StackTree::Reader in, StackTree& tree) {
   return true;
 }
 
-// False where they are more than heaptape writes, or one is there twice.
+// False if there are more than heaptape writes, or one occurs twice.
 bool read_pinned(wire::StackTree::Reader in, StackTree& tree) {
   if (in.getPinned().size() > StackTree::kMostPinned) return false;
   std::set<std::pair<std::string, std::string>> known;
@@ -82,7 +82,7 @@ bool read_pinned(wire::StackTree::Reader in, StackTree& tree) {
   return true;
 }
 
-// By depths; false where these are of no tree.
+// From the depths; false if they do not form a tree.
 bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
   std::vector<capnp::List<uint64_t>::Reader> values = {
       in.getPeakBytes(), in.getLiveBytes(), in.getAskedBytes(), in.getCalls(), in.getTemporaries()};
@@ -107,7 +107,7 @@ bool read_nodes(wire::StackTree::Reader in, StackTree& tree) {
   return true;
 }
 
-// No node has less than its children together.
+// No node has less than the sum of its children.
 bool has_sums(const StackTree& tree) {
   std::vector<StackValues> left;
   for (const StackTree::Node& node : tree.nodes) {
@@ -121,7 +121,7 @@ bool has_sums(const StackTree& tree) {
   return true;
 }
 
-// Nothing where the stacks of all calls were recorded.
+// Nothing if the stacks of all calls were recorded.
 std::optional<StackTree::Sampling> sampling_of(wire::TapeSites::Reader sites) {
   if (!sites.hasSampling()) return std::nullopt;
   return StackTree::Sampling{sites.getSampling().getEveryBytes(), sites.getSampling().getCalls()};
@@ -149,7 +149,7 @@ StackColumns::StackColumns(const StackTree& tree) : values(tree.value_count()) {
   }
 }
 
-// Its callers stand inside guard_kj, as those of the next.
+// Callers are inside guard_kj; so are those of the next function.
 void set_stack_tree(wire::StackTree::Builder out, const StackTree& tree) {
   const StackColumns columns(tree);
   const auto frames = static_cast<unsigned>(columns.names.size());

@@ -21,7 +21,7 @@ std::vector<uint64_t> numbers(capnp::DynamicList::Reader list) {
   return all;
 }
 
-// `prefix`: of the names of the fields of `part`.
+// `prefix`: for the names of the fields of `part`.
 void add_series(DynamicStruct::Reader part, const std::string& prefix, size_t samples,
                 std::vector<TimelineFigures::Series>& out) {
   for (const auto field : part.getSchema().getFields()) {
@@ -32,7 +32,7 @@ void add_series(DynamicStruct::Reader part, const std::string& prefix, size_t sa
       continue;
     }
     std::vector<uint64_t> values = numbers(part.get(field).as<capnp::DynamicList>());
-    // A report by others may have lists of any length.
+    // A report from another tool may have lists of any length.
     if (samples != 0 && values.size() == samples)
       out.push_back({name, metric_unit("end." + name), values});
   }
@@ -40,7 +40,7 @@ void add_series(DynamicStruct::Reader part, const std::string& prefix, size_t sa
 
 }  // namespace
 
-// Its callers stand inside guard_kj.
+// Callers are inside guard_kj.
 TimelineFigures timeline_of(wire::Run::Reader run) {
   TimelineFigures figures;
   const auto timeline = run.getTimeline();

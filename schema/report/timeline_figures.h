@@ -1,5 +1,5 @@
 // The timeline of a run as plain lists. The series and their names are the fields of Timeline in
-// report.capnp, so that what draws them needs no change when one is added. Free of Cap'n Proto.
+// report.capnp, so code that draws them need not change for a new one. Free of Cap'n Proto.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct TimelineFigures {
     MetricUnit unit = MetricUnit::kCount;
     std::vector<uint64_t> values;  // by sample
   };
-  std::vector<uint64_t> at;       // by sample: after so many calls; empty where the run failed
-  std::vector<uint64_t> time_ns;  // since the recording began; 0 where the tape has no times
-  std::vector<Series> series;     // those that the run has, in the order of report.capnp
+  std::vector<uint64_t> at;       // by sample: after so many calls; empty if the run failed
+  std::vector<uint64_t> time_ns;  // since the recording began; 0 if the tape has no times
+  std::vector<Series> series;     // those of the run, in the order of report.capnp
 };
 
-// With the label of its run and what it was, both fit to print.
+// With the run's label and allocator, both printable.
 struct RunTimeline {
   std::string label;
   std::string backend;
   TimelineFigures timeline;
 };
-// Those of the report in the file `path`, by run.
+// The timelines of the report in the file `path`, by run.
 base::Result<std::vector<RunTimeline>> read_timelines(const std::string& path);
 
 }  // namespace heaptape::schema

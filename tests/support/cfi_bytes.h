@@ -30,7 +30,7 @@ inline Bytes text(const std::string& letters) {
   return Bytes(letters.begin(), letters.end()) + Bytes{0};
 }
 
-inline constexpr uint8_t kPcRelative4 = 0x1b;  // what compilers write: pcrel, sdata4
+inline constexpr uint8_t kPcRelative4 = 0x1b;  // as compilers write it: pcrel, sdata4
 // CFA: rsp + 8; return address at CFA - 8.
 inline const Bytes kOrdinaryStart = {0x0c, 7, 8, 0x90, 1};
 
@@ -42,12 +42,12 @@ class CfiSection {
   const Bytes& bytes() const { return bytes_; }
   uint64_t address() const { return address_; }
 
-  // An entry of any content behind its length.
+  // An entry with any content, after its length.
   void add(const Bytes& content) {
     bytes_ = std::move(bytes_) + number(static_cast<uint32_t>(content.size())) + content;
   }
   void add_mark() { bytes_ = std::move(bytes_) + number(uint32_t{0}); }
-  // Version 1; where it begins.
+  // Version 1. Returns where it begins.
   uint32_t add_cie(const std::string& augmentation, const Bytes& data,
                    const Bytes& instructions = kOrdinaryStart) {
     const auto place = static_cast<uint32_t>(bytes_.size());
@@ -57,18 +57,18 @@ class CfiSection {
     return place;
   }
   uint32_t add_usual_cie() { return add_cie("zR", {kPcRelative4}); }
-  // `pointers`: where the code begins, how long it is, and what follows up to the instructions.
+  // `pointers`: where the code begins, its length, and everything up to the instructions.
   void add_fde(uint32_t cie, const Bytes& pointers, const Bytes& instructions = {}) {
     const auto distance = static_cast<uint32_t>(bytes_.size()) + 4 - cie;
     add(number(distance) + pointers + instructions);
   }
-  // Of the usual CIE.
+  // For the usual CIE.
   void add_usual_fde(uint32_t cie, uint64_t code, uint32_t code_bytes,
                      const Bytes& instructions = {}) {
     const auto distance = static_cast<uint32_t>(code - pointer_address());
     add_fde(cie, number(distance) + number(code_bytes) + Bytes{0}, instructions);
   }
-  // Of the first pointer of an entry that is added next.
+  // The address of the first pointer of the next entry.
   uint64_t pointer_address() const { return address_ + bytes_.size() + 8; }
 
  private:

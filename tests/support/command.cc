@@ -18,7 +18,7 @@ namespace heaptape::tests {
 namespace {
 
 constexpr int kSliceMs = 5;
-constexpr size_t kMaxInputBytes = 64 << 10;  // what a pipe takes without a reader
+constexpr size_t kMaxInputBytes = 64 << 10;  // the capacity of a pipe without a reader
 
 std::string content_of(int fd) {
   std::string content;
@@ -53,7 +53,7 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   return environment;
 }
 
-// What whoever runs the tests ignores or blocks (nohup, a build server) is none of the programs'.
+// Signals ignored or blocked by the tests' caller (nohup, a build server) must not affect programs.
 void take_signals_as_they_come() {
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   sigset_t none;

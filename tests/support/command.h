@@ -1,4 +1,4 @@
-// Runs programs for end-to-end tests, each with a time limit, so that a test can fail but not hang.
+// Runs programs for end-to-end tests, with a time limit, so that a test can fail but not hang.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace heaptape::tests {
 
-// How a program ended, and what it wrote.
+// How a program ended, and its output.
 struct Ended {
-  int status = -1;  // exit status; -1 when a signal ended it
+  int status = -1;  // exit status; -1 if a signal ended it
   int signal = 0;
   bool timed_out = false;  // killed by us
   std::string out;
   std::string err;
-  uint64_t peak_resident_bytes = 0;  // of it or one of its children, whichever has most
+  uint64_t peak_resident_bytes = 0;  // of it or one of its children, whichever has the most
 
   // For messages of failed expectations.
   std::string describe() const;
@@ -26,12 +26,12 @@ struct CommandLine {
   std::vector<std::string> words;             // words[0] is a path or found in PATH
   std::vector<std::string> environment = {};  // NAME=VALUE, over the test's own
   std::optional<std::string> input = {};      // through a pipe, at most 64 KiB; else /dev/null
-  std::string folder = {};                    // to run in; empty: the test's
+  std::string folder = {};                    // working directory; empty: the test's
   std::function<void()> before_exec = {};     // in the child
   int time_limit_seconds = 50;
 };
 
-// One program. It gets a process group of its own, which goes with the object when the program did
+// One program. It gets its own process group, which is killed with the object if the program did
 // not end in time, and takes every signal by default, whatever the test ignores or blocks. One
 // thread.
 class Command {
@@ -43,9 +43,9 @@ class Command {
 
   int pid() const { return pid_; }
   void send(int signal) const;
-  // What it has written to standard output so far.
+  // Its standard output so far.
   std::string output() const;
-  // Waits until output() contains `text`; false when the program ends or its time is up before.
+  // Waits until output() contains `text`; false if the program ends or times out first.
   bool wait_for_output(const std::string& text);
   Ended wait();
 
@@ -63,7 +63,7 @@ class Command {
 Ended run_command(const CommandLine& line);
 Ended run_command(std::vector<std::string> words);
 
-// Waits until `condition` holds, looking every few milliseconds; false when it does not in time.
+// Waits until `condition` holds, checking every few milliseconds; false on timeout.
 bool wait_until(const std::function<bool()>& condition, int seconds = 20);
 
 }  // namespace heaptape::tests

@@ -1,4 +1,4 @@
-// The header of an ELF file, for programs that tests make up.
+// The header of an ELF file, for made-up programs in tests.
 #pragma once
 
 #include <elf.h>

@@ -1,4 +1,4 @@
-// What exports are made of in tests: the tape of stack_tapes.h.
+// Input for exports in tests: the tape of stack_tapes.h.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ class SampleStacks {
                         std::optional<replayer::Symbols> symbols = {});
 
   const replayer::ShownStacks& shown() const { return *shown_; }
-  // The one whose calls asked for so much; null if it is not shown.
+  // The one whose calls requested that many bytes; null if it is not shown.
   const replayer::ShownStack* find(uint64_t asked_bytes) const;
 
  private:

@@ -1,5 +1,5 @@
 // A recording session without processes or threads: the memory of recorder/ring/session_layout.h,
-// and a pen that writes into a ring what a thread would. It shares no code with the interposer, so
+// and a pen that writes into a ring as a thread would. It shares no code with the interposer, so
 // each checks the other.
 #pragma once
 
@@ -21,7 +21,7 @@ class FakeSession {
   recorder::SessionView view() const { return {base_, kBytes}; }
   recorder::SessionHeader& header() const { return view().header(); }
 
-  // What a process does when it joins. Its serial is slot + 1.
+  // Acts as a process that joins. Its serial is slot + 1.
   recorder::ProcessSlot& join(uint32_t slot, uint32_t pid, uint32_t flags = 0);
 
  private:
@@ -30,7 +30,7 @@ class FakeSession {
   void* base_;
 };
 
-// What the lock of a slot or ring says of its owner.
+// The owner state in the lock of a slot or ring.
 inline constexpr uint32_t kLivingOwner = 1;
 inline constexpr uint32_t kDeadOwner = FUTEX_OWNER_DIED;
 
@@ -52,9 +52,9 @@ class RingPen {
   recorder::RingHeader& header() const { return *ring_; }
   uint64_t head() const { return head_; }
 
-  // Writes and publishes. The caller must see to it that there is room.
+  // Writes and publishes. The caller must ensure that there is room.
   RingPen& write(const recorder::Record& record);
-  // Words as they are, good or bad; all of them are published.
+  // Writes words unchanged, valid or not, and publishes all of them.
   RingPen& write_words(const std::vector<uint64_t>& words);
   // Leaves the rest of the segment empty.
   RingPen& end_segment();

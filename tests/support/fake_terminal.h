@@ -1,5 +1,5 @@
-// A terminal of a few rows: what a person would see after some bytes. Knows the sequences that
-// `heaptape record --live` writes, and fails the test on others.
+// A terminal of a few rows: shows what a person would see after some bytes. Knows the sequences
+// that `heaptape record --live` writes, and fails the test on others.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class FakeTerminal {
   FakeTerminal(int rows, int columns);
 
   void write(const std::string& bytes);
-  // Rows that scrolled off the top, and those on the screen, without spaces at their ends.
+  // Rows that scrolled off the top, and those on the screen, without trailing spaces.
   const std::vector<std::string>& scrolled_off() const { return scrolled_off_; }
   std::vector<std::string> screen() const;
   bool has_scrolling_region() const { return bottom_ != rows_ - 1; }

@@ -1,5 +1,5 @@
-/* Random calls to an allocator, the same for a seed wherever they are made: by a C program on the
- * real code, and by a test on its model. C and C++. Includes nothing that allocates. */
+/* Random calls to an allocator, the same for a seed both in a C program on the real code and in a
+ * test on its model. C and C++. Includes nothing that allocates. */
 #ifndef HEAPTAPE_TESTS_SUPPORT_FUZZ_CALLS_H
 #define HEAPTAPE_TESTS_SUPPORT_FUZZ_CALLS_H
 
@@ -20,7 +20,7 @@ struct fuzz_call {
   uint64_t alignment; /* of memalign: 8 to 4096; beyond, the initial break would matter */
 };
 
-/* Calls come in phases: each has sizes of one kind, and tends to grow the heap or to empty it. */
+/* Calls come in phases: each has sizes of one kind, and tends to grow or to empty the heap. */
 struct fuzz_calls {
   uint64_t state;
   uint32_t threads;
@@ -106,9 +106,9 @@ static inline struct fuzz_call fuzz_next(struct fuzz_calls* calls) {
   return call;
 }
 
-/* What is told of a block, so that two runs can be compared: how much of it may be used, and where
- * it is. `place` is the offset into the main heap; FUZZ_MAPPED of a mapping; FUZZ_IN_HEAP and the
- * offset into a heap of another arena, whichever heap that is: they come and go. */
+/* A block's data for comparing two runs: how much of it may be used, and where it is. `place` is
+ * the offset into the main heap; FUZZ_MAPPED for a mapping; FUZZ_IN_HEAP and the offset into a heap
+ * of another arena, whichever heap that is: they come and go. */
 #define FUZZ_MAPPED ((uint64_t)1 << 63)
 #define FUZZ_IN_HEAP ((uint64_t)1 << 62)
 #define FUZZ_HEAP_MASK (((uint64_t)1 << 26) - 1)

@@ -1,5 +1,5 @@
-// Files in tests/golden: what older versions wrote and must stay readable, and what formats look
-// like. HEAPTAPE_UPDATE_GOLDEN=1 makes a test rewrite those of its own output; look at the change.
+// Files in tests/golden: output of older versions that must stay readable, and samples of formats.
+// HEAPTAPE_UPDATE_GOLDEN=1 makes a test rewrite those of its own output; review the change.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace heaptape::tests {
 
 std::string golden_path(const std::string& name);
 
-// Expects `text` to be what the golden file holds.
+// Expects `text` to equal the golden file.
 void expect_golden(const std::string& name, const std::string& text);
 
 }  // namespace heaptape::tests

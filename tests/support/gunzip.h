@@ -1,4 +1,4 @@
-// Unpacks what gzip packed.
+// Unpacks gzip data.
 #pragma once
 
 #include <zlib.h>
@@ -7,7 +7,7 @@
 
 namespace heaptape::tests {
 
-// "damaged" if it is not whole.
+// "damaged" if incomplete.
 inline std::string gunzip(const std::string& packed) {
   z_stream stream{};
   inflateInit2(&stream, MAX_WBITS + 16);

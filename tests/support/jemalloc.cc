@@ -7,7 +7,7 @@
 namespace heaptape::tests {
 namespace {
 
-// Of the index of extents, where addresses have 48 bits; with 57 bits a table has 512 KiB.
+// In the index of extents, if addresses have 48 bits; with 57 bits a table has 512 KiB.
 constexpr uint64_t kTableBytes = uint64_t{2} << 20;
 
 JemallocFacts read_facts() {

@@ -8,7 +8,7 @@
 namespace heaptape::tests {
 
 struct JemallocFacts {
-  // Why the tests cannot compare with it, to be printed when they are skipped; empty if they can.
+  // Why the tests cannot compare with it, printed when they are skipped; empty if they can.
   std::string unusable;
   // The same, for tests of how much memory it holds.
   std::string other_build;
@@ -17,11 +17,11 @@ struct JemallocFacts {
     uint64_t bytes;
     uint64_t usable;
   };
-  // Ascending, by nallocx(): up to 4 MiB every size at which `usable` changes, then a selection.
+  // Ascending, by nallocx(): every size up to 4 MiB at which `usable` changes, then a selection.
   std::vector<Size> sizes;
 };
 
-// Of libjemalloc.so.2, found by running a program with it. Usable: version 5.3.0.
+// The facts of libjemalloc.so.2, found by running a program with it. Usable: version 5.3.0.
 const JemallocFacts& jemalloc_facts();
 
 }  // namespace heaptape::tests

@@ -1,4 +1,4 @@
-// A lower limit of this process, and of those that it starts.
+// Lowers a limit of this process and of its children.
 #pragma once
 
 #include <sys/resource.h>

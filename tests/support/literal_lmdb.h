@@ -1,5 +1,5 @@
-// LMDB's page allocation word for word: a sorted array that is walked. Slow, and plain enough to be
-// compared with mdb_page_alloc(), mdb_midl_xmerge() and mdb_freelist_save() by eye.
+// LMDB's page allocation word for word: a sorted array that is walked. Slow, but simple enough to
+// compare with mdb_page_alloc(), mdb_midl_xmerge() and mdb_freelist_save() by eye.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class LiteralLmdb {
     for (uint32_t i = 0; i < pages; ++i) freed_.push_back(first + i);
   }
 
-  // Requires that the transaction did something.
+  // Requires a transaction that did something.
   void commit() {
     records_.erase(records_.begin(), records_.upper_bound(last_key_));
     if (last_key_ != 0) save_list();
@@ -121,7 +121,7 @@ class LiteralLmdb {
     }
   }
 
-  // First room is made under keys counting down, then the list's low end fills it, first key first.
+  // First makes room under keys counting down; the list's low end then fills it, first key first.
   void save_list() {
     counts_.leaked += leaking_;
     leaking_ = 0;

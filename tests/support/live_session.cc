@@ -14,7 +14,7 @@
 namespace heaptape::tests {
 namespace {
 
-// A child that ends when it is let go: the collector collects as long as its target lives.
+// A child that ends when released: the collector collects while its target lives.
 class Target {
  public:
   Target() {

@@ -1,6 +1,6 @@
-// A recording of this very process: the interposer's producer on real threads, and the real
+// A recording of this process itself: the interposer's producer on real threads, and the real
 // collector, in one address space, so that ThreadSanitizer sees both ends of the rings. Nothing is
-// interposed; threads call record_allocation() and its like themselves.
+// interposed; threads call record_allocation() and the like themselves.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace heaptape::tests {
 
-// What a recording left behind.
+// The result of a recording.
 struct Taped {
   std::vector<schema::Event> events;
   std::vector<schema::TimeSample> times;
@@ -29,8 +29,8 @@ struct Taped {
 };
 Taped read_taped(const std::string& path);
 
-// A session that this process has joined. One at a time; only threads that begin and end while it
-// lives may record.
+// A session that this process has joined. One at a time; only threads that begin and end during its
+// life may record.
 class LiveSession {
  public:
   explicit LiveSession(const recorder::SessionOptions& options = {},
@@ -42,21 +42,21 @@ class LiveSession {
   recorder::SessionView view() const { return memory_->view(); }
   std::string tape_path() const { return dir_.file("run.tape"); }
 
-  // Collects, in this thread, until `program` is over, which runs in another; then finishes the
-  // tape and reads it.
+  // Collects in this thread until `program`, which runs in another, is over; then finishes the tape
+  // and reads it.
   Taped collect(const std::function<void()>& program);
 
  private:
   TempDir dir_;
   std::unique_ptr<recorder::SessionMemory> memory_;
   std::unique_ptr<recorder::HandshakeServer> handshakes_;
-  // The thread that joins owns the process's slot, so it must end before the memory goes.
+  // The thread that joins owns the process's slot, so it must end before the memory is freed.
   std::thread member_;
   std::latch joined_{1};
   std::latch over_{1};
 };
 
-// Runs `body(index)` in `count` threads at once and waits for them.
+// Runs `body(index)` in `count` concurrent threads and waits for them.
 void in_threads(uint32_t count, const std::function<void(uint32_t)>& body);
 
 }  // namespace heaptape::tests

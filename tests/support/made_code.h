@@ -48,8 +48,8 @@ class MadePage {
   MadePage(const MadePage&) = delete;
   MadePage& operator=(const MadePage&) = delete;
 
-  // Of two in turn, so that no frame is where it was in the call before. The first argument is an
-  // address of the page that no call stands before.
+  // Alternates between two, so that no frame is where it was in the previous call. The first
+  // argument is an address in the page that no call precedes.
   void call(size_t round, void (*hook)()) const {
     const auto function = reinterpret_cast<Made>(memory_ + (1 + round % 2) * kEach);
     function(reinterpret_cast<uintptr_t>(memory_) + kEach / 2, hook);
@@ -62,11 +62,11 @@ class MadePage {
   uint8_t* const memory_;
 };
 
-// The tables of this process's code, as the collector makes them.
+// The tables of this process's code, as made by the collector.
 class OwnCode {
  public:
   OwnCode() { recorder::map_code_file(tables_->descriptor()); }
-  // Walks know of what is mapped now.
+  // Walks then know the current mappings.
   void look(const LiveSession& session) const {
     const std::string maps = *base::read_file("/proc/self/maps", 1 << 20);
     const uint64_t map = tables_->read(static_cast<uint32_t>(getpid()), maps).code_map;

@@ -1,5 +1,5 @@
-// A model and what is known of its blocks and memory: the verbs of the tests of models. Each call
-// is checked against what every allocator owes its program and the engine.
+// A model and the expected state of its blocks and memory: the verbs of model tests. Each call is
+// checked against every allocator's obligations to its program and the engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class ModelHeap {
     for (const uint64_t address : addresses) release(address);
   }
 
-  // Where the block is now; 0 if there was no room, and then it is where it was.
+  // Where the block is now; 0 if there was no room, and then it has not moved.
   uint64_t reallocate(uint64_t address, uint64_t bytes) {
     const auto old = *live_.find(address);
     live_.erase(address);
@@ -74,7 +74,7 @@ class ModelHeap {
   uint64_t committed_bytes() const { return committed_.total_bytes(); }
   std::vector<allocators::AddressRange> absent() const { return model_.absent(); }
 
-  // Of the range, how much is absent.
+  // How much of the range is absent.
   uint64_t absent_bytes(uint64_t address, uint64_t bytes) const {
     uint64_t sum = 0;
     for (const allocators::AddressRange& range : model_.absent()) {
@@ -85,7 +85,7 @@ class ModelHeap {
     return sum;
   }
 
-  // Of what was committed by the last call that took memory from the system, "; " between two.
+  // The rules of the commits in the last call that took memory from the system, joined by "; ".
   std::string rules() const {
     std::string text;
     for (const allocators::CommitRule& rule : rules_) {
@@ -104,7 +104,7 @@ class ModelHeap {
 
   // Too slow for every call.
   void check_absent() const {
-    std::map<uint64_t, uint64_t> written;  // address -> end of what the program asked for
+    std::map<uint64_t, uint64_t> written;  // address -> end of the requested bytes
     for (const auto& [address, unused] : live_) written[address] = address + wanted_.at(address);
     uint64_t end = 0;
     for (const allocators::AddressRange& range : model_.absent()) {

@@ -12,7 +12,7 @@ std::vector<std::string> loaded_modules() {
   std::vector<std::string> paths = {std::filesystem::read_symlink("/proc/self/exe")};
   const auto add = [](dl_phdr_info* info, size_t, void* to) {
     const std::string path = info->dlpi_name;
-    // The program has no name here, and the kernel's piece of code no file.
+    // The program has no name here, and the kernel's vDSO no file.
     if (path.starts_with('/')) static_cast<std::vector<std::string>*>(to)->push_back(path);
     return 0;
   };

@@ -1,4 +1,4 @@
-// Programs and libraries that every machine has on which tests run.
+// Programs and libraries that exist on every machine that runs tests.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace heaptape::tests {
 
-// Paths of this program and of the libraries it runs with, the program first.
+// Paths of this program and the libraries it runs with, the program first.
 std::vector<std::string> loaded_modules();
-// The one of them whose file name begins with `name`; empty if there is none.
+// The one whose file name begins with `name`; empty if there is none.
 std::string loaded_module(const std::string& name);
 
-// The C++ compiler proper, for all that "g++" is; empty if the machine has none.
+// The C++ compiler proper behind "g++"; empty if the machine has none.
 std::string compiler_proper();
 
 }  // namespace heaptape::tests

@@ -1,5 +1,5 @@
-// Checks, event by event, what every allocator owes a replay: blocks that do not overlap, on memory
-// that it holds.
+// Checks, event by event, every allocator's obligations in a replay: blocks that do not overlap, on
+// memory that it holds.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ class PlacementChecker {
   void place(const allocators::ReplayOp& op, const allocators::Placement& placed) {
     const uint64_t end = placed.address + placed.usable_bytes;
     ASSERT_GE(placed.usable_bytes, op.size);
-    if (op.size != 0) {  // jemalloc aligns no block of 0 bytes
+    if (op.size != 0) {  // jemalloc does not align blocks of 0 bytes
       ASSERT_EQ(placed.address % (uint64_t{1} << op.alignment_log2), 0u);
     }
     const auto after = ends_.lower_bound(end);

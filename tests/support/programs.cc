@@ -9,7 +9,7 @@
 namespace heaptape::tests {
 namespace {
 
-// The folder of this test program: tests/ of the build tree.
+// The directory of this test program: tests/ of the build tree.
 std::filesystem::path tests_folder() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }

@@ -1,4 +1,4 @@
-// The programs of this build, run as a user would run them.
+// The programs of this build, run as by a user.
 #pragma once
 
 #include <string>
@@ -8,35 +8,35 @@
 
 namespace heaptape::tests {
 
-// Whether this build, and so the heaptape under test, has a sanitizer: that wants to be the first
-// library of its process, much address space, and a descriptor now and then.
+// Whether this build, and so the heaptape under test, has a sanitizer, which must be the first
+// library of its process, and needs much address space and occasionally a descriptor.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;
 #endif
 
-// Why numbers of glibc 2.36 cannot be expected of `spec` here; empty if they can.
+// Why figures of glibc 2.36 cannot be expected from `spec` here; empty if they can.
 std::string not_glibc_2_36(const std::string& spec = "glibc");
 
-// The newest mimalloc that is installed, as the loader finds it: "libmimalloc.so.2" on Debian 12,
+// The newest mimalloc installed, as the loader finds it: "libmimalloc.so.2" on Debian 12,
 // "libmimalloc.so.3" on Debian 13.
 const char* mimalloc_library();
 
-// Why a program that asks for aligned blocks cannot be replayed on the mimalloc that is installed;
-// empty if it can. 3.0.1, that of Debian 13, forgets which of its blocks are aligned, and hands out
-// live memory: docs/decisions/0017-ordered-threads.md has the evidence.
+// Why a program that requests aligned blocks cannot be replayed on the installed mimalloc; empty if
+// it can. 3.0.1, in Debian 13, forgets which of its blocks are aligned, and hands out live memory:
+// docs/decisions/0017-ordered-threads.md has the evidence.
 std::string mimalloc_3_0_1();
 
 std::string heaptape_path();
-// A program or library out of tests/e2e/targets.
+// A program or library from tests/e2e/targets.
 std::string target_path(const std::string& name);
 
-// As run_command(); with "heaptape" for its first word it is the one of this build.
+// As run_command(); if the first argument is "heaptape", runs this build's.
 Ended run(CommandLine line);
 Ended run(std::vector<std::string> words);
 
-// Expects exit code 2, nothing on standard output, and one line "heaptape: ..." with `part` in it
+// Expects exit code 2, nothing on standard output, and one line "heaptape: ..." containing `part`
 // on standard error.
 void expect_refusal(const Ended& ended, const std::string& part);
 

@@ -1,4 +1,4 @@
-// A model under random calls: what the property tests of models have in common.
+// A model under random calls: the common part of models' property tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,8 +24,8 @@ class RandomHeap : public ModelHeap<M> {
 
   Random& random() { return random_; }
 
-  // One call: a block more while there are fewer than `most_blocks`, or one resized or freed.
-  // Returns where the block is that was placed or resized; 0 if one was freed.
+  // One call: makes a new block while there are fewer than `most_blocks`, or resizes or frees one.
+  // Returns where the new or resized block is; 0 if one was freed.
   uint64_t act(size_t most_blocks) {
     if (blocks_.empty() || (blocks_.size() < most_blocks && random_.chance(2))) {
       blocks_.push_back(allocate_any());
@@ -56,7 +56,7 @@ class RandomHeap : public ModelHeap<M> {
     return Heap::allocate(bytes, random_.chance(8) ? uint64_t{1} << random_.below(23) : 0);
   }
 
-  // Half of the resizes are by a third at most.
+  // Half of the resizes change the size by at most a third.
   uint64_t size_near(uint64_t block) {
     if (random_.chance(2)) return any_size_(random_);
     return Heap::usable(block) * (64 + random_.below(64)) / 96;

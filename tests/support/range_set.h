@@ -1,4 +1,4 @@
-// Address ranges that do not overlap, joined where they touch.
+// Address ranges that do not overlap, joined if they touch.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace heaptape::tests {
 
 class RangeSet {
  public:
-  // False, and nothing happens, if a part of it is there.
+  // False, with no change, if a part of it is already present.
   bool add(base::AddressRange range);
-  // False, and nothing happens, unless all of it is there.
+  // False, with no change, unless all of it is present.
   bool remove(base::AddressRange range);
   bool contains(base::AddressRange range) const;
   uint64_t total_bytes() const;

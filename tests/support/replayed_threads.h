@@ -1,4 +1,4 @@
-// Batches of several threads for a native backend, and what became of them.
+// Batches with several threads for a native backend, and their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Tape {
   uint32_t slots = 0;
 };
 
-// Threads that take turns at random, free and resize each other's blocks, end, and are followed by
+// Threads that take turns at random, free and resize each other's blocks, end, and are replaced by
 // new ones.
 class RandomTape {
  public:
@@ -40,7 +40,7 @@ class RandomTape {
  private:
   static constexpr uint32_t kSlots = 3000;
 
-  // Thread 0 does not end.
+  // Thread 0 never ends.
   void replace_thread() {
     uint32_t& thread = running_[1 + random_.below(running_.size() - 1)];
     tape_.ends.push_back({tape_.ops.size(), thread});
@@ -86,7 +86,7 @@ class Replayed {
     EXPECT_TRUE(status_.ok()) << status_.error().message;
     first_event_ += tape.ops.size();
   }
-  // From the first block: mimalloc takes its memory at a random place.
+  // From the first block: mimalloc maps its memory at a random address.
   std::vector<uint64_t> offsets() const {
     std::vector<uint64_t> offsets;
     for (const Placement& placement : result_.placements) {

@@ -28,7 +28,7 @@ std::string unit_of(capnp::StructSchema::Field field) {
   return "";
 }
 
-// Writes the definitions of all structs that a root leads to.
+// Writes the definitions of all structs reachable from a root.
 class Definitions {
  public:
   void add(capnp::StructSchema part) {
@@ -79,7 +79,7 @@ class Definitions {
   std::map<std::string, std::string> by_name_;
 };
 
-// Those that are no struct. The codec writes as strings what JSON has no number for.
+// Types that are not structs. The codec writes numbers that JSON lacks as strings.
 constexpr char kNumbers[] = R"(    "Integer": {
       "description": "below 2^64; a string beyond 2^53",
       "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}]

@@ -49,7 +49,7 @@ void fill(wire::State::Builder end) {
   end.setSlackBytes(2097152);
   end.setCommittedBytes(83886080);
   end.setResidentBytes(80740352);
-  end.setCumulativeBytesUpper(18446744073709551615u);  // what no double can hold
+  end.setCumulativeBytesUpper(18446744073709551615u);  // no double can hold it
   end.setCumulativeBytesLower(9007199254740993);       // nor this: 2^53 + 1
   end.setFragmentation(0.375);
   end.setTemporaries(410000);

@@ -15,7 +15,7 @@ namespace {
 using allocators::BatchResult;
 using allocators::RegionEvent;
 
-// Wraps around where memory is given back, as sums of it may.
+// Wraps around if memory is given back, as sums of it may.
 uint64_t change_of(const RegionEvent& region) {
   const uint64_t bytes = region.range.bytes();
   return region.kind == RegionEvent::Kind::kCommit ? bytes : -bytes;
@@ -42,7 +42,7 @@ base::Status run_all(allocators::Backend& backend, const replayer::ResolvedBatch
   return {};
 }
 
-// Values that make a scenario quick where its defaults are not, or take it another way.
+// Values that make a scenario quick where its defaults are not, or exercise another path.
 std::vector<std::vector<std::string>> quick_values(const std::string& name) {
   static const std::map<std::string, std::vector<std::vector<std::string>>> kQuick = {
       {"fill", {{"count=2000"}}},

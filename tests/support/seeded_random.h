@@ -1,4 +1,4 @@
-// Random numbers of a test that must be repeatable.
+// Random numbers for a repeatable test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace heaptape::tests {
 
-// The seed is test_seed(), and stands beside every failure for as long as the object lives.
+// The seed is test_seed(), and is shown with every failure while the object lives.
 class SeededRandom : public Random {
  public:
   SeededRandom() : SeededRandom(test_seed()) {}

@@ -10,7 +10,7 @@
 namespace heaptape::tests {
 
 // Seven calls of a program /opt/app, which has a mapping at 0x400000, and an operator new in
-// libstdc++.so.6 at 0x700000. Where each call was made, as module+offset:
+// libstdc++.so.6 at 0x700000. The site of each call, as module+offset:
 //   #1 malloc(100) = a       libstdc++.so.6+0x300 in app+0x200 (stack 3)
 //   #2 malloc(50) = b        app+0x400 (stack 4)
 //   #3 malloc(7)             app+0x400 (stack 4)
@@ -18,10 +18,10 @@ namespace heaptape::tests {
 //   #5 free(a)               by thread 1
 //   #6 malloc(10) = d        unknown (stack 0)
 //   #7 free(d)
-// and all of them in app+0x100. `recording`: what the tape says of its stacks.
+// and all of them in app+0x100. `recording`: the tape's metadata about its stacks.
 void write_stack_tape(const std::string& path, const schema::StackRecording& recording = {});
 
-// Another of the same program, on glibc: a small block of read stays where lex frees all.
+// Another tape of that program, on glibc: a small block of read stays where lex frees all.
 //   #1 malloc(24)              app+0x100 (stack 1), main
 //   #2 malloc(10,000)          app+0x200 (stack 2), lex
 //   #3 malloc(24)              app+0x400 (stack 4), read
@@ -31,8 +31,7 @@ void write_stack_tape(const std::string& path, const schema::StackRecording& rec
 //   #7 free of #5              a hole of 20,016 bytes between #3 and #6, at the end
 void write_pinned_tape(const std::string& path, const schema::StackRecording& recording = {});
 
-// What the tape has of stacks, and the names of its functions: main, parse and read, and operator
-// new.
+// The tape's stacks, and the names of its functions: main, parse and read, and operator new.
 schema::Stacks sample_stacks();
 replayer::Symbols sample_symbols();
 

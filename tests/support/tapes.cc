@@ -125,7 +125,7 @@ Op any_of(Random& random, const std::vector<Op>& ops) {
   return ops[random.below(ops.size())];
 }
 
-// Turns a plain event into one of its kind that is as likely to be seen in a real program.
+// Turns a plain event into one of its kind that is equally likely in a real program.
 Event dressed(Random& random, Event event) {
   static const std::vector<Op> allocations = ops_of_kind(OpKind::kAllocate);
   static const std::vector<Op> releases = ops_of_kind(OpKind::kRelease);

@@ -23,40 +23,40 @@ class Random {
   uint64_t state_;
 };
 
-// The seed of a randomised test: HEAPTAPE_TEST_SEED, or always the same; printed with a failure.
-// `./dev soak` gives a new one.
+// The seed of a randomised test: HEAPTAPE_TEST_SEED, or a fixed one; printed with a failure. `./dev
+// soak` supplies a new one.
 uint64_t test_seed();
 
 schema::Event malloc_event(uint64_t size, uint64_t address, uint32_t thread = 0);
 schema::Event free_event(uint64_t address, uint32_t thread = 0);
 schema::Event realloc_event(uint64_t old_address, uint64_t size, uint64_t address);
 
-// Any valid events, with no regard to what an allocator would do.
+// Any valid events, regardless of what an allocator would do.
 std::vector<schema::Event> arbitrary_events(Random& random, size_t count);
 
-// What a well-behaved allocator could have returned: blocks never overlap. `alignment` is that of
-// every address (8 or 16).
+// Events that a well-behaved allocator could have produced: blocks never overlap. `alignment` is
+// that of every address (8 or 16).
 std::vector<schema::Event> plausible_events(Random& random, size_t count, uint64_t alignment = 16,
                                             uint32_t threads = 1);
 
-// As plausible_events, with everything that real tapes have besides: every entry point, calls that
+// As plausible_events, with everything else that real tapes have: every entry point, calls that
 // failed, frees of NULL and of unknown blocks, realloc in place, of NULL and to nothing. With
-// `losses`, some frees are missing, so that blocks are handed out while they are alive.
+// `losses`, some frees are missing, so that blocks are handed out while alive.
 std::vector<schema::Event> eventful_events(Random& random, size_t count, uint64_t alignment = 16,
                                            bool losses = false);
 
 schema::TapeHeader sample_header();
 
-// Writes a finished tape; ends the test with a failure if that does not work.
+// Writes a finished tape; fails the test on an error.
 void write_tape(const std::string& path, const std::vector<schema::Event>& events,
                 const schema::TapeSummary& summary = {},
                 const schema::TapeHeader& header = sample_header());
 
-// The same with samples of the process in between: each sees some of the heap.
+// The same with process samples in between: each sees some of the heap.
 void write_sampled_tape(const std::string& path, const std::vector<schema::Event>& events,
                         Random& random);
 
-// Every event that `reader` still gives, in batches of `batch_events`.
+// All remaining events of `reader`, in batches of `batch_events`.
 std::vector<schema::Event> read_events(schema::TapeReader& reader, size_t batch_events = 4096);
 
 }  // namespace heaptape::tests

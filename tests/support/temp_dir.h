@@ -1,4 +1,4 @@
-// A folder that goes with the object.
+// A directory that is removed with the object.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ class TempDir {
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
 
-  // The path of `name` in the folder.
+  // The path of `name` in the directory.
   std::string file(const std::string& name) const { return (path_ / name).string(); }
   const std::filesystem::path& path() const { return path_; }
 

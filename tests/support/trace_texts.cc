@@ -16,7 +16,7 @@ OpKind kind_of(const Event& event) {
   return schema::op_info(event.op).kind;
 }
 
-// Gives a block the number of the first free place, as munged and processed traces do.
+// Numbers a block by the first free place, as munged and processed traces do.
 class Numbers {
  public:
   uint64_t take(uint64_t address) {
@@ -80,7 +80,7 @@ std::string numbered_text(const std::string& format, const Event& event, Numbers
   const uint64_t number = event.address == 0 ? 0 : numbers.take(event.address);
   const bool is_resize = kind_of(event) == OpKind::kResize;
   const bool is_release = kind_of(event) == OpKind::kRelease;
-  HEAPTAPE_CHECK(!is_resize || number == old);  // the place that was freed last
+  HEAPTAPE_CHECK(!is_resize || number == old);  // the place freed last
   const char letter = is_release ? 'f' : is_resize ? 'r' : 'a';
   std::string bytes;
   if (format == "malloclab") {
@@ -139,7 +139,7 @@ std::string protobuf_line(const Event& event) {
   return protobuf_message(1, protobuf_message(is_release ? 2 : is_resize ? 3 : 1, body));
 }
 
-// A record for each block, where it is freed; those that are not are, behind the last event.
+// A record for each block, at its free; unfreed blocks come after the last event.
 std::string malt_text(const std::vector<Event>& events) {
   std::string bytes;
   std::map<uint64_t, std::pair<uint64_t, uint64_t>> live;  // by address: size, birth

@@ -1,4 +1,4 @@
-// Traces of other tools for tests, and the tapes that are made of them.
+// Traces of other tools for tests, and the tapes made from them.
 #pragma once
 
 #include <string>
@@ -12,26 +12,25 @@ namespace heaptape::tests {
 
 enum class Packing : uint8_t { kPlain, kGzip, kZstd, kXz, kBzip2, kZip };
 
-// The bytes of a file that holds `content`. A zip has a file for each of `names`.
+// The bytes of a file containing `content`. A zip has a file for each of `names`.
 std::string packed(const std::string& content, Packing packing,
                    const std::vector<std::string>& names = {"trace.txt"});
 
-// Integers of binary traces, as x86-64 has them in memory.
+// Integers of binary traces, in x86-64 byte order.
 template <typename Integer>
 std::string raw_bytes(Integer value) {
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 
-// Imports traces into a folder of its own.
+// Imports traces into its own directory.
 class TraceImporter {
  public:
   base::Result<recorder::ImportResult> try_import(const std::string& format,
                                                   const std::string& bytes);
-  // Ends the test with a failure if that does not work.
+  // Fails the test on an error.
   recorder::ImportResult import(const std::string& format, const std::string& bytes);
 
-  // What is on the tape then, as `heaptape dump` has it but for the numbers: "t0 malloc(24) =
-  // 0x10".
+  // The resulting tape, as in `heaptape dump` except for the numbers: "t0 malloc(24) = 0x10".
   std::string calls() const;
   std::string tape() const { return dir_.file("tape"); }
   const TempDir& dir() const { return dir_; }

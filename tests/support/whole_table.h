@@ -1,4 +1,4 @@
-// What has to hold of every table that recorded processes read (recorder/unwind/unwind_table.h).
+// Invariants of every table that recorded processes read (recorder/unwind/unwind_table.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace heaptape::tests {
 
-// Walks believe a table: every place in it that find_rule() goes by must be within it and right.
+// Walks trust a table: every place in it that find_rule() uses must be inside it and correct.
 inline bool is_whole(const recorder::UnwindTable& table) {
   const auto* const rules = reinterpret_cast<const recorder::UnwindRule*>(&table + 1);
   const auto* const first_row = reinterpret_cast<const uint32_t*>(rules + table.rules);

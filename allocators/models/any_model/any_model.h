@@ -1,5 +1,5 @@
-// A model chosen at run time, for models that stand on another one: model:pagealign-list over
-// ptmalloc, say. One virtual call per call; models behind a backend of their own have none.
+// A model chosen at run time, for models built on another one: model:pagealign-list over ptmalloc,
+// say. One virtual call per call; models behind a backend of their own have none.
 #pragma once
 
 #include <memory>
@@ -28,15 +28,15 @@ class AnyModel {
   virtual BackendTraits traits() const = 0;
 };
 
-// Names of the models that others can stand on, the default first.
+// Names of the models that others can be built on, the default first.
 std::vector<std::string> base_model_names();
 
-// Parameter "base" of a model that stands on another one, and the model that it names: one with its
-// default parameters, which maps from kModelBase.
+// Parameter "base" of a model built on another one, and the model that it names, with default
+// parameters, mapping from kModelBase.
 base::Parameter base_model_parameter(std::string description);
 std::unique_ptr<AnyModel> make_base_model(const base::Values& options, AddressSpace& space);
 
-// The counters of a model's base, with "base." before their names.
+// The counters of a model's base, their names prefixed with "base.".
 void append_base_counters(std::vector<Counter>& list, const AnyModel& base);
 
 }  // namespace heaptape::allocators

@@ -10,7 +10,7 @@
 namespace heaptape::allocators {
 namespace {
 
-// In the order of Placing; the last one stands for the best of them.
+// In the order of Placing; the last means the best of them.
 constexpr std::array<const char*, kPlacings + 1> kNames = {"first", "fit", "deaths", "boxes",
                                                            "best"};
 

@@ -1,6 +1,6 @@
-// Replays a tape on the way of placing blocks that suits it best, or on a given one. Which one is
-// best is found in a rehearsal: all of them serve the tape side by side, and the lowest peak of
-// committed memory wins.
+// Replays a tape with the placement strategy that suits it best, or with a given one. A rehearsal
+// finds the best: all strategies serve the tape side by side, and the lowest peak of committed
+// memory wins.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class ForesightBackend : public Backend {
   void choose();
 
   BackendTraits traits_;
-  std::vector<Rehearsal> rehearsals_;  // until the first batch; empty where the way is given
+  std::vector<Rehearsal> rehearsals_;  // until the first batch; empty if the strategy is given
   size_t placing_;
   std::unique_ptr<Backend> chosen_;  // from the first batch on
   std::vector<std::string> notes_;

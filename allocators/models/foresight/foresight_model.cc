@@ -11,7 +11,7 @@ using foresight::kNever;
 using foresight::NewBlock;
 using foresight::PageOrder;
 
-constexpr int kLooks = 16;  // at pages that have the room
+constexpr int kLooks = 16;  // at pages that have room
 
 constexpr auto accept_any = [](uint64_t) { return true; };
 
@@ -64,7 +64,7 @@ uint64_t ForesightModel::choose_earlier(Room room, uint64_t bytes, Accepts accep
 }
 
 uint64_t ForesightModel::choose_run(const NewBlock& block) {
-  // That many bytes are enough wherever the run begins.
+  // Enough bytes wherever the run begins.
   const uint64_t bytes = block.bytes + block.alignment - kGranuleBytes;
   if (bytes >= 2 * kPageBytes) return 0;
   uint64_t page = choose_later(Room::kRun, bytes, accept_any);
@@ -72,7 +72,7 @@ uint64_t ForesightModel::choose_run(const NewBlock& block) {
   return page == 0 ? 0 : heap_.place_in_run(page, block);
 }
 
-// A page that lives on anyway gives what it has. Another one has to hold half of the block.
+// A page that lives on anyway gives what it has. Any other must hold half of the block.
 uint64_t ForesightModel::choose_tail(const NewBlock& block) {
   uint64_t page = choose_later(Room::kTail, kGranuleBytes, accept_any);
   if (page == 0) {
@@ -81,8 +81,8 @@ uint64_t ForesightModel::choose_tail(const NewBlock& block) {
   return page == 0 ? 0 : heap_.place_in_stretch(page, block);
 }
 
-// The fits take any hole, as textbooks have it. Where deaths are known, new pages are better,
-// unless the block takes fewer of them in a hole.
+// The fits take any hole, as in textbooks. If deaths are known, new pages are better, unless the
+// block takes fewer of them in a hole.
 uint64_t ForesightModel::choose_stretch(const NewBlock& block) {
   const auto saves = [&](uint64_t page) {
     const uint64_t place = heap_.place_in_stretch(page, block);

@@ -11,13 +11,13 @@
 
 namespace heaptape::allocators {
 
-// How the place of a block is chosen. Whatever it is, a block begins a page only where no page has
-// the room.
+// How the place of a block is chosen. In every case, a block begins a page only if no page has
+// room.
 enum class Placing : uint8_t {
   kFirst,   // on the lowest page
   kFit,     // where the room is the tightest
   kDeaths,  // on the page that dies soonest after the block, else on the one that dies latest
-  kBoxes,   // the same among pages that have about as long to live as the block
+  kBoxes,   // the same, among pages whose remaining life is about the block's
 };
 inline constexpr int kPlacings = 4;
 
@@ -25,13 +25,13 @@ class ForesightModel {
  public:
   ForesightModel(AddressSpace& space, Placing placing);
 
-  // Of the next call: when it is, and when the block that it places is freed or resized.
+  // For the next call: its time, and when the block that it places is freed or resized.
   void set_death(uint32_t now, uint32_t death) {
     now_ = now;
     death_ = death;
   }
 
-  // As SimulatedAllocator says. A resized block is placed anew, when its old place is free again.
+  // As SimulatedAllocator says. A resized block is placed anew, after its old place is freed.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
   Placement reallocate(uint64_t address, uint64_t bytes);
@@ -48,19 +48,19 @@ class ForesightModel {
   using NewBlock = foresight::NewBlock;
   using Candidate = foresight::Candidate;
 
-  // Where the block is to lie; 0: nowhere there.
+  // Where the block will lie; 0 if there is no such place.
   uint64_t choose_place(const NewBlock& block);
   uint64_t choose_run(const NewBlock& block);
   uint64_t choose_tail(const NewBlock& block);
   uint64_t choose_stretch(const NewBlock& block);
-  // Pages with such room, of those that accepts(page) takes; 0: none. Later: pages that die no
-  // sooner than the block; earlier: those that it makes live longer. Where pages are not sorted by
-  // their deaths, all are later ones.
+  // Pages with such room for which accepts(page) is true; 0 if none. Later: pages that die no
+  // sooner than the block; earlier: those whose life it extends. If pages are not sorted by their
+  // deaths, all count as later.
   template <typename Accepts>
   uint64_t choose_later(Room room, uint64_t bytes, Accepts accepts);
   template <typename Accepts>
   uint64_t choose_earlier(Room room, uint64_t bytes, Accepts accepts);
-  // The page with the least room, of `page` and what follows.
+  // The page with the least room, from `page` on.
   template <typename Next, typename Accepts>
   uint64_t tightest(std::optional<Candidate> page, uint64_t bytes, Next next,
                     Accepts accepts) const;

@@ -13,8 +13,8 @@ inline constexpr int kGranuleLog2 = 4;
 inline constexpr uint64_t kGranuleBytes = uint64_t{1} << kGranuleLog2;
 inline constexpr uint32_t kPageGranules = kPageBytes >> kGranuleLog2;
 
-// Granules are numbered from 0; ranges are half-open, limits at most kPageGranules. All bytes 0 =
-// none.
+// Granules are numbered from 0; ranges are half-open, limits at most kPageGranules. All bytes 0
+// means none.
 class GranuleBits {
  public:
   bool none() const { return (words_[0] | words_[1] | words_[2] | words_[3]) == 0; }
@@ -26,7 +26,7 @@ class GranuleBits {
     for (uint32_t i = 0; i < words_.size(); ++i) words_[i] &= ~mask(i, begin, end);
   }
 
-  // The first one from `from` on; kPageGranules if there is none.
+  // The first from `from` on; kPageGranules if there is none.
   uint32_t next_used(uint32_t from) const { return next(from, 0); }
   uint32_t next_free(uint32_t from) const { return next(from, UINT64_MAX); }
 

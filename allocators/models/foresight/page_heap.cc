@@ -10,7 +10,7 @@ namespace {
 using textbook::Hole;
 using textbook::HoleTree;
 
-// Keys hold a tick, or a length, above the number of a page. Numbers begin at 1.
+// Keys hold a tick, or a length, above the number of a page. Page numbers begin at 1.
 constexpr int kNumberBits = 64 - kTickBits;
 constexpr uint64_t kFirstPage = kModelBase - kPageBytes;
 static_assert((kWrapperBase - kFirstPage) >> kPageLog2 < uint64_t{1} << kNumberBits);
@@ -132,7 +132,7 @@ uint64_t PageHeap::place_in_stretch(uint64_t page, const NewBlock& block) const 
   return address + block.bytes <= stretch_end(page) ? address : 0;
 }
 
-// Behind a page that stays free, for the block before it may want to grow a tail.
+// After a page that stays free, because the block before it may want to grow a tail.
 uint64_t PageHeap::place_on_new_pages(const NewBlock& block) {
   const uint64_t bytes = page_up(block.bytes);
   if (block.alignment > kPageBytes) {
@@ -180,7 +180,7 @@ void PageHeap::give_back(uint64_t address, uint64_t bytes) {
   sort_in(edges);
 }
 
-// What the pages of the block say changes, and what the last page before it says that is in use.
+// The entries of the block's pages change, and that of the last page in use before it.
 void PageHeap::sort_in(const Edges& edges) {
   const uint64_t before = edges.first - kPageBytes;
   const bool is_gap = before >= kModelBase && used(before).none();

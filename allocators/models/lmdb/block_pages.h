@@ -1,4 +1,4 @@
-// Which pages a block has, by the page that its address lies in. One thread.
+// The pages of each block, by the page that its address lies in. One thread.
 #pragma once
 
 #include <array>
@@ -9,11 +9,10 @@
 
 namespace heaptape::allocators::lmdb {
 
-// A table in pieces, which appear where blocks are: blocks that span much of a large file cost
-// little.
+// A table in pieces, created where blocks are: blocks spread over much of a large file cost little.
 class BlockPages {
  public:
-  // The pages of the block whose address lies in `page`; none (0 pages) until it is set.
+  // The pages of the block whose address lies in `page`; 0 pages until it is set.
   LmdbRun& of(LmdbPage page) {
     const uint32_t piece = page / kPiecePages;
     if (piece >= pieces_.size()) pieces_.resize(piece + 1);

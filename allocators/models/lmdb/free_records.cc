@@ -8,16 +8,16 @@
 namespace heaptape::allocators::lmdb {
 namespace {
 
-// Pages of a record with so many page numbers: a count precedes them, a page header of 16 bytes
-// both (OVPAGES() in mdb.c).
+// The pages of a record with that many page numbers, after a count and a 16-byte page header
+// (OVPAGES() in mdb.c).
 uint64_t record_pages(uint64_t ids) {
   return (15 + 8 * (ids + 1)) / kPageBytes + 1;
 }
 
 }  // namespace
 
-// The lowest run of the pool is also that of the list, if it lies in the list's part of the pool:
-// every other one is higher.
+// If the lowest run of the pool lies in the list's part of the pool, it is also that of the list,
+// because every other one is higher.
 std::optional<FreeRecords::Place> FreeRecords::find(uint32_t pages) {
   if (found_pages_ != pages) {
     const std::optional<LmdbPage> first = pool_.first_run(pages);
@@ -50,7 +50,7 @@ bool FreeRecords::load(uint64_t oldest, uint64_t goal) {
   std::optional<uint64_t> key = next_key(oldest);
   if (!key) return false;
   const uint64_t before = loaded_;
-  LmdbPage end = 0;  // behind the highest new entry, once pages were inserted
+  LmdbPage end = 0;  // after the highest new entry, once pages were inserted
   for (; key && (loaded_ == before || loaded_ < goal); key = next_key(oldest)) {
     last_key_ = *key;
     ++counts_.records_loaded;
@@ -103,8 +103,8 @@ void FreeRecords::skip(uint64_t oldest) {
   pool_records_.pop_back();
 }
 
-// mdb_midl_alloc() for the first record, mdb_midl_need() for the others: the array also has two
-// words of its own.
+// mdb_midl_alloc() for the first record, mdb_midl_need() for the others; the array has two extra
+// words.
 void FreeRecords::note_capacity(uint64_t length, uint64_t added) {
   const uint64_t need = length + added;
   if (capacity_ == 0) {
@@ -123,8 +123,8 @@ void FreeRecords::commit(uint64_t txn, std::vector<LmdbRun>& freed) {
   loaded_ = last_key_ = capacity_ = 0;
 }
 
-// What is left of the list goes into records of one page under keys counting down from the last one
-// consumed; when keys run short, into longer ones.
+// The rest of the list goes into one-page records under keys counting down from the last one
+// consumed; when keys run short, into longer records.
 void FreeRecords::rewrite() {
   uint64_t left = loaded_;
   for (uint64_t key = last_key_; left > 0; --key) {

@@ -1,16 +1,16 @@
 // LMDB's free pages: the freeDB, whose records say which pages each transaction freed, and the list
-// of those that the running transaction has loaded ("mop" in mdb.c). It does what
-// mdb_freelist_save() and mdb_midl_xmerge() of LMDB 0.9.31 do, in less time.
+// of pages that the running transaction has loaded ("mop" in mdb.c). It does the work of
+// mdb_freelist_save() and mdb_midl_xmerge() of LMDB 0.9.31 in less time.
 //
-// A transaction loads records and writes what is left of them back when it commits, and so does the
-// next one. What has been loaded once is therefore kept in one sorted set, the pool:
+// A transaction loads records and, when it commits, writes back what is left of them; so does the
+// next. Pages that were loaded once are therefore kept in one sorted set, the pool:
 //
 //   keys, oldest first   [ rewritten records of the pool ][ records as transactions freed them ]
 //   pages, lowest first  [ the first loaded() pages |  the rest  ]
 //
 // Invariant: rewritten records are older than all others and cut the pool in order, lowest pages
-// under the oldest key, so that whatever is loaded of them is the beginning of the pool. Loading
-// one moves a bound; only pages just freed are ever inserted.
+// under the oldest key, so the loaded part is always the beginning of the pool. Loading a record
+// moves a bound; only pages just freed are ever inserted.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class FreeRecords {
     uint64_t records_loaded = 0;
     uint64_t ids_loaded = 0;
     uint64_t merge_moves = 0;    // of list entries, by merging records into the list
-    uint64_t rewrite_pages = 0;  // of records that took back what was left of the list
+    uint64_t rewrite_pages = 0;  // of records that took back the rest of the list
     uint64_t leaked_pages = 0;
     uint64_t longest = 0;  // of the list
     uint64_t growths = 0;  // of the array that holds it
@@ -40,26 +40,26 @@ class FreeRecords {
   // A run in the list.
   struct Place {
     LmdbPage first = 0;
-    uint32_t below = 0;  // entries that are lower
+    uint32_t below = 0;  // number of lower entries
   };
 
   // Length of the list.
   uint64_t loaded() const { return loaded_; }
-  // Of the list and of all records.
+  // The length of the list and all records.
   uint64_t total() const { return pool_.size() + unmerged_ids_; }
 
-  // The lowest run of so many pages in the list.
+  // The lowest run of that many pages in the list.
   std::optional<Place> find(uint32_t pages);
   // Takes what find() found.
   void take(const Place& place, uint32_t pages);
 
-  // Merges the oldest record with a key below `oldest` into the list, and then further ones while
-  // the list is shorter than `goal`: as one merge. False if there is none.
+  // Merges the oldest record with a key below `oldest` into the list, and further ones while the
+  // list is shorter than `goal`, as one merge. False if there is none.
   bool load(uint64_t oldest, uint64_t goal);
-  // Marks the oldest record as consumed without loading it: at commit its pages are lost.
+  // Consumes the oldest record without loading it: at commit its pages are lost.
   void skip(uint64_t oldest);
 
-  // Ends a transaction that freed `freed`, which is emptied.
+  // Ends a transaction that freed `freed`; empties `freed`.
   void commit(uint64_t txn, std::vector<LmdbRun>& freed);
 
   const Counts& counts() const { return counts_; }
@@ -93,7 +93,7 @@ class FreeRecords {
   uint64_t capacity_ = 0;  // of the running transaction's list
   uint64_t skipped_ = 0;   // pages
 
-  // What find() last found in the whole pool, and for how many pages; 0 = the pool changed since.
+  // find()'s last result in the whole pool, and its page count; 0 if the pool changed since.
   uint32_t found_pages_ = 0;
   std::optional<Place> found_;
 

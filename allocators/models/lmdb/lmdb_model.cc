@@ -13,7 +13,7 @@ using lmdb::LmdbPageAllocator;
 using lmdb::LmdbRun;
 using lmdb::LmdbVariant;
 
-// Beyond, there are no pages, and sums of sizes could wrap.
+// Beyond this there are no pages, and sums of sizes could wrap.
 constexpr uint64_t kMostBytes = LmdbPageAllocator::kMostPages * kPageBytes;
 
 constexpr uint64_t address_of(LmdbPage page) {

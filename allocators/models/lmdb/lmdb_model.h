@@ -1,5 +1,5 @@
-// model:lmdb, the page allocator of LMDB 0.9.31 as if it were a malloc: each block is a value on
-// overflow pages of its own. docs/models/lmdb.md.
+// model:lmdb, the page allocator of LMDB 0.9.31 as a malloc: each block is a value on overflow
+// pages of its own. docs/models/lmdb.md.
 //
 //   LmdbModel (blocks) -- LmdbPageAllocator (search, load, extend) -- FreeRecords -- PageSet
 //
@@ -19,7 +19,7 @@ class LmdbModel {
  public:
   static constexpr uint64_t kHeaderBytes = 16;  // of the first page of a value
 
-  // The pages of a value of so many bytes that begins `offset` bytes behind a page boundary.
+  // The pages of a value of `bytes` that begins `offset` bytes after a page boundary.
   static constexpr uint64_t pages_for(uint64_t bytes, uint64_t offset = kHeaderBytes) {
     return (offset - 1 + bytes) / kPageBytes + 1;
   }
@@ -28,11 +28,11 @@ class LmdbModel {
   LmdbModel(const LmdbModel&) = delete;
   LmdbModel& operator=(const LmdbModel&) = delete;
 
-  // As AllocatorModel says. 0 bytes are 1. LMDB knows no alignment: a block that needs one starts
-  // further into its pages.
+  // As AllocatorModel says. 0 bytes count as 1. LMDB knows no alignment: a block that needs one
+  // starts further into its pages.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
-  // In place if the pages are as many as before.
+  // In place if the number of pages stays the same.
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
   void release_null();

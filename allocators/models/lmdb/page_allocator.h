@@ -1,7 +1,6 @@
-// mdb_page_alloc() of LMDB 0.9.31 and four published ways to make it faster. docs/models/lmdb.md.
+// mdb_page_alloc() of LMDB 0.9.31 and four published ways to speed it up. docs/models/lmdb.md.
 //
-// A search of the list is charged the comparisons that LMDB makes, entry by entry, and takes
-// logarithmic time.
+// A search of the list is charged LMDB's comparisons, entry by entry, but takes logarithmic time.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,9 @@ namespace heaptape::allocators::lmdb {
 enum class LmdbVariant : uint64_t {
   kF0,     // as released
   kF1,     // loads until the list has doubled before it searches again
-  kF1Bug,  // the same; each time it loads, one more record is consumed and not merged
-  kF2,     // large requests do not look at free pages at all
-  kF3,     // a long list is not made longer
+  kF1Bug,  // the same, but each load also consumes one more record without merging it
+  kF2,     // large requests do not look at free pages
+  kF3,     // a long list is not extended
 };
 
 class LmdbPageAllocator {
@@ -26,7 +25,7 @@ class LmdbPageAllocator {
   struct Options {
     LmdbVariant variant = LmdbVariant::kF0;
     uint64_t skip_pages = 10'000;  // kF2: requests from this size on extend the file
-    uint64_t load_ids = 262'144;   // kF3: a list of this length is not added to
+    uint64_t load_ids = 262'144;   // kF3: a list of this length is not extended
     uint64_t reader_txn = 0;       // a reader that never ends; 0 = none
   };
   struct Counts {
@@ -34,23 +33,22 @@ class LmdbPageAllocator {
     uint64_t failed_searches = 0;
     uint64_t straggler_moves = 0;    // of list entries, to close the gap behind a run taken
     uint64_t retry_exhausted = 0;    // allocations that made as many searches as allowed
-    uint64_t from_freelist[2] = {};  // allocations of one page, of more
+    uint64_t from_freelist[2] = {};  // allocations of one page, and of more
     uint64_t extends[2] = {};
     uint64_t commits = 0;
   };
 
-  // Pages 0 and 1 are the meta pages. 4 TiB of file, then allocations are refused.
+  // Pages 0 and 1 are the meta pages. Beyond 4 TiB of file, allocations are refused.
   static constexpr LmdbPage kFirstPage = 2;
   static constexpr uint64_t kMostPages = uint64_t{1} << 30;
 
   explicit LmdbPageAllocator(const Options& options) : options_(options) {}
 
-  // The first of `pages` consecutive pages; nothing when the file would become too large. pages >
-  // 0.
+  // The first of `pages` consecutive pages; nothing if the file would become too large. pages > 0.
   std::optional<LmdbPage> allocate(uint64_t pages);
-  // They are free for transactions after the next one.
+  // Makes them free for transactions after the next one.
   void release(LmdbRun run);
-  // Ends the transaction; a transaction that did nothing goes on.
+  // Ends the transaction; one that did nothing goes on.
   void commit();
   // A page was written to.
   void touch() { dirty_ = true; }
@@ -58,8 +56,8 @@ class LmdbPageAllocator {
   uint64_t file_pages() const { return next_page_; }
   const Counts& counts() const { return counts_; }
   const FreeRecords::Counts& record_counts() const { return records_.counts(); }
-  // Of searches for more than one page against the length of the list, and of allocations of more
-  // than one page against all free pages. One page is found at the first look.
+  // Searches for more than one page against the length of the list, and allocations of more than
+  // one page against all free pages. A single page is found at the first look.
   std::vector<GrowthCurve> growth() const;
 
  private:

@@ -1,7 +1,7 @@
-// A set of page numbers that answers, in logarithmic time, what LMDB's sorted array answers by
-// walking: how many pages lie below one, and where the lowest run of so many pages is.
+// A set of page numbers that answers in logarithmic time what LMDB's sorted array answers by
+// walking: how many pages lie below one, and where the lowest run of a given length is.
 //
-// A tree over words of 64 pages. Each node knows of its pages how many are in the set, how many it
+// A tree over words of 64 pages. Each node knows how many of its pages are in the set, how many it
 // begins and ends with, and the longest run.
 #pragma once
 
@@ -25,17 +25,17 @@ class PageSet {
  public:
   PageSet() : words_(1), nodes_(2) {}
 
-  // Memory goes with the highest page ever inserted: 5 bits a page. None of these is in the set.
+  // Memory: 5 bits a page up to the highest ever inserted. None of these is in the set.
   void insert(LmdbRun run);
-  // All of these are in the set.
+  // All of these must be in the set.
   void erase(LmdbRun run);
 
   uint32_t size() const { return nodes_[1].count; }
   // Pages of the set below `page`.
   uint32_t count_below(LmdbPage page) const;
-  // The page that `rank` others are below; requires rank < size().
+  // The page with `rank` others below it; requires rank < size().
   LmdbPage at(uint32_t rank) const;
-  // The lowest page that begins `pages` consecutive ones, all in the set; pages > 0.
+  // The first of the lowest `pages` consecutive pages, all in the set; pages > 0.
   std::optional<LmdbPage> first_run(uint32_t pages) const;
 
  private:
@@ -58,7 +58,7 @@ class PageSet {
   void refresh(uint32_t first_word, uint32_t last_word);
 
   std::vector<uint64_t> words_;  // a power of two of them
-  std::vector<Node> nodes_;      // nodes_[1] is the root; those of words begin at leaves()
+  std::vector<Node> nodes_;      // nodes_[1] is the root; the words' nodes begin at leaves()
 };
 
 }  // namespace heaptape::allocators::lmdb

@@ -1,5 +1,5 @@
-// The ring of large blocks that were freed and are kept mapped ("death row" in libmalloc), searched
-// from the newest to the oldest. docs/models/macos-large.md has the rules.
+// The ring of freed large blocks that stay mapped ("death row" in libmalloc), searched from the
+// newest to the oldest. docs/models/macos-large.md has the rules.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class DeathRow {
  public:
   explicit DeathRow(size_t most_entries) : most_entries_(most_entries) {}
 
-  // Takes the block for `bytes` out, if there is one: of exactly the size, the newest; else the
-  // smallest that is larger, the newest of equals, unless more than half of it would be wasted.
+  // Takes out a block for `bytes`, if there is one: the newest of exactly that size; else the
+  // smallest larger one (the newest of equals), unless more than half of it would be wasted.
   std::optional<CachedBlock> take(uint64_t bytes, uint64_t alignment);
-  // What the new block pushed out of a full ring: the oldest.
+  // Returns the oldest block if the new one pushed it out of a full ring.
   std::optional<CachedBlock> push(const CachedBlock& block);
-  // Each free looks through the whole ring for the block it is about to enter.
+  // Each free searches the whole ring for the block it is about to enter.
   void scan_for_double_free() { entries_scanned_ += blocks_.size(); }
 
   const std::vector<CachedBlock>& blocks() const { return blocks_; }  // oldest first

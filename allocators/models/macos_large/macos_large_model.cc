@@ -9,7 +9,7 @@ namespace {
 
 using macos_large::CachedBlock;
 
-// An alignment up to this takes the same way as none: a quantum of the small blocks.
+// Alignments up to this are handled like none: a quantum of the small blocks.
 constexpr uint64_t kSmallQuantum = 512;
 
 // CommitRule::words.
@@ -88,8 +88,8 @@ uint64_t MacosLargeModel::take_cached(uint64_t bytes, uint64_t alignment, Conten
   return block->range.begin;
 }
 
-// Of the first `bytes` of a block. Pages that were given up are taken to be zero, and so are those
-// that the program did not write to.
+// For the first `bytes` of a block. Pages that were given up count as zero, as do pages that the
+// program did not write to.
 uint64_t MacosLargeModel::bytes_to_zero(const CachedBlock& block, uint64_t bytes) const {
   if (variant_ == Variant::k116) return bytes;
   return block.reusable ? 0 : page_up(bytes / 100 * touched_percent_);
@@ -128,7 +128,7 @@ void MacosLargeModel::release(uint64_t address) {
   }
 }
 
-// Whether the pages are given up is decided before the oldest block leaves the ring.
+// Whether to give up the pages is decided before the oldest block leaves the ring.
 void MacosLargeModel::release_large(uint64_t address) {
   const AddressRange range{address, address + sizes_.get(address)};
   sizes_.erase(address);
@@ -149,7 +149,7 @@ void MacosLargeModel::release_large(uint64_t address) {
   unmap(oldest->range);
 }
 
-// A block that moves is placed before its old place is given up.
+// A block that moves is placed before its old place is freed.
 Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
   if (bytes > kMostRequestBytes) return {};
   if (!is_large(address) && bytes <= kLargestSmallBytes) return base_->reallocate(address, bytes);
@@ -160,8 +160,8 @@ Placement MacosLargeModel::reallocate(uint64_t address, uint64_t bytes) {
   return moved;
 }
 
-// A large block that loses half or more gives the rest back, if it stays large; one that loses less
-// keeps everything; one that grows does so where the pages behind it are not mapped.
+// A large block that loses half or more gives the rest back if it stays large; one that loses less
+// keeps everything; one that grows does so if the pages after it are not mapped.
 bool MacosLargeModel::try_resize_in_place(uint64_t address, uint64_t bytes) {
   uint64_t& had = sizes_[address];
   const bool large = bytes > kLargestSmallBytes;

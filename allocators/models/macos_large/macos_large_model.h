@@ -34,7 +34,7 @@ class MacosLargeModel {
   void end_thread(uint32_t thread) { base_->end_thread(thread); }
   void set_time(uint64_t time_ns) { base_->set_time(time_ns); }
 
-  // Cached blocks whose pages were given up, and what the base has absent.
+  // Cached blocks whose pages were given up, and the base's absent pages.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
   uint64_t work() const { return row_.entries_scanned(); }

@@ -15,8 +15,8 @@ bool is_prime(uint64_t number) {
 
 }  // namespace
 
-// The series of gnulib's gl_anyhash_primes.h, by the formula that file gives for it. Double
-// precision is what it was made with, and exact enough for tables that fit a memory.
+// The series of gnulib's gl_anyhash_primes.h, by the formula in that file. It was made in double
+// precision, which is exact enough for tables that fit in memory.
 uint64_t next_bucket_count(uint64_t least) {
   for (double power = 1.2;; power *= 1.2) {
     auto prime = static_cast<uint64_t>(std::ceil(power));
@@ -27,7 +27,7 @@ uint64_t next_bucket_count(uint64_t least) {
 
 bool HashRegistry::add(uint64_t address) {
   if (heads_.empty() && !create()) return false;
-  // The map looks whether it has the key already, and never finds it.
+  // The map checks whether it already has the key, and never does.
   const uint64_t bucket = address % heads_.size();
   for (uint64_t at = heads_[bucket]; at != 0; at = blocks_.at(at).link) ++probes_;
   const uint64_t node = base_.allocate(kNodeBytes, 0).address;
@@ -66,8 +66,8 @@ bool HashRegistry::create() {
   return true;
 }
 
-// Walks the old buckets from the last to the first, so that chains come out in the order that they
-// have in the real table. Without room for the new table the old one stays, as in the original.
+// Walks the old buckets from last to first, so that chains come out in the order of the real table.
+// If there is no room for the new table, the old one stays, as in the original.
 void HashRegistry::grow(uint64_t least_buckets) {
   const uint64_t buckets = next_bucket_count(least_buckets);
   const uint64_t table = base_.allocate_zeroed(buckets * kBucketBytes).address;

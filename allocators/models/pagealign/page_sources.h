@@ -1,8 +1,8 @@
 // Where pagealign_alloc gets its memory: the three back ends of gnulib's lib/pagealign_alloc.c for
-// POSIX systems (2005 to 2025-09), of which a program is built with one.
+// POSIX systems (2005 to 2025-09), one of which is built into a program.
 //
-//   take(bytes, alignment)  `alignment` is a page or a coarser power of two. gnulib knows pages
-//                           only; for more, each back end does the same with the coarser multiple.
+// take(bytes, alignment)  `alignment` is a page or a larger power of two. gnulib knows pages
+//                           only; for more, each back end does the same with the larger multiple.
 //   give_back(address, block)
 //   append_counters(list)   appends its own
 #pragma once
@@ -17,13 +17,13 @@
 namespace heaptape::allocators::pagealign {
 
 struct PageMemory {
-  uint64_t address = 0;  // 0: no room
+  uint64_t address = 0;  // 0 if there is no room
   uint64_t usable_bytes = 0;
   uint64_t origin = 0;  // as PageBlock says
 };
 
-// One anonymous mapping a block. The system refuses one of 0 bytes. Which free addresses it takes
-// is ours to choose, and changes nothing but addresses: the tightest stretch, the lowest of equals.
+// One anonymous mapping per block. The system refuses one of 0 bytes. We choose which free
+// addresses it takes, which affects only addresses: the tightest stretch, the lowest of equals.
 class MappedPages {
  public:
   MappedPages(AddressSpace& space, AnyModel& base);
@@ -40,7 +40,7 @@ class MappedPages {
   uint64_t pages_mapped_ = 0;
 };
 
-// malloc of a page less one byte more than asked for, rounded up to the next page.
+// malloc with one byte less than a page added to the request, rounded up to the next page.
 class PaddedPages {
  public:
   PaddedPages(AddressSpace&, AnyModel& base) : base_(base) {}

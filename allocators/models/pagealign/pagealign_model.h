@@ -1,12 +1,12 @@
-// The pagealign models: gnulib's pagealign_alloc over another model, as CVS used it. A request that
-// is to be aligned to a page or more is a call of pagealign_alloc, the free of such a block one of
+// The pagealign models: gnulib's pagealign_alloc over another model, as CVS used it. A request
+// aligned to a page or more is a call of pagealign_alloc, the free of such a block one of
 // pagealign_free; everything else goes to the model underneath. docs/models/pagealign.md.
 //
 //   PagealignModel --+-- page source: MappedPages | PaddedPages | AlignedPages --.
 //                    +-- registry:    ListRegistry | HashRegistry | NoRegistry --+-- base model
 //
 // Counters are those of the registry and of the page source, pagesRequested, and those of the base
-// model with "base." before their names.
+// model prefixed with "base.".
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class PagealignModel {
                                   : allocate_pages(bytes, alignment);
   }
   Placement allocate_zeroed(uint64_t bytes) { return base_->allocate_zeroed(bytes); }
-  // pagealign_alloc has no realloc: a page block becomes an ordinary one, unless free() takes it
-  // and so realloc() does, too.
+  // pagealign_alloc has no realloc: a page block becomes an ordinary one, unless free(), and so
+  // realloc(), takes it.
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
 
@@ -44,7 +44,7 @@ class PagealignModel {
 
   std::vector<AddressRange> absent() const { return base_->absent(); }
   std::vector<Counter> counters() const;
-  // Without a registry only the base works.
+  // Without a registry, only the base does work.
   uint64_t work() const {
     if constexpr (Registry::kKeepsNodes) return registry_.work();
     return base_->work();
@@ -53,7 +53,7 @@ class PagealignModel {
     if constexpr (Registry::kKeepsNodes) return Registry::work_unit();
     return base_->work_unit();
   }
-  // Of frees of page blocks: "137,438,691,328 nodes skipped over 524,288 frees".
+  // For frees of page blocks: "137,438,691,328 nodes skipped over 524,288 frees".
   std::vector<GrowthCurve> growth() const
     requires Registry::kKeepsNodes
   {

@@ -1,6 +1,6 @@
-// How far from the head of a list a node is, without a list: nodes are only ever pushed at the
-// head, so those in front of a node are those pushed after it that are still there. A walk of n
-// nodes is charged in O(log n).
+// How far a node is from the head of a list, without a list: nodes are only pushed at the head, so
+// the nodes in front of one are those pushed after it and not yet removed. A walk of n nodes is
+// charged in O(log n).
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace heaptape::allocators::pagealign {
 
-// Memory grows with the keys held, not with the pushes: now and then the places are numbered anew,
-// without gaps.
+// Memory grows with the keys held, not with the pushes: places are renumbered now and then, without
+// gaps.
 class PushOrder {
  public:
   uint64_t size() const { return size_; }
@@ -28,7 +28,7 @@ class PushOrder {
     return place;
   }
 
-  // Takes the key at `place` out and returns how many are in that were pushed after it.
+  // Removes the key at `place` and returns how many of the remaining keys were pushed after it.
   uint64_t remove(uint64_t place) {
     const uint64_t word = place / kWordBits;
     const int bit = static_cast<int>(place % kWordBits);
@@ -55,7 +55,7 @@ class PushOrder {
       keys.push_back(keys_[place]);
     }
     keys_.swap(keys);
-    // At most half full, so that the next time is as many pushes away as there are keys.
+    // At most half full, so that the next renumbering is as many pushes away as there are keys.
     words_.assign(std::max(kLeastWords, 2 * size_ / kWordBits + 1), 0);
     sums_.assign(words_.size() + 1, 0);
     for (uint64_t place = 0; place < keys_.size(); ++place) {
@@ -76,8 +76,8 @@ class PushOrder {
     return sum;
   }
 
-  std::vector<uint64_t> keys_;   // by place; of those taken out, too
-  std::vector<uint64_t> words_;  // bit n % 64 of word n / 64: the key at place n is in
+  std::vector<uint64_t> keys_;   // by place; includes removed keys
+  std::vector<uint64_t> words_;  // bit n % 64 of word n / 64: the key at place n is present
   std::vector<uint64_t> sums_;
   uint64_t size_ = 0;
 };

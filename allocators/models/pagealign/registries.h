@@ -1,8 +1,8 @@
-// How pagealign_free finds what it has to know of a block: the linked list of gnulib's
-// lib/pagealign_alloc.c (2005 to 2025-09), the hash map that took its place (commit 94371026,
-// 2025-09-14; lib/gl_hash_map.c, gl_anyhash2.h), or nothing where free() does it all.
+// How pagealign_free looks up a block: the linked list of gnulib's lib/pagealign_alloc.c (2005 to
+// 2025-09), the hash map that replaced it (commit 94371026, 2025-09-14; lib/gl_hash_map.c,
+// gl_anyhash2.h), or nothing if free() does it all.
 //
-//   add(address)     of a new block; false when there was no room for its node
+// add(address)     of a new block; false if there was no room for its node
 //   remove(address)  of a live block
 //   work()           so far, in the unit work_unit()
 //   growth()         of the frees
@@ -21,7 +21,7 @@
 namespace heaptape::allocators::pagealign {
 
 // Singly linked; a new node becomes the head, and free walks from the head. PageBlock::link is the
-// place in the order of pushes. The walk is charged, not walked.
+// place in the order of pushes. The walk is charged, but not made.
 class ListRegistry {
  public:
   static constexpr bool kKeepsNodes = true;
@@ -46,8 +46,8 @@ class ListRegistry {
 };
 
 // Chains of nodes; a new node becomes the head of its chain. The table only grows: to the next of a
-// series of primes once it has fewer buckets than one and a half times its nodes.
-// PageBlock::link is the address of the next block of the chain, 0 = none.
+// series of primes once it has fewer buckets than one and a half times its nodes. PageBlock::link
+// is the address of the next block of the chain, 0 = none.
 class HashRegistry {
  public:
   static constexpr bool kKeepsNodes = true;
@@ -80,8 +80,8 @@ class HashRegistry {
   GrowthLog log_;
 };
 
-// The table sizes are the first primes at or above each power of 1.2, from 11 on; this is the first
-// of them that is at least `least`.
+// Table sizes are the first primes at or above each power of 1.2, from 11 on; returns the first
+// that is at least `least`.
 uint64_t next_bucket_count(uint64_t least);
 
 struct NoRegistry {

@@ -36,7 +36,7 @@ Chunk Arena::allocate(uint64_t units, ThreadCache* cache) {
   }
 }
 
-// The others of the bin go to the thread while there is room, so their order turns.
+// The rest of the bin goes to the thread while there is room, so its order is reversed.
 Chunk Arena::take_fast(uint32_t units, ThreadCache* cache) {
   const Chunk chunk = fast_.pop(units);
   if (chunk == kNoChunk) return kNoChunk;
@@ -63,8 +63,8 @@ Chunk Arena::take_small(uint32_t units, ThreadCache* cache) {
   return chunk;
 }
 
-// Goes through the unsorted list, files what it finds, and returns a chunk that fits exactly, or
-// the front of the last remainder if that is all there is. A thread's cache is filled first.
+// Goes through the unsorted list, files its chunks, and returns one that fits exactly, or the front
+// of the last remainder if that is all there is. A thread's cache is filled first.
 Chunk Arena::sort_unsorted(uint64_t units, ThreadCache* cache) {
   const bool cacheable = cache != nullptr && units <= kCacheMaxUnits;
   bool cached = false;
@@ -92,7 +92,7 @@ Chunk Arena::sort_unsorted(uint64_t units, ThreadCache* cache) {
   return cached ? cache->pop(units) : kNoChunk;
 }
 
-// Best fit: the smallest chunk that is large enough. Chunks of the request's own bin may be too
+// Best fit: the smallest chunk that is large enough. In the request's own bin, chunks may be too
 // small if the bin is a large one; if it is a small one, it is empty by now.
 Chunk Arena::take_fit(uint64_t units) {
   const bool small = units < kSmallEndUnits;
@@ -157,8 +157,8 @@ uint32_t Arena::join(Chunk chunk, uint32_t units) {
   return units;
 }
 
-// A large free is taken as a sign that top may have become large: glibc joins all small chunks to
-// see how large it really is, and trims it.
+// A large free suggests that top may have become large: glibc joins all small chunks to see how
+// large it really is, and trims it.
 void Arena::release_to_bins(Chunk chunk, uint32_t units) {
   if (join(chunk, units) < kConsolidateUnits) return;
   if (fast_.touched()) consolidate();

@@ -16,8 +16,8 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-// Sizes are units of chunks, header included. `cache` is that of the calling thread, null if it has
-// none; requests do not look there first: the caller does.
+// Sizes are units of chunks, header included. `cache` is the calling thread's, null if it has none;
+// requests do not look there first: the caller does.
 class Arena {
  public:
   // Arena 0 is the main one: it grows by brk. The others have no memory before begin_heaps().
@@ -27,15 +27,14 @@ class Arena {
 
   uint32_t index() const { return index_; }
 
-  // Takes the first heap, with room for a request of `bytes` if a heap can hold it.
+  // Takes the first heap, with room for a request of `bytes` if a heap can hold that.
   bool begin_heaps(uint64_t bytes);
 
-  // A chunk of at least `units`; kMappedChunk if it got a mapping of its own, kNoChunk if it
-  // failed.
+  // A chunk of at least `units`; kMappedChunk if it got a mapping of its own, kNoChunk on failure.
   Chunk allocate(uint64_t units, ThreadCache* cache);
   // With an aligned block. `alignment` is a power of two, 32 or more.
   Chunk allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache);
-  // Where the chunk is now; as above. On failure it is where it was.
+  // Where the chunk is now; as above. On failure it stays where it was.
   Chunk resize(Chunk chunk, uint64_t units, ThreadCache* cache);
 
   void release(Chunk chunk, ThreadCache* cache) {
@@ -49,7 +48,7 @@ class Arena {
     }
   }
 
-  // malloc_trim(0), of this arena: the pages of free chunks are purged, and top is cut.
+  // malloc_trim(0) for this arena: purges the pages of free chunks and cuts top.
   void give_back_memory();
 
   // mallinfo2: arena and fordblks + fsmblks.
@@ -64,9 +63,9 @@ class Arena {
     fast_.for_each(visit);
   }
 
-  // The address up to which calloc must clear what it takes from top.
+  // The address up to which calloc must clear memory from top.
   uint64_t used_once_end() const;
-  // The pages of top that no block or header was ever on, as far as it is known.
+  // The pages of top that no block or header was ever on, as far as known.
   AddressRange fresh_top() const;
   Chunk top() const { return top_; }
   uint64_t end() const { return address_of(top_) + top_bytes(); }
@@ -81,16 +80,16 @@ class Arena {
   Chunk split_top(uint64_t units);
   Chunk allocate_from_system(uint64_t units, ThreadCache* cache);
 
-  // `chunk` was taken from a list and has at least `units`; what is too much goes back to the
-  // front of the unsorted list. Returns that, or kNoChunk.
+  // `chunk` was taken from a list and has at least `units`; the excess goes back to the front of
+  // the unsorted list. Returns the excess, or kNoChunk.
   Chunk carve(Chunk chunk, uint64_t units);
-  // The same of a chunk that is in use: the rest is freed.
+  // The same for a chunk in use: the rest is freed.
   void cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCache* cache);
   Chunk move(Chunk chunk, uint64_t units, ThreadCache* cache);
 
   void release_to_bins(Chunk chunk, uint32_t units);
   // Joins the chunk with free neighbours, and puts it on the unsorted list or makes it top. Returns
-  // its units then.
+  // its new units.
   uint32_t join(Chunk chunk, uint32_t units);
   void consolidate();
 
@@ -108,7 +107,7 @@ class Arena {
   void trim_break(uint64_t pad);
   void trim_heaps();
   bool leave_heap();
-  // How much of top may go back, by the same rule for both kinds of memory.
+  // How much of top may be given back, by the same rule for both kinds of memory.
   uint64_t trimmable_bytes(uint64_t pad) const;
 
   ProcessMemory& process_;

@@ -9,7 +9,7 @@ constexpr uint32_t units_of(uint64_t bytes) {
   return static_cast<uint32_t>(bytes >> kUnitLog2);
 }
 
-// CommitRule::words. What top lacks is counted with the 32 bytes that must stay of it.
+// CommitRule::words. The amount that top lacks includes the 32 bytes that must stay in it.
 constexpr char kReachesThreshold[] =
     "a chunk of % bytes reaches mmap_threshold (% bytes now): it gets a mapping";
 constexpr char kNoHeapHolds[] =
@@ -54,7 +54,7 @@ Chunk Arena::allocate_from_system(uint64_t units, ThreadCache* cache) {
   return split_top(units);
 }
 
-// glibc would go on with mappings where the break cannot be moved; here the heap ends.
+// glibc would continue with mappings if the break cannot be moved; here the heap ends.
 bool Arena::grow_break(uint64_t units) {
   const uint64_t pad = process_.tuning.top_pad;
   if (units > units_of(kMainMaxBytes) || pad > kMainMaxBytes) return false;
@@ -121,8 +121,8 @@ bool Arena::grow_heaps(uint64_t units, ThreadCache* cache) {
   return true;
 }
 
-// What was top becomes a free chunk, the fence takes its last 32 bytes, and all of it if there is
-// too little for a chunk besides.
+// The old top becomes a free chunk whose last 32 bytes become the fence; if too little is left for
+// a chunk, the fence takes all of it.
 void Arena::end_heap(uint32_t heap, Chunk old_top, uint32_t old_units, ThreadCache* cache) {
   const uint32_t units = old_units - units_of(kFenceBytes);
   const bool free_rest = units >= kMinUnits;
@@ -163,7 +163,7 @@ void Arena::trim_heaps() {
   highest_top_ = std::min(highest_top_, top_ + top_units_);
 }
 
-// Gives an empty heap back, if the one before it ends in enough room to go on there.
+// Gives an empty heap back if the one before it has enough room at its end to continue there.
 bool Arena::leave_heap() {
   SubHeaps& heaps = process_.heaps;
   const uint32_t heap = heap_of(top_);
@@ -185,13 +185,13 @@ bool Arena::leave_heap() {
     bins_.unlink(new_top);
   }
   before.fence = kNoChunk;
-  highest_top_ = end;  // what was written there is not known any more
+  highest_top_ = end;  // what was written there is no longer known
   set_top(new_top, end - new_top);
   return true;
 }
 
-// What a free chunk begins with, its links, stays. Top goes as far as it can, but not that of a
-// heap.
+// A free chunk's first fields, its links, stay. The main top is cut as far as possible, those of
+// heaps are not.
 void Arena::give_back_memory() {
   constexpr uint64_t kChunkFieldsBytes = 48;  // sizeof(struct malloc_chunk)
   consolidate();

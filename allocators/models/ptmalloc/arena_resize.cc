@@ -28,8 +28,8 @@ Chunk Arena::resize(Chunk chunk, uint64_t units, ThreadCache* cache) {
   return chunk;
 }
 
-// A new chunk may turn out to be the one behind the old one: the request may have grown top, or
-// joined what was in the fastbins.
+// The new chunk may be the one after the old one: the request may have grown top, or joined chunks
+// from the fastbins.
 Chunk Arena::move(Chunk chunk, uint64_t units, ThreadCache* cache) {
   const uint32_t has_units = chunks_.units(chunk);
   const Chunk moved = allocate(units, cache);
@@ -58,8 +58,8 @@ void Arena::cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCach
   release(rest, cache);
 }
 
-// Takes so much that an aligned chunk is in it wherever it lies, and frees what is before and
-// behind. What is before must be a chunk of its own.
+// Takes enough for an aligned chunk wherever it lies, and frees the parts before and after it. The
+// part before must be a chunk of its own.
 Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache) {
   Chunk chunk = allocate(units_for(to_bytes(units) + alignment + kMinBytes), cache);
   if (chunk == kNoChunk) return kNoChunk;

@@ -25,7 +25,7 @@ class BreakMemory {
   ChunkMemory& memory_;
   Counts& counts_;
   uint64_t bytes_ = 0;
-  uint64_t most_bytes_ = 0;  // ever
+  uint64_t most_bytes_ = 0;  // peak
 };
 
 }  // namespace heaptape::allocators::ptmalloc

@@ -11,8 +11,8 @@ ChunkBins::ChunkBins(ChunkMemory& memory, Counts& counts, uint32_t arena)
   }
 }
 
-// The next chunk takes over if it is of the same size: it is the one without a place in the list of
-// sizes. What stands there of the head of a bin is the first link of the next head, never kNoChunk.
+// The next chunk takes over if it has the same size: it is the one without a place in the list of
+// sizes. In the head of a bin, that cell is the first link of the next head, never kNoChunk.
 void ChunkBins::unlink_size(Chunk chunk, Chunk next) {
   const Chunk smaller = memory_.smaller(chunk);
   const Chunk larger = memory_.larger(chunk);
@@ -51,7 +51,7 @@ void ChunkBins::file_large(Chunk chunk, uint32_t units, Chunk bin_head) {
     link(chunk, bin_head, bin_head);
     return;
   }
-  Chunk place = largest;  // the chunk is linked before it in the list of sizes, a ring
+  Chunk place = largest;  // the chunk is linked before this one in the list of sizes, a ring
   if (units >= memory_.units(smallest)) {
     while (units < memory_.units(place)) {
       ++counts_.largebin_steps;
@@ -81,7 +81,7 @@ Chunk ChunkBins::take_large(uint64_t units) {
     ++counts_.largebin_steps;
     fit = memory_.larger(fit);
   }
-  // The second of several leaves the list of sizes as it is.
+  // Taking the second of several leaves the list of sizes unchanged.
   const Chunk second = memory_.next(fit);
   if (second != bin_head && memory_.units(second) == memory_.units(fit)) fit = second;
   unlink(fit);

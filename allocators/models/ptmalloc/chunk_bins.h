@@ -2,9 +2,9 @@
 // the part of _int_malloc that files chunks).
 //
 // A free chunk enters at the front of the unsorted list and leaves it at the back, when a request
-// goes through the list; small bins keep that order, large bins are sorted, largest first. Of equal
-// chunks in a large bin, the first stands in a second list, of sizes, which searches walk; the
-// others are next behind it, the newest second.
+// goes through the list; small bins keep that order, large bins are sorted, largest first. In a
+// large bin, the first of equal chunks is also in a second list, of sizes, which searches walk; the
+// others follow it, the newest second.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class ChunkBins {
     link(chunk, head(kUnsorted), memory_.next(head(kUnsorted)));
   }
 
-  // The chunk whose turn it is, kNoChunk if there is none.
+  // The next chunk in turn, kNoChunk if there is none.
   Chunk oldest_unsorted() const {
     const Chunk oldest = memory_.previous(head(kUnsorted));
     return oldest == head(kUnsorted) ? kNoChunk : oldest;
@@ -38,7 +38,7 @@ class ChunkBins {
     return memory_.previous(chunk) == head(kUnsorted) && memory_.next(chunk) == head(kUnsorted);
   }
 
-  // Takes a chunk out of whatever list it is in.
+  // Takes a chunk out of the list it is in.
   void unlink(Chunk chunk) {
     const uint32_t units = memory_.units(chunk);
     free_units_ -= units;
@@ -60,11 +60,11 @@ class ChunkBins {
     return oldest;
   }
 
-  // The smallest chunk with at least `units` of the large bin that they belong to; kNoChunk if
-  // there is none.
+  // The smallest chunk with at least `units` in the large bin for that size; kNoChunk if there is
+  // none.
   Chunk take_large(uint64_t units);
 
-  // Calls visit(chunk) for each chunk that may be as large as `units`, large ones, and some others.
+  // Calls visit(chunk) for each large chunk that may have `units`, and for some others.
   template <typename Visit>
   void for_each_large(uint32_t units, Visit visit) const {
     const auto visit_bin = [&](uint32_t bin) {
@@ -76,7 +76,7 @@ class ChunkBins {
     for (uint32_t bin = large_bin_of(units); bin < kBins; ++bin) visit_bin(bin);
   }
 
-  // The last, smallest chunk of the first bin with any beyond `bin`.
+  // The last, smallest chunk of the first nonempty bin beyond `bin`.
   Chunk take_beyond(uint32_t bin);
 
  private:
@@ -84,7 +84,7 @@ class ChunkBins {
   static constexpr uint32_t kBins = 128;
   static constexpr uint32_t kBinsPerWord = 64;
 
-  // Only the cell of the links of a head is used, so heads can be neighbours.
+  // Only the link cell of a head is used, so heads can be neighbours.
   Chunk head(uint32_t bin) const { return first_head_ + bin; }
 
   void link(Chunk chunk, Chunk previous, Chunk next) {

@@ -6,7 +6,7 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-// Address space only: it costs nothing before a slot is opened, and then what is written.
+// Address space only: memory is used only once a slot is opened and written to.
 ChunkMemory::ChunkMemory() {
   void* const cells = mmap(nullptr, kSlots * kSlotBytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -6,9 +6,9 @@
 //   cell 1   next in its list                                      previous
 //   cell 2   next of another size (large bins)                     previous
 //
-// Cells 1 and 2 mean something while the chunk is free or cached. glibc keeps "the chunk before is
+// Cells 1 and 2 are meaningful while the chunk is free or cached. glibc keeps "the chunk before is
 // in use" in a bit of its own; the only place where both that bit and a size are set is the end of
-// a heap of an arena, see sub_heaps.h.
+// an arena's heap, see sub_heaps.h.
 //
 //   chunk:   0 .. kMainFirst   heads of the bins, kArenaHeads for each arena
 //            .. kHeapsFirst    the heap of the main arena, from the initial break on
@@ -26,7 +26,7 @@ namespace heaptape::allocators::ptmalloc {
 using Chunk = uint32_t;
 
 inline constexpr Chunk kNoChunk = 0;
-inline constexpr Chunk kMappedChunk = UINT32_MAX;  // none of the heap's: see mapped_chunks.h
+inline constexpr Chunk kMappedChunk = UINT32_MAX;  // not in a heap: see mapped_chunks.h
 
 inline constexpr int kHeapUnitsLog2 = 22;  // of a heap of an arena
 inline constexpr uint64_t kHeapMaxBytes = uint64_t{1} << (kHeapUnitsLog2 + kUnitLog2);
@@ -36,7 +36,7 @@ inline constexpr Chunk kMainFirst = kMaxArenas * kArenaHeads;
 inline constexpr Chunk kHeapsFirst = 1u << 31;
 inline constexpr uint32_t kMaxHeaps = kHeapsFirst >> kHeapUnitsLog2;
 
-// Simulated addresses. No offset into a mapping can be taken for one into the main heap.
+// Simulated addresses. No offset into a mapping can be mistaken for one into the main heap.
 inline constexpr uint64_t kMainBase = kModelBase;
 inline constexpr uint64_t kMainMaxBytes = to_bytes(kHeapsFirst - kMainFirst);
 inline constexpr uint64_t kHeapsBase = kModelBase + (uint64_t{1} << 41);
@@ -62,7 +62,7 @@ constexpr Chunk first_of_heap(uint32_t heap) {
   return kHeapsFirst + (heap << kHeapUnitsLog2);
 }
 
-// The chunk of a block of the main heap or another; kMappedChunk for an address elsewhere.
+// The chunk of a block in the main heap or another; kMappedChunk for any other address.
 constexpr Chunk chunk_of(uint64_t block) {
   const uint64_t address = block - kHeaderBytes;
   if (address - kMainBase < kMainMaxBytes) [[likely]] {
@@ -82,7 +82,7 @@ class ChunkMemory {
   ChunkMemory(const ChunkMemory&) = delete;
   ChunkMemory& operator=(const ChunkMemory&) = delete;
 
-  // The cells of chunks below `end`, from 64 MiB of heap before it on, may be used from now on.
+  // Cells of chunks below `end`, from 64 MiB of heap before it on, may be used from now on.
   void open(Chunk end) {
     if (!open_[(end - 1) >> kHeapUnitsLog2]) open_slot((end - 1) >> kHeapUnitsLog2);
   }
@@ -100,7 +100,7 @@ class ChunkMemory {
   Chunk next(Chunk chunk) const { return cells_[chunk + 1].first; }
   Chunk previous(Chunk chunk) const { return cells_[chunk + 1].second; }
 
-  // Of the list of sizes; kNoChunk for all but the first chunk of a size.
+  // In the list of sizes; kNoChunk for all but the first chunk of a size.
   Chunk& smaller(Chunk chunk) { return cells_[chunk + 2].first; }
   Chunk& larger(Chunk chunk) { return cells_[chunk + 2].second; }
 

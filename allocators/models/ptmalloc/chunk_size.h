@@ -1,6 +1,6 @@
 // Sizes of chunks in glibc malloc (2.36, malloc/malloc.c, x86-64). All sizes in the heap are
 // counted in units of 16 bytes, header included; a request of n bytes takes n + 8 bytes, because a
-// block may use the first field of the header that follows it.
+// block may use the first field of the next header.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ inline constexpr int kUnitLog2 = 4;
 inline constexpr uint64_t kUnitBytes = 1u << kUnitLog2;
 inline constexpr uint32_t kMinUnits = 2;
 inline constexpr uint64_t kMinBytes = kMinUnits * kUnitBytes;
-inline constexpr uint64_t kHeaderBytes = 16;        // of a chunk: its block begins behind
+inline constexpr uint64_t kHeaderBytes = 16;        // of a chunk: its block begins after it
 inline constexpr uint64_t kMaxRequest = INT64_MAX;  // PTRDIFF_MAX
 
-inline constexpr uint32_t kFastMaxUnits = 8;    // M_MXFAST as it is by default
+inline constexpr uint32_t kFastMaxUnits = 8;    // the default M_MXFAST
 inline constexpr uint32_t kSmallEndUnits = 64;  // bins hold one size each below
 inline constexpr uint32_t kCacheMaxUnits = 65;  // of the thread caches
 inline constexpr uint32_t kCacheBins = kCacheMaxUnits - kMinUnits + 1;
@@ -29,7 +29,7 @@ constexpr uint64_t to_bytes(uint64_t units) {
   return units << kUnitLog2;
 }
 
-// What the program may use of a chunk in the heap.
+// The bytes of a heap chunk that the program may use.
 constexpr uint64_t usable_bytes(uint64_t units) {
   return to_bytes(units) - 8;
 }

@@ -6,7 +6,7 @@
 namespace heaptape::allocators::ptmalloc {
 namespace {
 
-// The end of a mapped chunk holds no header whose first field the block could use.
+// The end of a mapped chunk has no header whose first field the block could use.
 constexpr uint64_t kTailBytes = 8;
 
 constexpr char kMappingGrows[] = "a block that has a mapping keeps one: it grows to % bytes";
@@ -56,7 +56,7 @@ uint64_t MappedChunks::resize(uint64_t block, uint64_t chunk_bytes) {
   const uint64_t address = reserve(bytes);
   if (address == 0) return 0;
   ++counts_.mremap_calls;
-  unmap(old_address, old.bytes);  // before the commit: the pages move, they are never there twice
+  unmap(old_address, old.bytes);  // before the commit: the pages move and never exist twice
   commit(address, bytes, {kMappingGrows, {bytes}});
   chunks_.erase(found);
   const uint64_t moved = address + old.offset + kHeaderBytes;

@@ -1,5 +1,5 @@
-// Chunks that are mappings of their own. A chunk's header stands at the beginning of its mapping,
-// or further on if its block must be aligned; it has no neighbours.
+// Chunks that are mappings of their own. A chunk's header is at the beginning of its mapping, or
+// further on if its block must be aligned; it has no neighbours.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-// Where mappings are placed is a choice of this model: the lowest of the smallest gaps that fit.
-// The kernel's choice depends on all other mappings of a process.
+// The placement of mappings is this model's choice: the lowest of the smallest gaps that fit. The
+// kernel's choice depends on all other mappings of a process.
 class MappedChunks {
  public:
   MappedChunks(AddressSpace& space, Tuning& tuning, Counts& counts);
@@ -27,7 +27,7 @@ class MappedChunks {
   // Moves the header of the latest block so that the block is aligned, to 32 or more.
   void align_latest(uint64_t alignment);
 
-  // `block` is of a live chunk in these three. The block may move to another address.
+  // In these three, `block` is that of a live chunk. The block may move to another address.
   uint64_t resize(uint64_t block, uint64_t chunk_bytes);
   void release(uint64_t block);
   uint64_t usable_bytes(uint64_t block) const;

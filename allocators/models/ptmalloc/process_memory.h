@@ -1,4 +1,4 @@
-// What all arenas of a process share.
+// State shared by all arenas of a process.
 #pragma once
 
 #include "allocators/models/model.h"
@@ -11,7 +11,7 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-// Sizes of what the heaps of the arenas begin with.
+// Sizes of the structs at the beginning of the arenas' heaps.
 struct HeapLayout {
   uint64_t heap_info_bytes;
   uint64_t arena_bytes;  // malloc_state, in the first heap of an arena only
@@ -36,7 +36,7 @@ struct ProcessMemory {
   BreakMemory brk;
   SubHeaps heaps;
   MappedChunks mapped;
-  base::RegionSet purged;  // pages without contents, in the heaps; some may be no memory any more
+  base::RegionSet purged;  // pages without contents, in the heaps; some may be unmapped by now
 };
 
 }  // namespace heaptape::allocators::ptmalloc

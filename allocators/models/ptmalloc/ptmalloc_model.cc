@@ -72,7 +72,7 @@ std::vector<base::Parameter> PtmallocModel::parameters() {
   };
 }
 
-// The cache itself is a block of the thread's arena, and stays there.
+// The cache itself is a block in the thread's arena, and stays there.
 void PtmallocModel::make_cache() {
   const Chunk chunk =
       arena(ThreadCache::kStructBytes).allocate(units_for(ThreadCache::kStructBytes), nullptr);
@@ -83,7 +83,7 @@ void PtmallocModel::make_cache() {
   thread_->cache = &*thread_->cache_storage;
 }
 
-// The block's pages have contents again, and so has what a chunk behind it begins with.
+// The block's pages have contents again, and so has the beginning of a chunk after it.
 Placement PtmallocModel::placed(Chunk chunk) {
   if (chunk == kNoChunk) return {};
   if (chunk == kMappedChunk) return placed_mapping(process_.mapped.latest());
@@ -94,7 +94,7 @@ Placement PtmallocModel::placed(Chunk chunk) {
   return {block_of(chunk), usable_bytes(process_.chunks.units(chunk))};
 }
 
-// Where the thread's arena can hold no more, the main one may.
+// If the thread's arena has no room, the main one may.
 Placement PtmallocModel::allocate_from_arena(uint64_t bytes, uint64_t units) {
   Chunk chunk = arena(bytes).allocate(units, thread_->cache);
   if (chunk == kNoChunk && thread_->arena != &arenas_.main()) {
@@ -103,7 +103,7 @@ Placement PtmallocModel::allocate_from_arena(uint64_t bytes, uint64_t units) {
   return placed(chunk);
 }
 
-// No use is made of the thread's cache, and it is not made either.
+// The thread's cache is neither used nor made.
 Placement PtmallocModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   const uint64_t units = units_for(bytes);
   if (alignment > kMaxRequest - kMinBytes || to_bytes(units) > kMaxRequest - kMinBytes - alignment)
@@ -117,8 +117,8 @@ Placement PtmallocModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   return placed(chunk);
 }
 
-// calloc does not take from the cache. What it must clear is less if the chunk comes from top, for
-// fresh memory is clear, and nothing for a mapping.
+// calloc does not take from the cache. It clears less for a chunk from top, because fresh memory is
+// clear, and nothing for a mapping.
 Placement PtmallocModel::allocate_zeroed(uint64_t bytes) {
   if (bytes > kMaxRequest) return {};
   cache();
@@ -191,7 +191,7 @@ class ModelChunks {
     return fast_.contains(chunk_of(address + kHeaderBytes));
   }
   void add_fast(Chunk chunk) { fast_.insert(chunk); }
-  // Its size is the arena's to know.
+  // The arena knows its size.
   void add_top(Chunk chunk, uint64_t bytes) { tops_[chunk] = bytes; }
 
  private:

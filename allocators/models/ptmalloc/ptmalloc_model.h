@@ -1,7 +1,7 @@
-// model:ptmalloc, the malloc of glibc 2.36 on x86-64 Linux, address for address: where the program
-// break was at first is kModelBase, and every block of the main heap has the offset from there that
-// it has in a real process. The rules are restated in our own words, each in the file of its layer.
-// docs/models/ptmalloc.md has the parameters, the counters and what is left out.
+// model:ptmalloc, the malloc of glibc 2.36 on x86-64 Linux, address for address: kModelBase is the
+// initial program break, and every block of the main heap has the same offset from it as in a real
+// process. The rules are restated in our own words, each in the file of its layer.
+// docs/models/ptmalloc.md has the parameters, the counters and the omissions.
 //
 //   PtmallocModel -- ThreadArenas --+-- ThreadCache
 //                                   +-- Arena -- FastBins, ChunkBins
@@ -41,9 +41,9 @@ class PtmallocModel {
   // malloc_trim(0).
   void give_back_memory();
 
-  // A model does not see what the program touches. What nobody can have touched: pages of top that
-  // no header ever stood on, and what a heap of an arena gave back, which stays writable. And what
-  // give_back_memory() purged, until a block is placed there.
+  // A model does not see what the program touches. Absent are pages nothing can have touched (of
+  // top, where no header ever was, and those an arena's heap gave back, which stay writable), and
+  // pages that give_back_memory() purged, until a block is placed there.
   std::vector<AddressRange> absent() const;
   KeptMemory kept_memory(std::span<const AddressRange> gaps) const;
   std::vector<Counter> counters() const;
@@ -65,7 +65,7 @@ class PtmallocModel {
     return {block, block == 0 ? 0 : process_.mapped.usable_bytes(block)};
   }
 
-  // Both are the current thread's, and made when they are first asked for.
+  // Both are the current thread's, and made on first use.
   ptmalloc::Arena& arena(uint64_t bytes) {
     if (thread_->arena == nullptr) [[unlikely]]
       thread_->arena = &arenas_.attach(bytes);
@@ -88,7 +88,7 @@ class PtmallocModel {
 
 static_assert(AllocatorModel<PtmallocModel>);
 
-// The path of most calls.
+// The path that most calls take.
 inline Placement PtmallocModel::allocate(uint64_t bytes, uint64_t alignment) {
   if (bytes > ptmalloc::kMaxRequest) return {};
   if (alignment > ptmalloc::kUnitBytes) return allocate_aligned(bytes, alignment);

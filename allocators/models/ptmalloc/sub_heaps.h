@@ -1,9 +1,9 @@
-// The heaps of all arenas but the main one: 64 MiB reserved each and aligned to as much, writable
+// The heaps of all arenas but the main one: 64 MiB each, reserved and aligned to as much, writable
 // from the front as far as needed (glibc 2.36, malloc/arena.c: heap_info).
 //
-// Where an arena goes on in a further heap, the old one ends in a fence: a header that counts as in
-// use, so that nothing merges beyond it, and behind it one that says so. glibc finds its way back
-// over the sizes in both; here each heap knows its fence.
+// If an arena continues in a further heap, the old one ends in a fence: a header that counts as in
+// use, so that nothing merges beyond it, and after it one that says so. glibc finds its way back
+// from the sizes in both; here each heap knows its fence.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace heaptape::allocators::ptmalloc {
 class Arena;
 
 struct SubHeap {
-  Arena* arena = nullptr;       // null: the place is free
+  Arena* arena = nullptr;       // null if the place is free
   uint32_t previous = 0;        // heap of the same arena, kNoHeap for the first
   uint64_t bytes = 0;           // in use
-  uint64_t writable_bytes = 0;  // the most that were in use; beyond `bytes`, contents are gone
+  uint64_t writable_bytes = 0;  // peak of `bytes`; beyond `bytes`, contents are gone
   Chunk fence = kNoChunk;
 };
 
@@ -32,9 +32,9 @@ class SubHeaps {
 
   SubHeap& operator[](uint32_t heap) { return heaps_[heap]; }
 
-  // A heap with `bytes` and the padding in use, less than that if it must be, at least 32 KiB.
-  // kNoHeap if `bytes` are too many for a heap, or there are as many heaps as the model has room
-  // for (512).
+  // A heap with `bytes` and the padding in use, less than that if necessary, at least 32 KiB.
+  // kNoHeap if `bytes` are too many for a heap, or the model already has its maximum of heaps
+  // (512).
   uint32_t create(Arena& arena, uint32_t previous, uint64_t bytes, uint64_t top_pad,
                   const CommitRule& rule);
   bool grow(uint32_t heap, uint64_t bytes, const CommitRule& rule);
@@ -42,7 +42,7 @@ class SubHeaps {
   void shrink(uint32_t heap, uint64_t bytes) { heaps_[heap].bytes -= bytes; }
   void destroy(uint32_t heap);
 
-  // Appends what shrinking left, ascending.
+  // Appends the memory that shrinking left, ascending.
   void append_absent(std::vector<AddressRange>& ranges) const;
 
   // Calls visit(range) for the writable memory of each heap.

@@ -1,4 +1,4 @@
-// The arenas of a process and which thread uses which (glibc 2.36, malloc/arena.c: arena_get2,
+// The arenas of a process, and which thread uses which (glibc 2.36, malloc/arena.c: arena_get2,
 // reused_arena).
 #pragma once
 
@@ -12,12 +12,12 @@
 
 namespace heaptape::allocators::ptmalloc {
 
-// What glibc keeps in thread-local variables.
+// The variables that glibc keeps thread-local.
 struct ThreadState {
   Arena* arena = nullptr;        // none before the thread's first call
   ThreadCache* cache = nullptr;  // none before its first use
   std::optional<ThreadCache> cache_storage;
-  Chunk cache_chunk = kNoChunk;  // what glibc keeps the cache itself in
+  Chunk cache_chunk = kNoChunk;  // holds the cache itself in glibc
 };
 
 class ThreadArenas {
@@ -35,11 +35,11 @@ class ThreadArenas {
     return is_main(chunk) ? main() : *process_.heaps[heap_of(chunk)].arena;
   }
 
-  // The arena of a thread that has none yet and asks for `bytes`. The first thread of all gets the
-  // main arena; each further one takes the arena that became idle last, or a new one while there
-  // may be more, or the next in a ring.
+  // The arena for a thread that has none yet and requests `bytes`. The first thread of all gets the
+  // main arena; each further thread gets the arena that became idle last, or a new one while
+  // allowed, or the next in a ring.
   Arena& attach(uint64_t bytes);
-  // The thread has ended: its cache goes back to the arenas, and its arena may be idle.
+  // The thread has ended: its cache goes back to the arenas, and its arena may become idle.
   void detach(ThreadState& thread);
 
  private:
@@ -49,12 +49,12 @@ class ThreadArenas {
   ProcessMemory& process_;
   const uint64_t arena_max_;
   const uint64_t cores_;
-  uint64_t limit_ = 0;  // 0: not known yet
+  uint64_t limit_ = 0;  // 0 if not yet known
   bool started_ = false;
   // In the order they were made. The ring is main, newest, ..., oldest, main.
   std::deque<std::unique_ptr<Arena>> arenas_;
   std::vector<uint32_t> attached_threads_;  // of each arena
-  std::vector<uint32_t> idle_;              // the last one goes first
+  std::vector<uint32_t> idle_;              // the last is reused first
   uint32_t next_to_use_ = 0;
   std::deque<ThreadState> threads_;
 };

@@ -1,5 +1,5 @@
-// What one thread keeps for itself ("tcache", glibc 2.26 and later): last in, first out, one size
-// each, a few chunks of each. Its chunks stay "in use", and they may belong to any arena.
+// The chunks that one thread keeps for itself ("tcache", glibc 2.26 and later): last in, first out,
+// one size each, a few chunks of each. They stay "in use", and may belong to any arena.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What mallopt(3) sets (M_MMAP_THRESHOLD and the like), and what the model counts: one of each per
-// process.
+// The settings of mallopt(3) (M_MMAP_THRESHOLD and the like) and the model's counts, one of each
+// per process.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ struct Tuning {
   uint64_t mmap_threshold = 131072;
   uint64_t trim_threshold = 131072;
   uint64_t top_pad = 131072;
-  uint64_t mmap_max = 65536;  // mappings alive
+  uint64_t mmap_max = 65536;  // live mappings
   bool dynamic = true;        // until the user sets one of the above
 
-  // A mapped chunk was freed: blocks of its size come and go, so the heap is to serve the next.
-  // glibc compares the size as it stands in the header, with the bit for "mapped" set.
+  // A mapped chunk was freed: blocks of its size come and go, so the heap should serve the next
+  // one. glibc compares the size in the header, including the bit for "mapped".
   void note_unmapped(uint64_t chunk_bytes) {
     if (!dynamic || (chunk_bytes | 2) <= mmap_threshold || (chunk_bytes | 2) > kDynamicMaxBytes) {
       return;
@@ -26,7 +26,7 @@ struct Tuning {
   }
 };
 
-// docs/models/ptmalloc.md says what each means.
+// docs/models/ptmalloc.md explains each.
 struct Counts {
   uint64_t tcache_hits = 0;
   uint64_t fastbin_hits = 0;

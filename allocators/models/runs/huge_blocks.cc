@@ -19,14 +19,14 @@ constexpr char kAlignedBeyondRuns[] =
 Placement HugeBlocks::allocate(uint64_t bytes, uint64_t alignment) {
   if (bytes > kMostRequestBytes) return {};
   const uint64_t chunk_bytes = round_up(bytes, kRunChunkBytes);
-  // Smaller ones come here for their alignment alone.
+  // Smaller blocks come here only for their alignment.
   const CommitRule rule = bytes > kLargeMaxBytes
                               ? CommitRule{kAboveRuns, {kLargeMaxBytes, chunk_bytes}}
                               : CommitRule{kAlignedBeyondRuns, {alignment}};
   const uint64_t address = space_.map(chunk_bytes, std::max(alignment, kRunChunkBytes), rule);
   if (address == 0) return {};
-  // The pages behind the usable part stay committed: the original gives them back only where it is
-  // built with MALLOC_DECOMMIT, which Linux builds are not. Nothing writes to them, though.
+  // The pages after the usable part stay committed: the original gives them back only if it is
+  // built with MALLOC_DECOMMIT, which Linux builds are not. But nothing writes to them.
   const uint64_t usable = round_up(bytes, kRunPageBytes);
   usable_bytes_.emplace(address, usable);
   mapped_bytes_ += chunk_bytes;

@@ -14,15 +14,15 @@ class HugeBlocks {
  public:
   explicit HugeBlocks(ChunkSpace& space) : space_(space) {}
 
-  // `alignment` is a power of two; a chunk is the least it can be.
+  // `alignment` is a power of two and at least a chunk.
   Placement allocate(uint64_t bytes, uint64_t alignment = kRunChunkBytes);
   void release(uint64_t address);
   uint64_t usable_bytes(uint64_t address) const;
-  // True if it did: its chunks are as many as `bytes` take. The block never becomes less usable,
+  // Succeeds if `bytes` take as many chunks as the block has. The block never becomes less usable,
   // because without MALLOC_DECOMMIT the original records growth only.
   bool try_resize_in_place(uint64_t address, uint64_t bytes);
 
-  // Behind the usable part of each block, up to the end of its chunks; not in order.
+  // Memory after the usable part of each block, up to the end of its chunks; not in order.
   void append_absent(std::vector<AddressRange>& ranges) const;
   uint64_t mapped_bytes() const { return mapped_bytes_; }
 

@@ -1,4 +1,4 @@
-// One bit for each page of a chunk, handled by stretches of pages. All zero is the empty set.
+// One bit for each page of a chunk, handled in stretches of pages. All zero is the empty set.
 #pragma once
 
 #include <algorithm>

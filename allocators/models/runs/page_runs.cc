@@ -20,7 +20,7 @@ constexpr char kNoLargeRun[] =
 
 uint64_t PageRuns::allocate(uint32_t pages, PageUse use) {
   const uint64_t address = claim(pages, use);
-  // A small run counts as written to as a whole, though its regions are handed out one by one.
+  // All of a small run counts as written to, though its regions are handed out one by one.
   if (address != 0) map_.chunk(address).absent.clear(page_in_chunk(address), pages);
   return address;
 }
@@ -30,8 +30,8 @@ uint64_t PageRuns::allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t
   if (within == 0) return 0;
   const uint64_t address = round_up(within, alignment);
   const Span run = span_at(within);
-  // What is cut off was dirty or not before; the original calls it clean now. So do we, and only
-  // the block itself becomes present.
+  // The parts cut off were dirty or not before; the original now counts them as clean. So do we,
+  // and only the block itself becomes present.
   trim(run, page_in_chunk(address), pages, Freed::kClean);
   run.chunk->absent.clear(page_in_chunk(address), pages);
   return address;
@@ -117,7 +117,7 @@ RunChunk* PageRuns::new_chunk(const CommitRule& rule) {
   return &chunk;
 }
 
-// The front of the free run is taken, the rest stays available. Returns where it is.
+// The front of the free run is taken; the rest stays available. Returns its address.
 uint64_t PageRuns::split(AvailableRuns::iterator free_run, uint32_t pages, PageUse use) {
   HEAPTAPE_CHECK(free_run != available_.end());
   const uint64_t address = (*free_run & ((uint64_t{1} << kCountShift) - 1)) << kRunPageLog2;
@@ -138,7 +138,7 @@ uint64_t PageRuns::split(AvailableRuns::iterator free_run, uint32_t pages, PageU
   return address;
 }
 
-// Keeps some pages of a large run and frees what is before and behind them.
+// Keeps some pages of a large run and frees those before and after them.
 void PageRuns::trim(const Span& run, uint32_t keep_first, uint32_t keep_count, Freed freed) {
   describe({run.chunk, keep_first, keep_count}, PageUse::kLargeRun);
   const uint32_t before = keep_first - run.first;
@@ -176,7 +176,7 @@ PageRuns::Span PageRuns::join_neighbours(Span run) {
   return run;
 }
 
-// The chunk becomes the spare; the one that was the spare goes.
+// The chunk becomes the spare; the previous spare is released.
 void PageRuns::retire(RunChunk& chunk) {
   if (spare_ != nullptr) {
     dirty_pages_ -= spare_->dirty_count;
@@ -196,7 +196,7 @@ void PageRuns::mark_dirty(const Span& run) {
   chunk.listed_dirty = true;
 }
 
-// From the highest chunk that is dirty.
+// From the highest dirty chunk.
 void PageRuns::purge() {
   ++purges_.sweeps;
   while (dirty_pages_ > kDirtyMax / 2) {
@@ -210,7 +210,7 @@ void PageRuns::purge() {
   }
 }
 
-// From its highest page. A stretch of dirty pages goes as a whole, even if less would do.
+// From its highest page. A stretch of dirty pages is purged whole, even if less would suffice.
 void PageRuns::purge_chunk(RunChunk& chunk) {
   uint32_t end = kChunkPages;
   while (chunk.dirty_count != 0 && dirty_pages_ > kDirtyMax / 2) {

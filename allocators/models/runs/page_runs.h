@@ -1,5 +1,5 @@
-// Runs of pages in chunks: the layer of model:runs that splits, joins, purges and gives back. It
-// follows the arena of mozjemalloc (Firefox ESR 52), of which the model has one.
+// Runs of pages in chunks: the layer of model:runs that splits, joins, purges and gives back.
+// Follows the arena of mozjemalloc (Firefox ESR 52); the model has one.
 //
 //   chunk (1 MiB)  | header, 2 pages | run | free run | run | run | free run ............ |
 //
@@ -20,8 +20,8 @@ class PageRuns {
  public:
   static constexpr uint32_t kDirtyMax = 256;
 
-  // Counted as the original's own statistics do: the purge of a whole chunk on its release, which
-  // takes one madvise as well, is not among them.
+  // Counted as in the original's own statistics: the purge of a whole chunk on its release, which
+  // also takes one madvise, is not included.
   struct PurgeCounts {
     uint64_t sweeps = 0;
     uint64_t madvise_calls = 0;
@@ -30,16 +30,16 @@ class PageRuns {
 
   PageRuns(ChunkSpace& space, ChunkMap& map) : space_(space), map_(map) {}
 
-  // Where a new run of `pages` (at most kLargestRunPages) begins; 0: no room.
+  // Where a new run of `pages` (at most kLargestRunPages) begins; 0 if there is no room.
   uint64_t allocate(uint32_t pages, PageUse use);
-  // A large run at a multiple of `alignment`, cut out of one of `within_pages`, which must be
-  // enough wherever that one begins.
+  // A large run at a multiple of `alignment`, cut out of one of `within_pages`, which must suffice
+  // wherever that one begins.
   uint64_t allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t within_pages);
   // The run that begins at `address`.
   void release(uint64_t address);
-  // `pages` fewer than the large run at `address` has.
+  // `pages` is less than the large run at `address` has.
   void shrink(uint64_t address, uint32_t pages);
-  // `pages` more than that, which only a free run behind it can give; false if it does not.
+  // `pages` is more than that, and only a free run after it can supply them; else false.
   bool try_grow(uint64_t address, uint32_t pages);
 
   // Appended in ascending order.
@@ -77,9 +77,9 @@ class PageRuns {
   ChunkSpace& space_;
   ChunkMap& map_;
   AvailableRuns available_;
-  std::set<uint64_t> chunks_;        // addresses, the spare's among them
+  std::set<uint64_t> chunks_;        // addresses, including the spare's
   std::set<uint64_t> dirty_chunks_;  // a chunk stays until a purge finds it clean
-  RunChunk* spare_ = nullptr;        // wholly free, and not in available_
+  RunChunk* spare_ = nullptr;        // wholly free, not in available_
   uint64_t dirty_pages_ = 0;
   PurgeCounts purges_;
 };

@@ -1,6 +1,6 @@
-// What model:runs knows of a chunk that is cut into runs, found from any address inside it by
-// arithmetic. It stands for the two header pages of a real chunk and the headers of its small runs,
-// which the model keeps out of the simulated memory.
+// Data of a chunk that is cut into runs, found from any address inside it by arithmetic. It stands
+// for the two header pages of a real chunk and the headers of its small runs, which the model keeps
+// outside the simulated memory.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct SmallRun {
   uint64_t free_regions[kWords];
 };
 
-// Zeroed memory is a chunk that was never used. Pages are numbered from the start of the chunk.
+// Zeroed memory is a chunk never used. Pages are numbered from the start of the chunk.
 struct RunChunk {
   uint64_t address;
   RunPage pages[kChunkPages];
@@ -48,12 +48,12 @@ constexpr uint32_t page_in_chunk(uint64_t address) {
   return (address & (kRunChunkBytes - 1)) >> kRunPageLog2;
 }
 
-// Every chunk of the address space. Memory is taken where a chunk is first used, by the page.
+// All chunks of the address space. Memory is taken by the page, where a chunk is first used.
 class ChunkMap {
  public:
   RunChunk& chunk(uint64_t address) { return chunks_[address]; }
   SmallRun& run(uint64_t address) { return chunk(address).runs[page_in_chunk(address)]; }
-  // Of a chunk that was in use at some time.
+  // For a chunk that was in use at some time.
   const RunChunk& chunk(uint64_t address) const { return *chunks_.find(address); }
 
  private:

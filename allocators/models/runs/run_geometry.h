@@ -1,6 +1,6 @@
-// The numbers of model:runs: sizes of pages, chunks and classes, and how a run is cut into regions.
-// They are those of mozjemalloc as Firefox ESR 52 shipped it for 64-bit Linux, whose sizing rule is
-// restated here in our own words and evaluated by the compiler.
+// The constants of model:runs: sizes of pages, chunks and classes, and how a run is cut into
+// regions. They are those of mozjemalloc as Firefox ESR 52 shipped it for 64-bit Linux, whose
+// sizing rule is restated here in our own words and evaluated by the compiler.
 //
 //   class   tiny 8 | quantum 16, 32 .. 512 | sub-page 1024, 2048 | large: pages | huge: chunks
 //   up to        8 |                   512 |                2048 |    1,040,384 |
@@ -30,7 +30,7 @@ inline constexpr uint64_t kSmallMaxBytes = 2048;
 inline constexpr uint32_t kQuantumBins = kQuantumMaxBytes / kQuantumBytes;
 inline constexpr uint32_t kBinCount = 1 + kQuantumBins + 2;
 
-// Pages that hold `bytes`, which may be any number.
+// The pages that hold `bytes`, which may be any number.
 constexpr uint64_t pages_for(uint64_t bytes) {
   return (bytes >> kRunPageLog2) + ((bytes & (kRunPageBytes - 1)) != 0);
 }
@@ -63,13 +63,13 @@ struct RunGeometry {
   }
 };
 
-// The real run header: owner, two counters, and one mask word at least (padded to 24 bytes); then
-// one 4-byte word for every 32 regions more.
+// The real run header: owner, two counters, and at least one mask word (padded to 24 bytes); then
+// one 4-byte word for every further 32 regions.
 constexpr uint64_t run_header_bytes(uint32_t region_count) {
   return 24 + 4 * ((region_count + 31) / 32 - 1);
 }
 
-// As many regions as fit behind their own header.
+// As many regions as fit after their own header.
 constexpr RunGeometry fill_run(uint32_t region_bytes, uint32_t pages) {
   RunGeometry run{region_bytes, pages, 0, 0, 0};
   run.region_count = static_cast<uint32_t>((run.run_bytes() - 24) / region_bytes);
@@ -82,10 +82,10 @@ constexpr RunGeometry fill_run(uint32_t region_bytes, uint32_t pages) {
   return run;
 }
 
-// Grows the run by pages for as long as the next size still wastes more than 0x3d/4096 of itself in
-// front of its regions. The last size that was too wasteful is the one taken, not the first good
-// one: the original keeps the values from before its last step. Classes whose overhead is below
-// 1.5 bits (0x1800/4096) a region stay as they are.
+// Grows the run by pages while the next size still wastes more than 0x3d/4096 of itself before its
+// regions. Takes the last size that was too wasteful, not the first good one: the original keeps
+// the values from before its last step. Classes whose overhead is below 1.5 bits (0x1800/4096) a
+// region stay unchanged.
 constexpr RunGeometry size_run(uint32_t region_bytes, uint32_t least_pages) {
   constexpr uint64_t kMaxOverhead = 0x3d;
   constexpr uint64_t kRelaxedOverhead = 0x1800;

@@ -22,7 +22,7 @@ using runs::PageUse;
 using runs::RunChunk;
 using runs::RunPage;
 
-// A run starts behind its chunk's header, so only a huge block is at the start of a chunk.
+// A run starts after its chunk's header, so only a huge block is at the start of a chunk.
 constexpr bool is_huge(uint64_t address) {
   return address % kRunChunkBytes == 0;
 }
@@ -47,8 +47,8 @@ Placement RunsModel::allocate_plain(uint64_t bytes) {
 }
 
 // Up to a page, rounding the size up to the alignment is enough: every region lies at a multiple of
-// the largest power of two in its size. Beyond, a run that is large enough wherever it starts is
-// trimmed; where no chunk holds such a run the block gets chunks of its own, however small it is.
+// the largest power of two in its size. Beyond that, a run that is large enough wherever it starts
+// is trimmed; if no chunk holds such a run, the block gets chunks of its own, however small it is.
 Placement RunsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   alignment = std::max<uint64_t>(alignment, sizeof(void*));
   const uint64_t rounded = round_up(bytes, alignment);
@@ -66,7 +66,7 @@ Placement RunsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   return address == 0 ? Placement{} : Placement{address, block};
 }
 
-// A block that moves is placed before its old place is given up.
+// A block that moves is placed before its old place is freed.
 Placement RunsModel::reallocate(uint64_t address, uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   const uint64_t old_usable = usable_bytes(address);
@@ -110,8 +110,8 @@ bool RunsModel::try_resize_in_place(uint64_t address, uint64_t old_usable, uint6
          try_resize_large(address, old_usable, bytes);
 }
 
-// A block of a large size is huge only for its alignment. The original then resizes it as if it
-// were a run, and reads a chunk header that is not there; here it stays if its pages are as many.
+// A block of a large size is huge only because of its alignment. The original then resizes it as a
+// run, and reads a chunk header that is not there; here it stays if its page count does.
 bool RunsModel::try_resize_huge(uint64_t address, uint64_t old_usable, uint64_t bytes) {
   if (old_usable <= kLargeMaxBytes) {
     return bytes > kSmallMaxBytes && pages_for(bytes) * kRunPageBytes == old_usable;

@@ -27,14 +27,14 @@ class RunsModel {
   RunsModel(const RunsModel&) = delete;
   RunsModel& operator=(const RunsModel&) = delete;
 
-  // As AllocatorModel says. 0 bytes are 1.
+  // As AllocatorModel says. 0 bytes count as 1.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
 
-  // Purged pages that were not used since, and pages that were never used: the end of a chunk that
-  // no run has reached, and of a huge block. The original treats both as one state.
+  // Purged pages not used since, and pages never used: the end of a chunk that no run has reached,
+  // and of a huge block. The original treats both as one state.
   std::vector<AddressRange> absent() const;
   std::vector<Counter> counters() const;
   uint64_t work() const { return pages_.purges().pages; }

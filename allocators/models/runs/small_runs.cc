@@ -72,7 +72,7 @@ SmallRun* SmallRuns::new_run(uint32_t bin_index) {
   return &run;
 }
 
-// A wholly free run goes back, the current one too.
+// A wholly free run is given back, even the current one.
 void SmallRuns::drop(SmallRun& run) {
   Bin& bin = bins_[run.bin];
   if (bin.current == &run) {
@@ -83,7 +83,7 @@ void SmallRuns::drop(SmallRun& run) {
   pages_.release(run.address);
 }
 
-// A run that was full has a free region now. The lower one of it and the current run is current.
+// A full run now has a free region. The lower of it and the current run becomes current.
 void SmallRuns::offer(SmallRun& run) {
   Bin& bin = bins_[run.bin];
   if (bin.current == &run) return;

@@ -14,18 +14,18 @@ class SmallRuns {
  public:
   SmallRuns(PageRuns& pages, ChunkMap& map) : pages_(pages), map_(map) {}
 
-  // The lowest free region of the bin's current run; 0: no room.
+  // The lowest free region of the bin's current run; 0 if there is no room.
   uint64_t allocate(uint32_t bin_index);
-  // `address` is of a region of `run` that is in use.
+  // `address` is that of a region of `run` in use.
   void release(SmallRun& run, uint64_t address);
 
   uint64_t runs_created() const { return runs_created_; }
-  // How often a run that had been set aside became current because the bin needed one.
+  // How often a run that was set aside became current because the bin needed one.
   uint64_t runs_reused() const { return runs_reused_; }
 
  private:
-  // Invariant: a run with both free and used regions is current or in others, as is one that is
-  // wholly free for a moment; a full run is in neither, save for a current one.
+  // Invariant: a run with both free and used regions is current or in `others`, as is one that is
+  // briefly wholly free; a full run is in neither, unless it is current.
   struct Bin {
     SmallRun* current = nullptr;
     std::set<uint64_t> others;  // run addresses

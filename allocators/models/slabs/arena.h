@@ -1,4 +1,4 @@
-// What threads share: memory for records, pages, and slabs. Follows arena.h of jemalloc 5.3.0.
+// State shared by threads: memory for records, pages and slabs. Follows arena.h of jemalloc 5.3.0.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace heaptape::allocators::slabs {
 
-// What all arenas have in common.
+// State shared by all arenas.
 struct SharedState {
   explicit SharedState(AddressSpace& space)
       : system(space), first_metadata(system), index(first_metadata) {
@@ -39,7 +39,7 @@ class Arena {
   SlabBins slabs;
 
  private:
-  // As jemalloc's own, by the number of records that fit behind it.
+  // The size of jemalloc's own, derived from how many records fit after it.
   static constexpr uint64_t kArenaBytes = 89008;
 };
 

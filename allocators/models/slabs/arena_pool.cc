@@ -43,7 +43,7 @@ Arena& ArenaPool::huge() {
   return *huge_;
 }
 
-// The first arena's records share their memory with the index.
+// The first arena's records and the index share their memory.
 Arena& ArenaPool::make(const PageAllocator::Options& options) {
   MetadataBlocks* metadata = &shared_.first_metadata;
   if (!arenas_.empty()) {

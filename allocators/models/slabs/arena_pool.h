@@ -1,5 +1,5 @@
-// The arenas of a process and which thread uses which. Follows arena_choose_hard() (jemalloc.c) and
-// arena_choose_huge() (arena.c) of jemalloc 5.3.0.
+// The arenas of a process, and which thread uses which. Follows arena_choose_hard() (jemalloc.c)
+// and arena_choose_huge() (arena.c) of jemalloc 5.3.0.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heaptape::allocators::slabs {
 
-// Free pages of all arenas.
+// The free pages of all arenas.
 struct FreePages {
   uint64_t dirty = 0;
   uint64_t muzzy = 0;
@@ -23,13 +23,13 @@ class ArenaPool {
   ArenaPool(SharedState& shared, uint64_t count, const PageAllocator::Options& options);
 
   Arena& first() { return at(0); }
-  // The arena of a new thread: the first of those that have the fewest threads. One that was made
-  // and has none goes before one that is yet to be made.
+  // The arena for a new thread: the first of those with the fewest threads. An existing arena
+  // without threads is preferred to a new one.
   Arena& attach();
-  // One of its threads has ended. How many it has now.
+  // One of its threads has ended. Returns how many are left.
   uint32_t detach(const Arena& arena);
-  // For requests of oversize_bytes and more. It purges at once, unless nothing is ever purged: it
-  // has too few calls for decay to be on time.
+  // For requests of oversize_bytes and more. It purges at once, unless purging is off: it has too
+  // few calls for timely decay.
   Arena& huge();
 
   uint64_t made() const { return arenas_.size(); }
@@ -45,11 +45,11 @@ class ArenaPool {
   SharedState& shared_;
   uint64_t count_;
   PageAllocator::Options options_;
-  std::vector<Arena*> by_index_;    // null: not made yet
+  std::vector<Arena*> by_index_;    // null if not made yet
   std::vector<uint32_t> attached_;  // threads, by index
   Arena* huge_ = nullptr;
   std::vector<std::unique_ptr<MetadataBlocks>> metadata_;  // of arenas other than the first
-  std::vector<std::unique_ptr<Arena>> arenas_;             // as they were made
+  std::vector<std::unique_ptr<Arena>> arenas_;             // in the order they were made
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -1,5 +1,5 @@
-// When free pages decay: there is no background thread, so it is at some of the calls. Follows
-// ticker.h of jemalloc 5.3.0.
+// When free pages decay: without a background thread, during some of the calls. Follows ticker.h of
+// jemalloc 5.3.0.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace heaptape::allocators::slabs {
 
-// Counts the calls of a thread that reach an arena, and lets the arena's pages decay at every
-// 1,000th. jemalloc draws these distances from a geometric distribution of this mean.
+// Counts a thread's calls that reach an arena, and lets the arena's pages decay at every 1,000th.
+// jemalloc draws these distances from a geometric distribution with this mean.
 class DecayTicker {
  public:
   static constexpr int32_t kTicksPerDecay = 1000;

@@ -1,4 +1,4 @@
-// A run of pages and what is known of it. Follows edata.h of jemalloc 5.3.0.
+// A run of pages and its data. Follows edata.h of jemalloc 5.3.0.
 #pragma once
 
 #include <compare>
@@ -12,12 +12,12 @@ namespace heaptape::allocators::slabs {
 class Arena;
 struct Extent;
 
-// Active: a slab or a large block. The others are free: dirty with their contents, muzzy when the
+// Active: a slab or a large block. The others are free: dirty with their contents, muzzy if the
 // system may take them, retained without.
 enum class ExtentState : uint8_t { kDirty, kMuzzy, kRetained, kActive };
 inline constexpr size_t kFreeStates = 3;
 
-// Oldest mapping first, then lowest address: how jemalloc prefers memory wherever it has a choice.
+// Oldest mapping first, then lowest address: jemalloc's preference wherever it has a choice.
 struct ExtentRank {
   uint64_t serial = 0;
   uint64_t base = 0;
@@ -37,14 +37,14 @@ struct Extent {
   uint64_t serial = 0;  // of the mapping it came from; the lower of two that were joined
   Arena* arena = nullptr;
   HeapLinks heap;           // in a bin of free extents, or of slabs with room
-  Extent* older = nullptr;  // in the order of being freed
+  Extent* older = nullptr;  // in the order they were freed
   Extent* newer = nullptr;
-  uint32_t size_class = 0;  // of an active one
+  uint32_t size_class = 0;  // of an active extent
   ExtentState state = ExtentState::kActive;
   bool is_slab = false;
-  bool is_head = false;  // at the start of a mapping: never joined to what is in front of it
+  bool is_head = false;  // at the start of a mapping: never joined to the extent before it
 
-  // Of a slab. Bit n % 64 of word n / 64: region n is free.
+  // For a slab. Bit n % 64 of word n / 64: region n is free.
   uint32_t free_count = 0;
   uint64_t free_regions[kMaxRegions / 64] = {};
 

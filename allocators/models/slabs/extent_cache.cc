@@ -60,7 +60,7 @@ Extent* ExtentCache::first_fit(uint64_t bytes, int max_excess_log2, uint64_t& ex
   return found;
 }
 
-// Smaller ones may do if they happen to be aligned; of each bin only the first is looked at.
+// Smaller extents may do if they happen to be aligned; only the first of each bin is checked.
 Extent* ExtentCache::aligned_fit(uint64_t bytes, uint64_t most_bytes, uint64_t alignment,
                                  uint64_t& examined) {
   const uint32_t end = first_bin_for(most_bytes);

@@ -14,9 +14,9 @@ class ExtentCache {
   void insert(Extent& extent);
   void remove(Extent& extent);
 
-  // First fit: of the bins that are large enough, and not more than 2^max_excess_log2 times so, the
+  // First fit: of the bins that are large enough, but at most 2^max_excess_log2 times larger, the
   // extent that comes first by Extent::before(). Null if there is none. `alignment` is a power of
-  // two, a page or more. Adds the extents it looked at to `examined`.
+  // two, a page or more. Adds the number of extents examined to `examined`.
   Extent* fit(uint64_t bytes, uint64_t alignment, int max_excess_log2, uint64_t& examined);
 
   Extent* oldest() const { return oldest_; }  // freed the longest ago; the next is its `newer`
@@ -25,7 +25,7 @@ class ExtentCache {
  private:
   struct Bin {
     PairingHeap extents;
-    ExtentRank best;  // of the first extent; jemalloc keeps it apart, and so it can be out of date
+    ExtentRank best;  // of the first extent; jemalloc stores it apart, so it can be out of date
   };
   static constexpr uint32_t kWords = (kPageClasses + 63) / 64;
 

@@ -21,7 +21,7 @@ void ExtentIndex::write_table(uint64_t address) {
   table.written.set((entry >> kPageLog2) - (table.address >> kPageLog2));
 }
 
-// The first and the last page are partly others'.
+// The first and last pages are shared with other data.
 void ExtentIndex::append_absent(std::vector<AddressRange>& ranges) const {
   for (const Table& table : tables_) {
     const uint64_t first = page_down(table.address);

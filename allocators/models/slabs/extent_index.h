@@ -1,6 +1,6 @@
-// From an address to its extent. Stands for the radix tree of jemalloc 5.3.0 (emap.c, rtree.h),
-// which knows the first and the last page of every extent, and all pages of a slab. Its tables are
-// memory of the first arena: one of 2 MiB for each GiB of addresses in use.
+// Maps an address to its extent. Stands for the radix tree of jemalloc 5.3.0 (emap.c, rtree.h),
+// which knows the first and last page of every extent, and all pages of a slab. Its tables are
+// memory of the first arena: 2 MiB for each GiB of addresses in use.
 #pragma once
 
 #include <bitset>
@@ -17,7 +17,7 @@ class ExtentIndex {
  public:
   explicit ExtentIndex(MetadataBlocks& metadata) : metadata_(metadata) {}
 
-  // Valid for the pages that the extents around were entered for.
+  // Valid for the pages under which nearby extents were entered.
   Extent* at(uint64_t address) { return extents_[address]; }
 
   void enter_ends(Extent& extent) {
@@ -33,13 +33,13 @@ class ExtentIndex {
 
  private:
   static constexpr int kTableSpanLog2 = 30;
-  static constexpr uint64_t kTableBytes = uint64_t{2} << 20;  // 8 bytes a page
+  static constexpr uint64_t kTableBytes = uint64_t{2} << 20;  // 8 bytes per page
   static constexpr uint64_t kTablePages = kTableBytes / kPageBytes;
 
   struct Table {
     uint64_t key;
     uint64_t address;
-    std::bitset<kTablePages + 1> written;  // it starts anywhere in a page
+    std::bitset<kTablePages + 1> written;  // it may start anywhere in a page
   };
 
   void enter(uint64_t address, Extent& extent) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t kHugePageBytes = uint64_t{2} << 20;
 constexpr uint64_t kBlockHeaderBytes = 144;
-// What a base holds of itself.
+// The memory that a base takes for itself.
 constexpr uint64_t kOwnBytes = 2048;
 
 // CommitRule::words.
@@ -21,7 +21,7 @@ MetadataBlocks::MetadataBlocks(SystemMemory& system) : system_(system) {
   bump(new_block(kOwnBytes, kQuantumBytes), kOwnBytes, kLineBytes);
 }
 
-// From the smallest remainder that is certain to do; of two of one class, from the older block.
+// From the smallest remainder sure to suffice; of two in one class, from the older block.
 uint64_t MetadataBlocks::allocate(uint64_t bytes, uint64_t alignment) {
   const uint64_t rounded = round_up(bytes, alignment);
   const uint32_t least = class_of(rounded + alignment - kQuantumBytes);

@@ -1,6 +1,6 @@
-// Memory for an arena's own records: blocks of 2 MiB and more that are handed out from the front
-// and never taken back. Follows base.c of jemalloc 5.3.0. The records themselves live in the model;
-// these are the addresses that they would have.
+// Memory for an arena's own records: blocks of 2 MiB or more, handed out from the front and never
+// taken back. Follows base.c of jemalloc 5.3.0. The records themselves live in the model; these are
+// the addresses they would have.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class MetadataBlocks {
  public:
   explicit MetadataBlocks(SystemMemory& system);
 
-  // Where `bytes` lie, a multiple of `alignment`; zeroed. The address space is so large that there
-  // is always room.
+  // The address of `bytes`, a multiple of `alignment`; zeroed. The address space is large enough
+  // that there is always room.
   uint64_t allocate(uint64_t bytes, uint64_t alignment);
 
   uint64_t bytes() const { return bytes_; }
@@ -27,7 +27,7 @@ class MetadataBlocks {
   AddressRange& new_block(uint64_t bytes, uint64_t alignment);
 
   SystemMemory& system_;
-  std::vector<AddressRange> unused_;  // of each block its end, oldest first
+  std::vector<AddressRange> unused_;  // the end of each block, oldest first
   uint32_t last_page_class_ = 0;
   uint64_t bytes_ = 0;
 };

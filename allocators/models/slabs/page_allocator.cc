@@ -7,8 +7,8 @@ namespace {
 
 constexpr uint64_t kFirstGrowthBytes = uint64_t{2} << 20;
 constexpr uint64_t kRecordBytes = 128;
-// A dirty extent more than 64 times as large as what is wanted is left alone
-// (opt.lg_extent_max_active_fit): it would not grow together again soon.
+// A dirty extent more than 64 times as large as needed is left alone
+// (opt.lg_extent_max_active_fit): it would not be rejoined soon.
 constexpr int kDirtyExcessLog2 = 6;
 constexpr int kAnyExcessLog2 = 63;
 
@@ -106,7 +106,7 @@ Extent* PageAllocator::grow(uint64_t bytes, uint64_t alignment, uint64_t region_
   return extent;
 }
 
-// The extent keeps the first `bytes`; the rest is the result, in the same state.
+// The extent keeps the first `bytes`; returns the rest, in the same state.
 Extent* PageAllocator::split(Extent& extent, uint64_t bytes) {
   Extent* const rest = new_record();
   rest->base = extent.base + bytes;
@@ -131,8 +131,8 @@ void PageAllocator::release(Extent& extent) {
   if (dirty_decay_.at_once()) purge(ExtentState::kDirty, 0, PurgeTo::kRetained);
 }
 
-// Small dirty extents are joined only when their purge is due: they are likely to be wanted again
-// as they are.
+// Small dirty extents are joined only when their purge is due: they are likely to be needed again
+// unchanged.
 void PageAllocator::insert_free(ExtentState state, Extent& extent) {
   if (state == ExtentState::kDirty && extent.bytes < kLargeMinBytes) {
     deactivate(state, extent);
@@ -153,7 +153,7 @@ void PageAllocator::retain(Extent& extent) {
   insert_free(ExtentState::kRetained, extent);
 }
 
-// The neighbours of one mapping, if they are free in this state; else null.
+// The neighbours in the same mapping, if they are free in this state; else null.
 Extent* PageAllocator::free_before(const Extent& extent, ExtentState state) {
   if (extent.is_head) return nullptr;
   Extent* const other = index_.at(extent.base - kPageBytes);
@@ -165,7 +165,7 @@ Extent* PageAllocator::free_behind(const Extent& extent, ExtentState state) {
   return other != nullptr && other->state == state && !other->is_head ? other : nullptr;
 }
 
-// With the free extent of this state behind, else in front; null if there is neither.
+// Joins with the free extent of this state behind, else in front; null if there is neither.
 Extent* PageAllocator::coalesce_once(ExtentState state, Extent& extent) {
   if (Extent* const next = free_behind(extent, state)) {
     cache_of(state).remove(*next);
@@ -231,8 +231,8 @@ void PageAllocator::decay(ExtentState state, SmoothDecay& decay, uint64_t now_ns
   }
 }
 
-// The oldest first, until no more than `limit_pages` are free in this state. Whole extents: it may
-// become fewer.
+// The oldest first, until at most `limit_pages` are free in this state. Purges whole extents, so
+// fewer may remain.
 void PageAllocator::purge(ExtentState state, uint64_t limit_pages, PurgeTo to) {
   const uint64_t pages = free_pages(state);
   uint64_t purged = 0;
@@ -248,8 +248,8 @@ void PageAllocator::purge(ExtentState state, uint64_t limit_pages, PurgeTo to) {
   }
 }
 
-// A dirty extent that can still be joined is, goes to the end of the queue, and another is looked
-// for.
+// If a dirty extent can still be joined, it is, and goes to the end of the queue; then another is
+// looked for.
 Extent* PageAllocator::evict(ExtentState state, uint64_t limit_pages) {
   ExtentCache& set = cache_of(state);
   for (;;) {

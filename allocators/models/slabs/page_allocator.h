@@ -1,5 +1,5 @@
-// The pages of an arena: cut from mappings, joined again, purged when they have been free for long.
-// Follows pac.c ("page allocator classic") and extent.c of jemalloc 5.3.0.
+// The pages of an arena: cut from mappings, joined again, purged after they have been free for
+// long. Follows pac.c ("page allocator classic") and extent.c of jemalloc 5.3.0.
 //
 //   allocate: from dirty, muzzy, retained extents in this order; then a new, ever larger mapping
 //
@@ -23,15 +23,15 @@ namespace heaptape::allocators::slabs {
 class PageAllocator {
  public:
   struct Options {
-    uint64_t dirty_decay_ms;  // as SmoothDecay takes it
-    uint64_t muzzy_decay_ms;  // the same; 0: dirty pages are retained when they are purged
-    uint64_t oversize_bytes;  // freed extents from this size on are purged at once
+    uint64_t dirty_decay_ms;  // as in SmoothDecay
+    uint64_t muzzy_decay_ms;  // the same; 0: purged dirty pages are retained
+    uint64_t oversize_bytes;  // freed extents of at least this size are purged at once
   };
   struct Counts {
     uint64_t split = 0;
     uint64_t coalesced = 0;
-    uint64_t examined = 0;      // by the search for a fit
-    uint64_t purged_pages = 0;  // their contents given up
+    uint64_t examined = 0;      // in searches for a fit
+    uint64_t purged_pages = 0;  // contents given up
   };
 
   // All outlive it. `counts` is shared with other arenas.
@@ -39,17 +39,17 @@ class PageAllocator {
                 Counts& counts, const Options& options);
 
   // `bytes` and `alignment` are multiples of a page, the latter a power of two. The extent is the
-  // caller's until it is released. Null: no room. `region_bytes`: of the slab that it is to be, 0
+  // caller's until released. Null if there is no room. `region_bytes`: of the slab it will be, 0
   // for a large block.
   Extent* allocate(uint64_t bytes, uint64_t alignment, uint64_t region_bytes);
   void release(Extent& extent);
-  // `bytes` more from what is free behind it; false if that is not enough, and nothing has changed.
+  // Takes `bytes` more from free memory behind it; false, with no change, if there is not enough.
   bool try_expand(Extent& extent, uint64_t bytes);
   // Keeps the first `bytes`, fewer than it has, and releases the rest.
   void shrink_to(Extent& extent, uint64_t bytes);
-  // Purges what is due.
+  // Purges pages that are due.
   void decay(uint64_t now_ns);
-  // Whether it is due or not.
+  // Whether due or not.
   void purge_all();
 
   // `state` is not kActive.

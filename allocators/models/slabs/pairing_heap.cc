@@ -5,7 +5,7 @@
 namespace heaptape::allocators::slabs {
 namespace {
 
-// Both are without siblings.
+// Neither has siblings.
 Extent& meld(Extent& a, Extent& b) {
   Extent& parent = a.before(b) ? a : b;
   Extent& child = &parent == &a ? b : a;
@@ -60,8 +60,8 @@ struct Queue {
   }
 };
 
-// One tree of some siblings: melded by pairs, an odd one left over; then the first two again and
-// again, the result going to the end, until there is but one.
+// Makes one tree of siblings: melds them in pairs, with an odd one left over; then the first two
+// repeatedly, the result going to the end, until only one is left.
 Extent* meld_all(Extent* first) {
   Queue siblings{first, nullptr};
   Queue melded;
@@ -123,7 +123,7 @@ void PairingHeap::take_in_list() {
   root_ = &meld(detach(*root_), *meld_all(list));
 }
 
-// The first two of the list become one, up to `times`.
+// Melds the first two of the list, up to `times` times.
 void PairingHeap::meld_pairs(int times) {
   for (; times > 0; --times) {
     Extent* const tree = root_->heap.next;

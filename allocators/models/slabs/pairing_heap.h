@@ -1,10 +1,10 @@
 // A priority queue of extents whose links are in the extents, so that it allocates nothing: the
-// pairing heap of Fredman, Sedgewick, Sleator and Tarjan (1986), with a list of what was inserted
+// pairing heap of Fredman, Sedgewick, Sleator and Tarjan (1986), with a list of extents inserted
 // since the root was last asked for. Follows ph.h of jemalloc 5.3.0 (there edata_heap), with its
 // defect: first() need not be the first. A root without children is replaced by the next of the
-// list, which may be any; what is inserted then and precedes that one becomes the root above all of
-// them. (Fixed in 5.3.1, commit 10d71315.) With a correct heap in its place, blocks part from
-// jemalloc's after some 10,000 calls.
+// list, which may be any; an extent inserted later that precedes it becomes the root above all of
+// them. (Fixed in 5.3.1, commit 10d71315.) With a correct heap instead, blocks part from jemalloc's
+// after some 10,000 calls.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace heaptape::allocators::slabs {
 
-// In the order of Extent::before(), which must not change for an extent while it is in the heap.
-// Extents are not owned.
+// Ordered by Extent::before(), which must not change for an extent while it is in the heap. Extents
+// are not owned.
 class PairingHeap {
  public:
   bool empty() const { return root_ == nullptr; }
@@ -29,7 +29,7 @@ class PairingHeap {
   void meld_pairs(int times);
 
   Extent* root_ = nullptr;  // its siblings are the list
-  uint64_t listed_ = 0;     // inserted since; not lowered when some are removed
+  uint64_t listed_ = 0;     // inserted since; not lowered by removals
 };
 
 }  // namespace heaptape::allocators::slabs

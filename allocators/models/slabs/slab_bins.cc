@@ -6,7 +6,7 @@
 namespace heaptape::allocators::slabs {
 namespace {
 
-// The lowest `count` free regions of a slab that has as many.
+// Takes the lowest `count` free regions of a slab, which has as many.
 void take_lowest(Extent& slab, uint32_t count, uint64_t* blocks) {
   const uint64_t region_bytes = kSlabs[slab.size_class].region_bytes;
   slab.free_count -= count;
@@ -76,7 +76,7 @@ bool SlabBins::put_back(Extent& slab, uint64_t block) {
   return false;
 }
 
-// A slab of one region was full before it was empty, and full ones are nowhere.
+// A slab of one region was full before it was empty, and full slabs are in no list.
 void SlabBins::remove(Bin& bin, Extent& slab) {
   if (&slab == bin.current) {
     bin.current = nullptr;
@@ -85,7 +85,7 @@ void SlabBins::remove(Bin& bin, Extent& slab) {
   }
 }
 
-// A slab that was full has room. The older one of it and the current slab is current.
+// A full slab now has room. The older of it and the current slab becomes current.
 void SlabBins::offer(Bin& bin, Extent& slab) {
   if (bin.current == nullptr || bin.current->before(slab)) {
     bin.others.insert(slab);

@@ -1,4 +1,4 @@
-// The small blocks of an arena: for each class the slabs that have room. Follows the bins of
+// The small blocks of an arena: for each class, the slabs that have room. Follows the bins of
 // arena.c in jemalloc 5.3.0 (one shard).
 #pragma once
 
@@ -21,17 +21,17 @@ class SlabBins {
   SlabBins(PageAllocator& pages, ExtentIndex& index, SlabCounts& counts)
       : pages_(pages), index_(index), counts_(counts) {}
 
-  // `count` regions into blocks[0], [1], ...: those of the current slab from the lowest up, then
-  // those of the oldest slab with room, then those of new ones. Returns how many it got.
+  // Writes `count` regions to blocks[0], [1], ...: those of the current slab from the lowest up,
+  // then of the oldest slab with room, then of new ones. Returns how many it got.
   uint32_t take(uint32_t size_class, uint32_t count, uint64_t* blocks);
 
-  // True if the slab is empty then: it is out of its bin and must go to release_slab().
+  // True if the slab becomes empty: it has left its bin and must go to release_slab().
   bool put_back(Extent& slab, uint64_t block);
   void release_slab(Extent& slab);
 
  private:
   // Invariant: a slab with both free and used regions is current or in `others`; a full one is in
-  // neither, save for a current one.
+  // neither, unless it is current.
   struct Bin {
     Extent* current = nullptr;
     PairingHeap others;

@@ -1,4 +1,4 @@
-// The numbers of model:slabs: size classes, slabs and cache slots, those of jemalloc 5.3.0 built
+// The constants of model:slabs: size classes, slabs and cache slots, those of jemalloc 5.3.0 built
 // for 64-bit Linux with 4 KiB pages. Its rules are restated here and evaluated by the compiler.
 //
 //   bytes   8 | 16 32 48 64 | 80 96 112 128 | 160 192 224 256 | ... 14336 | 16384 20480 ...
@@ -24,8 +24,7 @@ inline constexpr uint64_t kLargeMinBytes = 16384;
 inline constexpr uint64_t kLargestBytes = uint64_t{7} << 60;
 inline constexpr uint32_t kClasses = 232;
 inline constexpr uint32_t kCachedClasses = 41;  // up to 32 KiB, opt.tcache_max
-// Behind each large block, so that it can start at any line of its first page
-// (opt.cache_oblivious).
+// After each large block, so that it can start at any line of its first page (opt.cache_oblivious).
 inline constexpr uint64_t kLargePadBytes = kPageBytes;
 
 constexpr uint64_t class_bytes(uint32_t size_class) {
@@ -35,7 +34,7 @@ constexpr uint64_t class_bytes(uint32_t size_class) {
   return group == 0 ? steps * 16 : (uint64_t{64} << (group - 1)) + (steps * 16 << (group - 1));
 }
 
-// The class that serves `bytes`, at most kLargestBytes, by arithmetic.
+// The class for `bytes`, at most kLargestBytes, by arithmetic.
 constexpr uint32_t computed_class_of(uint64_t bytes) {
   if (bytes <= 8) return 0;
   if (bytes <= 64) return static_cast<uint32_t>((bytes + 15) / 16);
@@ -63,13 +62,13 @@ struct SlabGeometry {
   uint32_t reciprocal = 0;  // ceil(2^32 / region_bytes)
 
   constexpr uint64_t bytes() const { return pages * kPageBytes; }
-  // `offset` is of the start of a region: exact, for the error is below a 2^17th of a region.
+  // `offset` is that of a region's start. Exact: the error is below a 2^17th of a region.
   constexpr uint32_t region_at(uint64_t offset) const {
     return static_cast<uint32_t>(offset * reciprocal >> 32);
   }
 };
 
-// The fewest pages that regions fill without a rest.
+// The fewest pages that regions fill without remainder.
 inline constexpr auto kSlabs = [] {
   std::array<SlabGeometry, kSmallClasses> slabs{};
   for (uint32_t size_class = 0; size_class < kSmallClasses; ++size_class) {
@@ -88,8 +87,8 @@ constexpr uint32_t cache_slots(uint32_t size_class) {
   return size_class < kSmallClasses ? std::clamp(2 * kSlabs[size_class].regions, 20u, 200u) : 20;
 }
 
-// Page classes: the sizes in pages among the classes, 4096 being the first. Extents are found by
-// them. 199 of them, and one for what is larger still.
+// Page classes: the classes that are whole pages, from 4096 on, by which extents are found. There
+// are 199, and one for anything larger.
 inline constexpr uint32_t kPageClasses = 200;
 
 constexpr uint64_t page_class_bytes(uint32_t page_class) {
@@ -99,7 +98,7 @@ constexpr uint64_t page_class_bytes(uint32_t page_class) {
   return (uint64_t{1} << (kPageLog2 + 1 + group)) + (steps << (kPageLog2 - 1 + group));
 }
 
-// The least page class that is not smaller. bytes > 0.
+// The smallest page class of at least `bytes`. bytes > 0.
 constexpr uint32_t page_class_of(uint64_t bytes) {
   if (bytes > kLargestBytes) return kPageClasses - 1;
   const int log2 = bytes == 1 ? 0 : std::bit_width(bytes - 1);
@@ -108,8 +107,8 @@ constexpr uint32_t page_class_of(uint64_t bytes) {
   return static_cast<uint32_t>(group) * 4 + static_cast<uint32_t>((bytes - 1) >> step_log2 & 3);
 }
 
-// The bin of a free extent: that of the largest large block (with its pad) that fits in. `bytes` is
-// a multiple of the page size.
+// The bin of a free extent: that of the largest large block (with its pad) that fits. `bytes` is a
+// multiple of the page size.
 constexpr uint32_t extent_bin_of(uint64_t bytes) {
   const uint32_t above = page_class_of(bytes - kLargePadBytes + 1);
   const uint64_t floor = above == 0 ? bytes : page_class_bytes(above - 1) + kLargePadBytes;

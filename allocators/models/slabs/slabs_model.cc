@@ -18,10 +18,10 @@ using slabs::kSmallClasses;
 
 namespace {
 
-// libjemalloc.so.2 brings the C++ run-time library along, whose pool for exceptions is the first
-// block of every process.
+// libjemalloc.so.2 loads the C++ run-time library, whose pool for exceptions is the first block of
+// every process.
 constexpr uint64_t kPoolBytes = 72704;
-constexpr uint64_t kPoolHeadBytes = 16;  // all that is written of it
+constexpr uint64_t kPoolHeadBytes = 16;  // only these are written
 
 uint64_t decay_ms(const base::Values& options, const char* name) {
   constexpr uint64_t kMostMs = uint64_t{1} << 43;  // 278 years, in nanoseconds just below 2^63
@@ -94,9 +94,9 @@ void SlabsModel::switch_to(uint32_t index) {
   thread_ = threads_[index].get();
 }
 
-// Everything in its cache goes back to the arenas, then the memory of the cache itself, which is of
-// the first arena. Its own arena purges everything when no thread is left to do it later: follows
-// tcache_destroy() (tcache.c).
+// Returns everything in its cache to the arenas, then the cache's own memory to the first arena.
+// Its own arena purges everything if no thread is left to do it later: follows tcache_destroy()
+// (tcache.c).
 void SlabsModel::end_thread(uint32_t index) {
   if (index >= threads_.size() || threads_[index] == nullptr) return;
   Thread& thread = *threads_[index];
@@ -134,7 +134,7 @@ Placement SlabsModel::allocate_class(uint32_t size_class, uint64_t bytes) {
   return noted(block_of_class(size_class, bytes), size_class, bytes);
 }
 
-// `bytes` is what was asked for: it decides whether the block is for the huge arena.
+// `bytes` is the size requested: it decides whether the block is for the huge arena.
 uint64_t SlabsModel::block_of_class(uint32_t size_class, uint64_t bytes) {
   if (size_class < kSmallClasses) [[likely]]
     return small_block(size_class);
@@ -145,7 +145,7 @@ uint64_t SlabsModel::block_of_class(uint32_t size_class, uint64_t bytes) {
   return large_block(arena_for(bytes), size_class, kLineBytes);
 }
 
-// The program writes the `bytes` that it asked for.
+// The program writes the `bytes` that it requested.
 Placement SlabsModel::noted(uint64_t address, uint32_t size_class, uint64_t bytes) {
   if (address == 0) return {};
   shared_.system.write(address, bytes);
@@ -155,8 +155,8 @@ Placement SlabsModel::noted(uint64_t address, uint32_t size_class, uint64_t byte
 }
 
 // Up to a page, rounding the size up to the alignment is enough for small blocks: every region lies
-// at a multiple of the largest power of two in its size. Large blocks that are asked for with an
-// alignment do not come from the cache.
+// at a multiple of the largest power of two in its size. Large blocks requested with an alignment
+// do not come from the cache.
 Placement SlabsModel::allocate_aligned(uint64_t bytes, uint64_t alignment) {
   bytes = std::max<uint64_t>(bytes, 1);
   if (bytes <= slabs::kSmallMaxBytes && alignment <= kPageBytes) {
@@ -178,8 +178,8 @@ uint64_t SlabsModel::small_block(uint32_t size_class) {
   return address;
 }
 
-// Where a block starts in its first page is up to chance, so that not all of them fall on the same
-// lines of the processor's cache.
+// The start of a block in its first page is random, so that not all blocks fall on the same lines
+// of the processor's cache.
 uint64_t SlabsModel::large_block(Arena& arena, uint32_t size_class, uint64_t alignment) {
   Extent* const extent = arena.pages.allocate(class_bytes(size_class) + kLargePadBytes,
                                               std::max(alignment, kPageBytes), 0);
@@ -216,7 +216,7 @@ void SlabsModel::free_block(Extent& extent, uint64_t address) {
   thread_->ticker.tick(owner, now_ns_);
 }
 
-// A block that moves is placed before its old place is given up.
+// A block that moves is placed before its old place is freed.
 Placement SlabsModel::reallocate(uint64_t address, uint64_t bytes) {
   if (bytes > kLargestBytes) return {};
   Extent& extent = *shared_.index.at(address);

@@ -1,8 +1,8 @@
 // model:slabs, the jemalloc design since version 4: small blocks as regions of slabs, large blocks
-// as extents of pages, a cache for each thread, and free pages that are purged bit by bit. It
+// as extents of pages, a cache for each thread, and free pages that are purged gradually. It
 // follows jemalloc 5.3.0 as Debian 12 ships it (64-bit Linux); the rules are restated in our own
-// words, each in the file of its layer. docs/models/slabs.md has all of them, the counters, and
-// what is left out.
+// words, each in the file of its layer. docs/models/slabs.md has all of them, the counters, and the
+// omissions.
 //
 //   SlabsModel --+-- ThreadCache, one a thread
 //                +-- ArenaPool -- Arena --+-- SlabBins
@@ -28,7 +28,7 @@ class SlabsModel {
   SlabsModel& operator=(const SlabsModel&) = delete;
   ~SlabsModel();
 
-  // As AllocatorModel says. 0 bytes are 1.
+  // As AllocatorModel says. 0 bytes count as 1.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   Placement allocate_zeroed(uint64_t bytes) { return allocate(bytes, 0); }
   Placement reallocate(uint64_t address, uint64_t bytes);
@@ -40,9 +40,9 @@ class SlabsModel {
   void end_thread(uint32_t thread);
   void set_time(uint64_t time_ns) { now_ns_ = time_ns; }
 
-  // Pages that were never written to, or purged since.
+  // Pages never written to, or purged since.
   std::vector<AddressRange> absent() const;
-  // What the threads cache, and the blocks of metadata, as a whole.
+  // The blocks that threads cache, and the blocks of metadata, as a whole.
   KeptMemory kept_memory(std::span<const AddressRange> gaps) const;
   std::vector<Counter> counters() const;
   uint64_t work() const;

@@ -1,6 +1,6 @@
-// How many free pages may stay as time goes by: all that were freed in one of 200 steps may stay at
+// How many free pages may stay as time passes: all pages freed in one of 200 steps may stay at
 // first, and none of them 200 steps later, along a curve that is flat at both ends. Pages that only
-// replace what may stay are not counted as freed.
+// replace ones that may stay are not counted as freed.
 // Follows decay.c of jemalloc 5.3.0, without the random part of its deadlines.
 #pragma once
 
@@ -14,7 +14,7 @@ class SmoothDecay {
   static constexpr uint32_t kSteps = 200;
   static constexpr uint64_t kNever = UINT64_MAX;
 
-  // Pages go from all to none in `milliseconds`; 0: at once; kNever. The first step begins at 0 ns.
+  // Pages go from all to none in `milliseconds`; 0: at once; or kNever. Step 1 begins at 0 ns.
   explicit SmoothDecay(uint64_t milliseconds)
       : milliseconds_(milliseconds),
         step_ns_(milliseconds == kNever ? 0 : milliseconds * 1'000'000 / kSteps) {}
@@ -22,7 +22,7 @@ class SmoothDecay {
   bool never() const { return milliseconds_ == kNever; }
   bool at_once() const { return milliseconds_ == 0; }
 
-  // Requires neither never() nor at_once(). `pages` are free now. True if a step has passed: then
+  // Requires neither never() nor at_once(). `pages` are now free. True if a step has passed: then
   // limit_pages() is new.
   bool advance(uint64_t now_ns, uint64_t pages);
   uint64_t limit_pages() const { return limit_pages_; }

@@ -1,5 +1,5 @@
-// What model:slabs maps, and which of its pages have contents. It never unmaps: jemalloc 5.3.0
-// keeps its memory on Linux (opt.retain).
+// The memory that model:slabs maps, and which of its pages have contents. It never unmaps: jemalloc
+// 5.3.0 keeps its memory on Linux (opt.retain).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class SystemMemory {
  public:
   explicit SystemMemory(AddressSpace& space) : space_(space) {}
 
-  // For blocks. From the top downwards, as Linux places mappings. Zeroed. 0: no room.
+  // For blocks. From the top down, as Linux places mappings. Zeroed. 0 if there is no room.
   uint64_t map(uint64_t bytes, const CommitRule& rule);
   // For metadata, which has room left when blocks have none. An aligned mapping leaves a gap above.
   uint64_t map_metadata(uint64_t bytes, uint64_t alignment, const CommitRule& rule) {
@@ -31,7 +31,7 @@ class SystemMemory {
   void write(uint64_t address, uint64_t bytes) {
     if (bytes != 0) written_.write(page_at(address + bytes - 1), page_at(address));
   }
-  // The kernel takes the contents of whole pages.
+  // The kernel discards the contents of whole pages.
   void purge(uint64_t address, uint64_t bytes) {
     written_.purge(page_at(address + bytes - 1), page_at(address));
   }
@@ -41,7 +41,7 @@ class SystemMemory {
 
  private:
   // The place within 1 GiB is that of the first mapping of a preloaded libjemalloc.so.2 without
-  // address randomization: it decides when a second table of the index is needed.
+  // address randomization: it decides when the index needs a second table.
   static constexpr uint64_t kTop = 0x2ffff7600000;
   static constexpr uint64_t kBlocksEnd = kModelBase + (uint64_t{1} << 41);
 

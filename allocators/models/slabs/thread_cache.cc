@@ -45,8 +45,8 @@ bool ThreadCache::fill(uint32_t size_class) {
   return stack.count > 0;
 }
 
-// Gives back those that were put in the longest ago, arena by arena, the newest of them first.
-// Slabs that become empty are released after all blocks.
+// Gives back the blocks that were put in the longest ago, arena by arena, newest first. Slabs that
+// become empty are released after all blocks.
 void ThreadCache::flush(uint32_t size_class, uint32_t keep) {
   Stack& stack = stacks_[size_class];
   const uint32_t count = stack.count - keep;
@@ -87,9 +87,9 @@ void ThreadCache::flush_all() {
   }
 }
 
-// One stack's turn. What was never taken since its last turn is more than the thread needs; a small
-// class is then filled with half as much from now on, and with twice as much again when it runs
-// empty between two turns.
+// One stack's turn. Blocks not taken since its last turn are more than the thread needs; a small
+// class is then filled with half as much from now on, and with twice as much again if it runs empty
+// between two turns.
 void ThreadCache::collect() {
   Stack& stack = stacks_[turn_];
   const bool is_small = turn_ < kSmallClasses;

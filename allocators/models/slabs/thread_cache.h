@@ -1,7 +1,7 @@
 // The blocks that a thread keeps to itself: a stack for each class up to 32 KiB. Follows tcache.c
-// of jemalloc 5.3.0: a stack that is empty is filled with up to half its slots, one that is full
-// gives half of them back, and every 64 KiB of calls the next stack in turn gives back three
-// quarters of what it did not need since its last turn.
+// of jemalloc 5.3.0: an empty stack is filled with up to half its slots, a full one gives half of
+// them back, and every 64 KiB of calls the next stack in turn gives back three quarters of the
+// blocks it did not need since its last turn.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ class ThreadCache {
   ThreadCache(SharedState& shared, Arena& arena, CacheCounts& counts, DecayTicker& ticker,
               const uint64_t& now_ns);
 
-  // All slots, and one word in front and behind.
+  // All slots, and one word before and after them.
   static uint64_t memory_bytes();
 
-  // A small block, 0 if there is no room.
+  // A small block; 0 if there is no room.
   uint64_t take_small(uint32_t size_class) {
     Stack& stack = stacks_[size_class];
     if (stack.count > 0) [[likely]] {
@@ -38,7 +38,7 @@ class ThreadCache {
     }
     return pop(stack);
   }
-  // A large block of a cached class, 0 if none is cached.
+  // A large block of a cached class; 0 if none is cached.
   uint64_t take_large(uint32_t size_class) {
     Stack& stack = stacks_[size_class];
     if (stack.count == 0) return 0;
@@ -58,13 +58,13 @@ class ThreadCache {
   // Gives everything back.
   void flush_all();
 
-  // Every call of the program counts with its usable bytes.
+  // Every call of the program counts, with its usable bytes.
   void note_allocated(uint64_t bytes) { note(allocated_, bytes); }
   void note_freed(uint64_t bytes) { note(freed_, bytes); }
 
  private:
   struct Stack {
-    uint64_t* blocks = nullptr;  // the last one is handed out first
+    uint64_t* blocks = nullptr;  // the last is handed out first
     uint32_t count = 0;
     uint32_t low_water = 0;  // the least count since the last turn
     uint32_t slots = 0;
@@ -105,8 +105,8 @@ class ThreadCache {
   Meter allocated_;
   Meter freed_;
   uint32_t turn_ = 0;                 // class
-  std::vector<uint64_t> flushed_;     // of one flush, those yet to be given back
-  std::vector<Extent*> empty_slabs_;  // of one flush
+  std::vector<uint64_t> flushed_;     // in one flush, those not yet given back
+  std::vector<Extent*> empty_slabs_;  // in one flush
 };
 
 }  // namespace heaptape::allocators::slabs

@@ -1,4 +1,4 @@
-// Which pages were written to since they were mapped or purged: what the kernel has to keep.
+// The pages written to since they were mapped or purged: those whose contents the kernel must keep.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace heaptape::allocators::slabs {
 
-// Pages have numbers from 0, below those of extend_to(). Memory: a bit for each page near a written
-// one, and 16 bytes for 64 MiB of any others. One thread.
+// Pages are numbered from 0, below the count of extend_to(). Memory: a bit for each page near a
+// written one, and 16 bytes per 64 MiB of any others. One thread.
 class WrittenPages {
  public:
-  // There are at least `count` pages; the new ones were not written to.
+  // There are at least `count` pages; the new ones count as unwritten.
   void extend_to(uint64_t count) {
     chunks_.resize(std::max<size_t>(chunks_.size(), (count + kChunkPages - 1) / kChunkPages));
   }
@@ -26,7 +26,7 @@ class WrittenPages {
   }
   void purge(uint64_t first, uint64_t last) { set(first, last, false); }
 
-  // The first page from `page` on that was written to, or was not; `end` if there is none before.
+  // The first page from `page` on that was, or was not, written to; `end` if none is before it.
   uint64_t next_written(uint64_t page, uint64_t end) const { return next(page, end, true); }
   uint64_t next_unwritten(uint64_t page, uint64_t end) const { return next(page, end, false); }
 
@@ -35,8 +35,8 @@ class WrittenPages {
   using Words = std::array<uint64_t, kChunkPages / 64>;  // bit n % 64 of word n / 64: page n
 
   struct Chunk {
-    std::unique_ptr<Words> words;  // null: all pages are alike
-    bool is_written = false;       // if they are
+    std::unique_ptr<Words> words;  // null if all pages are alike
+    bool is_written = false;       // if they are alike
   };
 
   static uint64_t next_chunk(uint64_t page) { return (page / kChunkPages + 1) * kChunkPages; }

@@ -35,14 +35,14 @@ class BlockShape {
   uint64_t header_bytes() const { return header_bytes_; }
   uint64_t alignment() const { return alignment_; }
   uint64_t least_block_bytes() const { return least_block_bytes_; }
-  // A smaller rest stays with its block.
+  // A smaller remainder stays with its block.
   uint64_t least_rest_bytes() const { return least_rest_bytes_; }
 
-  // The block that a request of `bytes` takes; it is below kHeapLimit.
+  // The size of the block for a request of `bytes`; below kHeapLimit.
   uint64_t block_bytes(uint64_t bytes) const {
     return std::max(least_block_bytes_, round_up(bytes + header_bytes_, alignment_));
   }
-  // Blocks lie from first_block() to blocks_end(), given where the segment ends.
+  // Blocks lie between first_block() and blocks_end(), given the end of the segment.
   uint64_t first_block() const {
     return HeapSegment::begin() + round_up(header_bytes_, alignment_);
   }

@@ -1,6 +1,6 @@
 // Boundary tags (Knuth, The Art of Computer Programming, volume 1, section 2.5): size and use of a
-// block, readable from either of its ends, so that a freed block finds its neighbours in constant
-// time. The tags stand for the words that a real heap has in its blocks.
+// block, readable from either end, so that a freed block finds its neighbours in constant time. The
+// tags stand for the words that a real heap has in its blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace heaptape::allocators::textbook {
 
 struct Hole {
   uint64_t address = 0;
-  uint64_t bytes = 0;  // 0: none
+  uint64_t bytes = 0;  // 0 if none
 
   uint64_t end() const { return address + bytes; }
   bool operator==(const Hole&) const = default;
 };
 
-// Invariant: blocks lie one behind the other without gaps. Addresses and sizes are multiples of
-// kTagUnitBytes; a block has two units at least, so that its two tags are not the same.
+// Invariant: blocks are contiguous. Addresses and sizes are multiples of kTagUnitBytes; a block has
+// at least two units, so that its two tags are distinct.
 class BoundaryTags {
  public:
   static constexpr int kUnitLog2 = 4;
@@ -33,10 +33,10 @@ class BoundaryTags {
     words_[hole.end() - kTagUnitBytes] = hole.bytes;
   }
 
-  // Of the block that begins at `address`.
+  // For the block that begins at `address`.
   uint64_t bytes(uint64_t address) const { return words_.get(address) & ~kUsed; }
 
-  // The hole that begins, or ends, at `address`; none if a used block does. A block must.
+  // The hole that begins, or ends, at `address`; none if a used block does. One of them must.
   Hole hole_at(uint64_t address) const {
     const uint64_t word = words_.get(address);
     return (word & kUsed) != 0 ? Hole{} : Hole{address, word};

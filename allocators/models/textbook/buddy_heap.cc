@@ -6,8 +6,8 @@
 namespace heaptape::allocators::textbook {
 namespace {
 
-// A tag says whether its block is free, of what order, and in which node; of a run of largest
-// blocks, which is never free, how many bytes it has.
+// A tag says whether its block is free, its order, and its node; for a run of largest blocks, which
+// is never free, how many bytes it has.
 enum class Use : uint64_t { kNone, kFree, kUsed, kRun };
 
 uint64_t free_tag(int order, uint32_t node) {
@@ -81,7 +81,7 @@ uint64_t BuddyHeap::allocate_order(int order) {
   return address;
 }
 
-// To be split down to `order`.
+// For splitting down to `order`.
 uint64_t BuddyHeap::allocate_largest(int order) {
   const uint64_t bytes = largest_blocks_.unit_bytes();
   return largest_blocks_.allocate(bytes, 1, {kNoFreeBlock, {uint64_t{1} << order, bytes}});
@@ -125,7 +125,7 @@ void BuddyHeap::release(uint64_t address) {
   }
   int order = order_of(tag);
   for (; order < largest_order_; ++order, ++merges_) {
-    // Where the buddy begins there is a block, if only a smaller one: its tag is up to date.
+    // A block, possibly a smaller one, begins where the buddy does: its tag is up to date.
     const uint64_t buddy = address ^ (uint64_t{1} << order);
     const uint64_t buddy_tag = tags_[buddy];
     if (!is_free_of_order(buddy_tag, order)) break;

@@ -1,10 +1,10 @@
 // model:buddy, the binary buddy system (Knowlton, "A Fast Storage Allocator", 1965; Knuth, volume
 // 1, section 2.5, algorithms R and S): blocks of 2^k bytes at multiples of 2^k, split in halves on
 // the way down and joined with their buddies on the way up. Free lists are last in, first out. Tags
-// are kept apart, so that a block has all its bytes.
+// are stored apart, so that a block has all its bytes.
 //
-// The textbook's system ends at its largest order. Here a larger request takes a run of largest
-// blocks side by side (UnitRuns), which no buddy system has, but every program needs.
+// The textbook's system ends at its largest order. Here a larger request takes a run of adjacent
+// largest blocks (UnitRuns), which no buddy system has but every program needs.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class BuddyHeap {
 
   struct FreeBlock {
     uint64_t address;
-    uint32_t before;  // in the list of its order; 0: none
+    uint32_t before;  // in the list of its order; 0 if none
     uint32_t behind;
   };
 

@@ -1,6 +1,6 @@
-// model:bump, an arena (region, "pool" without reuse): each block lies behind the one before, and
-// what is freed is lost until the end. The cheapest placement, and the ceiling of what memory an
-// allocator can waste.
+// model:bump, an arena (region, "pool" without reuse): each block lies after the one before, and
+// freed memory is lost until the end. The cheapest placement, and an upper bound on the memory that
+// an allocator can waste.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class BumpHeap {
   static BackendTraits traits() { return {.min_hole_bytes = kUnitBytes}; }
   static const char* work_unit() { return "nothing"; }
 
-  // As TextbookHeap says. Only the block placed last grows in place; every block shrinks there, and
-  // keeps what it had.
+  // As TextbookHeap says. Only the block placed last grows in place; every block shrinks in place,
+  // keeping its memory.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);

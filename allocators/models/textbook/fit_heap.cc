@@ -10,8 +10,8 @@ std::vector<base::Parameter> FitHeap<Policy>::parameters() {
   return list;
 }
 
-// Where the alignment asks for more than every block has, the hole must be large enough for a
-// leading rest that can be a hole itself.
+// If the alignment is larger than every block's, the hole must be large enough for a leading
+// remainder that can be a hole itself.
 template <FitPolicy Policy>
 Placement FitHeap<Policy>::allocate(uint64_t bytes, uint64_t alignment) {
   const uint64_t block_bytes = shape_.block_bytes(bytes);
@@ -55,7 +55,7 @@ Hole FitHeap<Policy>::grow(uint64_t bytes) {
   return grown;
 }
 
-// Makes a block of `bytes` in the hole; what is left of the hole before and behind it are holes.
+// Makes a block of `bytes` in the hole; the parts before and after it become holes.
 template <FitPolicy Policy>
 void FitHeap<Policy>::take(Hole hole, uint64_t address, uint64_t bytes) {
   const Hole lead{hole.address, address - hole.address};
@@ -85,7 +85,7 @@ void FitHeap<Policy>::release(uint64_t address) {
   if (trim_bytes_ != 0 && hole.end() == end_ && hole.bytes >= trim_bytes_) trim(hole);
 }
 
-// Enters the freed block in the free list, as one hole with the holes beside it.
+// Enters the freed block in the free list, merged with the holes beside it.
 template <FitPolicy Policy>
 Hole FitHeap<Policy>::join(Hole freed) {
   const Hole before = hole_before(freed.address);
@@ -103,7 +103,7 @@ Hole FitHeap<Policy>::join(Hole freed) {
   return whole;
 }
 
-// Gives back whole steps at the end of the heap, but for what would leave too small a hole.
+// Gives back whole steps at the end of the heap, unless that leaves too small a hole.
 template <FitPolicy Policy>
 void FitHeap<Policy>::trim(Hole last) {
   segment_.shrink(last.address + shape_.least_block_bytes());
@@ -115,7 +115,7 @@ void FitHeap<Policy>::trim(Hole last) {
   end_ = end;
 }
 
-// In place if the block becomes smaller, or the hole behind it has the room.
+// In place if the block becomes smaller, or the hole after it has the room.
 template <FitPolicy Policy>
 bool FitHeap<Policy>::try_resize_in_place(uint64_t address, uint64_t bytes) {
   const uint64_t wanted = shape_.block_bytes(bytes);

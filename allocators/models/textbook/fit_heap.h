@@ -1,5 +1,5 @@
-// A sequential-fit heap: a free list searched by a policy, boundary tags that join neighbours at
-// once when a block is freed, a segment that grows when no hole is large enough. A block is taken
+// A sequential-fit heap: a free list searched by a policy, boundary tags that join neighbours as
+// soon as a block is freed, a segment that grows when no hole is large enough. A block is taken
 // from the low end of its hole.
 //
 //   FitHeap --+-- FitPolicy (FirstFit, NextFit, BestFit) -- HoleTree
@@ -39,7 +39,7 @@ class FitHeap {
     return tags_.bytes(address) - shape_.header_bytes();
   }
   uint64_t work() const { return search_steps_; }
-  // Of a search, against the length of the list that it walks: live blocks do not tell that.
+  // Search work against the length of the list walked, which live blocks do not tell.
   std::vector<GrowthCurve> growth() const {
     return {search_log_.curve("search", work_unit(), "free-list length")};
   }
@@ -59,7 +59,7 @@ class FitHeap {
   HeapSegment segment_;
   BoundaryTags tags_;
   Policy policy_;
-  uint64_t trim_bytes_;  // 0: never
+  uint64_t trim_bytes_;  // 0: never trim
   uint64_t end_;         // of the last block
   GrowthLog search_log_;
   uint64_t searches_ = 0;

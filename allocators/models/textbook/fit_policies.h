@@ -1,7 +1,7 @@
 // How sequential-fit heaps choose a hole: first fit, next fit and best fit over one free list in
 // address order (Wilson et al., 1995, section 3.5; Knuth, volume 1, section 2.5). Each search is
-// charged with the holes that a walk of that list looks at, the hit included; one without a hit
-// looks at all.
+// charged the holes that a walk of that list examines, including the hit; without a hit, all of
+// them.
 #pragma once
 
 #include <concepts>
@@ -14,16 +14,16 @@
 namespace heaptape::allocators::textbook {
 
 struct Choice {
-  Hole hole;  // none: no hole is large enough
+  Hole hole;  // none if no hole is large enough
   uint64_t holes_examined = 0;
 };
 
-// The free list of a heap and the way it is searched.
+// The free list of a heap, and how it is searched.
 template <typename P>
 concept FitPolicy = std::default_initializable<P> && requires(P policy, Hole hole, uint64_t bytes) {
   { policy.insert(hole) } -> std::same_as<void>;
   { policy.erase(hole) } -> std::same_as<void>;
-  // The first hole becomes the second, which has the same place among the others.
+  // The second hole replaces the first, at the same place in the order.
   { policy.replace(hole, hole) } -> std::same_as<void>;
   // A hole of at least `bytes`.
   { policy.choose(bytes) } -> std::same_as<Choice>;
@@ -51,8 +51,8 @@ class FirstFit {
   HoleTree holes_;
 };
 
-// First fit that begins where the last search ended: at the roving pointer, which stands behind the
-// block placed last, or at the hole that has come to lie around it.
+// First fit starting where the last search ended: at the roving pointer, which is after the block
+// placed last, or at the hole that now surrounds it.
 class NextFit {
  public:
   void insert(Hole hole) {

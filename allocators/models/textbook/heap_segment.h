@@ -1,7 +1,7 @@
-// The one stretch of memory that a textbook heap lives in: it begins at kModelBase and grows upward
-// by whole steps, as a heap over sbrk does. What lies between its last block and its end is the
-// wilderness (Wilson, Johnstone, Neely, Boles, "Dynamic Storage Allocation: A Survey and Critical
-// Review", 1995, section 3.5).
+// The single stretch of memory that a textbook heap lives in: it begins at kModelBase and grows
+// upward in whole steps, as a heap over sbrk does. The part between its last block and its end is
+// the wilderness (Wilson, Johnstone, Neely, Boles, "Dynamic Storage Allocation: A Survey and
+// Critical Review", 1995, section 3.5).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace heaptape::allocators::textbook {
 
-// Beyond, other parts of the address space begin. No request of more bytes can be served.
+// Other parts of the address space begin here. No larger request can be served.
 inline constexpr uint64_t kHeapLimit = kWrapperBase;
 // The parameters that textbook heaps have in common.
 base::Parameter grow_parameter(uint64_t default_bytes);
 base::Parameter trim_parameter();
-// A choice of numbers, the value the place of the default; options[name] is the place of a number.
+// A choice of numbers; `value` is the index of the default, options[name] the index of a number.
 base::Parameter number_choice(std::string name, uint64_t value, std::string description,
                               std::span<const uint64_t> numbers);
 
@@ -30,9 +30,9 @@ class HeapSegment {
   static constexpr uint64_t begin() { return kModelBase; }
   uint64_t end() const { return end_; }
 
-  // Raises the end to the first step at or above `end`. False: no room.
+  // Raises the end to the first step at or above `end`. False if there is no room.
   bool reach(uint64_t end, const CommitRule& rule = kNoRule);
-  // Lowers the end to that step, if it is above.
+  // Lowers the end to that step if it is above it.
   void shrink(uint64_t end);
 
   void append_counters(std::vector<Counter>& counters) const;

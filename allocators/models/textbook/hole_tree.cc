@@ -38,7 +38,7 @@ void HoleTree::pull_path(size_t from) {
   }
 }
 
-// The link to the node of `address`, which must be there; the nodes above it are on path_.
+// The link to the node of `address`, which must exist; the nodes above it are on path_.
 HoleTree::Index* HoleTree::descend(uint64_t address) {
   path_.clear();
   Index* link = &root_;
@@ -69,8 +69,8 @@ void HoleTree::insert(Hole hole) {
   pull_path();
 }
 
-// Hangs the subtree of `node` into `below` and `above`, by address. What it changes it leaves on
-// path_, each node behind its ancestors.
+// Splits the subtree of `node` into `below` and `above`, by address. Leaves the nodes it changes on
+// path_, each after its ancestors.
 void HoleTree::split(Index node, uint64_t address, Index& below, Index& above) {
   Index* low = &below;
   Index* high = &above;
@@ -98,7 +98,7 @@ void HoleTree::erase(uint64_t address) {
   free_nodes_.push_back(gone);
 }
 
-// One tree of two, all of `below` being below all of `above`; its changed nodes are added to path_.
+// Joins two trees, all of `below` being below all of `above`; adds its changed nodes to path_.
 HoleTree::Index HoleTree::join(Index below, Index above) {
   Index joined = 0;
   Index* link = &joined;
@@ -166,7 +166,7 @@ RankedHole HoleTree::lowest_fit_from(uint64_t from, uint64_t bytes, uint64_t& sk
   return {};
 }
 
-// There is one under `index`.
+// There must be one under `index`.
 Hole HoleTree::highest_fit(Index index, uint64_t bytes) const {
   for (;;) {
     const Node& node = nodes_[index];

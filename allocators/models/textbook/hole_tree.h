@@ -1,7 +1,7 @@
 // The holes of a heap by address: answers what a walk of the free list would find, and how many
-// holes it would have looked at on its way, without taking it. Each subtree knows its largest hole
-// and the number of its holes; the rest is a treap (Seidel and Aragon, "Randomized Search Trees",
-// 1996), whose random numbers are the same in every run.
+// holes it would examine on the way, without making it. Each subtree knows its largest hole and the
+// number of its holes; the rest is a treap (Seidel and Aragon, "Randomized Search Trees", 1996),
+// whose random numbers are the same in every run.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,22 @@ struct RankedHole {
   uint64_t rank = 0;
 };
 
-// Every operation takes time logarithmic in the holes.
+// Every operation takes time logarithmic in the number of holes.
 class HoleTree {
  public:
   HoleTree() : nodes_(1) {}
 
   uint64_t count() const { return nodes_[root_].count; }
 
-  // No hole is at its address yet.
+  // There must be no hole at its address.
   void insert(Hole hole);
   void erase(uint64_t address);
-  // The hole at `address` becomes `hole`, which has the same place among the others.
+  // `hole` replaces the hole at `address`, at the same place in the order.
   void replace(uint64_t address, Hole hole);
 
-  // The lowest hole of at least `bytes`; its hole is none if there is none.
+  // The lowest hole of at least `bytes`; its `hole` is none if there is none.
   RankedHole lowest_fit(uint64_t bytes) const { return lowest_fit(root_, bytes, 0); }
-  // The same among those at or above `from`. `skipped`: how many are below.
+  // The same among those at or above `from`. `skipped`: how many are below that.
   RankedHole lowest_fit_from(uint64_t from, uint64_t bytes, uint64_t& skipped);
   // The highest fit among those below `limit`; none if there is none.
   Hole highest_fit_before(uint64_t limit, uint64_t bytes);
@@ -40,7 +40,7 @@ class HoleTree {
   uint64_t rank(uint64_t address) const;
 
  private:
-  using Index = uint32_t;  // 0: none
+  using Index = uint32_t;  // 0 if none
 
   struct Node {
     Hole hole;

@@ -1,9 +1,9 @@
-// model:ideal, the perfect compactor: at every moment the live blocks lie side by side, without
+// model:ideal, the perfect compactor: at every moment the live blocks are contiguous, without
 // headers or rounding, and the memory they take is rounded up to whole pages. No allocator that
 // holds these blocks can commit less.
 //
-// A block's address stands for the block only, because it would move at any call: the model places
-// no blocks (BackendTraits::places_blocks), and only what it commits means something.
+// A block's address only identifies the block, which could move at any call: the model places no
+// blocks (BackendTraits::places_blocks), and only its committed memory is meaningful.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ constexpr char kNoRunOfPages[] =
     "above % bytes a block has pages of its own, and no free ones serve for % bytes: the heap "
     "grows";
 
-// Who owns a page: a class, or the large block that begins there.
+// The owner of a page: a class, or the large block that begins there.
 constexpr uint64_t kClass = 1;
 uint64_t class_owner(uint32_t size_class) {
   return uint64_t{size_class} << 1 | kClass;

@@ -1,7 +1,7 @@
 // model:segregated, simple segregated storage (Wilson et al., 1995, section 3.6): blocks of one
 // size class share pages, a page never changes its class, and nothing is joined. A page that a
-// class gets is threaded on the class's free list at once, in address order; the list is last in,
-// first out. Blocks of more than half a page take whole pages by best fit.
+// class gets is put on the class's free list at once, in address order; the list is last in, first
+// out. Blocks of more than half a page take whole pages by best fit.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class SegregatedHeap {
   static const char* work_unit() { return "blocks threaded"; }
 
   // As TextbookHeap says. A block stays where it is while its class does, or while its pages can be
-  // cut or have free ones behind them.
+  // cut or have free pages after them.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
@@ -32,11 +32,11 @@ class SegregatedHeap {
   void append_counters(std::vector<Counter>& counters) const;
 
  private:
-  // The rest of the page that came last is a list in address order by itself.
+  // The rest of the newest page is a list in address order of its own.
   struct Class {
     std::vector<uint64_t> freed;
-    uint64_t next = 0;  // of that page: the first block that was never used
-    uint64_t left = 0;  // how many there are
+    uint64_t next = 0;  // of that page: the first never used
+    uint64_t left = 0;  // how many are left there
   };
 
   Placement allocate_small(uint32_t size_class);

@@ -1,5 +1,5 @@
-// Size classes, four to a doubling: 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, ... A block wastes
-// less than a fifth of its class from 65 bytes on.
+// Size classes, four per doubling: 16, 32, 48, 64, 80, 96, 112, 128, 160, 192, ... From 65 bytes
+// on, a block wastes less than a fifth of its class.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The outermost layer of the textbook models: turns a heap that places, frees and resizes in place
-// into a model that can also move, and counts what a program sees of that. docs/models/textbook.md.
+// into a model that can also move, and counts what the program sees. docs/models/textbook.md.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace heaptape::allocators::textbook {
 
 // Sizes and alignments are below kHeapLimit; sizes may be 0, alignments are 1 or another power of
-// two. Addresses are of live blocks.
+// two. Addresses are those of live blocks.
 template <typename H>
 concept TextbookHeap = std::constructible_from<H, AddressSpace&, const base::Values&> &&
                        requires(H heap, const H& constant, uint64_t bytes, uint64_t address,
                                 std::vector<Counter>& counters) {
-                         // Address 0: no room.
+                         // Address 0 if there is no room.
                          { heap.allocate(bytes, bytes) } -> std::same_as<Placement>;
-                         // False: the block would have to move, and nothing has changed.
+                         // False, with no change, if the block would have to move.
                          { heap.try_resize_in_place(address, bytes) } -> std::same_as<bool>;
                          { heap.release(address) } -> std::same_as<void>;
                          { constant.usable_bytes(address) } -> std::same_as<uint64_t>;
@@ -44,7 +44,7 @@ class TextbookModel {
   Placement reallocate(uint64_t address, uint64_t bytes);
   void release(uint64_t address) { heap_.release(address); }
 
-  // The textbooks' heaps know nothing of pages: what they hold, they have written to.
+  // Textbook heaps know nothing of pages: they have written to all that they hold.
   std::vector<AddressRange> absent() const { return {}; }
   std::vector<Counter> counters() const {
     std::vector<Counter> list;
@@ -69,7 +69,7 @@ class TextbookModel {
   uint64_t bytes_copied_ = 0;
 };
 
-// A block that moves is placed before its old place is given up.
+// A block that moves is placed before its old place is freed.
 template <TextbookHeap Heap>
 Placement TextbookModel<Heap>::reallocate(uint64_t address, uint64_t bytes) {
   if (bytes >= kHeapLimit) return {};

@@ -15,15 +15,15 @@ namespace {
 constexpr uint64_t kThreads = 1 << 16;
 constexpr uint64_t kTable = uint64_t{46} << 40;  // away from the allocator's memory
 constexpr int kSpins = 200;
-// Ops under way in other threads need room in the log, too.
+// Leaves room in the log for ops under way in other threads.
 constexpr uint32_t kMostLogged = kMaxMemoryCalls / 2;
-// With more threads than this even half of the log might not be enough: they take turns.
+// With more threads than this, half of the log might not suffice: they take turns.
 constexpr uint32_t kMostAtWork = 500;
 constexpr uint32_t kNone = UINT32_MAX;
 
 // The ops of one thread between two ends of threads.
 struct alignas(64) Lane {
-  std::atomic<uint32_t> done;  // its ops up to this number, counted from 1, are done
+  std::atomic<uint32_t> done;  // its ops up to this number, from 1, are done
   uint32_t next;
   uint32_t until_timed;
 };
@@ -32,10 +32,10 @@ WorkerShared* shared = nullptr;
 RunFreely run_op = nullptr;
 Lane* lanes = nullptr;  // kThreads, by thread
 uint32_t next_of_thread[kMaxBatchOps];
-uint16_t at_work[kMaxBatchOps];  // threads with ops, but for the driver
+uint16_t at_work[kMaxBatchOps];  // threads with ops, except the driver
 uint32_t at_work_count = 0;
 std::atomic<bool> stopped{false};
-bool is_interrupted = false;  // the lanes have ops that are left of a turn before,
+bool is_interrupted = false;  // the lanes have ops left from an earlier turn,
 uint32_t lanes_end = 0;       // up to this one
 
 void fill_lanes(uint32_t begin, uint32_t end) {
@@ -44,7 +44,7 @@ void fill_lanes(uint32_t begin, uint32_t end) {
   for (uint32_t op = begin; op < end; ++op) {
     Lane& lane = lanes[shared->ops[op].thread];
     lane.next = kNone;
-    lane.done.store(begin, std::memory_order_relaxed);  // numbers begin anew with each batch
+    lane.done.store(begin, std::memory_order_relaxed);  // numbers restart with each batch
   }
   for (uint32_t op = end; op-- > begin;) {
     const uint16_t thread = shared->ops[op].thread;
@@ -61,7 +61,7 @@ uint32_t next_end(uint32_t ended) {
   return ends_one ? shared->ends[ended].op : shared->op_end;
 }
 
-// False: all have to stop.
+// False if all must stop.
 bool await(uint32_t number) {
   const Lane& lane = lanes[shared->ops[number - 1].thread];
   for (int spin = 0; lane.done.load(std::memory_order_acquire) < number; ++spin) {
@@ -118,7 +118,7 @@ bool run_lanes() {
   return !stopped;
 }
 
-// Up to which op, from `op` on.
+// Returns the op that it stops before.
 uint32_t run_in_turns(uint32_t op) {
   for (; op < lanes_end && log_has_room(); ++op) {
     if (run_on_thread(shared->ops[op].thread, run_one, op)) continue;

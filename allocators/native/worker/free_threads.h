@@ -1,5 +1,5 @@
-// The tape's threads at work at the same time, each on its own ops in their order, waiting for
-// others only where WorkerShared::waits says so. Free of the C++ run-time library.
+// Runs the tape's threads at the same time, each on its own ops in order, waiting for others only
+// where WorkerShared::waits says so. Free of the C++ run-time library.
 #pragma once
 
 #include <stdint.h>
@@ -8,13 +8,13 @@
 
 namespace heaptape::allocators {
 
-// Runs one op; `until_timed` is the thread's own count of ops until one is timed.
+// Runs one op; `until_timed` is the thread's own count of ops until the next timed one.
 using RunFreely = void (*)(uint32_t op, uint32_t& until_timed);
 
-// By the driver, which is thread 0 of the tape and works, too. Runs the ops of this turn with
-// `run`, and ends threads where they end, when all ops before are done. Returns the op before which
-// all are done: less than op_end when the log of memory calls is half full; the rest is then run
-// in turns that begin at that op.
+// Called by the driver, which is thread 0 of the tape and also works. Runs the ops of this turn
+// with `run`, and ends threads at their ends, once all earlier ops are done. Returns the op before
+// which all are done: less than op_end if the log of memory calls is half full; the rest is then
+// run in turns that begin at that op.
 uint32_t run_freely(WorkerShared& shared, RunFreely run);
 
 }  // namespace heaptape::allocators

@@ -18,9 +18,9 @@ namespace {
 
 constexpr unsigned long kHwcap2Fsgsbase = 1 << 1;
 constexpr uint64_t kThreads = 1 << 16;
-constexpr uint64_t kTable = uint64_t{47} << 40;  // away from the allocator's memory, as the stacks
+constexpr uint64_t kTable = uint64_t{47} << 40;  // away from the allocator's memory, like stacks
 
-// What the thread is to do. The driver writes all but kPark.
+// The thread's next task. The driver writes all but kPark.
 enum class Task : uint32_t { kStart, kPark, kWork, kEnd };
 
 struct Parked {
@@ -52,7 +52,7 @@ void set_task(Parked& thread, Task task) {
   syscall(SYS_futex, &thread.task, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// Waits as long as the task is `task`.
+// Waits while the task is `task`.
 Task wait_while(Parked& thread, Task task) {
   for (;;) {
     const Task now = thread.task.load(std::memory_order_acquire);

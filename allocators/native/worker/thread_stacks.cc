@@ -1,8 +1,8 @@
-// glibc gives each thread a vector of where its thread-local variables are (the dtv, two words a
-// library), by calloc, that is by the allocator under test: the tape has these calls already, as
-// the recorded program made them. So this program defines the two functions by which libc asks its
-// loader for the vector and gives it back; the loader finds the executable's definitions first. For
-// all threads but ours they are the loader's own.
+// glibc gives each thread a vector of the places of its thread-local variables (the dtv, two words
+// per library), by calloc, that is, by the allocator under test: the tape already has these calls,
+// as the recorded program made them. So this program defines the two functions by which libc asks
+// its loader for the vector and returns it; the loader finds the executable's definitions first.
+// For all threads but ours they act as the loader's own.
 // The layout: glibc's sysdeps/generic/dl-dtv.h and sysdeps/x86_64/nptl/tls.h, the same since 2.25.
 #include "allocators/native/worker/thread_stacks.h"
 
@@ -25,23 +25,23 @@ using base::kPageBytes;
 
 struct TlsEntry {
   uint64_t value;   // of the entry before the first: the number of entries
-  void* allocated;  // to be freed with the thread
+  void* allocated;  // freed with the thread
 };
 constexpr size_t kTlsEntries = kPageBytes / sizeof(TlsEntry);
 
-struct ThreadHead {  // what the thread pointer points at
+struct ThreadHead {  // the thread pointer's target
   void* self;
   TlsEntry* entries;  // its second one
 };
 
-// As many as ReplayOp::thread tells apart.
+// As many as ReplayOp::thread can distinguish.
 constexpr uint64_t kStacks = 1 << 16;
-// For the destructors of an allocator, besides what the system needs.
+// For an allocator's destructors, in addition to what the system needs.
 constexpr uint64_t kWorkBytes = 64 << 10;
-// Where neither the heap nor mappings without a wish lie, nor those that mimalloc asks for.
+// Away from the heap, from mappings without a hint, and from those that mimalloc asks for.
 constexpr uint64_t kRegion = uint64_t{48} << 40;
 
-// Each slot is a page for the vector and the stack above it. Free slots are a list through their
+// Each slot is a page for the vector and the stack above it. Free slots are linked through their
 // first words.
 uint64_t region = 0;
 uint64_t slot_bytes = 0;

@@ -13,21 +13,21 @@ namespace heaptape::allocators {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-// What the clocks show when the recording begins, the same in every replay: the machine is up for a
+// The clocks when the recording begins, the same in every replay: the machine has been up for a
 // while, and today is a day in 2026. An allocator may take 0 for "never".
 constexpr uint64_t kUptimeNs = 100'000 * kSecondNs;
 constexpr uint64_t kUnixNs = 1'770'000'000 * kSecondNs;
-constexpr uint64_t kReadingNs = 25;  // what reading a clock takes
+constexpr uint64_t kReadingNs = 25;  // the time that reading a clock takes
 
 WorkerShared* shared = nullptr;
 std::atomic<uint64_t> latest_ns{0};
 
-// Of the op under way, by the samples around it. No state: any thread may ask.
+// At the op under way, from the samples around it. No state: any thread may ask.
 uint64_t time_of_op() {
   const uint32_t count = shared->clock_point_count;
   const auto op = static_cast<int64_t>(__atomic_load_n(&shared->current_op, __ATOMIC_RELAXED));
   const ClockPoint* points = shared->clock_points;
-  uint32_t low = 0;  // the first point that is not before the op
+  uint32_t low = 0;  // the first point not before the op
   for (uint32_t high = count; low < high;) {
     const uint32_t middle = low + (high - low) / 2;
     if (points[middle].op < op) {
@@ -116,7 +116,7 @@ uint64_t real_monotonic_ns() {
 
 }  // namespace heaptape::allocators
 
-// What libraries find instead of libc's.
+// Libraries find these instead of libc's.
 #define HEAPTAPE_EXPORT __attribute__((visibility("default")))
 extern "C" {
 

@@ -1,5 +1,5 @@
-// Which functions of the malloc family the library under test has. One that it lacks is libc's, and
-// a block of libc's malloc would end the library that is asked to free it. Free of the C++ run-time
+// Which functions of the malloc family the library under test has. A missing one would be libc's,
+// and a block from libc's malloc would crash the library when it frees it. Free of the C++ run-time
 // library.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace heaptape::allocators {
 
-// Each true if it comes from the library that serves malloc.
+// Each true if the library that serves malloc provides it.
 struct EntryPoints {
   bool aligned_alloc = false;
   bool memalign = false;
@@ -23,29 +23,29 @@ struct EntryPoints {
   bool malloc_usable_size = false;
 };
 
-// Whether `function`, which may be null, comes from the object that is loaded at `library`.
+// Whether `function`, which may be null, comes from the object loaded at `library`.
 template <typename Function>
 bool is_in(const void* library, Function* function) {
   Dl_info info = {};
   return dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fbase == library;
 }
 
-// `library` is where the object with malloc is loaded. Returns the name of a function without which
-// nothing can be replayed, or null.
+// `library` is where the object with malloc is loaded. Returns the name of a missing function
+// without which nothing can be replayed, or null.
 const char* find_entry_points(const void* library, EntryPoints& entry_points);
 
-// Neither for malloc nor for realloc. An aligned call that the library lacks becomes another one
-// that it has; null when it has none, or no room.
+// For neither malloc nor realloc. An aligned call that the library lacks is replaced by one that it
+// has; null if it has none, or no room.
 void* allocate_otherwise(const EntryPoints& entry_points, const ReplayOp& op);
 
-// These two are inline because they run once an event, inside what is timed.
+// These two are inline because they run once per event, inside the timed part.
 inline void* allocate(const EntryPoints& entry_points, const ReplayOp& op) {
   if (op.kind == ReplayKind::kMalloc) [[likely]]
     return malloc(op.size);
   return allocate_otherwise(entry_points, op);
 }
 
-// Of a live block; `otherwise` where the library does not tell.
+// For a live block; `otherwise` if the library does not tell.
 inline uint64_t usable_bytes(const EntryPoints& entry_points, void* block, uint64_t otherwise) {
   return entry_points.malloc_usable_size ? malloc_usable_size(block) : otherwise;
 }

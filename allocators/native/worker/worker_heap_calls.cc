@@ -6,7 +6,7 @@
 
 #include "allocators/native/worker/worker_entry_points.h"
 
-// As the libraries' headers have them. A library that is not loaded leaves its functions null.
+// As in the libraries' headers. The functions of a library that is not loaded are null.
 extern "C" {
 // glibc 2.33
 struct mallinfo2 mallinfo2(void) __attribute__((weak));
@@ -29,8 +29,8 @@ namespace heaptape::allocators {
 namespace {
 
 struct NamedStatistic {
-  const char* name;      // as the library calls it
-  const char* reported;  // as the report does
+  const char* name;      // the library's name
+  const char* reported;  // the report's name
 };
 
 constexpr NamedStatistic kJemallocStatistics[] = {
@@ -70,7 +70,7 @@ void append(Statistic* statistics, uint32_t& count, const char* name, uint64_t v
 }
 
 uint32_t read_jemalloc(Statistic* statistics) {
-  uint64_t epoch = 1;  // written, it makes the statistics those of now
+  uint64_t epoch = 1;  // writing it updates the statistics
   uint32_t count = 0;
   if (mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch) != 0) return 0;
   for (const NamedStatistic& statistic : kJemallocStatistics) {
@@ -120,9 +120,9 @@ bool give_back_memory() {
   if (has_malloc_trim) {
     malloc_trim(0);
   } else if (has_mallctl) {
-    // What this thread caches would keep its pages in use. It fails where there are no caches.
+    // Blocks that this thread caches would keep their pages in use. Fails if there are no caches.
     mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
-    return mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0) == 0;  // 4096: of all arenas
+    return mallctl("arena.4096.purge", nullptr, nullptr, nullptr, 0) == 0;  // 4096: all arenas
   } else if (has_mi_collect) {
     mi_collect(true);
   } else if (has_release_free_memory) {

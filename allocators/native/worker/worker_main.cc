@@ -1,5 +1,5 @@
 // heaptape-worker FD: replays batches on whatever malloc it was started with. The heap under test
-// holds the tape's blocks and nothing of ours: this program makes no allocation, uses no stdio, and
+// holds the tape's blocks and nothing of ours: this program allocates nothing, uses no stdio, and
 // links no C++ run-time library, whose start-up pool alone would put 72,704 bytes into the heap.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -69,15 +69,15 @@ uint64_t page_faults() {
   return static_cast<uint64_t>(usage.ru_minflt);
 }
 
-// Moves the program break up to the next address of that phase; the memory before it is never
-// used. Where it then is.
+// Moves the program break up to the next address with that phase; the memory before it is never
+// used. Returns the new break.
 uint64_t move_break(uint64_t phase) {
   const auto at = static_cast<uint64_t>(syscall(SYS_brk, 0));
   const uint64_t step = (phase - at) % kBreakPeriodBytes;
   return static_cast<uint64_t>(syscall(SYS_brk, at + step));
 }
 
-// Runs before the constructors of any library, the allocator's included, so that memory taken there
+// Runs before the constructors of any library, including the allocator, so that memory taken there
 // is seen. (Only an executable's preinit functions come that early.)
 void before_constructors(int argc, char** argv, char** environment) {
   if (argc != 2) quit(2);
@@ -129,7 +129,7 @@ int main() {
         read_version(shared->version);
         break;
       default:
-        exit(0);  // as a program does: the library under test may have something to say
+        exit(0);  // as programs do: the library under test may print something
     }
     give_turn();
   }

@@ -24,7 +24,7 @@ namespace {
 
 using base::kPageBytes;
 constexpr uint32_t kMostLogged = kMaxMemoryCalls - kMemoryCallsPerOp;
-constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth a look whether there is as much memory
+constexpr uint64_t kLargeTouchBytes = 256 << 20;  // worth checking for available memory
 
 WorkerShared* shared = nullptr;
 void** slots = nullptr;
@@ -49,7 +49,7 @@ bool grow_slots(uint64_t wanted) {
   return true;
 }
 
-// MemAvailable of /proc/meminfo; all there can be where it does not say.
+// MemAvailable of /proc/meminfo; the maximum if it is not given.
 uint64_t available_bytes() {
   char text[256];
   const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
@@ -65,12 +65,12 @@ uint64_t available_bytes() {
   return kib << 10;
 }
 
-// How much of a block's usable bytes was asked for, and so touched: size classes of four a doubling
-// leave a fifth. What a realloc adds to it begins there, not at the end of what is usable.
+// How much of a block's usable bytes was requested, and so touched: classes of four per doubling
+// leave a fifth. A realloc's added part begins there, not at the end of the usable bytes.
 constexpr uint64_t kLeastUsedQuarters = 3;
 
-// Makes the block's bytes from `from` on occupy memory, as the program's own use of them would. But
-// programs take blocks larger than all memory, too, and use a little of them.
+// Makes the block's bytes from `from` on occupy memory, as the program's own use would. But
+// programs also take blocks larger than all memory, and use little of them.
 __attribute__((always_inline)) inline void touch(void* block, uint64_t from, uint64_t size) {
   if (size <= from) return;
   if (size - from > kLargeTouchBytes && size - from > available_bytes()) [[unlikely]] {
@@ -88,7 +88,7 @@ __attribute__((always_inline)) inline void touch(void* block, uint64_t from, uin
   }
 }
 
-// Around the call of the allocator alone: what the block is asked and touched is not of it.
+// Times the allocator's call alone, without querying or touching the block.
 struct Stopwatch {
   uint64_t begin_ticks = 0;
   uint64_t ticks = 0;
@@ -154,13 +154,13 @@ __attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
   run_op(op, shared->placements[index], watch);
   until_next = kLatencyPeriod;
   LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
-  static std::atomic_flag is_taken;  // several threads may come here at the same time
+  static std::atomic_flag is_taken;  // several threads may get here at once
   while (is_taken.test_and_set(std::memory_order_acquire)) _mm_pause();
   histogram.note(shared->first_event + index + 1, watch.ticks, shared->stamp_cost_ticks);
   is_taken.clear(std::memory_order_release);
 }
 
-// The loop alone: what a replay costs without an allocator.
+// The loop alone: the cost of a replay without an allocator.
 void run_noop(const ReplayOp& op, Placement& placement) {
   void*& slot = slots[op.slot];
   asm volatile("" : "+r"(slot));
@@ -180,7 +180,7 @@ void run_op_at(uint32_t op) {
   run_counted(op, until_timed);
 }
 
-// False: there is no thread for it.
+// False if there is no thread for it.
 bool run_on_its_thread(uint32_t op) {
   const ReplayOp& replay_op = shared->ops[op];
   if (shared->allocator_calls == Calls::kLeftOut) {
@@ -247,7 +247,7 @@ void run_batch() {
   shared->elapsed_ns = real_monotonic_ns() - begin_ns;
   become_driver();
   shared->op_done = op;
-  // Calls made between two turns belong to the op that comes next.
+  // Calls made between two turns belong to the next op.
   const bool is_done = op == shared->op_end && shared->end_done == shared->end_end;
   shared->current_op = is_done ? 0 : op;
 }

@@ -8,14 +8,14 @@
 
 namespace heaptape::allocators {
 
-// Before any constructor runs. False: there is no memory for the blocks' addresses.
+// Called before any constructor. False if there is no memory for the blocks' addresses.
 bool start_ops(WorkerShared* shared);
 
-// Where the library that serves malloc, loaded at `library`, has the calls that ops make. The name
-// of one that it lacks and must have, or null.
+// Finds the calls that ops make in the library that serves malloc, loaded at `library`. Returns the
+// name of a required one that it lacks, or null.
 const char* find_calls_of_ops(const void* library);
 
-// In processor ticks: what two readings of the counter around nothing take.
+// The time of two counter readings around nothing, in processor ticks.
 uint32_t measure_stamp_cost();
 
 // A turn of kind kRun: ops[op_begin, op_end) on the threads that WorkerShared asks for, and the

@@ -19,12 +19,12 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr long kSliceNs = 1'000'000;  // of real time, between two looks at the tape's
 constexpr int kMostSlices = 20;       // that a player of the tape waits for others
-constexpr int kMostSleepers = 64;     // further ones are not waited for
+constexpr int kMostSleepers = 64;     // more are not waited for
 
 WorkerShared* shared = nullptr;
 long driver = 0;
 constinit thread_local bool is_player = false;
-// When each sleeper wakes, in time of the tape; 0 = nobody sleeps here.
+// When each sleeper wakes, in tape time; 0 = no sleeper here.
 std::atomic<uint64_t> deadlines_ns[kMostSleepers];
 
 void nap() {
@@ -36,7 +36,7 @@ uint64_t to_ns(const timespec& time) {
   return static_cast<uint64_t>(time.tv_sec) * kSecondNs + static_cast<uint64_t>(time.tv_nsec);
 }
 
-// A place among the sleepers for as long as it lives.
+// Occupies a place among the sleepers while it lives.
 class Sleep {
  public:
   explicit Sleep(uint64_t deadline_ns) {
@@ -82,7 +82,7 @@ void sleep_for(uint64_t ns) {
   }
 }
 
-// Until `time` of whichever clock it is of: a day of this century, or an uptime.
+// Until `time` on its own kind of clock: a day of this century, or an uptime.
 int wait_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec& time) {
   if (shared->clock == Clock::kReal) {
     return pthread_cond_clockwait(condition, mutex, is_day(time) ? CLOCK_REALTIME : CLOCK_MONOTONIC,
@@ -102,8 +102,8 @@ int wait_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec
   }
 }
 
-// As the system call, with SIGSYS, through which memory calls are seen, left open; so are the two
-// signals that libc keeps for itself.
+// As the system call, but leaves SIGSYS, through which memory calls are seen, unblocked, and also
+// the two signals that libc reserves.
 long change_mask(int how, const sigset_t* set, sigset_t* old) {
   constexpr uint64_t kNeverBlocked = uint64_t{7} << (SIGSYS - 1);
   uint64_t mask = 0;

@@ -19,8 +19,8 @@
 #include "allocators/native/worker/worker_threads.h"
 
 // long heaptape_unwatched(long number, long a, long b, long c, long d, long e, long f)
-// The one place whose system calls the filter lets pass; the label is what the kernel sees as the
-// instruction pointer.
+// The only place whose system calls the filter lets pass; the label is the instruction pointer that
+// the kernel sees.
 asm(R"(
   .text
   .globl heaptape_unwatched
@@ -63,7 +63,7 @@ void lock_log() {
   while (log_is_taken.exchange(true, std::memory_order_acquire)) sched_yield();
 }
 
-// While the backend reads the log, threads of the allocator's own wait.
+// While the backend reads the log, the allocator's own threads wait.
 void enter_log() {
   constexpr timespec kNap{0, 100'000};
   for (;;) {
@@ -74,8 +74,8 @@ void enter_log() {
   }
 }
 
-// What is asked for without libc and answered as the tape has it: clocks, and the thread that the
-// driver pretends to be. False for other calls.
+// Answers queries made without libc from the tape: clocks, and the thread that the driver pretends
+// to be. False for other calls.
 bool answer_question(greg_t* registers) {
   timespec now = {};
   auto* const target = reinterpret_cast<void*>(registers[REG_RDI]);
@@ -100,7 +100,7 @@ bool answer_question(greg_t* registers) {
                                : heaptape_unwatched(SYS_gettid, 0, 0, 0, 0, 0, 0);
       return true;
     case SYS_tgkill:
-      // What raises a signal in its own thread, as abort() does, means the one that runs.
+      // A thread that signals itself, as abort() does, means the one that runs.
       if (pretended_tid != 0 && registers[REG_RSI] == pretended_tid && is_driver()) {
         registers[REG_RSI] = heaptape_unwatched(SYS_gettid, 0, 0, 0, 0, 0, 0);
       }
@@ -112,8 +112,8 @@ bool answer_question(greg_t* registers) {
   }
 }
 
-// An allocator may give back any number of pieces at one call: the log has room for some, and for
-// the others it is enough to know that there were any.
+// An allocator may give back any number of pieces in one call: the log has room for some, and for
+// the rest it is enough to know that there were any.
 bool leaves_untold(const greg_t* registers) {
   if (registers[REG_RAX] != SYS_madvise) return false;
   if (log_target->memory_calls < kMaxMemoryCalls / 4) return false;
@@ -148,7 +148,7 @@ void on_trap(int, siginfo_t*, void* context) {
   registers[REG_RAX] = result;
 }
 
-// Stops the calls of these numbers, but for those that come from heaptape_unwatched.
+// Stops the calls with these numbers, except those from heaptape_unwatched.
 template <size_t kCalls>
 bool install_filter(const uint32_t (&numbers)[kCalls]) {
   const auto pass = reinterpret_cast<uint64_t>(heaptape_unwatched_return);
@@ -190,7 +190,7 @@ bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op) {
   struct sigaction action = {};
   action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigfillset(&action.sa_mask);  // a handler that maps memory must not come upon a log in use
+  sigfillset(&action.sa_mask);  // a handler that maps memory must not interrupt a log in use
   sigdelset(&action.sa_mask, SIGSYS);
   constexpr uint32_t kWatched[] = {SYS_mmap,   SYS_munmap,        SYS_mremap,       SYS_mprotect,
                                    SYS_brk,    SYS_clock_gettime, SYS_gettimeofday, SYS_time,

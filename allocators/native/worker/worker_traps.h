@@ -1,5 +1,5 @@
-// Lets the worker see every system call by which the allocator under test changes its address
-// space, whoever issues it: libc internally, the library through libc, or by itself.
+// Lets the worker see every system call that changes the allocator's address space, whoever issues
+// it: libc internally, the library through libc, or the library directly.
 #pragma once
 
 #include <sys/types.h>
@@ -10,23 +10,23 @@ namespace heaptape::allocators {
 
 // From now on mmap, munmap, mremap, mprotect and brk are stopped by a seccomp filter, carried out
 // by a SIGSYS handler and written to `shared->calls` under the op `*current_op`. About 1.5 us a
-// call. False when the kernel refuses. Any thread may make such calls; those of the allocator's own
+// call. False if the kernel refuses. Any thread may make such calls; those of the allocator's own
 // threads wait while it is the backend's turn.
 bool watch_memory_calls(WorkerShared* shared, const uint32_t* current_op);
 
-// The same for madvise, from now on, as long as the log has room; behind that it only says that
-// there were such calls. Not where the allocator has threads of its own: one that ends gives its
-// stack back by madvise with all signals blocked (glibc 2.36, start_thread), and the kernel would
-// end the process.
+// The same for madvise while the log has room; beyond that, it records only that there were such
+// calls. Not for an allocator with threads of its own: a thread that ends gives its stack back by
+// madvise with all signals blocked (glibc 2.36, start_thread), and the kernel would kill the
+// process.
 bool watch_madvise();
 
-// What gettid() says to the driver from now on: the thread that it pretends to be. 0: the truth.
+// Makes gettid() answer the driver with the thread that it pretends to be. 0: its own.
 void pretend_tid(pid_t tid);
 
-// The driver gives its turn away: no thread is in the middle of the log.
+// Gives the driver's turn away: no thread is in the middle of the log.
 void give_turn_to_backend();
 
-// Memory of the worker's own, not watched; at `wish` if nothing else is there. Null: there is none.
+// Memory of the worker's own, not watched; at `wish` if that is free. Null if there is none.
 void* map_unwatched(uint64_t wish, uint64_t bytes, int protection);
 
 // A system call that is not watched: for the worker's own memory.

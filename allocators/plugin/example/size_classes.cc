@@ -1,6 +1,6 @@
 // An allocator model to start from. Sizes are rounded up to powers of two, and a freed block waits
 // for the next request of its size. Blocks below 64 KiB are cut from slabs of 64 KiB that stay
-// committed; larger ones give their memory back. docs/howto-plugin.md goes through it.
+// committed; larger ones give their memory back. docs/howto-plugin.md walks through it.
 #include <bit>
 #include <vector>
 
@@ -44,7 +44,7 @@ class SizeClasses {
   uint64_t live = 0, slabs = 0, slab_bytes = 0;
 
  private:
-  // Makes new blocks of one size: a slab full, or one that is larger than a slab.
+  // Makes new blocks of one size: a slab full, or one block larger than a slab.
   bool refill(int log2) {
     const uint64_t size = uint64_t{1} << log2;
     const uint64_t bytes = uint64_t{1} << (log2 < kSlabLog2 ? kSlabLog2 : log2);
@@ -65,9 +65,9 @@ class SizeClasses {
 
   const heaptape_host* host_;
   uint64_t min_block_;
-  uint64_t next_;                             // addresses from here on were never used
+  uint64_t next_;                             // addresses from here on are unused
   std::vector<uint64_t> free_[kMaxLog2 + 1];  // by the log2 of their size
-  std::vector<uint8_t> log2_of_slab_;         // of the size of its blocks
+  std::vector<uint8_t> log2_of_slab_;         // log2 of the size of its blocks
 };
 
 SizeClasses& model(void* self) {

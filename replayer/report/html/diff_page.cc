@@ -62,7 +62,7 @@ void write_blocks(JsonWriter& out, const std::string& words, const std::vector<T
   out.close_object();
 }
 
-// With the function and the module of each site, by which the flame graph finds it.
+// Adds the function and module of each site, by which the flame graph finds it.
 void write_changes(JsonWriter& out, const SiteChanges& changes) {
   std::vector<std::string> functions;
   std::vector<std::string> modules;
@@ -89,8 +89,8 @@ void write_gates(JsonWriter& out, const std::vector<GateOutcome>& gates) {
   out.close_list();
 }
 
-// For each run that is compared its timeline in the base, then that in the new report; empty where
-// a report has none.
+// For each compared run, its timeline in the base, then that in the new report; empty if a report
+// has none.
 std::vector<schema::RunTimeline> side_by_side(const ReportDiff& diff, const ReportSeries& base,
                                               const ReportSeries& now) {
   std::vector<schema::RunTimeline> runs;

@@ -1,4 +1,4 @@
-// What `heaptape diff --html` writes. docs/howto-html.md, "Two reports".
+// Writes the page of `heaptape diff --html`. docs/howto-html.md, "Two reports".
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace heaptape::replayer {
 
-// What a report has beside its figures.
+// A report without its figures.
 struct ReportSeries {
   std::optional<schema::StackTree> stacks;
   std::vector<schema::RunTimeline> timelines;
 };
 
-// One file. Stacks are compared where both reports have them.
+// Returns one file. Compares stacks if both reports have them.
 std::string diff_page(const ReportDiff& diff, const ReportSeries& base, const ReportSeries& now);
 
 }  // namespace heaptape::replayer

@@ -1,12 +1,12 @@
-# Writes the C++ source that has the parts of the page in it, each with its hash for the page's
-# policy. Run by the build: cmake -D OUT=... -D MARKUP=... -D NOTICES=... -D STYLES=a,b -D SCRIPTS=a,b -P
-# One file stays one element, so that the page can be read as its sources can.
+# Writes a C++ source with the parts of the page and their hashes for the page's policy. Run by the
+# build: cmake -D OUT=... -D MARKUP=... -D NOTICES=... -D STYLES=a,b -D SCRIPTS=a,b -P
+# embed_page.cmake. Each file stays one element, so that the page is as readable as its sources.
 
 # The hash of `hex` digits, in base 64.
 function(base64_of hex variable)
   set(alphabet "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
   set(text "")
-  # 64 digits: ten times six for eight letters of base 64, four for the last three.
+  # 64 digits: ten groups of six for four letters each, four for the last three.
   string(APPEND hex "00")
   foreach(at RANGE 0 63 3)
     string(SUBSTRING "${hex}" ${at} 3 three)
@@ -22,7 +22,7 @@ function(base64_of hex variable)
   set(${variable} "${text}=" PARENT_SCOPE)
 endfunction()
 
-# Declares kName with the bytes of a file; what ends an element of the page must not be in it.
+# Declares kName with the bytes of a file, which must not contain the end of its element.
 function(embed name file)
   file(READ "${file}" hex HEX)
   file(READ "${file}" text)
@@ -38,14 +38,14 @@ function(embed name file)
   file(APPEND "${OUT}" "constexpr unsigned char k${name}[] = {\n${bytes}0};\n")
 endfunction()
 
-# A list of parts.
+# Embeds a list of parts.
 function(embed_parts name files)
   set(rows "")
   set(number 0)
   foreach(file IN LISTS files)
     get_filename_component(file_name "${file}" NAME)
     set(part "${CMAKE_CURRENT_BINARY_DIR}/part_${file_name}")
-    # Nobody has the file that it names.
+    # The file that it names is missing.
     file(READ "${file}" text)
     string(REGEX REPLACE "(//|/\\*)# sourceMappingURL=[^\n* ]*( \\*/)?" "" text "${text}")
     file(WRITE "${part}" "${text}")

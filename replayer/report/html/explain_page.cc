@@ -34,7 +34,7 @@ std::string when(const Moment& moment) {
 std::string verdict(const Explanation& explanation) {
   Account account = *explanation.state().account;
   const Snapshot& now = explanation.state().snapshot;
-  account.live_bytes = now.live.live_bytes;  // of the program: see explain_text.cc
+  account.live_bytes = now.live.live_bytes;  // the program's: see explain_text.cc
   account.slack_bytes = now.slack_bytes();
   const allocators::BackendSpec& spec = explanation.run.spec;
   return parts_text(account, heap_words(spec.label, spec.text) + " " + when(explanation.moment));

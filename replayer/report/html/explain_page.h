@@ -1,4 +1,4 @@
-// What `heaptape explain --html` writes. docs/howto-html.md, "One moment".
+// Writes the page of `heaptape explain --html`. docs/howto-html.md, "One moment".
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace heaptape::replayer {
 
-// One file. Requires what explanation_text() does, and fails as explanation_json() does. Every
-// figure is that of explanation_json().
+// Returns one file. Requires the same as explanation_text(), and fails like explanation_json(),
+// whose figures it shows.
 base::Result<std::string> explain_page(const schema::TapeReader& tape,
                                        const Explanation& explanation, const HolesOptions& options,
                                        const CallSites* sites);
 
-// Whose blocks stand beside most of what is resident in holes; empty where there is nothing in
-// them. Holes are those of find_holes(): what is cached in them counts. `calls` may be null.
+// Names the site whose blocks are beside most of the resident bytes in holes; empty if there are
+// none. Uses find_holes(), so cached memory in holes counts. `calls` may be null.
 std::string pins_sentence(const HeapPicture& picture, const Account& account,
                           const CallSites* calls);
 

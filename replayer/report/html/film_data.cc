@@ -15,7 +15,7 @@ namespace {
 
 constexpr float kShareLevels = 31;
 constexpr float kBirthLevels = 255;
-constexpr float kSizeLevels = 4;  // of each power of two
+constexpr float kSizeLevels = 4;  // for each power of two
 
 std::string packed(const std::string& bytes) {
   const std::string small = gzip(bytes);
@@ -36,7 +36,7 @@ char level(float value, float levels) {
       static_cast<uint8_t>(std::clamp(std::round(value * levels), 1.0F, 255.0F)));
 }
 
-// One film, with its cells in the order of their addresses.
+// One film, with its cells in order of address.
 class FilmWriter {
  public:
   FilmWriter(const HeapFilm& film, const FilmSites& sites)
@@ -131,7 +131,7 @@ class FilmWriter {
     return packed(out.text());
   }
 
-  // A plane; `of` makes a byte of a cell.
+  // Adds a plane; `of` maps a cell to a byte.
   template <typename Of>
   void add(std::string& bytes, Of of) const {
     std::string before(order_.size(), '\0');
@@ -150,8 +150,8 @@ class FilmWriter {
     return static_cast<char>(found == sites_.by_birth.end() ? FilmSites::kNone : found->second);
   }
 
-  // Frames may have been dropped since: the first frame not before a call, and the last not after
-  // it.
+  // Frames may have been dropped since: returns the first frame at or after a call, and the last at
+  // or before it.
   size_t frame_from(uint64_t at) const {
     const auto& frames = film_.frames();
     const auto found = std::ranges::lower_bound(frames, at, {}, &FilmFrame::at);
@@ -163,7 +163,7 @@ class FilmWriter {
     return static_cast<size_t>(std::max<long>(1, after - frames.begin()) - 1);
   }
 
-  // Cells that follow each other in memory.
+  // Writes runs of adjacent cells.
   void write_stretches(JsonWriter& out) const {
     const std::vector<uint64_t>& numbers = film_.cell_numbers();
     out.open_list();

@@ -10,24 +10,24 @@
 
 namespace heaptape::replayer {
 
-// Writes null where no run has a film. Otherwise
+// Writes null if no run has a film. Otherwise
 //   {"sites": [name...], "runs": [null, or {"label", "events", "cellBytes", "knowsAbsent",
 //     "offered", "at": [call...], "stretches": [[address, cells]...], "sums", "items",
 //     "packed"}...]}
 // Addresses are strings of hexadecimal digits. `packed`, `sums` and `items` are base 64 of gzip.
-// `packed`: planes of a byte for each cell of each frame, frame after frame, cells by
-// address, each byte combined by exclusive or with that of the frame before. The planes are
-// - the part of the cell that is live, free and resident, free and not resident: three planes, in
-//   31sts, at least 1 of what is not 0;
+// `packed`: planes with a byte for each cell of each frame, frame after frame, cells by address,
+// each byte XORed with that of the previous frame. The planes are
+// - the live part of the cell, the free resident part, and the free nonresident part: three planes,
+//   in 31sts, at least 1 for a nonzero part;
 // - the mean birth, in 255ths of all calls; the mean size, in quarters of its power of two;
-// - the site, as FilmSites numbers them: only where there are names.
-// `sums`: text of JSON, the columns of FilmSums by frame: {"live", "blocks", "freeResident",
+// - the site number of FilmSites: only if there are names.
+// `sums`: JSON text, the columns of FilmSums by frame: {"live", "blocks", "freeResident",
 // "freeAbsent"}.
-// `items`: text of JSON, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
+// `items`: JSON text, the columns of FilmItem by address: {"begin", "bytes", "birth", "asked",
 // "first", "last"}, addresses as strings, frames by number; `birth` 0 is a hole.
 //
-// All runs together take about `most_bytes`: a film that does not fit gets cells of twice the size,
-// or half the frames, until it does.
+// All runs together take about `most_bytes`: a film that does not fit gets cells of twice the size
+// or half the frames until it does.
 void write_films(JsonWriter& out, const std::vector<RunResult>& runs, const FilmSites& sites,
                  size_t most_bytes);
 

@@ -31,7 +31,7 @@ void write_columns(JsonWriter& out, const StackColumns& columns) {
   list("depths", wide(columns.depths));
 }
 
-// Of a tape whose values are estimates; null of others.
+// Null unless the values of the tape are estimates.
 void write_sampling(JsonWriter& out, const char* name, const StackTree& tree) {
   out.name(name);
   if (!tree.sampling) return out.null();

@@ -1,4 +1,4 @@
-// A tree of stacks as a page's flame graph draws it.
+// A tree of stacks for a page's flame graph.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace heaptape::replayer {
 
-// The name by which a page has a value of nodes: those of kStackValueNames, then "pinned0" and on.
+// The key of a node value in a page: one of kStackValueNames, then "pinned0" and so on.
 std::string value_key(size_t value);
 
-// An object with the columns of the tree.
+// Writes an object with the columns of the tree.
 void write_stack_tree(JsonWriter& out, const schema::StackTree& tree);
 
-// The same of two tapes: the functions of both, each with the values of the new tape and, as
-// "base", of the other. What only one of them has merged is in the other by its name.
+// The same for two tapes: the functions of both, each with the values of the new tape and, as
+// "base", of the other. A node merged in only one tree keeps its name in the other.
 void write_stack_trees(JsonWriter& out, const schema::StackTree& base,
                        const schema::StackTree& now);
 

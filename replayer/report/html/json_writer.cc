@@ -38,7 +38,7 @@ void JsonWriter::string(const std::string& text) {
   json(base::json_string(base::display_text(text)));
 }
 
-// '<' stands only in the strings of JSON, where it can be escaped.
+// In JSON, '<' occurs only in strings, where it can be escaped.
 void JsonWriter::json(const std::string& text) {
   std::string escaped;
   for (const char c : base::undirected(text)) {

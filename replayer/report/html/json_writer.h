@@ -9,10 +9,9 @@
 
 namespace heaptape::replayer {
 
-// Writes values one behind the other; who calls it sees to it that containers are closed and that
-// each value of an object has a name. Text of any bytes may be given. What comes out is UTF-8, has
-// no '<', and so can hold neither an end of its element nor a comment; nothing in it turns the
-// direction of text.
+// Writes one value after the other; the caller must close containers and name each value of an
+// object. Accepts text of any bytes. The output is UTF-8 without '<', so it contains neither an end
+// of its element nor a comment; nothing in it changes the direction of text.
 class JsonWriter {
  public:
   // The result, once all containers are closed.
@@ -22,16 +21,16 @@ class JsonWriter {
   void close_object() { close('}'); }
   void open_list() { open('['); }
   void close_list() { close(']'); }
-  // Of the next value in an object.
+  // Names the next value in an object.
   void name(std::string_view name);
 
   void string(const std::string& text);  // as display_text
-  // Beyond 2^53, which JavaScript does not know exactly, a string of digits.
+  // Beyond 2^53, which JavaScript cannot represent exactly, writes a string of digits.
   void number(uint64_t number);
-  void number(double number);  // null, where it is not finite
+  void number(double number);  // null unless finite
   void boolean(bool value) { raw(value ? "true" : "false"); }
   void null() { raw("null"); }
-  // A value that is JSON already.
+  // Writes a value that is already JSON.
   void json(const std::string& text);
 
   template <typename Value>

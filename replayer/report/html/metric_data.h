@@ -1,4 +1,4 @@
-// A figure of a run as a page's data has it.
+// A figure of a run in a page's data.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace heaptape::replayer {
 
-// Null where there is none.
+// Writes null if absent.
 void write_value(JsonWriter& out, const std::optional<schema::MetricValue>& value);
 
 }  // namespace heaptape::replayer

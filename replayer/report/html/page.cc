@@ -29,7 +29,7 @@ std::string elements(std::span<const PagePart> parts, const std::string& tag) {
   return text;
 }
 
-// Each mark stands once in the markup.
+// Each mark occurs once in the markup.
 void put(std::string& page, std::string_view mark, std::string_view text) {
   const size_t at = page.find(mark);
   HEAPTAPE_CHECK(at != std::string::npos);
@@ -66,7 +66,7 @@ std::string html_text(const std::string& text) {
 
 std::string html_page(const std::string& title, const std::string& data) {
   std::string page(page_markup());
-  // Backwards: what is put in may look like a mark.
+  // Backwards: inserted text may look like a mark.
   put(page, "@SCRIPTS@", elements(page_scripts(), "script"));
   put(page, "@DATA@", data);
   put(page, "@STYLES@", elements(page_styles(), "style"));

@@ -1,5 +1,4 @@
-// The files of page/, and what they need, as the build put them into the program: see
-// embed_page.cmake.
+// The files of page/ and their dependencies, as the build embeds them: see embed_page.cmake.
 #pragma once
 
 #include <span>
@@ -10,14 +9,14 @@ namespace heaptape::replayer {
 struct PagePart {
   std::string_view name;  // of its file
   std::string_view text;
-  std::string_view sha256;  // in base 64, as a policy has it
+  std::string_view sha256;  // in base 64, as in a policy
 };
 
-// In the order in which they belong on the page.
+// In page order.
 std::span<const PagePart> page_styles();
 std::span<const PagePart> page_scripts();
 std::string_view page_markup();
-// Comments: whose code there is, and on which terms.
+// Comments: the authors of included code, and its terms.
 std::string_view page_notices();
 
 }  // namespace heaptape::replayer

@@ -98,7 +98,7 @@ void write_moments(JsonWriter& out, const std::vector<schema::MomentFigures>& mo
   out.close_list();
 }
 
-// Where the memory is of each run, in each state that has an account.
+// Where the memory of each run is, in each state that has an account.
 void write_accounts(JsonWriter& out, const schema::ReportFigures& report) {
   constexpr const char* kParts[] = {"liveBytes",
                                     "slackBytes",

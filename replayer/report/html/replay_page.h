@@ -1,4 +1,4 @@
-// What `heaptape replay --html` writes. docs/howto-html.md.
+// Writes the page of `heaptape replay --html`. docs/howto-html.md.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace heaptape::replayer {
 
-// One file, at most about a megabyte for ten runs. `runs` are those of the report, and `sites`
-// those of the tape, null where it has none. Every figure is the report's, but those of the heaps
-// over time, which are drawn from the runs' films.
+// Returns one file, at most about a megabyte for ten runs. `runs` must belong to the report, and
+// `sites` to the tape, null if it has none. Every figure is from the report, except the heaps over
+// time, which come from the runs' films.
 std::string replay_page(const schema::TapeReader& tape, const BuiltReport& report,
                         const std::vector<RunResult>& runs, const RankedSites* sites,
                         const FilmSites& films);

@@ -14,9 +14,9 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr size_t kListed = 10;  // by each value; as many as the table shows
+constexpr size_t kListed = 10;  // for each value; as many as the table shows
 
-// One value of each row of the table.
+// One value for each row of the table.
 using Column = std::vector<uint64_t>;
 
 Column pinned_column(const RankedSites& sites, const PinnedStacks& pinned) {
@@ -27,7 +27,7 @@ Column pinned_column(const RankedSites& sites, const PinnedStacks& pinned) {
   return column;
 }
 
-// In the order of the values of the tree.
+// In the order of the tree's values.
 std::vector<Column> columns_of(const RankedSites& sites) {
   std::vector<Column> columns;
   for (size_t v = 0; v < schema::kStackValueNames.size(); ++v) {
@@ -40,7 +40,7 @@ std::vector<Column> columns_of(const RankedSites& sites) {
   return columns;
 }
 
-// The rows that are listed, ascending.
+// The listed rows, ascending.
 std::vector<size_t> listed_rows(size_t count, const std::vector<Column>& columns) {
   std::vector<bool> is_listed(count);
   std::vector<size_t> ranked(count);

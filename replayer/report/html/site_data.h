@@ -1,4 +1,4 @@
-// The call sites of a tape as a page's table has them.
+// The call sites of a tape for a page's table.
 #pragma once
 
 #include "replayer/report/html/json_writer.h"
@@ -6,8 +6,8 @@
 
 namespace heaptape::replayer {
 
-// An object: of the sites that have most, by each value, their texts and values, which are those of
-// `stats --by site`, and by which names the functions and modules are in the tree of stacks.
+// Writes an object: for the top sites by each value, their texts, their values as in `stats --by
+// site`, and the names of their functions and modules in the tree of stacks.
 void write_sites(JsonWriter& out, const RankedSites& sites);
 
 }  // namespace heaptape::replayer

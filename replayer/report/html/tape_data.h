@@ -1,4 +1,4 @@
-// What a page says of the tape that it is about.
+// The facts about the tape that a page shows.
 #pragma once
 
 #include "replayer/report/html/json_writer.h"
@@ -6,7 +6,7 @@
 
 namespace heaptape::replayer {
 
-// An object: path, command, how long it ran, what of it is lost.
+// Writes an object: path, command, duration, losses.
 void write_tape(JsonWriter& out, const schema::TapeReader& tape);
 
 }  // namespace heaptape::replayer

@@ -12,7 +12,7 @@ namespace {
 using schema::TimelineFigures;
 using Series = TimelineFigures::Series;
 
-// Each list once, with its number.
+// Holds each list once, with its number.
 class Lists {
  public:
   size_t number_of(const std::vector<uint64_t>& list) {
@@ -39,7 +39,7 @@ const Series* find(const TimelineFigures& run, const std::string& name) {
   return found == run.series.end() ? nullptr : &*found;
 }
 
-// Of every run, by the first that has them.
+// Every series, from the first run with it.
 std::vector<const Series*> names_of(const std::vector<TimelineFigures>& runs) {
   std::vector<const Series*> names;
   for (const TimelineFigures& run : runs) {
@@ -51,8 +51,8 @@ std::vector<const Series*> names_of(const std::vector<TimelineFigures>& runs) {
   return names;
 }
 
-// Of a line. Where not all samples are drawn each line has places and times of its own, and so
-// three numbers for each point.
+// For a line. If only some samples are drawn, each line has its own places and times, and so three
+// numbers for each point.
 size_t most_points(const std::vector<TimelineFigures>& runs, size_t samples, size_t most_numbers) {
   size_t lines = 0;
   for (const TimelineFigures& run : runs) lines += run.series.size();
@@ -61,7 +61,7 @@ size_t most_points(const std::vector<TimelineFigures>& runs, size_t samples, siz
   return std::max(kFewest, samples <= most ? most : most / 3);
 }
 
-// One line of a chart: null where the run does not have it.
+// One line of a chart: null if the run does not have it.
 void write_line(JsonWriter& out, const TimelineFigures& run, const std::string& name, size_t most,
                 Lists& lists) {
   const Series* const series = find(run, name);

@@ -14,7 +14,7 @@ using schema::PinnedName;
 using schema::StackTree;
 using schema::StackValues;
 
-// The values that both trees have, by index into those of each.
+// The values that both trees have, by index in each.
 struct SharedValues {
   std::vector<size_t> of[2];  // side: 0 or 1
   std::vector<PinnedName> pinned;
@@ -51,7 +51,7 @@ class Union {
  public:
   explicit Union(SharedValues shared) : shared_(std::move(shared)) { add_node(0); }
 
-  // The line of a function is that of the tree that is taken first. `side`: 0 or 1.
+  // The line of a function is from the first tree taken. `side`: 0 or 1.
   void take(const StackTree& tree, size_t side) {
     const std::vector<size_t>& taken = shared_.of[side];
     std::vector<uint32_t> numbers;  // of its nodes, here
@@ -59,14 +59,14 @@ class Union {
       const bool is_root = numbers.empty();
       const uint32_t number =
           is_root ? 0 : child_of(numbers[node.parent], frame_of(tree, node.frame));
-      // Made by others, a tree may have a function twice below one caller.
+      // A tree written by another tool may have a function twice below one caller.
       StackValues& values = nodes_[number].values[side];
       for (size_t v = 0; v < taken.size(); ++v) values[v] += node.values[taken[v]];
       numbers.push_back(number);
     }
   }
 
-  // The tree of one side: each node before its children, and these before its next sibling.
+  // The tree of one side, in preorder.
   StackTree tree(size_t side) const {
     struct Next {
       uint32_t node;

@@ -13,7 +13,7 @@ namespace {
 using schema::MetricUnit;
 using schema::RunFigures;
 
-// "at the peak" of "atPeak".
+// "at the peak" for "atPeak".
 std::string when(const std::string& state) {
   const std::string group = heading_of(state + ".").group;  // "at peak"
   return group.starts_with("at ") ? "at the " + group.substr(3) : group;
@@ -70,7 +70,7 @@ std::string parts_text(const Account& account, const std::string& where) {
   std::ranges::stable_sort(named, std::greater<>(), &std::pair<uint64_t, const char*>::first);
   std::string text;
   for (const auto& [bytes, words] : named) {
-    constexpr uint64_t kLeastPart = 100;  // parts of less than one in so many are only in the bar
+    constexpr uint64_t kLeastPart = 100;  // smaller parts are only in the bar
     if (bytes == 0 || bytes < whole / kLeastPart) continue;
     text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
   }

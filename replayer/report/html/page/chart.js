@@ -1,13 +1,13 @@
 
-// The chart of one metric. dygraphs draws; it never gets the names of runs, because it makes markup of
-// labels.
+// The chart of one metric. dygraphs draws; it never gets the names of runs, because it treats
+// labels as markup.
 "use strict";
 
 (function () {
   const {element, colour} = heaptape;
   const {WORDS, BAND, lookOf, linesOf, rowsOf, yTicks, xTicks, dashSwatch} = heaptape.chartLines;
 
-  // The row nearest to a place.
+  // The row closest to a place.
   function nearest(rows, x) {
     let low = 0;
     let high = rows.length - 1;
@@ -36,7 +36,7 @@
       if (this.series.isProcess) return "Resident memory of the recorded process";
       return WORDS[this.series.metric] || this.series.metric;
     }
-    // Once the figure is on the page.
+    // Call it once the figure is on the page.
     draw() {
       this.rows = rowsOf(this.lines, this.view.lists, this.view.axis);
       if (this.graph) this.graph.destroy();
@@ -67,7 +67,7 @@
         underlayCallback: (context, area, graph) => this.drawMoments(context, area, graph),
       };
     }
-    // Without touch: a finger scrolls the page.
+    // Omits touch: a finger scrolls the page.
     interaction() {
       const {mousedown, mousemove, mouseup, dblclick, willDestroyContextMyself} = Dygraph.defaultInteractionModel;
       return {mousedown, mousemove, mouseup, willDestroyContextMyself, dblclick: () => this.view.zoomTo(null)};
@@ -106,7 +106,7 @@
       }
       context.restore();
     }
-    // The values at the cursor; without one, the names of what is drawn.
+    // The values at the cursor, or the names of the lines without one.
     show(x) {
       const row = x === null ? null : this.rows[nearest(this.rows, x)];
       this.values.replaceChildren(...this.lines.map((one, column) => {

@@ -1,5 +1,5 @@
 
-// The lines of a chart: which there are, their points, looks and axes.
+// The lines of a chart: their number, points, looks and axes.
 "use strict";
 
 (function () {
@@ -24,13 +24,13 @@
   const DASHES = [null, [6, 3], [2, 2], [9, 3, 2, 3], [12, 4]];
   const COLOURS = 8;
 
-  // Of two reports' runs `pair` says which belong together, and dashes which are of the base.
+  // For two reports' runs, `pair` matches the runs, and dashes mark the base.
   function lookOf(run, number) {
     if (run.pair === undefined) return {colour: "run-" + number % COLOURS, dash: DASHES[number % DASHES.length]};
     return {colour: "run-" + run.pair % COLOURS, dash: run.isBase ? DASHES[1] : null};
   }
 
-  // Of the series: which of its lines are drawn. One for all runs where they are equal.
+  // The lines of a series that are drawn: one for all runs if they are equal.
   function linesOf(series) {
     const there = series.runs.map((line, run) => ({line, run})).filter((one) => one.line);
     const first = there[0];
@@ -38,7 +38,7 @@
     return same ? [{...first, ofAll: true}] : there;
   }
 
-  // Rows for dygraphs: a place and the value of each line there, null where it has none.
+  // Rows for dygraphs: a place and the value of each line there, null if it has none.
   function rowsOf(lines, lists, axis) {
     const rows = new Map();
     lines.forEach((one, column) => {
@@ -67,7 +67,7 @@
     for (let v = Math.ceil(low / step) * step; v <= high + step * 1e-9; v += step) list.push({v, label: text(v)});
     return list;
   }
-  // None in the band at the top where the names of moments stand.
+  // Keeps ticks out of the band at the top with the names of moments.
   const BAND = 14;  // pixels
   function yTicks(unit) {
     const text = (v) => unit === "bytes" ? heaptape.shortBytes(v) : heaptape.short(v);
@@ -94,7 +94,7 @@
     return svg;
   }
 
-  // Whole numbers for an axis.
+  // Integers for an axis.
   function countTicks(low, high, most) {
     return ticks(low, high, most, "count", String).map((tick) => tick.v);
   }

@@ -120,13 +120,13 @@
     }
   }
 
-  // Of noop there is only what the program did.
+  // noop has only the program's own metrics.
   function ofMemory(series, runs) {
     const isOfProgram = /^(live|cumulative)/.test(series.metric);
     return {...series, runs: series.runs.map((line, run) => isOfProgram || runs[run].backend !== "noop" ? line : null)};
   }
 
-  // The recorded run's resident memory is that of a whole process: beside replays it would hide them.
+  // The recorded run's resident memory is that of a whole process: it would dwarf the replays.
   function apart(series, runs) {
     const isRecorded = (run) => runs[run].backend === "recorded";
     const isMixed = series.metric === "residentBytes" && series.runs.some((line, run) => line && !isRecorded(run)) &&
@@ -159,7 +159,7 @@
            heaptape.grouped(timeline.stretches) + " stretches.";
   }
 
-  // Returns the view of them; undefined where there is nothing to draw.
+  // Returns their view; undefined if there is nothing to draw.
   heaptape.charts = function (data, page) {
     const drawn = data.timeline.series.map((series) => ofMemory(series, data.runs)).filter((series) => series.runs.some(Boolean)).flatMap((series) => apart(series, data.runs));
     if (drawn.length === 0) return;

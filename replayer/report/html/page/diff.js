@@ -1,6 +1,6 @@
 
-// The page of two reports: the verdict and its reasons, the gates, what changed in each run, the blocks
-// and the sites that account for it.
+// The page of two reports: the verdict and its reasons, the gates, the changes in each run, and the
+// blocks and sites that account for them.
 "use strict";
 
 (function () {
@@ -21,8 +21,8 @@
     ].filter(Boolean);
   }
 
-  // The first row is the heading. `mark`: what else a cell gets; `head`: what the first of a row holds
-  // in place of its text.
+  // The first row is the heading. `mark` adds to a cell; `head` replaces the text of a row's first
+  // cell.
   function table(rows, label, mark, head) {
     const heading = element("tr", {}, ...rows[0].map((text) => element("th", {scope: "col", text})));
     const body = element("tbody");
@@ -72,7 +72,7 @@
       element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words)))));
   }
 
-  // `flame` finds them; null where there is none.
+  // `flame` finds the sites; null if there is none.
   function sites(data, flame) {
     if (data.sites.length === 0) return null;
     const estimated = data.stacks && (data.stacks.sampling || data.stacks.baseSampling) ? " (estimated)" : "";
@@ -81,12 +81,12 @@
       element("div", {}, element("h3", {text: changes.words}), table(changes.table, changes.words, null, head(changes))))));
   }
 
-  // The figures of a run by their names: [base, now].
+  // The figures of a run by name: [base, now].
   function valuesOf(one) {
     return new Map(one.exact.map((row, i) => [one.table[i + 1][0], [row.base, row.now]]));
   }
 
-  // The account of each run in the base and, below it, in the new report, all on one scale.
+  // The accounts of each run in the base and, below it, in the new report, all on one scale.
   function accounts(data) {
     const END = ".account.holeBytes";
     const all = data.runs.map((one) => ({label: one.label, values: valuesOf(one)}));
@@ -118,7 +118,7 @@
                    heaptape.summary.legend(all), place);
   }
 
-  // A line for each run of both reports: dashed in the base.
+  // A line for each run of both reports, dashed for the base.
   function charts(data, page) {
     const runs = data.runs.flatMap(({label}, pair) => [true, false].map((isBase) => (
       {label: label + (isBase ? ", base" : ", new"), pair, isBase, backend: data.backends[2 * pair + !isBase]})));

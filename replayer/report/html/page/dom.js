@@ -1,6 +1,6 @@
 
-// Making elements. Text from the report goes into the page through `text` alone, which cannot make
-// markup of it.
+// Makes elements. Text from the report enters the page only through `text`, which cannot create
+// markup.
 "use strict";
 
 const heaptape = {};
@@ -24,8 +24,7 @@ heaptape.element = function (tag, properties, ...children) {
   return made;
 };
 
-// The properties of an element for a name that may be long: its middle left out, and the whole to
-// hover for.
+// Properties of an element for a long name: shows it without its middle, and the whole on hover.
 heaptape.named = function (name) {
   const MOST = 48;
   const letters = [...name];
@@ -34,7 +33,7 @@ heaptape.named = function (name) {
   return {text: letters.slice(0, kept).join("") + "\u2026" + letters.slice(-kept).join(""), title: name};
 };
 
-// The text in pieces: lines do not break between a number and its unit.
+// Splits the text so that lines do not break between a number and its unit.
 heaptape.prose = function (text) {
   return text.split(/(\d[\d.,]* (?:B|KiB|MiB|GiB|TiB|ns|us|ms|s)\b)/).map((piece, i) =>
     i % 2 === 0 ? document.createTextNode(piece) : heaptape.element("span", {class: "unbroken", text: piece}));
@@ -47,7 +46,7 @@ heaptape.section = function (id, heading, ...children) {
                  element("h2", {id: id + "-heading", text: heading}), ...children);
 };
 
-// A row of buttons of which one is pressed. `choices`: [value, text]; calls chosen(value).
+// A row of buttons, one of them pressed. `choices`: [value, text]; calls chosen(value).
 heaptape.choice = function (label, choices, first, chosen) {
   const {element} = heaptape;
   const row = element("div", {class: "tools", role: "group", "aria-label": label});
@@ -72,12 +71,12 @@ heaptape.colour = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 };
 
-// Between two parts of long work: what the reader does meanwhile comes first.
+// Between two parts of long work, lets the reader's input go first.
 heaptape.breath = function () {
   return new Promise((go) => setTimeout(go));
 };
 
-// Calls `change` whenever the colours of the page do.
+// Calls `change` whenever the page's colours change.
 heaptape.onTheme = function (change) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
   matchMedia("print").addEventListener("change", change);

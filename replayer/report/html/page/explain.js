@@ -1,6 +1,6 @@
 
-// The page of one heap at one moment: where its memory is, what stands beside its holes, what made it
-// grow. The words are those of `heaptape explain`.
+// The page of one heap at one moment: where its memory is, the blocks beside its holes, why it
+// grew. The wording is that of `heaptape explain`.
 "use strict";
 
 (function () {
@@ -47,7 +47,7 @@
                    table("The account", ["", "bytes", "of resident"], rows));
   }
 
-  // The first is what the allocator was asked for.
+  // The first is what was asked of the allocator.
   function remedies({explanation}) {
     const tried = (explanation.actions || [])[0];
     const back = tried && Math.max(0, Number(tried.residentBytesBefore) - Number(tried.residentBytesAfter));

@@ -1,5 +1,5 @@
 
-// The flame graph: who asked for the blocks. docs/howto-html.md, "Flame graphs".
+// The flame graph: which code asked for the blocks. docs/howto-html.md, "Flame graphs".
 "use strict";
 
 (function () {
@@ -9,10 +9,10 @@
   const {HUES, hash, changeColour} = heaptape.flameColours;
 
   const ROW = 1.25;     // rem
-  const LEAST = 0.001;  // of the width: what is drawn at all
+  const LEAST = 0.001;  // of the width; narrower boxes are not drawn
 
   class Flame {
-    // `sites`: of one tape, who asked for most.
+    // `sites`: for one tape, those that asked for most.
     constructor(data, sites) {
       this.tree = readTree(data);
       this.sites = sites;
@@ -45,7 +45,7 @@
       const shade = hash(node.name);
       return isDark ? `hsl(${hue} 42% ${24 + shade * 11}%)` : `hsl(${hue} ${68 + shade * 20}% ${73 + shade * 12}%)`;
     }
-    // As VALUES has it.
+    // An entry like those of VALUES.
     about(metric) {
       const pinned = this.tree.pinned[metric];
       return pinned ? {words: "bytes pinned " + atMoments(pinned), after: "pinned " + atMoments(pinned) + " in " + pinned.label, unit: "bytes"}
@@ -68,7 +68,7 @@
       this.tell(focused || this.top);
       this.drawTops();
     }
-    // How much of what is shown has no names.
+    // How much of the displayed value has no names.
     mergedText() {
       const sum = merged(this.tree, this.metric);
       const all = this.tree.root.values[this.metric];
@@ -130,7 +130,7 @@
           element("div", {text: parts.join("; ")}),
           node.isMerged ? element("div", {class: "note", text: "Calls too small to be shown one by one."}) : "");
     }
-    // What shows of the tree, from a box in the direction of an arrow.
+    // The displayed neighbour of a box in the direction of an arrow.
     neighbour(node, key) {
       const shown = (one) => this.rows.querySelector(`[data-node="${one.index}"]`) !== null;
       if (key === "ArrowUp") return node.parent;
@@ -156,7 +156,7 @@
         this.zoom(this.tree.root);
       }
     }
-    // Of two tapes: "now" or "base". What is gone has a width in the base alone.
+    // For two tapes: "now" or "base". A removed function only has a width in the base.
     chooseSide(side) {
       for (const node of this.tree.nodes) node.values = node[side];
       this.choose(this.metric);
@@ -189,7 +189,7 @@
       this.field.value = text;
       this.find(text);
     }
-    // Finds the functions of this name and module, and no others.
+    // Finds only the functions of this name and module.
     findButton(text, node) {
       if (!node) return element("span", {text});
       const exactly = "^" + (node.name + " " + node.module).replace(/[.*+?^${}()|[\]\\]/g, "\\$&") + "$";
@@ -207,11 +207,11 @@
       return topSites(this.sites, this.tree, this.metric, most).map((site) =>
         this.topRow(this.findButton(site.text, site.node), site.module, [this.text(site.value), share(site.value, all)]));
     }
-    // A site of a table that others made.
+    // A button for a site in another table.
     siteButton(text, name, module) {
       return this.findButton(text, name ? nodeOf(this.tree, name, module) : null);
     }
-    // Who changed most of two tapes stands below: heaptape.diff.sites.
+    // The sites that changed most in two tapes are below: heaptape.diff.sites.
     drawTops() {
       if (this.tree.isDiff) return;
       const names = ["who asked" + this.estimated, this.about(this.metric).words, "share"];
@@ -219,12 +219,12 @@
       const body = element("tbody", {}, ...this.siteRows(10));
       this.tops.replaceChildren(element("div", {class: "scroll"}, element("table", {}, element("thead", {}, heading), body)));
     }
-    // "400 B", of two tapes "100 B → 400 B".
+    // "400 B"; for two tapes "100 B → 400 B".
     sumsText(metric) {
       const {now, base} = this.tree.root;
       return [base[metric], now[metric]].filter((sum) => sum !== undefined).map((sum) => heaptape.value(sum, this.about(metric).unit)).join(" → ");
     }
-    // What runs pin has a choice of the moment, and then one of the run.
+    // For pinned bytes, the moment is chosen first, then the run.
     chooseValue() {
       const isPinned = this.value.value.startsWith(PINNED);
       this.runs.parentElement.hidden = !isPinned;
@@ -273,7 +273,7 @@
     }
   }
 
-  // Puts the section onto the page and returns the Flame; null where there is nothing to draw.
+  // Adds the section to the page and returns the Flame; null if there is nothing to draw.
   heaptape.flame = function (data, page) {
     if (!data.stacks) return null;
     const flame = new Flame(data.stacks, data.sites);

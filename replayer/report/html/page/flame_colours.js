@@ -1,9 +1,9 @@
 
-// The colours of a flame graph: of modules, and of what changed between two tapes.
+// The colours of a flame graph: for modules, and for changes between two tapes.
 "use strict";
 
 (function () {
-  // Hues that colour-blind readers tell apart best; names say the rest.
+  // Hues that colour-blind readers distinguish best; names identify the rest.
   const HUES = [41, 202, 164, 327, 90, 265, 20, 225];
 
   function hash(text) {

@@ -1,9 +1,9 @@
 
-// What a flame graph says of its values, of a place in the code, of changes and of what it leaves out.
+// The text of a flame graph about its values, code places, changes and omissions.
 "use strict";
 
 (function () {
-  // `after`: the words after a figure that has its unit.
+  // `after`: the text after a figure with its unit.
   const VALUES = {
     peakBytes: {words: "bytes at the peak", after: "at the peak", unit: "bytes"},
     liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
@@ -33,7 +33,7 @@
     return Boolean(data.sampling || data.baseSampling);
   }
 
-  // How many calls the estimates are made from.
+  // How many calls the estimates are based on.
   function samplingText(data) {
     const of = (sampling) => "estimated from the stacks of " + heaptape.counted(sampling.calls, "call") +
         ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);

@@ -1,13 +1,13 @@
 
-// The tree of a flame graph: what a function and all that it called come to. No elements here.
+// The tree of a flame graph: totals for each function with all its callees. No elements here.
 "use strict";
 
 (function () {
   const MERGED = "(merged)";
 
   // A node: {name, module, file, line, isMerged, parent, children, depth, values: {metric: number}}.
-  // Of two tapes, `now` and `base` are such values, too, and `values` those of the side that is drawn.
-  // `pinned`: by metric, of which run at which moments.
+  // For two tapes, `now` and `base` are such values, and `values` are those of the displayed side.
+  // `pinned`: by metric, its run and moments.
   function readTree(data) {
     const metrics = Object.keys(data.values);
     const nodes = [];
@@ -44,13 +44,13 @@
             metrics: metrics.filter((metric) => root.now[metric] > 0 || root.base[metric] > 0)};
   }
 
-  // From -1, all of it is gone, to 1, all of it is new.
+  // From -1 if all of it is gone, to 1 if all of it is new.
   function change(node, metric) {
     const most = Math.max(node.now[metric], node.base[metric]);
     return most === 0 ? 0 : (node.now[metric] - node.base[metric]) / most;
   }
 
-  // What of a node none of its children has.
+  // The part of a node that is in none of its children.
   function own(node, metric) {
     return node.children.reduce((left, child) => left - child.values[metric], node.values[metric]);
   }
@@ -59,8 +59,8 @@
     return [...children].sort((a, b) => a.isMerged - b.isMerged || b.values[metric] - a.values[metric]);
   }
 
-  // Boxes when `top` fills the width: [{node, from, width, row}], parts of the width from 0 to 1. The
-  // callers of `top` stand above it. What is narrower than `least` is left out.
+  // Boxes if `top` fills the width: [{node, from, width, row}], fractions of the width. The callers
+  // of `top` are above it. Omits boxes narrower than `least`.
   function layOut(top, metric, least) {
     const boxes = [];
     for (let node = top.parent; node; node = node.parent) boxes.push({node, from: 0, width: 1, row: node.depth, isAbove: true});
@@ -80,7 +80,7 @@
     return boxes;
   }
 
-  // What functions come to whose names match, each call counted once: {found: Set of nodes, sum}.
+  // Totals for matching functions, counting each call once: {found: Set of nodes, sum}.
   function search(tree, pattern, metric) {
     const found = new Set();
     let sum = 0;
@@ -95,19 +95,19 @@
     return {found, sum};
   }
 
-  // What has no names of its own.
+  // The total of merged nodes.
   function merged(tree, metric) {
     return tree.nodes.reduce((sum, node) => node.isMerged ? sum + node.values[metric] : sum, 0);
   }
 
-  // The site's function in the tree, where very long names are cut; undefined where all its calls
-  // are merged.
+  // The site's function in the tree, which cuts very long names; undefined if all its calls are
+  // merged.
   function nodeOf(tree, name, module) {
     const isName = (node) => node.name === name || (node.name.endsWith("...") && name.startsWith(node.name.slice(0, -"...".length)));
     return tree.nodes.find((node) => node.parent !== null && !node.isMerged && node.module === module && isName(node));
   }
 
-  // The sites that asked for most: [{text, module, value, node}].
+  // The sites with the highest values: [{text, module, value, node}].
   function topSites(sites, tree, metric, most) {
     return sites.texts
         .map((text, i) => ({text, name: sites.functions[i], module: sites.modules[i], value: Number(sites.values[metric][i])}))

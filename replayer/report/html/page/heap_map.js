@@ -1,5 +1,5 @@
-// The heap over time: addresses upwards, calls to the right. What the pointer, the keyboard and the
-// buttons do.
+// The heap over time: addresses upwards, calls to the right. Handles the pointer, the keyboard and
+// the buttons.
 "use strict";
 
 (function () {
@@ -7,7 +7,7 @@
   const {Frame, drawHeap, drawMarks, legend, paint} = heaptape.mapPaint;
 
   const COLOURINGS = [["state", "what it is"], ["age", "how old blocks are"], ["size", "how large blocks are"], ["site", "who asked"]];
-  const LEAST_ROWS = 4;      // that a zoom shows
+  const LEAST_ROWS = 4;      // in a zoom
   const LEAST_DRAG = 6;      // in CSS pixels; less is a click
 
   function clamp(value, low, high) {
@@ -52,7 +52,7 @@
       this.prepare(this.wanted);
     }
 
-    // What is known before the film is unpacked, so that the page does not move when it is drawn.
+    // Shows everything known before the film is unpacked, so that the page does not move later.
     prepare(number) {
       const packed = this.packed[number];
       this.note.textContent = heaptape.mapNote({...packed, frames: packed.at.length});
@@ -68,7 +68,7 @@
 
     async chooseRun(number) {
       this.wanted = number;
-      this.order = null;  // nobody waits for a picture of the run before
+      this.order = null;  // cancels the picture of the previous run
       this.canvas.setAttribute("aria-busy", "true");
       this.prepare(number);
       if (!this.films.has(number)) this.films.set(number, await heaptape.readFilm(this.packed[number]));
@@ -83,7 +83,7 @@
       await this.colourBy(this.kind);
     }
 
-    // At the plateau, or else the peak: in the largest hole, or where most is free.
+    // At the plateau, or else the peak: in the largest hole, or where most memory is free.
     firstPlace() {
       const {film} = this;
       const moment = ["plateau", "peak", "end"].map((name) => this.data.moments.find((one) => one.name === name)).find(Boolean);
@@ -95,12 +95,12 @@
       return {frame, row: row === null ? null : Math.floor(row)};
     }
 
-    // The old picture stays until the new one is there.
+    // Keeps the old picture until the new one is ready.
     async colourBy(kind) {
       this.kind = kind;
       const {film} = this;
       if (!film) return;
-      const order = this.order = {};  // this one; another replaces it
+      const order = this.order = {};  // a new order replaces this one
       this.canvas.setAttribute("aria-busy", "true");
       const picture = await paint(film, kind, this.data.films.sites, () => this.order === order);
       if (!picture || this.order !== order) return;
@@ -146,7 +146,7 @@
       }
       if (!this.isKept) this.go(this.under(place));
     }
-    // Not of a finger, which scrolls the page.
+    // Ignores a finger, which scrolls the page.
     press(event) {
       if (!this.film || event.pointerType === "touch") return;
       this.drag = {...this.place(event), moved: false};
@@ -192,7 +192,7 @@
       const rows = [from.y, to.y].map((y) => frame.rowAt(y)).sort((a, b) => a - b);
       this.zoomTo({left: calls[0], right: calls[1], low: rows[0], high: rows[1] + 1});
     }
-    // Null: all of it. A box is made large enough to show a few cells and frames.
+    // Null shows all of it. Enlarges a box to show at least a few cells and frames.
     zoomTo(wanted) {
       if (!this.film) return;
       const whole = this.whole();
@@ -204,7 +204,7 @@
       this.zoom = {left: Math.max(whole.left, middle - half), right: Math.min(whole.right, middle + half), low, high};
       this.draw();
     }
-    // Around the place that is shown.
+    // Zooms around the selected place.
     zoomBy(factor) {
       if (!this.film) return;
       const {left, right, low, high} = this.zoom || this.whole();
@@ -214,7 +214,7 @@
                    low: row - (row - low) * factor, high: row + (high - row) * factor});
     }
 
-    // By a key or a button, which take what is kept with them.
+    // For keys and buttons, which move a kept selection.
     choosePlace(frame, row) {
       this.go({frame: clamp(frame, 0, this.film.frames - 1), row: row === null ? null : clamp(row, 0, this.film.rows - 1)});
     }
@@ -241,7 +241,7 @@
     }
   }
 
-  // The charts and the map have one cursor.
+  // The charts and the map share one cursor.
   heaptape.shareCursor = function (charts, map) {
     let busy = false;
     const alone = (act) => {
@@ -254,8 +254,8 @@
     map.onCursor = (call) => alone(() => { if (charts.axis === "at") charts.moveCursor(call); });
   };
 
-  // Puts the map on the page, and draws it when it is about to come into view. Returns it; null
-  // where there is none.
+  // Adds the map to the page, and draws it when it is about to come into view. Returns it; null if
+  // there is none.
   heaptape.heapMap = function (data, page) {
     if (!data.films) return null;
     const map = new HeapMap(data);

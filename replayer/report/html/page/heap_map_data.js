@@ -1,4 +1,4 @@
-// The heaps over time, as film_data.h packs them: cells of addresses, lowest first, and frames.
+// The heaps over time, packed by film_data.h: cells of addresses, lowest first, and frames.
 "use strict";
 
 (function () {
@@ -31,8 +31,8 @@
       this.readItems(items);
     }
 
-    // Undoes the combination of each frame with the one before, in place. Each plane is a task of its
-    // own: the page answers in between.
+    // Undoes the XOR of each frame with the previous one, in place. Each plane is a task of its
+    // own, so the page stays responsive.
     async readPlanes(bytes) {
       const size = this.rows * this.frames;
       this.planes = {};
@@ -52,7 +52,7 @@
       }));
     }
 
-    // Where a cell begins.
+    // The address of a cell.
     addressOf(row) {
       for (const stretch of this.stretches) {
         if (row < stretch.cells) return stretch.address + BigInt(row) * BigInt(this.cellBytes);
@@ -61,7 +61,7 @@
       return null;
     }
 
-    // The cell of an address, with a fraction; null where there is none.
+    // The cell of an address, with a fraction; null if there is none.
     rowOf(address) {
       let before = 0;
       for (const stretch of this.stretches) {
@@ -74,7 +74,7 @@
       return null;
     }
 
-    // Of cell i, frames one after another; calls are as near as the levels are.
+    // The birth in cell i, counted frame by frame; calls are as precise as the levels.
     birth(i) {
       return this.planes.birth[i] / BIRTH_LEVELS * this.events;
     }
@@ -84,25 +84,25 @@
     site(i) {
       return this.planes.site ? this.planes.site[i] : 0;
     }
-    // Of one cell in one frame; parts of it in levels, of which `fullCell` are the whole.
+    // One cell in one frame; its parts are in levels, of which `fullCell` make a whole.
     cell(frame, row) {
       const i = frame * this.rows + row;
       return {live: this.planes.live[i], freeResident: this.planes.freeResident[i], freeAbsent: this.planes.freeAbsent[i],
               birth: this.birth(i), sizeLog2: this.sizeLog2(i), site: this.site(i)};
     }
 
-    // Bytes of all cells in one frame, exact: requested, of whole blocks, free.
+    // Exact bytes of all cells in one frame: requested, in whole blocks, free.
     sums(frame) {
       return Object.fromEntries(Object.entries(this.sumsOfAll).map(([name, values]) => [name, Number(values[frame])]));
     }
 
-    // The row with most free memory that is resident.
+    // The row with the most free resident memory.
     freest(frame) {
       const free = this.planes.freeResident.subarray(frame * this.rows, (frame + 1) * this.rows);
       return free.reduce((best, share, row) => share > free[best] ? row : best, 0);
     }
 
-    // What has a name there, the smallest first.
+    // The named items there, smallest first.
     itemsAt(frame, row) {
       const begin = this.addressOf(row);
       const end = begin + BigInt(this.cellBytes);
@@ -111,7 +111,7 @@
           .sort((a, b) => a.bytes < b.bytes ? -1 : a.bytes > b.bytes ? 1 : 0);
     }
 
-    // Where a frame ends and the next begins: half-way between their calls.
+    // The border between a frame and the next: half-way between their calls.
     bounds(frame) {
       const middle = (a, b) => (this.at[a] + this.at[b]) / 2;
       return [frame === 0 ? this.at[0] : middle(frame - 1, frame),

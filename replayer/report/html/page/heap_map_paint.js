@@ -1,4 +1,4 @@
-// How the heap over time is drawn: on two canvases, the heap and what is marked on it.
+// Draws the heap over time on two canvases: the heap, and the marks on it.
 "use strict";
 
 (function () {
@@ -7,12 +7,12 @@
   const AGES = [[0.01, "newest 1% of the calls so far"], [0.05, "5%"], [0.2, "20%"], [0.5, "half"], [0.8, "80%"], [Infinity, "older"]];
   const SIZES = [[5, "under 32 B"], [7, "under 128 B"], [10, "under 1 KiB"], [14, "under 16 KiB"], [20, "under 1 MiB"], [Infinity, "larger"]];
 
-  const LEFT = 106;   // of the axes, in CSS pixels
+  const LEFT = 106;   // margin for the axes, in CSS pixels
   const BOTTOM = 20;
   const FONT = "11px system-ui, sans-serif";
 
-  // Of a colouring: the names of its colours, and a function that says which of them the live part of
-  // cell i, at a call, has. That one runs for each cell of a film: it makes no objects.
+  // A colouring: the names of its colours, and a function that picks one for the live part of cell
+  // i at a call. The function runs for each cell of a film, so it creates no objects.
   function bands(list, value) {
     const limits = list.map(([below]) => below);
     const of = (i, at) => {
@@ -30,7 +30,7 @@
     site: (film, sites) => ({names: ["part-metadata", "part-other", ...sites.map((_, site) => "site-" + site)], of: (i) => film.site(i)}),
   };
 
-  // Colours with their words.
+  // Colours with their labels.
   function legend(kind, film, sites) {
     const words = (list) => list.map(([, text], i) => ["band-" + i, text]);
     const free = ["map-free", "free"];
@@ -50,8 +50,8 @@
 
   const CELLS_AT_ONCE = 1 << 17;
 
-  // A pixel for each cell of each frame, the highest address on top: the mean of the colours of its parts.
-  // In tasks of so many cells, but at once for paper, which does not wait. Null where it is no longer wanted.
+  // A pixel for each cell of each frame, highest address on top: the mean colour of its parts. In
+  // tasks, but at once for paper, which does not wait. Null if no longer wanted.
   async function paint(film, kind, sites, isWanted) {
     const picture = document.createElement("canvas");
     picture.width = film.frames;
@@ -89,7 +89,7 @@
     return picture;
   }
 
-  // Where calls and rows of a view {left, right, low, high} are on a canvas.
+  // Maps calls and rows of a view {left, right, low, high} to a canvas.
   class Frame {
     constructor(canvas, view) {
       this.view = view;
@@ -151,7 +151,7 @@
     drawAxes(context, film, frame);
   }
 
-  // Where addresses are left out.
+  // Marks gaps in the addresses.
   function drawBreaks(context, film, frame) {
     context.strokeStyle = colour("soft");
     context.lineWidth = 0.5;
@@ -209,7 +209,7 @@
     if (at) drawCross(context, film, frame, at);
     if (drag) context.strokeRect(Math.min(drag.x, drag.toX), Math.min(drag.y, drag.toY), Math.abs(drag.x - drag.toX), Math.abs(drag.y - drag.toY));
   }
-  // On a box of the page's colour, because the picture may have any. Left out where there is no room.
+  // On a box in the page's colour, because the picture may have any. Omitted if there is no room.
   function drawName(context, frame, text, x, freeFrom) {
     const width = context.measureText(text).width + 6;
     const left = x + width > frame.x + frame.width ? x - width : x;

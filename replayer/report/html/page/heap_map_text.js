@@ -1,4 +1,4 @@
-// What the heap map says of a frame, of a cell, and of the blocks and holes in it.
+// The heap map's text about a frame, a cell, and the blocks and holes in it.
 "use strict";
 
 (function () {
@@ -19,7 +19,7 @@
         [bytes(sums.live) + " live in " + bytes(sums.blocks) + " of blocks", ...free].join(", ");
   }
 
-  // A level stands for all parts that are rounded to it; the first also for all that are less.
+  // A level stands for all parts that are rounded to it; the first also for all smaller ones.
   function shareOf(film, level) {
     const percent = (levels) => Math.round(levels / film.fullCell * 100) + "%";
     if (level === 1) return "under " + percent(1.5);
@@ -43,14 +43,14 @@
                             : "block of " + bytes(item.asked) + ", " + range + ", made by call #" + grouped(item.birth) + seen;
   }
 
-  // A line each.
+  // One text per line.
   heaptape.mapTexts = function (film, sites, at) {
     const lines = [ofFrame(film, at.frame)];
     if (at.row === null) return lines;
     return [...lines, ofCell(film, sites, at), ...film.itemsAt(at.frame, at.row).slice(0, MOST_ITEMS).map((item) => ofItem(film, item))];
   };
 
-  // What was merged or left out, and what is not known.
+  // Notes merged, omitted and unknown parts.
   heaptape.mapNote = function (film) {
     const offered = film.offered > film.frames ? ", of " + grouped(film.offered) + " samples" : "";
     return "Each point is " + bytes(film.cellBytes) + " of addresses in one of " + grouped(film.frames) + " frames" + offered +

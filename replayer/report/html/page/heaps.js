@@ -1,12 +1,12 @@
 
-// The heaps of the runs: holes by size, and what made them grow. docs/metrics.md, "Holes and pins" and
+// The heaps of the runs: holes by size, and why they grew. docs/metrics.md, "Holes and pins" and
 // "Growths of the heap".
 "use strict";
 
 (function () {
   const {element, part, figure, table, bars, bandText, call, bytes, grouped} = heaptape;
 
-  // The states that have holes, of any run: [state, words].
+  // The states of any run that have holes: [state, words].
   function statesOf(report) {
     const states = [["atPeak", "at the peak"], ["atPlateau", "at the plateau"], ["atExit", "at the exit"], ["end", "at the end"]];
     return states.filter(([state]) => report.runs.some((run) => run[state] && run[state].holes));
@@ -48,7 +48,7 @@
                 heaptape.choice("Moment", states, first, (state) => place.replaceChildren(panels(data, state))), place);
   }
 
-  // As `heaptape explain` prints them.
+  // The same as in `heaptape explain`.
   function growthRow(report, growth, path) {
     const isShort = growth.pin && Number(growth.shortBytes) !== 0;
     return [call(growth.at), figure(report, path + "growthBytes", "bytes"), figure(report, path + "requestBytes", "count"),
@@ -58,8 +58,8 @@
   }
   const GROWTHS = ["at call", "by", "request, bytes", "largest hole, bytes", "short by, bytes", "pinned by", "free in all", "given back"];
 
-  // `growths` of the report stand at `path`. With the rules by which a model took the memory, and who
-  // asked, where those are known.
+  // `growths` are at `path` in the report. Adds the rules by which a model took the memory, and the
+  // sites, if known.
   function growthTable(report, growths, path, label) {
     const rows = growths.map((growth, i) => growthRow(report, growth, `${path}${i}.`));
     const rules = growths.filter((growth) => growth.rule || growth.site).map((growth) =>

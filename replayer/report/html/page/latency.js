@@ -1,5 +1,5 @@
 
-// How long single calls took, by kind of call and by run. docs/metrics.md, "Latency".
+// The latency of single calls, by kind of call and by run. docs/metrics.md, "Latency".
 "use strict";
 
 (function () {
@@ -8,7 +8,7 @@
   const COLUMNS = [["p50Ns", "p50"], ["p99Ns", "p99"], ["p999Ns", "p99.9"], ["maxNs", "max"]];
   const BANDS = {to64: "to 64 B", to512: "to 512 B", to4KiB: "to 4 KiB", to128KiB: "to 128 KiB", above128KiB: "above 128 KiB"};
 
-  // Kinds of calls in the order in which they come: [{op, sizes, of: [[run, entry]]}].
+  // Kinds of calls in order of appearance: [{op, sizes, of: [[run, entry]]}].
   function kindsOf(report) {
     const kinds = new Map();
     report.runs.forEach((run, i) => (run.latency || []).forEach((one, entry) => {
@@ -19,7 +19,7 @@
     return [...kinds.values()];
   }
 
-  // Powers of ten about all values, as exponents: [1, 6].
+  // Powers of ten around all values, as exponents: [1, 6].
   function scaleOf(report) {
     const all = report.runs.flatMap((run) => (run.latency || []).flatMap((one) => [Number(one.p50Ns), Number(one.maxNs)])).filter((ns) => ns > 0);
     if (all.length === 0) return [0, 1];
@@ -30,7 +30,7 @@
     return Math.min(100, Math.max(0, (Math.log10(Math.max(1, Number(ns))) - low) / (high - low) * 100));
   }
 
-  // From p50 to p99 broad, to p99.9 narrow, and a stroke at the maximum.
+  // Broad from p50 to p99, narrow to p99.9, with a stroke at the maximum.
   function range(one, scale) {
     const span = (kind, from, to) => {
       const left = place(from, scale);

@@ -1,11 +1,11 @@
 
-// Puts the page together from its data.
+// Builds the page from its data.
 "use strict";
 
 (function () {
   const {element} = heaptape;
 
-  // Whatever fails says so, and the rest is shown.
+  // A failing part reports its error, and the rest is shown.
   function report(error) {
     document.documentElement.dataset.errors = String(Number(document.documentElement.dataset.errors || 0) + 1);
     document.getElementById("main").append(

@@ -1,6 +1,6 @@
 
-// Numbers as people read them: as base/number_text.cc writes them, so that the page and the tables
-// of the terminal agree.
+// Numbers for people, in the format of base/number_text.cc, so that the page and the terminal's
+// tables agree.
 "use strict";
 
 (function () {
@@ -14,7 +14,7 @@
     return grouped(number) + " " + word + (Number(number) === 1 ? "" : "s");
   }
 
-  // As printf rounds: to the even one of two digits that are as near, of which toFixed takes the larger.
+  // Rounds like printf: ties to even, where toFixed rounds up.
   function fixed(number, digits) {
     const halves = number * 2 ** (digits + 1);
     if (!Number.isInteger(halves) || halves % 2 === 0) return number.toFixed(digits);
@@ -38,7 +38,7 @@
     return scaled(number, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
   }
 
-  // In few letters, for axes: "1.5M", "200k".
+  // Short, for axes: "1.5M", "200k".
   function short(value) {
     const units = ["", "k", "M", "G", "T"];
     let number = Math.abs(value);
@@ -50,7 +50,7 @@
     return (value < 0 ? "-" : "") + Number(number.toPrecision(3)) + units[unit];
   }
 
-  // The same of bytes, in powers of two: "1.5 MiB", "0".
+  // The same for bytes, in powers of two: "1.5 MiB", "0".
   function shortBytes(value) {
     if (value === 0) return "0";
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -77,7 +77,7 @@
     return grouped(number);
   }
 
-  // With nothing rounded away.
+  // Without rounding.
   function exact(number, unit) {
     if (number === null || number === undefined) return "";
     const whole = typeof number === "string" || Number.isInteger(number);
@@ -85,7 +85,7 @@
     return (whole ? grouped(number) : String(Number(Number(number).toPrecision(9)))) + suffix;
   }
 
-  // As share_text of metric_text.cc.
+  // Like share_text of metric_text.cc.
   function share(part, whole) {
     if (!Number(whole)) return "-";
     const percent = Number(part) / Number(whole) * 100;

@@ -1,12 +1,11 @@
 
-// What the parts below the first screen are made of: folded sections, figures of the report, tables
-// and bars.
+// Building blocks below the first screen: folded sections, figures of the report, tables and bars.
 "use strict";
 
 (function () {
   const {element} = heaptape;
 
-  // A folded section. `fact`: what a reader learns without opening it.
+  // A folded section. `fact`: readable without opening it.
   function part(id, heading, fact, ...children) {
     const title = element("h2", {id: id + "-heading", text: heading});
     return element("section", {id, class: "folded", "aria-labelledby": id + "-heading"},
@@ -21,7 +20,7 @@
             "data-path": path, "data-unit": unit, "data-value": isThere ? String(number) : null};
   }
 
-  // A cell is text, an element, or the properties of one. The first of a row is its heading.
+  // A cell is text, an element, or the properties of one. A row's first cell is its heading.
   function cell(tag, content, properties) {
     if (content instanceof Element) return element(tag, properties, content);
     return element(tag, {...properties, ...(typeof content === "string" ? {text: content} : content)});
@@ -34,8 +33,8 @@
                    element("table", {}, element("thead", {}, head), body));
   }
 
-  // A line for each of `rows`: its name, a bar of length `value` / `most`, and a figure, with the words
-  // `after` it, if any.
+  // A line for each of `rows`: its name, a bar of length `value` / `most`, and a figure, followed
+  // by the text `after`, if any.
   function bars(rows, most, colour) {
     const grid = element("div", {class: "bars"});
     for (const row of rows) {
@@ -48,12 +47,12 @@
     return grid;
   }
 
-  // "64 B to 128 B": from the one to below the other.
+  // "64 B to 128 B": from one power of two to below the next.
   function bandText(log2) {
     return heaptape.shortBytes(log2 === 0 ? 0 : 2 ** log2) + " to " + heaptape.shortBytes(2 ** (log2 + 1));
   }
 
-  // "#1,234" of the number of a call.
+  // "#1,234" for the number of a call.
   function call(number) {
     return "#" + heaptape.grouped(number);
   }

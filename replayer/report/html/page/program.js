@@ -1,5 +1,5 @@
 
-// What the program asked for, whatever the allocator: sizes, lifetimes, buffers that grow.
+// The program's requests, whatever the allocator: sizes, lifetimes, growing buffers.
 // docs/metrics.md, "Sizes and lifetimes".
 "use strict";
 
@@ -82,7 +82,7 @@
     });
   }
 
-  // How many resizes moved: when they were recorded, and in each run.
+  // How many resizes moved: in the recording, and in each run.
   function resizeRows(data) {
     const {report} = data;
     const row = (name, path) => [name, ...["inPlace", "moved"].map((metric) => figure(report, path + metric, "count")), figure(report, path + "movedBytes", "bytes")];

@@ -1,11 +1,11 @@
 
-// The first screen: what was replayed, the verdict, where the memory is, the runs compared.
+// The first screen: the tape, the verdict, where the memory is, the runs compared.
 "use strict";
 
 (function () {
   const {element, section, named, prose, bytes, exact, grouped, duration, share} = heaptape;
 
-  // What a committed byte can be: docs/metrics.md, "The account".
+  // The parts of committed memory: docs/metrics.md, "The account".
   const PARTS = [
     {metric: "liveBytes", name: "live", colour: "part-live"},
     {metric: "slackBytes", name: "slack within blocks", colour: "part-slack"},
@@ -20,7 +20,7 @@
     return moment.startsWith("mark:") ? "mark " + moment.slice("mark:".length) : "at the " + moment;
   }
 
-  // With the names of runs as they are elsewhere.
+  // Shortens the names of runs as elsewhere.
   function sentence(data, text, properties) {
     const short = data.runs.reduce((words, {label}) => words.split(label).join(named(label).text), text);
     return element("p", {...properties, title: short === text ? null : text}, ...prose(short));
@@ -48,7 +48,7 @@
     ].filter(Boolean);
   }
 
-  // Of the bar.
+  // In bytes.
   function length(row) {
     return PARTS.reduce((sum, part) => sum + Math.max(0, Number(row[part.metric] || 0)), 0);
   }
@@ -75,7 +75,7 @@
     return box;
   }
 
-  // Beside the bar. What is less than a hundredth of it is only in the table.
+  // The text beside the bar. Parts below a hundredth of it are only in the table.
   function sum(row, isLeast) {
     const untouched = Number(row["account.untouchedBytes"] || 0);
     const text = element("div", {class: "sum"});
@@ -111,8 +111,7 @@
     return list;
   }
 
-  // Moments of which several are one, as all are at the end of a run that frees nothing, are one
-  // choice.
+  // Moments at the same call, such as all at the end of a run that frees nothing, are one choice.
   function choices(accounts, moments) {
     const found = [];
     for (const account of accounts) {
@@ -144,7 +143,7 @@
                    table(data.accountTable, {caption: "As a table"}));
   }
 
-  // Neighbouring columns of one group have one heading.
+  // Adjacent columns of one group share a heading.
   function groupRow(columns) {
     const row = element("tr", {}, element("td", {}));
     for (let i = 0; i < columns.length;) {
@@ -187,7 +186,7 @@
     return caption ? element("details", {}, element("summary", {text: caption}), box) : box;
   }
 
-  // Of the run itself the recorder took samples; where it took none the sizes are 0.
+  // The recorder sampled the run itself; without samples, its sizes are 0.
   function processNote(data) {
     const recorded = data.runs.filter((run) => run.backend === "recorded").map((run) => run.label);
     const resident = data.overview.columns.findIndex((column) => column.metric === "peak.residentBytes");

@@ -1,11 +1,11 @@
 
-// What runs counted, and how far their figures can be trusted: fidelity, what was lost.
+// Counts of the runs, and how far to trust their figures: fidelity, losses.
 "use strict";
 
 (function () {
   const {element, part, figure, table, call, grouped} = heaptape;
 
-  // Sentences that say what the tape lacks; none for a whole one.
+  // Sentences about the gaps of the tape; none for a whole one.
   function lossesOf(data) {
     const {tape} = data;
     const some = (number, one, many) => Number(number || 0) === 0 ? null : grouped(number) + " " + (Number(number) === 1 ? one : many);
@@ -17,7 +17,7 @@
     ].filter(Boolean);
   }
 
-  // For the top of the page; null for a whole tape that was recorded.
+  // For the top of the page; null for a whole recorded tape.
   function banner(data) {
     const losses = lossesOf(data);
     const words = [
