@@ -12,7 +12,7 @@ from collections import defaultdict
 REASON = re.compile(r"^\S+:\d+: Skipped\n(.*?)\n(?=\s*\n|\[  SKIPPED \])", re.M | re.S)
 
 
-def skipped(junit_file):
+def tests_by_reason(junit_file):
     """{reason: [test, ...]}"""
     tests = defaultdict(list)
     for case in xml.parse(junit_file).iter("testcase"):
@@ -25,7 +25,7 @@ def skipped(junit_file):
 
 
 def main():
-    by_reason = skipped(sys.argv[1])
+    by_reason = tests_by_reason(sys.argv[1])
     count = sum(map(len, by_reason.values()))
     print(f"{count} test{'' if count == 1 else 's'} skipped")
     for reason, tests in sorted(by_reason.items()):

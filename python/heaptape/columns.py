@@ -10,7 +10,7 @@ from typing import Any
 
 from ._native import Table, list_table
 
-# Of types that the schema names, the type of a column.
+# The column type of each type that the schema names.
 _NUMBERS = {"Integer": "count", "SignedInteger": "signed", "Float": "real"}
 _TYPES = {"integer": "count", "number": "real", "string": "text"}
 
@@ -27,7 +27,7 @@ def _definitions() -> dict[str, Any]:
 def columns_of(
     definition: str, path: tuple[str, ...] = (), *, lists: bool = False
 ) -> Iterator[Column]:
-    """The numbers and texts of a definition and of its parts; those in lists, if `lists`."""
+    """The numbers and texts of a definition and of its parts; with `lists`, also those in lists."""
     for name, field in _definitions()[definition]["properties"].items():
         here = (*path, name)
         if lists and field.get("type") == "array":
@@ -55,12 +55,12 @@ def units_of(
 
 
 def metric_name(path: tuple[str, ...]) -> str:
-    """As gates name it, `peak.liveBytes` of peak.liveBytes.value; of a run's label, `run`."""
+    """The name in gates: `peak.liveBytes` for peak.liveBytes.value; `run` for a run's label."""
     return "run" if path == ("label",) else ".".join(path).removesuffix(".value")
 
 
 def value_at(value: Any, path: Iterable[str]) -> Any:
-    """None where a part is missing."""
+    """None if a part is missing."""
     for name in path:
         if not isinstance(value, dict):
             return None
@@ -68,7 +68,7 @@ def value_at(value: Any, path: Iterable[str]) -> Any:
     return value
 
 
-# What a run does not have where its resident sizes are not known: docs/metrics.md.
+# Absent from a run whose resident sizes are not known: docs/metrics.md.
 _RESIDENT = {
     "residentBytes",
     "residentHoleBytes",
@@ -78,8 +78,8 @@ _RESIDENT = {
 }
 
 
-def known(run: dict[str, Any]) -> dict[str, Any]:
-    """Without the zeros that stand for resident sizes where a trace has none."""
+def drop_unknown_sizes(run: dict[str, Any]) -> dict[str, Any]:
+    """Drops the zeros that stand for resident sizes if the trace has none."""
     if "residentSizes" not in (run.get("lacks") or []):
         return run
 
@@ -92,8 +92,8 @@ def known(run: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def typed(value: Any, kind: str) -> Any:
-    """Integers beyond 2^53 are text in JSON, and round ones may be in the notation 1e15."""
+def convert(value: Any, kind: str) -> Any:
+    """Integers beyond 2^53 are text in JSON, and round ones may be written as 1e15."""
     if value is None or kind == "text":
         return value
     return float(value) if kind == "real" else int(value)
@@ -102,7 +102,7 @@ def typed(value: Any, kind: str) -> Any:
 def table_of(columns: Iterable[Column], rows: list[Any]) -> Table:
     return list_table(
         [
-            (name, kind, [typed(value_at(row, path), kind) for row in rows])
+            (name, kind, [convert(value_at(row, path), kind) for row in rows])
             for name, kind, path in columns
         ]
     )

@@ -1,4 +1,4 @@
-"""What the command lines of `heaptape sweep` and `heaptape tune` have in common."""
+"""Common parts of the command lines of `heaptape sweep` and `heaptape tune`."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-_MOST_SECONDS = 1e6  # 11 days: what poll() takes has 31 bits of milliseconds
+_MOST_SECONDS = 1e6  # 11 days: poll() takes 31 bits of milliseconds
 
 
 class Parser(argparse.ArgumentParser):
-    """Refuses wrong words in one sentence, as the program heaptape does."""
+    """Refuses wrong arguments in one sentence, as the program heaptape does."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"heaptape: {message}; see `{self.prog} --help`\n")
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """The type of an option, from `least` on."""
+    """The type of an option: an integer of at least `least`."""
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
@@ -45,8 +45,8 @@ def seconds(text: str) -> float:
 
 
 @contextlib.contextmanager
-def stopped_by_sigterm() -> Iterator[None]:
-    """As by Ctrl-C."""
+def stop_on_sigterm() -> Iterator[None]:
+    """SIGTERM acts as Ctrl-C."""
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -59,9 +59,9 @@ def stopped_by_sigterm() -> Iterator[None]:
 
 
 def print_result(text: str) -> None:
-    """To standard output. A reader that has enough of it, such as `head`, is no error.
+    """Prints to standard output. A reader that stops early, such as `head`, is no error.
 
-    Ends the program with status 2 where it cannot be written.
+    Ends the program with status 2 if it cannot be written.
     """
     try:
         print(text, end="", flush=True)

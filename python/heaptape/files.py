@@ -10,7 +10,7 @@ from ._native import Error
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """The file has its name when it is whole. Only its owner may read it."""
+    """The file gets its name when it is whole. Only its owner may read it."""
     name = os.fspath(path)
     partial = name + ".partial"
     try:

@@ -1,7 +1,7 @@
 """A page for a browser: one file with text, tables and charts, which loads nothing.
 
-What strangers wrote (names of tapes, labels, sentences) is text on the page, never markup.
-docs/decisions/0029-pages-of-fleets.md says why it is made so.
+Text from outside (names of tapes, labels, sentences) stays text on the page, never markup.
+docs/decisions/0029-pages-of-fleets.md has the reasons.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LONGEST_NAME = 60  # on the page; the whole of it appears when the pointer is ov
 
 
 class Hint(NamedTuple):
-    """A cell of a table, and what is shown while the pointer is over it."""
+    """A cell of a table, and the text shown while the pointer is over it."""
 
     text: str
     hint: str
@@ -43,7 +43,7 @@ def plot_text(name: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """Of the first `texts` columns the cells are texts, of the others numbers."""
+    """The first `texts` columns have texts as cells, the others numbers."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str | Hint]]
@@ -52,7 +52,7 @@ class Table:
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A heading, and below it, in this order, what there is of the rest."""
+    """A heading, and below it, in this order, the parts that are given."""
 
     title: str
     text: Sequence[str] = ()  # paragraphs
@@ -89,7 +89,7 @@ def _template() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise _missing("jinja2") from None
+        raise _missing_package("jinja2") from None
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -101,12 +101,12 @@ def _plotly() -> str:
     try:
         import plotly.offline
     except ImportError:
-        raise _missing("plotly") from None
+        raise _missing_package("plotly") from None
     script: str = plotly.offline.get_plotlyjs()
     return script
 
 
-def _missing(name: str) -> Error:
+def _missing_package(name: str) -> Error:
     return Error(f"a page needs {name}: pip install {name}")
 
 

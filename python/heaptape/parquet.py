@@ -20,7 +20,7 @@ from .tape import Tape
 TAPE_TABLES = ("tapes", "events", "blocks", "samples", "marks", "sites", "stacks")
 REPORT_TABLES = ("runs", "timelines", "holes", "latencies", "counters")
 
-_BATCHES_PER_GROUP = 16  # 1,048,576 rows: a row group of Parquet, and what is kept in memory
+_BATCHES_PER_GROUP = 16  # 1,048,576 rows: a row group of Parquet, and the rows kept in memory
 _TAPE_MAGIC = b"\x89HTAPE"
 
 Tables = dict[str, Callable[[], Table]]
@@ -34,10 +34,10 @@ def write_dataset(
     """Writes the tables of tapes and reports, all or those named; the paths of the files.
 
     Files of an earlier run with the same names are replaced, one by one. Raises heaptape.Error
-    before anything is written where an input cannot be read or two have one name.
+    before anything is written if an input cannot be read or two have one name.
     """
-    wanted = _checked(tables)
-    parts = [_opened(os.fspath(path)) for path in inputs]
+    wanted = _choose_tables(tables)
+    parts = [_open_input(os.fspath(path)) for path in inputs]
     names = [partition for partition, _ in parts]
     for name in names:
         if names.count(name) > 1:
@@ -53,7 +53,7 @@ def write_dataset(
     return written
 
 
-def _checked(tables: Iterable[str] | None) -> set[str]:
+def _choose_tables(tables: Iterable[str] | None) -> set[str]:
     known = {*TAPE_TABLES, *REPORT_TABLES}
     wanted = known if tables is None else set(tables)
     for name in sorted(wanted - known):
@@ -63,7 +63,7 @@ def _checked(tables: Iterable[str] | None) -> set[str]:
     return wanted
 
 
-def _opened(path: str) -> tuple[str, Tables]:
+def _open_input(path: str) -> tuple[str, Tables]:
     """The partition of an input, such as `tape=run`, and its tables by name."""
     name = os.path.basename(path)
     if _is_tape(path):
@@ -85,7 +85,7 @@ def _is_tape(path: str) -> bool:
 
 
 def hive_text(value: str) -> str:
-    """As Hive writes values into names of folders."""
+    """As Hive writes values into names of directories."""
     return urllib.parse.quote(os.fsencode(value), safe="")
 
 

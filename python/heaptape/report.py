@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._native import Error, Table
-from .columns import Column, columns_of, known, metric_name, table_of, value_at
+from .columns import Column, columns_of, drop_unknown_sizes, metric_name, table_of, value_at
 
 _VERSION = 1
 
 
 class Report:
-    """A report that `heaptape replay -o` wrote. Raises heaptape.Error where the file is none."""
+    """A report that `heaptape replay -o` wrote. Raises heaptape.Error if the file is not one."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: str | None = os.fspath(path)  # None: its file is gone
@@ -28,11 +28,12 @@ class Report:
         return f"Report({self.path!r})"
 
     def runs(self) -> Table:
-        """One row for each run: its metrics, and what was replayed (`tape.*`)."""
+        """One row for each run: its metrics, and its tape (`tape.*`)."""
         tape = [
             (f"tape.{name}", kind, ("tape", *path)) for name, kind, path in columns_of("TapeInfo")
         ]
-        rows = [{**known(run), "tape": self.json.get("tape")} for run in self.json["runs"]]
+        facts = self.json.get("tape")
+        rows = [{**drop_unknown_sizes(run), "tape": facts} for run in self.json["runs"]]
         return table_of([*columns_of("Run"), *tape], rows)
 
     def timelines(self) -> Table:
@@ -52,15 +53,15 @@ class Report:
 
     def holes(self) -> Table:
         """Holes by size at each moment of each run: one row for each power of two."""
-        return self._listed("HoleBucket", self._histograms(), "run", "moment")
+        return self._table("HoleBucket", self._histograms(), "run", "moment")
 
     def latencies(self) -> Table:
         """How long calls took: one row for each kind of call and band of sizes of each run."""
-        return self._listed("Latency", self._lists("latency"), "run")
+        return self._table("Latency", self._lists("latency"), "run")
 
     def counters(self) -> Table:
-        """What each run's allocator counted."""
-        return self._listed("Counter", self._lists("counters"), "run")
+        """The counters of each run's allocator."""
+        return self._table("Counter", self._lists("counters"), "run")
 
     def _lists(self, name: str) -> Iterator[dict[str, Any]]:
         for run in self.json["runs"]:
@@ -80,7 +81,7 @@ class Report:
                     yield {**bucket, "run": run["label"], "moment": moment}
 
     @staticmethod
-    def _listed(definition: str, rows: Iterable[dict[str, Any]], *keys: str) -> Table:
+    def _table(definition: str, rows: Iterable[dict[str, Any]], *keys: str) -> Table:
         key_columns = [(key, "text", (key,)) for key in keys]
         columns = [(".".join(path), kind, path) for _, kind, path in columns_of(definition)]
         return table_of([*key_columns, *columns], list(rows))

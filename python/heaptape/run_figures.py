@@ -6,7 +6,7 @@ import functools
 import itertools
 from typing import Any
 
-from .columns import Column, columns_of, known, typed, units_of, value_at
+from .columns import Column, columns_of, convert, drop_unknown_sizes, units_of, value_at
 
 Figure = float | int | None
 
@@ -16,7 +16,7 @@ COUNTERS = "counters."
 
 @functools.cache
 def figure_columns() -> tuple[Column, ...]:
-    """Of figures(), but for the counters, whose names are the allocators' own."""
+    """Those of figures(), without the counters, whose names are the allocators' own."""
     scalars = [column for column in columns_of("Run") if column[1] != "text"]
     return (*scalars, (MEAN_RESIDENT, "real", ()))
 
@@ -27,7 +27,10 @@ def _units() -> dict[str, str]:
 
 
 def unit_of(metric: str) -> str:
-    """`bytes`, `count`, `ns` or `ratio`; of a counter, which has no unit in reports, by its name."""
+    """`bytes`, `count`, `ns` or `ratio`.
+
+    A counter has no unit in reports: its name decides.
+    """
     if metric.startswith(COUNTERS):
         if "bytes" in metric.lower():
             return "bytes"
@@ -38,14 +41,14 @@ def unit_of(metric: str) -> str:
 def figures(run: dict[str, Any]) -> dict[str, Figure]:
     """Every metric of a run that is one number, its counters, and mean.residentBytes.
 
-    None: the run does not have it. One that failed has `failure.event` alone.
+    None: the run does not have it. A failed run has only `failure.event`.
     """
-    run = known(run)
+    run = drop_unknown_sizes(run)
     found: dict[str, Figure] = {
-        name: typed(value_at(run, path), kind) for name, kind, path in figure_columns() if path
+        name: convert(value_at(run, path), kind) for name, kind, path in figure_columns() if path
     }
     for counter in run.get("counters") or []:
-        found[COUNTERS + counter["name"]] = typed(counter["value"], "count")
+        found[COUNTERS + counter["name"]] = convert(counter["value"], "count")
     found[MEAN_RESIDENT] = mean_resident_bytes(run)
     return found
 

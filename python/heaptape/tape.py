@@ -1,4 +1,4 @@
-"""A tape: what it says of itself, and its calls, blocks and samples as tables."""
+"""A tape: its facts, and its calls, blocks and samples as tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import _native
 from ._native import Table
 from .columns import Column, columns_of, table_of
 
-# What facts have in other words than `info --json`.
+# Facts that differ from `info --json`.
 _NOT_HERE = {"version", "bytesPerEvent", "recordedAt", "ended"}
 _ONLY_HERE: list[Column] = [
     ("startUnixNs", "count", ("startUnixNs",)),
@@ -22,9 +22,9 @@ class Tape:
     """A tape that `heaptape record` wrote, or that is being written.
 
     Opening reads its outline only. Each table is read anew, from the file, whenever a consumer asks
-    for its stream; what does not fit one batch of 65,536 rows is read while the consumer goes on.
-    Raises heaptape.Error, with one sentence, where the file is no tape or is damaged. With
-    on_damage="skip" tables leave out what is damaged, as `heaptape dump` does.
+    for its stream; rows beyond the first batch of 65,536 are read while the consumer goes on.
+    Raises heaptape.Error, with one sentence, if the file is no tape or is damaged. With
+    on_damage="skip" tables omit damaged parts, as `heaptape dump` does.
 
     May be used by several threads; no table needs the GIL while it is read.
     """
@@ -44,8 +44,8 @@ class Tape:
     def facts(self) -> dict[str, Any]:
         """Header and summary, with the names of `heaptape info --json`.
 
-        In place of `recordedAt` and `ended` there are `startUnixNs`, `endReason` and `endStatus`. A
-        tape that is not finished has none of its summary (`allocations` and all behind it).
+        `startUnixNs`, `endReason` and `endStatus` replace `recordedAt` and `ended`. An unfinished
+        tape has no summary (`allocations` and everything after it).
         """
         return dict(self._tape.facts())
 
@@ -58,7 +58,7 @@ class Tape:
         return list(self._tape.damages())
 
     def summary(self) -> Table:
-        """One row: those of the facts that are one number or text."""
+        """One row: the facts that are a single number or text."""
         columns = [column for column in columns_of("TapeFacts") if column[0] not in _NOT_HERE]
         return table_of([*columns, *_ONLY_HERE], [self.facts])
 
@@ -71,15 +71,15 @@ class Tape:
         return self._tape.blocks()
 
     def samples(self) -> Table:
-        """What the recorder saw of the process from outside."""
+        """The recorder's views of the process from outside."""
         return self._tape.samples()
 
     def marks(self) -> Table:
-        """What `heaptape ctl PID mark NAME` marked."""
+        """The marks that `heaptape ctl PID mark NAME` set."""
         return self._tape.marks()
 
     def sites(self) -> Table:
-        """Who asked for blocks: one row for each site. Of a tape without call stacks, none.
+        """One row for each site that asked for blocks; none for a tape without call stacks.
 
         Functions and lines come from the file that `heaptape symbolize TAPE` writes beside it.
         """

@@ -25,7 +25,7 @@ PathLike = str | os.PathLike[str]
 
 
 class ToolError(Error):
-    """The program said no: its sentence, and its exit status in `status`."""
+    """The program refused: its sentence, and its exit status in `status`."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -46,11 +46,11 @@ def _is_installed(name: str) -> bool:
 
 
 def program() -> str:
-    """The program to run: $HEAPTAPE, else that of this package, else the one on PATH."""
+    """The program to run: $HEAPTAPE, else the one in this package, else the one on PATH."""
     named = os.environ.get("HEAPTAPE")
     if named:
         return named
-    for candidate in (_carried_program(), os.path.join(sysconfig.get_path("scripts"), "heaptape")):
+    for candidate in (_wheel_program(), os.path.join(sysconfig.get_path("scripts"), "heaptape")):
         if candidate is not None and os.access(candidate, os.X_OK):
             return candidate
     found = shutil.which("heaptape")
@@ -62,7 +62,7 @@ def program() -> str:
 
 
 @functools.cache
-def _carried_program() -> str | None:
+def _wheel_program() -> str | None:
     """Where pip put the tool of a wheel that carries it, by the wheel's own list of files."""
     try:
         files = importlib.metadata.files("heaptape") or []
@@ -76,7 +76,7 @@ def _carried_program() -> str | None:
 
 @dataclasses.dataclass(frozen=True)
 class Recording:
-    """The exit status of a recorded command, and the tapes of its processes, the first one first."""
+    """The exit status of a recorded command, and its processes' tapes, the first one first."""
 
     status: int
     tape: Tape
@@ -93,7 +93,7 @@ def record(
 ) -> Recording:
     """Runs the command, which keeps standard input and output, and records its processes.
 
-    Its standard error comes when it has ended. Others of the recorder's options are `options`.
+    Its standard error comes when it has ended. `options` are further options of the recorder.
     """
     words = [
         "record",
@@ -121,8 +121,8 @@ def replay(
 ) -> Report:
     """The report of a replay on allocators, named as `-a` names them; without any, the usual ones.
 
-    A run that failed is a row of runs() with `failure.text`. The report stays in `output`, if that
-    is given. Others of the command's options are `options`.
+    A run that failed is a row of runs() with `failure.text`. The report stays in `output`, if
+    given. `options` are further options of the command.
     """
     allocators = [word for spec in specs for word in ("-a", spec)]
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +140,7 @@ def replay(
 
 @dataclasses.dataclass(frozen=True)
 class Diff:
-    """What `heaptape diff --format json` says; `passed`: no gate failed."""
+    """The output of `heaptape diff --format json`; `passed`: no gate failed."""
 
     passed: bool
     json: dict[str, Any]
@@ -189,9 +189,9 @@ def _stamp(path: PathLike) -> tuple[int, int] | None:
 
 
 def _run(words: list[str], stdout: Any = None) -> tuple[int, str]:
-    """The exit status, and what was written to standard error.
+    """The exit status, and the text of standard error.
 
-    That goes to a file: children of a recorded program may hold a pipe for longer than it runs.
+    The text goes to a file: children of a recorded program may hold a pipe for longer than it runs.
     """
     with tempfile.TemporaryFile() as said:
         try:
@@ -203,7 +203,7 @@ def _run(words: list[str], stdout: Any = None) -> tuple[int, str]:
 
 
 def sentence_of(said: str) -> str:
-    """The error among what the program wrote to standard error."""
+    """The error in the program's standard error."""
     lines = [
         line.removeprefix("heaptape: ")
         for line in said.splitlines()

@@ -40,7 +40,7 @@ def read(kind, path):
     print(tape.facts["events"], rows, seconds, peak)
 
 
-def measured(kind, path):
+def measure(kind, path):
     command = [sys.executable, __file__, "--read", kind, path]
     return [
         list(map(float, subprocess.run(command, check=True, capture_output=True).stdout.split()))
@@ -68,7 +68,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for path in make_tapes(sys.argv[1], pathlib.Path(folder)):
             for kind in ("samples", "events", "blocks"):
-                runs = measured(kind, path)
+                runs = measure(kind, path)
                 calls, rows, _, _ = runs[0]
                 seconds = statistics.median(run[2] for run in runs)
                 memory = max(run[3] for run in runs)

@@ -23,7 +23,7 @@ CALLS_PER_LIVE_BLOCK = 4
 CLONE_ALLOCATORS = ["glibc", "model:ptmalloc"]
 
 
-def timed(words):
+def time_command(words):
     """Seconds that a command takes, and the most memory of its first process, in MiB."""
     begin = time.monotonic()
     process = subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL)
@@ -38,9 +38,9 @@ def timed(words):
     return time.monotonic() - begin, mib
 
 
-def replayed(tape, report, *options):
+def replay(tape, report, *options):
     """Seconds, MiB and the report of a replay."""
-    took, mib = timed([HEAPTAPE, "replay", tape, "--touch", "none", "-o", report, *options])
+    took, mib = time_command([HEAPTAPE, "replay", tape, "--touch", "none", "-o", report, *options])
     return took, mib, json.loads(report.read_text())
 
 
@@ -59,7 +59,7 @@ def measure(tape, repetitions):
     for result in json.loads(out)["benchmarks"]:
         if result.get("aggregate_name", "median") == "median":
             results[result["run_name"].split("/")[1]] = result["ns_per_event"]
-    _, mib, report = replayed(tape, tape.with_suffix(".json"), "-a", "glibc")
+    _, mib, report = replay(tape, tape.with_suffix(".json"), "-a", "glibc")
     return [results[name] for name in COLUMNS], mib, most_live(report)
 
 
@@ -79,7 +79,7 @@ def table(title, rows):
     print("```\n", flush=True)
 
 
-def measured(folder, label, events, live):
+def measure_row(folder, label, events, live):
     tape = folder / "scale.tape"
     write_scenario(tape, "fleet-like", events=events, live=live)
     ns, mib, most = measure(tape, 5 if events <= 10**7 else 3 if events <= 10**8 else 1)
@@ -100,7 +100,7 @@ def clone(folder):
     print("| allocator | calls | bytes each | time | ns a call | heaptape, MiB | most live blocks |")
     print("|---|---:|---:|---:|---:|---:|---:|", flush=True)
     for allocator in CLONE_ALLOCATORS:
-        took, mib, report = replayed(tape, folder / "report.json", "-a", allocator, "--samples",
+        took, mib, report = replay(tape, folder / "report.json", "-a", allocator, "--samples",
                                      "1000")
         events = report["tape"]["events"]
         print(f"| {allocator} | {events:,} | {tape.stat().st_size / events:.3f} | {took:.0f} s "
@@ -117,11 +117,11 @@ def main():
             return clone(folder)
         most = CALLS[wanted]
         table("calls, of `fleet-like` with 20,000 live blocks",
-              [measured(folder, label, events, "20k") for label, events in CALLS.items()
+              [measure_row(folder, label, events, "20k") for label, events in CALLS.items()
                if events <= most])
         units = {"k": 10**3, "M": 10**6}
         table("`live` of `fleet-like`",
-              [measured(folder, live, max(10**7, CALLS_PER_LIVE_BLOCK * int(live[:-1]) *
+              [measure_row(folder, live, max(10**7, CALLS_PER_LIVE_BLOCK * int(live[:-1]) *
                                           units[live[-1]]), live) for live in LIVE])
 
 

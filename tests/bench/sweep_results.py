@@ -69,7 +69,7 @@ def real_run():
     return run
 
 
-def timed(name):
+def time_step(name):
     step = getattr(results, name)
 
     def run(*words):
@@ -85,7 +85,7 @@ def main():
     os.environ["HEAPTAPE"] = os.path.abspath(sys.argv[1])
     cells = MadeCells(int(sys.argv[2]) if len(sys.argv) > 2 else 10_000, real_run())
     for name in STEPS:
-        timed(name)
+        time_step(name)
     labels = [f"setting-{j}" for j in range(CANDIDATES)]
     terms = results.read_terms(["p90(peak.residentBytes)>+3%"], labels=labels, baseline=labels[0])
     with tempfile.TemporaryDirectory() as folder:

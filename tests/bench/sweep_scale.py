@@ -103,7 +103,7 @@ def words_of(folder, output):
 
 
 @contextlib.contextmanager
-def started(*words):
+def start_sweep(*words):
     with open(os.devnull, "w") as nowhere:
         process = subprocess.Popen(command(*words), stdout=nowhere)
         try:
@@ -119,16 +119,16 @@ def seconds_of(*words):
     return time.monotonic() - before
 
 
-def finished(output):
+def count_finished(output):
     return len(list(output.rglob("*.space.gz")))
 
 
 def kill_workers(process, output, total, count, until_share):
     """Kills one that replays, again and again; the number of those killed."""
     killed, choice = 0, random.Random(SEED)
-    while finished(output) < total * until_share and process.poll() is None:
+    while count_finished(output) < total * until_share and process.poll() is None:
         workers = replaying(process.pid)
-        share = finished(output) / total / until_share
+        share = count_finished(output) / total / until_share
         if workers and killed < count * share:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(choice.choice(workers), signal.SIGKILL)
@@ -154,17 +154,17 @@ def compare(output, bare):
 
 def under_kills(folder, output, bare):
     total = len(bare)
-    with started(*words_of(folder, output)) as process:
+    with start_sweep(*words_of(folder, output)) as process:
         workers = kill_workers(process, output, total, WORKERS_KILLED // 2, 0.5)
         processes = descendants(process.pid)
         process.kill()
         before = time.monotonic()
         until(lambda: not any(map(is_alive, processes)), seconds=120)
         gone = time.monotonic() - before
-    kept = finished(output)
+    kept = count_finished(output)
     print(f"driver killed with SIGKILL: {kept:,} of {total:,} cells kept, no process left")
     print(f"  after {gone:.0f} s (the last are two agents of Ray, which wait for a minute)")
-    with started("--resume", "-o", output) as process:
+    with start_sweep("--resume", "-o", output) as process:
         workers += kill_workers(process, output, total, WORKERS_KILLED // 2, 1.0)
         status = process.wait()
     print(f"resumed, exit {status}, {workers} workers killed on the way: {compare(output, bare)}")
@@ -176,10 +176,10 @@ def on_two_nodes(folder, output, bare):
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
     try:
-        with started(*words_of(folder, output), "--address", cluster.address) as process:
-            until(lambda: finished(output) > len(bare) / 3, seconds=600)
+        with start_sweep(*words_of(folder, output), "--address", cluster.address) as process:
+            until(lambda: count_finished(output) > len(bare) / 3, seconds=600)
             cluster.remove_node(nodes[0], allow_graceful=False)
-            kept = finished(output)
+            kept = count_finished(output)
             status = process.wait()
     finally:
         cluster.shutdown()

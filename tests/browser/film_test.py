@@ -21,7 +21,7 @@ SUMS = {"live": [4000, 12_000], "blocks": [4096, 12_288], "freeResident": [4096,
 ITEMS = {"begin": ["1000", "a000"], "bytes": [4096, 2048], "birth": [4, 0], "asked": [4000, 0], "first": [0, 1], "last": [1, 1]}
 
 
-def packed(content):
+def pack(content):
     return base64.b64encode(gzip.compress(content)).decode()
 
 
@@ -35,8 +35,8 @@ class Film(Pages):
         browser.show(self.driver, self.page.path)
         planes = bytes(byte for first, second in FRAMES.values() for byte in first + [a ^ b for a, b in zip(first, second)])
         film = {"label": "one", "events": 1000, "cellBytes": 4096, "knowsAbsent": True, "offered": 2, "at": [10, 100],
-                "stretches": [["1000", 2], ["9000", 2]], "packed": packed(planes),
-                "sums": packed(json.dumps(SUMS).encode()), "items": packed(json.dumps(ITEMS).encode())}
+                "stretches": [["1000", 2], ["9000", 2]], "packed": pack(planes),
+                "sums": pack(json.dumps(SUMS).encode()), "items": pack(json.dumps(ITEMS).encode())}
         self.driver.execute_async_script("const [film, done] = arguments; heaptape.readFilm(film).then((read) => { window.film = read; done(); })", film)
 
     def colours(self, kind):
@@ -49,7 +49,7 @@ class Film(Pages):
         self.assertIsNone(self.driver.execute_async_script(
             "heaptape.mapPaint.paint(film, 'age', [], () => false).then(arguments[0])"))
 
-    def named(self, *names):
+    def colours_of(self, *names):
         return self.run_script("""arguments[0].map((name) => { const paper = document.createElement('canvas').getContext('2d');
             paper.fillStyle = heaptape.colour(name); paper.fillRect(0, 0, 1, 1); return [...paper.getImageData(0, 0, 1, 1).data]; })""", names)
 
@@ -67,20 +67,20 @@ class Film(Pages):
                 f"{share} free and resident" for share in ("under 5%", "about 6%", "about 48%", "about 97%", "over 98%")])
 
     def test_has_what_it_is_in_colours(self):
-        self.assertEqual(self.colours("state"), [self.named("part-live", "part-hole", "map-absent", "paper"),
-                                                 self.named("part-live", "part-live", "part-live", "part-hole")])
+        self.assertEqual(self.colours("state"), [self.colours_of("part-live", "part-hole", "map-absent", "paper"),
+                                                 self.colours_of("part-live", "part-live", "part-live", "part-hole")])
 
     def test_has_ages_as_they_were_at_each_call(self):
-        self.assertEqual(self.colours("age"), [self.named("band-4", "map-free", "map-free", "paper"),
-                                               self.named("band-5", "band-1", "band-2", "map-free")])
+        self.assertEqual(self.colours("age"), [self.colours_of("band-4", "map-free", "map-free", "paper"),
+                                               self.colours_of("band-5", "band-1", "band-2", "map-free")])
 
     def test_has_sizes_by_their_powers_of_two(self):
-        self.assertEqual(self.colours("size"), [self.named("band-1", "map-free", "map-free", "paper"),
-                                                self.named("band-1", "band-3", "band-5", "map-free")])
+        self.assertEqual(self.colours("size"), [self.colours_of("band-1", "map-free", "map-free", "paper"),
+                                                self.colours_of("band-1", "band-3", "band-5", "map-free")])
 
     def test_has_sites_in_the_colours_of_the_legend(self):
-        self.assertEqual(self.colours("site"), [self.named("site-0", "map-free", "map-free", "paper"),
-                                                self.named("site-0", "part-other", "part-metadata", "map-free")])
+        self.assertEqual(self.colours("site"), [self.colours_of("site-0", "map-free", "map-free", "paper"),
+                                                self.colours_of("site-0", "part-other", "part-metadata", "map-free")])
         self.assertEqual(self.run_script("heaptape.mapPaint.legend('site', film, ['lex'])"), [
             ["site-0", "lex"], ["part-other", "other sites"], ["part-metadata", "not known"], ["map-free", "free"]])
 

@@ -3,32 +3,32 @@
 from decimal import ROUND_HALF_EVEN, Decimal
 
 
-def fixed(number, digits):
+def decimal_text(number, digits):
     return str(Decimal(float(number)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN))
 
 
-def scaled(number, step, units):
+def scale_text(number, step, units):
     number, unit = float(number), 0
     while unit + 1 < len(units) and number >= step - 0.05:
         number /= step
         unit += 1
-    return fixed(number, 2 if number < 9.995 else 1) + " " + units[unit]
+    return decimal_text(number, 2 if number < 9.995 else 1) + " " + units[unit]
 
 
 def bytes_text(number):
-    return f"{number} B" if number < 1024 else scaled(number, 1024, ["B", "KiB", "MiB", "GiB", "TiB"])
+    return f"{number} B" if number < 1024 else scale_text(number, 1024, ["B", "KiB", "MiB", "GiB", "TiB"])
 
 
 def share_text(share):
     percent = share * 100
-    return "<0.1%" if share != 0 and percent < 0.05 else fixed(percent, 1) + "%"
+    return "<0.1%" if share != 0 and percent < 0.05 else decimal_text(percent, 1) + "%"
 
 
 TEXTS = {
     "count": lambda number: f"{number:,}",
     "bytes": bytes_text,
-    "ns": lambda number: scaled(number, 1000, ["ns", "us", "ms", "s"]),
-    "ratio": lambda number: fixed(number, 4),
+    "ns": lambda number: scale_text(number, 1000, ["ns", "us", "ms", "s"]),
+    "ratio": lambda number: decimal_text(number, 4),
     "share": share_text,
-    "percent": lambda number: fixed(number * 100, 4) + "%",
+    "percent": lambda number: decimal_text(number * 100, 4) + "%",
 }

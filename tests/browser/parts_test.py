@@ -27,11 +27,11 @@ class Parts(Pages):
             "stacks": Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc"),
             "imported": Made(cls.folder, "imported", cls.folder / "imported.tape", "-a", "glibc", "-a", "model:slabs"),
             "lossy": Made(cls.folder, "lossy", cls.folder / "lossy.tape", *models),
-            "torn": Made(cls.folder, "torn", cls.torn(), "-a", "model:ptmalloc"),
+            "torn": Made(cls.folder, "torn", cls.make_torn(), "-a", "model:ptmalloc"),
         }
 
     @classmethod
-    def torn(cls):
+    def make_torn(cls):
         """A tape of which the end is missing."""
         tape = cls.folder / "torn.tape"
         whole = (cls.folder / "process.tape").read_bytes()

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import subprocess
-import unittest
 
 from . import browser, harness
 from .harness import Pages, at_path, figure, heaptape

@@ -25,7 +25,7 @@ def paeth(left, above, corner):
     return (left, above, corner)[distances.index(min(distances))]
 
 
-def unfiltered(line, kind, above, step):
+def unfilter_line(line, kind, above, step):
     """A line of samples without what its filter took off (PNG specification, 9.2)."""
     for i in range(len(line)):
         left = line[i - step] if i >= step else 0
@@ -52,7 +52,7 @@ def pixels(png):
     above, lines = bytearray(width * step), []
     for y in range(height):
         start = y * (width * step + 1)
-        above = unfiltered(bytearray(data[start + 1:start + 1 + width * step]), data[start], above, step)
+        above = unfilter_line(bytearray(data[start + 1:start + 1 + width * step]), data[start], above, step)
         lines.append(list(zip(above[0::step], above[1::step], above[2::step])))
     return width, lines
 

@@ -8,8 +8,8 @@ import zlib
 from . import small_png
 
 
-def filtered(line, kind, above, step):
-    """What `unfiltered` takes back."""
+def filter_line(line, kind, above, step):
+    """The inverse of small_png.unfilter_line()."""
     out = bytearray()
     for i, byte in enumerate(line):
         left = line[i - step] if i >= step else 0
@@ -25,7 +25,7 @@ def png_of(lines, colour):
     raw, above = b"", bytes(len(lines[0]) * step)
     for y, line in enumerate(lines):
         samples = b"".join(bytes(pixel) + b"\xff" * (step - 3) for pixel in line)
-        raw += bytes([y % 5]) + filtered(samples, y % 5, above, step)
+        raw += bytes([y % 5]) + filter_line(samples, y % 5, above, step)
         above = samples
     head = struct.pack(">IIBBBBB", len(lines[0]), len(lines), 8, colour, 0, 0, 0)
     data = zlib.compress(raw)
@@ -33,7 +33,7 @@ def png_of(lines, colour):
             + small_png.chunk(b"IEND", b""))
 
 
-def shown(png):
+def decode(png):
     parts = dict(small_png.chunks(png))
     width, height, depth, colour = struct.unpack_from(">IIBB", parts[b"IHDR"])
     assert (depth, colour) == (8, 3)
@@ -51,11 +51,11 @@ class SmallPng(unittest.TestCase):
     def test_shows_the_same_where_there_are_few_colours(self):
         for colour in (2, 6):
             picture = self.picture(200)
-            self.assertEqual(shown(small_png.smaller(png_of(picture, colour))), picture)
+            self.assertEqual(decode(small_png.smaller(png_of(picture, colour))), picture)
 
     def test_has_near_colours_where_there_are_many(self):
         picture = [[(x * 6, y * 8, 90) for x in range(40)] for y in range(30)]
-        for line, wanted in zip(shown(small_png.smaller(png_of(picture, 6))), picture):
+        for line, wanted in zip(decode(small_png.smaller(png_of(picture, 6))), picture):
             for pixel, near in zip(line, wanted):
                 self.assertEqual(pixel[2], near[2])
 

@@ -96,7 +96,7 @@ class Example(unittest.TestCase):
         self.assertIn("Inst heaptape ", done.stdout)
         self.assertTrue((self.folder / "ls.tape").exists())
 
-    def expect_address_asked_for(self, script, shell):
+    def expect_address_request(self, script, shell):
         self.environment["HEAPTAPE_DEB"] = ""
         done = self.run_script(script[script.index("curl -fsSL"):], shell)
         self.assertNotEqual(done.returncode, 0)
@@ -116,13 +116,13 @@ class Example(unittest.TestCase):
                 self.assertEqual(suite.get(name), str(len(list(suite.iter(tag)))))
         return root
 
-    def expect_passed(self, done):
+    def expect_pass(self, done):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(self.junit().get("failures"), "0")
         self.assertGreater(int(self.junit().get("tests")), 0)
 
     # `text`: what a reviewer reads.
-    def expect_named(self, done, text):
+    def expect_regression(self, done, text):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertRegex(text, BLOCKS)
         line = PROGRAM.read_text().split("requests[i] = malloc(kRequestBytes);")[0].count("\n") + 1
@@ -157,16 +157,16 @@ class GitHub(Example):
         return done
 
     def test_passes_where_nothing_changed(self):
-        self.expect_passed(self.run_steps())
+        self.expect_pass(self.run_steps())
 
     def test_fails_for_a_block_kept_for_each_request(self):
-        self.expect_named(self.run_steps("-DREGRESSION"), self.summary.read_text().replace("\\", ""))
+        self.expect_regression(self.run_steps("-DREGRESSION"), self.summary.read_text().replace("\\", ""))
 
     def test_installs_heaptape(self):
         self.expect_installation(self.scripts["Install heaptape"], ("bash", "-e"))
 
     def test_asks_for_the_address_of_the_package(self):
-        self.expect_address_asked_for(self.scripts["Install heaptape"], ("bash", "-e"))
+        self.expect_address_request(self.scripts["Install heaptape"], ("bash", "-e"))
 
 
 class GitLab(Example):
@@ -189,17 +189,17 @@ class GitLab(Example):
         return self.run_script("\n".join(self.job["script"]), ("bash", "-eo", "pipefail"))
 
     def test_passes_where_nothing_changed(self):
-        self.expect_passed(self.run_job())
+        self.expect_pass(self.run_job())
 
     def test_fails_for_a_block_kept_for_each_request(self):
         done = self.run_job("-DREGRESSION")
-        self.expect_named(done, done.stdout)
+        self.expect_regression(done, done.stdout)
 
     def test_installs_heaptape(self):
         self.expect_installation("\n".join(self.job["before_script"]), ("bash", "-eo", "pipefail"))
 
     def test_asks_for_the_address_of_the_package(self):
-        self.expect_address_asked_for("\n".join(self.job["before_script"]), ("bash", "-eo", "pipefail"))
+        self.expect_address_request("\n".join(self.job["before_script"]), ("bash", "-eo", "pipefail"))
 
 
 if __name__ == "__main__":

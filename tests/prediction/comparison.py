@@ -142,9 +142,9 @@ def page(comparisons, programs, fidelities, how):
     """docs/prediction-table.md. `how`: what was run, where and when."""
     return f"""# The last comparison
 
-{how}. {summary(comparisons)}. What is compared, and why figures may differ: [prediction.md](prediction.md).
+{how}. {summary(comparisons)}. [prediction.md](prediction.md) explains the comparison, and why figures may differ.
 
-Live (the median of the runs ± half of what is between them) → replayed (error), in MiB. What follows *Beyond 15 %* are the notes of
+Live (the median of the runs ± half of what is between them) → replayed (error), in MiB. The text after *Beyond 15 %* is from the notes of
 the replay.
 
 {markdown(comparisons, programs, fidelities)}"""

@@ -13,7 +13,7 @@ EXAMPLE = re.search(r"^    \$ heaptape tune (.*)\n((?:    .*\n|\n)*)", PAGE, re.
 
 
 @pytest.fixture
-def printed(tmp_path, monkeypatch, capsys):
+def output(tmp_path, monkeypatch, capsys):
     """Without the confirmation, which takes long and prints times."""
     monkeypatch.setattr("heaptape.tune.confirming.library_error", lambda *_: "left out here")
     monkeypatch.chdir(ROOT)
@@ -29,13 +29,13 @@ def columns(text, name):
     return row.split()[:4]
 
 
-def test_the_example_finds_what_stands_there(printed):
+def test_the_example_finds_what_stands_there(output):
     line = re.search(r"^ *(the default: .*)$", EXAMPLE[2], re.M)[1]
-    assert line in printed.splitlines()
+    assert line in output.splitlines()
     for name in ("smallest", "fastest", "balanced"):
         line = re.search(rf"^ *({name}: .*)$", EXAMPLE[2], re.M)[1]
-        assert line in printed.splitlines()
-        assert columns(printed, name) == columns(EXAMPLE[2], name)
+        assert line in output.splitlines()
+        assert columns(output, name) == columns(EXAMPLE[2], name)
 
 
 def test_the_line_that_the_page_recommends_is_the_smallest_one():

@@ -90,7 +90,7 @@ def test_holes_add_up_to_the_metric(report):
     assert sum(row["bytes"] for row in ends) == glibc["end.holes.bytes"] > 0
 
 
-def listed(report, name):
+def items_of(report, name):
     return [
         {**item, "run": run["label"]} for run in report.json["runs"] for item in run.get(name, [])
     ]
@@ -98,12 +98,12 @@ def listed(report, name):
 
 def test_latencies_are_those_of_the_report(report):
     latencies = rows(report.latencies())
-    assert latencies == listed(report, "latency") and latencies
+    assert latencies == items_of(report, "latency") and latencies
 
 
 def test_counters_are_those_of_the_report(report):
     counters = rows(report.counters())
-    assert counters == listed(report, "counters") and counters
+    assert counters == items_of(report, "counters") and counters
 
 
 def test_columns_do_not_depend_on_the_report(report, tmp_path):

@@ -80,7 +80,7 @@ def test_gates_have_the_units_of_diff(text, value, is_change, is_percent, extra)
         ("p90(peak.residentBytes)>3s", "'s' is none of the units k M G B KiB"),
         ("p90(end.liveCount)>3MiB", "'MiB' is none of the units k M G"),
         ("p90(peak.residentBytes)>0.5", "bytes are a whole number"),
-        ("p90(peak.residentBytes)>+3% -1MiB", "what is added to a percentage has its sign, +"),
+        ("p90(peak.residentBytes)>+3% -1MiB", "the amount after a percentage must have the same sign, +"),
         ("p90(peak.residentBytes)>3 4", "'4' is left over"),
         ("", "it begins with one of"),
         ("p90(\x1b[31m)>3", "there is no metric '\ufffd[31m'"),

@@ -15,7 +15,7 @@ from conftest import QUESTIONS
 import heaptape
 from heaptape.sweep import ReplayOptions, node, selection, tapes
 from heaptape.sweep.cache import Cache, Stored, key_of
-from heaptape.sweep.candidates import Program, chosen_candidates
+from heaptape.sweep.candidates import Program, choose_candidates
 from heaptape.sweep.cells import Candidate, SweptTape
 from heaptape.sweep.command import main
 from heaptape.sweep.inspecting import Inspections, inspect, stamp_of
@@ -33,13 +33,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def found(*words, resolver=None):
+def find(*words, resolver=None):
     return {tape.name: tape.metadata for tape in tapes.find_tapes([*map(str, words)], resolver)}
 
 
 def test_a_folder_is_all_tapes_below_it_with_the_columns_of_their_folders(folder):
     (folder / "notes.txt").touch()
-    assert found(folder) == {
+    assert find(folder) == {
         "a": {},
         "day=1/run": {"service": "web", "day": "1"},
         "day=2/run": {"service": "web", "day": "2"},
@@ -47,17 +47,17 @@ def test_a_folder_is_all_tapes_below_it_with_the_columns_of_their_folders(folder
 
 
 def test_a_glob_is_the_files_that_match(folder):
-    assert list(found("service=*/*/run.tape")) == ["day=1/run", "day=2/run"]
+    assert list(find("service=*/*/run.tape")) == ["day=1/run", "day=2/run"]
 
 
 def test_a_tape_that_is_named_twice_is_one(folder):
     (folder / "link.tape").symlink_to("a.tape")
-    assert list(found("a.tape", folder / "a.tape", f"file://{folder}/a.tape", "link.tape")) == ["a"]
+    assert list(find("a.tape", folder / "a.tape", f"file://{folder}/a.tape", "link.tape")) == ["a"]
 
 
 def test_a_name_with_the_signs_of_a_glob_is_a_file_where_there_is_one(folder):
     (folder / "run[1].tape").touch()
-    assert list(found("run[1].tape")) == ["run[1]"]
+    assert list(find("run[1].tape")) == ["run[1]"]
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_name_with_the_signs_of_a_glob_is_a_file_where_there_is_one(folder):
 )
 def test_a_list_names_tapes_beside_it_and_its_other_columns_are_metadata(folder, name, text):
     (folder / name).write_text(text)
-    assert found(name) == {"a": {"team": "core"}}
+    assert find(name) == {"a": {"team": "core"}}
 
 
 def test_a_manifest_of_the_recorder_is_the_tapes_of_its_processes(tool, tmp_path):
     tool("record", "-o", tmp_path / "run.tape", "--", "sh", "-c", "ls / >/dev/null; :")
-    names = found(tmp_path / "run.tape.manifest.json")
+    names = find(tmp_path / "run.tape.manifest.json")
     assert len(names) == 2
     assert names["run"] == {"recording": "sh -c 'ls / >/dev/null; :'"}
 
@@ -85,15 +85,15 @@ def test_a_file_system_of_fsspec_is_listed(folder):
 
     memory = fsspec.filesystem("memory")
     memory.pipe({"/traces/day=3/b.tape": b"", "/traces/day=3/b.txt": b""})
-    assert found("memory://traces") == {"b": {"day": "3"}}
-    assert found("memory://traces/*/*.tape") == {"b": {"day": "3"}}
+    assert find("memory://traces") == {"b": {"day": "3"}}
+    assert find("memory://traces/*/*.tape") == {"b": {"day": "3"}}
 
 
 def test_a_resolver_of_ones_own_gives_uris_and_metadata(folder):
     (folder / "mine.py").write_text(
         "def of(words): return [(f'{word}.tape', {'team': 'core', 'level': 3}) for word in words]"
     )
-    assert found("a", resolver="mine:of") == {"a": {"team": "core", "level": "3"}}
+    assert find("a", resolver="mine:of") == {"a": {"team": "core", "level": "3"}}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_words_that_name_no_tape_are_one_sentence(folder, words, resolver, sente
     (folder / "broken.py").write_text("def f(")
     (folder / "wrong.py").write_text("f = lambda words: [3]\ng = lambda words: [('x', None)]\n")
     with pytest.raises(heaptape.Error, match=sentence):
-        found(*words, resolver=resolver)
+        find(*words, resolver=resolver)
 
 
 def test_a_tape_whose_name_is_no_utf8_is_kept_and_chosen(tmp_path):
@@ -132,7 +132,7 @@ def test_a_tape_whose_name_is_no_utf8_is_kept_and_chosen(tmp_path):
         kept.keep(path, "stamp", inspection)
         assert kept.find(path, "stamp") == inspection
     tape = SweptTape("\udcff", path, inspection.digest, inspection.facts, {"\udcff": "\udcff"})
-    assert selection.chosen([tape], set(), "name = '?' AND events > 10") == [tape]
+    assert selection.choose_tapes([tape], set(), "name = '?' AND events > 10") == [tape]
 
 
 def test_inspections_that_cannot_be_written_are_one_sentence(tmp_path):
@@ -141,7 +141,7 @@ def test_inspections_that_cannot_be_written_are_one_sentence(tmp_path):
         Inspections(str(tmp_path))
 
 
-def swept(title, events, **metadata):
+def make_tape(title, events, **metadata):
     facts = {"events": events, "losses": {"lostEvents": 0}} if events is not None else {}
     return SweptTape(title, f"/{title}.tape", "", facts, metadata)
 
@@ -156,14 +156,14 @@ def swept(title, events, **metadata):
     ],
 )
 def test_where_chooses_by_metadata_and_facts(expression, names):
-    broken = swept("broken", None, service="web")  # stays, unless its metadata says no
+    broken = make_tape("broken", None, service="web")  # stays, unless its metadata says no
     all_tapes = [
-        swept("small", 10, service="web"),
-        swept("large", 10**7, service="web"),
-        swept("other", 10**7, service="db", name="mine"),
+        make_tape("small", 10, service="web"),
+        make_tape("large", 10**7, service="web"),
+        make_tape("other", 10**7, service="db", name="mine"),
         broken,
     ]
-    chosen = selection.chosen(all_tapes, {broken.uri}, expression)
+    chosen = selection.choose_tapes(all_tapes, {broken.uri}, expression)
     assert [tape.name for tape in chosen] == names
 
 
@@ -172,17 +172,17 @@ def test_where_chooses_by_metadata_and_facts(expression, names):
     [
         ("servce = 'web'", 'where servce = .*"servce" not found'),
         ("events >", "syntax error"),
-        ("events > 99", "of 1 tapes, there is none where events > 99"),
+        ("events > 99", "none of 1 tapes matches events > 99"),
     ],
 )
 def test_where_that_is_wrong_is_one_sentence(expression, sentence):
     with pytest.raises(heaptape.Error, match=sentence) as caught:
-        selection.chosen([swept("a", 1, service="web")], set(), expression)
+        selection.choose_tapes([make_tape("a", 1, service="web")], set(), expression)
     assert "\n" not in str(caught.value)
 
 
 def test_candidates_are_described_with_the_build_ids_of_their_libraries():
-    engine, (glibc, model) = chosen_candidates(["libc=glibc", "model:ideal"])
+    engine, (glibc, model) = choose_candidates(["libc=glibc", "model:ideal"])
     assert (glibc.label, glibc.spec, model.label) == ("libc", "glibc", "model:ideal")
     assert glibc.library.startswith("/")
     assert len(glibc.build_id) == 40
@@ -191,22 +191,22 @@ def test_candidates_are_described_with_the_build_ids_of_their_libraries():
 
 
 def test_the_usual_candidates_are_those_that_are_installed():
-    _, candidates = chosen_candidates([])
+    _, candidates = choose_candidates([])
     assert {one.label for one in candidates} <= {"glibc", "jemalloc", "mimalloc", "tcmalloc"}
     assert candidates
 
 
 def test_a_candidate_that_is_not_installed_stays_where_another_is():
-    _, candidates = chosen_candidates(["glibc", "mimalloc@0.0.0"])
+    _, candidates = choose_candidates(["glibc", "mimalloc@0.0.0"])
     assert [one.spec for one in candidates] == ["glibc", "mimalloc@0.0.0"]
     assert candidates[1].library is None
     with pytest.raises(heaptape.Error, match="'mimalloc@0.0.0' is not available here"):
-        chosen_candidates(["mimalloc@0.0.0"])
+        choose_candidates(["mimalloc@0.0.0"])
 
 
 def test_two_candidates_with_one_label_are_an_error():
     with pytest.raises(heaptape.Error, match="two allocators are called 'a'"):
-        chosen_candidates(["a=model:ideal", "a=model:slabs"])
+        choose_candidates(["a=model:ideal", "a=model:slabs"])
 
 
 ENGINE = Program("1", ("aa", "bb"))
@@ -337,26 +337,26 @@ def test_the_report_of_a_process_that_was_killed_is_removed(node_folder):
     node.report_path.cache_clear()
 
 
-def said(capsys, *words):
+def run(capsys, *words):
     status = main([str(word) for word in words])
     return status, capsys.readouterr().err
 
 
 def test_resume_needs_a_sweep(tmp_path, capsys):
-    status, error = said(capsys, "--resume", "-o", tmp_path)
+    status, error = run(capsys, "--resume", "-o", tmp_path)
     assert (status, error.count("\n")) == (2, 1)
     assert "there is no sweep to resume in" in error
 
 
 def test_resume_takes_no_other_words(tmp_path, capsys):
-    status, error = said(capsys, "--resume", "-o", tmp_path, "--fail-if", "x")
+    status, error = run(capsys, "--resume", "-o", tmp_path, "--fail-if", "x")
     assert status == 2
     assert "--resume goes on with the same sweep, without --fail-if" in error
 
 
 def test_a_second_sweep_in_a_folder_is_refused(tmp_path, capsys):
     with only_sweep_in(str(tmp_path)):
-        status, error = said(capsys, QUESTIONS / "growth.tape", "-o", tmp_path)
+        status, error = run(capsys, QUESTIONS / "growth.tape", "-o", tmp_path)
     assert status == 2
     assert "another sweep is at work in" in error
 
@@ -375,7 +375,7 @@ def test_a_second_sweep_in_a_folder_is_refused(tmp_path, capsys):
     ],
 )
 def test_wrong_words_are_one_sentence(tmp_path, capsys, words, sentence):
-    status, error = said(capsys, "-o", tmp_path / "out", *words)
+    status, error = run(capsys, "-o", tmp_path / "out", *words)
     assert (status, error.count("heaptape: ")) == (2, 1 + error.count("inspected"))
     assert sentence in error
 

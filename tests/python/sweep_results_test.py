@@ -43,12 +43,12 @@ def schemas(folder):
     return [pyarrow.parquet.ParquetFile(file).schema_arrow for file in files]
 
 
-def shown(folder):
+def parse_page(folder):
     return Parsed((folder / "sweep.html").read_text("utf-8"))
 
 
 def charts(folder):
-    return json.loads(next(s for s in shown(folder).scripts if s.startswith("[")))
+    return json.loads(next(s for s in parse_page(folder).scripts if s.startswith("[")))
 
 
 def test_dataset_has_a_row_for_each_cell_with_its_figures(sweep, real):
@@ -118,12 +118,12 @@ def test_later_sweep_replaces_the_whole_dataset(tmp_path):
 def test_interrupted_sweep_leaves_the_dataset_before(tmp_path):
     results(tmp_path, cells({"a": [1], "b": [2]}))
 
-    def broken():
+    def interrupt_cells():
         yield from cells({"b": [3], "c": [4]})
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), dataset.Dataset(tmp_path, []) as written:
-        for each in broken():
+        for each in interrupt_cells():
             written.add(each.candidate.label, {"tape": each.tape.name})
     assert sorted(row["candidate"] for row in rows_of(tmp_path)) == ["a", "b"]
 
@@ -243,7 +243,7 @@ def test_text_says_what_else_differs_from_the_base(tmp_path):
 
 
 def test_page_has_the_numbers_of_the_text(sweep):
-    texts = [text.strip() for text in shown(sweep[0]).texts]
+    texts = [text.strip() for text in parse_page(sweep[0]).texts]
     for line in sweep[1].text().splitlines():
         if line.startswith(("glibc ", "model:")) and "  " in line:
             for value in line.split("  "):
@@ -254,16 +254,16 @@ def test_page_begins_with_gates_that_failed(tmp_path):
     made = cells({"a": [1, 2], "b": [2, 1]})
     titles = ("Gates", "peak.residentBytes")
     results(tmp_path, made, ["max(peak.residentBytes)>1"])
-    texts = shown(tmp_path).texts
+    texts = parse_page(tmp_path).texts
     assert texts.index(titles[0]) < texts.index(titles[1])
     results(tmp_path, made, ["max(peak.residentBytes)>9"])
-    texts = shown(tmp_path).texts
+    texts = parse_page(tmp_path).texts
     assert texts.index(titles[0]) > texts.index(titles[1])
 
 
 def test_page_lists_what_failed(tmp_path):
     results(tmp_path, cells({"a": [None, 1], "b": [1, 2]}))
-    texts = shown(tmp_path).texts
+    texts = parse_page(tmp_path).texts
     assert "1 cell failed" in texts and "it crashed" in texts
 
 
@@ -284,7 +284,9 @@ def test_charts_of_many_tapes_are_bounded_and_say_so(tmp_path):
     results(tmp_path, cells({"a": [100] * 250, "b": list(range(1, 251))}))
     boxes, *points = charts(tmp_path)[0]["data"]
     assert boxes["median"] == [1.0, 1.25] and [len(trace["x"]) for trace in points] == [200, 200]
-    assert "Points are the 200 tapes that differ most, of 250." in "".join(shown(tmp_path).texts)
+    assert "Points are the 200 tapes that differ most, of 250." in "".join(
+        parse_page(tmp_path).texts
+    )
     assert len(charts(tmp_path)[1]["data"][0]["z"]) == 200
 
 
@@ -307,7 +309,7 @@ def test_hostile_names_are_inert(tmp_path, text):
         for label, r, error in (("a", run(1), None), ("<b>x</b>", run(2), None), ("c", None, text))
     ]
     found = results(tmp_path, made, ["failed>0"])
-    parsed = shown(tmp_path)
+    parsed = parse_page(tmp_path)
     assert not {"img", "b"} & set(parsed.tags()) and len(parsed.scripts) == 3
     assert not set("\u202e\u2066\x1b") & set("".join(parsed.texts) + found.text())
     plotted = [t for f in charts(tmp_path) for t in texts_of(f)]
@@ -318,7 +320,7 @@ def test_hostile_names_are_inert(tmp_path, text):
 def test_all_cells_failed_still_gives_a_page_and_a_text(tmp_path):
     found = results(tmp_path, cells({"a": [None], "b": [None]}))
     assert found.text().count("it crashed") == 2 and found.failed == 2
-    assert "2 cells failed" in shown(tmp_path).texts
+    assert "2 cells failed" in parse_page(tmp_path).texts
 
 
 def test_one_tape_on_one_candidate_has_no_comparison(tmp_path):

@@ -80,7 +80,7 @@ def of_cells(swept):
     }
 
 
-def replayed(swept):
+def replayed_cells(swept):
     return [
         (cell.tape.name, cell.candidate.label)
         for cell in swept.cells
@@ -101,20 +101,22 @@ def test_cells_have_the_figures_of_direct_replays(whole, tapes):
 def test_a_second_sweep_reads_no_tape_and_replays_nothing(whole, tapes, monkeypatch):
     monkeypatch.setattr(run_module, "inspect_tape", None)
     again = sweep(tapes, SPECS, whole[1])
-    assert replayed(again) == []
+    assert replayed_cells(again) == []
     assert of_cells(again) == of_cells(whole[0])
 
 
 def test_a_new_candidate_costs_its_own_column_and_a_new_label_nothing(whole, tapes):
     again = sweep(tapes, ["floor=model:ideal", "glibc", "model:slabs"], whole[1])
-    assert replayed(again) == [(name, "model:slabs") for name in ("growth", "slots", "threads")]
+    assert replayed_cells(again) == [
+        (name, "model:slabs") for name in ("growth", "slots", "threads")
+    ]
     assert of_cells(again)["growth", "floor"] == of_cells(whole[0])["growth", "model:ideal"]
     assert {cell.run["label"] for cell in again.cells} == {"floor", "glibc", "model:slabs"}
 
 
 def test_another_folder_shares_a_cache(whole, tapes, tmp_path):
     again = sweep(tapes, SPECS, tmp_path, cache=whole[1] / "cache")
-    assert replayed(again) == []
+    assert replayed_cells(again) == []
 
 
 def test_a_sweep_may_run_in_another_thread(ray, monkeypatch):
@@ -207,7 +209,7 @@ def test_tasks_of_a_sweep_that_is_given_up_are_ended(ray):
 
 
 def test_a_node_with_another_build_is_named_with_the_difference(tapes):
-    engine, (candidate,) = run_module.chosen_candidates(["glibc"])
+    engine, (candidate,) = run_module.choose_candidates(["glibc"])
     words = [str(tapes / "growth.tape"), "", "glibc", "0123", engine, ReplayOptions()]
     outcome = replay_cell(Job("key", *words, None, 0, str(tapes), os.uname().nodename))
     assert outcome.run is None
@@ -225,7 +227,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def served(tapes):
+def server(tapes):
     """A server of the tapes; `sent` has the paths that somebody got."""
     handler = functools.partial(Handler, directory=str(tapes))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -235,15 +237,15 @@ def served(tapes):
         server.shutdown()
 
 
-def test_tapes_come_by_http_once(whole, served, tapes, tmp_path):
-    url = f"http://127.0.0.1:{served.server_port}"
+def test_tapes_come_by_http_once(whole, server, tapes, tmp_path):
+    url = f"http://127.0.0.1:{server.server_port}"
     words = [f"{url}/growth.tape", f"file://{tapes}/threads.tape", f"{url}/none.tape"]
     for folder in (tmp_path, tmp_path, tmp_path / "anew"):
         swept = sweep(words, SPECS, folder)
         errors = {cell.tape.name for cell in swept.cells if cell.error is not None}
         assert errors == {"none"}
     assert of_cells(swept)["growth", "glibc"] == of_cells(whole[0])["growth", "glibc"]
-    assert served.sent.count("/growth.tape") == 2  # another folder inspects its tapes itself
+    assert server.sent.count("/growth.tape") == 2  # another folder inspects its tapes itself
 
 
 SLOW = ["model:slabs", "model:slabs:decay=off", "model:ptmalloc", "model:ptmalloc:arena_max=1"]
@@ -266,7 +268,7 @@ def test_a_cell_whose_worker_is_killed_is_replayed_again(ray, tapes, tmp_path):
 
 
 @contextlib.contextmanager
-def started(*words):
+def start_sweep(*words):
     """A sweep as a command of its own."""
     line = [sys.executable, "-c", "from heaptape.sweep.command import main; exit(main())"]
     process = subprocess.Popen(
@@ -293,7 +295,7 @@ def words(ray, tapes, tmp_path):
 
 
 def test_a_driver_that_is_killed_loses_no_result_and_leaves_no_process(words, ray, tmp_path):
-    with started(*words) as process:
+    with start_sweep(*words) as process:
         some_results_while_replaying(tmp_path, process)
         processes = [one for one in descendants(process.pid) if not is_agent(one)]
         process.kill()
@@ -301,13 +303,13 @@ def test_a_driver_that_is_killed_loses_no_result_and_leaves_no_process(words, ra
     finished = results(tmp_path)
     swept = resume(tmp_path)
     assert finished.items() <= results(tmp_path).items()
-    assert len(replayed(swept)) == len(swept.cells) - len(finished) > 0
+    assert len(replayed_cells(swept)) == len(swept.cells) - len(finished) > 0
     whole = sweep(words[0], SLOW, tmp_path / "whole")
     assert of_cells(swept) == of_cells(whole)
 
 
 def test_ctrl_c_ends_a_sweep_and_says_how_to_resume(words, tmp_path):
-    with started(*words) as process:
+    with start_sweep(*words) as process:
         some_results_while_replaying(tmp_path, process)
         processes = descendants(process.pid)
         process.send_signal(signal.SIGINT)
@@ -334,7 +336,7 @@ def cluster():
 
 
 def test_a_node_that_dies_takes_no_cell_with_it(cluster, words, tmp_path):
-    with started(*words, "--address", cluster.address) as process:
+    with start_sweep(*words, "--address", cluster.address) as process:
         raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.nodes]
         until(lambda: results(tmp_path) and all(map(replaying, raylets)))
         cluster.remove_node(cluster.nodes[0], allow_graceful=False)

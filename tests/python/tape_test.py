@@ -26,7 +26,7 @@ def expected_event(line):
     }
 
 
-def dumped(tool, path, *options):
+def dump(tool, path, *options):
     lines = map(json.loads, tool("dump", "--format", "ndjson", *options, path).splitlines())
     return [line for line in lines if "op" in line]
 
@@ -62,14 +62,14 @@ def test_events_are_those_of_dump(real_tape, tool):
     events = rows(heaptape.Tape(real_tape).events())
     for event in events:
         del event["timeNs"], event["stack"]
-    assert events == [expected_event(line) for line in dumped(tool, real_tape)]
+    assert events == [expected_event(line) for line in dump(tool, real_tape)]
 
 
 # dump draws a line to the first sample of the next chunk; replays and this stand still up to its end.
 @pytest.mark.parametrize("name", ["growth", "threads"])
 def test_events_have_the_times_of_dump_but_between_chunks(name, tool):
     path = QUESTIONS / f"{name}.tape"
-    dumped_times = [line.get("timeNs") for line in dumped(tool, path, "--times")]
+    dumped_times = [line.get("timeNs") for line in dump(tool, path, "--times")]
     times = [event["timeNs"] for event in rows(heaptape.Tape(path).events())]
     known = [
         (time, other) for time, other in zip(times, dumped_times, strict=True) if other is not None
@@ -83,7 +83,7 @@ def test_events_of_a_tape_without_times_have_none(large_tape):
 
 
 def test_events_have_the_stacks_of_dump(stack_tape, tool):
-    lines = dumped(tool, stack_tape, "--stacks")
+    lines = dump(tool, stack_tape, "--stacks")
     events = rows(heaptape.Tape(stack_tape).events())
     assert any("stack" in line for line in lines)
     assert [event["stack"] for event in events] == [line.get("stack") for line in lines]

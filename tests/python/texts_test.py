@@ -50,8 +50,8 @@ def test_changes_that_are_not_0_do_not_look_like_it():
 
 
 def test_long_lists_say_how_many_more_there_are():
-    assert texts.listed(["a", "b"], 2) == "a, b"
-    assert texts.listed(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert texts.join_names(["a", "b"], 2) == "a, b"
+    assert texts.join_names(["a", "b", "c", "d"], 2) == "a, b and 2 more"
 
 
 def test_names_cannot_steer_the_terminal():

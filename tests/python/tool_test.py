@@ -118,9 +118,9 @@ def test_program_is_the_one_that_the_wheel_carries(monkeypatch, tmp_path):
     listed = importlib.metadata.PackagePath("../../../bin/heaptape")
     listed.dist = types.SimpleNamespace(locate_file=lambda path: carried)
     monkeypatch.setattr(importlib.metadata, "files", lambda name: [listed])
-    heaptape.tool._carried_program.cache_clear()
+    heaptape.tool._wheel_program.cache_clear()
     assert heaptape.program() == str(carried)
-    heaptape.tool._carried_program.cache_clear()
+    heaptape.tool._wheel_program.cache_clear()
 
 
 def test_program_is_looked_for_on_path(monkeypatch, tmp_path):

@@ -35,13 +35,13 @@ def tape(tool, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def tuned(tape, tmp_path_factory):
+def tuning(tape, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tuned") / "made" / "here"
     return run(tape, "-o", folder, "--trials", 16, "--repeat", 1), folder
 
 
-def test_it_prints_a_line_for_each_point_of_interest(tuned):
-    done, folder = tuned
+def test_it_prints_a_line_for_each_point_of_interest(tuning):
+    done, folder = tuning
     assert (done.returncode, done.stderr) == (0, "")
     for name in ("smallest", "fastest", "balanced"):
         assert f"\n{name}: GLIBC_TUNABLES=glibc.malloc." in done.stdout
@@ -52,9 +52,9 @@ def test_it_prints_a_line_for_each_point_of_interest(tuned):
     ]
 
 
-def test_it_says_how_time_was_found_out(tuned):
-    assert "time, estimated" in tuned[0].stdout
-    assert " to " in tuned[0].stdout  # of repeats
+def test_it_says_how_time_was_found_out(tuning):
+    assert "time, estimated" in tuning[0].stdout
+    assert " to " in tuning[0].stdout  # of repeats
 
 
 def test_help_needs_no_optuna():
@@ -127,10 +127,10 @@ def test_a_budget_that_is_too_small_says_how_to_go_on(tape, tmp_path):
 def test_stopped_before_there_is_a_journal_it_does_not_offer_to_resume(
     tmp_path, monkeypatch, capsys
 ):
-    def interrupted(arguments):
+    def interrupt(arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "_tune", interrupted)
+    monkeypatch.setattr(command, "_tune", interrupt)
     monkeypatch.setattr(sys, "argv", ["heaptape-tune", "x.tape", "-o", str(tmp_path)])
     assert command.main() == 130
     assert capsys.readouterr().err == "\nheaptape: stopped before anything was tried\n"
@@ -148,5 +148,5 @@ def test_a_few_trials_do_not_tell_what_matters(tape, tmp_path):
     for trials in (4, 32):
         folder = tmp_path / str(trials)
         words = ["--trials", trials, "--repeat", 0, "--search-on", "model"]
-        said[trials] = "what matters for" in run(tape, "-o", folder, *words).stdout
+        said[trials] = "knobs that matter for" in run(tape, "-o", folder, *words).stdout
     assert said == {4: False, 32: True}

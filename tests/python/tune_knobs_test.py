@@ -44,7 +44,7 @@ def runs(tape, specs):
     return heaptape.replay(tape, labelled, options=["--jobs", "2"]).json["runs"]
 
 
-def changed(base, other):
+def changes(base, other):
     return [
         name
         for name in EFFECTS
@@ -66,7 +66,7 @@ def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, m
         specs = [space_.spec(setting, 2) for setting in (space_.default, *settings)]
         base, *others = map(figures, runs(tape, specs))
         for setting, other in zip(settings, others, strict=True):
-            if changed(base, other):
+            if changes(base, other):
                 idle.pop(next(i for i, level in enumerate(setting) if level), None)
     assert not [knob.name for knob in idle.values()]
 

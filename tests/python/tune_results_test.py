@@ -18,7 +18,7 @@ from heaptape.tune.confirm import OnLibrary, Time
 from heaptape.tune.confirming import Confirmation
 from heaptape.tune.front import Tried
 from heaptape.tune.knobs import space
-from heaptape.tune.point import measured_faster
+from heaptape.tune.point import faster_setting
 from heaptape.tune.results import Findings
 from heaptape.tune.summary import summary
 
@@ -40,12 +40,12 @@ def make(tool, tmp_path_factory):
     """Makes a tape of a scenario."""
     folder = tmp_path_factory.mktemp("tapes")
 
-    def made(name, *settings):
+    def make_tape(name, *settings):
         path = folder / f"{name}{'-'.join(settings)}.tape"
         tool("scenario", name, *(w for s in settings for w in ("--set", s)), "-o", path)
         return path
 
-    return made
+    return make_tape
 
 
 @pytest.fixture(scope="module")
@@ -306,4 +306,4 @@ def test_a_setting_is_called_faster_where_all_repeats_say_so(repeats, least, fas
         interactions={},
         confirmed=Confirmation(library, repeats=repeats),
     )
-    assert measured_faster(found) == faster
+    assert faster_setting(found) == faster

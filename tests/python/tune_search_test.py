@@ -32,12 +32,12 @@ def model_alone(monkeypatch):
     )
 
 
-def searched(tape, folder, **options):
+def search(tape, folder, **options):
     options = {"trials": TRIALS, "allocator": "glibc", **options}
     return tune([tape], folder, **options)
 
 
-def found(result):
+def results_of(result):
     """What a search found, without how long it took."""
     return {name: result[name] for name in ("trials", "front", "points", "default", "knobs")}
 
@@ -48,19 +48,19 @@ def whole(threshold, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "tuned"
     patch = pytest.MonkeyPatch()
     patch.setattr("heaptape.tune.confirming.library_error", lambda space, tape: "left out here")
-    result = searched(threshold, folder)
+    result = search(threshold, folder)
     patch.undo()
     return result, folder
 
 
 def test_the_same_seed_finds_the_same_whatever_the_number_of_jobs(whole, threshold, tmp_path):
-    result = searched(threshold, tmp_path / "again", jobs=5)
+    result = search(threshold, tmp_path / "again", jobs=5)
     assert len(result["trials"]) == TRIALS
-    assert found(result) == found(whole[0])
+    assert results_of(result) == results_of(whole[0])
 
 
 def test_another_seed_tries_other_settings(whole, threshold, tmp_path):
-    result = searched(threshold, tmp_path / "other", seed=2)
+    result = search(threshold, tmp_path / "other", seed=2)
     assert result["trials"] != whole[0]["trials"]
 
 
@@ -71,9 +71,9 @@ def test_the_default_is_the_first_trial(whole):
 
 
 def test_a_search_goes_on(whole, threshold, tmp_path):
-    searched(threshold, tmp_path / "tuned", trials=2 * BATCH)
-    result = searched(threshold, tmp_path / "tuned", resume=True)
-    assert found(result) == found(whole[0])
+    search(threshold, tmp_path / "tuned", trials=2 * BATCH)
+    result = search(threshold, tmp_path / "tuned", resume=True)
+    assert results_of(result) == results_of(whole[0])
 
 
 @pytest.mark.parametrize("kept", [0.03, 0.4, 0.5, 0.62, 0.81, 0.98])
@@ -81,8 +81,8 @@ def test_a_search_that_was_killed_goes_on_as_if_it_had_not_been(kept, whole, thr
     """Killed as it wrote its journal: of that a part is left."""
     journal = (whole[1] / JOURNAL).read_bytes()
     (tmp_path / JOURNAL).write_bytes(journal[: int(len(journal) * kept)])
-    result = searched(threshold, tmp_path, resume=True)
-    assert found(result) == found(whole[0])
+    result = search(threshold, tmp_path, resume=True)
+    assert results_of(result) == results_of(whole[0])
 
 
 def settings_of(spec):
@@ -100,7 +100,7 @@ def test_what_was_tried_is_not_replayed_again(whole, threshold, tmp_path, monkey
     monkeypatch.setattr(
         replays, "one_replay", lambda tape, specs: replayed.extend(specs) or real(tape, specs)
     )
-    result = searched(threshold, tmp_path, resume=True)
+    result = search(threshold, tmp_path, resume=True)
     tried = [trial["settings"] for trial in result["trials"]]
     assert len(set(replayed)) == len(replayed)
     assert not [spec for spec in replayed if spec != "model:ideal" and settings_of(spec) in tried]
@@ -109,7 +109,7 @@ def test_what_was_tried_is_not_replayed_again(whole, threshold, tmp_path, monkey
 def test_a_folder_with_a_search_is_not_overwritten(whole, threshold):
     before = (whole[1] / JOURNAL).read_bytes()
     with pytest.raises(heaptape.Error, match="has a search already: go on with --resume, or name"):
-        searched(threshold, whole[1])
+        search(threshold, whole[1])
     assert (whole[1] / JOURNAL).read_bytes() == before
 
 
@@ -119,36 +119,36 @@ def test_a_folder_with_a_search_is_not_overwritten(whole, threshold):
 )
 def test_another_search_does_not_go_on_in_the_folder(options, other, whole, threshold):
     with pytest.raises(heaptape.Error, match=rf"is another one \(other {other}\): repeat its"):
-        searched(threshold, whole[1], resume=True, **options)
+        search(threshold, whole[1], resume=True, **options)
 
 
 def test_another_tape_does_not_go_on_in_the_folder(whole):
     with pytest.raises(heaptape.Error, match=r"is another one \(other knobs and tapes\)"):
-        searched(THREADS, whole[1], resume=True)
+        search(THREADS, whole[1], resume=True)
 
 
 def test_there_must_be_a_search_to_go_on_with(threshold, tmp_path):
     with pytest.raises(heaptape.Error, match="there is no search in .* leave out --resume$"):
-        searched(threshold, tmp_path, resume=True)
+        search(threshold, tmp_path, resume=True)
     assert not (tmp_path / JOURNAL).exists()
 
 
 def test_two_do_not_work_in_one_folder(threshold, tmp_path):
     journal = Journal(str(tmp_path), "{}", resume=False)
     with pytest.raises(heaptape.Error, match="another heaptape tune is at work in"):
-        searched(threshold, tmp_path, resume=True)
+        search(threshold, tmp_path, resume=True)
     journal.close()
 
 
 def test_a_small_budget_ends_the_search(threshold, tmp_path):
-    result = searched(threshold, tmp_path, trials=None, budget=4.0)
+    result = search(threshold, tmp_path, trials=None, budget=4.0)
     assert 1 <= len(result["trials"]) < 1000
     assert json.loads((tmp_path / "tune.json").read_text())["budgetSeconds"] == 4.0
 
 
 def test_a_budget_for_nothing_is_refused(threshold, tmp_path):
     with pytest.raises(heaptape.Error, match="the budget is too small for one trial"):
-        searched(threshold, tmp_path, trials=None, budget=1e-6)
+        search(threshold, tmp_path, trials=None, budget=1e-6)
 
 
 class Passing:
@@ -159,10 +159,10 @@ class Passing:
     def __init__(self):
         self.now = 0.0
 
-    def passed(self):
+    def seconds(self):
         return self.now
 
-    def left(self, share):
+    def seconds_left(self, share):
         return 100 * share - self.now
 
 
@@ -181,12 +181,12 @@ def test_a_failing_setting_is_a_trial_and_not_the_end(threshold, tmp_path, monke
 
     real = replays.one_replay
 
-    def broken(tape, specs, *options):
+    def fail_some(tape, specs, *options):
         runs = real(tape, specs, *options)
         return ["it fell" if "mmap_max=0" in spec else run for spec, run in zip(specs, runs)]
 
-    monkeypatch.setattr(replays, "one_replay", broken)
-    result = searched(threshold, tmp_path)
+    monkeypatch.setattr(replays, "one_replay", fail_some)
+    result = search(threshold, tmp_path)
     failed = [trial for trial in result["trials"] if trial["error"]]
     assert all(trial["settings"]["mmap_max"] == "0" for trial in failed)
     assert failed
@@ -198,11 +198,11 @@ def test_a_default_that_fails_is_an_error(threshold, tmp_path, monkeypatch):
 
     monkeypatch.setattr(replays, "one_replay", lambda tape, specs: ["it fell" for _ in specs])
     with pytest.raises(heaptape.Error, match="on 'model:ptmalloc.*': it fell$"):
-        searched(threshold, tmp_path)
+        search(threshold, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_ARENA_MAX"])
 def test_settings_from_outside_are_refused(name, threshold, tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, name, "glibc.malloc.top_pad=0")
     with pytest.raises(heaptape.Error, match=f"{name} is set in the environment: unset it"):
-        searched(threshold, tmp_path)
+        search(threshold, tmp_path)

@@ -58,7 +58,7 @@ class Soak:
         if self.arguments.fault in subject.no_faults:
             return
         if self.arguments.fault:
-            fault = faults.named(self.arguments.fault, choices, subject.no_faults)
+            fault = faults.choose_by_name(self.arguments.fault, choices, subject.no_faults)
         with processes.load(loops) as loop_ids:
             result = one_run.Run(self.place, subject, fault, choices, loop_ids).run()
         self.report.add(result, self.repeat(number))
@@ -113,7 +113,7 @@ def prepare(arguments, folder):
 
 
 def print_findings(soak):
-    print(f"\n{soak.report.table()}\n\nfaults: {soak.report.chosen_faults()}")
+    print(f"\n{soak.report.table()}\n\nfaults: {soak.report.faults_text()}")
     for repeat, subject, fault, sentence in soak.report.findings:
         print(f"\n{subject}, {fault}: {sentence}\n  {repeat}")
     print(f"\n{len(soak.report.findings)} findings; seed {soak.arguments.seed}")
@@ -123,8 +123,8 @@ def write_table(soak, path, seconds):
     with open(path, "w", encoding="utf-8") as file:
         runs = sum(soak.report.faults.values())
         file.write(f"# The last soak\n\n{seconds / 60:.0f} minutes, {runs} runs, seed {soak.arguments.seed}, "
-                   f"{len(soak.report.findings)} findings. Faults: {soak.report.chosen_faults()}.\n"
-                   f"What the columns mean: [soak.md](soak.md).\n\n{soak.report.table()}\n")
+                   f"{len(soak.report.findings)} findings. Faults: {soak.report.faults_text()}.\n"
+                   f"[soak.md](soak.md) explains the columns.\n\n{soak.report.table()}\n")
 
 
 def main():

@@ -77,7 +77,7 @@ def choose(random, excluded):
     return faults[0]
 
 
-def named(name, random, excluded=()):
+def choose_by_name(name, random, excluded=()):
     """A fault of that name."""
     for _ in range(1000):
         if (fault := choose(random, excluded)).name == name:

@@ -26,7 +26,7 @@ class Report:
         rows.append(row(f"**all {len(self.results)}**", everything))
         return "\n".join(rows)
 
-    def chosen_faults(self):
+    def faults_text(self):
         return ", ".join(f"{name} {count}" for name, count in sorted(self.faults.items()))
 
 

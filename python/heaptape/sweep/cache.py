@@ -1,4 +1,4 @@
-"""Results of replays, kept by all that they depend on: a file each, in FOLDER/ab/cd/."""
+"""Results of replays, with all their inputs as the key: a file each, in FOLDER/ab/cd/."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .candidates import Program
 from .cells import Candidate
 from .options import ReplayOptions
 
-_FORMAT = 1  # of what a file holds
+_FORMAT = 1  # of the contents of a file
 
 
 @dataclasses.dataclass(frozen=True)
 class Stored:
-    """A run as slim() leaves it, and the seconds that its replay took."""
+    """A run as slim() returns it, and the seconds that its replay took."""
 
     run: dict[str, Any]
     seconds: float
 
 
 class Cache:
-    """Files appear whole or not at all, so sweeps may share a folder."""
+    """Files appear whole or not at all, so sweeps may share a directory."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Cache:
     def find(self, key: str, options: ReplayOptions, processors: Sequence[str]) -> Stored | None:
         """A timed result of one of the processors; an untimed request takes any result.
 
-        What cannot be read is not there.
+        A file that cannot be read counts as absent.
         """
         if options.timed:
             names = [_timed_name(key, options, processor) for processor in processors]
@@ -48,7 +48,7 @@ class Cache:
         return stored and Stored(without_times(stored.run), stored.seconds)
 
     def keep(self, key: str, options: ReplayOptions, processor: str, stored: Stored) -> None:
-        """Raises Error where it cannot be written."""
+        """Raises Error if it cannot be written."""
         timed = options.timed
         name = _timed_name(key, options, processor) if timed else f"{key}.space.gz"
         path = self._path(name)
@@ -82,7 +82,7 @@ class Cache:
 
 
 def key_of(digest: str, candidate: Candidate, engine: Program, options: ReplayOptions) -> str:
-    """All that the memory of a run depends on; the candidate's label is not of it."""
+    """Covers all that the memory of a run depends on, so not the candidate's label."""
     parts = {
         "format": _FORMAT,
         "tape": digest,

@@ -28,10 +28,11 @@ class Program:
         return {"version": self.version, "buildIds": list(self.build_ids)}
 
 
-def chosen_candidates(specs: Sequence[str]) -> tuple[Program, list[Candidate]]:
+def choose_candidates(specs: Sequence[str]) -> tuple[Program, list[Candidate]]:
     """As this machine's heaptape describes them; without specs, the usual ones that are installed.
 
-    The cells of one that is not available fail. Raises Error where none is, and for two with one label.
+    The cells of an unavailable one fail. Raises Error if none is available, and if two have the
+    same label.
     """
     told = _allocators(specs)
     engine = Program(told["engine"]["version"], tuple(told["engine"]["buildIds"]))

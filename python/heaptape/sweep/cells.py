@@ -1,4 +1,4 @@
-"""What a sweep is made of: every tape with every candidate is a cell."""
+"""The parts of a sweep: every tape with every candidate is a cell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SweptTape:
     uri: str  # a path, or what fsspec opens
     digest: str
     facts: dict[str, Any]  # as heaptape.Tape(...).facts
-    metadata: dict[str, str]  # what the resolver says of it
+    metadata: dict[str, str]  # from the resolver
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Candidate:
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """What became of a tape on a candidate: a run, as it is in a report, or an error."""
+    """The result of a tape on a candidate: a run, as it is in a report, or an error."""
 
     tape: SweptTape
     candidate: Candidate

@@ -1,7 +1,7 @@
 """Charts of sweep.html, as plotly's `data` and `layout`.
 
-Axes are numbers with names as labels. Of categories plotly would take two tapes for one whose names
-are alike when they are shortened.
+Axes are numbers with names as labels: as categories, plotly would merge two tapes whose shortened
+names are equal.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 
 from .._native import Error
-from ..command_words import Parser, print_result, seconds, stopped_by_sigterm, whole_number
-from ..texts import counted, display_text
+from ..command_words import Parser, print_result, seconds, stop_on_sigterm, whole_number
+from ..texts import display_text, quantity_text
 from ..tool import missing_modules
 from .node import FETCHED_BYTES
 from .options import ReplayOptions
@@ -19,7 +19,7 @@ from .run import Swept, resume, sweep
 
 _NEEDED = ("ray", "fsspec", "filelock", "pyarrow", "duckdb", "plotly", "jinja2")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-_WITH_RESUME = ("address", "jobs", "bytes", "resume", "output")  # what the plan does not have
+_WITH_RESUME = ("address", "jobs", "bytes", "resume", "output")  # not in the plan
 
 _EPILOG = """Example: heaptape sweep traces/ -a glibc -a jemalloc -a 'purge=jemalloc
 MALLOC_CONF=dirty_decay_ms:0' --where "service = 'web'" --baseline glibc -o sweep"""
@@ -31,19 +31,19 @@ def main(words: Sequence[str] | None = None) -> int:
         return _say(f"`heaptape sweep` needs {missing}", 2)
     progress = Progress(sys.stderr)
     try:
-        with stopped_by_sigterm():
+        with stop_on_sigterm():
             swept = _sweep(arguments, progress)
     except Error as error:
         progress.close()
         return _say(str(error), 2)
     except KeyboardInterrupt:
         progress.close()
-        return _say(_stopped(progress, arguments.output), 130)
+        return _say(_stop_message(progress, arguments.output), 130)
     print_result(swept.results.text(exact=arguments.bytes))
-    return _judged(swept)
+    return _exit_status(swept)
 
 
-def _stopped(progress: Progress, output: str) -> str:
+def _stop_message(progress: Progress, output: str) -> str:
     if progress.total == 0:
         return "stopped before anything was replayed"
     return (
@@ -96,18 +96,18 @@ def _check_resume(arguments: argparse.Namespace) -> None:
         if name not in _WITH_RESUME and value != getattr(usual, name):
             said = "tapes" if name == "tapes" else f"--{name.replace('_', '-')}"
             raise Error(
-                f"--resume goes on with the same sweep, without {said}: leave out --resume to "
-                "change it; what is replayed already stays in its cache"
+                f"--resume goes on with the same sweep, without {said}: omit --resume to "
+                "change it; finished replays stay in its cache"
             )
 
 
-def _judged(swept: Swept) -> int:
-    """The exit status, and why it is not 0."""
+def _exit_status(swept: Swept) -> int:
+    """The exit status; says why it is not 0."""
     failed = swept.results.failed
     if failed:
         first = swept.results.json["errors"][0]
         which = f"first {first['tape']} on {first['candidate']}: {first['error']}"
-        _say(f"{counted(failed, 'cell')} failed, {which}", 1)
+        _say(f"{quantity_text(failed, 'cell')} failed, {which}", 1)
     if not swept.results.passed:
         _say("a gate failed", 1)
     return 1 if failed or not swept.results.passed else 0
@@ -139,16 +139,20 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="SPEC",
-        help="as of `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and "
+        help="as for `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and "
         "tcmalloc, those that are installed)",
     )
     add("-o", "--output", required=True, metavar="DIR", help="the folder of the sweep")
-    add("--resume", action="store_true", help="go on with the sweep in DIR; needs no other words")
+    add(
+        "--resume",
+        action="store_true",
+        help="go on with the sweep in DIR; needs no other arguments",
+    )
     add("--bytes", action="store_true", help="print sizes to the byte")
     _add_tapes(parser.add_argument_group("tapes"))
     _add_results(parser.add_argument_group("results"))
     _add_machines(parser.add_argument_group("machines"))
-    replay = parser.add_argument_group("as of `heaptape replay`")
+    replay = parser.add_argument_group("as for `heaptape replay`")
     replay.add_argument("--touch", choices=("all", "none", "page"))
     replay.add_argument("--threads", choices=("free", "lockstep", "merged", "ordered"))
     replay.add_argument("--clock", choices=("real", "tape"))
@@ -160,7 +164,7 @@ def _add_tapes(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--where",
         metavar="EXPR",
-        help="take those for which this is true: SQL over name, uri, metadata and facts",
+        help="take tapes for which this is true: SQL over name, uri, metadata and facts",
     )
     group.add_argument(
         "--resolver",
@@ -172,13 +176,13 @@ def _add_tapes(group: argparse._ArgumentGroup) -> None:
         type=_bytes,
         default=FETCHED_BYTES,
         metavar="SIZE",
-        help="how much of fetched ones a machine keeps (default 20G)",
+        help="most bytes of fetched tapes that a machine keeps (default 20G)",
     )
 
 
 def _add_results(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--cache", metavar="DIR", help="where those of replays are kept (default: in -o DIR)")
+    add("--cache", metavar="DIR", help="where results of replays are kept (default: in -o DIR)")
     add("--baseline", metavar="LABEL", help="the candidate that others are compared with")
     add("--against", metavar="OLD", help="compare with another sweep: its folder or sweep.json")
     add(
@@ -192,7 +196,7 @@ def _add_results(group: argparse._ArgumentGroup) -> None:
 
 def _add_machines(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--address", metavar="RAY", help="of a Ray cluster: auto or HOST:PORT")
+    add("--address", metavar="RAY", help="address of a Ray cluster: auto or HOST:PORT")
     add(
         "--jobs",
         type=whole_number(1),
@@ -202,19 +206,19 @@ def _add_machines(group: argparse._ArgumentGroup) -> None:
     add(
         "--time",
         action="store_true",
-        help="measure times, too: nothing else of the sweep runs on a machine meanwhile",
+        help="also measure times: nothing else of the sweep runs on a machine meanwhile",
     )
     add(
         "--repeat",
         type=whole_number(1),
         metavar="N",
-        help="of --time: replays of a cell (default 1)",
+        help="with --time: replays of a cell (default 1)",
     )
     add(
         "--timeout",
         type=seconds,
         metavar="TIME",
-        help="90s, 10m, 2h: what a replay may take (default: any)",
+        help="limit of a replay: 90s, 10m, 2h (default: none)",
     )
 
 

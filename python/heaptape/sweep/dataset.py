@@ -2,7 +2,7 @@
 
     DIR/cells/candidate=glibc/data.parquet      one row for each tape, and so on for each candidate
 
-It is written as DIR/cells.partial, which takes the place of DIR/cells when it is whole.
+It is written as DIR/cells.partial, which replaces DIR/cells when it is whole.
 """
 
 from __future__ import annotations

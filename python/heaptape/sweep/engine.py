@@ -46,7 +46,7 @@ class _Flying(Generic[T]):
 
 
 class Engine:
-    """Ray, from the first use on; one that runs in this process already is used and left running."""
+    """Ray, started at the first use. A Ray that runs in this process is used and left running."""
 
     def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
         self._address = address
@@ -72,10 +72,10 @@ class Engine:
         *,
         exclusive: Collection[str] | None = None,
     ) -> Iterator[tuple[T, R | Lost]]:
-        """As they come. Of `exclusive` nodes, each task has one for itself.
+        """In the order of completion. With `exclusive` nodes, each task has one for itself.
 
-        What Ray itself would retry without an end, such as after a kill for lack of memory, is
-        retried here, so that all have the same bound.
+        Ray itself would retry some tasks without an end, such as after a kill for lack of memory.
+        They are retried here, so that all have the same bound.
         """
         import ray
 
@@ -86,12 +86,12 @@ class Engine:
         task = ray.remote(max_retries=0)(function)
         flying: dict[Any, _Flying[T]] = {}
         try:
-            yield from self._flown(task, waiting, flying, exclusive)
+            yield from self._run_tasks(task, waiting, flying, exclusive)
         finally:
             for reference in flying:
                 ray.cancel(reference, force=True)
 
-    def _flown(
+    def _run_tasks(
         self,
         task: Any,
         waiting: collections.deque[tuple[T, int]],
@@ -106,7 +106,7 @@ class Engine:
             self._submit(task, waiting, flying, exclusive)
             if not flying and not again:
                 raise Error("no node of the sweep is alive")
-            for flown, result in self._landed(flying):
+            for flown, result in self._take_results(flying):
                 if not isinstance(result, Lost):
                     yield flown.item, result
                 elif flown.attempt == ATTEMPTS:
@@ -116,8 +116,8 @@ class Engine:
                     delay = 3.0 ** (flown.attempt - 1)  # until a dead node is known to be dead
                     again.append((time.monotonic() + delay, flown.item, flown.attempt + 1))
 
-    def _landed(self, flying: dict[Any, _Flying[T]]) -> Iterator[tuple[_Flying[T], Any]]:
-        """Waits for a while."""
+    def _take_results(self, flying: dict[Any, _Flying[T]]) -> Iterator[tuple[_Flying[T], Any]]:
+        """The results that have arrived. Waits at most _POLL_SECONDS for one."""
         import ray
 
         if not flying:
@@ -129,7 +129,7 @@ class Engine:
             yield flying.pop(reference), self._result(reference)
 
     def on_each_node(self, function: Callable[[], str]) -> dict[str, str]:
-        """What the function says there, by the id of the node."""
+        """The results of the function there, by the id of the node."""
         import ray
 
         self.start()
@@ -144,7 +144,7 @@ class Engine:
         return told
 
     def nodes(self) -> dict[str, float]:
-        """The processors of each node that is alive and has some, by its id. Asked now and then."""
+        """The processors of each living node that has some, by its id; asked once a second."""
         import ray
 
         asked, nodes = self._nodes
@@ -210,17 +210,17 @@ class Engine:
             words["address"] = self._address
         self._stack.callback(ray.shutdown)
         try:
-            with _kept_sigterm():
+            with _keep_sigterm():
                 ray.init(**words)
-        except Exception as error:  # noqa: BLE001, Ray has many, and says much
+        except Exception as error:  # noqa: BLE001, Ray has many, with long texts
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
             raise Error(f"cannot start a sweep on {where}: {said}") from None
 
 
 @contextlib.contextmanager
-def _kept_sigterm() -> Iterator[None]:
-    """Ray replaces the handler by its own, in the main thread: no other may set one."""
+def _keep_sigterm() -> Iterator[None]:
+    """Ray replaces the handler by its own, in the main thread, the only one that may set one."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
         yield
@@ -250,8 +250,8 @@ def _only(node: str) -> Any:
 def _session_folder() -> Iterator[str]:
     """For Ray's logs and sockets: gone with the sweep, or when the next one begins.
 
-    A sweep holds a lock on its folder, which is free when the sweep is dead. The paths of sockets
-    have at most 107 characters, so a long TMPDIR is left aside.
+    A sweep holds a lock on its directory, which is free when the sweep is dead. The paths of
+    sockets have at most 107 characters, so a long TMPDIR is ignored.
     """
     parent = tempfile.gettempdir()
     parent = parent if len(parent) <= 20 else "/tmp"
@@ -259,19 +259,19 @@ def _session_folder() -> Iterator[str]:
         for entry in entries:
             if not entry.name.startswith(_PREFIX):
                 continue
-            with contextlib.suppress(OSError):  # another sweep removes it, or is at work in it
+            with contextlib.suppress(OSError):  # another sweep removes it, or uses it
                 if entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                    with _locked(entry.path):
+                    with _lock(entry.path):
                         shutil.rmtree(entry.path, ignore_errors=True)
     path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-    with _locked(path):
+    with _lock(path):
         yield path
         shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Raises OSError where another process has the lock."""
+def _lock(folder: str) -> Iterator[None]:
+    """Raises OSError if another process has the lock."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,11 +1,11 @@
-"""Gates of a sweep: --fail-if AGGREGATE(METRIC) OP VALUE. A gate says what must not be.
+"""Gates of a sweep: --fail-if AGGREGATE(METRIC) OP VALUE. A gate describes a failure.
 
     p90(peak.residentBytes) > 64MiB     fails when more than one tape in ten has over 64 MiB
-    p90(peak.residentBytes) > +3%       ... grew by over 3 %: of each tape its own change
+    p90(peak.residentBytes) > +3%       ... grew by over 3 %, each tape by its own base
     max(mean.residentBytes) > +5% +1MiB ... a tape grew by over 5 % and 1 MiB
     failed > 0                          ... a cell failed
 
-Words, units and percentages are those of `heaptape diff` (docs/howto-ci.md).
+Terms, units and percentages are those of `heaptape diff` (docs/howto-ci.md).
 """
 
 from __future__ import annotations
@@ -134,12 +134,12 @@ class _Parser:
         return number * units[word], True
 
     def _extra(self, metric: str, sign: str) -> float:
-        """Of "+5% +1MiB": goes the way of the percentage."""
+        """The second part of "+5% +1MiB", with the sign of the percentage."""
         found = self._sign()
         if not found:
             return 0.0
         if found != sign:
-            self._fail(f"what is added to a percentage has its sign, {sign}")
+            self._fail(f"the amount after a percentage must have the same sign, {sign}")
         value, _ = self._quantity(metric)
         return -value if sign == "-" else value
 

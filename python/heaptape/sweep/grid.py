@@ -1,4 +1,4 @@
-"""What is kept of a sweep in memory: some figures of each cell, by candidate and tape."""
+"""The part of a sweep kept in memory: some figures of each cell, by candidate and tape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..run_figures import MEAN_RESIDENT, Figure
 from .cells import Candidate, Cell, SweptTape
 from .rows import cell_error, tape_columns
 
-# What every sweep.json has, and what summaries need. All figures are in the dataset.
+# In every sweep.json, and enough for summaries. All figures are in the dataset.
 KEPT = (
     "peak.committedBytes",
     "peak.residentBytes",
@@ -53,7 +53,7 @@ class Grid:
         return sum(map(len, self.errors))
 
     def row(self, metric: str, candidate: int) -> list[Figure]:
-        """Of a candidate, with None for tapes on which it has no such figure."""
+        """The figures of a candidate, with None for tapes on which it has no such figure."""
         rows = self.figures.get(metric)
         return rows[candidate] if rows is not None else [None] * len(self.tapes)
 

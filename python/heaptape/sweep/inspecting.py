@@ -1,4 +1,4 @@
-"""What a tape is: the digest of its bytes and its facts, read once and kept in DIR/tapes.sqlite."""
+"""The digests and facts of tapes, read once and kept in DIR/tapes.sqlite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..tape import Tape
 from ..texts import valid_text
 from .tapes import is_remote, reason
 
-# What file systems tell of a version of a file, in the words of fsspec's `info`.
+# Entries of fsspec's `info` that identify a version of a file, by file system.
 _VERSIONS = (
     "size",
     "mtime",
@@ -40,7 +40,7 @@ class Inspection:
 
 
 def stamp_of(uri: str) -> str | None:
-    """Another one when the file is another one; None: nobody can tell. Raises Error."""
+    """Changes when the file does; None: it has none. Raises Error."""
     if not is_remote(uri):
         try:
             found = os.stat(uri)
@@ -59,14 +59,14 @@ def stamp_of(uri: str) -> str | None:
 
 
 def inspect(path: str) -> Inspection:
-    """Reads the whole file. Raises Error where it is no tape."""
+    """Reads the whole file. Raises Error if it is no tape."""
     facts = Tape(path).facts
     facts.pop("threadList", None)  # one entry for each thread
     return Inspection(digest_of(path), facts)
 
 
 class Inspections:
-    """Those of earlier sweeps into the same folder. For one thread."""
+    """Those of earlier sweeps into the same directory. For one thread."""
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, "tapes.sqlite")

@@ -1,7 +1,7 @@
-"""What gates say of a sweep: a verdict for each gate and candidate.
+"""The verdict of each gate on each candidate of a sweep.
 
-A change is that of each tape: the base's figure and the new one are those of the same tape (by its
-digest) and candidate (by its label), or of the baseline candidate on the same tape. A cell that
+Changes are computed for each tape: from the figure of the same tape (by its digest) and candidate
+(by its label) in the base, or from that of the baseline candidate on the same tape. A cell that
 failed, or that lost a figure which its base has, is worse than any other.
 """
 
@@ -13,7 +13,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..run_figures import Figure
-from ..texts import change_text, counted, display_text, figure_text, listed, percent_text
+from ..texts import (
+    change_text,
+    display_text,
+    figure_text,
+    join_names,
+    percent_text,
+    quantity_text,
+)
 from .gates import FAILED, PERCENTS, Gate
 from .grid import Grid
 from .quantiles import quantile
@@ -23,7 +30,7 @@ _MOST_NAMED = 5
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """Of one tape what a gate aggregates, and what it comes from."""
+    """The value of one tape that a gate aggregates, and its origin."""
 
     tape: str
     value: float  # infinite: the cell failed or lost the figure, or its base is 0
@@ -96,17 +103,17 @@ class _Pairs:
     cells: list[tuple[int, int | None]]  # tape here, tape in the base
     base: Grid | None
     base_candidate: int
-    same: bool  # the base is the same candidate, so what it has must not be lost
+    same: bool  # the base is the same candidate, so no figure of it may be lost
 
     def missing(self) -> str:
-        """What only one side has, for people."""
+        """The tapes of only one side, as text."""
         if self.base is None or not self.same:
             return ""
         paired = {_identity(self.base.tapes[there]) for _, there in self.cells if there is not None}
         here = sum(there is None for _, there in self.cells)
         gone = sum(_identity(tape) not in paired for tape in self.base.tapes)
-        parts = [f"{counted(here, 'tape')} only here"] if here else []
-        parts += [f"{counted(gone, 'tape')} only in the base"] if gone else []
+        parts = [f"{quantity_text(here, 'tape')} only here"] if here else []
+        parts += [f"{quantity_text(gone, 'tape')} only in the base"] if gone else []
         return ", ".join(parts)
 
 
@@ -118,16 +125,16 @@ def _judge(
     if pairs is None:
         return Verdict(gate, label, "skipped", "the base has no such candidate")
     if _is_of_other_memory(gate, label, grid, pairs):
-        why = "what the recorded run had resident is of its whole process, not of its heap alone"
+        why = "the recorded run's resident memory is that of its whole process, not of its heap"
         return Verdict(gate, label, "skipped", why)
     if gate.aggregate == FAILED:
         return _judge_failures(gate, grid, candidate, pairs)
     measures = list(_measures(gate, grid, candidate, pairs))
     can_lose = gate.is_change and pairs.same
     if not any(m.now is not None or (can_lose and m.base is not None) for m in measures):
-        return Verdict(gate, label, *_unanswered(gate, grid, candidate, pairs))
+        return Verdict(gate, label, *_state_without_values(gate, grid, candidate, pairs))
     value = _aggregate(gate.aggregate, sorted(measure.value for measure in measures))
-    return _compared(gate, label, value, measures, pairs)
+    return _compare(gate, label, value, measures, pairs)
 
 
 def _pairs(
@@ -147,7 +154,7 @@ def _pairs(
 
 
 def _identity(tape: dict[str, Any]) -> Any:
-    """A tape that cannot be read any more has no digest: it is the one that was in its place."""
+    """A tape that can no longer be read has no digest: its URI identifies it."""
     return tape["digest"] or tape.get("uri")
 
 
@@ -192,8 +199,8 @@ def _aggregate(name: str, values: list[float]) -> float:
     return quantile(values, PERCENTS[name])
 
 
-def _unanswered(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> tuple[str, str]:
-    """Skipped where the candidate has no such figure at all; else there is nothing to judge by."""
+def _state_without_values(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> tuple[str, str]:
+    """Skipped if the candidate has no such figure at all; otherwise failed."""
     has_it = any(value is not None for value in grid.row(gate.metric, candidate))
     if grid.errors[candidate] and len(grid.errors[candidate]) == len(grid.tapes):
         return "failed", "no cell has a figure: all failed"
@@ -220,15 +227,15 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
         before = sum(tape in there for _, tape in cells)
     value = len(failed) - before
     fails = gate.is_breached_by(value)
-    detail = f"{len(failed):,} of {counted(len(cells), 'cell')} failed"
+    detail = f"{len(failed):,} of {quantity_text(len(cells), 'cell')} failed"
     if pairs.base is not None:
         detail += f", {before:,} in the base"
-    detail += f": {listed([measure.tape for measure in failed])}" if failed else ""
+    detail += f": {join_names([measure.tape for measure in failed])}" if failed else ""
     state = "failed" if fails else "passed"
     return Verdict(gate, label, state, detail, value, len(cells), failed)
 
 
-def _compared(
+def _compare(
     gate: Gate, label: str, value: float, measures: list[Measure], pairs: _Pairs
 ) -> Verdict:
     falling = gate.op.startswith("<")
@@ -238,7 +245,7 @@ def _compared(
     )
     detail = (
         f"{gate.aggregate} is {_value_text(gate, value)}, limit {_value_text(gate, gate.value)}; "
-        f"{len(beyond):,} of {counted(len(measures), 'tape')} beyond"
+        f"{len(beyond):,} of {quantity_text(len(measures), 'tape')} beyond"
     )
     if missing := pairs.missing():
         detail += f" ({missing})"
@@ -250,7 +257,7 @@ def _compared(
 
 
 def _tape_text(gate: Gate, measure: Measure) -> str:
-    name = listed([measure.tape])
+    name = join_names([measure.tape])
     if measure.error is not None:
         return f"{name} (failed)"
     if measure.now is None:

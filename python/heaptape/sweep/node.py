@@ -1,4 +1,4 @@
-"""What a sweep keeps on each machine: tapes that were fetched, and the report of a replay."""
+"""Files of a sweep on each machine: fetched tapes, and the report of a replay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REPORT = re.compile(r"report-(?P<node>.+)-(?P<process>\d+)\.json")
 
 
 def folder() -> str:
-    """For this user alone. Raises Error where it is another's."""
+    """For this user alone. Raises Error if it is another's."""
     path = os.path.join(tempfile.gettempdir(), f"heaptape-sweep-{os.getuid()}")
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)  # a link may lead to tapes that _bound() must not remove
@@ -33,22 +33,22 @@ def folder() -> str:
 
 @contextlib.contextmanager
 def readable(uri: str, digest: str | None, fetched_bytes: int) -> Iterator[tuple[str, int | None]]:
-    """A path to read a tape at, and the descriptor to hand down to who reads it, if there is one.
+    """A path to read a tape at, and the descriptor for the program that reads it, if any.
 
     A fetched file may be removed when others are fetched; through the descriptor it stays readable.
     """
     if not is_remote(uri):
         yield uri, None
         return
-    descriptor = _fetched(uri, digest, fetched_bytes)
+    descriptor = _open_copy(uri, digest, fetched_bytes)
     try:
         yield f"/proc/self/fd/{descriptor}", descriptor
     finally:
         os.close(descriptor)
 
 
-def _fetched(uri: str, digest: str | None, fetched_bytes: int) -> int:
-    """Each file once on this machine: a process that wants it, too, waits."""
+def _open_copy(uri: str, digest: str | None, fetched_bytes: int) -> int:
+    """A descriptor of the fetched file. Fetches each file once: other processes wait for it."""
     import filelock
 
     lock = hashlib.blake2b(uri.encode(), digest_size=1).hexdigest()
@@ -84,7 +84,7 @@ def _fetch(uri: str, expected: str | None) -> str:
 
 
 def _bound(kept: str, most: int) -> None:
-    """Removes tapes until the others have as many bytes, the one that was used longest ago first."""
+    """Removes the tapes used longest ago, until all have at most `most` bytes."""
     found = []
     for entry in os.scandir(folder()):
         if entry.name.endswith(".tape") and entry.path != kept:
@@ -101,7 +101,7 @@ def _bound(kept: str, most: int) -> None:
 
 @functools.cache
 def report_path() -> str:
-    """For the report of this process' replays, one at a time."""
+    """For the reports of this process's replays, one at a time."""
     node = platform.node()
     for entry in os.scandir(folder()):
         match = _REPORT.fullmatch(entry.name)

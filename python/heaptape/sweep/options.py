@@ -18,7 +18,7 @@ class ReplayOptions:
     repeat: int = 1  # of timed ones
 
     def words(self) -> list[str]:
-        """With --jobs, `heaptape replay` leaves out the times."""
+        """With --jobs, `heaptape replay` omits the times."""
         words = ["--repeat", str(self.repeat)] if self.timed else ["--jobs", "2"]
         for name in ("touch", "threads", "clock"):
             value = getattr(self, name)
@@ -26,7 +26,7 @@ class ReplayOptions:
         return words + [word for action in self.do for word in ("--do", action)]
 
     def space(self) -> dict[str, Any]:
-        """What the memory of a run depends on."""
+        """The options that the memory of a run depends on."""
         return {
             "touch": self.touch,
             "threads": self.threads,

@@ -1,4 +1,4 @@
-"""What a sweep is, in DIR/plan.json, so that `--resume` needs no other words."""
+"""The arguments of a sweep, in DIR/plan.json, so that `--resume` needs no others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A sweep in words. Its tapes are found once: a sweep that goes on is of the same ones."""
+    """The arguments of a sweep. Its tapes are found once: a resumed sweep has the same ones."""
 
     tapes: tuple[Found, ...]
     specs: tuple[str, ...]
     where: str | None = None
     options: ReplayOptions = dataclasses.field(default_factory=ReplayOptions)
     timeout: float | None = None
-    cache: str | None = None  # None: in the sweep's folder
+    cache: str | None = None  # None: in the sweep's directory
     baseline: str | None = None
     against: str | None = None
     gates: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def _plan(plan: dict[str, Any]) -> Plan:
 
 @contextlib.contextmanager
 def only_sweep_in(output: str) -> Iterator[None]:
-    """Makes the folder. Raises Error while another sweep is in it."""
+    """Makes the directory. Raises Error while another sweep uses it."""
     import filelock
 
     try:

@@ -1,4 +1,7 @@
-"""How far a sweep is, on standard error: a line that is rewritten in a terminal, else one now and then."""
+"""The progress of a sweep on standard error.
+
+A terminal has one line, which is rewritten; other files get a line now and then.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from ..texts import display_text
 
 _TERMINAL_SECONDS = 0.2  # between two lines
 _OTHER_SECONDS = 10.0
-_START_EVENTS = 50_000  # that the start of a replay is worth
+_START_EVENTS = 50_000  # as much work as the start of a replay
 
 
 class Progress:
-    """Of the cells that are not cached. Events say how much work is left."""
+    """The progress of the cells that are not cached. Work is measured in events."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -35,7 +38,7 @@ class Progress:
         self.total = self.finished + len(events)
         self._whole = sum(events) + _START_EVENTS * len(events)
 
-    def inspected(self, done: int, total: int) -> None:
+    def show_inspections(self, done: int, total: int) -> None:
         self._say(f"{done:,} of {total:,} tapes inspected", done == total)
 
     def cell(self, events: int, *, failed: bool) -> None:
@@ -70,7 +73,7 @@ class Progress:
         self._open = self._terminal and not last
 
     def close(self) -> None:
-        """Ends the line: what else is printed begins another one."""
+        """Ends the line, so that further text begins another one."""
         if self._open:
             print(file=self._stream)
             self._open = False

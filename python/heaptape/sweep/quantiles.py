@@ -1,4 +1,4 @@
-"""Quantiles of what few or many tapes have, by nearest rank: each is the value of a tape.
+"""Quantiles over tapes, by nearest rank: each is the value of a tape.
 
 So `p90 is +3 %` reads: nine in ten tapes have +3 % or less.
 """

@@ -1,4 +1,4 @@
-"""What a sweep leaves behind: cells/, sweep.json and sweep.html in its folder, and a text."""
+"""The results of a sweep: cells/, sweep.json and sweep.html in its directory, and a text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .summary_text import summary_text
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """What a sweep is compared with and judged by."""
+    """The base of a sweep and its gates."""
 
     gates: tuple[Gate, ...] = ()
     baseline: str | None = None  # a label
@@ -38,10 +38,10 @@ def read_terms(
     baseline: str | None = None,
     against: str | os.PathLike[str] | None = None,
 ) -> Terms:
-    """Of --fail-if, --baseline and --against. Call it before anything is replayed.
+    """Reads --fail-if, --baseline and --against. Call it before anything is replayed.
 
     `labels` are those of the sweep's candidates. `against` is the sweep.json of another sweep, or
-    its folder. Raises heaptape.Error with one sentence.
+    its directory. Raises heaptape.Error with one sentence.
     """
     parsed = tuple(parse_gate(gate) for gate in gates)
     if baseline is not None and baseline not in labels:
@@ -62,7 +62,7 @@ def read_terms(
 
 @dataclasses.dataclass(frozen=True)
 class Results:
-    """What came of a sweep."""
+    """The outcome of a sweep."""
 
     passed: bool  # no gate failed
     failed: int  # cells with an error
@@ -86,7 +86,7 @@ def write_results(
 
     `engine` is that of `heaptape allocators --json`. A cell's run needs its scalar metrics,
     counters, notes and failure, and timeline.{at,timeNs,residentBytes}. Cells may come in any
-    order, and are gone through twice; tapes and candidates appear in the order of their first
+    order, and are iterated twice; tapes and candidates appear in the order of their first
     cells.
     """
     metrics = [*KEPT, *(gate.metric for gate in terms.gates if gate.metric)]
@@ -119,11 +119,14 @@ def _write_cells(
 
 
 def _notes(grid: Grid, against: Grid | None) -> Iterable[str]:
-    """What else to know when figures are compared."""
+    """Facts that matter when figures are compared."""
     for candidate in grid.candidates:
         if candidate.spec == "recorded":
             label = display_text(candidate.label)
-            yield f"{label}: resident sizes are of all anonymous memory of the process; it is never best"
+            yield (
+                f"{label}: resident sizes are of all anonymous memory of the process; "
+                "it is never best"
+            )
     if against is None:
         return
     base = {candidate.label: candidate for candidate in against.candidates}

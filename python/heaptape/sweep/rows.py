@@ -11,7 +11,7 @@ from .cells import Cell, SweptTape
 
 METADATA = "meta."
 
-# Of the tape; `candidate` is that of the partition.
+# Columns about the tape; `candidate` is that of the partition.
 _TAPE_COLUMNS = (
     ("tape", "text"),
     ("uri", "text"),
@@ -33,12 +33,12 @@ _CELL_COLUMNS = (
     ("notes", "texts"),
     ("counters", "counters"),
 )
-# What an imported trace may lack, and the facts that are made up then.
+# Parts that an imported trace may lack, and the facts that are then made up.
 _LACKING = {"threads": "threads", "times": "durationNs"}
 
 
 def schema_of(metadata: Iterable[str]) -> Any:
-    """As pyarrow has it; `metadata` are the keys of all tapes."""
+    """A schema of pyarrow; `metadata` are the keys of all tapes."""
     import pyarrow
 
     types = {
@@ -77,7 +77,7 @@ def row_of(cell: Cell, figures: dict[str, Figure], engine: str) -> dict[str, Any
 
 
 def tape_columns(tape: SweptTape) -> dict[str, Any]:
-    """Facts of a tape, and null for what its trace did not have."""
+    """Facts of a tape, null if its trace lacks them."""
     columns = {
         "tape": tape.name,
         "uri": tape.uri,
@@ -102,7 +102,7 @@ def _facts(tape: SweptTape) -> dict[str, Any]:
 
 
 def cell_error(cell: Cell) -> str | None:
-    """Why there are no figures: the run may have failed, too."""
+    """Why there are no figures: the cell has an error, or its run failed."""
     if cell.error is not None:
         return valid_text(cell.error)
     if cell.run is None:

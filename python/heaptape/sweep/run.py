@@ -1,4 +1,4 @@
-"""A sweep from its words to its results: `heaptape sweep` for Python."""
+"""A sweep from its arguments to its results: `heaptape sweep` for Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from .._native import Error
-from ..texts import counted
-from .candidates import chosen_candidates
+from ..texts import quantity_text
+from .candidates import choose_candidates
 from .cells import SweptTape
 from .engine import Engine, Lost
 from .inspecting import Inspection, Inspections, stamp_of
@@ -20,8 +20,8 @@ from .options import ReplayOptions
 from .plan import Plan, only_sweep_in, read_plan
 from .progress import Progress
 from .results import Results, read_terms, write_results
-from .selection import chosen
-from .swept import Cells, places_of, replayed
+from .selection import choose_tapes
+from .swept import Cells, places_of, replay_cells
 from .tapes import Found, find_tapes, is_remote
 from .task import inspect_tape
 
@@ -30,7 +30,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclasses.dataclass(frozen=True)
 class Swept:
-    """What a sweep came to."""
+    """The cells and results of a sweep."""
 
     cells: Cells
     results: Results
@@ -55,7 +55,7 @@ def sweep(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Swept:
-    """Replays every tape on every candidate; docs/howto-sweep.md says what each word means.
+    """Replays every tape on every candidate; docs/howto-sweep.md describes the arguments.
 
     Uses the Ray of this process, if it has been started. Raises heaptape.Error.
     """
@@ -82,7 +82,7 @@ def resume(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Swept:
-    """Goes on with the sweep that is in the folder."""
+    """Resumes the sweep in the directory."""
     path = os.path.abspath(output)
     return _carry_out(read_plan(path), path, address, jobs, progress)
 
@@ -91,8 +91,8 @@ def _carry_out(
     plan: Plan, output: str, address: str | None, jobs: int | None, progress: Progress | None
 ) -> Swept:
     progress = progress or Progress(sys.stderr)
-    with only_sweep_in(output), _current(plan.folder):
-        program, candidates = chosen_candidates(plan.specs)
+    with only_sweep_in(output), _work_in(plan.folder):
+        program, candidates = choose_candidates(plan.specs)
         terms = read_terms(
             plan.gates,
             labels=[one.label for one in candidates],
@@ -101,31 +101,31 @@ def _carry_out(
         )
         plan.write(output)
         with Engine(address, jobs) as engine:
-            tapes, unreadable = _inspected(plan, output, engine, progress)
+            tapes, unreadable = _inspect_tapes(plan, output, engine, progress)
             if plan.where is not None:
-                tapes = chosen(tapes, set(unreadable), plan.where)
-            _tell_of_unfinished(tapes, progress)
+                tapes = choose_tapes(tapes, set(unreadable), plan.where)
+            _note_cut_tapes(tapes, progress)
             places = places_of(tapes, candidates, program, plan)
-            cells = replayed(
+            cells = replay_cells(
                 plan, output, places, unreadable, program=program, engine=engine, progress=progress
             )
         results = write_results(output, cells, engine=program.json, terms=terms)
     return Swept(cells, results, engine.retried)
 
 
-def _tell_of_unfinished(tapes: Sequence[SweptTape], progress: Progress) -> None:
+def _note_cut_tapes(tapes: Sequence[SweptTape], progress: Progress) -> None:
     cut = [tape.name for tape in tapes if tape.facts.get("finished") is False]
     if cut:
         were = "was" if len(cut) == 1 else "were"
         progress.note(
-            f"{counted(len(cut), 'tape')} {were} not finished, {cut[0]} first: "
+            f"{quantity_text(len(cut), 'tape')} {were} not finished, {cut[0]} first: "
             "each counts as far as it goes"
         )
 
 
 @contextlib.contextmanager
-def _current(folder: str) -> Iterator[None]:
-    """Specs may have paths that begin in the folder where the sweep was started."""
+def _work_in(folder: str) -> Iterator[None]:
+    """Specs may have paths relative to the directory in which the sweep was started."""
     try:
         with contextlib.chdir(folder):
             yield
@@ -135,7 +135,7 @@ def _current(folder: str) -> Iterator[None]:
         raise Error(f"the sweep was started in '{folder}', which is gone") from None
 
 
-def _inspected(
+def _inspect_tapes(
     plan: Plan, output: str, engine: Engine, progress: Progress
 ) -> tuple[list[SweptTape], dict[str, str]]:
     """The tapes, and the errors of those that cannot be read, by their URIs."""
@@ -155,12 +155,12 @@ def _inspected(
             known[uri] = told
             if isinstance(told, Inspection):
                 kept.keep(uri, stamps[uri], told)
-            progress.inspected(done, len(anew))
-    tapes = [_swept(found, known[found.uri]) for found in plan.tapes]
+            progress.show_inspections(done, len(anew))
+    tapes = [_tape_of(found, known[found.uri]) for found in plan.tapes]
     return tapes, {uri: told for uri, told in known.items() if isinstance(told, str)}
 
 
-def _swept(found: Found, told: Inspection | str) -> SweptTape:
+def _tape_of(found: Found, told: Inspection | str) -> SweptTape:
     digest, facts = ("", {}) if isinstance(told, str) else (told.digest, told.facts)
     return SweptTape(found.name, found.uri, digest, facts, found.metadata)
 
@@ -168,7 +168,7 @@ def _swept(found: Found, told: Inspection | str) -> SweptTape:
 def _inspect(
     uris: list[str], fetched_bytes: int, engine: Engine
 ) -> Iterator[tuple[str, Inspection | str]]:
-    """Files of this machine here, others where they are fetched."""
+    """Files of this machine in this process, others on the nodes that fetch them."""
     here = [(uri, fetched_bytes) for uri in uris if not is_remote(uri)]
     with concurrent.futures.ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
         for (uri, _), inspected in zip(here, pool.map(inspect_tape, here), strict=True):

@@ -1,4 +1,4 @@
-"""sweep.json: the figures of a sweep, its summary and its verdicts; docs/howto-sweep.md has it."""
+"""sweep.json: the figures of a sweep, its summary and its verdicts (docs/howto-sweep.md)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sweep_json(
 
 def write_sweep(path: str | os.PathLike[str], sweep: dict[str, Any]) -> None:
     figures = {
-        metric: [[_written(value) for value in row] for row in rows]
+        metric: [[_json_value(value) for value in row] for row in rows]
         for metric, rows in sweep["figures"].items()
     }
     text = json.dumps({**sweep, "figures": figures}, separators=(",", ":"), allow_nan=False)
@@ -53,9 +53,9 @@ def write_sweep(path: str | os.PathLike[str], sweep: dict[str, Any]) -> None:
 
 
 def read_sweep(path: str | os.PathLike[str], metrics: Iterable[str]) -> Grid:
-    """A sweep.json, or the folder that has it, with at least these figures.
+    """A sweep.json, or the directory that has it, with at least these figures.
 
-    Figures that it has not are read from the dataset beside it. Raises heaptape.Error.
+    Figures that it lacks are read from the dataset beside it. Raises heaptape.Error.
     """
     name = os.fspath(path)
     file = os.path.join(name, "sweep.json") if os.path.isdir(name) else name
@@ -114,7 +114,7 @@ def _grid(sweep: dict[str, Any]) -> Grid:
     return grid
 
 
-def _written(value: Figure) -> Figure | str:
+def _json_value(value: Figure) -> Figure | str:
     return str(value) if isinstance(value, int) and abs(value) > _EXACT else value
 
 

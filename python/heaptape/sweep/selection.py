@@ -10,11 +10,13 @@ from ..texts import valid_text
 from .cells import SweptTape
 
 
-def chosen(tapes: Sequence[SweptTape], unreadable: set[str], expression: str) -> list[SweptTape]:
+def choose_tapes(
+    tapes: Sequence[SweptTape], unreadable: set[str], expression: str
+) -> list[SweptTape]:
     """Those for which the expression is true.
 
     Its columns are name, uri, the facts and the metadata. A tape that cannot be read has no facts:
-    it stays where the expression depends on them. `unreadable` has the URIs of such tapes.
+    it stays if the expression depends on them. `unreadable` has the URIs of such tapes.
     """
     import duckdb
     import pyarrow
@@ -26,7 +28,8 @@ def chosen(tapes: Sequence[SweptTape], unreadable: set[str], expression: str) ->
             "heaptape unreadable": [tape.uri in unreadable for tape in tapes],
         }
     )
-    query = f'SELECT "heaptape place" FROM tapes WHERE coalesce((\n{expression}\n), "heaptape unreadable")'
+    condition = f'coalesce((\n{expression}\n), "heaptape unreadable")'
+    query = f'SELECT "heaptape place" FROM tapes WHERE {condition}'
     with duckdb.connect() as connection:
         connection.register("tapes", table)
         try:
@@ -34,7 +37,7 @@ def chosen(tapes: Sequence[SweptTape], unreadable: set[str], expression: str) ->
         except duckdb.Error as error:
             raise Error(f"cannot select tapes where {expression}: {_reason(error)}") from None
     if not places:
-        raise Error(f"of {len(tapes)} tapes, there is none where {expression}")
+        raise Error(f"none of {len(tapes)} tapes matches {expression}")
     return [tapes[place] for (place,) in sorted(places)]
 
 

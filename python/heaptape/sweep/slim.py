@@ -1,4 +1,4 @@
-"""What a sweep keeps of a run of a report: its figures, counters and notes, a few kB."""
+"""The part of a run that a sweep keeps: its figures, counters and notes, a few kB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO_TIMES = "times are left out"  # the note of every replay with --jobs
 
 
 def slim(run: dict[str, Any]) -> dict[str, Any]:
-    """The same run as far as run_figures.figures() goes.
+    """A run with the same run_figures.figures().
 
     Its timeline is one point, whose residentBytes are the mean over time.
     """

@@ -1,7 +1,7 @@
-"""What a sweep says of its candidates: distributions over tapes, ratios, who is best where.
+"""The comparison of candidates: distributions over tapes, ratios, and the best of each tape.
 
-The result is plain data, that of `summary` in sweep.json: the text for the terminal and the page
-are made of it, so all three have the same numbers. docs/metrics.md defines them.
+The result is plain data, the `summary` of sweep.json: the text for the terminal and the page are
+made from it, so all three have the same numbers. docs/metrics.md defines them.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ UNITS = {
     "peak.fragmentation": "ratio",
     "peak.distanceToIdeal": "ratio",
 }
-# By these a candidate is best on a tape. The others follow from them, or may be 0 or less.
+# These decide which candidate is best on a tape. The others follow from them, or may be 0 or less.
 DECIDING = ("peak.committedBytes", "peak.residentBytes", MEAN_RESIDENT, "time.nsPerEvent")
 _TIME = "time.nsPerEvent"
 _MOST_NAMED = 5
 
-# What is no allocator to choose: no model of a bound is beaten, and the recorded run's resident
+# Not allocators to choose from: models of bounds cannot be beaten, and the recorded run's resident
 # bytes are those of a whole process.
 _NO_CHOICE = {"recorded", "noop", "model:ideal", "model:foresight"}
 
 
 def summary_of(grid: Grid, baseline: str | None = None) -> dict[str, Any]:
-    """`baseline`: the label of the candidate that ratios are of; None: the first one."""
+    """`baseline`: the label of the candidate in the denominator of ratios; None: the first one."""
     labels = grid.labels
     base = labels.index(baseline) if baseline is not None else 0
     metrics = [_metric(grid, metric, base) for metric in UNITS]
@@ -54,7 +54,7 @@ def _kind(spec: str) -> str:
 
 
 def _says(spec: str, metric: str) -> bool:
-    """Whether the figure is one of an allocator: a model's time is that of the model."""
+    """Whether the figure describes an allocator: a model's time is that of the model."""
     if metric == _TIME:
         return not spec.startswith("model:") and spec != "recorded"
     return spec != "noop"
@@ -67,7 +67,7 @@ def values_of(grid: Grid, metric: str, candidate: int) -> list[Figure]:
 
 
 def ratio(value: Figure, base: Figure) -> float | None:
-    """None: one is missing, or there was nothing to grow from."""
+    """None: one is missing, or only the base is 0."""
     if value is None or base is None:
         return None
     if base == 0:
@@ -76,7 +76,7 @@ def ratio(value: Figure, base: Figure) -> float | None:
 
 
 def ratios_of(grid: Grid, metric: str, base: int) -> list[list[float | None]]:
-    """By candidate and tape, of what the candidate `base` has on the same tape."""
+    """By candidate and tape, to the figure of the candidate `base` on the same tape."""
     of = values_of(grid, metric, base)
     return [
         [ratio(value, below) for value, below in zip(values_of(grid, metric, i), of, strict=True)]
@@ -111,7 +111,7 @@ def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
 
 
 def _distribution(values: Sequence[Figure], names: Sequence[str]) -> dict[str, Any]:
-    """Of those that are not None; `least` and `worst` with the first tape that has them."""
+    """The distribution of values other than None; `least` and `worst` name their first tapes."""
     ranked = sorted((value, i) for i, value in enumerate(values) if value is not None)
     if not ranked:
         return {"tapes": 0, "p10": None, "median": None, "p90": None, "least": None, "worst": None}
@@ -138,11 +138,11 @@ def _rivals(grid: Grid, rows: Sequence[Sequence[Figure]]) -> list[int]:
 
 @dataclasses.dataclass(frozen=True)
 class _Contest:
-    """What the rivals have on one tape, where two of them at least have the figure."""
+    """The rivals' figures on one tape, on which at least two of them have one."""
 
     values: dict[int, float]  # by candidate
     least: float
-    second: float  # the least of the others than one that has the least
+    second: float  # the least without one that has the least
     greatest: float
 
     def best(self) -> list[int]:
@@ -154,7 +154,7 @@ class _Contest:
 
 
 def _contests(grid: Grid, rows: Sequence[Sequence[Figure]]) -> dict[int, _Contest]:
-    """By tape; of the tapes on which there is a choice."""
+    """By tape, for the tapes on which there is a choice."""
     rivals = _rivals(grid, rows)
     found = {}
     for t in range(len(grid.tapes)):
@@ -179,7 +179,7 @@ def _compare(
 ) -> dict[str, int]:
     """Adds to each candidate on how many tapes it is best and worst, and where it wins and loses.
 
-    How many tapes were compared, and on how many of these a rival has no figure.
+    Returns how many tapes were compared, and on how many of these a rival has no figure.
     """
     contests = _contests(grid, rows)
     rivals = _rivals(grid, rows)

@@ -1,4 +1,4 @@
-"""sweep.html: what sweep.json has, for a browser."""
+"""sweep.html: the content of sweep.json, for a browser."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..page import Hint, Section, Table, name_cell, write_page
-from ..texts import counted, display_text, listed
+from ..texts import display_text, join_names, quantity_text
 from .charts import MOST_TAPES, box_chart, heat_map, most_different
 from .grid import Grid
 from .judging import Verdict, verdict_line
 from .summary import DECIDING, ratios_of
-from .summary_text import best_text, compared_text, metric_table, where_lines
+from .summary_text import best_text, comparison_text, metric_table, where_lines
 
 _MOST_ROWS = 1000  # of a table
 _MAIN = "peak.residentBytes"
@@ -34,24 +34,24 @@ def write_summary_page(
         *_where(sweep, notes),
         *_best(sweep),
         *_errors(sweep),
-        _made_by(sweep),
+        _origin(sweep),
     ]
-    tapes = counted(len(grid.tapes), "tape")
-    title = f"heaptape sweep: {tapes} on {counted(len(grid.candidates), 'candidate')}"
+    tapes = quantity_text(len(grid.tapes), "tape")
+    title = f"heaptape sweep: {tapes} on {quantity_text(len(grid.candidates), 'candidate')}"
     lead = verdict_line(verdicts) if failed else _lead(sweep)
     write_page(path, title, sections, lead=lead)
 
 
 def _lead(sweep: dict[str, Any]) -> str:
-    """Who is best on most tapes, if anyone can be."""
+    """The best candidate on most tapes, if any can be best."""
     for metric in sweep["summary"]["metrics"]:
         if metric["metric"] != _MAIN or not metric["compared"]["tapes"]:
             continue
         rivals = [found for found in metric["candidates"] if "bestOn" in found]
         most = max(found["bestOn"] + found["tiedOn"] for found in rivals)
         names = [f["candidate"] for f in rivals if f["bestOn"] + f["tiedOn"] == most]
-        tapes = counted(metric["compared"]["tapes"], "tape")
-        return f"Least resident at the peak: {listed(names)}, on {most:,} of {tapes}."
+        tapes = quantity_text(metric["compared"]["tapes"], "tape")
+        return f"Least resident at the peak: {join_names(names)}, on {most:,} of {tapes}."
     return ""
 
 
@@ -70,11 +70,11 @@ def _gates(verdicts: Sequence[Verdict]) -> Section:
 
 
 def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
-    """Of each metric a table; of those with ratios charts."""
+    """A table for each metric, with charts if the metric has ratios."""
     base = grid.labels.index(sweep["summary"]["baseline"])
     for metric in sweep["summary"]["metrics"]:
         table = metric_table(metric, sweep, longest=200)
-        text, figure = [line for line in [compared_text(metric, sweep)] if line], None
+        text, figure = [line for line in [comparison_text(metric, sweep)] if line], None
         has_ratios = metric["metric"] in DECIDING and len(grid.candidates) > 1
         if has_ratios:
             ratios = ratios_of(grid, metric["metric"], base)
@@ -94,8 +94,8 @@ def _comparisons(grid: Grid, sweep: dict[str, Any]) -> Iterator[Section]:
 
 def _chart_text(grid: Grid, base: int, shown: int) -> str:
     text = (
-        f"A box has half of the tapes and its line the median of what they need in place of 1 on "
-        f"{display_text(grid.labels[base], 60)}; whiskers end at p10 and p90."
+        f"Ratios to {display_text(grid.labels[base], 60)}: a box spans half of the tapes, its line "
+        "is the median, and its whiskers end at p10 and p90."
     )
     if shown < len(grid.tapes):
         return text + f" Points are the {shown:,} tapes that differ most, of {len(grid.tapes):,}."
@@ -137,7 +137,7 @@ def _errors(sweep: dict[str, Any]) -> Iterator[Section]:
             for e in errors[:_MOST_ROWS]
         ]
         table = Table(["tape", "candidate", "why"], rows, texts=3)
-        title = f"{counted(len(errors), 'cell')} failed"
+        title = f"{quantity_text(len(errors), 'cell')} failed"
         yield Section(title, _most_rows(len(errors), "of these"), table=table, failed=True)
 
 
@@ -145,7 +145,7 @@ def _most_rows(count: int, things: str) -> list[str]:
     return [f"The first {_MOST_ROWS:,} {things}; sweep.json has all."] if count > _MOST_ROWS else []
 
 
-def _made_by(sweep: dict[str, Any]) -> Section:
+def _origin(sweep: dict[str, Any]) -> Section:
     cells = sweep["cells"]
     rows = [
         [
@@ -157,7 +157,7 @@ def _made_by(sweep: dict[str, Any]) -> Section:
         for c in sweep["candidates"]
     ]
     text = (
-        f"heaptape {sweep['engine']['version']}: {counted(cells['count'], 'cell')}, "
+        f"heaptape {sweep['engine']['version']}: {quantity_text(cells['count'], 'cell')}, "
         f"{cells['cached']:,} of them from the cache; replays took {cells['replaySeconds']:,.1f} s."
     )
     table = Table(["candidate", "allocator", "library", "build id"], rows, texts=4)

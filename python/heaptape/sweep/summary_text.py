@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..texts import (
-    counted,
     display_text,
     figure_text,
-    listed,
+    join_names,
     percent_text,
+    quantity_text,
     size_text,
     table_text,
 )
@@ -21,7 +21,7 @@ _MOST_ERRORS = 10
 
 
 def summary_text(sweep: dict[str, Any], *, exact: bool = False) -> str:
-    """Of what sweep.json has."""
+    """The text of a sweep.json."""
     parts = [
         _head(sweep),
         *(_metric_text(metric, sweep, exact) for metric in sweep["summary"]["metrics"]),
@@ -35,22 +35,23 @@ def summary_text(sweep: dict[str, Any], *, exact: bool = False) -> str:
 def _head(sweep: dict[str, Any]) -> str:
     cells = sweep["cells"]
     return (
-        f"{counted(len(sweep['tapes']), 'tape')}, "
-        f"{counted(len(sweep['candidates']), 'candidate')}: {counted(cells['count'], 'cell')}, "
+        f"{quantity_text(len(sweep['tapes']), 'tape')}, "
+        f"{quantity_text(len(sweep['candidates']), 'candidate')}: "
+        f"{quantity_text(cells['count'], 'cell')}, "
         f"{cells['failed']:,} failed, {cells['cached']:,} from the cache\n"
     )
 
 
-def compared_text(metric: dict[str, Any], sweep: dict[str, Any]) -> str:
-    """What the numbers of a metric's table are compared over; empty: nothing."""
+def comparison_text(metric: dict[str, Any], sweep: dict[str, Any]) -> str:
+    """The base of the changes in a metric's table; empty: there are none."""
     if metric["compared"] is None or len(sweep["candidates"]) < 2:
         return ""
     baseline, compared = sweep["summary"]["baseline"], metric["compared"]
     text = f"changes are those of each tape, from {display_text(baseline, _LONGEST)}"
     if compared["incomplete"]:
         text += (
-            f"; on {compared['incomplete']:,} of {counted(compared['tapes'], 'tape')} a candidate "
-            "has no figure, and the others were compared"
+            f"; on {compared['incomplete']:,} of {quantity_text(compared['tapes'], 'tape')} "
+            "a candidate has no figure, and the others were compared"
         )
     return text
 
@@ -103,7 +104,7 @@ def _ratio_cells(found: dict[str, Any], longest: int) -> list[str]:
 
 
 def _metric_text(metric: dict[str, Any], sweep: dict[str, Any], exact: bool) -> str:
-    head = "; ".join(filter(None, [metric["metric"], compared_text(metric, sweep)]))
+    head = "; ".join(filter(None, [metric["metric"], comparison_text(metric, sweep)]))
     headings, *rows = metric_table(metric, sweep, exact=exact)
     upper, lower = zip(*(_two_lines(heading) for heading in headings), strict=True)
     return head + "\n" + table_text([upper, lower, *rows])
@@ -115,7 +116,7 @@ def _two_lines(heading: str) -> tuple[str, str]:
 
 
 def _best_by_tape(sweep: dict[str, Any]) -> str:
-    """Of few tapes; the page has them all."""
+    """For few tapes; the page has them all."""
     if len(sweep["tapes"]) > _MOST_TAPES:
         return ""
     best = {metric: tapes for metric, tapes in sweep["summary"]["best"].items() if any(tapes)}
@@ -129,17 +130,17 @@ def _best_by_tape(sweep: dict[str, Any]) -> str:
 
 
 def best_text(labels: list[str]) -> str:
-    """Ties are said: `a = b`."""
+    """Shows ties: `a = b`."""
     shown = " = ".join(display_text(label, _LONGEST) for label in labels[:3]) or "-"
     return shown if len(labels) <= 3 else f"{shown} and {len(labels) - 3} more"
 
 
 def where_lines(summary: dict[str, Any]) -> Iterator[str]:
-    """Where candidates win and lose most, and what tells these tapes from others."""
+    """Where candidates win and lose most, and a fact that distinguishes these tapes."""
     for metric in summary["metrics"]:
         for found in metric["candidates"]:
             parts = [
-                f"{word} most on {listed([_named(pair) for pair in found.get(key, [])], 3)}"
+                f"{word} most on {join_names([_tape_change(pair) for pair in found[key]], 3)}"
                 for word, key in (("wins", "wins"), ("loses", "losses"))
                 if found.get(key)
             ]
@@ -150,7 +151,7 @@ def where_lines(summary: dict[str, Any]) -> Iterator[str]:
                 yield f"{metric['metric']}: {label}: {'; '.join(parts)}"
 
 
-def _named(pair: dict[str, Any]) -> str:
+def _tape_change(pair: dict[str, Any]) -> str:
     return f"{display_text(pair['tape'], _LONGEST)} {percent_text(pair['ofBestOther'] - 1)}"
 
 
@@ -159,21 +160,21 @@ def where_text(where: dict[str, Any]) -> str:
     if "is" in where:
         side = f"with {display_text(fact)} = {display_text(where['is'], _LONGEST)}"
     elif fact == "tape.threads":
-        side = f"with more than {counted(where['above'], 'thread')}"
+        side = f"with more than {quantity_text(where['above'], 'thread')}"
     elif fact == "tape.events":
-        side = f"of more than {counted(where['above'], 'call')}"
+        side = f"of more than {quantity_text(where['above'], 'call')}"
     else:
         side = f"with more than {size_text(where['above'])} live at the peak"
     return (
-        f"best on {where['best']:,} of {counted(where['of'], 'tape')} {side}, "
+        f"best on {where['best']:,} of {quantity_text(where['of'], 'tape')} {side}, "
         f"on {where['bestElsewhere']:,} of {where['ofElsewhere']:,} others"
     )
 
 
 def _errors_text(errors: list[dict[str, Any]]) -> str:
     lines = [
-        f"failed: {display_text(error['tape'], 60)} on {display_text(error['candidate'], _LONGEST)}: "
-        f"{display_text(error['error'], 300)}\n"
+        f"failed: {display_text(error['tape'], 60)} on "
+        f"{display_text(error['candidate'], _LONGEST)}: {display_text(error['error'], 300)}\n"
         for error in errors[:_MOST_ERRORS]
     ]
     if len(errors) > _MOST_ERRORS:

@@ -1,4 +1,4 @@
-"""The cells of a sweep, and how those that the cache has not are replayed."""
+"""The cells of a sweep, and the replays of those that the cache lacks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Cells(Sequence[Cell]):
         return Cell(place.tape, place.candidate, run, None, cached, stored.seconds)
 
 
-def replayed(
+def replay_cells(
     plan: Plan,
     output: str,
     places: list[Place],
@@ -70,13 +70,13 @@ def replayed(
     engine: Engine,
     progress: Progress,
 ) -> Cells:
-    """All cells have a result in the cache then, or an error."""
+    """Replays the missing cells. Afterwards each has a result in the cache, or an error."""
     cache = Cache(plan.cache or os.path.join(output, "cache"))
     timed = plan.options.timed
-    nodes = _alike(engine, progress) if timed and engine.is_cluster else {}
+    nodes = _alike_nodes(engine, progress) if timed and engine.is_cluster else {}
     processors = list(nodes.values())[:1] or [node.processor()]
     cells = Cells(places, lambda key: cache.find(key, plan.options, processors))
-    missing = _missing(cells, unreadable)
+    missing = _missing_cells(cells, unreadable)
     jobs = {key: _job(plan, places[of[0]], program) for key, of in missing.items()}
     events = {key: int(places[of[0]].tape.facts["events"]) for key, of in missing.items()}
     order = sorted(jobs.values(), key=lambda job: -events[job.key])
@@ -86,7 +86,7 @@ def replayed(
         engine.start()
     progress.begin(todo, cached=len(cells) - failed - len(todo), failed=failed)
     if timed and jobs and not nodes:
-        nodes = _alike(engine, progress)
+        nodes = _alike_nodes(engine, progress)
     exclusive = nodes if timed else None
     for job, outcome in engine.outcomes(order, replay_cell, exclusive=exclusive):
         error = outcome.why if isinstance(outcome, Lost) else outcome.error
@@ -111,7 +111,7 @@ def places_of(
     ]
 
 
-def _missing(cells: Cells, unreadable: dict[str, str]) -> dict[str, list[int]]:
+def _missing_cells(cells: Cells, unreadable: dict[str, str]) -> dict[str, list[int]]:
     """The cells without a result, by its key: tapes may have the same bytes."""
     places: dict[str, list[int]] = collections.defaultdict(list)
     for i, place in enumerate(cells.places):
@@ -138,8 +138,8 @@ def _job(plan: Plan, place: Place, program: Program) -> Job:
     )
 
 
-def _alike(engine: Engine, progress: Progress) -> dict[str, str]:
-    """Nodes with the processor that most of them have: times on others compare with nothing."""
+def _alike_nodes(engine: Engine, progress: Progress) -> dict[str, str]:
+    """Nodes with the most common processor: times on others cannot be compared with theirs."""
     told = engine.on_each_node(node.processor)
     counts = collections.Counter(told.values())
     if not counts:

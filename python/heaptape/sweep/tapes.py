@@ -1,8 +1,8 @@
-"""Which tapes a sweep is of: paths, globs, folders, manifests and URIs, each with metadata.
+"""The tapes of a sweep: paths, globs, directories, manifests and URIs, each with metadata.
 
-A resolver turns the words of the command line into pairs of a URI and its metadata, as those of
-Perfetto's batch trace processor do. The built-in one knows folders such as `service=web/day=1`, and
-the columns of manifests.
+A resolver turns arguments into pairs of a URI and its metadata, as in Perfetto's batch trace
+processor. The built-in one knows directories such as `service=web/day=1`, and the columns of
+manifests.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _TAPE_COLUMNS = ("tape", "path", "uri")
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A tape that nobody has opened yet."""
+    """A tape that is not opened yet."""
 
     name: str  # one of its own
     uri: str  # an absolute path, or what fsspec opens
@@ -42,7 +42,7 @@ class Found:
 
 
 def find_tapes(words: Sequence[str], resolver: str | None = None) -> list[Found]:
-    """Each tape once, in the order of the words. Raises Error where there is none."""
+    """Each tape once, in the order of the arguments. Raises Error if there is none."""
     pairs = _resolve(words) if resolver is None else _own(resolver, words)
     found: dict[str, Pair] = {}
     for uri, metadata in pairs:
@@ -75,7 +75,7 @@ def _resolve(words: Iterable[str]) -> Iterator[Pair]:
             raise Error("'' names no tape: it would be the current folder, which is '.'")
         word = absolute(word)
         if word.endswith(_LISTS):
-            yield from _listed(word)
+            yield from _read_manifest(word)
         elif is_remote(word):
             yield from ((uri, {}) for uri in _remote(word))
         else:
@@ -121,7 +121,7 @@ def reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _listed(manifest: str) -> Iterator[Pair]:
+def _read_manifest(manifest: str) -> Iterator[Pair]:
     import fsspec
 
     try:
@@ -149,14 +149,14 @@ def _rows(manifest: str, text: str) -> Iterable[dict[str, Any]]:
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     parsed = json.loads(text)
     if isinstance(parsed, dict) and isinstance(parsed.get("processes"), list):
-        return _recorded(parsed)
+        return _recorder_rows(parsed)
     if not isinstance(parsed, list):
         raise ValueError("it is no array of objects")
     return parsed
 
 
-def _recorded(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of the recorder: the tapes of a recording's processes."""
+def _recorder_rows(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a manifest of the recorder: the tapes of a recording's processes."""
     try:
         recording = shlex.join(manifest.get("command", []))
         tapes = [process.get("tape") for process in manifest["processes"]]
@@ -199,7 +199,7 @@ def _hive_columns(uri: str) -> dict[str, str]:
 
 
 def _names(uris: Sequence[str]) -> list[str]:
-    """The last part of each URI, and as many of those before as tell it from the others."""
+    """The last part of each URI, and as many parts before it as make it unique."""
     parts = [[part for part in uri.removesuffix(".tape").split("/") if part] for uri in uris]
     lengths = [1] * len(uris)
     while True:

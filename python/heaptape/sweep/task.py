@@ -1,4 +1,4 @@
-"""What a worker of Ray does: inspects a tape, or replays one on a candidate."""
+"""The tasks of a worker of Ray: inspect a tape, or replay one on a candidate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 from .._native import Error
 from ..tool import program, sentence_of
 from . import node
-from .candidates import Program, chosen_candidates
+from .candidates import Program, choose_candidates
 from .inspecting import Inspection, inspect
 from .options import ReplayOptions
 from .slim import slim
@@ -27,7 +27,7 @@ from .slim import slim
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A cell to replay, with all that a worker has to know."""
+    """A cell to replay, with everything that a worker needs."""
 
     key: str  # of its result in the cache
     uri: str
@@ -38,20 +38,20 @@ class Job:
     options: ReplayOptions
     timeout: float | None
     fetched_bytes: int
-    folder: str  # the current one of who started the sweep: specs may have relative paths
-    host: str  # where that was
+    folder: str  # where the sweep was started: specs may have relative paths
+    host: str  # on which it was started
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    run: dict[str, Any] | None  # as slim() leaves it
+    run: dict[str, Any] | None  # as slim() returns it
     error: str | None
     seconds: float
     processor: str
 
 
 def inspect_tape(task: tuple[str, int]) -> Inspection | str:
-    """Of a URI, and Job.fetched_bytes. Or a sentence on why it cannot be read."""
+    """`task`: a URI, and Job.fetched_bytes. Returns a sentence if it cannot be read."""
     uri, fetched_bytes = task
     try:
         with node.readable(uri, None, fetched_bytes) as (path, _):
@@ -84,15 +84,15 @@ def replay_cell(job: Job) -> Outcome:
 
 @functools.cache
 def _check(spec: str, build_id: str | None, engine: Program, folder: str) -> None:
-    """Raises Error where this machine would replay with something else. Once in a process."""
-    with contextlib.suppress(OSError):  # of another machine: then specs have no relative paths
+    """Raises Error if this machine would replay with another build. Once in a process."""
+    with contextlib.suppress(OSError):  # another machine: specs then have no relative paths
         os.chdir(folder)
     name = platform.node()
-    here, (candidate,) = chosen_candidates([spec])
+    here, (candidate,) = choose_candidates([spec])
     if here != engine:
         raise Error(
-            f"on {name}, {program()} is heaptape {_named(here)}, and the sweep was started with "
-            f"{_named(engine)}: install the same one there"
+            f"on {name}, {program()} is heaptape {_engine_text(here)}, and the sweep was started "
+            f"with {_engine_text(engine)}: install the same one there"
         )
     if candidate.build_id != build_id:
         raise Error(
@@ -101,7 +101,7 @@ def _check(spec: str, build_id: str | None, engine: Program, folder: str) -> Non
         )
 
 
-def _named(engine: Program) -> str:
+def _engine_text(engine: Program) -> str:
     return f"{engine.version} ({', '.join(one[:12] for one in engine.build_ids)})"
 
 
@@ -114,7 +114,7 @@ def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any]
         started = time.monotonic()
         try:
             child = subprocess.Popen(
-                [*_bound_to_this(), *words],
+                [*_setpriv_command(), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,
@@ -138,7 +138,7 @@ def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any]
 
 
 def _has_ended(child: subprocess.Popen[bytes], timeout: float | None) -> bool:
-    """As soon as it has; Popen.wait() looks every 50 ms only."""
+    """Returns as soon as it has; Popen.wait() polls every 50 ms."""
     descriptor = os.pidfd_open(child.pid)
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
@@ -166,11 +166,11 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 @functools.cache
-def _bound_to_this() -> tuple[str, ...]:
+def _setpriv_command() -> tuple[str, ...]:
     """A command that runs another, which the kernel kills when this process dies.
 
-    A replay of a worker that was killed would otherwise go on beside the one that repeats it. A
-    function that runs between fork and exec could do it, too, but workers of Ray have threads.
+    The replay of a killed worker would otherwise go on beside its repetition. A function between
+    fork and exec could also do it, but workers of Ray have threads.
     """
     setpriv = shutil.which("setpriv")
     words = (setpriv or "setpriv", "--pdeathsig", "KILL")

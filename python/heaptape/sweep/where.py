@@ -1,4 +1,4 @@
-"""Whether one fact tells the tapes on which a candidate is best from the others."""
+"""Whether one fact separates the tapes on which a candidate is best from the others."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _LIVE = "peak.liveBytes"
 
 
 def telling_fact(grid: Grid, tapes: Sequence[int], won: set[int]) -> dict[str, Any] | None:
-    """The fact whose two sides differ most, or None where no fact tells.
+    """The fact whose two sides differ most, or None if no fact separates them.
 
     `best` of `of` tapes on the side with more than `above`, or with the value `is`; `bestElsewhere`
-    of `ofElsewhere` on the other one. A guide, not a test: among many facts some tell by chance.
+    of `ofElsewhere` on the other one. A guide, not a test: among many facts some separate them by
+    chance.
     """
     splits = [
         split
@@ -64,7 +65,7 @@ def _splits(name: str, values: list[tuple[Any, int]], won: set[int]) -> Iterator
 def _best_cut(
     name: str, values: list[tuple[Any, int]], won: set[int], wins: int
 ) -> Iterator[dict[str, Any]]:
-    """Of the cuts between two different values the one whose sides differ most."""
+    """The cut between two different values whose sides differ most."""
     best = (-1.0, 0, 0)  # the difference, the place of the cut, wins below it
     below = 0
     for i, (value, t) in enumerate(values[:-1], 1):

@@ -1,4 +1,4 @@
-"""What a found setting is made of: knobs that it does not need, knobs that act together, knobs that matter."""
+"""The knobs of a setting: those that it does not need, that act together, and that matter."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any
 from .knobs import Setting
 from .replays import OBJECTIVES, Trials
 
-# Of what a setting changes in an objective, how much a knob may add to it and be called needless.
+# A knob is needless if it adds at most this share of a setting's change of an objective.
 _NEEDLESS = 0.01
 
-# Two knobs act together where this share of the larger effect, and this change at least, is theirs in common.
+# Two knobs act together if their interaction is at least this share of the larger effect, and at
+# least this change.
 _STRONG_SHARE = 0.25
 _STRONG_CHANGE = 0.001
 
-_MOST_KNOBS = 6  # of a setting, whose pairs are looked at
+_MOST_KNOBS = 6  # of a setting, whose pairs are analyzed
 _LEAST_TRIALS = 20  # for importances
 
 InTime = Callable[[], bool]
@@ -26,7 +27,7 @@ InTime = Callable[[], bool]
 
 @dataclasses.dataclass(frozen=True)
 class Interaction:
-    """Of two knobs of a setting, as changes of an objective to the default: 0.1 is 10 % more."""
+    """The changes of an objective by two knobs, from the default: 0.1 is 10 % more."""
 
     knobs: tuple[str, str]
     objective: str
@@ -43,8 +44,8 @@ class Interaction:
         return abs(self.change) >= max(_STRONG_SHARE * largest, _STRONG_CHANGE)
 
 
-def simplified(trials: Trials, setting: Setting, in_time: InTime) -> Setting:
-    """Without knobs that it does as well without: each objective stays, or becomes better."""
+def simplify(trials: Trials, setting: Setting, in_time: InTime) -> Setting:
+    """Drops knobs that it does not need: each objective stays, or becomes better."""
     while in_time():
         shorter = [_without(setting, i) for i, level in enumerate(setting) if level]
         if not shorter:
@@ -63,7 +64,7 @@ def simplified(trials: Trials, setting: Setting, in_time: InTime) -> Setting:
 
 
 def interactions(trials: Trials, setting: Setting) -> list[Interaction]:
-    """Of each two knobs that the setting changes: a two-level factorial around the default."""
+    """For each pair of knobs that the setting changes: a two-level factorial at the default."""
     changed = [i for i, level in enumerate(setting) if level][:_MOST_KNOBS]
     pairs = list(itertools.combinations(changed, 2))
     wanted = [_only(setting, {i}) for i in changed] + [_only(setting, set(pair)) for pair in pairs]
@@ -85,9 +86,9 @@ def interactions(trials: Trials, setting: Setting) -> list[Interaction]:
 
 
 def importances(study: Any) -> dict[str, dict[str, float]]:
-    """By objective: how much each knob says about which trials are among the best tenth (PED-ANOVA).
+    """By objective: how well each knob predicts which trials are in the best tenth (PED-ANOVA).
 
-    Nothing where the best tenth is hardly more than one trial.
+    Empty if the best tenth is hardly more than one trial.
     """
     import optuna
 

@@ -95,7 +95,7 @@ def _figure(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _range(trials: list[Any], objective: str) -> list[float]:
-    """Around these and the default: bad trials would leave no room for them."""
+    """A range for these and the default: bad trials would squeeze them."""
     values = [0.0, *(trial["change"][objective] for trial in trials)]
     margin = 0.08 * (max(values) - min(values)) or 0.01
     return [min(values) - margin, max(values) + margin]
@@ -135,7 +135,7 @@ def _front(result: Mapping[str, Any]) -> Table:
 
 
 def _settings(point: Mapping[str, Any]) -> str | Hint:
-    """What is set; the line is shown while the pointer is over it."""
+    """The settings; the line is shown while the pointer is over them."""
     settings = ", ".join(f"{name}={value}" for name, value in point["settings"].items())
     return Hint(settings, point["line"]) if settings else "the default"
 
@@ -161,7 +161,7 @@ def _tapes(result: Mapping[str, Any]) -> Table:
 
 
 def _knobs(result: Mapping[str, Any]) -> Table:
-    headings = ["knob", "what it does", "beware", "default"]
+    headings = ["knob", "effect", "beware", "default"]
     rows = [
         [
             knob["name"],

@@ -1,10 +1,10 @@
-"""How the time that a tuning may take is shared out."""
+"""Divides the time of a tuning among its parts."""
 
 from __future__ import annotations
 
 import time
 
-# Up to when each part may go on, as a share of the whole.
+# The end of each part, as a share of the whole.
 SEARCH, ANALYSIS, HOLD_OUT, CONFIRM = 0.5, 0.65, 0.75, 1.0
 
 
@@ -19,11 +19,12 @@ class Clock:
     def limited(self) -> bool:
         return self._budget is not None
 
-    def passed(self) -> float:
+    def seconds(self) -> float:
+        """Since the start."""
         return time.monotonic() - self._start
 
-    def left(self, share: float) -> float:
-        return float("inf") if self._budget is None else self._budget * share - self.passed()
+    def seconds_left(self, share: float) -> float:
+        return float("inf") if self._budget is None else self._budget * share - self.seconds()
 
 
 class Pace:
@@ -33,13 +34,13 @@ class Pace:
         self._clock = clock
         self._share = share
         self._expected = expected  # seconds for one, until some have been done
-        self._begin = clock.passed()
+        self._begin = clock.seconds()
         self._granted = 0
 
     def affordable(self, wanted: int) -> int:
         if self._clock.limited:
-            passed = self._clock.passed() - self._begin
+            passed = self._clock.seconds() - self._begin
             each = passed / self._granted if self._granted else self._expected
-            wanted = min(wanted, int(self._clock.left(self._share) / max(each, 1e-6)))
+            wanted = min(wanted, int(self._clock.seconds_left(self._share) / max(each, 1e-6)))
         self._granted += max(0, wanted)
         return wanted

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from .._native import Error
-from ..command_words import Parser, print_result, seconds, stopped_by_sigterm, whole_number
+from ..command_words import Parser, print_result, seconds, stop_on_sigterm, whole_number
 from ..texts import display_text
 from ..tool import ToolError
 from .journal import JOURNAL
@@ -29,7 +29,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allocator",
         choices=ALLOCATORS,
-        help="default: the one that the first tape was recorded on, if it is one of these, else glibc",
+        help="default: the one that the first tape was recorded on, if it is one of these, "
+        "else glibc",
     )
     add(
         "--search-on",
@@ -47,7 +48,7 @@ def _add_limits(group: argparse._ArgumentGroup) -> None:
         "--budget",
         type=seconds,
         metavar="TIME",
-        help="90s, 10m, 2h: what all may take (default 10m)",
+        help="limit of the whole: 90s, 10m, 2h (default 10m)",
     )
     add(
         "--trials",
@@ -101,7 +102,7 @@ def _tune(arguments: argparse.Namespace) -> dict[str, Any]:
     )
 
 
-def _stopped(output: str) -> str:
+def _stop_message(output: str) -> str:
     if not os.path.exists(os.path.join(output, JOURNAL)):
         return "stopped before anything was tried"
     return "stopped; --resume goes on with this search"
@@ -110,7 +111,7 @@ def _stopped(output: str) -> str:
 def main() -> int:
     arguments = _parser().parse_args()
     try:
-        with stopped_by_sigterm():
+        with stop_on_sigterm():
             result = _tune(arguments)
     except (Error, OSError) as error:
         if sys.stderr.isatty():
@@ -118,7 +119,7 @@ def main() -> int:
         print(f"heaptape: {display_text(str(error))}", file=sys.stderr)
         return 1 if isinstance(error, ToolError) and error.status == 1 else 2
     except KeyboardInterrupt:
-        print(f"\nheaptape: {_stopped(arguments.output)}", file=sys.stderr)
+        print(f"\nheaptape: {_stop_message(arguments.output)}", file=sys.stderr)
         return 130
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)

@@ -1,6 +1,7 @@
-"""Settings on the real library: what they take there, and how long calls take.
+"""Settings on the real library: their memory there, and the times of calls.
 
-Times are measured alone, the default and all settings in turn, so that a slow moment of the machine hits all.
+Times are measured alone, the default and all settings in turn, so that a slow moment of the machine
+hits all.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Time:
 class OnLibrary:
     """A setting on one tape."""
 
-    values: dict[str, float]  # PEAK and MEAN, FAULTS and CALLS where they are counted
+    values: dict[str, float]  # PEAK and MEAN; FAULTS and CALLS if they are counted
     time: Time | None = None  # threads in the order of the tape
     time_free: Time | None = None  # threads at the same time, on tapes of several
 
@@ -53,10 +54,10 @@ def library_values(
     return values
 
 
-def measured(
+def measure_times(
     space: Space, settings: Sequence[Setting], tape: str, repeats: int, threads: str
 ) -> dict[Setting, Time]:
-    """Of each setting. `threads`: "ordered" or "free"."""
+    """The times of each setting. `threads`: "ordered" or "free"."""
     specs = [space.spec(setting, 0, "library") for setting in settings]
     options = ["--repeat", str(repeats), "--threads", threads]
     found = {}
@@ -71,7 +72,7 @@ def measured(
 
 
 def library_error(space: Space, tape: str) -> str | None:
-    """Why the library cannot be replayed on: one sentence. None: it can."""
+    """Why there can be no replay on the library: one sentence. None: there can."""
     try:
         run = one_replay(tape, [space.spec_of["library"]], ["--until", "1"])[0]
     except Error as error:
@@ -80,7 +81,7 @@ def library_error(space: Space, tape: str) -> str | None:
 
 
 def change(values: dict[str, float], base: dict[str, float]) -> dict[str, float]:
-    """To the default, by objective: a ratio."""
+    """Ratios to the default, by objective."""
     return {name: ratio(values[name], base[name]) for name in values if name in base}
 
 

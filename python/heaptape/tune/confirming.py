@@ -1,4 +1,4 @@
-"""The settings found, on the real library: as many as there is time for, the points of interest first."""
+"""The settings found, on the real library: as many as time allows, points of interest first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from . import clock as clocks
 from .clock import Clock, Pace
-from .confirm import OnLibrary, library_error, library_values, measured
+from .confirm import OnLibrary, library_error, library_values, measure_times
 from .knobs import Setting, Space
 from .replays import Replays, one_replay
 
@@ -19,12 +19,12 @@ _PART = 16  # of a tape, to see how long all of it takes
 
 @dataclasses.dataclass
 class Confirmation:
-    """`found` has the default, too. Without it `error` says why."""
+    """`found` includes the default. If it is empty, `error` says why."""
 
     found: dict[tuple[str, Setting], OnLibrary]  # by tape
     error: str | None = None
     repeats: int = 0  # of each measurement of time; 0: none was made
-    left_out: int = 0  # settings that there was no time for
+    left_out: int = 0  # settings skipped for lack of time
 
 
 def confirm(
@@ -43,10 +43,10 @@ def confirm(
     if error:
         return Confirmation({}, error)
     say(f"confirmation: {len(settings)} settings on the real {space.allocator}")
-    begin = clock.passed()
+    begin = clock.seconds()
     values = {}
     done: list[Setting] = []
-    expected = _expected(space, facts) if clock.limited else 0
+    expected = _estimate_seconds(space, facts) if clock.limited else 0
     pace = Pace(clock, (clocks.HOLD_OUT + clocks.CONFIRM) / 2, expected)
     while len(done) < len(settings):
         room = pace.affordable(min(_AT_ONCE, len(settings) - len(done)))
@@ -58,14 +58,14 @@ def confirm(
     if not done:
         return Confirmation({}, "the budget left no time for it", left_out=len(settings))
     found = {key: OnLibrary(value) for key, value in values.items()}
-    rounds = _rounds(clock.passed() - begin, 1 + bool(several), repeats, clock)
+    rounds = _rounds(clock.seconds() - begin, 1 + bool(several), repeats, clock)
     if rounds:
         _add_times(space, done, tapes, several, rounds, found, clock, say)
     return Confirmation(found, None, rounds, len(settings) - len(done))
 
 
-def _expected(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> float:
-    """Seconds for one setting, by a part of each tape."""
+def _estimate_seconds(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> float:
+    """Seconds for one setting, from replays of a part of each tape."""
     begin = time.monotonic()
     for tape, of in facts.items():
         part = max(1, of["events"] // _PART)
@@ -74,10 +74,10 @@ def _expected(space: Space, facts: Mapping[str, Mapping[str, Any]]) -> float:
 
 
 def _rounds(taken: float, ways: int, repeats: int, clock: Clock) -> int:
-    """As many repeats as there is time for, if one takes as long as the replays before."""
+    """The repeats that time allows, if one takes as long as the earlier replays."""
     if not clock.limited:
         return repeats
-    return min(repeats, int(clock.left(clocks.CONFIRM) / max(taken * ways, 1e-6)))
+    return min(repeats, int(clock.seconds_left(clocks.CONFIRM) / max(taken * ways, 1e-6)))
 
 
 def _add_times(
@@ -93,9 +93,9 @@ def _add_times(
     for tape in tapes:
         say(f"times: {len(settings)} settings, {rounds} times each, one after the other")
         for threads in ("ordered", "free") if tape in several else ("ordered",):
-            if clock.left(clocks.CONFIRM) <= 0:
+            if clock.seconds_left(clocks.CONFIRM) <= 0:
                 return
-            for setting, taken in measured(space, settings, tape, rounds, threads).items():
+            for setting, taken in measure_times(space, settings, tape, rounds, threads).items():
                 known = found.get((tape, setting))
                 if known is None:
                     continue

@@ -1,4 +1,4 @@
-"""Which settings are worth having: the Pareto front, the default's place, the points of interest."""
+"""The settings worth having: the Pareto front, the default's rank, the points of interest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ratios = Mapping[str, float]
 
 SMALLEST, FASTEST, BALANCED = "smallest", "fastest", "balanced"
 
-# Of what can be gained at all, how much a point may leave to another that is better otherwise.
+# The share of the possible gain that a point may give up for being better otherwise.
 _SLACK = 0.02
 
 
@@ -43,7 +43,7 @@ def distinct(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def front(tried: Sequence[Tried]) -> list[Tried]:
-    """Dominated by none, by their peak; of those with equal values the first."""
+    """The trials that none dominates, by their peak; the first of those with equal values."""
     found: list[Tried] = []
     for trial in sorted(distinct(tried), key=_order):
         if not any(_covers(other.ratios, trial.ratios) for other in found):
@@ -51,7 +51,7 @@ def front(tried: Sequence[Tried]) -> list[Tried]:
     return found
 
 
-def dominated_by(tried: Sequence[Tried], ratios: Ratios) -> int:
+def count_dominating(tried: Sequence[Tried], ratios: Ratios) -> int:
     return sum(dominates(trial.ratios, ratios) for trial in distinct(tried))
 
 
@@ -74,14 +74,14 @@ def points(candidates: Sequence[Tried]) -> dict[str, Tried]:
 
 
 def spread_out(trials: Sequence[Tried], most: int) -> list[Tried]:
-    """So many of a front, at even distances along it."""
+    """At most `most` trials of a front, at even distances along it."""
     if len(trials) <= most:
         return list(trials)
     return [trials[round(i * (len(trials) - 1) / (most - 1))] for i in range(most)]
 
 
 def _least(candidates: Sequence[Tried], objective: str) -> Tried:
-    """As good as the best one but for a little, and among those the most balanced."""
+    """The most balanced of those that are nearly as good as the best."""
     least = min(trial.ratios[objective] for trial in candidates)
     limit = least + _SLACK * max(0.0, 1 - least)
     near = [trial for trial in candidates if trial.ratios[objective] <= limit]

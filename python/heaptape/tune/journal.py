@@ -18,7 +18,7 @@ _OF = "of"
 
 
 def load_optuna() -> Any:
-    """Quiet. Raises Error where it, or what the page needs in the end, is not installed."""
+    """Makes it quiet. Raises Error if it, or a package that the page needs, is not installed."""
     if missing := missing_modules(("optuna", "plotly", "jinja2")):
         raise Error(f"heaptape tune needs {missing}")
     import optuna
@@ -29,7 +29,7 @@ def load_optuna() -> Any:
 
 
 class _Held:
-    """A lock for Optuna, by its protocol: the file is this process' already."""
+    """A lock for Optuna, by its protocol: this process already holds the file."""
 
     def acquire(self) -> bool:
         return True
@@ -39,7 +39,10 @@ class _Held:
 
 
 class Journal:
-    """`study` is that of `folder`, made anew or, by `resume`, gone on with. `of` says what is searched: JSON."""
+    """`study` is that of `folder`, a new one or, with `resume`, its own.
+
+    `of` describes the search, as JSON.
+    """
 
     def __init__(self, folder: str, of: str, *, resume: bool) -> None:
         self._path = os.path.join(folder, JOURNAL)
@@ -70,11 +73,11 @@ class Journal:
             self.study.set_user_attr(_OF, of)
 
     def close(self) -> None:
-        """Others may work in the folder now."""
+        """Other processes may use the directory afterwards."""
         os.close(self._held)
 
     def _hold(self, folder: str) -> None:
-        """A lock that the kernel takes back from a process that was killed, as Optuna's own are not."""
+        """Takes a lock that the kernel releases if the process is killed, unlike Optuna's own."""
         try:
             self._held = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
@@ -86,7 +89,7 @@ class Journal:
             raise Error(f"another heaptape tune is at work in '{folder}'") from None
 
     def _drop_half_line(self) -> None:
-        """Of a process that was killed as it wrote: Optuna would refuse the whole journal."""
+        """Left by a process killed while writing: Optuna would refuse the whole journal."""
         with open(self._path, "r+b") as file:
             file.truncate(file.read().rfind(b"\n") + 1)
 

@@ -1,21 +1,23 @@
-"""Knobs of an allocator: what may be set, how it is written, and which values are tried.
+"""Knobs of an allocator: their names, their syntax, and the values to try.
 
 knobs/ALLOCATOR.toml has them as data:
 
-    allocator, version   what it is; `files`: how the names of its libraries begin
-    library, model       the specs of `heaptape replay -a`; without a model only the library is searched on
+    allocator, version   its name and version; `files`: prefixes of the names of its libraries
+    library, model       the specs of `heaptape replay -a`; without a model, only the library is
+                         searched on
     cores                the model's option for the number of processors
-    peak                 the metric that says honestly what the allocator takes at most
+    peak                 the metric of the most memory that the allocator takes
     separator            between the settings of one variable
     outside              other variables that the library reads
-    [work.ENGINE]        nanoseconds for `call`, each call of the program, for `page`, each page fault, and for each
-                         count of a counter
-    [[knob]]             `variable` and `text`, where {} is the value; `model`: the model's option;
-                         `kind`: "log" (`from`, `to`, `step`), "choice" or "switch" (`values`, and `model_values`
-                         where the model writes them otherwise); `default`: in words; `threads`: it does nothing
-                         for one thread
+    [work.ENGINE]        nanoseconds for `call`, each call of the program, for `page`, each page
+                         fault, and for each count of a counter
+    [[knob]]             `variable` and `text`, in which {} is the value; `model`: the model's
+                         option; `kind`: "log" (`from`, `to`, `step`), "choice" or "switch"
+                         (`values`, and `model_values` if the model writes them otherwise);
+                         `default`: as text; `threads`: it does nothing for one thread
 
-A knob that is not set is a value of its own, level 0: setting some of glibc's to their defaults changes the rules.
+An unset knob is a value of its own, level 0: setting some of glibc's knobs to their defaults
+changes the rules.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ class Knob:
 
 @dataclasses.dataclass(frozen=True)
 class Space:
-    """What is searched: an allocator on one of two engines, its "model" or its "library"."""
+    """The space to search: an allocator on one of two engines, its "model" or its "library"."""
 
     allocator: str
     version: str
@@ -74,20 +76,20 @@ class Space:
         return (0,) * len(self.knobs)
 
     def spec(self, setting: Setting, cores: int, engine: str | None = None) -> str:
-        """As `heaptape replay -a` takes it."""
+        """The argument of `heaptape replay -a`."""
         if (engine or self.engine) == "library":
             words = [f"{name}={value}" for name, value in self.environment(setting).items()]
             return " ".join([self.spec_of["library"], *words])
         options = [f"{self.cores}={cores}"] if self.cores else []
         options += [
-            f"{knob.model}={knob.model_values[level - 1]}" for knob, level in self._set(setting)
+            f"{knob.model}={knob.model_values[level - 1]}" for knob, level in self._levels(setting)
         ]
         return self.spec_of["model"] + (":" + ",".join(options) if options else "")
 
     def environment(self, setting: Setting) -> dict[str, str]:
         """The variables to set, by name."""
         found: dict[str, list[str]] = {}
-        for knob, level in self._set(setting):
+        for knob, level in self._levels(setting):
             found.setdefault(knob.variable, []).append(knob.text.format(knob.value(level)))
         return {name: self.separator.join(texts) for name, texts in found.items()}
 
@@ -96,16 +98,16 @@ class Space:
         variables = self.environment(setting).items()
         return " ".join(f"{name}={shlex.quote(value)}" for name, value in variables)
 
-    def named(self, setting: Setting) -> dict[str, str]:
+    def knob_values(self, setting: Setting) -> dict[str, str]:
         """The values that are set, by knob."""
-        return {knob.name: knob.value(level) for knob, level in self._set(setting)}
+        return {knob.name: knob.value(level) for knob, level in self._levels(setting)}
 
     def text(self, setting: Setting) -> str:
-        values = self.named(setting).items()
+        values = self.knob_values(setting).items()
         return ", ".join(f"{name}={value}" for name, value in values) or "default"
 
     def starts(self) -> list[Setting]:
-        """What is tried first: the default, then each knob alone at both ends of its range."""
+        """The first trials: the default, then each knob alone at both ends of its range."""
         found = [self.default]
         for i, knob in enumerate(self.knobs):
             for level in (1, len(knob.values)):
@@ -114,7 +116,7 @@ class Space:
                     found.append(setting)
         return found
 
-    def _set(self, setting: Setting) -> list[tuple[Knob, int]]:
+    def _levels(self, setting: Setting) -> list[tuple[Knob, int]]:
         pairs = zip(self.knobs, setting, strict=True)
         return [(knob, level) for knob, level in pairs if level]
 
@@ -142,7 +144,7 @@ def space(allocator: str, engine: str, *, threads: bool = True) -> Space:
 
 
 def variables(allocator: str) -> list[str]:
-    """Of the environment, which change what the library does."""
+    """The environment variables that change the behavior of the library."""
     data = _data(allocator)
     return sorted({*(knob["variable"] for knob in data["knob"]), *data.get("outside", [])})
 
@@ -152,8 +154,10 @@ def has_model(allocator: str) -> bool:
 
 
 def allocator_of(facts: Mapping[str, Any]) -> str:
-    """Which of the allocators a tape was recorded on; else glibc. If a tape does not say its
-    family, the name of the library's file decides."""
+    """The allocator that a tape was recorded on, if it is one of these; else glibc.
+
+    If a tape does not name its family, the name of the library's file decides.
+    """
     family = facts.get("allocatorFamily")
     if family:
         return str(family) if family in ALLOCATORS else "glibc"

@@ -1,19 +1,17 @@
-"""What is known of one setting that was found, as JSON."""
+"""One of the settings found, as JSON."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .analysis import Interaction
 from .confirm import OnLibrary, Time, change
+from .findings import Findings
 from .front import FASTEST, Tried, dominates
 from .knobs import Setting
 from .replays import MEAN, PEAK, geometric_mean, ratios
-
-if TYPE_CHECKING:
-    from .results import Findings
 
 _TIME = "time"
 
@@ -33,7 +31,7 @@ def point_json(found: Findings, point: Tried, best: set[Setting]) -> dict[str, A
     ]
     return {
         "trial": point.index,
-        "settings": space.named(setting),
+        "settings": space.knob_values(setting),
         "line": space.line(setting),
         "spec": space.spec(setting, 0, "library"),
         "isDefault": not any(setting),
@@ -48,7 +46,7 @@ def point_json(found: Findings, point: Tried, best: set[Setting]) -> dict[str, A
 
 
 def library_change(found: Findings, setting: Setting) -> dict[str, float] | None:
-    """To the default on the real library: the mean over the tapes. None: it was not replayed there."""
+    """From the default, on the real library: the mean over the tapes. None: no replays there."""
     each = [_library_ratios(found, tape, setting) for tape in found.searched]
     known = [one for one in each if one is not None]
     if len(known) < len(each):
@@ -58,7 +56,10 @@ def library_change(found: Findings, setting: Setting) -> dict[str, float] | None
 
 
 def on_library_front(found: Findings) -> set[Setting]:
-    """Of the settings confirmed: dominated by none in peak, mean, faults, calls and time, whichever are known."""
+    """The confirmed settings that none dominates in the known figures of all.
+
+    Figures are peak, mean, faults, calls and time.
+    """
     changes = {
         setting: library_change(found, setting)
         for setting in {found.space.default, *(each.setting for each in found.candidates)}
@@ -74,10 +75,10 @@ def on_library_front(found: Findings) -> set[Setting]:
     }
 
 
-def measured_faster(found: Findings) -> Setting | None:
+def faster_setting(found: Findings) -> Setting | None:
     """A setting that all repeats on all tapes found faster than the one called fastest.
 
-    None also where each time was taken once: any two differ then.
+    None also if each time was measured once: any two then differ.
     """
     if found.confirmed.repeats < 2:
         return None
@@ -116,7 +117,7 @@ def _on_tape(
 
 
 def share_removed(value: float, default: float, ideal: float | None) -> float | None:
-    """Of what the default takes beyond model:ideal. None: that is less than a page."""
+    """The share of the default's excess over model:ideal. None: it is less than a page."""
     if ideal is None or default - ideal < 4096:
         return None
     return (default - value) / (default - ideal)
@@ -170,7 +171,7 @@ def _time(found: Findings, tape: str, setting: Setting) -> Time | None:
 
 
 def _shares(tapes: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """The median over the tapes on which anything can be removed."""
+    """The medians over the tapes on which memory can be removed."""
     found: dict[str, float | None] = {}
     for name in (PEAK, MEAN):
         shares = [tape["shareRemoved"][name] for tape in tapes]

@@ -1,8 +1,8 @@
-"""What to try next: a third of it from Optuna's TPE, a third neighbours of the front so far, a third by chance.
+"""The next settings to try: a third from Optuna's TPE, a third beside the front, a third random.
 
-TPE learns which values go with good results. It is slow to see that a knob which does nothing alone does much beside
-another one; a neighbour, a setting of the front with one knob changed, shows just that. Chance finds what is far off.
-docs/decisions/0030-tune.md has the figures.
+TPE learns which values go with good results. It is slow to see that a knob which does nothing alone
+does much beside another one; a neighbour, a setting of the front with one knob changed, shows just
+that. Random settings find distant optima. docs/decisions/0030-tune.md has the figures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ATTEMPTS = 50
 
 
 def seed_of(seed: int, index: int) -> int:
-    """Of the proposal of that number: a search that goes on proposes what it would have proposed."""
+    """The seed of a proposal, by its number, so that a resumed search proposes the same."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{index}".encode()).digest()[:4], "big")
 
 
@@ -32,7 +32,7 @@ def is_neighbour(sampler: str, index: int) -> bool:
 def neighbour(
     space: Space, fronts: Sequence[Setting], tried: Collection[Setting], seed: int
 ) -> Setting:
-    """Of a setting of the front, with one knob changed or two; not tried yet, if that is to be had."""
+    """A setting of the front with one or two knobs changed; not tried yet, if one is found."""
     chance = random.Random(seed)
     setting = space.default
     for attempt in range(_ATTEMPTS):

@@ -20,7 +20,7 @@ PEAK, MEAN, WORK = "peak", "mean", "work"
 OBJECTIVES = (PEAK, MEAN, WORK)
 
 RISEN = "risen pages"
-# Points on the timeline, to see most pages come and go: one for so many calls, within bounds.
+# Enough points on the timeline to see most pages come and go, within bounds.
 _CALLS_PER_SAMPLE = 32
 _LEAST_SAMPLES, _MOST_SAMPLES = 1024, 4096
 
@@ -29,7 +29,7 @@ Figures = dict[str, Figure]
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a setting came to on each tape, or why it failed on one."""
+    """The values of a setting on each tape, or why it failed on one."""
 
     setting: Setting
     values: tuple[dict[str, float], ...]  # by objective, a tape each
@@ -37,7 +37,7 @@ class Outcome:
 
 
 class Replays:
-    """Runs at most `jobs` replays at the same time. Keeps what it has seen."""
+    """Runs at most `jobs` replays at the same time. Keeps their figures."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -46,7 +46,7 @@ class Replays:
     def figures(
         self, tapes: Iterable[str], specs: Iterable[str]
     ) -> dict[tuple[str, str], Figures | str]:
-        """Of each tape with each spec: the run's figures, or one sentence why it failed."""
+        """For each tape with each spec, the run's figures, or one sentence why it failed."""
         specs = list(dict.fromkeys(specs))
         wanted = {(tape, spec) for tape in dict.fromkeys(tapes) for spec in specs}
         missing = sorted(wanted - self._seen.keys())
@@ -65,7 +65,7 @@ class Replays:
 def one_replay(
     tape: str, specs: Sequence[str], options: Sequence[str] | None = None
 ) -> list[Figures | str]:
-    """Of each spec. Without options the timeline has as many points as the search needs."""
+    """The run of each spec. Without options, its timeline has enough points for the search."""
     options = ["--samples", str(_samples(tape))] if options is None else options
     labelled = [f"{i}={spec}" for i, spec in enumerate(specs)]
     found: list[Figures | str] = []
@@ -82,7 +82,7 @@ def _samples(tape: str) -> int:
 
 
 def risen_pages(run: dict[str, Any]) -> int:
-    """Pages that became resident between samples: page faults, but for those undone at the next sample."""
+    """Pages that became resident between samples: page faults whose pages were not given back."""
     resident = [int(value) for value in run.get("timeline", {}).get("residentBytes", [])]
     rises = (max(0, after - before) for before, after in itertools.pairwise([0, *resident]))
     return sum(rises) // 4096
@@ -99,14 +99,14 @@ class Trials:
         self._known: dict[Setting, Outcome] = {}
 
     def base(self) -> tuple[dict[str, float], ...]:
-        """Of the default settings. Raises Error where these cannot be replayed."""
+        """The values of the default settings. Raises Error if they cannot be replayed."""
         outcome = self.outcomes([self.space.default])[0]
         if outcome.error:
             raise Error(outcome.error)
         return outcome.values
 
     def know(self, outcome: Outcome) -> None:
-        """One of a search before this one."""
+        """Adds an outcome of an earlier search."""
         self._known.setdefault(outcome.setting, outcome)
 
     def outcomes(self, settings: Sequence[Setting]) -> list[Outcome]:
@@ -118,7 +118,7 @@ class Trials:
         return [self._known[setting] for setting in settings]
 
     def ratios(self, outcome: Outcome) -> dict[str, float]:
-        """To the default: the geometric mean over the tapes, by objective."""
+        """Ratios to the default: the geometric mean over the tapes, by objective."""
         each = [ratios(*pair) for pair in zip(outcome.values, self.base(), strict=True)]
         return {name: geometric_mean([one[name] for one in each]) for name in OBJECTIVES}
 

@@ -1,52 +1,20 @@
-"""What a tuning found, as JSON: docs/howto-tune.md says what each name means."""
+"""The results of a tuning, as JSON: docs/howto-tune.md describes each name."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from typing import Any
 
 from ..files import write_whole
-from ..texts import counted
-from .analysis import Interaction
-from .confirming import Confirmation
-from .front import FASTEST, Tried, distinct, dominated_by, rank
-from .knobs import Setting, Space
-from .point import library_change, measured_faster, on_library_front, point_json
+from ..texts import quantity_text
+from .findings import Findings
+from .front import FASTEST, Tried, count_dominating, distinct, rank
+from .knobs import Space
+from .point import faster_setting, library_change, on_library_front, point_json
 from .replays import MEAN, OBJECTIVES, PEAK, WORK
 
 _VERSION = 1
-
-Values = dict[str, float]
-
-
-@dataclasses.dataclass
-class Findings:
-    space: Space
-    searched: list[str]  # tapes
-    base: tuple[Values, ...]  # of the default, on each of these
-    tried: list[Tried]
-    front: list[Tried]
-    candidates: list[Tried]  # of the front, without what they do not need
-    points: dict[str, Tried]
-    interactions: dict[Setting, list[Interaction]]
-    importances: dict[str, dict[str, float]] = dataclasses.field(default_factory=dict)
-    facts: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of all tapes
-    ideal: dict[str, Values] = dataclasses.field(default_factory=dict)
-    held_out: list[str] = dataclasses.field(default_factory=list)
-    held_out_base: tuple[Values, ...] = ()
-    held_out_values: dict[Setting, tuple[Values, ...]] = dataclasses.field(default_factory=dict)
-    confirmed: Confirmation = dataclasses.field(
-        default_factory=lambda: Confirmation({}, "not tried")
-    )
-    seed: int = 0
-    budget: float | None = None
-    seconds: float = 0
-
-    @property
-    def default(self) -> Tried:
-        return self.tried[0]
 
 
 def as_json(found: Findings) -> dict[str, Any]:
@@ -103,7 +71,7 @@ def _tape(found: Findings, path: str) -> dict[str, Any]:
 def _default(found: Findings) -> dict[str, Any]:
     ratios = found.default.ratios
     return {
-        "dominatedBy": dominated_by(found.tried, ratios),
+        "dominatedBy": count_dominating(found.tried, ratios),
         "settings": len(distinct(found.tried)),
         "rank": {name: rank(found.tried, ratios, name) for name in OBJECTIVES},
         "best": all(not any(point.setting) for point in found.points.values()),
@@ -125,7 +93,7 @@ def _knob(found: Findings, i: int) -> dict[str, Any]:
 def _trial(space: Space, trial: Tried, best: list[Tried]) -> dict[str, Any]:
     return {
         "trial": trial.index,
-        "settings": space.named(trial.setting),
+        "settings": space.knob_values(trial.setting),
         "change": {name: value - 1 for name, value in trial.ratios.items()} or None,
         "onFront": trial in best,
         "error": trial.error,
@@ -133,17 +101,16 @@ def _trial(space: Space, trial: Tried, best: list[Tried]) -> dict[str, Any]:
 
 
 def _notes(found: Findings) -> list[str]:
-    """What a reader should know of these results, a sentence each."""
+    """Notes for the reader of these results, a sentence each."""
     notes = []
     if found.confirmed.error:
         notes.append(f"nothing was confirmed on the real library: {found.confirmed.error}")
     elif found.confirmed.left_out:
-        notes.append(
-            f"there was no time to confirm {counted(found.confirmed.left_out, 'setting')} of the front"
-        )
+        left_out = quantity_text(found.confirmed.left_out, "setting")
+        notes.append(f"there was no time to confirm {left_out} of the front")
     if not found.confirmed.error and not found.confirmed.repeats:
-        notes.append("no times were measured: what is said of time is an estimate")
-    faster = measured_faster(found)
+        notes.append("no times were measured: figures of time are estimates")
+    faster = faster_setting(found)
     if faster is not None:
         notes.append(
             f"'{FASTEST}' goes by the estimate; measured, this is faster: "
@@ -157,5 +124,5 @@ def _notes(found: Findings) -> list[str]:
             )
     failed = sum(trial.error is not None for trial in found.tried)
     if failed:
-        notes.append(f"{counted(failed, 'trial')} failed")
+        notes.append(f"{quantity_text(failed, 'trial')} failed")
     return notes

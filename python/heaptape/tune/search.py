@@ -1,7 +1,7 @@
-"""The search: Optuna proposes settings in batches of a fixed size, and is told what they came to.
+"""The search: Optuna proposes settings in batches of a fixed size, and learns their values.
 
-Which settings are tried depends on the seed, the tapes and the number of trials alone: not on the number of jobs, nor
-on whether the search was stopped and went on (docs/decisions/0030-tune.md).
+The seed, the tapes and the number of trials alone determine the settings tried; the number of jobs
+and interruptions of the search do not (docs/decisions/0030-tune.md).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .replays import OBJECTIVES, Outcome, Trials
 BATCH = 8
 
 Affordable = Callable[[int], int]
-Told = Callable[[list["Tried"]], None]
+Report = Callable[[list["Tried"]], None]
 
 _INDEX, _VALUES, _ERROR = "index", "values", "error"
 
@@ -31,27 +31,27 @@ class Search:
         self._seed = seed
         self._study = study
         self._starts = trials.space.starts()
-        self._drop_half_asked()
-        for trial in self._done():
+        self._drop_partial_trials()
+        for trial in self._read_trials():
             trials.know(Outcome(trial.setting, trial.values, trial.error))
 
-    def run(self, trials: int, affordable: Affordable, told: Told) -> list[Tried]:
-        """Up to so many trials. `affordable` says for how many of the next ones there is time."""
+    def run(self, trials: int, affordable: Affordable, report: Report) -> list[Tried]:
+        """Runs up to so many trials. `affordable` returns how many of the next ones time allows."""
         self._trials.base()
-        done = self._done()
-        told(done)
+        done = self._read_trials()
+        report(done)
         while len(done) < trials:
             room = min(BATCH - len(done) % BATCH, trials - len(done))
             room = affordable(room)
             if room <= 0:
                 break
             self._batch(done, room)
-            done = self._done()
-            told(done)
+            done = self._read_trials()
+            report(done)
         return done
 
     def _batch(self, done: list[Tried], room: int) -> None:
-        """Proposals know of whole batches alone, whatever was told of this one when it was stopped."""
+        """Proposals depend on whole batches alone, even if this one was interrupted."""
         known = done[: len(done) - len(done) % BATCH]
         best = [trial.setting for trial in front(known)]
         settings = {trial.setting for trial in done}
@@ -67,7 +67,7 @@ class Search:
     def _propose(
         self, index: int, best: list[Setting], tried: set[Setting]
     ) -> tuple[int | None, Setting]:
-        """The setting, and the number of its trial if it is one that Optuna was asked for."""
+        """The setting, and the number of its trial if Optuna proposed it."""
         seed = seed_of(self._seed, index)
         if index < len(self._starts):
             return None, self._starts[index]
@@ -85,7 +85,7 @@ class Search:
         import optuna
 
         ratios = {} if outcome.error else self._trials.ratios(outcome)
-        # One that failed is told as one that is bad: Optuna learns nothing from failures.
+        # A failed setting is reported as a bad one: Optuna learns nothing from failures.
         values = [ratios.get(name, 1e6) for name in OBJECTIVES]
         attributes = {_VALUES: list(outcome.values), _ERROR: outcome.error}
         if number is None:
@@ -104,8 +104,8 @@ class Search:
             running.set_user_attr(name, value)
         self._study.tell(number, values)
 
-    def _done(self) -> list[Tried]:
-        """The trials told, in order, up to the first that is missing."""
+    def _read_trials(self) -> list[Tried]:
+        """The complete trials, in order, up to the first that is missing."""
         told = {trial.user_attrs[_INDEX]: trial for trial in self._states("COMPLETE")}
         found: list[Tried] = []
         while len(found) in told:
@@ -118,8 +118,8 @@ class Search:
             )
         return found
 
-    def _drop_half_asked(self) -> None:
-        """Of a search that was killed as it asked: Optuna's samplers would take them into account."""
+    def _drop_partial_trials(self) -> None:
+        """Left by a search that was killed while asking: Optuna's samplers would count them."""
         import optuna
 
         for trial in self._study.get_trials(deepcopy=False):

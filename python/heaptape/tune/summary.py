@@ -1,11 +1,11 @@
-"""What a tuning found, as text for a terminal."""
+"""The results of a tuning, as text for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..texts import counted, display_text, percent_text, size_text, table_text
+from ..texts import display_text, percent_text, quantity_text, size_text, table_text
 from .replays import MEAN, OBJECTIVES, PEAK, geometric_mean
 
 NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
@@ -16,7 +16,7 @@ _MOST_INTERACTIONS = 4
 
 def summary(result: Mapping[str, Any]) -> str:
     parts = [_head(result), _table(result), _lines(result)]
-    parts += [_held_out(result), _knobs(result), _together(result), _notes(result)]
+    parts += [_held_out_table(result), _knobs(result), _together(result), _notes(result)]
     return "\n".join(part for part in parts if part)
 
 
@@ -25,8 +25,9 @@ def _head(result: Mapping[str, Any]) -> str:
     held = sum(tape["heldOut"] for tape in result["tapes"])
     searched_on = (
         f"{allocator['name']} {allocator['version']}, searched on {allocator['searchedOn']}: "
-        f"{counted(len(result['trials']), 'trial')} on "
-        f"{counted(len(result['tapes']) - held, 'tape')}, {held} held out, seed {result['seed']}"
+        f"{quantity_text(len(result['trials']), 'trial')} on "
+        f"{quantity_text(len(result['tapes']) - held, 'tape')}, {held} held out, "
+        f"seed {result['seed']}"
     )
     lines = [searched_on, default_text(default), *_avoidable(result)]
     if default["best"]:
@@ -48,9 +49,9 @@ def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:
 
 def default_text(default: Mapping[str, Any]) -> str:
     ranks = ", ".join(f"{default['rank'][name]} in {NAMES[name]}" for name in OBJECTIVES)
+    better = quantity_text(default["dominatedBy"], "setting")
     return (
-        f"the default: {counted(default['dominatedBy'], 'setting')} of {default['settings']:,} "
-        f"better in every way; its rank is {ranks}"
+        f"the default: {better} of {default['settings']:,} better in every way; its rank is {ranks}"
     )
 
 
@@ -75,7 +76,7 @@ def _table(result: Mapping[str, Any]) -> str:
 
 
 def _absolute(result: Mapping[str, Any]) -> list[str]:
-    """The default's figures, where there is one tape."""
+    """The default's figures, if there is one tape."""
     searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
     if len(searched) > 1:
         return ["", ""]
@@ -83,7 +84,7 @@ def _absolute(result: Mapping[str, Any]) -> list[str]:
 
 
 def change_text(point: Mapping[str, Any], objective: str) -> str:
-    """Of several tapes: the mean, the least and the greatest."""
+    """For several tapes: the mean, the least and the greatest."""
     text = percent_text(point["change"][objective])
     changes = [tape["change"][objective] for tape in point["searched"]]
     if len(changes) == 1:
@@ -103,7 +104,7 @@ def time_text_of(point: Mapping[str, Any], kind: str = "time") -> str:
 
 
 def _times(point: Mapping[str, Any], kind: str) -> list[Any]:
-    """Of the tapes that have such a time."""
+    """The times of the tapes that have them."""
     times = [(tape.get("library") or {}).get(kind) for tape in point["searched"]]
     return [time for time in times if time]
 
@@ -124,8 +125,8 @@ def _lines(result: Mapping[str, Any]) -> str:
     )
 
 
-def _held_out(result: Mapping[str, Any]) -> str:
-    """How far what was found carries: beside each other the tapes held out and those searched on."""
+def _held_out_table(result: Mapping[str, Any]) -> str:
+    """How well the points generalize: tapes held out beside those searched on."""
     headings = (cell for name in OBJECTIVES for cell in (NAMES[name], "searched", "worst"))
     rows = [["on tapes held out", *headings]]
     for name, point in result["points"].items():
@@ -153,7 +154,7 @@ def _knobs(result: Mapping[str, Any]) -> str:
         )
         named = [f"{name} {share:.0%}" for share, name in shares[:_MOST_KNOBS] if share >= 0.05]
         if named:
-            text += f"what matters for {NAMES[objective]}: {', '.join(named)}\n"
+            text += f"knobs that matter for {NAMES[objective]}: {', '.join(named)}\n"
     return text
 
 

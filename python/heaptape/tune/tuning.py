@@ -1,4 +1,4 @@
-"""`heaptape.tune.tune`: searches settings of an allocator on tapes, and writes what it found."""
+"""`heaptape.tune.tune`: searches settings of an allocator on tapes, and writes its results."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ..files import digest_of
 from ..tape import Tape
 from ..tool import PathLike
 from . import clock as clocks
-from .analysis import importances, interactions, simplified
+from .analysis import importances, interactions, simplify
 from .clock import Clock, Pace
 from .confirming import Confirmation, confirm
+from .findings import Findings
 from .front import Tried, front, points, spread_out
 from .journal import Journal, load_optuna
 from .knobs import ALLOCATORS, Space, allocator_of, has_model, space, variables
 from .replays import Replays, Trials, objective_values
-from .results import Findings, as_json, write
+from .results import as_json, write
 from .search import Search
 
 IDEAL = "model:ideal"
@@ -29,7 +30,7 @@ DEFAULT_BUDGET = 600.0
 DEFAULT_REPEATS = 5
 MOST_TRIALS = 1000  # where only the time is limited
 
-_CANDIDATES = 10  # of the front, that are looked at closely
+_CANDIDATES = 10  # of the front, to be analyzed
 
 Say = Callable[[str], None]
 
@@ -49,22 +50,23 @@ def tune(
     resume: bool = False,
     say: Say = lambda text: None,
 ) -> dict[str, Any]:
-    """What docs/howto-tune.md says of tune.json, which is in `output` then, beside tune.html.
+    """Returns the content of tune.json (docs/howto-tune.md); writes it and tune.html to `output`.
 
-    `engine`: what is searched on, "model" (where there is one: the default) or "library". `budget` is in seconds;
-    without it and without `trials` it is ten minutes. `repeats` of each measurement of time; 0: none is measured.
+    `engine`: search on the "model" (the default, if there is one) or the "library". `budget` is in
+    seconds; without it and without `trials` it is ten minutes. `repeats`: of each measurement of
+    time; 0: no times are measured.
     """
     load_optuna()
     clock = Clock(DEFAULT_BUDGET if budget is None and trials is None else budget)
-    paths, facts = _opened(tapes)
+    paths, facts = _open_tapes(tapes)
     space_ = _space(allocator, engine, facts)
     _check_environment(space_)
-    held = _held_out(paths, seed, hold_out)
+    held = _draw_held_out(paths, seed, hold_out)
     searched = [path for path in paths if path not in held]
     cores = os.cpu_count() or 1
     replays = Replays(jobs or cores)
     on_searched = Trials(space_, searched, replays, cores)
-    folder = _made(output)
+    folder = _make_directory(output)
     with contextlib.closing(Journal(folder, _subject(on_searched, seed), resume=resume)) as journal:
         search = Search(on_searched, journal.study, seed)
         tried = _search(search, on_searched, clock, trials, say)
@@ -72,9 +74,9 @@ def tune(
         found.importances = importances(journal.study)
         found.facts = facts
         found.ideal = _ideal(paths, replays)
-        _on_held_out(found, held, replays, cores, clock, say)
-        found.confirmed = _confirmed(found, searched, replays, repeats, clock, say)
-        found.seconds = clock.passed()
+        _replay_held_out(found, held, replays, cores, clock, say)
+        found.confirmed = _confirm(found, searched, replays, repeats, clock, say)
+        found.seconds = clock.seconds()
         found.seed, found.budget = seed, budget
         result = as_json(found)
         write(folder, result)
@@ -82,7 +84,7 @@ def tune(
 
 
 def _subject(trials: Trials, seed: int) -> str:
-    """What is searched. A search that goes on must be of the same."""
+    """The subject of the search. A resumed search must have the same."""
     space_ = trials.space
     return json.dumps(
         {
@@ -97,14 +99,14 @@ def _subject(trials: Trials, seed: int) -> str:
 def _search(
     search: Search, trials: Trials, clock: Clock, most: int | None, say: Say
 ) -> list[Tried]:
-    before = clock.passed()
+    before = clock.seconds()
     trials.base()
-    pace = Pace(clock, clocks.SEARCH, clock.passed() - before)
+    pace = Pace(clock, clocks.SEARCH, clock.seconds() - before)
 
-    def told(tried: list[Tried]) -> None:
+    def report(tried: list[Tried]) -> None:
         say(f"search: {len(tried)} trials, {len(front(tried))} on the front")
 
-    tried = search.run(most or MOST_TRIALS, pace.affordable, told)
+    tried = search.run(most or MOST_TRIALS, pace.affordable, report)
     if not tried:
         raise Error(
             "the budget is too small for one trial: give more time with --budget, and --resume"
@@ -113,13 +115,13 @@ def _search(
 
 
 def _findings(trials: Trials, tried: list[Tried], clock: Clock, say: Say) -> Findings:
-    """The front, and its settings without what they do not need."""
+    """The front, and its settings without needless knobs."""
     best = front(tried)
     chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
     candidates: dict[Any, Tried] = {}
-    say("analysis: what the settings found do not need")
+    say("analysis: drops needless knobs")
     for trial in dict.fromkeys(chosen):
-        setting = simplified(trials, trial.setting, lambda: clock.left(clocks.ANALYSIS) > 0)
+        setting = simplify(trials, trial.setting, lambda: clock.seconds_left(clocks.ANALYSIS) > 0)
         outcome = trials.outcomes([setting])[0]
         candidates.setdefault(
             setting, Tried(trial.index, setting, trials.ratios(outcome), outcome.values)
@@ -128,7 +130,7 @@ def _findings(trials: Trials, tried: list[Tried], clock: Clock, say: Say) -> Fin
     named = points(kept)
     acting = {}
     for point in dict.fromkeys(named.values()):
-        if clock.left(clocks.ANALYSIS) > 0:
+        if clock.seconds_left(clocks.ANALYSIS) > 0:
             acting[point.setting] = interactions(trials, point.setting)
     return Findings(
         space=trials.space,
@@ -142,11 +144,11 @@ def _findings(trials: Trials, tried: list[Tried], clock: Clock, say: Say) -> Fin
     )
 
 
-def _on_held_out(
+def _replay_held_out(
     found: Findings, held: list[str], replays: Replays, cores: int, clock: Clock, say: Say
 ) -> None:
     found.held_out = held
-    if not held or clock.left(clocks.HOLD_OUT) <= 0:
+    if not held or clock.seconds_left(clocks.HOLD_OUT) <= 0:
         return
     say(f"hold-out: the points of interest on {len(held)} tapes that were not searched on")
     trials = Trials(found.space, held, replays, cores)
@@ -158,7 +160,7 @@ def _on_held_out(
             found.held_out_values[outcome.setting] = outcome.values
 
 
-def _confirmed(
+def _confirm(
     found: Findings, tapes: list[str], replays: Replays, repeats: int, clock: Clock, say: Say
 ) -> Confirmation:
     named = [point.setting for point in found.points.values()]
@@ -168,7 +170,7 @@ def _confirmed(
     return confirm(found.space, settings, facts, replays, repeats, clock, say)
 
 
-def _made(output: PathLike) -> str:
+def _make_directory(output: PathLike) -> str:
     folder = os.fspath(output)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -179,7 +181,7 @@ def _made(output: PathLike) -> str:
 
 def _ideal(paths: list[str], replays: Replays) -> dict[str, dict[str, float]]:
     runs = replays.figures(paths, [IDEAL])
-    # Of model:ideal all is resident that is committed.
+    # In model:ideal all committed memory is resident.
     return {
         tape: objective_values(run, "peak.committedBytes", {"call": 0, "page": 0})
         for (tape, _), run in runs.items()
@@ -187,7 +189,7 @@ def _ideal(paths: list[str], replays: Replays) -> dict[str, dict[str, float]]:
     }
 
 
-def _opened(tapes: Sequence[PathLike]) -> tuple[list[str], dict[str, dict[str, Any]]]:
+def _open_tapes(tapes: Sequence[PathLike]) -> tuple[list[str], dict[str, dict[str, Any]]]:
     paths = [os.fspath(tape) for tape in tapes]
     if not paths:
         raise Error("no tape is given: name one or more")
@@ -212,7 +214,7 @@ def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str,
 
 
 def _check_environment(space_: Space) -> None:
-    """What is set outside would be part of every replay on the library."""
+    """Variables set outside would affect every replay on the library."""
     for name in variables(space_.allocator):
         if name in os.environ:
             raise Error(
@@ -220,7 +222,7 @@ def _check_environment(space_: Space) -> None:
             )
 
 
-def _held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
+def _draw_held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
     """A third of several tapes, drawn by the seed."""
     number = len(paths) // 3 or min(1, len(paths) - 1) if wanted is None else wanted
     if number >= len(paths):
