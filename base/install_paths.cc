@@ -25,13 +25,13 @@ std::string own_path() {
 
 Result<std::string> find_private_file(const std::string& name) {
   std::string path = own_path();
-  if (path.empty()) return Error::not_found("cannot find out where heaptape is: mount /proc");
+  if (path.empty()) return Error::not_found("cannot find where heaptape is installed: mount /proc");
   path.resize(path.rfind('/'));
   path += "/../lib/heaptape/" + name;
   char resolved[PATH_MAX];
   if (realpath(path.c_str(), resolved) == nullptr) {
-    return Error::not_found("a part of heaptape is missing: there is no '" + path +
-                            "'; install it again");
+    return Error::not_found("part of heaptape is missing: there is no '" + path +
+                            "'; reinstall heaptape");
   }
   return std::string(resolved);
 }

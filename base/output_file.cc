@@ -51,13 +51,13 @@ int standard_descriptor(const std::string& path) {
 Error cannot_create(const std::string& path, int errno_value) {
   const std::string what = "cannot create " + quoted(path);
   if (errno_value == EISDIR) {
-    return Error::usage(what + ": it is a folder; name a file in it");
+    return Error::usage(what + ": it is a directory; name a file in it");
   }
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (errno_value == ENOENT && !folder.empty() && !std::filesystem::exists(folder, error)) {
-    return Error::not_found(what + ": there is no folder " + quoted(folder.string()) +
-                            "; make it first");
+    return Error::not_found(what + ": there is no directory " + quoted(folder.string()) +
+                            "; create it first");
   }
   return os_error(what, errno_value);
 }
@@ -159,15 +159,15 @@ Status OutputFile::wake() {
   Descriptor file(open_patiently(partial_path_, O_WRONLY));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) {
-    return os_error("cannot go on writing " + quoted(path_), errno);
+    return os_error("cannot continue writing " + quoted(path_), errno);
   }
   if (info.st_ino != resting_inode_ || !lock_under_name(file.get(), partial_path_)) {
-    return Error::usage("cannot go on writing " + quoted(path_) +
-                        ": another heaptape took it over");
+    return Error::usage("cannot continue writing " + quoted(path_) +
+                        ": another heaptape process took it over");
   }
   file_ = std::move(file);
   if (lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET) < 0) {
-    return os_error("cannot go on writing " + quoted(path_), errno);
+    return os_error("cannot continue writing " + quoted(path_), errno);
   }
   return {};
 }
@@ -280,7 +280,7 @@ Result<std::string> read_file(const std::string& path, uint64_t max_bytes) {
     content.append(buffer, static_cast<size_t>(got));
     if (content.size() > max_bytes) {
       return Error::foreign(quoted(path) + " is larger than " + std::to_string(max_bytes) +
-                            " bytes, the most that such a file may have")
+                            " bytes, the limit for such a file")
           .at(max_bytes);
     }
   }

@@ -39,7 +39,7 @@ Result<uint64_t> parse_value(const Parameter& parameter, const std::string& set,
   const auto number = parse_quantity(text);
   if (parameter.value == Parameter::kUnset && number == Parameter::kUnset) {
     return Error::usage("'" + set + "' is out of range: " + parameter.name +
-                        " is a smaller number, or unset");
+                        " must be a smaller number, or unset");
   }
   if (number && *number >= parameter.least && *number <= parameter.most) return *number;
   if (number) {

@@ -21,8 +21,8 @@ Result<BackendSpec> parse_word(const std::vector<std::string>& texts, size_t at)
   if (spec.ok() || at == 0) return spec;
   const auto joined = allocators::joined_spec(texts[at - 1], texts[at]);
   if (!joined) return spec;
-  return Error::usage(base::quoted(texts[at]) + " is not an allocator but a setting of " +
-                      base::quoted(texts[at - 1]) + ": write them as one, in quotes: -a " +
+  return Error::usage(base::quoted(texts[at]) + " is not an allocator but a setting for " +
+                      base::quoted(texts[at - 1]) + ": write both as one argument, in quotes: -a " +
                       base::quoted(*joined));
 }
 
@@ -31,15 +31,15 @@ Result<BackendSpec> parse_word(const std::vector<std::string>& texts, size_t at)
 Result<std::vector<BackendSpec>> parse_specs(const std::vector<std::string>& texts) {
   if (texts.size() > schema::kMaxRuns) {
     return Error::usage("a replay takes at most " + base::grouped(schema::kMaxRuns) +
-                        " allocators, and these are " + base::grouped(texts.size()));
+                        " allocators; you gave " + base::grouped(texts.size()));
   }
   std::vector<BackendSpec> specs;
   std::set<std::string> labels;
   for (size_t i = 0; i < texts.size(); ++i) {
     HEAPTAPE_ASSIGN_OR_RETURN(auto spec, parse_word(texts, i));
     if (!labels.insert(spec.label).second) {
-      return Error::usage("two allocators are called '" + spec.label +
-                          "'; tell them apart by a label: -a 'mine=" + spec.text + " ...'");
+      return Error::usage("two allocators are named '" + spec.label +
+                          "'; give one a different label: -a 'mine=" + spec.text + " ...'");
     }
     specs.push_back(std::move(spec));
   }

@@ -118,7 +118,7 @@ base::Result<std::string> json(const std::vector<std::string>& texts) {
 
 int run_allocators(const AllocatorsOptions& options, Console& console) {
   if (options.format == Format::kText) {
-    if (!options.specs.empty()) return console.fail("-a is for --json: add it");
+    if (!options.specs.empty()) return console.fail("-a needs --json");
     print_catalog(console.out());
     return console.finish();
   }

@@ -35,10 +35,10 @@ void add_symbolize(CLI::App& app, Request& request) {
   auto options = std::make_shared<SymbolizeOptions>();
   CLI::App* command = app.add_subcommand(
       "symbolize",
-      "Write down the functions and lines of a tape's call stacks, for other machines");
+      "Save the functions and lines of a tape's call stacks, to read on other machines");
   add_tape(command, options->path);
   add_output(command, "-o,--output", options->output,
-             "the file (default: TAPE.symbols, which all commands use that need symbols)")
+             "the file to write (default: TAPE.symbols, where all commands look for symbols)")
       ->option_text("FILE");
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape symbolize run.tape");
@@ -54,21 +54,21 @@ void add_stats(CLI::App& app, Request& request) {
                          {{"size", StatsTable::kSizes},
                           {"thread", StatsTable::kThreads},
                           {"site", StatsTable::kSites}},
-                         "print the whole table of sizes or of threads instead, or who asked for "
-                         "the blocks, of a tape with call stacks");
+                         "print the whole table of sizes or threads instead, or the call sites of "
+                         "a tape with call stacks");
   add_json(command, options->format);
   add_output(command, "--csv", options->csv_path,
              "write sizes and lifetimes as CSV, or with --by site the sites")
       ->option_text("FILE");
   add_choice<std::optional<replayer::SiteOrder>>(
       command, "--sort", options->sort, site_orders(),
-      "what sites are ranked by: bytes at the peak or at the end, bytes asked for, calls, "
-      "temporaries, bytes that their blocks pin, slack (default peak)");
+      "rank sites by bytes at the peak or at the end, bytes requested, calls, temporaries, bytes "
+      "that their blocks pin, or slack (default peak)");
   add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
             "how many sites to show (default 30)");
   command
       ->add_option("-a,--allocator", options->spec,
-                   "the allocator in whose heap sites pin bytes and have slack, as for `heaptape "
+                   "the allocator whose heap gives pinned bytes and slack, as for `heaptape "
                    "explain` (default: the recorded run)")
       ->option_text("SPEC");
   command
@@ -79,7 +79,7 @@ void add_stats(CLI::App& app, Request& request) {
   add_symbols(command, options->symbols);
   command->footer(
       "Example: heaptape stats run.tape --by size\n"
-      "Who asked for the memory, of a tape recorded with --stacks:\n"
+      "Which code allocates the memory, on a tape recorded with --stacks:\n"
       "heaptape stats run.tape --by site");
   request.set_by(command, options, run_stats);
 }
@@ -96,15 +96,15 @@ void add_export(CLI::App& app, Request& request) {
                             {"malloclab", ExportFormat::kMalloclab},
                             {"android", ExportFormat::kAndroid},
                             {"mtrace", ExportFormat::kMtrace}},
-                           "for whom: call stacks for flamegraph.pl, pprof or speedscope.app; all "
-                           "calls for a malloc lab, memory_replay or mtrace(1); must be given")
+                           "call stacks for flamegraph.pl (folded), pprof or speedscope.app; all "
+                           "calls for a malloc lab, memory_replay (android) or mtrace(1); required")
       ->required();
   add_output(command, "-o,--output", options->output, "the file (default: standard output)")
       ->option_text("FILE");
   add_choice<replayer::StackValue>(
       command, "--value", options->value, kStackValues,
-      "what stacks are weighed by: bytes at the peak or at the end, bytes asked for, calls, "
-      "temporaries; pprof and speedscope have all and show this first (default peak)");
+      "weigh stacks by bytes at the peak or at the end, bytes requested, calls or temporaries; "
+      "pprof and speedscope files have them all and show this one first (default peak)");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");
@@ -123,7 +123,7 @@ void add_dump(CLI::App& app, Request& request) {
   command->add_flag("--times", options->with_times,
                     "also print when each call was made, in seconds since the recording began");
   command->add_flag("--stacks", options->with_stacks,
-                    "also print the stack of each call, and what it is where it comes first");
+                    "also print the stack of each call, with its frames the first time it appears");
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape dump run.tape --from 1000 --to 1020");
   request.set_by(command, options, run_dump);

@@ -10,7 +10,7 @@ namespace {
 // splits them at ':' and '=', which occur in names here. bash expects only the part after the last
 // of these in reply.
 constexpr char kFunction[] = R"script(
-# Completes $1 as $2 says: file, folder, command, or the words themselves.
+# Completes $1. $2 is file, folder, command, or a list of the possible values.
 _heaptape_reply() {
   local word=$1 takes=$2 head=
   case $takes in
@@ -143,7 +143,7 @@ std::string bash_completion(const ProgramOutline& outline) {
   return "# bash completion of heaptape, as `heaptape completion bash` prints it.\n\n"
          "_heaptape_commands='" +
          joined(names, " ") + "'\n\n" +
-         "# What an option of a command takes, or an argument: words, or text, file, ...\n"
+         "# The value that an option or argument of a command takes: a list, or text, file, ...\n"
          "_heaptape_takes() {\n  case \"$1 $2\" in\n" +
          takes + "  esac\n}\n\n" + "_heaptape_options() {\n  case $1 in\n" + options +
          "  esac\n}\n" + kFunction;

@@ -16,13 +16,13 @@ constexpr int kPatienceMs = 10'000;
 
 int run_ctl(const CtlOptions& options, Console& console) {
   if (options.verb != "mark") {
-    return console.fail("ctl cannot '" + options.verb +
+    return console.fail("ctl has no action '" + options.verb +
                         "': type `heaptape ctl PID mark NAME`, the pid first");
   }
   if (options.pid == static_cast<uint32_t>(getpid())) {
     return console.fail("process " + std::to_string(options.pid) +
-                        " is this very command: a shell has executed it in its own place, as it "
-                        "does with the last command of all; put `; :` behind it");
+                        " is this command itself: the shell replaced itself with it, as it does "
+                        "for its last command; put `; :` after it");
   }
   const auto place = recorder::request_mark(options.pid, options.name, kPatienceMs);
   if (!place.ok()) return console.fail(place.error());

@@ -36,8 +36,8 @@ const std::string& base_path(const DiffOptions& options) {
 base::Status check_paths(const DiffOptions& options) {
   if (options.paths.size() >= 2 || !options.baseline.empty()) return {};
   return base::Error::usage(
-      "one report has nothing to be compared with: name a second report, or one of its runs "
-      "with --baseline LABEL");
+      "there is only one report: name a second one, or compare with one of its runs by --baseline "
+      "LABEL");
 }
 
 Result<replayer::ReportDiff> compare(const DiffOptions& options) {

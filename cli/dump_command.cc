@@ -90,7 +90,7 @@ Status dump(TapeReader& tape, const DumpOptions& options, Console& console) {
   const uint64_t before = options.from == 0 ? 0 : options.from - 1;
   if (before != 0 && before >= tape.events()) return {};
   if (options.with_times && tape.header().origin.lacks(schema::Absent::kTimes)) {
-    return base::Error::usage("times are not in this trace: leave out --times");
+    return base::Error::usage("times are not in this trace: omit --times");
   }
   DumpState state;
   if (options.with_stacks) {
@@ -115,7 +115,7 @@ Status dump(TapeReader& tape, const DumpOptions& options, Console& console) {
 
 int run_dump(const DumpOptions& options, Console& console) {
   if (options.from > options.to) {
-    return console.fail("--from " + base::grouped(options.from) + " is behind --to " +
+    return console.fail("--from " + base::grouped(options.from) + " is after --to " +
                         base::grouped(options.to) + ": give the lower number as --from");
   }
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
@@ -123,7 +123,7 @@ int run_dump(const DumpOptions& options, Console& console) {
   const Status status = dump(*tape, options, console);
   if (!status.ok()) return console.fail(status.error());
   if (tape->damages().empty()) return console.finish();
-  return console.fail(first_damage_text(*tape) + "; the events there are left out");
+  return console.fail(first_damage_text(*tape) + "; the events there are omitted");
 }
 
 }  // namespace heaptape::cli

@@ -14,7 +14,7 @@ base::Status check_account(const replayer::ExplainOptions& options,
   if (explanation.state().account) return {};
   if (options.threads == allocators::Threads::kFree) {
     return base::Error::usage(
-        "--threads free leaves out where blocks are: take ordered, lockstep or merged");
+        "--threads free does not track where blocks are: use ordered, lockstep or merged");
   }
   return base::Error::usage("'" + explanation.run.spec.label +
                             "' places no blocks: there is nothing to explain");

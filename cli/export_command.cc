@@ -28,7 +28,8 @@ base::Status check_output(const ExportOptions& options) {
   }
   const bool is_for_people = options.output.empty() && isatty(STDOUT_FILENO) != 0;
   if (is_for_people && options.format == ExportFormat::kPprof) {
-    return base::Error::usage("a terminal cannot show a profile for pprof: name a file with -o");
+    return base::Error::usage(
+        "a pprof profile is binary, so it is not written to a terminal: name a file with -o");
   }
   return check_writable(options.output);
 }
@@ -120,7 +121,7 @@ base::Status trace_calls(schema::TapeReader& tape, replayer::CallTrace& trace, W
 base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind,
                           Console& console) {
   if (!options.filters.only.empty() || !options.filters.hide.empty()) {
-    return base::Error::usage("--only and --hide are for call stacks: leave them out");
+    return base::Error::usage("--only and --hide apply to call stacks: omit them");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape, open_tape(options.path, schema::OnDamage::kStop, console));
   HEAPTAPE_RETURN_IF_ERROR(check_output(options));
@@ -138,9 +139,9 @@ base::Status export_calls(const ExportOptions& options, replayer::TraceKind kind
       trace_calls(tape, trace, [&output](const std::string& text) { return output.write(text); }));
   HEAPTAPE_RETURN_IF_ERROR(output.write(replayer::call_trace_end(kind)));
   if (trace.left_out() != 0) {
-    console.print_note("left out " + base::counted(trace.left_out(), "call") +
-                       " that the format cannot have: those that failed, and frees of NULL and of "
-                       "unknown blocks");
+    console.print_note(
+        "omitted " + base::counted(trace.left_out(), "call") +
+        " that the format cannot express: failed calls, and frees of NULL and of unknown blocks");
   }
   return output.commit();
 }

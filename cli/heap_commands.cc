@@ -26,52 +26,51 @@ void add_calls(CLI::App* command, ReplayCommandOptions& options) {
             "stop after this many calls, such as 10k or 1.5M");
   command
       ->add_option("--do", options.actions,
-                   "ask allocators to give memory back after call N, or at a moment: trim@N, "
-                   "purge@plateau, trim@12.5s, trim@end; may be repeated")
+                   "ask allocators to return memory to the system after call N, or at a moment: "
+                   "trim@N, purge@plateau, trim@12.5s, trim@end; may be repeated")
       ->option_text("ACTION...");
   add_choice<allocators::Touch>(command, "--touch", options.replay.touch, kTouches,
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
   add_choice<allocators::Threads>(
       command, "--threads", options.replay.threads, kThreads,
-      "threads of a real allocator: all at once, each call handed to its "
-      "own thread (slow), all calls on one, or each call as its own "
-      "thread's (default ordered)");
+      "how threads call a real allocator: free: all at once; lockstep: each call on its own "
+      "thread, one at a time (slow); merged: all calls on one thread; ordered: one thread makes "
+      "each call on behalf of its own thread (default ordered)");
   add_choice<allocators::Clock>(
       command, "--clock", options.replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
-      "the time that real allocators see: that of this replay, or of the tape (default tape)");
+      "the clock that real allocators see: the replay's (real) or the tape's (default tape)");
 }
 
 void add_times(CLI::App* command, ReplayCommandOptions& options) {
   add_count(command, "--repeat", options.replay.repeats, {.least = 1, .most = 100},
-            "replay on each real allocator so many times, at most 100, and give the medians of all "
-            "times (default 1)");
-  add_count(command, "--jobs", options.replay.jobs, {.least = 1, .most = 256},
-            "replay on so many allocators at the same time, at most 256, and leave out all times "
+            "replay on each real allocator this many times, up to 100, and report median timings "
             "(default 1)");
+  add_count(command, "--jobs", options.replay.jobs, {.least = 1, .most = 256},
+            "replay on this many allocators at once, up to 256, and omit timings (default 1)");
   command->add_flag("--latency", options.with_latency,
-                    "print how long single calls took, by kind and size");
+                    "print how long individual calls took, by kind and size");
 }
 
 void add_explained(CLI::App* command, ExplainCommandOptions& options) {
   add_tape(command, options.tape_path);
   command
       ->add_option("-a,--allocator", options.spec,
-                   "the allocator, as for `heaptape replay`; must be given")
+                   "the allocator, as for `heaptape replay`; required")
       ->required()
       ->option_text("SPEC");
   command
       ->add_option("--at", options.at,
                    "the moment: peak, plateau, exit, end, mark:NAME, a call such as #1000, or a "
-                   "time such as 12.5s (default: the plateau, or the exit where there is none)")
+                   "time such as 12.5s (default: the plateau, or the exit if there is none)")
       ->option_text("WHEN");
   add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
                                 "what to write into each block, as for `heaptape replay` (default "
                                 "page)");
-  add_choice<allocators::Threads>(command, "--threads", options.explain.threads, kThreads,
-                                  "threads of a real allocator, as for `heaptape replay` (default "
-                                  "ordered)");
+  add_choice<allocators::Threads>(
+      command, "--threads", options.explain.threads, kThreads,
+      "how threads call a real allocator, as for `heaptape replay` (default ordered)");
   add_json(command, options.format);
   add_site_filters(command, options.filters);
   add_symbols(command, options.symbols);
@@ -81,21 +80,20 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
 
 void add_replay(CLI::App& app, Request& request) {
   auto options = std::make_shared<ReplayCommandOptions>();
-  CLI::App* command = app.add_subcommand(
-      "replay", "Replay a tape on allocators and report what became of the memory");
+  CLI::App* command =
+      app.add_subcommand("replay", "Replay a tape on allocators and report how each used memory");
   add_tape(command, options->tape_path);
   command
       ->add_option("-a,--allocator", options->specs,
                    "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "
-                   "FAMILY@VERSION or FAMILY@PATH is another library than the newest installed; "
-                   "see `heaptape allocators` (default: recorded, glibc, jemalloc, mimalloc and "
-                   "tcmalloc, those that are installed)")
+                   "FAMILY@VERSION or FAMILY@PATH selects a library other than the newest "
+                   "installed; see `heaptape allocators` (default: recorded, and glibc, jemalloc, "
+                   "mimalloc and tcmalloc if installed)")
       ->option_text("SPEC...");
   add_output(command, "-o,--output", options->report_path, "write the report as JSON")
       ->option_text("REPORT.json");
   add_output(command, "--csv", options->csv_path, "write the timeline as CSV")->option_text("FILE");
-  add_output(command, "--html", options->html_path, "write a page for a browser")
-      ->option_text("FILE");
+  add_output(command, "--html", options->html_path, "write an HTML page")->option_text("FILE");
   add_count(command, "--samples", options->replay.samples, {.least = 1, .most = 1'000'000},
             "points on the timeline, at most 1M (default 256)");
   add_calls(command, *options);
@@ -111,15 +109,14 @@ void add_replay(CLI::App& app, Request& request) {
 void add_explain(CLI::App& app, Request& request) {
   auto options = std::make_shared<ExplainCommandOptions>();
   CLI::App* command = app.add_subcommand(
-      "explain", "Say where the memory of an allocator is, and what would give it back");
+      "explain", "Show where an allocator's memory is, and what would return it to the system");
   add_explained(command, *options);
   options->holes.top = 5;
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many groups of pins and how many growths to show (default 5)");
   command->add_flag("--foresight", options->explain.with_foresight,
                     "also estimate what perfect foresight would save: takes several times as long");
-  add_output(command, "--html", options->html_path, "also write a page for a browser")
-      ->option_text("FILE");
+  add_output(command, "--html", options->html_path, "also write an HTML page")->option_text("FILE");
   command->footer("Example: heaptape explain run.tape -a glibc --at plateau");
   request.set_by(command, options, run_explain);
 }
@@ -129,7 +126,8 @@ void add_holes(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
   add_explained(command, *options);
-  add_size(command, "--min-size", options->holes.min_bytes, "show no smaller hole one by one");
+  add_size(command, "--min-size", options->holes.min_bytes,
+           "the smallest hole to list individually");
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many holes and groups of pins to show (default 10)");
   command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
@@ -142,10 +140,9 @@ void add_allocators(CLI::App& app, Request& request) {
       app.add_subcommand("allocators", "List the allocators that a tape can be replayed on");
   add_json(command, options->format);
   command
-      ->add_option(
-          "-a,--allocator", options->specs,
-          "with --json: these, as for `heaptape replay`; may be repeated (default: all that "
-          "need no path)")
+      ->add_option("-a,--allocator", options->specs,
+                   "with --json: list this one, written as for `heaptape replay`; may be repeated "
+                   "(default: all that need no path)")
       ->option_text("SPEC...");
   command->footer("Example: heaptape allocators");
   request.set_by(command, options, run_allocators);
@@ -156,18 +153,18 @@ void add_diff(CLI::App& app, Request& request) {
   CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
   command
       ->add_option("reports", options->paths,
-                   "the report to compare with, or several of equal runs, then the report to "
-                   "judge; with --baseline one report is enough")
+                   "the base report, or several from repeated runs, then the report to judge; with "
+                   "--baseline one report is enough")
       ->required()
       ->option_text("BASE.json... NEW.json");
   command
       ->add_option("--baseline", options->baseline,
-                   "compare every run with the run of this label in the base")
+                   "compare every run with the base run that has this label")
       ->option_text("LABEL");
   command->add_flag("--strict", options->is_strict,
-                    "also judge by the gates that docs/howto-ci.md lists");
+                    "also apply the gates listed in docs/howto-ci.md");
   command->add_flag("--all", options->shows_all,
-                    "every metric in the tables of text and Markdown, not only the important ones");
+                    "show every metric in text and Markdown tables, not only the important ones");
   command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
   command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")
@@ -178,8 +175,7 @@ void add_diff(CLI::App& app, Request& request) {
                                     {"json", replayer::DiffFormat::kJson},
                                     {"junit", replayer::DiffFormat::kJunit}},
                                    "output format (default text)");
-  add_output(command, "--html", options->html_path, "also write a page for a browser")
-      ->option_text("FILE");
+  add_output(command, "--html", options->html_path, "also write an HTML page")->option_text("FILE");
   command->footer(
       "Example: heaptape diff main.json branch.json --fail-if 'peak.committedBytes>+5%'");
   request.set_by(command, options, run_diff);

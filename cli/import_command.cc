@@ -28,11 +28,11 @@ void tell_damage(const recorder::ImportOptions& options, const ImportResult& res
   const ImportTroubles& troubles = result.troubles;
   for (const ImportTroubles::Piece& piece : troubles.malformed_pieces) {
     console.print_error(file + ", " + result.place_name + " " + base::grouped(piece.at) +
-                        " is no call of the format '" + options.format +
+                        " is not a call of the format '" + options.format +
                         "': " + base::quoted(piece.text));
   }
   if (!result.broken.empty()) {
-    console.print_error(file + " breaks off behind byte " + base::grouped(result.broken_at) +
+    console.print_error(file + " breaks off after byte " + base::grouped(result.broken_at) +
                         " (unpacked): " + result.broken);
   }
 }
@@ -49,14 +49,13 @@ void print(const recorder::ImportOptions& options, const ImportResult& result, s
       << " events, imported from the format " << result.origin.format << "\n"
       << "not in this trace: " << absent_text(result.origin.absent) << "\n";
   const ImportTroubles& troubles = result.troubles;
-  print_line(troubles.missed_frees, "frees put in: their blocks' addresses were handed out again",
+  print_line(troubles.missed_frees, "frees inserted: their blocks' addresses were reused", out);
+  print_line(troubles.unknown_resizes, "reallocs of unknown blocks: on the tape as new blocks",
              out);
-  print_line(troubles.unknown_resizes,
-             "reallocs of blocks that the trace does not know: on the tape as new blocks", out);
-  print_line(troubles.unknown_frees, "frees of blocks that the trace does not know left out", out);
-  print_line(troubles.double_frees, "double frees left out", out);
-  print_line(troubles.malformed, "malformed pieces left out", out);
-  print_line(troubles.other_calls, "calls of other processes left out", out);
+  print_line(troubles.unknown_frees, "frees of unknown blocks omitted", out);
+  print_line(troubles.double_frees, "double frees omitted", out);
+  print_line(troubles.malformed, "malformed pieces omitted", out);
+  print_line(troubles.other_calls, "calls of other processes omitted", out);
 }
 
 }  // namespace
@@ -74,9 +73,9 @@ int run_import_list(Console& console) {
 int run_import(const recorder::ImportOptions& options, Console& console) {
   tell_file_size_limit();
   if (options.path.empty() || options.output.empty()) {
-    return console.fail(base::Error::usage(
-        "name the trace and the tape: heaptape import FORMAT FILE -o TAPE (`heaptape import list` "
-        "has the formats)"));
+    return console.fail(
+        base::Error::usage("name the trace and the tape: heaptape import FORMAT FILE -o TAPE "
+                           "(`heaptape import list` lists the formats)"));
   }
   if (base::same_file(options.path, options.output)) {
     return console.fail(base::Error::usage(base::quoted(options.output) +

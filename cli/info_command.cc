@@ -76,7 +76,7 @@ void print_threads(const TapeSummary& summary, const schema::TapeOrigin& origin,
     out << "  t" << i << " " << base::display_text(list[i].name) << ", id " << list[i].id << "\n";
   }
   if (list.size() > printed) {
-    out << "  ... (`heaptape stats --json` has all)\n";
+    out << "  ... (`heaptape stats --json` lists all)\n";
   }
 }
 
@@ -112,7 +112,7 @@ void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
           ? "all calls"
           : "calls for one byte in " + base::bytes_text(stacks.every_bytes) + ", chosen at random";
   out << "stacks     found by " << by << ", up to " << base::counted(stacks.depth, "frame")
-      << ", of " << calls << "; `heaptape stats --by site` says who asked\n";
+      << ", of " << calls << "; `heaptape stats --by site` lists call sites\n";
 }
 
 void print(const TapeReader& tape, std::ostream& out) {

@@ -10,15 +10,16 @@ namespace {
 
 constexpr char kDescription[] =
     "heaptape records every malloc call of a program to a file, the tape, replays tapes on other "
-    "allocators and on models, and says where their memory is: in live blocks, in their "
-    "slack, in holes, and which blocks keep the holes open.";
+    "allocators and on models, and shows where their memory is: in live blocks, slack or holes, "
+    "and which blocks keep the holes open.";
 
 constexpr char kExitStatus[] =
     ".SH EXIT STATUS\n"
-    ".TP\n.B 0\nAll went well.\n"
+    ".TP\n.B 0\nSuccess.\n"
     ".TP\n.B 1\nA gate failed, or damage was found.\n"
     ".TP\n.B 2\nWrong usage, or input that cannot be read.\n"
-    ".PP\n\\fBheaptape record\\fR ends as the recorded program does.\n";
+    ".PP\n\\fBheaptape record\\fR exits as the recorded program does: with its status, or by its "
+    "signal.\n";
 
 // Escapes all characters that mean something to roff.
 std::string plain(const std::string& text) {

@@ -67,8 +67,8 @@ void advise(const recorder::RingMerge::StackCounts& stacks, Console& console) {
   const double share =
       static_cast<double>(stacks.that_end_at_once) / static_cast<double>(stacks.stacks);
   console.note("heaptape: note: " + base::format_text("%.0f%%", 100 * share) +
-               " of the stacks end after a frame or two: the program, or a library of it, keeps no "
-               "frame pointers; try --stacks dwarf\n");
+               " of the stacks end after a frame or two: the program, or one of its libraries, "
+               "keeps no frame pointers; try --stacks dwarf\n");
 }
 
 void report(const recorder::Recording& recording, const recorder::RecordOptions& options,

@@ -28,11 +28,10 @@ void refuse_twice(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (word == "none") {
-      throw CLI::ValidationError("--stacks", "none stands alone: leave out ',none', or all else");
+      throw CLI::ValidationError("--stacks", "none stands alone: omit ',none' or everything else");
     }
     if (is_unwinding(word)) {
-      throw CLI::ValidationError("--stacks",
-                                 "it takes one of fp and dwarf: leave out '," + word + "'");
+      throw CLI::ValidationError("--stacks", "it takes either fp or dwarf: omit '," + word + "'");
     }
     if (!names.insert(name).second) {
       throw CLI::ValidationError("--stacks", "'" + name + "' is given more than once");
@@ -77,25 +76,25 @@ void add_record(CLI::App& app, Request& request) {
   add_output(command, "-o,--output", options->tape_path,
              "the tape (default: NAME.tape for a program NAME)")
       ->option_text("TAPE");
-  add_choice<Follow>(
-      command, "--follow", options->session.follow,
-      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
-      "children to record: all, those made by fork until they execute a program, or none "
-      "(default all)");
+  add_choice<Follow>(command, "--follow", options->session.follow,
+                     {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
+                     "child processes to record: all; fork: forked ones, until they execute a "
+                     "program; or none (default all)");
   add_choice<OnFull>(command, "--on-full", options->session.on_full,
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
-                     "when the recorder falls behind: let the program wait, or drop calls and "
-                     "count them (default block)");
+                     "when the recorder falls behind: block the program, or drop calls and count "
+                     "them (default block)");
   command
       ->add_option_function<std::string>(
           "--stacks", [given](const std::string& text) { set_stacks(text, given->record.session); },
-          "record from where blocks are asked for, N frames at most: dwarf goes by the unwind "
-          "tables that every program has, fp by frame pointers, of programs built with "
-          "-fno-omit-frame-pointer; every=512KiB records the stacks of calls for one byte in so "
-          "many, chosen at random, at next to no cost (default none; depth=64, all calls)")
+          "record the call stack of each allocation, up to N frames: dwarf uses the unwind tables "
+          "that every program has; fp uses frame pointers, for programs built with "
+          "-fno-omit-frame-pointer; every=512KiB samples stacks at random, about one per 512 KiB "
+          "requested, at almost no cost (default none; depth=64, all calls)")
       ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
-  command->add_flag("--live", given->is_live,
-                    "show once a second, on standard error, what is live, grows and is recorded");
+  command->add_flag(
+      "--live", given->is_live,
+      "show live bytes, growth and recording progress once a second, on standard error");
   command->add_option("command", options->command, "the command and its arguments, after --")
       ->required()
       ->option_text("CMD...");
@@ -115,10 +114,10 @@ void add_ctl(CLI::App& app, Request& request) {
       ->required()
       ->transform(count_validator({.least = 1, .most = INT32_MAX}))
       ->option_text("PID");
-  command->add_option("verb", options->verb, "what to do")->required()->option_text("mark");
+  command->add_option("verb", options->verb, "the action")->required()->option_text("mark");
   command
       ->add_option("name", options->name,
-                   "what to call the moment: letters, digits, '-', '_' and '.'")
+                   "the name of the moment: letters, digits, '-', '_' and '.'")
       ->required()
       ->option_text("NAME");
   command->footer(
@@ -130,7 +129,7 @@ void add_ctl(CLI::App& app, Request& request) {
 void add_info(CLI::App& app, Request& request) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* command =
-      app.add_subcommand("info", "Show which process a tape is of, and what the recorder noted");
+      app.add_subcommand("info", "Show which process a tape recorded, and the recorder's notes");
   add_tape(command, options->path);
   add_json(command, options->format);
   command->footer("Example: heaptape info run.tape --json");

@@ -61,7 +61,7 @@ int run_recover(const RecoverOptions& options, Console& console) {
   console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
                 << " events recovered, " << base::grouped(lost_ranges(*tape))
                 << (lost_ranges(*tape) == 1 ? " damaged stretch" : " damaged stretches")
-                << " left out\n";
+                << " omitted\n";
   return console.finish();
 }
 

@@ -56,13 +56,13 @@ Status check_logs(const ReplayCommandOptions& options,
     if (!spec.runs_real_code()) continue;
     const std::string path = log_path(options.report_path, spec.label);
     if (base::same_file(path, options.tape_path)) {
-      return Error::usage("'" + path + "' is the tape, and would be the log of '" + spec.label +
-                          "': write the report to another file");
+      return Error::usage("'" + path + "' is the tape, but would also be the log of '" +
+                          spec.label + "': write the report to another file");
     }
     const auto [other, is_new] = labels.emplace(path, spec.label);
     if (is_new) continue;
     return Error::usage("the logs of '" + other->second + "' and '" + spec.label +
-                        "' would be one file: give them other labels");
+                        "' would be the same file: give the allocators different labels");
   }
   return {};
 }
@@ -166,7 +166,7 @@ Status check_filters(const ReplayCommandOptions& options) {
   const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
   const bool has_sites = !options.report_path.empty() || !options.html_path.empty();
   if (!has_filter || has_sites) return {};
-  return Error::usage("--hide and --only are for the call sites of a report: add -o or --html");
+  return Error::usage("--hide and --only apply to the call sites of a report: add -o or --html");
 }
 
 // Refuses timings of allocators that share processors.
@@ -177,7 +177,7 @@ Status check_jobs(const ReplayCommandOptions& options) {
                                                        : nullptr;
   if (timed == nullptr) return {};
   return Error::usage(std::string(timed) +
-                      " is about times, which --jobs leaves out: give one of the two");
+                      " needs timings, which --jobs omits: use only one of the two");
 }
 
 // Nothing if the tape has no call stacks or there is no report. Call it while there is only one

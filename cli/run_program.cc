@@ -30,9 +30,9 @@ void keep_standard_descriptors() {
 std::string address_space_advice() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
-  return ": raise the limit of address space (ulimit -v), which is " +
+  return ": raise the limit on address space (ulimit -v), which is " +
          base::bytes_text(limit.rlim_cur) +
-         "; model:ptmalloc and the models that stand on it reserve 32 GiB";
+         "; model:ptmalloc and the models built on it reserve 32 GiB";
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ Status check(const ScrubOptions& options, const TapeReader& tape) {
   }
   if (options.from > options.until || options.from > tape.events()) {
     return base::Error::usage("--from " + base::grouped(options.from) +
-                              " is behind the last call, #" +
+                              " is after the last call, #" +
                               base::grouped(std::min(options.until, tape.events())));
   }
   return {};

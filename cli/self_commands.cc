@@ -45,7 +45,7 @@ Action print_man(const ProgramOutline& outline, const std::string& page) {
 void add_completion(CLI::App& app, Request& request) {
   auto shell = std::make_shared<Completion>();
   CLI::App* command =
-      app.add_subcommand("completion", "Print a shell's completion of heaptape")->group(kHidden);
+      app.add_subcommand("completion", "Print a completion script for a shell")->group(kHidden);
   add_choice<Completion>(
       command, "shell", *shell,
       {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}}, "the shell")

@@ -13,14 +13,13 @@ std::string refuse_no_folder(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return "";
   const bool is_there = std::filesystem::exists(path, error);
-  return is_there ? base::quoted(path) + " is not a folder"
-                  : "there is no folder " + base::quoted(path);
+  return is_there ? base::quoted(path) + " is not a directory"
+                  : "there is no directory " + base::quoted(path);
 }
 
 void add_hide(CLI::App* command, std::vector<std::string>& hide) {
   command
-      ->add_option("--hide", hide,
-                   "leave out frames whose function or module matches; may be repeated")
+      ->add_option("--hide", hide, "omit frames whose function or module matches; may be repeated")
       ->allow_extra_args(false)
       ->option_text("REGEX...");
 }
@@ -29,20 +28,19 @@ void add_hide(CLI::App* command, std::vector<std::string>& hide) {
 
 void add_site_filters(CLI::App* command, replayer::SiteFilters& filters) {
   add_hide(command, filters.hide);
-  command
-      ->add_option("--only", filters.only, "leave out stacks whose site does not match: site~REGEX")
+  command->add_option("--only", filters.only, "omit stacks whose site does not match: site~REGEX")
       ->option_text("FILTER");
 }
 
 void add_symbols(CLI::App* command, replayer::SymbolOptions& symbols) {
   command
       ->add_option("--debug-dir", symbols.debug_dirs,
-                   "a folder of debug files like /usr/lib/debug; may be repeated")
+                   "a directory of debug files like /usr/lib/debug; may be repeated")
       ->allow_extra_args(false)
       ->check(CLI::Validator(refuse_no_folder, ""))
       ->option_text("DIR...");
   command->add_flag("--debuginfod", symbols.debuginfod,
-                    "ask the servers in $DEBUGINFOD_URLS for debug files that are not here");
+                    "ask the servers in $DEBUGINFOD_URLS for missing debug files");
 }
 
 }  // namespace heaptape::cli

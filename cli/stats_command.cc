@@ -49,7 +49,7 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
                                 tape.header().origin);
   if (callers == nullptr) return;
   const std::string top = replayer::top_sites_text(callers->table, callers->births.sites());
-  if (!top.empty()) out << "\n" << top << "--by site has all sites\n";
+  if (!top.empty()) out << "\n" << top << "--by site lists all sites\n";
 }
 
 base::Status print_counts(const schema::TapeReader& tape, const TapeCounts& counts,
@@ -74,15 +74,15 @@ base::Status check_words(const StatsOptions& options) {
   const bool is_one_table =
       options.table == StatsTable::kSizes || options.table == StatsTable::kThreads;
   if (is_one_table && options.format == Format::kJson) {
-    return base::Error::usage("--json has all sizes and threads: leave out --by");
+    return base::Error::usage("--json lists all sizes and threads: omit --by");
   }
   if ((options.sort || options.top || options.spec || options.at) &&
       options.table != StatsTable::kSites) {
-    return base::Error::usage("--sort, --top, -a and --at are for sites: add --by site");
+    return base::Error::usage("--sort, --top, -a and --at apply to sites: add --by site");
   }
   const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
   if (has_filter && is_one_table) {
-    return base::Error::usage("--hide and --only are for sites: type --by site");
+    return base::Error::usage("--hide and --only apply to sites: add --by site");
   }
   return {};
 }
@@ -155,7 +155,7 @@ base::Result<int> show_stats(const StatsOptions& options, Console& console) {
   const schema::TapeOrigin& origin = tape.header().origin;
   if (options.table == StatsTable::kThreads && origin.lacks(schema::Absent::kThreads)) {
     return base::Error::usage("threads are not in this trace, which was imported from '" +
-                              base::display_text(origin.format) + "': leave out --by thread");
+                              base::display_text(origin.format) + "': omit --by thread");
   }
   if (options.table == StatsTable::kSites) return print_sites(tape, options, console);
   HEAPTAPE_RETURN_IF_ERROR(count_and_print(tape, options, console));

@@ -13,7 +13,7 @@ void add_recover(CLI::App& app, Request& request) {
   CLI::App* command =
       app.add_subcommand("recover", "Save what can be read of a damaged or unfinished tape");
   add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape; must be given")
+  add_output(command, "-o,--output", options->output, "the new tape; required")
       ->required()
       ->option_text("OUT");
   command->footer("Example: heaptape recover run.tape.partial -o run.tape");
@@ -23,37 +23,36 @@ void add_recover(CLI::App& app, Request& request) {
 void add_scrub(CLI::App& app, Request& request) {
   auto options = std::make_shared<ScrubOptions>();
   CLI::App* command = app.add_subcommand(
-      "scrub", "Copy a tape without what tells of the machine, to give it to others");
+      "scrub", "Copy a tape without details of the machine, so that you can share it");
   add_tape(command, options->path);
-  add_output(command, "-o,--output", options->output, "the new tape; must be given")
+  add_output(command, "-o,--output", options->output, "the new tape; required")
       ->required()
       ->option_text("OUT");
   add_count(command, "--from", options->from, {.least = 1},
-            "first call to keep; what lives then is allocated at the beginning");
+            "first call to keep; blocks live by then are allocated at the beginning");
   add_count(command, "--until", options->until, {.least = 1}, "last call to keep");
   command->add_flag(
       "--hash-names", options->hash_names,
-      "hash the names of files and of code made at run time, and leave out build ids");
+      "hash the names of files and of code generated at run time, and omit build ids");
   command->footer("Example: heaptape scrub run.tape -o public.tape --until 1M");
   request.set_by(command, options, run_scrub);
 }
 
 void add_import(CLI::App& app, Request& request) {
   auto options = std::make_shared<recorder::ImportOptions>();
-  CLI::App* command = app.add_subcommand("import", "Make a tape of another tool's trace");
+  CLI::App* command = app.add_subcommand("import", "Convert another tool's trace to a tape");
   command->add_option("format", options->format, "the format of the trace, or `list`")
       ->required()
       ->option_text("FORMAT");
   command
       ->add_option("file", options->path,
-                   "the trace: plain, or packed by gzip, zstd, lz4, xz, bzip2 or zip")
+                   "the trace: plain, or compressed with gzip, zstd, lz4, xz, bzip2 or zip")
       ->option_text("FILE");
-  add_output(command, "-o,--output", options->output,
-             "the tape; must be given, unless FORMAT is `list`")
+  add_output(command, "-o,--output", options->output, "the tape; required unless FORMAT is `list`")
       ->option_text("TAPE");
   command->footer(
       "Example: heaptape import android camera.zip -o camera.tape\n"
-      "`heaptape import list` says what each format lacks.");
+      "`heaptape import list` shows what each format lacks.");
   request.set_by(command, options, [](const recorder::ImportOptions& given, Console& console) {
     return given.format == "list" ? run_import_list(console) : run_import(given, console);
   });
@@ -66,18 +65,18 @@ void add_scenario(CLI::App& app, Request& request) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("scenario", "Write a tape of a heap whose history is known");
+      app.add_subcommand("scenario", "Generate a tape of a heap with a known history");
   command->add_option("name", options->scenario.name, "the scenario, or `list`")
       ->required()
       ->option_text("NAME");
   command->add_option("--set", options->scenario.sets, "set a parameter; may be repeated")
       ->option_text("K=V...");
   add_output(command, "-o,--output", options->scenario.output,
-             "the tape; must be given, unless NAME is `list`")
+             "the tape; required unless NAME is `list`")
       ->option_text("TAPE");
   command->add_flag_callback(
       "--verbose", [options] { options->detail = ScenarioDetail::kParameters; },
-      "with `list`: show the parameters, too");
+      "with `list`: also show the parameters");
   command->footer("Example: heaptape scenario fill --set count=100000 --set size=232 -o fill.tape");
   request.set_by(command, options, [](const Options& given, Console& console) {
     return given.scenario.name == "list" ? run_scenario_list(given.detail, console)

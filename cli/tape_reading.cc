@@ -19,7 +19,7 @@ std::string causes_text(const schema::LossCauses& causes) {
   add(causes.no_ring, "no ring");
   add(causes.left_hooks, "jumped out of malloc");
   add(causes.malformed, "malformed in the imported trace");
-  add(causes.unknown_frees, "frees of blocks that it does not know");
+  add(causes.unknown_frees, "frees of unknown blocks");
   add(causes.double_frees, "double frees");
   return text.empty() ? text : text + ")";
 }
@@ -41,7 +41,7 @@ std::string losses_text(const schema::TapeLosses& losses) {
   if (!losses.any()) return "none";
   return base::grouped(losses.lost_events) + " calls not recorded" + causes_text(losses.causes) +
          ", " + base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive, " +
-         base::grouped(losses.lost_ranges) + " damaged stretches left out";
+         base::grouped(losses.lost_ranges) + " damaged stretches omitted";
 }
 
 std::string first_damage_text(const schema::TapeReader& tape) {

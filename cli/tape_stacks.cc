@@ -26,9 +26,9 @@ Result<schema::Stacks> read_stacks(schema::TapeReader& tape) {
   HEAPTAPE_ASSIGN_OR_RETURN(schema::Stacks stacks, tape.read_stacks());
   if (has_frames(stacks)) return stacks;
   if (tape.header().stacks.every_bytes != 0) {
-    return base::Error::usage(base::quoted(tape.path()) +
-                              " has no call stacks: none of its calls was chosen; record with a "
-                              "smaller every=BYTES");
+    return base::Error::usage(
+        base::quoted(tape.path()) +
+        " has no call stacks: none of its calls was sampled; record with a smaller every=BYTES");
   }
   return base::Error::usage(base::quoted(tape.path()) +
                             " has no call stacks: record the program with `heaptape record "
@@ -44,9 +44,9 @@ std::optional<Symbols> read_symbols_beside(const schema::TapeReader& tape, Conso
   auto read = replayer::read_symbols(path);
   const replayer::TapeIdentity identity{tape.header().start_unix_ns, tape.header().pid};
   if (!read.ok()) {
-    console.print_note(read.error().message + "; it is not used");
+    console.print_note(read.error().message + "; it is ignored");
   } else if (!(read->tape == identity)) {
-    console.print_note(base::quoted(path) + " is of another tape: it is not used");
+    console.print_note(base::quoted(path) + " belongs to another tape: it is ignored");
   } else {
     return std::move(read->symbols);
   }

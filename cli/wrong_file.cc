@@ -56,7 +56,7 @@ std::string tape_in(const std::string& folder) {
 }
 
 Error folder(const std::string& path, const std::string& what_to_give) {
-  return Error::foreign(quoted(path) + " is a folder: give " + what_to_give);
+  return Error::foreign(quoted(path) + " is a directory: give " + what_to_give);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::vector<std::string> option_names(const CLI::App& command) {
 std::string no_such_command(const CLI::App& app, const std::string& word) {
   std::error_code error;
   if (std::filesystem::is_regular_file(word, error)) {
-    return "'" + word + "' is a file, not a command: of a tape, type heaptape info " +
+    return "'" + word + "' is a file, not a command: for a tape, type heaptape info " +
            base::command_text({word});
   }
   std::vector<std::string> names = command_names(app);
@@ -52,7 +52,7 @@ std::string one_too_many(const CLI::App& command, const std::string& word) {
   if (takes("base")) return sentence + ": diff compares two reports";
   if (!takes("tape")) return sentence;
   return sentence + ": " + command.get_name() + " takes one tape" +
-         (takes("--allocator") ? ", and allocators behind -a" : "");
+         (takes("--allocator") ? ", and allocators after -a" : "");
 }
 
 // Rewords "--allocator: 1 required SPEC missing", or "--allocator: At Most 1 required but received

@@ -66,7 +66,7 @@ Scenario random_slots_scenario() {
   return {"random-slots",
           "random mallocs and frees, half and half",
           {{"events", 1'000'000, "number of calls"},
-           {"slots", 4096, "most blocks alive at once"},
+           {"slots", 4096, "maximum number of live blocks"},
            {"min", 16, "smallest size in bytes"},
            {"max", 1039, "largest size in bytes"},
            {"seed", 88'172'645'463'325'252, "seed of the random numbers"}},

@@ -272,7 +272,7 @@ Scenario manifest_patching_scenario() {
           "CPython 2.7 rebuilds a long string again and again and keeps small objects in between",
           {{"manifests", 500, "number of strings, each built from the one before"},
            {"length", 8'000'000, "characters in the first"},
-           {"growth", 200, "characters by which each is longer than the last, on average"},
+           {"growth", 200, "average growth from one string to the next, in characters"},
            {"max_diffs", 20, "most diffs per string"},
            {"raw_mean", 3400, "bytes of diffs per string, on average"},
            choice("variant", Variant::kStr, "how the new string is built",

@@ -49,11 +49,12 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 
 Scenario mmap_threshold_scenario() {
   return {"mmap-threshold",
-          "large blocks freed in rising sizes, then all at once with small blocks between them",
+          "large blocks freed in order of increasing size, then all at once with small blocks "
+          "between them",
           {{"from", 200'000, "bytes of the smallest large block"},
            {"to", 5'000'000, "bytes of the largest"},
            {"step", 200'000, "bytes between one size and the next"},
-           {"survivors", 2, "small blocks kept behind each large one"},
+           {"survivors", 2, "small blocks kept after each large one"},
            choice("variant", Variant::kGrow,
                   "grow: as above; remap: one block, resized from 'from' to 1,000 to 'to' bytes",
                   {"grow", "remap"})},

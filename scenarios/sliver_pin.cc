@@ -27,9 +27,9 @@ void generate(const Values& values, schema::TapeWriter& tape) {
 
 Scenario sliver_pin_scenario() {
   return {"sliver-pin",
-          "a small block behind a long one, whose hole is too short for the next one",
+          "a small block after a long one, whose hole is too short for the next one",
           {{"buffer", 8'880'467, "bytes of the long block"},
-           {"pin", 232, "bytes of the block behind it"},
+           {"pin", 232, "bytes of the block after it"},
            {"next", 8'880'819, "bytes of the block requested after the long one is freed"},
            {"hole", 0, "bytes of a freed block from which the long one is cut; 0: none"}},
           generate};

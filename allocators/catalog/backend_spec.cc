@@ -84,7 +84,7 @@ std::string why_no_environment(const BackendSpec& spec, const std::string& word,
     case BackendKind::kNoop:
       break;
   }
-  return quoted + " runs no real code, so it takes no environment: leave '" + word + "' out";
+  return quoted + " runs no real code, so it takes no environment: omit '" + word + "'";
 }
 
 Status find_library(BackendSpec& spec) {

@@ -67,7 +67,8 @@ base::Result<NativeLibrary> by_path(const std::string& text) {
   const std::string family = family_of(text);
   const std::string exported = schema::identify_malloc_library(library.preload).family;
   if (exported == family) return library;
-  return Error::usage("cannot replay on " + quoted(text) + ": by what it exports, the library is " +
+  return Error::usage("cannot replay on " + quoted(text) +
+                      ": its exports show that the library is " +
                       (exported.empty() ? "no " + family : exported) + "; write " +
                       (exported.empty() ? std::string(kLibraryPrefix) : exported + "@") + path);
 }

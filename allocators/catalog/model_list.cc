@@ -50,10 +50,10 @@ constexpr ModelEntry kModels[] = {
                       "binary buddies: blocks of 2^k bytes, split and joined in halves"),
     model<SegregatedModel>("model:segregated",
                            "size classes on pages of their own, nothing joined"),
-    model<BumpModel>("model:bump", "an arena: what is freed is never used again"),
+    model<BumpModel>("model:bump", "an arena: freed memory is never reused"),
     model<IdealModel>("model:ideal",
                       "perfect compaction: the least memory that can hold the blocks"),
-    {"model:foresight", "no block moves, but when each dies is known: how far placing well can go",
+    {"model:foresight", "no block moves, but every lifetime is known: the limit of good placement",
      [](const base::Values& options, uint64_t) -> std::unique_ptr<Backend> {
        return std::make_unique<ForesightBackend>(options);
      },

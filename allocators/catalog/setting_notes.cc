@@ -4,13 +4,13 @@ namespace heaptape::allocators {
 namespace {
 
 constexpr char kOnlyOneThread[] =
-    " changes nothing here: one thread makes all calls, and so one arena serves them";
+    " has no effect here: one thread makes all calls, so one arena serves them";
 constexpr char kBackground[] =
-    "background threads purge when the system lets them run: when memory is given back is not to "
-    "be relied on";
+    "background threads purge when the system lets them run: do not rely on when memory is "
+    "returned";
 constexpr char kPerProcessor[] =
-    "the arena of a call is that of the processor that the replay runs on, not of the recorded "
-    "one: figures differ from replay to replay";
+    "each call uses the arena of the processor that the replay runs on, not of the recorded one: "
+    "figures differ from replay to replay";
 
 struct SettingNote {
   const char* family;

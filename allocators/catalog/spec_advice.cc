@@ -64,7 +64,7 @@ std::string advice_on_options(const std::string& name) {
   if (colon == std::string::npos) return "";
   const std::string allocator = name.substr(0, colon);
   if (allocator == "recorded" || allocator == "noop") {
-    return quoted(allocator) + " takes no options: leave " + quoted(name.substr(colon)) + " out";
+    return quoted(allocator) + " takes no options: omit " + quoted(name.substr(colon));
   }
   const auto* const setting = std::ranges::find(kSettings, allocator, &Setting::allocator);
   if (setting == std::end(kSettings)) return "";
@@ -96,8 +96,8 @@ std::string no_such_allocator(const std::string& name, const std::string& label)
   if (is_variable(label) && near.empty()) {
     const std::string word = label + "=" + name;
     return quoted(word) +
-           " is a variable, not an allocator: write it behind its allocator, in the same quotes, "
-           "-a 'glibc " +
+           " is a variable, not an allocator: write it after its allocator, in the same quotes, -a "
+           "'glibc " +
            word + "'";
   }
   for (const std::string& advice : {advice_on_options(name), advice_on_file(name)}) {

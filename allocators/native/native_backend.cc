@@ -317,13 +317,13 @@ std::vector<std::string> NativeBackend::notes() const {
   }
   if (cannot_read_heap_) {
     notes.emplace_back(
-        "the worker's heap may not be read (process_vm_readv): what is cached counts as holes, and "
-        "what a trim gives back is overestimated");
+        "the worker's heap cannot be read (process_vm_readv): cached blocks count as holes, and "
+        "the effect of a trim is overestimated");
   }
   const std::string provider = worker_->shared().provider;
   for (const std::string& name : unread_names(provider, options_.environment)) {
     notes.push_back("nothing in " + file_name(provider) + " reads " + name +
-                    ": it changes nothing here");
+                    ": it has no effect here");
   }
   return notes;
 }

@@ -57,8 +57,8 @@ constexpr char kNoMemory[] = "cannot get memory to share with the replay worker"
 const char* advice_on_signal(int signal) {
   switch (signal) {
     case SIGSYS:
-      return "; one of its own threads, which blocks signals, changed the address space: make it "
-             "start none";
+      return "; one of its own threads, which blocks signals, changed the address space: configure "
+             "it to start none";
     case SIGKILL:
       return "; if memory ran out, --touch none needs less";
     default:

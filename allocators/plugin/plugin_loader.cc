@@ -73,8 +73,8 @@ class TableReader {
   Status read_version() {
     const uint32_t version = table_->abi_version;
     if (version != HEAPTAPE_PLUGIN_ABI) {
-      return broken("it is of ABI version " + std::to_string(version) + ", this heaptape knows " +
-                        std::to_string(HEAPTAPE_PLUGIN_ABI) +
+      return broken("it is of ABI version " + std::to_string(version) +
+                        ", this heaptape supports " + std::to_string(HEAPTAPE_PLUGIN_ABI) +
                         ": build it with the heaptape_plugin.h of this version",
                     version > HEAPTAPE_PLUGIN_ABI ? ErrorCode::kNewerVersion : ErrorCode::kTarget);
     }
@@ -170,7 +170,7 @@ class TableReader {
       if (choice.empty() || choice.find_first_of(",:/ ") != std::string::npos ||
           !seen.insert(choice).second) {
         return broken("a choice of the parameter '" + parameter.name + "' is '" + choice +
-                      "': each must be a word of its own, without ',', ':', '/' and blanks");
+                      "': each must be a single word, without ',', ':', '/' and blanks");
       }
     }
     if (parameter.value < parameter.choices.size()) return {};

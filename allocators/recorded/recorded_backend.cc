@@ -35,8 +35,7 @@ Result<std::vector<RegionEvent>> RecordedBackend::start() {
   if (addressless_format_.empty()) return std::vector<RegionEvent>();
   return base::Error::usage(
       "addresses are not in this trace, which was imported from '" + addressless_format_ +
-      "': there is no recorded heap to play back; take another allocator, such as "
-      "-a glibc");
+      "': there is no recorded heap to play back; use another allocator, such as -a glibc");
 }
 
 // Large blocks also begin like that in the heap and in arenas, one in 256, once freed mappings have

@@ -27,18 +27,19 @@ const char* advice(Unrecorded reason) {
       return "it is statically linked, so its malloc cannot be interposed; link it dynamically "
              "(without -static) and record that";
     case Unrecorded::kOtherMachine:
-      return "it is built for another machine type than x86-64";
+      return "it is built for a machine other than x86-64";
     case Unrecorded::kOwnMalloc:
       return "it defines malloc itself, so the preload library's malloc is never called; link its "
              "allocator as a shared library, or preload that instead";
     case Unrecorded::kPrivileges:
-      return "it runs with other privileges than yours, so the loader ignores the preload library; "
+      return "it runs with privileges other than yours, so the loader ignores the preload library; "
              "record it as the user whose privileges it takes, or as root";
     case Unrecorded::kForeignLoader:
-      return "its loader is neither glibc's nor musl's, which the preload library is made for";
+      return "its loader is neither glibc's nor musl's, the only ones that the preload library "
+             "supports";
     case Unrecorded::kSanitizer:
-      return "a sanitizer (-fsanitize=...) serves its malloc and lets no library come first; build "
-             "it without";
+      return "a sanitizer (-fsanitize=...) provides its malloc and must be loaded first; build it "
+             "without";
     case Unrecorded::kLibrary:
       return "it is a C library, into which no other library can be preloaded";
     default:

@@ -129,10 +129,10 @@ Result<MarkPlace> request_mark(uint32_t pid, const std::string& name, int patien
     }
   }
   if (has_lost_one) {
-    return Error::target("recorders ended, or had too much to do, before they could mark " +
-                         process + ": try again if that still runs");
+    return Error::target("the recorder exited or was too busy before it could mark " + process +
+                         ": try again if the process is still running");
   }
-  return Error::usage("no recorder of yours records " + process +
+  return Error::usage("none of your recorders is recording " + process +
                       ": give the pid, as its recorder sees it, of a program that runs under "
                       "`heaptape record` and has called malloc already");
 }

@@ -39,7 +39,7 @@ base::Status check_output(const std::string& path, const std::string& program) {
   if (base::is_written_directly(path)) {
     return Error::usage("cannot record to '" + path +
                         "', which is not a regular file: a recording puts a manifest and the tapes "
-                        "of child processes beside it; name a file in a folder");
+                        "of child processes beside it; name a file in a directory");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
                             base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
@@ -105,7 +105,7 @@ void note_unrecorded_processes(SessionView session, const HandshakeServer& serve
   note(server.given_up(),
        "gone before the recorder answered (it may have been stopped or overloaded)");
   note(server.of_other_builds(),
-       std::string("the ") + kPreloadName + " there is of another build than this heaptape");
+       std::string("the ") + kPreloadName + " there is from a different build of heaptape");
 }
 
 }  // namespace

@@ -123,10 +123,10 @@ Result<std::string> find_preload_library() {
   }
   // The loader would only warn about it and run the program unrecorded, or the program would die.
   base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return base::os_error("a part of heaptape cannot be read: '" + path + "'", errno);
+  if (!file) return base::os_error("cannot read part of heaptape, '" + path + "'", errno);
   const base::ElfFile elf(std::move(file));
   if (!elf.is_elf() || !elf.is_native() || !elf.is_shared_object() || !elf.is_whole()) {
-    return Error::not_found("a part of heaptape is damaged: '" + path + "'; install it again");
+    return Error::not_found("part of heaptape is damaged: '" + path + "'; install it again");
   }
   return path;
 }

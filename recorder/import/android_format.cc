@@ -78,7 +78,7 @@ class AndroidLines {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   const auto call = first_call(input, AndroidLines());
-  if (!call) return base::Error::foreign("no line at its beginning is like '1: malloc 0x10 32'");
+  if (!call) return base::Error::foreign("none of its first lines looks like '1: malloc 0x10 32'");
   return TraceOutline{.absent = call->time_ns ? 0 : absent_bits(Absent::kTimes)};
 }
 

@@ -159,7 +159,7 @@ base::Result<TraceOutline> look(TraceInput& input) {
 const TraceFormat& heaptrack_format() {
   static const TraceFormat format{
       .name = "heaptrack",
-      .description = "heaptrack's recordings, raw (--raw) or interpreted; stacks are left out",
+      .description = "heaptrack's recordings, raw (--raw) or interpreted; stacks are omitted",
       .absent = absent_bits(Absent::kThreads, Absent::kAlignments, Absent::kResizes,
                             Absent::kEntryPoints, Absent::kFailures),
       .look = look,

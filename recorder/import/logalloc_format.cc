@@ -106,7 +106,7 @@ base::Result<TraceOutline> look(TraceInput& input) {
   LogallocLines lines;
   const auto call = first_call<LogallocLines&>(input, lines);
   if (!call) {
-    return base::Error::foreign("no line at its beginning is like '18545 18545 malloc(32)=0x10'");
+    return base::Error::foreign("none of its first lines looks like '18545 18545 malloc(32)=0x10'");
   }
   if (!lines.is_munged()) return TraceOutline();
   return TraceOutline{.absent = absent_bits(Absent::kAddresses, Absent::kFailures)};

@@ -129,7 +129,7 @@ void read(TraceInput& input, ImportedEvents& events) {
     if (bytes.empty() || events.is_stopped()) return;
     const Piece piece = piece_at(bytes);
     if (piece.head_bytes == 0 || piece.head_bytes + piece.body_bytes > bytes.size()) {
-      events.add_malformed(at, "no call is there; what follows is left out");
+      events.add_malformed(at, "there is no call; the rest is omitted");
       return;
     }
     TraceCall call;

@@ -56,7 +56,7 @@ class BenchOps {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   if (begins_with_records(input, BenchOps())) return TraceOutline();
-  return base::Error::foreign("its first bytes are not the 24 of an operation 0 to 3");
+  return base::Error::foreign("its first 24 bytes are not an operation 0 to 3");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class MalloclabLines {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   const auto call = first_call(input, MalloclabLines());
-  if (!call) return base::Error::foreign("no line at its beginning is like 'a 0 512'");
+  if (!call) return base::Error::foreign("none of its first lines looks like 'a 0 512'");
   return TraceOutline();
 }
 

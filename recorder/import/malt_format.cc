@@ -78,7 +78,7 @@ class Frees {
 void read(TraceInput& input, ImportedEvents& events) {
   SortedBirths births;
   if (!collect(input, births, events) || !births.start()) {
-    events.add_malformed(input.offset(), "the temporary file to sort it in takes no more");
+    events.add_malformed(input.offset(), "the temporary file for sorting it is full");
     return;
   }
   // A free sorts before other events of its tick: its address may be handed out again.
@@ -93,7 +93,7 @@ void read(TraceInput& input, ImportedEvents& events) {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   if (begins_with_records(input, MaltChunks())) return TraceOutline();
-  return base::Error::foreign("its first 40 bytes are no block of a 64-bit process");
+  return base::Error::foreign("its first 40 bytes are not a block of a 64-bit process");
 }
 
 }  // namespace

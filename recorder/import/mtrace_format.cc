@@ -76,7 +76,7 @@ base::Result<TraceOutline> look(TraceInput& input) {
   const auto call = first_call(input, MtraceLines());
   if (!call) {
     return base::Error::foreign(
-        "no line at its beginning is like '@ ./a.out:[0x1149] + 0x10 0x20'");
+        "none of its first lines looks like '@ ./a.out:[0x1149] + 0x10 0x20'");
   }
   return TraceOutline();
 }

@@ -27,7 +27,7 @@ base::Result<uint64_t> file_bytes(const std::string& path) {
     return base::os_error("cannot read " + base::quoted(path), errno);
   }
   if (S_ISDIR(status.st_mode))
-    return Error::usage(base::quoted(path) + " is a folder: name a trace");
+    return Error::usage(base::quoted(path) + " is a directory: name a trace");
   return static_cast<uint64_t>(status.st_size);
 }
 
@@ -96,7 +96,7 @@ bool TraceInput::unpack() {
   if (result != ARCHIVE_EOF) {
     broken_ = reason_of(archive_.get());
   } else if (has_another(archive_.get())) {
-    broken_ = "the archive has other files behind it, which are left out";
+    broken_ = "the archive has other files after it, which are ignored";
   }
   return bytes != 0;
 }

@@ -78,7 +78,7 @@ class Instructions {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   if (begins_with_records(input, Instructions())) return TraceOutline();
-  return base::Error::foreign("its first bytes are not the 24 of an instruction 0 to 7");
+  return base::Error::foreign("its first 24 bytes are not an instruction 0 to 7");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class WeeAllocLines {
 
 base::Result<TraceOutline> look(TraceInput& input) {
   if (first_call(input, WeeAllocLines())) return TraceOutline();
-  return base::Error::foreign("no line at its beginning is like 'Alloc(32),'");
+  return base::Error::foreign("none of its first lines looks like 'Alloc(32),'");
 }
 
 }  // namespace

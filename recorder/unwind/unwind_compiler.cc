@@ -278,7 +278,7 @@ base::Result<UnwindTables> compile_unwind_tables(base::Descriptor file, const Co
   UnwindTables result = compile_eh_frame(eh_frame.bytes, eh_frame.address, code_segments(segments),
                                          read_code, most.code_bytes);
   if (result.has_unread_code && most.code_bytes < kMostCodeBytes) {
-    return base::Error::foreign("more of its code has no information than is read");
+    return base::Error::foreign("too much of its code has no unwind information");
   }
   result.build_id = read_build_id(elf, segments);
   return result;

@@ -16,8 +16,8 @@ base::Result<Action> parse_action(std::string_view text) {
   }
   return base::Error::usage(
       "cannot do '" + std::string(text) +
-      "': type trim@N or purge@N, with N a number of calls, such as 10k or "
-      "1.5M, or peak, plateau, exit, end, mark:NAME, or a time such as 12.5s");
+      "': type trim@N or purge@N, where N is a number of calls, such as 10k or 1.5M, or peak, "
+      "plateau, exit, end, mark:NAME, or a time such as 12.5s");
 }
 
 std::optional<MomentRequest> moment_of_action(std::string_view text) {

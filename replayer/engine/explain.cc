@@ -35,7 +35,7 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
   RunResult& first = runs.front();
   if (first.picture && !first.picture->absent) {
     first.notes.emplace_back(
-        "which pages are resident is not known: all that is committed counts as resident");
+        "it is unknown which pages are resident: all committed memory counts as resident");
   }
   Explanation explanation{std::move(moment), std::move(runs.front()), {}};
   if (options.with_foresight && !runs.back().failure) {

@@ -32,7 +32,7 @@ Error cannot_keep(uint64_t bytes, int error) {
   return {error == ENOSPC ? base::ErrorCode::kNoSpace : base::ErrorCode::kIo,
           "a model with foresight needs a temporary file of " + base::grouped(bytes) +
               " bytes in '" + temporary_folder() + "': " + strerror(error) +
-              "; set TMPDIR to a folder with more room, or leave the model out"};
+              "; set TMPDIR to a directory with more space, or omit the model"};
 }
 
 // Calls visit(batch) for the first `events` calls, in batches.

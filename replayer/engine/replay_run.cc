@@ -210,23 +210,23 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
   result.notes = run_notes(spec_, run, facts);
   std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
   if (metrics.accounting.refused != 0) {
-    result.notes.push_back(base::grouped(metrics.accounting.refused) +
-                           " requests were refused that the recorded run was granted: memory is "
-                           "understated");
+    result.notes.push_back(
+        base::grouped(metrics.accounting.refused) +
+        " requests that succeeded in the recorded run were refused: memory is understated");
   }
   if (cannot_give_back_ && !options.looks_first) {
-    result.notes.emplace_back("it cannot be asked to give memory back: --do changes nothing here");
+    result.notes.emplace_back("it cannot be asked to return memory: --do has no effect here");
   }
   if (metrics.misaligned_blocks != 0) {
     result.notes.push_back(base::grouped(metrics.misaligned_blocks) +
-                           " blocks aligned to less than the program asked, the first at #" +
+                           " blocks are aligned to less than requested, the first at #" +
                            base::grouped(metrics.first_misaligned));
   }
   if (!is_timed_ && metrics.replay_ns != 0) {
-    result.notes.emplace_back("times are left out: with --jobs, allocators share the processors");
+    result.notes.emplace_back("timings are omitted: with --jobs, allocators share the processors");
   }
   if (!result.output.empty()) {
-    result.notes.emplace_back("it printed something: -o REPORT puts that into REPORT.LABEL.log");
+    result.notes.emplace_back("it printed output: -o REPORT saves that in REPORT.LABEL.log");
   }
 }
 

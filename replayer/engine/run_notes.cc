@@ -21,8 +21,8 @@ constexpr double kFaithfulShare = 0.99;
 
 std::string merged_note(const BackendSpec& spec, const TapeFacts& tape) {
   const std::string threads = base::grouped(tape.threads()) + " threads";
-  if (!spec.runs_real_code()) return "takes the calls of " + threads + " for those of one";
-  return threads + " merged: per-thread caches and arenas are left out; memory is understated";
+  if (!spec.runs_real_code()) return "treats the calls of " + threads + " as one thread's";
+  return threads + " merged: per-thread caches and arenas are not simulated; memory is understated";
 }
 
 void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
@@ -33,10 +33,10 @@ void add_native_notes(const BackendSpec& spec, const RunFacts& run, const TapeFa
   }
   if (run.clock == allocators::Clock::kReal && spec.sees_time()) {
     notes.emplace_back(
-        "the clock was that of the replay: memory goes back at other times than in the program");
+        "the clock was the replay's: memory is returned at other times than in the program");
   }
   if (run.threads == "free") {
-    notes.emplace_back("threads ran at the same time: holes and slack are not known");
+    notes.emplace_back("threads ran at the same time: holes and slack are unknown");
   }
   const bool on_several = tape.threads() > 1 && run.threads != "merged";
   std::ranges::move(
@@ -61,8 +61,8 @@ std::string large_blocks_note(const RunFacts& run, const TapeFacts& tape) {
   }
   if (where.empty()) return "";
   return where +
-         " are in blocks of 128 KiB and more: pages of them that the program never wrote are "
-         "resident only here";
+         " are in blocks of 128 KiB or more: their pages that the program never wrote are resident "
+         "only here";
 }
 
 // Free pages are purged as they are freed, and time has no part in it.
@@ -89,8 +89,8 @@ void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeF
   }
   if (tape.foreign_percent() >= kNotedPercent) {
     notes.push_back(std::to_string(tape.foreign_percent()) +
-                    " % of freed blocks came from another thread: which threads meet may differ "
-                    "from run to run of the program, and so may its memory");
+                    " % of freed blocks came from another thread: the timing of threads may differ "
+                    "between runs of the program, and so may its memory");
   }
   if (spec.family() == "jemalloc" && !purges_at_once(spec) &&
       is_much(run.purged_bytes, run.resident_bytes_peak)) {
@@ -101,8 +101,8 @@ void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeF
   const bool is_faithful = run.same_offset_share >= kFaithfulShare;
   if (tape.threads() > 1 && !is_faithful && why_incomparable(spec, run, tape).empty()) {
     notes.emplace_back(
-        "blocks lie elsewhere where threads ran at the same time: a tape has the order of their "
-        "calls, and not that of the allocator's locks");
+        "blocks lie elsewhere where threads ran at the same time: a tape records the order of "
+        "their calls, not of the allocator's locks");
   }
 }
 
@@ -127,7 +127,7 @@ std::string modelled_version_note(const BackendSpec& spec, const TapeFacts& tape
   }
   if (other.empty() || other == name) return "";
   return "models " + name + ", and the tape was recorded on " + other +
-         ", which may place blocks otherwise and use other amounts of memory";
+         ", which may place blocks differently and use a different amount of memory";
 }
 
 // Another release of the recorded allocator replays the tape.
@@ -139,7 +139,7 @@ std::string other_version_note(const BackendSpec& spec, const RunFacts& run,
     return "";
   }
   return "the tape was recorded on " + recorded.family + " " + recorded.version + ", and " +
-         run.library_version + " replays it: blocks may lie elsewhere than they did";
+         run.library_version + " replays it: blocks may lie elsewhere";
 }
 
 void add_version_note(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape,
@@ -213,10 +213,10 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
   }
   if (tape.origin().lacks(schema::Absent::kSurvivors)) {
     notes.emplace_back(
-        "blocks that were not freed are not in this trace: what lives is understated");
+        "blocks that were not freed are not in this trace: live bytes are understated");
   }
   if (tape.origin().lacks(schema::Absent::kThreads)) {
-    notes.emplace_back("threads are not in this trace: all calls count as those of one");
+    notes.emplace_back("threads are not in this trace: all calls count as one thread's");
   }
   if (spec.runs_real_code()) add_native_notes(spec, run, tape, notes);
   add_program_notes(spec, run, tape, notes);

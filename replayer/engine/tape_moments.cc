@@ -257,7 +257,7 @@ Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& reques
   }
   return Error::usage("'" + tape.path() +
                       "' has no plateau: its live bytes never fall by an eighth of their peak and "
-                      "stay there; take --at peak or --at exit");
+                      "stay there; use --at peak or --at exit");
 }
 
 }  // namespace heaptape::replayer

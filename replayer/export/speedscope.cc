@@ -17,7 +17,7 @@ struct Profile {
 };
 constexpr Profile kProfiles[] = {{StackValue::kPeak, "bytes at peak", "bytes"},
                                  {StackValue::kEnd, "bytes at end", "bytes"},
-                                 {StackValue::kBytes, "bytes asked for", "bytes"},
+                                 {StackValue::kBytes, "bytes requested", "bytes"},
                                  {StackValue::kCalls, "calls", "none"},
                                  {StackValue::kTemporaries, "temporaries", "none"}};
 

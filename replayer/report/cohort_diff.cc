@@ -246,7 +246,7 @@ std::string blocks_text(const CohortChanges& changes) {
   std::string text = first.is_about ? "about " : "";
   if (count != 0) text += (grew ? "+" : "-") + base::grouped(count) + " ";
   return text + (count == 1 ? "block of " : "blocks of ") + sizes_text(first) + " alive at the " +
-         changes.moment + ", asked for " + births_text(first) + " (" + signed_share_text(share) +
+         changes.moment + ", requested " + births_text(first) + " (" + signed_share_text(share) +
          " of the change)";
 }
 
@@ -261,11 +261,11 @@ std::string pins_text(const CohortChanges& changes) {
   };
   const std::string text = changes.words + ": " + bytes(changes.base, changes.now);
   if (share < kGoodPart) {
-    return text + ", beside blocks of many sizes, " + signed_share_text(share) +
-           " of it at most beside one";
+    return text + ", beside blocks of many sizes, at most " + signed_share_text(share) +
+           " of it beside one";
   }
   const std::string place =
-      " beside blocks of " + sizes_text(first) + " asked for " + births_text(first);
+      " beside blocks of " + sizes_text(first) + " requested " + births_text(first);
   if (share <= 1) return text + ", " + signed_share_text(share) + " of it" + place;
   return text + ": " + bytes(first.base_bytes, first.now_bytes) + place + ", " +
          bytes(changes.base - first.base_bytes, changes.now - first.now_bytes) + " beside others";

@@ -53,11 +53,11 @@ std::vector<CohortChanges> diff_pins(const std::vector<schema::PinCohorts>& base
 // "64 B", "256 B to 511 B", "many sizes"
 std::string sizes_text(const CohortChange& change);
 
-// "+1,048,576 blocks of 64 B alive at the end, asked for between #1,000 and #2,000,000 (98.0% of
+// "+1,048,576 blocks of 64 B alive at the end, requested between #1,000 and #2,000,000 (98.0% of
 // the change)": the first size; empty if none has a share of the change.
 std::string blocks_text(const CohortChanges& changes);
 
-// "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B asked for
+// "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B requested
 // between #1,000 and #2,000,000": the first size, if it has a good part of the change; its own
 // change if others changed the other way. Empty if no blocks are beside the holes that changed.
 std::string pins_text(const CohortChanges& changes);

@@ -74,9 +74,9 @@ Result<std::vector<RunPair>> matched_pairs(const NamedReport& base, const NamedR
     if (const RunFigures* before = find_run(base, run.label)) pairs.emplace_back(before, &run);
   }
   if (!pairs.empty()) return pairs;
-  return Error::usage("no run of " + quoted(base.path) + " has the label of a run of " +
+  return Error::usage("no run of " + quoted(base.path) + " has the same label as a run of " +
                       quoted(now.path) + ": the first has " + labels_of(base) + ", the second " +
-                      labels_of(now) + "; replay with labels that agree, -a LABEL=ALLOCATOR");
+                      labels_of(now) + "; replay with the same labels, -a LABEL=ALLOCATOR");
 }
 
 // Pairs every run of the new report with one of the base.
@@ -112,7 +112,7 @@ void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigu
   if (base.tape_events == now.tape_events) return;
   notes.push_back("the tapes differ: " + base::grouped(base.tape_events) + " events in base, " +
                   base::grouped(now.tape_events) +
-                  " in new; a change may come from the program and not from its allocator");
+                  " in new; a change may come from the program rather than its allocator");
 }
 
 // "server --flags" for "/opt/branch/server --flags".
@@ -140,7 +140,7 @@ std::string unrelated_text(const schema::ReportFigures& base, const schema::Repo
     return quoted(report.tape_command) + ", " + base::grouped(report.tape_events) + " events";
   };
   return "these reports are of different programs (base: " + side(base) + "; new: " + side(now) +
-         "): what differs says nothing about the allocators";
+         "): the differences say nothing about the allocators";
 }
 
 void note_other_setting(const char* what, const std::string& base, const std::string& now,
@@ -272,9 +272,9 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
     if (module.empty()) {
       diff.sites = diff_sites(*base.figures.sites, *now.figures.sites);
     } else {
-      diff.notes.push_back("only one report knows the functions of " + quoted(module) +
+      diff.notes.push_back("only one report has function names for " + quoted(module) +
                            ", so call sites are not compared: replay a tape, or `heaptape "
-                           "symbolize` it, while its program is there as it was recorded");
+                           "symbolize` it, while its program is still present and unchanged");
     }
   }
   if (base.figures.cohorts && now.figures.cohorts) {

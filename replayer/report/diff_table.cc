@@ -144,7 +144,7 @@ std::vector<TableRow> diff_table(const SiteChanges& changes) {
 
 std::vector<TableRow> diff_table(const CohortChanges& changes) {
   std::vector<TableRow> table = {
-      {"size", "blocks in base", "in new", "change", "share of the change", "asked for"}};
+      {"size", "blocks in base", "in new", "change", "share of the change", "requested"}};
   const auto add = [&](const std::string& name, const CohortChange& change) {
     table.push_back({name, base::grouped(change.base_count), base::grouped(change.now_count),
                      change_text(change.base_bytes, change.now_bytes, schema::MetricUnit::kBytes),

@@ -138,7 +138,7 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
                        const CallSites* calls) {
   if (calls == nullptr) return "";
   const char* const who =
-      calls->is_sampled() ? "who asked for the blocks (estimated)" : "who asked for the blocks";
+      calls->is_sampled() ? "call sites of the blocks (estimated)" : "call sites of the blocks";
   std::vector<TableRow> rows{
       {who, "blocks", "live, as requested", "slack", "resident in holes", "in holes"}};
   for (const HeapSite& site : heap_sites(picture, holes, *calls)) {

@@ -40,7 +40,7 @@ std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pai
     if (is_of_other_memory(gate, *base, *now)) {
       outcomes.back().state = GateState::kSkipped;
       outcomes.back().detail =
-          "what the recorded run had resident is of its whole process, not of its heap alone";
+          "the recorded run's resident bytes are those of its whole process, not of its heap alone";
     }
   }
   const bool unanswered = std::ranges::all_of(

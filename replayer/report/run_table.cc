@@ -29,7 +29,7 @@ std::string program_text(const RunFigures& run) {
     return value_text(run.metric(metric), MetricUnit::kBytes);
   };
   return "live peak " + bytes("peak.liveBytes") + " at #" + number(run, "peak.liveBytes.at") +
-         " (" + number(run, "peak.liveCount") + " blocks at most); asked for " +
+         " (" + number(run, "peak.liveCount") + " blocks at most); requested " +
          bytes("end.cumulativeBytesUpper") + " in all, " + bytes("end.cumulativeBytesLower") +
          " without old sizes of reallocs\n";
 }
@@ -187,8 +187,8 @@ std::string recorded_line(const std::vector<RunFigures>& figures,
     if (runs[i].spec.kind != BackendKind::kRecorded || !resident) continue;
     if (schema::number_of(*resident) == 0) continue;
     return "note: " + figures[i].label +
-           ": resident sizes are of all anonymous memory of the process, as the recorder last "
-           "sampled it before the moment\n";
+           ": resident sizes cover all anonymous memory of the process, as last sampled before the "
+           "moment\n";
   }
   return "";
 }

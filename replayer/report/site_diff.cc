@@ -23,7 +23,7 @@ struct Measure {
 };
 constexpr Measure kMeasures[] = {{"peakBytes", "bytes at the peak", &SiteBytes::peak},
                                  {"liveBytes", "bytes at the end", &SiteBytes::end},
-                                 {"askedBytes", "bytes asked for", &SiteBytes::asked}};
+                                 {"askedBytes", "bytes requested", &SiteBytes::asked}};
 
 // Functions whose file a report does not know.
 using Functions = std::set<std::string>;

@@ -21,7 +21,7 @@ struct Column {
 };
 constexpr Column kColumns[] = {{"bytes at peak", StackValue::kPeak, true},
                                {"bytes at end", StackValue::kEnd, true},
-                               {"bytes asked for", StackValue::kBytes, true},
+                               {"bytes requested", StackValue::kBytes, true},
                                {"calls", StackValue::kCalls, false},
                                {"temporaries", StackValue::kTemporaries, false}};
 constexpr Column kHeapColumns[] = {{"pinned", HeapValue::kPinned, true},
@@ -99,7 +99,7 @@ std::string heap_text(const HeapOfSites& heap) {
                      grouped(heap.moment.event) +
                      "; a hole between blocks of two sites counts for both\n";
   if (!heap.knows_slack) {
-    text += "slack is not known of a run on this allocator: replay on one with -a\n";
+    text += "slack is unknown for this allocator: choose another one with -a\n";
   }
   return text;
 }
@@ -112,7 +112,7 @@ std::string lifetime_text(const SiteRow& row) {
 std::string sampling_text(const SampledSites& sampled) {
   return "estimated from the stacks of " + base::counted(sampled.calls, "call") +
          ", chosen at random: one byte in " + bytes_text(sampled.every_bytes) +
-         "; the line of the whole tape is exact\n";
+         "; the whole-tape line is exact\n";
 }
 
 // The CSV columns that identify a site.
@@ -173,7 +173,7 @@ std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top) {
   if (table.sampled) text += sampling_text(*table.sampled);
   if (table.rows.size() > top) {
     text += "... and " + base::counted(table.rows.size() - top, "site") +
-            " more: --top N shows more, --json and --csv have all\n";
+            " more: --top N shows more, --json and --csv list all\n";
   }
   return heap == nullptr ? text : text + heap_text(*heap);
 }

@@ -53,7 +53,7 @@ std::string dominant_sizes(const SizeHistogram& sizes) {
   const size_t left_out = buckets.size() - std::min(buckets.size(), kSizesPrinted);
   buckets.resize(buckets.size() - left_out);
   std::string text = size_rows(buckets, all);
-  if (left_out != 0) text += "... and " + grouped(left_out) + " more: --by size has all\n";
+  if (left_out != 0) text += "... and " + grouped(left_out) + " more: --by size lists all\n";
   return text;
 }
 
@@ -153,7 +153,7 @@ std::string sizes_table(const SizeHistogram& sizes) {
 
 std::string threads_table(const ThreadTotals& threads,
                           const std::vector<schema::ThreadIdentity>& names) {
-  std::vector<TableRow> rows{{"thread", "calls", "bytes asked for", "live blocks", "live bytes",
+  std::vector<TableRow> rows{{"thread", "calls", "bytes requested", "live blocks", "live bytes",
                               "foreign frees", "freed by another thread"}};
   for (const auto& [thread, total] : threads.sorted()) {
     std::string name = "t" + std::to_string(thread);

@@ -18,7 +18,7 @@ struct Value {
   bool is_bytes;
 };
 constexpr Value kValues[] = {
-    {"who had most at the peak", &StackTotals::peak_bytes, true},
+    {"holding most at the peak", &StackTotals::peak_bytes, true},
     {"alive at the end", &StackTotals::live_bytes, true},
     {"temporaries", &StackTotals::temporaries, false},
     {"freed by another thread", &StackTotals::freed_by_others, false},
@@ -47,7 +47,8 @@ std::string top_sites_text(const SiteTable& table, const Sites& sites) {
   std::vector<TableRow> rows;
   for (const Value& value : kValues) add_rows(rows, value, table, sites);
   if (rows.empty()) return "";
-  const char* const estimated = "who asked is estimated: not all calls had their stacks recorded\n";
+  const char* const estimated =
+      "call sites are estimates: not all calls had their stacks recorded\n";
   return aligned(rows) + (table.sampled ? estimated : "");
 }
 

@@ -15,7 +15,7 @@ const char* cut_text(uint64_t stored) {
     case schema::StackEnd::kDepth:
       return "(cut: too deep)";
     case schema::StackEnd::kUnknownCode:
-      return "(cut: code of no file known then)";
+      return "(cut: code of an unknown file)";
     case schema::StackEnd::kNoRule:
       return "(cut: no rule to unwind)";
     case schema::StackEnd::kUnreadable:

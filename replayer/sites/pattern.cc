@@ -20,9 +20,8 @@ base::Result<Pattern> Pattern::make(const std::string& text) {
   try {
     return Pattern(std::regex(text, std::regex::ECMAScript | std::regex::optimize));
   } catch (const std::regex_error&) {
-    return bad_pattern(text,
-                       "put a backslash before characters such as ( [ { * + ? that stand for "
-                       "themselves");
+    return bad_pattern(
+        text, "put a backslash before characters such as ( [ { * + ? to match them literally");
   }
 }
 

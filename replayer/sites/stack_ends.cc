@@ -44,13 +44,13 @@ const char* words_of(StackEnd end) {
     case StackEnd::kDepth:
       return "too deep";
     case StackEnd::kUnknownCode:
-      return "cut at code of no file known then";
+      return "cut at code of an unknown file";
     case StackEnd::kNoRule:
       return "cut at code without unwind rule";
     case StackEnd::kUnreadable:
-      return "cut where no stack was (no frame pointers?)";
+      return "cut where there was no stack (no frame pointers?)";
     case StackEnd::kNoCode:
-      return "cut where no return address was";
+      return "cut where there was no return address";
   }
   return "cut";
 }

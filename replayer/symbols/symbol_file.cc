@@ -67,7 +67,7 @@ base::Result<SymbolFile> read_symbols(const std::string& path) {
   if (!bytes) return bytes.error();
   const Words words = message_words(*bytes);
   if (words.empty()) {
-    return base::Error::foreign(quoted(path) + " is not a file of symbols; give one that " +
+    return base::Error::foreign(quoted(path) + " is not a symbol file; give one that " +
                                 "`heaptape symbolize` wrote");
   }
   return schema::guard_kj(

@@ -26,7 +26,7 @@ std::string note_of(const std::string& path, ModuleFinding finding) {
     case ModuleFinding::kNothing:
       return "";
     case ModuleFinding::kGone:
-      return quoted(path) + " is not there any more" + kOffsetsOnly;
+      return quoted(path) + " no longer exists" + kOffsetsOnly;
     case ModuleFinding::kUnreadable:
       return quoted(path) + " cannot be read as an ELF file" + kOffsetsOnly;
     case ModuleFinding::kOtherBuild:
@@ -160,7 +160,7 @@ class Symbolizer {
     text += (text.empty() || others.empty() ? "" : ", and for ") + others;
     text = "there is no debug information for " + text +
            ": install its -dbgsym or -debuginfo packages, build your own programs with -g, " +
-           (options_.debuginfod ? "or name" : "name") + " a folder that has it with --debug-dir";
+           (options_.debuginfod ? "or name" : "name") + " a directory that has it with --debug-dir";
     if (!options_.debuginfod) text += ", or ask servers for it with --debuginfod";
     notes_.insert(notes_.begin(), std::move(text));
   }

@@ -203,7 +203,7 @@ base::Result<std::optional<StackTree>> read_stack_tree(const std::string& path) 
                     if (tree) tree->sampling = sampling_of(tape.getSites());
                     if (tree) return Read(std::move(tree));
                     return base::Error::damaged("the call stacks of " + base::quoted(path) +
-                                                " are no tree: replay the tape again");
+                                                " do not form a tree: replay the tape again");
                   });
 }
 

@@ -22,7 +22,7 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
     base::Error error = base::os_error("cannot open " + base::quoted(path), errno);
     if (access((path + ".partial").c_str(), F_OK) == 0) {
       error.message += "; " + base::quoted(path + ".partial") +
-                       " is a recording that still runs or was cut short";
+                       " is a recording that is still running or was cut short";
     }
     return error;
   }

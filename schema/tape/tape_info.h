@@ -122,7 +122,7 @@ struct TapeLosses {
   uint64_t lost_events = 0;            // calls made, seen, and not recorded
   LossCauses causes;                   // of the lost events
   uint64_t unrepaired_inversions = 0;  // a block was handed out while still alive on the tape
-  uint64_t lost_ranges = 0;            // damaged stretches left out by `recover`
+  uint64_t lost_ranges = 0;            // damaged stretches omitted by `recover`
 
   bool any() const { return lost_events != 0 || unrepaired_inversions != 0 || lost_ranges != 0; }
   bool operator==(const TapeLosses&) const = default;

@@ -164,7 +164,7 @@ class Changes(UsualFlameGraph, Pages):
     def test_says_right_under_the_verdict_why_gates_failed(self):
         reasons = self.run_script("[...document.querySelectorAll('#verdict + #reasons li')].map((item) => item.textContent)")
         self.assertEqual(reasons, self.json["reasons"])
-        self.assertTrue(reasons[0].startswith("+1 block of 300 B alive at the peak, asked for by #2"), reasons)
+        self.assertTrue(reasons[0].startswith("+1 block of 300 B alive at the peak, requested by #2"), reasons)
 
     def test_says_nothing_of_reasons_where_nothing_failed(self):
         self.show("sampled")
@@ -232,10 +232,10 @@ class Changes(UsualFlameGraph, Pages):
     def test_says_which_tape_is_estimated(self):
         self.show("sampled")
         self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame h2").text,
-                         "Who asked for more, and who for less (estimated)")
+                         "Call stacks that grew and shrank (estimated)")
         text = self.driver.find_element(By.ID, "flame-estimated").text
-        self.assertIn("Those of the base are estimated from the stacks of 4 calls", text)
-        self.assertIn("Those of the new tape are exact.", text)
+        self.assertIn("Figures of the base are estimated from the stacks of 4 calls", text)
+        self.assertIn("Figures of the new tape are exact.", text)
 
     def test_has_the_pinned_bytes_that_both_reports_have(self):
         self.show("pinned")

@@ -31,7 +31,7 @@ class Explained(Pages):
 
     def test_says_first_where_the_memory_is_and_who_pins_it(self):
         self.show("pinned")
-        self.assertRegex(self.text("#verdict"), r"^Of the \d.* resident on model:ptmalloc at the end: .*% live")
+        self.assertRegex(self.text("#verdict"), r"^The \d.* resident on model:ptmalloc at the end: .*% live")
         self.assertIn(" resident in holes are beside 1 block of 24 bytes, born from #3 to #3, most for read (app.cc:40).", self.text("#where"))
         self.assertLess(self.driver.find_element(By.CSS_SELECTOR, ".bar").location["y"], 400)
 
@@ -87,11 +87,11 @@ class Explained(Pages):
         self.show("pinned")
         rows = self.run_script("[...document.querySelectorAll('#sites tbody tr')].map((row) => row.cells[0].textContent)")
         self.assertEqual([row.split(" ")[0] for row in rows], ["read", "main"])
-        self.assertEqual(self.text("#sites h2"), "Who asked for the blocks")
+        self.assertEqual(self.text("#sites h2"), "Call sites of the blocks")
 
     def test_says_where_sites_are_estimates(self):
         self.show("sampled")
-        self.assertEqual(self.text("#sites h2"), "Who asked for the blocks (estimated)")
+        self.assertEqual(self.text("#sites h2"), "Call sites of the blocks (estimated)")
 
     def test_says_first_what_is_lost(self):
         self.show("lossy")

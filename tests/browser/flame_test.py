@@ -110,10 +110,10 @@ class Sites(FlameGraph, ReplayPages):
         self.assertNotIn("estimated", self.driver.find_element(By.ID, "flame").text)
         self.show("sampled")
         sampling = self.pages["sampled"].report["tape"]["sites"]["sampling"]
-        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame h2").text, "Who asked for it (estimated)")
+        self.assertEqual(self.driver.find_element(By.CSS_SELECTOR, "#flame h2").text, "Call stacks (estimated)")
         self.assertIn(f"stacks of {sampling['calls']} calls, chosen at random: one byte in 2.00 KiB",
                       self.driver.find_element(By.ID, "flame-estimated").text)
-        self.assertIn("who asked (estimated)", self.run_script("document.querySelector('.tops th').textContent"))
+        self.assertIn("call site (estimated)", self.run_script("document.querySelector('.tops th').textContent"))
 
 
 class Pinned(FlameGraph, ReplayPages):

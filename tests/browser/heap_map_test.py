@@ -337,17 +337,17 @@ class Looks(HeapMap):
 
     def test_name_sites_where_the_tape_has_them(self):
         self.show("stacks")
-        self.choose("Colours", "who asked")
+        self.choose("Colours", "call site")
         self.assertIn("lex (lex.h:3)", self.legend())
         self.press(Keys.HOME)
         for name in ("random", "sampled"):
             self.show(name)
-            self.assertEqual(self.driver.find_elements(By.XPATH, "//section[@id='map']//button[.='who asked']"), [])
+            self.assertEqual(self.driver.find_elements(By.XPATH, "//section[@id='map']//button[.='call site']"), [])
 
     def test_say_where_residency_is_not_known(self):
         self.show("process")
         self.assertEqual(self.legend(), ["live", "free"])
-        self.assertIn("Which free pages were resident is not known", self.run_script("document.querySelector('#map').textContent"))
+        self.assertIn("it is unknown which free pages were resident", self.run_script("document.querySelector('#map').textContent"))
 
     def test_follow_the_theme_and_the_width(self):
         corners = []
@@ -368,7 +368,7 @@ class Looks(HeapMap):
 
     def test_do_nothing_that_names_want(self):
         self.show("hostile")
-        self.choose("Colours", "who asked")
+        self.choose("Colours", "call site")
         self.point(0.5, 0.9)
         self.press(Keys.ARROW_LEFT, Keys.ENTER)
         self.assertIn("<b>&amp;", self.detail()[0])

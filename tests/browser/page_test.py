@@ -28,7 +28,7 @@ class Page(ReplayPages):
     def test_names_who_has_most_first(self):
         self.show("stacks")
         self.assertEqual(self.run_script("document.getElementById('who').textContent"),
-                         "Of the 407 B live at the peak, 98.3% were asked for by lex (lex.h:3).")
+                         "98.3% of the 407 B live at the peak were requested by lex (lex.h:3).")
         self.show("fill")
         self.assertIsNone(self.run_script("document.getElementById('who')"))
 
@@ -67,7 +67,7 @@ class Figures(ReplayPages):
         for name, is_said in (("process", True), ("fill", False)):  # no samples in fill
             self.show(name)
             note = self.run_script("document.querySelector('#runs .note').textContent")
-            self.assertEqual("as the recorder last sampled it" in note, is_said, name)
+            self.assertEqual("as last sampled before the moment" in note, is_said, name)
 
     def test_of_the_account_are_those_of_the_report(self):
         self.compare("fill", "#account td[data-metric]")

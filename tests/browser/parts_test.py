@@ -180,7 +180,7 @@ class Parts(Pages):
         self.show("process")
         timed = [one["p99Ns"] for run in self.pages["process"].report["runs"] for one in run.get("latency", [])[:1]]
         self.assertGreater(len(timed), 1)
-        self.assertRegex(self.fact("latency"), f"is least in .*: {re.escape(TEXTS['ns'](min(timed)))}$")
+        self.assertRegex(self.fact("latency"), f" has the lowest p99 of .*: {re.escape(TEXTS['ns'](min(timed)))}$")
 
     def test_of_latency_say_which_call_was_the_slowest(self):
         self.show("process")
@@ -221,7 +221,7 @@ class Parts(Pages):
     def test_say_first_what_is_lost(self):
         self.show("lossy")
         banner = self.driver.find_element(By.ID, "banner")
-        self.assertEqual(banner.text, "This tape is not whole: 12 calls were lost while recording; 2 stretches of the tape are damaged. All figures are of what it has.")
+        self.assertEqual(banner.text, "This tape is incomplete: 12 calls were lost while recording; 2 stretches of the tape are damaged. All figures cover only what it has.")
         verdict = self.driver.find_element(By.ID, "verdict")
         self.assertLess(banner.location["y"], verdict.location["y"])
         self.assertEqual(self.run_script("document.querySelector('#fidelity [data-path=\"tape.losses.lostEvents\"]').textContent"), "12")
@@ -237,7 +237,7 @@ class Parts(Pages):
 
     def test_say_first_where_a_tape_was_not_finished(self):
         self.show("torn")
-        self.assertIn("the tape was not finished, so what came after it is not known", self.driver.find_element(By.ID, "banner").text)
+        self.assertIn("the tape was not finished, so later calls are unknown", self.driver.find_element(By.ID, "banner").text)
 
     def test_say_nothing_of_losses_where_there_are_none(self):
         self.show("process")

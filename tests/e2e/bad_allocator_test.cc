@@ -60,8 +60,8 @@ TEST_F(BadAllocator, SpecThatMakesNoSenseIsRefused) {
 }
 
 TEST_F(BadAllocator, LabelTwiceIsRefused) {
-  expect_refusal(replay({"glibc", "glibc X=1"}), "two allocators are called 'glibc'");
-  expect_refusal(replay({"a=glibc", "a=jemalloc"}), "two allocators are called 'a'");
+  expect_refusal(replay({"glibc", "glibc X=1"}), "two allocators are named 'glibc'");
+  expect_refusal(replay({"a=glibc", "a=jemalloc"}), "two allocators are named 'a'");
   EXPECT_EQ(replay({"a=glibc", "b=glibc"}).status, 0);
 }
 

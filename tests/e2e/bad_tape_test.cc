@@ -82,7 +82,7 @@ TEST_F(BadTape, OfAnotherKindIsNamed) {
 }
 
 TEST_F(BadTape, FolderIsNamed) {
-  expect_all_refuse(dir_.path().string(), "is a folder: give a tape in it");
+  expect_all_refuse(dir_.path().string(), "is a directory: give a tape in it");
 }
 
 TEST_F(BadTape, OfANewerMajorVersionIsNamed) {

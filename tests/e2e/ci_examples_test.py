@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "cmake"))
 import make_packages  # noqa: E402
 
 PROGRAM = ROOT / "tests/e2e/targets/cache.c"
-BLOCKS = r"\+1,000 blocks of 400 B alive at the end, asked for between #\d+ and #[\d,]+"
+BLOCKS = r"\+1,000 blocks of 400 B alive at the end, requested between #\d+ and #[\d,]+"
 # What JUnit files may have by the schema of Jenkins, which checks it: elements and attributes, with * those that must be.
 SUITE = {"name*", "tests*", "failures*", "errors*", "time", "skipped"}
 RESULT = ({"message", "type"}, set())

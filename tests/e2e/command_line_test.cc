@@ -82,7 +82,7 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
 
 TEST_F(CommandLineTest, SaysWhichOptionsMustBeGiven) {
   for (const char* command : {"export", "recover", "explain", "holes", "scenario"}) {
-    EXPECT_NE(run({"heaptape", command, "--help"}).out.find("; must be given"), std::string::npos)
+    EXPECT_NE(run({"heaptape", command, "--help"}).out.find("; required"), std::string::npos)
         << command;
   }
 }
@@ -116,11 +116,11 @@ TEST_F(CommandLineTest, SaysThatACommandTakesOneTape) {
 
 TEST_F(CommandLineTest, SaysWhatToDoWithATape) {
   expect_refusal(run({"heaptape", tape_}),
-                 "is a file, not a command: of a tape, type heaptape info");
+                 "is a file, not a command: for a tape, type heaptape info");
 }
 
 TEST_F(CommandLineTest, SaysWhereAllocatorsBelong) {
-  expect_refusal(run({"heaptape", "replay", tape_, "glibc"}), "allocators behind -a");
+  expect_refusal(run({"heaptape", "replay", tape_, "glibc"}), "allocators after -a");
 }
 
 TEST_F(CommandLineTest, SaysWhichOptionLacksItsValue) {
@@ -138,9 +138,9 @@ TEST_F(CommandLineTest, TakesEachWordAboutStacksOnce) {
   };
   expect_refusal(record("dwarf,every=1k,every=2k"), "'every' is given more than once");
   expect_refusal(record("fp,depth=3,every=1k,depth=3"), "'depth' is given more than once");
-  expect_refusal(record("dwarf,fp"), "it takes one of fp and dwarf: leave out ',fp'");
-  expect_refusal(record("dwarf,dwarf"), "it takes one of fp and dwarf: leave out ',dwarf'");
-  expect_refusal(record("dwarf,none"), "--stacks: none stands alone: leave out ',none'");
+  expect_refusal(record("dwarf,fp"), "it takes either fp or dwarf: omit ',fp'");
+  expect_refusal(record("dwarf,dwarf"), "it takes either fp or dwarf: omit ',dwarf'");
+  expect_refusal(record("dwarf,none"), "--stacks: none stands alone: omit ',none'");
 }
 
 TEST_F(CommandLineTest, NamesTheOptionAboutStacksOnce) {
@@ -154,7 +154,8 @@ TEST_F(CommandLineTest, SaysWhatAFileOfAnotherKindIs) {
   ASSERT_EQ(run({"heaptape", "replay", tape_, "-a", "noop", "-o", report}).status, 0);
   expect_refusal(run({"heaptape", "stats", report}), "is a report, not a tape");
   expect_refusal(run({"heaptape", "diff", report, tape_}), "is a tape, not a report");
-  expect_refusal(run({"heaptape", "info", dir_.path()}), "is a folder: give a tape in it, such as");
+  expect_refusal(run({"heaptape", "info", dir_.path()}),
+                 "is a directory: give a tape in it, such as");
   expect_refusal(run({"heaptape", "diff", dir_.path(), report}), "give a report in it");
 }
 
@@ -310,7 +311,7 @@ TEST_F(CommandLineTest, SaysThatAModelReservesMoreAddressSpaceThanIsAllowed) {
   };
   expect_refusal(run(CommandLine{.words = {"heaptape", "replay", tape_, "-a", "model:ptmalloc"},
                                  .before_exec = limit}),
-                 "raise the limit of address space (ulimit -v)");
+                 "raise the limit on address space (ulimit -v)");
 }
 
 // Threads take address space for their stacks and their share of malloc.

@@ -279,7 +279,7 @@ TEST_F(ExplainTest, SuggestsTheMomentThatWasMeant) {
 TEST_F(ExplainTest, RefusesThreadsThatRunFreely) {
   tests::expect_refusal(tests::run({"heaptape", "explain", scenario("sliver-pin"), "-a", "glibc",
                                     "--threads", "free"}),
-                        "take ordered, lockstep or merged");
+                        "use ordered, lockstep or merged");
 }
 
 TEST_F(ExplainTest, OfAFewCallsTakesNoDipForAPlateau) {

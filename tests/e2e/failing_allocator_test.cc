@@ -80,7 +80,7 @@ TEST_F(FailingAllocator, HasANoteWhereItAlignsBlocksTooLittle) {
   const auto ended = replay("none");
   EXPECT_EQ(ended.status, 0) << ended.describe();
   const char* const note =
-      "note: bad: 2 blocks aligned to less than the program asked, the first at #2\n";
+      "note: bad: 2 blocks are aligned to less than requested, the first at #2\n";
   EXPECT_NE(ended.out.find(note), std::string::npos) << ended.out;
 }
 
@@ -148,14 +148,15 @@ TEST_F(FailingAllocator, HasALogOfItsOwn) {
   const auto ended = tests::run({"heaptape", "replay", dir_.file("t"), "-a", "a,b=glibc", "-a",
                                  "a_b=glibc", "-o", dir_.file("r.json")});
   EXPECT_EQ(ended.status, 2) << ended.describe();
-  EXPECT_NE(ended.err.find("the logs of 'a,b' and 'a_b' would be one file"), std::string::npos);
+  EXPECT_NE(ended.err.find("the logs of 'a,b' and 'a_b' would be the same file"),
+            std::string::npos);
 }
 
 TEST_F(FailingAllocator, HasANoteThatItPrintedSomething) {
   const auto ended =
       tests::run({"heaptape", "replay", dir_.file("t"), "-a", "jemalloc MALLOC_CONF=nonsense:1"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
-  EXPECT_NE(ended.out.find("note: jemalloc: it printed something: -o REPORT puts that into "),
+  EXPECT_NE(ended.out.find("note: jemalloc: it printed output: -o REPORT saves that in "),
             std::string::npos)
       << ended.out;
 }
@@ -169,7 +170,7 @@ TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
        "-a", "d=glibc MALLOC_TOP_PAD=5"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_NE(ended.out.find("note: jemalloc: nothing in libjemalloc.so.2 reads MALLOC_ARENA_MAX: it "
-                           "changes nothing here\n"),
+                           "has no effect here\n"),
             std::string::npos)
       << ended.out;
   EXPECT_NE(ended.out.find("c: nothing in libc.so.6 reads MALLOC_CONF"), std::string::npos);

@@ -106,7 +106,7 @@ TEST_F(Families, FailARunOnALibraryThatCannotBeLoaded) {
 TEST_F(Families, RefuseALibraryOfAnother) {
   const std::string mimalloc = target_path("libreplay_mimalloc_old.so");
   expect_refusal(replay({"jemalloc@" + mimalloc}),
-                 "by what it exports, the library is mimalloc; write mimalloc@" + mimalloc);
+                 "its exports show that the library is mimalloc; write mimalloc@" + mimalloc);
   const std::string other = target_path("libreplay_bare_malloc.so");
   expect_refusal(replay({"jemalloc@" + other}), "the library is no jemalloc; write lib:" + other);
 }

@@ -140,10 +140,10 @@ TEST_F(Import, JsonSaysWhatIsNotInTheTrace) {
 TEST_F(Import, WhatCannotBeReadIsNamedAndEndsWithOne) {
   const Ended ended = import("mtrace", "+ 0x10 0x8\nrubbish\n- 0x10\n- 0x10\n+ 0x20 0x8\n");
   EXPECT_EQ(ended.status, 1);
-  EXPECT_NE(ended.err.find("trace', line 2 is no call of the format 'mtrace': 'rubbish'"),
+  EXPECT_NE(ended.err.find("trace', line 2 is not a call of the format 'mtrace': 'rubbish'"),
             std::string::npos)
       << ended.err;
-  EXPECT_NE(ended.out.find("1  double frees left out\n"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("1  double frees omitted\n"), std::string::npos) << ended.out;
   const Ended verified = ask("verify");
   EXPECT_EQ(verified.status, 1);
   EXPECT_NE(verified.out.find("2 calls not recorded (1 malformed in the imported trace, 1 double"),

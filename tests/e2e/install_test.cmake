@@ -22,7 +22,7 @@ foreach(bytes IN ITEMS 0 5000)
   execute_process(COMMAND head -c ${bytes} ${PREFIX}/whole.so OUTPUT_FILE ${preload})
   execute_process(COMMAND ${heaptape} record -o ${PREFIX}/none.tape -- /bin/ls ${PREFIX}
                   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE error)
-  if(NOT result EQUAL 2 OR output OR NOT error MATCHES "a part of heaptape is damaged")
+  if(NOT result EQUAL 2 OR output OR NOT error MATCHES "part of heaptape is damaged")
     message(FATAL_ERROR "with ${bytes} bytes of the preload library: ${result}: ${output}${error}")
   endif()
 endforeach()

@@ -55,7 +55,7 @@ TEST_F(RecordMarks, HaveTheirFiguresInReports) {
 TEST_F(RecordMarks, AreRefusedForProcessesThatNobodyRecords) {
   const Ended ended = run({"heaptape", "ctl", "1", "mark", "one"});
   EXPECT_EQ(ended.status, 2);
-  EXPECT_NE(ended.err.find("no recorder of yours records process 1"), std::string::npos)
+  EXPECT_NE(ended.err.find("none of your recorders is recording process 1"), std::string::npos)
       << ended.err;
 }
 

@@ -148,12 +148,12 @@ std::string elf_program(uint16_t type, uint16_t machine) {
 
 TEST_F(Refusals, OfProgramsOfAnotherMachine) {
   const std::string path = executable(elf_program<Elf64_Ehdr>(ET_DYN, EM_AARCH64));
-  expect_refused({path}, {path, "another machine type than x86-64"});
+  expect_refused({path}, {path, "a machine other than x86-64"});
 }
 
 TEST_F(Refusals, OfProgramsOfAnotherWordSize) {
   const std::string path = executable(elf_program<Elf32_Ehdr>(ET_EXEC, EM_386));
-  expect_refused({path}, {path, "another machine type than x86-64"});
+  expect_refused({path}, {path, "a machine other than x86-64"});
 }
 
 TEST_F(Refusals, OfProgramsThatChangeTheUser) {
@@ -169,15 +169,15 @@ TEST_F(Refusals, OfProgramsThatChangeTheUser) {
 }
 
 TEST_F(Refusals, OfOutputsInAMissingFolder) {
-  expect_output_refused("missing/run.tape", {"'missing/run.tape'", "no folder 'missing'"});
-  expect_output_refused("missing/", {"'missing/'", "no folder 'missing'"});
+  expect_output_refused("missing/run.tape", {"'missing/run.tape'", "no directory 'missing'"});
+  expect_output_refused("missing/", {"'missing/'", "no directory 'missing'"});
   executable("");
   expect_output_refused("program/run.tape", {"'program/run.tape'", "Not a directory"});
 }
 
 TEST_F(Refusals, OfOutputsThatAreFolders) {
-  expect_output_refused(".", {"'.'", "it is a folder; name a file in it"});
-  expect_output_refused(dir_.path(), {"'" + dir_.path().string() + "'", "it is a folder"});
+  expect_output_refused(".", {"'.'", "it is a directory; name a file in it"});
+  expect_output_refused(dir_.path(), {"'" + dir_.path().string() + "'", "it is a directory"});
 }
 
 // A device, a pipe (which nobody reads), a descriptor. Through links in the test's folder, because
@@ -187,7 +187,7 @@ TEST_F(Refusals, OfOutputsThatAreNotRegularFiles) {
   std::filesystem::create_symlink("/dev/stdout", dir_.file("descriptor"));
   EXPECT_EQ(mkfifo(dir_.file("pipe").c_str(), 0700), 0);
   for (const char* name : {"device", "descriptor", "pipe"}) {
-    expect_output_refused(name, {std::string("'") + name + "'", "name a file in a folder"});
+    expect_output_refused(name, {std::string("'") + name + "'", "name a file in a directory"});
   }
 }
 

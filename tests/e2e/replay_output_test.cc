@@ -205,15 +205,16 @@ TEST_F(ReplayOutput, NamesTheRunsOfANoteInOneLine) {
   const Ended ended =
       replay({"-a", "glibc", "-a", "two=glibc", "--threads", "merged", "-o", report_});
   EXPECT_NE(ended.out.find("\nnote: glibc, two: 5 threads merged: per-thread caches and arenas are "
-                           "left out; memory is understated\n"),
+                           "not simulated; memory is understated\n"),
             std::string::npos)
       << ended.out;
-  EXPECT_EQ(schema::read_figures(report_)->runs.at(1).notes.at(0),
-            "5 threads merged: per-thread caches and arenas are left out; memory is understated");
+  EXPECT_EQ(
+      schema::read_figures(report_)->runs.at(1).notes.at(0),
+      "5 threads merged: per-thread caches and arenas are not simulated; memory is understated");
 }
 
 TEST_F(ReplayOutput, SaysWhatTheResidentSizesOfTheRunItselfAre) {
-  const std::string note = "\nnote: recorded: resident sizes are of all anonymous memory";
+  const std::string note = "\nnote: recorded: resident sizes cover all anonymous memory";
   EXPECT_EQ(replay({"-a", "recorded", "-a", "noop"}).out.find(note), std::string::npos);
   tests::Random random(3);
   tests::write_sampled_tape(tape_, tests::eventful_events(random, 5000), random);
@@ -246,10 +247,9 @@ TEST_F(ReplayOutput, SaysHowFarApartRepeatsWere) {
 
 TEST_F(ReplayOutput, HasNoTimesOfAllocatorsThatSharedTheProcessors) {
   const Ended ended = replay({"-a", "glibc", "-a", "model:bump", "--jobs", "2", "-o", report_});
-  EXPECT_NE(
-      ended.out.find("\nnote: glibc, model:bump: times are left out: with --jobs, allocators share "
-                     "the processors"),
-      std::string::npos)
+  EXPECT_NE(ended.out.find("\nnote: glibc, model:bump: timings are omitted: with --jobs, "
+                           "allocators share the processors"),
+            std::string::npos)
       << ended.out;
   const std::string told = replay({"-a", "glibc", "-a", "recorded", "--jobs", "2"}).out;
   EXPECT_NE(told.find("\nnote: glibc: times are left out"), std::string::npos) << told;
@@ -281,8 +281,7 @@ TEST_F(ReplayOutput, TakesNoTimesOfAllocatorsSideBySide) {
     options.insert(options.end(), timed.begin(), timed.end());
     const Ended ended = replay(options);
     EXPECT_EQ(ended.status, 2);
-    EXPECT_NE(ended.err.find(timed[0] + " is about times, which --jobs leaves out"),
-              std::string::npos)
+    EXPECT_NE(ended.err.find(timed[0] + " needs timings, which --jobs omits"), std::string::npos)
         << ended.err;
   }
   EXPECT_EQ(replay({"-a", "glibc", "--jobs", "1", "--latency"}).status, 0);
@@ -509,8 +508,8 @@ TEST_F(ReplayOutput, IsRefusedInThePlaceOfALibrary) {
 }
 
 TEST_F(ReplayOutput, IsRefusedWithoutAName) {
-  expect_refusal(replay({"-a", "noop", "-o", ""}), "the name of the file is empty");
-  expect_refusal(replay({"-a", "noop", "--csv", ""}), "the name of the file is empty");
+  expect_refusal(replay({"-a", "noop", "-o", ""}), "the file name is empty");
+  expect_refusal(replay({"-a", "noop", "--csv", ""}), "the file name is empty");
 }
 
 TEST_F(ReplayOutput, IsRefusedWhereReportAndCsvAreOneFile) {

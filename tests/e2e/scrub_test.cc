@@ -148,9 +148,8 @@ TEST_F(Scrub, AScrubbedTapeIsWhole) {
 }
 
 TEST_F(Scrub, APartThatIsNotThereIsRefused) {
-  expect_refusal(scrub({"--from", "3001"}), "--from 3,001 is behind the last call, #3,000");
-  expect_refusal(scrub({"--from", "20", "--until", "10"}),
-                 "--from 20 is behind the last call, #10");
+  expect_refusal(scrub({"--from", "3001"}), "--from 3,001 is after the last call, #3,000");
+  expect_refusal(scrub({"--from", "20", "--until", "10"}), "--from 20 is after the last call, #10");
 }
 
 TEST_F(Scrub, TheTapeIsNotOverwritten) {
@@ -243,7 +242,7 @@ TEST_F(ExportedCalls, OfTheMallocLabWithoutALineAreCounted) {
                             {Op::kFree, 0, 0, 0, 0, 0x20000}});
   const Ended ended =
       run({"heaptape", "export", tape_, "--format", "malloclab", "-o", dir_.file("calls")});
-  EXPECT_NE(ended.err.find("left out 3 calls that the format cannot have"), std::string::npos)
+  EXPECT_NE(ended.err.find("omitted 3 calls that the format cannot express"), std::string::npos)
       << ended.err;
 }
 
@@ -264,7 +263,7 @@ TEST_F(ExportedCalls, EveryEntryPointHasALine) {
 
 TEST_F(ExportedCalls, FiltersOfCallStacksAreRefused) {
   expect_refusal(run({"heaptape", "export", tape_, "--format", "mtrace", "--only", "f"}),
-                 "are for call stacks");
+                 "apply to call stacks");
 }
 
 }  // namespace

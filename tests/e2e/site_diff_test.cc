@@ -61,7 +61,7 @@ TEST_F(SiteDiff, FailsTheStrictGatesAndNamesTheBlocks) {
     const Ended ended =
         run({"heaptape", "diff", json("before"), json("after"), "--strict", "--format", format});
     EXPECT_EQ(ended.status, 1) << ended.err;
-    EXPECT_NE(ended.out.find("1,000 blocks of 400 B alive at the end, asked for between "),
+    EXPECT_NE(ended.out.find("1,000 blocks of 400 B alive at the end, requested between "),
               std::string::npos)
         << ended.out;
   }
@@ -136,7 +136,7 @@ TEST_F(SitesOfAReport, LeaveOutWhatIsNotAskedFor) {
 
 TEST_F(SitesOfAReport, AreOfAReportAlone) {
   tests::expect_refusal(run({"heaptape", "replay", tape_, "-a", "model:ideal", "--only", "site~a"}),
-                        "--hide and --only are for the call sites of a report: add -o");
+                        "--hide and --only apply to the call sites of a report: add -o");
 }
 
 TEST_F(SitesOfAReport, AreAbsentWhereEveryStackIsUnknown) {

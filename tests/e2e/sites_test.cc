@@ -99,7 +99,7 @@ TEST_F(SiteStatsCommand, HasItsOptionsForSitesAlone) {
   expect_refusal(run({"heaptape", "stats", tape_, "--top", "3"}), "add --by site");
   expect_refusal(run({"heaptape", "stats", tape_, "-a", "glibc"}), "add --by site");
   expect_refusal(run({"heaptape", "stats", tape_, "--by", "size", "--hide", "a"}),
-                 "--hide and --only are for sites");
+                 "--hide and --only apply to sites");
 }
 
 TEST_F(SiteStatsCommand, HasWhatSitesPinAndTheirSlackAtThePeak) {
@@ -137,8 +137,8 @@ TEST_F(SiteStatsCommand, SaysThatNoSiteMatches) {
 }
 
 TEST_F(SiteStatsCommand, SaysThatAFolderIsNotThere) {
-  expect_refusal(stats({"--debug-dir", dir_.file("none")}), "there is no folder '");
-  expect_refusal(stats({"--debug-dir", tape_}), "is not a folder");
+  expect_refusal(stats({"--debug-dir", dir_.file("none")}), "there is no directory '");
+  expect_refusal(stats({"--debug-dir", tape_}), "is not a directory");
 }
 
 // heaptape stats, of a tape with call stacks.
@@ -155,7 +155,7 @@ class StatsOfStacks : public SiteStatsCommand {
 
 TEST_F(StatsOfStacks, NamesWhoHadMost) {
   expect_whole(
-      {}, "\nwho had most at the peak   bytes   share\n  app+0x200                400 B   98.3%\n");
+      {}, "\nholding most at the peak   bytes   share\n  app+0x200                400 B   98.3%\n");
   expect_whole(
       {}, "\nfreed by another thread   blocks   share\n  app+0x200                    1  100.0%");
   expect_whole({"--only", "site~0x400"}, "\nalive at the end          bytes  share\n  app+0x400 ");
@@ -243,11 +243,11 @@ class RecordedSites : public testing::Test {
 
 TEST_F(RecordedSites, AreNamedByExplanations) {
   const std::vector<std::string> words = {"explain", tape_, "-a", "model:first-fit", "--at", "#2"};
-  expect(words, "who asked for the blocks");
+  expect(words, "call sites of the blocks");
   expect(words, "  _IO_file_doallocate");
   expect(words, "\n  (a hole between blocks of two sites counts for both)\n");
   expect(words, "    for _IO_file_doallocate");
-  expect({"holes", tape_, "-a", "model:first-fit", "--at", "peak"}, "who asked for the blocks");
+  expect({"holes", tape_, "-a", "model:first-fit", "--at", "peak"}, "call sites of the blocks");
 }
 
 TEST_F(RecordedSites, ArePassedOverOrLeftOutOfExplanations) {
@@ -284,9 +284,9 @@ TEST_F(RecordedSites, AreReadFromTheFileBesideTheTape) {
   tests::write_stack_tape(other);
   expect({"symbolize", other}, "functions");
   std::filesystem::rename(other + ".symbols", symbols_);
-  expect({"stats", tape_, "--by", "site"}, "is of another tape: it is not used");
+  expect({"stats", tape_, "--by", "site"}, "belongs to another tape: it is ignored");
   tests::write_bytes(symbols_, "no symbols");
-  expect({"stats", tape_, "--by", "site"}, "it is not used");
+  expect({"stats", tape_, "--by", "site"}, "it is ignored");
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
 }
 
@@ -320,7 +320,7 @@ TEST_F(RecordedSites, AreThoseOfTheFileAsFarAsItGoes) {
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
   const replayer::Symbols none({{}}, {0});
   ASSERT_TRUE(replayer::write_symbols(symbols_, none, file->tape).ok());
-  expect({"stats", tape_, "--by", "site"}, "is not there any more");
+  expect({"stats", tape_, "--by", "site"}, "no longer exists");
 }
 
 TEST_F(RecordedSites, AreThoseOfTheFileWhereAFolderOfDebugFilesLacksThem) {
@@ -332,7 +332,7 @@ TEST_F(RecordedSites, AreThoseOfTheFileWhereAFolderOfDebugFilesLacksThem) {
   const Ended ended =
       run({"heaptape", "stats", tape_, "--by", "site", "--debug-dir", dir_.path().string()});
   EXPECT_NE(ended.out.find("resizing (known_stacks.c:"), std::string::npos) << ended.describe();
-  EXPECT_EQ(ended.err.find("not there any more"), std::string::npos) << ended.err;
+  EXPECT_EQ(ended.err.find("no longer exists"), std::string::npos) << ended.err;
 }
 
 TEST_F(RecordedSites, AreKeptByRecover) {
@@ -357,7 +357,8 @@ TEST_F(RecordedSites, AreNotForgottenByASecondLook) {
   std::filesystem::remove(program);
   const Ended again = run({"heaptape", "symbolize", tape_});
   EXPECT_EQ(again.status, 2);
-  EXPECT_NE(again.err.find("knows the functions of more places"), std::string::npos) << again.err;
+  EXPECT_NE(again.err.find("already names the functions of more places"), std::string::npos)
+      << again.err;
   expect({"stats", tape_, "--by", "site"}, "resizing (known_stacks.c:");
 }
 

@@ -88,7 +88,7 @@ def use(root, heaptape, prefix):
     if "0 refused" not in said or "model:ptmalloc" not in said:
         raise Failure(f"the replay said: {said}")
     root.run(f"{heaptape} replay /tmp/check/sort.tape -a glibc --html /tmp/check/report.html && test -s /tmp/check/report.html")
-    missing = "a part of heaptape is missing"
+    missing = "part of heaptape is missing"
     for part, command in (("heaptape-worker", "replay /tmp/check/sort.tape -a glibc"),
                           ("libheaptape-interposer.so", "record -o /tmp/check/x.tape -- /usr/bin/sort /etc/passwd")):
         file = f"{prefix}/lib/heaptape/{part}"

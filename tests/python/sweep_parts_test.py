@@ -205,7 +205,7 @@ def test_a_candidate_that_is_not_installed_stays_where_another_is():
 
 
 def test_two_candidates_with_one_label_are_an_error():
-    with pytest.raises(heaptape.Error, match="two allocators are called 'a'"):
+    with pytest.raises(heaptape.Error, match="two allocators are named 'a'"):
         choose_candidates(["a=model:ideal", "a=model:slabs"])
 
 

@@ -26,7 +26,7 @@ constexpr LmdbPage page_of(uint64_t address) {
 
 // CommitRule::words.
 constexpr char kSkipsList[] =
-    "requests of % pages and more (skip_pages) do not search: the file grows";
+    "requests of % pages or more (skip_pages) do not search: the file grows";
 constexpr char kGivesUp[] =
     "the search gave up before it found a run of free pages % long: the file grows";
 constexpr char kNoRun[] = "no run of usable free pages is % long: the file grows";
@@ -46,7 +46,7 @@ std::vector<base::Parameter> LmdbModel::parameters() {
                    {"f0", "f1", "f1-bug", "f2", "f3"}),
       {"txn_ops", 0, "calls in a transaction; 0: only free(NULL) ends one"},
       {"hold_reader", 0, "number of the transaction that a reader holds open for good; 0: none"},
-      {"skip_pages", 10'000, "f2: requests of this many pages and more extend the file"},
+      {"skip_pages", 10'000, "f2: requests of this many pages or more extend the file"},
       {"load_ids", 262'144, "f3: a free list of this length is not made longer"}};
 }
 

@@ -13,10 +13,10 @@ using macos_large::CachedBlock;
 constexpr uint64_t kSmallQuantum = 512;
 
 // CommitRule::words.
-constexpr char kNotCached[] = "no cached block (there are %) serves for % bytes: a new mapping";
-constexpr char kNeverCached[] = "blocks of % bytes and more are not cached: each is a new mapping";
+constexpr char kNotCached[] = "no cached block (of %) can serve % bytes: a new mapping";
+constexpr char kNeverCached[] = "blocks of % bytes or more are not cached: each is a new mapping";
 constexpr char kGrowsInPlace[] =
-    "the addresses behind the block are free: its mapping grows in place by % bytes";
+    "the addresses after the block are free: its mapping grows in place by % bytes";
 
 }  // namespace
 
@@ -34,7 +34,7 @@ MacosLargeModel::MacosLargeModel(AddressSpace& space, const base::Values& option
 std::vector<base::Parameter> MacosLargeModel::parameters() {
   return {{"ram", uint64_t{16} << 30,
            "bytes of memory of the machine; a 1024th of it may stay dirty in the cache"},
-          base::choice("variant", Variant::k116, "what calloc zeroes of a cached block",
+          base::choice("variant", Variant::k116, "which part of a cached block calloc zeroes",
                        {"116", "dirty_only", "no_cache"}),
           {"touched",
            100,
@@ -43,7 +43,7 @@ std::vector<base::Parameter> MacosLargeModel::parameters() {
            0,
            100},
           {"entries", 16, "blocks in the cache; none has 2 GiB / entries or more", {}, 1, 4096},
-          base_model_parameter("the model that serves blocks of 127 KiB and less")};
+          base_model_parameter("the model that serves blocks of 127 KiB or less")};
 }
 
 Placement MacosLargeModel::allocate(uint64_t bytes, uint64_t alignment) {

@@ -45,7 +45,7 @@ struct SlabsModel::Thread {
 };
 
 std::vector<base::Parameter> SlabsModel::parameters() {
-  return {base::on_off("decay", base::Switch::kOn, "purge free pages as time goes by"),
+  return {base::on_off("decay", base::Switch::kOn, "purge free pages as time passes"),
           {"dirty_decay_ms", 10000, "milliseconds until dirty pages are purged; 0: at once"},
           {"muzzy_decay_ms", 0,
            "milliseconds from a lazy purge to a full one; 0: dirty pages are purged in full"},
@@ -53,7 +53,7 @@ std::vector<base::Parameter> SlabsModel::parameters() {
           {"arenas", 0, "dealt out to the threads in turn; 0: four a core", {}, 0, kMostArenas},
           {"cores", 4, "processors of the simulated machine", {}, 1, kMostArenas / 4},
           {"oversize_threshold", uint64_t{8} << 20,
-           "requests of this size and more share an arena that purges at once; 0: none"}};
+           "requests of this size or more share an arena that purges at once; 0: none"}};
 }
 
 SlabsModel::SlabsModel(AddressSpace& space, const base::Values& options)

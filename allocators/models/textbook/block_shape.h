@@ -29,7 +29,8 @@ class BlockShape {
   static std::vector<base::Parameter> parameters() {
     return {number_choice("header_bytes", 2, "the allocator's own bytes in each block", kHeaders),
             number_choice("alignment", 0, "of blocks and their sizes", kAlignments),
-            {"min_split", kLeastBlockBytes, "least bytes left over that are split off a block"}};
+            {"min_split", kLeastBlockBytes,
+             "the smallest remainder that is split off a block, in bytes"}};
   }
 
   uint64_t header_bytes() const { return header_bytes_; }

@@ -11,8 +11,7 @@ base::Parameter grow_parameter(uint64_t default_bytes) {
 }
 
 base::Parameter trim_parameter() {
-  return {"trim", 0,
-          "free bytes at the end of the heap from which on they are given back; 0: never"};
+  return {"trim", 0, "free bytes at the end of the heap that trigger a trim; 0: never"};
 }
 
 base::Parameter number_choice(std::string name, uint64_t value, std::string description,

@@ -9,7 +9,7 @@ constexpr uint64_t kPageChoices[] = {4096, 16384, 65536, 262144, 1048576};
 
 // CommitRule::words.
 constexpr char kNoBlockOfClass[] =
-    "no block of % bytes is free, nor a page of % bytes to cut into such: the heap grows";
+    "no block of % bytes is free, nor a page of % bytes to cut up: the heap grows";
 constexpr char kNoRunOfPages[] =
     "above % bytes a block has pages of its own, and no free ones serve for % bytes: the heap "
     "grows";
@@ -36,7 +36,7 @@ SegregatedHeap::SegregatedHeap(AddressSpace& space, const base::Values& options)
       classes_(size_class_of(pages_.unit_bytes() / 2) + 1) {}
 
 std::vector<base::Parameter> SegregatedHeap::parameters() {
-  return {number_choice("page_bytes", 2, "what a class gets at a time", kPageChoices),
+  return {number_choice("page_bytes", 2, "how much a class gets at a time", kPageChoices),
           grow_parameter(1 << 20), trim_parameter()};
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..columns import columns_of, value_at
 from ..run_figures import mean_resident_bytes
 
-_NO_TIMES = "times are left out"  # the note of every replay with --jobs
+_NO_TIMES = "timings are omitted"  # the note of every replay with --jobs
 
 
 def slim(run: dict[str, Any]) -> dict[str, Any]:

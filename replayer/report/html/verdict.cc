@@ -43,15 +43,15 @@ std::string heap_words(const std::string& label, const std::string& backend) {
 std::string verdict(const std::vector<BestRun>& best, const RunFigures* told) {
   if (!best.empty()) {
     const char* const hold = best[0].labels.size() == 1 ? " holds" : " hold";
-    std::string text = best[0].names() + hold + " least resident memory " + text_of(best[0]);
+    std::string text = best[0].names() + hold + " the least resident memory " + text_of(best[0]);
     if (best.size() < 2) return text + ".";
     const bool is_same = best[0].labels == best[1].labels;
     return text + (is_same ? ", and " : "; " + best[1].names() + " ") + text_of(best[1]) + ".";
   }
-  if (told == nullptr) return "No run with memory of its own came to the end of the tape.";
+  if (told == nullptr) return "No run with memory of its own reached the end of the tape.";
   return told->label + " holds " + bytes(*told, "peak.committedBytes") +
-         " committed at its peak, for " + bytes(*told, "peak.liveBytes") +
-         " that the program had live at most.";
+         " committed at its peak, while the program had at most " + bytes(*told, "peak.liveBytes") +
+         " live.";
 }
 
 std::string parts_text(const Account& account, const std::string& where) {
@@ -75,9 +75,10 @@ std::string parts_text(const Account& account, const std::string& where) {
     text += (text.empty() ? ": " : ", ") + share_text(bytes, whole) + " " + words;
   }
   if (account.returned_bytes != 0) {
-    text += "; " + base::bytes_text(account.returned_bytes) + " more are given back";
+    text +=
+        "; another " + base::bytes_text(account.returned_bytes) + " were returned to the system";
   }
-  return "Of the " + base::bytes_text(whole) + " " + where + text + ".";
+  return "The " + base::bytes_text(whole) + " " + where + text + ".";
 }
 
 std::string where_it_is(const RunFigures* told, const std::string& state) {
@@ -104,9 +105,9 @@ std::string who_has_it(const SiteTable& table, const Sites& sites) {
   if (most == nullptr) return "";
   const uint64_t live =
       table.sampled ? table.sampled->whole_tape.peak_bytes : table.total.peak_bytes;
-  return "Of the " + base::bytes_text(live) + " live at the peak, " +
-         (table.sampled ? "an estimated " : "") +
-         share_text(most->totals.peak_bytes, table.total.peak_bytes) + " were asked for by " +
+  return (table.sampled ? "An estimated " : "") +
+         share_text(most->totals.peak_bytes, table.total.peak_bytes) + " of the " +
+         base::bytes_text(live) + " live at the peak were requested by " +
          sites.short_text(most->site) + ".";
 }
 

@@ -15,8 +15,8 @@ namespace heaptape::replayer {
 // that no run finished.
 std::string verdict(const std::vector<BestRun>& best, const schema::RunFigures* told);
 
-// "Of the 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; 2.00 KiB
-// more are given back."; `where` is the text after the bytes. Omits parts below 1%.
+// "The 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; another 2.00
+// KiB were returned to the system."; `where` is the text after the bytes. Omits parts below 1%.
 std::string parts_text(const Account& account, const std::string& where);
 
 // "resident on glibc"; "in the heap of recorded", whose resident pages are unknown.
@@ -25,7 +25,7 @@ std::string heap_words(const std::string& label, const std::string& backend);
 // Where the memory of the run is in a state, "atPlateau"; empty if it has no account.
 std::string where_it_is(const schema::RunFigures* told, const std::string& state);
 
-// "Of the 407 B live at the peak, 98.3% were asked for by lex (lex.h:3).", for the top site; empty
+// "98.3% of the 407 B live at the peak were requested by lex (lex.h:3).", for the top site; empty
 // if none is known.
 std::string who_has_it(const SiteTable& table, const Sites& sites);
 

@@ -116,8 +116,9 @@ TEST(Parameters, TakeNoNumberForUnset) {
   const std::vector<Parameter> parameters = {{"limit", Parameter::kUnset, "a limit"}};
   const auto values = parse_values("it", parameters, {"limit=18446744073709551615"});
   ASSERT_FALSE(values.ok());
-  EXPECT_EQ(values.error().message,
-            "'limit=18446744073709551615' is out of range: limit is a smaller number, or unset");
+  EXPECT_EQ(
+      values.error().message,
+      "'limit=18446744073709551615' is out of range: limit must be a smaller number, or unset");
 }
 
 }  // namespace

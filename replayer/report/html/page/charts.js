@@ -155,7 +155,7 @@
 
   function merged(timeline) {
     if (timeline.stretches === 0) return "";
-    return " Of " + heaptape.grouped(timeline.samples) + " samples each line has the first, the last, and the lowest and the highest of " +
+    return " Each line shows the first and last of " + heaptape.grouped(timeline.samples) + " samples, and the lowest and highest in each of " +
            heaptape.grouped(timeline.stretches) + " stretches.";
   }
 

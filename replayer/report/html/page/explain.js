@@ -94,7 +94,7 @@
                    figure(explanation, path + "residentHoleBytes", "bytes"), figure(explanation, path + "holeBytes", "bytes")];
       return group.site ? [...row, group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them")] : row;
     });
-    const who = all.some((group) => group.site) ? ["asked for by"] : [];
+    const who = all.some((group) => group.site) ? ["requested by"] : [];
     return section("pins", "Which blocks stand beside holes", element("p", {class: "note", text: "Blocks of one size, one thread and one stretch of the run. A hole between blocks of two groups counts for both."}),
                    table("Pins", ["", "of bytes", "thread", "born from", "to", "resident in holes", "in holes", ...who], rows));
   }
@@ -106,7 +106,7 @@
       return [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes", "residentHoleBytes", "holeBytes"].map((metric) => figure(explanation, path + metric, "bytes"))];
     });
     if (rows.length === 0) return null;
-    return section("sites", "Who asked for the blocks" + (data.isEstimated ? " (estimated)" : ""), element("p", {class: "note", text: "A hole between blocks of two sites counts for both."}),
+    return section("sites", "Call sites of the blocks" + (data.isEstimated ? " (estimated)" : ""), element("p", {class: "note", text: "A hole between blocks of two sites counts for both."}),
                    table("Sites", ["", "blocks", "live, as requested", "slack", "resident in holes", "in holes"], rows));
   }
 

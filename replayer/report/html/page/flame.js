@@ -214,7 +214,7 @@
     // The sites that changed most in two tapes are below: heaptape.diff.sites.
     drawTops() {
       if (this.tree.isDiff) return;
-      const names = ["who asked" + this.estimated, this.about(this.metric).words, "share"];
+      const names = ["call site" + this.estimated, this.about(this.metric).words, "share"];
       const heading = element("tr", {}, ...names.map((text) => element("th", {scope: "col", text})));
       const body = element("tbody", {}, ...this.siteRows(10));
       this.tops.replaceChildren(element("div", {class: "scroll"}, element("table", {}, element("thead", {}, heading), body)));
@@ -279,7 +279,7 @@
     const flame = new Flame(data.stacks, data.sites);
     if (!flame.metric) return null;
     const legend = element("div", {}, flame.legend());
-    page.append(section("flame", (flame.tree.isDiff ? "Who asked for more, and who for less" : "Who asked for it") + flame.estimated,
+    page.append(section("flame", (flame.tree.isDiff ? "Call stacks that grew and shrank" : "Call stacks") + flame.estimated,
                         flame.estimated ? element("p", {class: "note", id: "flame-estimated", text: samplingText(data.stacks)}) : null,
                         element("p", {class: "note", text: note(data.stacks)}),
                         flame.tree.isDiff ? heaptape.choice("Widths", [["now", "width by the new tape"], ["base", "width by the base"]], "now", (side) => flame.chooseSide(side)) : null,

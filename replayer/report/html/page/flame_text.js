@@ -7,7 +7,7 @@
   const VALUES = {
     peakBytes: {words: "bytes at the peak", after: "at the peak", unit: "bytes"},
     liveBytes: {words: "bytes alive at the end", after: "alive at the end", unit: "bytes"},
-    askedBytes: {words: "bytes asked for", after: "asked for", unit: "bytes"},
+    askedBytes: {words: "bytes requested", after: "requested", unit: "bytes"},
     calls: {words: "calls", after: "calls", unit: "count"},
     temporaries: {words: "temporaries: freed by the next call", after: "temporaries: freed by the next call", unit: "count"},
   };
@@ -38,13 +38,13 @@
     const of = (sampling) => "estimated from the stacks of " + heaptape.counted(sampling.calls, "call") +
         ", chosen at random: one byte in " + heaptape.bytes(sampling.everyBytes);
     if (data.base === undefined) return "All figures of call stacks are " + of(data.sampling) + ".";
-    const side = (name, sampling) => "Those of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
+    const side = (name, sampling) => "Figures of the " + name + " are " + (sampling ? of(sampling) : "exact") + ".";
     return side("base", data.baseSampling) + " " + side("new tape", data.sampling);
   }
 
   function note(data) {
     const what = data.base === undefined ? "Colours are modules."
-        : "Orange came with the new tape, blue went with it; grey is as it was. Boxes of the width of the base show what is gone.";
+        : "Orange boxes grew on the new tape, blue ones shrank, grey ones are unchanged. Choose widths by the base to see what is gone.";
     return "Each box is a function, below its callers. Click, or Enter, to zoom; arrows move; Escape goes back. " + what + mergedNote(data);
   }
 
@@ -52,7 +52,7 @@
     if (data.mergedNodes === 0) return "";
     const percent = Number((data.leastShare * 100).toPrecision(2));
     const of = data.base === undefined ? "" : " of a tape";
-    return " Calls that come to less than " + percent + "%" + of + " by every value are merged: " + heaptape.counted(data.mergedNodes, "place") + ".";
+    return " Calls below " + percent + "%" + of + " by every value are merged: " + heaptape.counted(data.mergedNodes, "place") + ".";
   }
 
   heaptape.flameText = {VALUES, PINNED, place, changeText, atMoments, isEstimated, samplingText, note};

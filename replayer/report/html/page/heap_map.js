@@ -6,7 +6,7 @@
   const {element, section, grouped} = heaptape;
   const {Frame, drawHeap, drawMarks, legend, paint} = heaptape.mapPaint;
 
-  const COLOURINGS = [["state", "what it is"], ["age", "how old blocks are"], ["size", "how large blocks are"], ["site", "who asked"]];
+  const COLOURINGS = [["state", "what it is"], ["age", "how old blocks are"], ["size", "how large blocks are"], ["site", "call site"]];
   const LEAST_ROWS = 4;      // in a zoom
   const LEAST_DRAG = 6;      // in CSS pixels; less is a click
 

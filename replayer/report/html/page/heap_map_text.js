@@ -54,7 +54,7 @@
   heaptape.mapNote = function (film) {
     const offered = film.offered > film.frames ? ", of " + grouped(film.offered) + " samples" : "";
     return "Each point is " + bytes(film.cellBytes) + " of addresses in one of " + grouped(film.frames) + " frames" + offered +
-        ". Addresses that were never in use are left out: a line is drawn where they would be." +
-        (film.knowsAbsent ? "" : " Which free pages were resident is not known of this run.");
+        ". Addresses that were never in use are omitted: a line marks their place." +
+        (film.knowsAbsent ? "" : " For this run it is unknown which free pages were resident.");
   };
 })();

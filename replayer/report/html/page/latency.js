@@ -74,9 +74,9 @@
     const first = whole[0] || kinds[0];
     const p99 = ([run, entry]) => Number(data.report.runs[run].latency[entry].p99Ns);
     const [run, entry] = [...first.of].sort((a, b) => p99(a) - p99(b))[0];
-    const fact = `p99 of ${first.op} is least in ${data.runs[run].label}: ${duration(data.report.runs[run].latency[entry].p99Ns)}`;
+    const fact = `${data.runs[run].label} has the lowest p99 of ${first.op}: ${duration(data.report.runs[run].latency[entry].p99Ns)}`;
     return part("latency", "Latency", fact,
-                element("p", {class: "note", text: "Of the calls that were timed one by one, without the time that looking at the clock takes."}),
+                element("p", {class: "note", text: "Only calls that were timed individually, without the time it takes to read the clock."}),
                 ...whole.map((kind) => kindTable(data, kind, scale)),
                 banded.length === 0 ? null : element("details", {}, element("summary", {text: "By size"}), ...banded.map((kind) => kindTable(data, kind, scale))));
   }

@@ -8,7 +8,7 @@
 
   const MEASURES = {
     peakBytes: {words: "bytes live at the peak", unit: "bytes", colour: "part-live"},
-    askedBytes: {words: "bytes asked for", unit: "bytes", colour: "part-top"},
+    askedBytes: {words: "bytes requested", unit: "bytes", colour: "part-top"},
     calls: {words: "calls", unit: "count", colour: "part-other"},
   };
 
@@ -36,7 +36,7 @@
     const fact = `${share(most[first], whole)} of the ${MEASURES[first].words} are in blocks of ${bandText(most.log2Size)}`;
     const place = element("div", {}, sizeBars(report, first));
     return part("sizes", "Sizes", fact,
-                element("p", {class: "note", text: "What the program asked for, by the size of the request: from the first size to below the second. Without what allocators add."}),
+                element("p", {class: "note", text: "Requests of the program by size: from the first size to below the second. Excludes allocator overhead."}),
                 heaptape.choice("Measure", Object.entries(MEASURES).map(([name, {words}]) => [name, words]), first,
                                 (measure) => place.replaceChildren(sizeBars(report, measure))), place);
   }
@@ -62,14 +62,14 @@
       ["freed by the very next call", figure(report, path + "shareAtZero", "share")],
       ["lived less than 0.01% of the run's calls", figure(report, path + "shareUnderTenThousandth", "share")],
       ["lived less than 10% of the run's calls", figure(report, path + "shareUnderTenth", "share")],
-      ["half of all live so many calls at most (median)", median],
+      ["median lifetime, in calls", median],
       ["never freed", figure(report, path + "survivors", "count")],
       ["bytes never freed", figure(report, path + "survivorBytes", "bytes")],
     ];
-    const half = all.calls.hasMedian ? "half live " + counted(all.calls.median, "call") + " at most" : "half are never freed";
+    const half = all.calls.hasMedian ? "half live at most " + counted(all.calls.median, "call") : "half are never freed";
     const fact = `${share(all.shareAtZero, 1)} of ${grouped(all.blocks)} blocks are freed by the very next call; ${half}`;
     return part("lifetimes", "Lifetimes", fact,
-                element("p", {class: "note", text: "A lifetime is the number of calls between the allocation of a block and its free. Bars: which part of all blocks did not live longer."}),
+                element("p", {class: "note", text: "A lifetime is the number of calls between the allocation of a block and its free. Each bar is the share of blocks that lived no longer."}),
                 lifetimeBars(report), table("Lifetimes", ["", ""], rows));
   }
 

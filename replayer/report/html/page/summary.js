@@ -191,12 +191,12 @@
     const recorded = data.runs.filter((run) => run.backend === "recorded").map((run) => run.label);
     const resident = data.overview.columns.findIndex((column) => column.metric === "peak.residentBytes");
     const isSampled = data.overview.rows.some((row) => recorded.includes(row.label) && row.values[resident]);
-    return isSampled ? " Resident sizes of the recorded run are of all anonymous memory of the process, as the recorder last sampled it before the moment." : "";
+    return isSampled ? " Resident sizes of the recorded run cover all anonymous memory of the process, as last sampled before the moment." : "";
   }
 
   function runs(data) {
     const failed = data.runs.filter((run) => run.failure);
-    const note = (data.best.length === 0 ? "" : " ◂ holds least.") + processNote(data);
+    const note = (data.best.length === 0 ? "" : " ◂ marks the least.") + processNote(data);
     return section("runs", "The runs compared",
                    element("p", {class: "note", text: "Hover over a figure for all its digits." + note}),
                    table(data.overview, {best: data.best}),

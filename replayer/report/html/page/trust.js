@@ -13,7 +13,7 @@
       some(tape.lostEvents, "call was lost while recording", "calls were lost while recording"),
       some(tape.unrepairedInversions, "block was handed out while it was alive, so its free is missing", "blocks were handed out while they were alive, so their frees are missing"),
       some(tape.lostRanges, "stretch of the tape is damaged", "stretches of the tape are damaged"),
-      tape.isFinished ? null : "the tape was not finished, so what came after it is not known",
+      tape.isFinished ? null : "the tape was not finished, so later calls are unknown",
     ].filter(Boolean);
   }
 
@@ -21,7 +21,7 @@
   function banner(data) {
     const losses = lossesOf(data);
     const words = [
-      losses.length === 0 ? null : "This tape is not whole: " + losses.join("; ") + ". All figures are of what it has.",
+      losses.length === 0 ? null : "This tape is incomplete: " + losses.join("; ") + ". All figures cover only what it has.",
       data.tape.lacks ? "Not in this trace, which was imported from " + data.tape.importedFrom + ": " + data.tape.lacks + "." : null,
     ].filter(Boolean);
     if (words.length === 0) return null;
@@ -40,7 +40,7 @@
     const rows = names.filter((name) => there.some((i) => report.runs[i].counters.some((counter) => counter.name === name && Number(counter.value) !== 0)))
                       .map((name) => [name, ...there.map((i) => cell(name, i))]);
     return part("counters", "Counters", `${grouped(rows.length)} of ${there.map((i) => data.runs[i].label).join(", ")}`,
-                element("p", {class: "note", text: "What allocators and models count themselves. Counters that are 0 in all runs are left out."}),
+                element("p", {class: "note", text: "Counts by the allocators and models themselves. Counters that are 0 in all runs are omitted."}),
                 table("Counters", ["counter", ...there.map((i) => heaptape.named(data.runs[i].label))], rows));
   }
 
@@ -83,7 +83,7 @@
     const refused = there.filter((i) => Number(report.runs[i].accounting.refused) !== 0);
     const exact = there.filter((i) => hasFidelity(data, i)).sort((a, b) => report.runs[b].fidelity.sameOffsetShare - report.runs[a].fidelity.sameOffsetShare)[0];
     const fact = [
-      losses.length === 0 ? "nothing was lost" : "the tape is not whole",
+      losses.length === 0 ? "nothing was lost" : "the tape is incomplete",
       exact === undefined ? null : `${heaptape.value(report.runs[exact].fidelity.sameOffsetShare, "percent")} of the blocks of ${data.runs[exact].label} lie where they were recorded`,
       refused.length === 0 ? null : "calls were refused",
     ].filter(Boolean).join("; ");

@@ -138,9 +138,9 @@ TEST_F(MisfitPlugin, MayComeFromALaterVersionThatKnowsMore) {
 }
 
 TEST_F(MisfitPlugin, IsRefusedForItsVersion) {
-  expect_misfit("version_0", "it is of ABI version 0, this heaptape knows 1");
+  expect_misfit("version_0", "it is of ABI version 0, this heaptape supports 1");
   EXPECT_EQ(code_, base::ErrorCode::kTarget);
-  expect_misfit("version_2", "it is of ABI version 2, this heaptape knows 1");
+  expect_misfit("version_2", "it is of ABI version 2, this heaptape supports 1");
   EXPECT_EQ(code_, base::ErrorCode::kNewerVersion);
 }
 

@@ -96,7 +96,7 @@ TEST(LiveSizes, ForgetABlockWhoseFreeWasLostWhenItsAddressComesAgain) {
   sizes.add(malloc_event(100, 0x1000));
   sizes.add(malloc_event(70000, 0x1000));
   EXPECT_EQ(total(sizes), (LiveTotals{70000, 1}));
-  sizes.add(malloc_event(300, 0x1008));  // a block of 70,000 bytes is not there any more
+  sizes.add(malloc_event(300, 0x1008));  // a block of 70,000 bytes no longer exists
   EXPECT_EQ(total(sizes), (LiveTotals{300, 1}));
 }
 

@@ -96,7 +96,7 @@ TEST(MarkClient, SaysThatNobodyRecordsAProcess) {
   const auto place = ask_for_mark(kPid + 1, "warm", kPatienceMs);
   ASSERT_FALSE(place.ok());
   EXPECT_EQ(place.error().code, base::ErrorCode::kUsage);
-  EXPECT_NE(place.error().message.find("no recorder of yours records process 2100000001"),
+  EXPECT_NE(place.error().message.find("none of your recorders is recording process 2100000001"),
             std::string::npos);
 }
 

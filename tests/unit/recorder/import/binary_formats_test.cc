@@ -152,7 +152,7 @@ TEST_F(MallocBenchFormat, ACallThatIsNoneIsMalformedAndTheNextOneIsRead) {
 
 TEST_F(MallocBenchFormat, WhereNoFieldIsTheRestIsLeftOut) {
   calls("malloc-bench", call(1, {0, 24}) + "\x7f" + call(2, {0}));
-  EXPECT_EQ(first_malformed(), "8: no call is there; what follows is left out");
+  EXPECT_EQ(first_malformed(), "8: there is no call; the rest is omitted");
   calls("malloc-bench", (call(1, {0, 24}) + call(2, {0})).substr(0, 12));
   EXPECT_EQ(result_.troubles.malformed, 1u);
 }

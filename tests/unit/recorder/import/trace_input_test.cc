@@ -79,7 +79,7 @@ TEST_F(TraceInputTest, ACutZstdSaysSo) {
 
 TEST_F(TraceInputTest, OfAZipWithSeveralFilesTheFirstIsReadAndTheOthersAreNamed) {
   const std::string bytes = tests::packed("a\n", Packing::kZip, {"one.txt", "two.txt"});
-  EXPECT_EQ(lines(bytes), "a|the archive has other files behind it, which are left out");
+  EXPECT_EQ(lines(bytes), "a|the archive has other files after it, which are ignored");
 }
 
 TEST_F(TraceInputTest, BytesArePeekedAtAndPassed) {

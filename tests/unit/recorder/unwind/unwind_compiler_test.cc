@@ -228,7 +228,7 @@ TEST_F(CompiledFile, IsRefusedIfItHasMoreCodeWithoutInformationThanIsAskedFor) {
   tests::write_bytes(dir_.file("f"), bytes);
   const auto tables = compile_file(dir_.file("f"), {.code_bytes = 0xfff});
   ASSERT_FALSE(tables.ok());
-  EXPECT_EQ(tables.error().message, "more of its code has no information than is read");
+  EXPECT_EQ(tables.error().message, "too much of its code has no unwind information");
   EXPECT_TRUE(compile_file(dir_.file("f"), {.code_bytes = 0x1000}).ok());
 }
 

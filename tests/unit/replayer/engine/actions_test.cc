@@ -180,7 +180,7 @@ TEST(Actions, AreNotedWhereNothingCanBeAsked) {
   for (const std::string& spec : {bare, std::string("model:buddy"), std::string("recorded")}) {
     const RunResult run = result_of(spec, {{"trim", 9}, {"trim", 10}});
     const auto said = std::ranges::count_if(run.notes, [](const std::string& note) {
-      return note.find("--do changes nothing here") != std::string::npos;
+      return note.find("--do has no effect here") != std::string::npos;
     });
     EXPECT_EQ(said, 1) << spec;
     EXPECT_TRUE(run.metrics.actions.empty());

@@ -91,7 +91,7 @@ TEST(DeathTimes, SayWhereTheyFindNoRoom) {
   ASSERT_FALSE(deaths.ok());
   EXPECT_EQ(deaths.error().message,
             "a model with foresight needs a temporary file of 4,000 bytes in '/nowhere': No such "
-            "file or directory; set TMPDIR to a folder with more room, or leave the model out");
+            "file or directory; set TMPDIR to a directory with more space, or omit the model");
 }
 
 TEST(DeathTimes, AreNotKeptWhereNoModelHasForesight) {

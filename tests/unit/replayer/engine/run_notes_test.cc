@@ -70,7 +70,7 @@ class VersionNotes : public RunNotes {
     return notes(spec);
   }
   static constexpr const char* kWhat =
-      ", which may place blocks otherwise and use other amounts of memory";
+      ", which may place blocks differently and use a different amount of memory";
 };
 
 TEST_F(VersionNotes, SayThatTheModelIsOfAnotherGlibc) {
@@ -97,8 +97,7 @@ TEST_F(VersionNotes, SayThatTheModelIsOfAnotherJemalloc) {
 
 TEST_F(VersionNotes, SayThatAnotherVersionOfTheLibraryReplays) {
   const Notes expected = {
-      "the tape was recorded on glibc 2.36, and 2.41 replays it: blocks may lie elsewhere than "
-      "they did"};
+      "the tape was recorded on glibc 2.36, and 2.41 replays it: blocks may lie elsewhere"};
   EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", "2.41"), expected);
   EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "glibc", "2.36"), Notes());
   EXPECT_EQ(of({"glibc", "2.36", "glibc 2.36"}, "jemalloc", "5.3.0"), Notes());
@@ -120,7 +119,7 @@ TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
                                     static_cast<uint32_t>(schema::Absent::kTimes) |
                                     static_cast<uint32_t>(schema::Absent::kAddresses)};
   tape_ = TapeFacts(header);
-  const std::string threads = "threads are not in this trace: all calls count as those of one";
+  const std::string threads = "threads are not in this trace: all calls count as one thread's";
   EXPECT_EQ(notes("glibc"), Notes{threads});
   EXPECT_EQ(notes("jemalloc"), (Notes{"nothing decays: times are not in this trace", threads}));
   EXPECT_EQ(notes("recorded"), Notes{"resident sizes are not in this trace"});
@@ -130,9 +129,9 @@ TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
 TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
   threads(3);
   run_.threads = "merged";
-  EXPECT_EQ(notes("glibc"), Notes{"3 threads merged: per-thread caches and arenas are left out; "
-                                  "memory is understated"});
-  EXPECT_EQ(notes("model:bump"), Notes{"takes the calls of 3 threads for those of one"});
+  EXPECT_EQ(notes("glibc"), Notes{"3 threads merged: per-thread caches and arenas are not "
+                                  "simulated; memory is understated"});
+  EXPECT_EQ(notes("model:bump"), Notes{"treats the calls of 3 threads as one thread's"});
 }
 
 TEST_F(RunNotes, SayNothingOfOneThreadMerged) {
@@ -158,8 +157,9 @@ TEST_F(RunNotes, SayThatNothingDecaysWhereItWould) {
 TEST_F(RunNotes, SayThatTheClockWasNotTheTapes) {
   times();
   run_.clock = allocators::Clock::kReal;
-  EXPECT_EQ(notes("jemalloc"), Notes{"the clock was that of the replay: memory goes back at other "
-                                     "times than in the program"});
+  EXPECT_EQ(
+      notes("jemalloc"),
+      Notes{"the clock was the replay's: memory is returned at other times than in the program"});
   EXPECT_EQ(notes("glibc"), Notes());
 }
 
@@ -172,7 +172,7 @@ TEST_F(RunNotes, SayThatUntouchedBlocksHaveNoResidentSize) {
 TEST_F(RunNotes, SayThatLargeBlocksMayNotHaveBeenWritten) {
   calls({malloc_event(9 << 17, 1 << 20), malloc_event(1 << 17, 1 << 24), free_event(1 << 24)});
   const std::string why =
-      " are in blocks of 128 KiB and more: pages of them that the program never wrote are resident "
+      " are in blocks of 128 KiB or more: their pages that the program never wrote are resident "
       "only here";
   run_.resident_bytes_peak = 99 << 17;
   run_.resident_bytes_at_end = 60 << 17;
@@ -195,9 +195,9 @@ TEST_F(RunNotes, SayWhyBlocksOfThreadsLieElsewhere) {
   threads(2);
   ends();
   run_.same_offset_share = 0.98;
-  EXPECT_EQ(notes("glibc"), Notes{"blocks lie elsewhere where threads ran at the same time: a tape "
-                                  "has the order of their calls, and not that of the allocator's "
-                                  "locks"});
+  EXPECT_EQ(notes("glibc"),
+            Notes{"blocks lie elsewhere where threads ran at the same time: a tape records the "
+                  "order of their calls, not of the allocator's locks"});
   EXPECT_EQ(notes("mimalloc"), Notes{"nothing decays: the tape has no times"});
   run_.same_offset_share = 0.99;
   EXPECT_EQ(notes("glibc"), Notes());
@@ -206,8 +206,8 @@ TEST_F(RunNotes, SayWhyBlocksOfThreadsLieElsewhere) {
 TEST_F(RunNotes, SayThatThreadsPassBlocksOn) {
   calls({malloc_event(8, 0x1000, 1), malloc_event(8, 0x2000, 1), free_event(0x1000, 2)});
   EXPECT_EQ(notes("glibc"),
-            Notes{"100 % of freed blocks came from another thread: which threads meet may differ "
-                  "from run to run of the program, and so may its memory"});
+            Notes{"100 % of freed blocks came from another thread: the timing of threads may "
+                  "differ between runs of the program, and so may its memory"});
   calls({malloc_event(8, 0x1000, 1), free_event(0x1000, 1)});
   EXPECT_EQ(notes("glibc"), Notes());
 }
@@ -248,7 +248,7 @@ TEST_F(RunNotes, SayNothingOfPurgesThatNoTimeDecides) {
 
 TEST_F(RunNotes, NameSettingsThatOneThreadMakesIdle) {
   const std::string idle =
-      " changes nothing here: one thread makes all calls, and so one arena serves them";
+      " has no effect here: one thread makes all calls, so one arena serves them";
   times();
   EXPECT_EQ(notes("glibc MALLOC_ARENA_MAX=2"), Notes{"MALLOC_ARENA_MAX" + idle});
   EXPECT_EQ(notes("glibc GLIBC_TUNABLES=glibc.malloc.tcache_count=1:glibc.malloc.arena_max=2"),
@@ -277,7 +277,7 @@ TEST_F(RunNotes, WarnOfThreadsAndArenasThatFollowTheSystem) {
       notes("jemalloc MALLOC_CONF=background_thread:true,percpu_arena:percpu,tcache:false");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(found[0].starts_with("background threads purge")) << found[0];
-  EXPECT_TRUE(found[1].starts_with("the arena of a call is that of the processor")) << found[1];
+  EXPECT_TRUE(found[1].starts_with("each call uses the arena of the processor")) << found[1];
 }
 
 TEST_F(RunNotes, CompareAddressesWithinAFamily) {
@@ -308,7 +308,7 @@ TEST_F(RunNotes, SayWhatThreadsAtTheSameTimeLeaveOpen) {
   ends();
   times();
   run_.threads = "free";
-  EXPECT_EQ(notes("glibc"), Notes{"threads ran at the same time: holes and slack are not known"});
+  EXPECT_EQ(notes("glibc"), Notes{"threads ran at the same time: holes and slack are unknown"});
   EXPECT_EQ(incomparable("glibc"),
             "threads ran at the same time: addresses differ from run to run");
 }

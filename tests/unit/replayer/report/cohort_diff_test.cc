@@ -57,38 +57,38 @@ TEST(CohortDiff, NamesTheSizeThatGrewMostAndWhenItWasAskedFor) {
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].sizes.at(0).size_bytes, 64u);
   EXPECT_EQ(blocks_text(changes[0]),
-            "+3,960 blocks of 64 B alive at the end, asked for between #4,001 and #7,999 "
-            "(100.0% of the change)");
+            "+3,960 blocks of 64 B alive at the end, requested between #4,001 and #7,999 (100.0% "
+            "of the change)");
 }
 
 TEST(CohortDiff, NamesWhatWentByWhenTheBaseAskedForIt) {
   const auto changes = diff_ends(blocks(64, 10, 2, 2) + blocks(32, 1, 0, 0), blocks(32, 1, 0, 0));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "-10 blocks of 64 B alive at the end, asked for between #2,001 and #2,999 "
-            "(100.0% of the change)");
+            "-10 blocks of 64 B alive at the end, requested between #2,001 and #2,999 (100.0% of "
+            "the change)");
 }
 
 TEST(CohortDiff, LeavesOutWindowsWithLittleOfTheChange) {
   const auto changes = diff_ends({}, blocks(64, 1, 0, 0) + blocks(64, 1000, 9, 9));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "+1,001 blocks of 64 B alive at the end, asked for mostly between #9,001 and #9,999 "
+            "+1,001 blocks of 64 B alive at the end, requested mostly between #9,001 and #9,999 "
             "(100.0% of the change)");
 }
 
 TEST(CohortDiff, TellsAllWindowsWhereFewerWouldNotBeHalfOfThem) {
   const auto changes = diff_ends({}, blocks(64, 10, 0, 15));
   EXPECT_EQ(blocks_text(changes.at(0)),
-            "+160 blocks of 64 B alive at the end, asked for between #1 and #15,999 "
-            "(100.0% of the change)");
+            "+160 blocks of 64 B alive at the end, requested between #1 and #15,999 (100.0% of the "
+            "change)");
 }
 
 TEST(CohortDiff, TellsFewerWindowsWhereTheyAreHalfOfThem) {
   const auto half = diff_ends({}, blocks(64, 100, 0, 3) + blocks(64, 1, 7, 7));
-  EXPECT_NE(blocks_text(half.at(0)).find("asked for mostly between #1 and #3,999"),
+  EXPECT_NE(blocks_text(half.at(0)).find("requested mostly between #1 and #3,999"),
             std::string::npos)
       << blocks_text(half[0]);
   const auto more = diff_ends({}, blocks(64, 100, 0, 4) + blocks(64, 1, 7, 7));
-  EXPECT_NE(blocks_text(more.at(0)).find("asked for between #1 and #7,999"), std::string::npos)
+  EXPECT_NE(blocks_text(more.at(0)).find("requested between #1 and #7,999"), std::string::npos)
       << blocks_text(more[0]);
 }
 
@@ -165,13 +165,13 @@ ReportDiff sample_diff(const char* gate) {
 }
 
 constexpr char kReason[] =
-    "+990 blocks of 64 B alive at the end, asked for between #1 and #999 (100.0% of the change)";
+    "+990 blocks of 64 B alive at the end, requested between #1 and #999 (100.0% of the change)";
 
 TEST(CohortDiff, IsATableForPeopleAndAReason) {
   const std::string text = to_text(sample_diff("end.liveBytes>+5%"));
   EXPECT_NE(text.find(R"(
 blocks that account for the change of bytes at the end
-  size   blocks in base  in new     change  share of the change   asked for
+  size   blocks in base  in new     change  share of the change   requested
   64 B               10   1,000  +61.9 KiB               100.0%  #1 to #999
   total              10   1,000  +61.9 KiB               100.0%
 )"),

@@ -91,7 +91,7 @@ std::string warning(const std::string& base_command, uint64_t base_events,
 TEST(DiffWarning, IsOfReportsOfDifferentPrograms) {
   EXPECT_EQ(warning("redis-server a.conf", 1000, "python3 app.py", 990),
             "these reports are of different programs (base: 'redis-server a.conf', 1,000 events; "
-            "new: 'python3 app.py', 990 events): what differs says nothing about the allocators");
+            "new: 'python3 app.py', 990 events): the differences say nothing about the allocators");
 }
 
 TEST(DiffWarning, IsOfOneProgramOnOtherWorkOfAnotherLength) {
@@ -267,8 +267,9 @@ TEST(DiffToABaseline, DoesNotJudgeWhatTheWholeProcessHadResidentByOneHeap) {
       diff_reports(report, report, {*parse_gate("peak.residentBytes>+5%")}, "", "glibc");
   EXPECT_EQ(diff->gates.at(0).state, GateState::kPassed);
   EXPECT_EQ(diff->gates.at(1).state, GateState::kSkipped);
-  EXPECT_EQ(diff->gates.at(1).detail,
-            "what the recorded run had resident is of its whole process, not of its heap alone");
+  EXPECT_EQ(
+      diff->gates.at(1).detail,
+      "the recorded run's resident bytes are those of its whole process, not of its heap alone");
 }
 
 TEST(DiffToABaseline, JudgesResidentBytesThatAreComparedWithNone) {

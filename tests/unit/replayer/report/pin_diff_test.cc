@@ -14,7 +14,7 @@ using schema::PinCohorts;
 
 constexpr char kReason[] =
     "glibc: resident bytes in holes at the plateau: +58.6 KiB, 100.0% of it beside blocks of 64 B "
-    "asked for between #1 and #999";
+    "requested between #1 and #999";
 
 // `bytes` of holes beside ten blocks of 64 bytes.
 PinCohorts pins(const std::string& state, uint64_t bytes) {
@@ -71,9 +71,9 @@ TEST_F(PinDiff, SaysHowManyBytesWhereOthersChangedTheOtherWay) {
       {.size_bytes = 4096, .count = 1, .bytes = 90'000, .first_birth = 7, .last_birth = 7});
   now_.pins[1] = pins("atPlateau", 150'000);
   EXPECT_EQ(reasons("atPlateau.holes.bytes", 1'020'000),
-            std::vector<std::string>{"glibc: resident bytes in holes at the plateau: +19.5 KiB: "
-                                     "+107.4 KiB beside blocks of 64 B asked for between #1 and "
-                                     "#999, -87.9 KiB beside others"});
+            std::vector<std::string>{
+                "glibc: resident bytes in holes at the plateau: +19.5 KiB: +107.4 KiB beside "
+                "blocks of 64 B requested between #1 and #999, -87.9 KiB beside others"});
 }
 
 TEST_F(PinDiff, NamesNoSizeThatHasASmallPartOfTheChange) {
@@ -84,7 +84,7 @@ TEST_F(PinDiff, NamesNoSizeThatHasASmallPartOfTheChange) {
   EXPECT_EQ(
       reasons("atPlateau.holes.bytes", 1'420'000),
       std::vector<std::string>{"glibc: resident bytes in holes at the plateau: +410.2 KiB, "
-                               "beside blocks of many sizes, 14.3% of it at most beside one"});
+                               "beside blocks of many sizes, at most 14.3% of it beside one"});
 }
 
 TEST_F(PinDiff, IsSaidOnceOfStatesThatAreOneCall) {

@@ -58,7 +58,7 @@ class SiteStats : public testing::Test {
 TEST_F(SiteStats, AreATableForPeople) {
   EXPECT_EQ(
       text(30),
-      R"(site              bytes at peak   share  bytes at end  bytes asked for  calls  temporaries  median lifetime  freed by another thread
+      R"(site              bytes at peak   share  bytes at end  bytes requested  calls  temporaries  median lifetime  freed by another thread
 lex (lex.h:3)             400 B   98.3%         300 B            400 B      2            0          3 calls                        1
 read (app.cc:40)            7 B    1.7%           7 B             57 B      2            0      never freed                        0
 (no stack)                  0 B    0.0%           0 B             10 B      1            1          0 calls                        0
@@ -78,12 +78,12 @@ TEST_F(SiteStats, SayWhenTheyAreEstimates) {
   count(SampleWeight(400));
   EXPECT_EQ(
       text(30),
-      R"(site              bytes at peak   share  bytes at end  bytes asked for  calls  temporaries  median lifetime  freed by another thread
+      R"(site              bytes at peak   share  bytes at end  bytes requested  calls  temporaries  median lifetime  freed by another thread
 lex (lex.h:3)            1021 B   71.6%         569 B           1021 B      7            0          3 calls                        5
 read (app.cc:40)          404 B   28.4%         404 B            829 B     66            0      never freed                        0
 total                  1.39 KiB  100.0%         973 B         1.81 KiB     73            0                                         5
 whole tape                407 B                 307 B            467 B      5            1                                         1
-estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the line of the whole tape is exact
+estimated from the stacks of 4 calls, chosen at random: one byte in 400 B; the whole-tape line is exact
 )");
 }
 
@@ -136,7 +136,7 @@ TEST_F(SiteStats, HaveNoSlackWhereSizesAreNotKnown) {
   give_heap();
   heap_->knows_slack = false;
   EXPECT_NE(text(1).find("   300 B      -\n"), std::string::npos) << text(1);
-  EXPECT_NE(text(1).find("\nslack is not known"), std::string::npos) << text(1);
+  EXPECT_NE(text(1).find("\nslack is unknown"), std::string::npos) << text(1);
 }
 
 TEST_F(SiteStats, HaveTheHeapAsJson) {

@@ -99,7 +99,7 @@ TEST_F(ProfileText, CountsTheSizesThatItLeavesOut) {
   std::vector<Event> events;
   for (uint64_t i = 1; i <= 11; ++i) events.push_back(malloc_event(i * 100, i * 0x1000));
   take(events);
-  EXPECT_NE(text().find("\n... and 3 more: --by size has all\n"), std::string::npos) << text();
+  EXPECT_NE(text().find("\n... and 3 more: --by size lists all\n"), std::string::npos) << text();
 }
 
 TEST_F(ProfileText, ShowsThatSomethingIsThereHoweverLittle) {

@@ -23,7 +23,7 @@ class TopSites : public testing::Test {
 TEST_F(TopSites, AreNamedForEachValue) {
   add(sites_.of_stack(4), {.peak_bytes = 300, .live_bytes = 20, .temporaries = 7});
   add(sites_.of_stack(1), {.peak_bytes = 100, .freed_by_others = 1, .moved_bytes = 2048});
-  EXPECT_EQ(text(), R"(who had most at the peak     bytes   share
+  EXPECT_EQ(text(), R"(holding most at the peak     bytes   share
   read (app.cc:40)           300 B   75.0%
   main (app.cc:10)           100 B   25.0%
 alive at the end             bytes   share
@@ -41,7 +41,7 @@ TEST_F(TopSites, AreSaidToBeEstimates) {
   add(sites_.of_stack(4), {.peak_bytes = 300});
   table_.sampled.emplace();
   EXPECT_TRUE(
-      text().ends_with("\nwho asked is estimated: not all calls had their stacks recorded\n"))
+      text().ends_with("\ncall sites are estimates: not all calls had their stacks recorded\n"))
       << text();
 }
 

@@ -87,7 +87,7 @@ TEST(LmdbModel, SaysFromWhichSizeOnNothingIsSearched) {
   LmdbHeap heap({"variant=f2", "skip_pages=21"});
   heap.allocate(81'920);
   EXPECT_EQ(heap.rules(),
-            "requests of 21 pages and more (skip_pages) do not search: the file grows");
+            "requests of 21 pages or more (skip_pages) do not search: the file grows");
 }
 
 TEST(LmdbModel, SaysThatTheSearchGaveUp) {

@@ -40,19 +40,19 @@ TEST_F(MacosLarge, MakesThreeMadviseCallsARoundWith16GiBOfMemory) {
 TEST_F(MacosLarge, SaysThatNoCachedBlockServed) {
   free_new(kMiB);
   allocate(2 * kMiB);
-  EXPECT_EQ(rules(), "no cached block (there are 1) serves for 2,097,152 bytes: a new mapping");
+  EXPECT_EQ(rules(), "no cached block (of 1) can serve 2,097,152 bytes: a new mapping");
 }
 
 TEST_F(MacosLarge, SaysFromWhichSizeOnNothingIsCached) {
   allocate(1000 * kMiB);
-  EXPECT_EQ(rules(), "blocks of 134,217,728 bytes and more are not cached: each is a new mapping");
+  EXPECT_EQ(rules(), "blocks of 134,217,728 bytes or more are not cached: each is a new mapping");
 }
 
 TEST_F(MacosLarge, SaysThatAMappingGrewInPlace) {
   reallocate(allocate(kMiB), 2 * kMiB);
-  EXPECT_EQ(rules(),
-            "the addresses behind the block are free: its mapping grows in place by 1,048,576 "
-            "bytes");
+  EXPECT_EQ(
+      rules(),
+      "the addresses after the block are free: its mapping grows in place by 1,048,576 bytes");
 }
 
 TEST_F(MacosLarge, MapsBlocksOf1000MiBEachTime) {

@@ -22,7 +22,7 @@ class Segregated : public testing::Test, protected tests::ModelHeap<SegregatedMo
 TEST_F(Segregated, SaysThatNoBlockOfTheClassIsFreeNorAPage) {
   place(100);
   EXPECT_EQ(rules(),
-            "no block of 112 bytes is free, nor a page of 65,536 bytes to cut into such: the heap "
+            "no block of 112 bytes is free, nor a page of 65,536 bytes to cut up: the heap "
             "grows");
 }
 

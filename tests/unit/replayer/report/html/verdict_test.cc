@@ -23,34 +23,33 @@ schema::RunFigures whole_run(const std::string& label = "glibc") {
 TEST(Verdict, NamesTheRunThatHoldsLeast) {
   EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atPlateau", {"b"}, "3 B", "a", "4 B"}},
                     nullptr),
-            "a holds least resident memory at the peak (1 B; next is b with 2 B); b at the plateau "
-            "(3 B; next is a with 4 B).");
+            "a holds the least resident memory at the peak (1 B; next is b with 2 B); b at the "
+            "plateau (3 B; next is a with 4 B).");
 }
 
 TEST(Verdict, SaysItOnceOfOneThatHoldsLeastAlways) {
   EXPECT_EQ(verdict({{"atPeak", {"a"}, "1 B", "b", "2 B"}, {"atExit", {"a"}, "3 B", "b", "4 B"}},
                     nullptr),
-            "a holds least resident memory at the peak (1 B; next is b with 2 B), and at the exit "
-            "(3 B; next is b with 4 B).");
+            "a holds the least resident memory at the peak (1 B; next is b with 2 B), and at the "
+            "exit (3 B; next is b with 4 B).");
 }
 
 TEST(Verdict, NamesAllThatHoldTheSame) {
-  EXPECT_EQ(
-      verdict(
-          {{"atPeak", {"a", "b", "c"}, "1 B", "d", "2 B"}, {"atExit", {"a", "d"}, "3 B", "", ""}},
-          nullptr),
-      "a, b and c hold least resident memory at the peak (1 B; next is d with 2 B); a and d at "
-      "the exit (3 B each).");
+  EXPECT_EQ(verdict({{"atPeak", {"a", "b", "c"}, "1 B", "d", "2 B"},
+                     {"atExit", {"a", "d"}, "3 B", "", ""}},
+                    nullptr),
+            "a, b and c hold the least resident memory at the peak (1 B; next is d with 2 B); a "
+            "and d at the exit (3 B each).");
 }
 
 TEST(Verdict, TellsOfOneRunWhatItHolds) {
   const schema::RunFigures run = whole_run();
-  EXPECT_EQ(verdict({}, &run),
-            "glibc holds 8.00 KiB committed at its peak, for 4.00 KiB that the program had live at "
-            "most.");
+  EXPECT_EQ(
+      verdict({}, &run),
+      "glibc holds 8.00 KiB committed at its peak, while the program had at most 4.00 KiB live.");
   EXPECT_EQ(where_it_is(&run, "atExit"),
-            "Of the 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between "
-            "blocks; 2.00 KiB more are given back.");
+            "The 3.91 KiB resident on glibc at the exit: 75.0% live, 25.0% holes between blocks; "
+            "another 2.00 KiB were returned to the system.");
 }
 
 TEST(Verdict, TakesEachPartFromItsOwnFigure) {
@@ -62,7 +61,7 @@ TEST(Verdict, TakesEachPartFromItsOwnFigure) {
                                          {"atExit.account.topBytes", uint64_t{260}},
                                          {"atExit.account.untouchedBytes", uint64_t{10}}});
   EXPECT_EQ(where_it_is(&run, "atExit"),
-            "Of the 1000 B resident on glibc at the exit: 26.0% free at the ends of regions, 24.0% "
+            "The 1000 B resident on glibc at the exit: 26.0% free at the ends of regions, 24.0% "
             "holes between blocks, 20.0% cached for reuse, 15.0% the allocator's own, 10.0% slack "
             "within blocks, 5.0% live.");
 }
@@ -70,7 +69,7 @@ TEST(Verdict, TakesEachPartFromItsOwnFigure) {
 TEST(Verdict, CallsNothingResidentOfTheRunItself) {
   schema::RunFigures run = whole_run("the server");
   run.backend = "recorded";
-  EXPECT_TRUE(where_it_is(&run, "atExit").starts_with("Of the 3.91 KiB in the heap of the server"));
+  EXPECT_TRUE(where_it_is(&run, "atExit").starts_with("The 3.91 KiB in the heap of the server"));
 }
 
 TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
@@ -78,19 +77,18 @@ TEST(Verdict, TakesLiveBytesThatWereNeverTouchedForNotResident) {
       parts_text(
           {.live_bytes = 2048, .slack_bytes = 100, .hole_bytes = 1024, .untouched_bytes = 1024},
           "here"),
-      "Of the 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within "
-      "blocks.");
+      "The 2.10 KiB here: 47.7% live, 47.7% holes between blocks, 4.7% slack within blocks.");
   EXPECT_EQ(parts_text({.live_bytes = 10, .slack_bytes = 100, .untouched_bytes = 60}, "here"),
-            "Of the 50 B here: 100.0% slack within blocks.");
+            "The 50 B here: 100.0% slack within blocks.");
 }
 
 TEST(Verdict, TellsMostFirstAndLeavesOutWhatIsLessThanAHundredth) {
   EXPECT_EQ(parts_text({.live_bytes = 300, .metadata_bytes = 5, .hole_bytes = 695}, "here"),
-            "Of the 1000 B here: 69.5% holes between blocks, 30.0% live.");
+            "The 1000 B here: 69.5% holes between blocks, 30.0% live.");
 }
 
 TEST(Verdict, SaysThatNoRunIsWhole) {
-  EXPECT_EQ(verdict({}, nullptr), "No run with memory of its own came to the end of the tape.");
+  EXPECT_EQ(verdict({}, nullptr), "No run with memory of its own reached the end of the tape.");
   EXPECT_EQ(where_it_is(nullptr, "atExit"), "");
 }
 
@@ -186,14 +184,14 @@ TEST_F(WhoHasIt, IsTheSiteWithMostAtThePeak) {
   add(4, 100);
   add(2, 300);
   EXPECT_EQ(who_has_it(table_, sites_),
-            "Of the 400 B live at the peak, 75.0% were asked for by lex (lex.h:3).");
+            "75.0% of the 400 B live at the peak were requested by lex (lex.h:3).");
 }
 
 TEST_F(WhoHasIt, IsEstimatedWhereStacksAreSampled) {
   add(2, 300);
   table_.sampled.emplace().whole_tape.peak_bytes = 500;
   EXPECT_EQ(who_has_it(table_, sites_),
-            "Of the 500 B live at the peak, an estimated 100.0% were asked for by lex (lex.h:3).");
+            "An estimated 100.0% of the 500 B live at the peak were requested by lex (lex.h:3).");
 }
 
 TEST_F(WhoHasIt, IsNobodyOfWhomNothingIsKnown) {
