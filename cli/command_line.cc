@@ -1,14 +1,19 @@
 #include "cli/command_line.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <sstream>
 #include <string>
 
 #include "base/number_text.h"
 #include "base/version.h"
+#include "cli/help_text.h"
 #include "cli/option_kinds.h"
 #include "cli/request.h"
+#include "cli/terminal_size.h"
 #include "cli/wrong_words.h"
 
 namespace heaptape::cli {
@@ -26,7 +31,8 @@ Action with_looks(const Looks& looks, const Action& action) {
 Action print(const CLI::App& app, const CLI::Success& success) {
   std::ostringstream text;
   const int exit_code = app.exit(success, text);
-  return [text = text.str(), exit_code](Console& console) {
+  const auto columns = static_cast<size_t>(terminal_size(STDOUT_FILENO).columns);
+  return [text = wrap_help(text.str(), columns), exit_code](Console& console) {
     console.out() << text;
     return console.finish(exit_code);
   };

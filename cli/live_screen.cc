@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -15,34 +14,18 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/quantity.h"
 #include "cli/live_text.h"
 
 namespace heaptape::cli {
 namespace {
 
 constexpr int kPatienceMs = 1000;  // for text that must not be dropped
-constexpr TerminalSize kUsualSize{24, 80};
 
 sigset_t signal_set(std::initializer_list<int> signals) {
   sigset_t set;
   sigemptyset(&set);
   for (const int signal : signals) sigaddset(&set, signal);
   return set;
-}
-
-// For a terminal that does not know its own size, the environment's value.
-int number_in_environment(const char* name, int otherwise) {
-  const char* const text = std::getenv(name);
-  const uint64_t number = text == nullptr ? 0 : base::parse_count(text).value_or(0);
-  return number > 0 && number < 10'000 ? static_cast<int>(number) : otherwise;
-}
-
-TerminalSize size_of(int terminal) {
-  winsize size{};
-  ioctl(terminal, TIOCGWINSZ, &size);
-  return {size.ws_row != 0 ? size.ws_row : number_in_environment("LINES", kUsualSize.rows),
-          size.ws_col != 0 ? size.ws_col : number_in_environment("COLUMNS", kUsualSize.columns)};
 }
 
 bool can_have_panel(int descriptor) {
@@ -145,7 +128,7 @@ void LiveScreen::draw_panel() {
   if (!is_in_foreground()) {
     write_text(panel_.take_down(), kPatienceMs);
   } else if (takes_output(descriptor_, 0)) {
-    write_text(panel_.show(live_lines(*shown_), size_of(descriptor_)), kPatienceMs);
+    write_text(panel_.show(live_lines(*shown_), terminal_size(descriptor_)), kPatienceMs);
   }
 }
 

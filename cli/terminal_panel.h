@@ -6,14 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal_size.h"
+
 namespace heaptape::cli {
-
-struct TerminalSize {
-  int rows = 0;
-  int columns = 0;
-
-  bool operator==(const TerminalSize&) const = default;
-};
 
 // Makes the bytes to write; each text must be written in one go. One thread.
 class TerminalPanel {

@@ -1,6 +1,6 @@
-"""Text stays free of the habits that mark it as translated (CONTRIBUTING.md, "English").
+"""Text is free of the habits that mark it as translated: CONTRIBUTING.md, "English".
 
-usage: style_test.py [PATH...], run in the root of the repository; default: the whole tree
+usage: style_test.py [FILE...], in the root of the repository; by default all files
 """
 
 import ast
@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-# Waiting for a rewrite of their own.
+# These wait for a rewrite.
 NOT_YET = ("recorder/collector", "schema/tape", "replayer/engine", "docs/decisions", "docs/tape-format.md", "tests/")
 SKIPPED = ("build", ".git", "tests/golden", "tests/fuzz/corpus")
 
@@ -16,7 +16,7 @@ SENTENCE = r"(?:^|(?<=[.!?]\s)|(?<=[.!?]\s\s))"
 HABITS = {
     'a sentence begins with "Of"': re.compile(SENTENCE + r"Of\s[^.!?]*"),
     "a clause with what or who is a subject": re.compile(SENTENCE + r"(?:What|Who|Whoever)\s[^.?!|]*(?:[.!]|$)"),
-    'a directory is called "folder"': re.compile(r"(?<![`_\w/'\"-])folders?(?![`_\w(/'\"])", re.I),
+    'a directory is called "folder"': re.compile(r"(?<![`_\w/'\"-])[Ff]olders?(?![`_\w(/'\"])"),
 }
 VERBS = ("embed", "exceed", "feed", "need", "read", "seed", "shed", "speed", "succeed")
 

@@ -112,7 +112,7 @@ Result<OwnStatistics> NativeBackend::own_statistics() {
 std::string NativeBackend::version() {
   if (options_.calls != Calls::kMade) return "";
   if (worker_->shared().libc_serves_malloc != 0) return gnu_get_libc_version();
-  // Whoever asked for statistics has it already.
+  // It comes with the statistics.
   if (worker_->shared().version[0] == '\0' && !ask_statistics().ok()) return "";
   std::string text = worker_->shared().version;
   text.erase(0, text.find_first_of("0123456789"));

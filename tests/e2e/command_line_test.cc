@@ -80,10 +80,21 @@ TEST_F(CommandLineTest, HasHelpWithAnExampleForEveryCommand) {
   }
 }
 
+TEST_F(CommandLineTest, HasHelpOfEightyColumns) {
+  for (const std::string& command : all_commands()) {
+    std::istringstream help(
+        run({"env", "-u", "COLUMNS", tests::heaptape_path(), command, "--help"}).out);
+    for (std::string line; std::getline(help, line);) {
+      if (line.starts_with("Example")) continue;  // to be typed, and not wrapped
+      EXPECT_LE(line.size(), 80u) << command << ": " << line;
+    }
+  }
+}
+
 TEST_F(CommandLineTest, SaysWhichOptionsMustBeGiven) {
   for (const char* command : {"export", "recover", "explain", "holes", "scenario"}) {
-    EXPECT_NE(run({"heaptape", command, "--help"}).out.find("; required"), std::string::npos)
-        << command;
+    const Ended help = run({"env", "COLUMNS=1000", tests::heaptape_path(), command, "--help"});
+    EXPECT_NE(help.out.find("; required"), std::string::npos) << command;
   }
 }
 

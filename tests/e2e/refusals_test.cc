@@ -162,7 +162,7 @@ TEST_F(Refusals, OfProgramsThatChangeTheUser) {
   for (const mode_t mode : {04755, 02755}) {
     EXPECT_EQ(chown(path.c_str(), 65534, 65534), 0);
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
-    expect_refused({path}, {path, "other privileges", "record it as"});
+    expect_refused({path}, {path, "privileges other than yours", "record it as"});
   }
   EXPECT_EQ(chmod(path.c_str(), 0755), 0);
   EXPECT_EQ(record({path, "return"}).status, 7);

@@ -89,7 +89,7 @@ TEST_F(UnrecordedParts, AreProcessesWithALibraryOfAnotherBuild) {
        "recorder.send(b'hthello1' + struct.pack('<II', 0, os.getpid()) + token.encode())\n"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_NE(ended.err.find("1 process was not recorded"), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("of another build"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("from a different build"), std::string::npos) << ended.err;
 }
 
 class OtherStarts : public RecordTest {};

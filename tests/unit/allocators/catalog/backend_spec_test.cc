@@ -127,7 +127,7 @@ TEST(Spec, RefusesWordsThatAreNoVariable) {
 }
 
 TEST(Spec, RefusesAnEnvironmentWhereNoCodeRuns) {
-  expect_refused("recorded X=1", {"'recorded' runs no real code", "leave 'X=1' out"});
+  expect_refused("recorded X=1", {"'recorded' runs no real code", "omit 'X=1'"});
   expect_refused("noop X=1", {"'noop'"});
   expect_refused("model:runs X=1",
                  {"'model:runs' runs no real code", "as an option: model:runs:X=1"});

@@ -262,7 +262,7 @@ TEST_F(RunNotes, NameSettingsThatMergedThreadsMakeIdle) {
   run_.threads = "merged";
   const Notes found = notes("glibc MALLOC_ARENA_MAX=2");
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_TRUE(found[1].starts_with("MALLOC_ARENA_MAX changes nothing here")) << found[1];
+  EXPECT_TRUE(found[1].starts_with("MALLOC_ARENA_MAX has no effect here")) << found[1];
 }
 
 TEST_F(RunNotes, SayNothingOfASettingThatSeveralThreadsFeel) {

@@ -29,7 +29,7 @@ TEST(StackEndsText, SaysWhatWasGuessed) {
 TEST(StackEndsText, SaysWhereStacksWereCut) {
   const std::pair<schema::StackEnd, const char*> kWords[] = {
       {schema::StackEnd::kDepth, "deep"},
-      {schema::StackEnd::kUnknownCode, "no file"},
+      {schema::StackEnd::kUnknownCode, "unknown file"},
       {schema::StackEnd::kNoRule, "rule"},
       {schema::StackEnd::kUnreadable, "no stack"},
       {schema::StackEnd::kNoCode, "no return address"}};

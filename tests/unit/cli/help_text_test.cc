@@ -1,0 +1,39 @@
+#include "cli/help_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace heaptape::cli {
+namespace {
+
+TEST(HelpText, GoesOnBelowTheDescriptionOfAnOption) {
+  EXPECT_EQ(wrap_help("  -o,--output TAPE   the tape that is written\n", 32),
+            "  -o,--output TAPE   the tape\n"
+            "                     that is\n"
+            "                     written\n");
+}
+
+TEST(HelpText, GoesOnBelowTheBeginningOfOtherLines) {
+  EXPECT_EQ(wrap_help("      record the stack of each call\n", 20),
+            "      record the\n      stack of each\n      call\n");
+  EXPECT_EQ(wrap_help("Replay a tape on allocators\n", 20), "Replay a tape on\nallocators\n");
+}
+
+TEST(HelpText, FillsLinesToTheLastColumn) {
+  EXPECT_EQ(wrap_help("aaaa bbbb cccc dddd\n", 9), "aaaa bbbb\ncccc dddd\n");
+  EXPECT_EQ(wrap_help("aaaa bbbb cccc dddd\n", 8), "aaaa\nbbbb\ncccc\ndddd\n");
+}
+
+TEST(HelpText, LeavesWhatFitsAndCommandsToTypeAsTheyAre) {
+  const std::string text = "Usage: heaptape\n\nExample: heaptape record -o run.tape -- ./server\n";
+  EXPECT_EQ(wrap_help(text, 20), text);
+}
+
+TEST(HelpText, KeepsWordsThatAreLongerThanALine) {
+  EXPECT_EQ(wrap_help("  --sort=a|b|c|d|e|f|g  by it\n", 10),
+            "  --sort=a|b|c|d|e|f|g  by\n                        it\n");
+}
+
+}  // namespace
+}  // namespace heaptape::cli
