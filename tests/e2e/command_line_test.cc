@@ -26,7 +26,7 @@ std::vector<std::string> all_commands() {
   std::vector<std::string> commands;
   bool in_list = false;
   for (std::string line; std::getline(help, line);) {
-    if (line == "Subcommands:") {
+    if (tests::begins_commands(line)) {
       in_list = true;
     } else if (in_list && line.starts_with("  ") && line[2] != ' ') {
       commands.push_back(line.substr(2, line.find(' ', 2) - 2));

@@ -11,14 +11,14 @@
 namespace heaptape {
 namespace {
 
-// Those that replay a tape with aligned blocks: tests say by skip_mimalloc() which does not.
+// Those whose replays are alike: tests report by skip_mimalloc() if one is missing.
 std::vector<std::string> real_allocators() {
-  if (!tests::mimalloc_3_0_1().empty()) return {"glibc", "jemalloc", "tcmalloc"};
+  if (!tests::mimalloc_3().empty()) return {"glibc", "jemalloc", "tcmalloc"};
   return {"glibc", "jemalloc", "mimalloc", "tcmalloc"};
 }
 
 void skip_mimalloc() {
-  if (const std::string why = tests::mimalloc_3_0_1(); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = tests::mimalloc_3(); !why.empty()) GTEST_SKIP() << why;
 }
 
 std::vector<std::string> models() {

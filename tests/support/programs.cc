@@ -43,6 +43,21 @@ std::string mimalloc_3_0_1() {
   return is_installed ? "mimalloc 3.0.1 forgets which of its blocks are aligned" : "";
 }
 
+std::string mimalloc_3() {
+  const bool is_3 = std::string(mimalloc_library()).ends_with(".so.3");
+  return is_3 ? "mimalloc 3 places blocks differently from run to run" : "";
+}
+
+std::string newer_mallinfo() {
+  const std::string version = gnu_get_libc_version();
+  const bool is_old = version.size() == 4 && version < "2.42";
+  return is_old ? "" : "mallinfo2 of glibc " + version + " does not count whole pages";
+}
+
+bool begins_commands(const std::string& line) {
+  return line == "Subcommands:" || line == "SUBCOMMANDS:";
+}
+
 std::string heaptape_path() {
   return (tests_folder().parent_path() / "bin" / "heaptape").string();
 }

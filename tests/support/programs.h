@@ -28,6 +28,17 @@ const char* mimalloc_library();
 // docs/decisions/0017-ordered-threads.md has the evidence.
 std::string mimalloc_3_0_1();
 
+// Why two replays on the mimalloc that is installed may differ; empty if they may not. 3.6.0, in
+// Debian unstable, places blocks and returns pages differently from run to run.
+std::string mimalloc_3();
+
+// Why glibc's own figures need not be whole pages here; empty if they must. In 2.43, mallinfo2
+// reports some 600 to 800 bytes more than glibc holds.
+std::string newer_mallinfo();
+
+// Whether the lines of commands follow this line of --help. CLI11 2.6 has capitals there.
+bool begins_commands(const std::string& line);
+
 std::string heaptape_path();
 // A program or library from tests/e2e/targets.
 std::string target_path(const std::string& name);
