@@ -24,7 +24,7 @@ std::string escaped(const std::string& text, const std::string& special) {
 
 // ":what:how to complete it"; empty if there is no value.
 std::string value_spec(const OptionOutline& option) {
-  const std::string what = ":" + escaped(option.value, "\\:[]") + ":";
+  std::string what = ":" + escaped(option.value, "\\:[]") + ":";
   switch (option.takes) {
     case Takes::kNothing:
       return "";

@@ -14,11 +14,11 @@ namespace heaptape::cli {
 class Request {
  public:
   void set_by(CLI::App* command, Action action) {
-    command->callback([this, action] { action_ = action; });
+    command->callback([this, action = std::move(action)] { action_ = action; });
   }
   // Runs the action that make() returns. make() is called while the CLI::App still exists.
   void set_by_making(CLI::App* command, std::function<Action()> make) {
-    command->callback([this, make] { action_ = make(); });
+    command->callback([this, make = std::move(make)] { action_ = make(); });
   }
   // Runs run(*options, console).
   template <typename Options, typename Run>

@@ -9,6 +9,7 @@
 #include "allocators/native/native_backend.h"
 #include "allocators/plugin/plugin_backend.h"
 #include "allocators/recorded/recorded_backend.h"
+#include "base/check.h"
 #include "base/name_list.h"
 
 namespace heaptape::allocators {
@@ -190,6 +191,7 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
   const uint64_t recorded_break = context.header == nullptr ? 0 : context.header->initial_break;
   switch (kind) {
     case BackendKind::kRecorded:
+      HEAPTAPE_CHECK(context.header != nullptr);
       return std::make_unique<RecordedBackend>(*context.header);
     case BackendKind::kNoop:
       return std::make_unique<NativeBackend>(

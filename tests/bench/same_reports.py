@@ -9,6 +9,7 @@ with the options below; reports must be the same, times aside, but for what two 
 agree on. Prints what differs, and ends with 1 if anything does.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -106,9 +107,8 @@ def main():
         for tape in tapes:
             for allocator in shared:
                 for options in OPTIONS:
-                    def report(heaptape):
-                        return report_of(heaptape, tape, allocator, options, folder / "report")
-
+                    report = functools.partial(report_of, tape=tape, allocator=allocator, options=options,
+                                               path=folder / "report")
                     before = report(old)
                     count += 1
                     found = differences(before, report(new))

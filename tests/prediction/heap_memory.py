@@ -35,7 +35,7 @@ def parse_mapping(line):
     return Mapping(begin, end, fields[1], path if fields[4] != "0" else "", is_anonymous)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def bss_bytes(path):
     """Pages of zeroes behind the data of a program or library; 0 for other files."""
     try:

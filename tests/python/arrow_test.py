@@ -57,7 +57,7 @@ def test_pandas_reads_the_same(tape, name):
 
 
 def test_table_can_be_read_again(threads_tape):
-    events = threads_tape.events()
+    events = threads_tape.events()  # noqa: F841 (DuckDB finds it by its name)
     query = "SELECT count(*), sum(size) FROM events"
     assert duckdb.sql(query).fetchall() == duckdb.sql(query).fetchall()
 

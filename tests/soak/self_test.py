@@ -27,6 +27,7 @@ esac
 """
 
 SUBJECT = Subject("subject", "", "echo out; echo err >&2; exit 4")
+NO_FAULT = faults.Fault("none")
 
 
 class Soak(unittest.TestCase):
@@ -38,7 +39,7 @@ class Soak(unittest.TestCase):
         processes.end_leftovers(settle=0)
         shutil.rmtree(self.folder)
 
-    def findings(self, before="", after="", verify="", replayed="5", fault=faults.Fault("none")):
+    def findings(self, before="", after="", verify="", replayed="5", fault=NO_FAULT):
         heaptape = f"{self.folder}/heaptape"
         with open(heaptape, "w", encoding="utf-8") as file:
             file.write(RECORDER % (before, after, verify, replayed))

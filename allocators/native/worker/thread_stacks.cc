@@ -58,7 +58,8 @@ bool reserve() {
   const auto min_stack = reinterpret_cast<MinStack>(dlsym(RTLD_DEFAULT, "__pthread_get_minstack"));
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  const size_t least = min_stack != nullptr ? min_stack(&attributes) : size_t{PTHREAD_STACK_MIN};
+  const size_t least =
+      min_stack != nullptr ? min_stack(&attributes) : static_cast<size_t>(PTHREAD_STACK_MIN);
   slot_bytes = kPageBytes + base::page_up(least + kWorkBytes);
   region = reinterpret_cast<uint64_t>(map_unwatched(kRegion, kStacks * slot_bytes, PROT_NONE));
   return region != 0;
