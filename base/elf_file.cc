@@ -117,4 +117,9 @@ std::vector<uint8_t> ElfFile::read(uint64_t offset, uint64_t bytes) const {
   return result;
 }
 
+std::vector<uint8_t> ElfFile::read_section(const char* name, uint64_t most_bytes) const {
+  const auto found = section(name);
+  return found ? read(found->offset, std::min(found->bytes, most_bytes)) : std::vector<uint8_t>();
+}
+
 }  // namespace heaptape::base

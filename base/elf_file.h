@@ -49,6 +49,8 @@ class ElfFile {
   std::optional<ElfSection> section(const char* name) const;
   // That part of the file, as far as it exists. Takes no more memory than the file has bytes.
   std::vector<uint8_t> read(uint64_t offset, uint64_t bytes) const;
+  // The beginning of the first section of this name; empty if there is none.
+  std::vector<uint8_t> read_section(const char* name, uint64_t most_bytes) const;
 
  private:
   struct Ender {

@@ -59,10 +59,7 @@ bool caches_by_processor(const std::string& library) {
   const base::ElfFile elf(std::move(file));
   if (!elf.is_elf()) return false;
   for (const char* const names : {".dynstr", ".strtab"}) {
-    const auto section = elf.section(names);
-    if (!section) continue;
-    const std::vector<uint8_t> bytes =
-        elf.read(section->offset, std::min(section->bytes, kMostNameBytes));
+    const std::vector<uint8_t> bytes = elf.read_section(names, kMostNameBytes);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (text.find("__rseq_abi") != text.npos) return true;
   }

@@ -66,20 +66,14 @@ struct Seen {
   }
 };
 
-std::vector<uint8_t> read_section(const base::ElfFile& elf, const char* name) {
-  const auto section = elf.section(name);
-  if (!section) return {};
-  return elf.read(section->offset, std::min(section->bytes, kMostTableBytes));
-}
-
 bool is_exported(const Elf64_Sym& symbol) {
   const unsigned binding = ELF64_ST_BIND(symbol.st_info);
   return symbol.st_shndx != SHN_UNDEF && (binding == STB_GLOBAL || binding == STB_WEAK);
 }
 
 std::string exported_family(const base::ElfFile& elf) {
-  const std::vector<uint8_t> symbols = read_section(elf, ".dynsym");
-  const std::vector<uint8_t> names = read_section(elf, ".dynstr");
+  const std::vector<uint8_t> symbols = elf.read_section(".dynsym", kMostTableBytes);
+  const std::vector<uint8_t> names = elf.read_section(".dynstr", kMostTableBytes);
   const std::string_view text(reinterpret_cast<const char*>(names.data()), names.size());
   Seen seen;
   for (size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
@@ -132,7 +126,7 @@ std::string version_behind(std::string_view text, std::string_view prefix) {
 }
 
 std::string version_in(const base::ElfFile& elf, const std::string& family) {
-  const std::vector<uint8_t> bytes = read_section(elf, ".rodata");
+  const std::vector<uint8_t> bytes = elf.read_section(".rodata", kMostTableBytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (family == "jemalloc") return jemalloc_version(text);
   if (family == "tcmalloc") return version_behind(text, "gperftools ");

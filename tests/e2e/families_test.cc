@@ -67,6 +67,14 @@ TEST_F(Families, TakeALibraryOfAnyName) {
   expect_allocator("lib:" + dir_.file("my=mi.so"), "\"family\": \"mimalloc\"");
 }
 
+// "link/.." is the directory above the link's target.
+TEST_F(Families, TakeALibraryBehindALinkAndTwoDots) {
+  install("libreplay_mimalloc_old.so", "far");
+  std::filesystem::create_directory(dir_.file("far/below"));
+  std::filesystem::create_directory_symlink(dir_.file("far/below"), dir_.file("link"));
+  expect_allocator("mimalloc@" + dir_.file("link/../libmimalloc.so.9"), "\"family\": \"mimalloc\"");
+}
+
 TEST_F(Families, AreThoseOfTheExportsAndNotOfTheName) {
   std::filesystem::copy_file(target_path("libreplay_bare_malloc.so"), dir_.file("libmimalloc.so"));
   expect_allocator("lib:" + dir_.file("libmimalloc.so"), "\"family\": \"libmimalloc.so\"");
@@ -101,6 +109,18 @@ TEST_F(Families, FailARunOnALibraryThatCannotBeLoaded) {
     EXPECT_EQ(ended.status, 1) << ended.describe();
     EXPECT_NE(ended.out.find("\nglibc"), std::string::npos) << ended.out;
   }
+}
+
+TEST_F(Families, AreRecordedWithoutAVersionThatTheLibraryDoesNotTell) {
+  const std::string preload = "LD_PRELOAD=" + target_path("libreplay_silent_tcmalloc.so");
+  const auto ended = run({"record", "-o", dir_.file("x.tape"), "--", "env", preload, "/bin/true"});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  std::string infos;
+  for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
+    const bool is_tape = entry.path().filename().string().starts_with("x.");
+    if (is_tape && entry.path().extension() == ".tape") infos += run({"info", entry.path()}).out;
+  }
+  EXPECT_NE(infos.find("silent_tcmalloc.so"), std::string::npos) << infos;
 }
 
 TEST_F(Families, RefuseALibraryOfAnother) {

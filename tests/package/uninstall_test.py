@@ -6,6 +6,7 @@ import hashlib
 import io
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -122,6 +123,10 @@ class Uninstall(unittest.TestCase):
         (self.prefix / uninstall.MANIFEST).unlink()
         os.mkfifo(self.prefix / uninstall.MANIFEST)
         self.refuses("is no file")
+
+    def test_takes_a_prefix_from_the_directory_of_the_caller(self):
+        dev = subprocess.run([ROOT / "dev", "uninstall", "prefix"], cwd=self.base, capture_output=True, text=True, check=False)
+        self.assertEqual((dev.returncode, dev.stdout), (0, f"removed 3 files from {self.prefix}\n"), dev.stderr)
 
     def test_wants_one_prefix(self):
         self.assertEqual(self.run_it("a", "b")[0], 2)
