@@ -50,9 +50,8 @@ AllocatorFacts LibraryFacts::complete(const AllocatorFacts& said, uint32_t pid) 
 }
 
 const schema::MallocLibrary& LibraryFacts::identify(int file) {
-  static const schema::MallocLibrary kUnknown;
   struct stat status = {};
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return kUnknown;
+  fstat(file, &status);
   const FileKey key{status.st_dev, status.st_ino, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   if (known_.size() == kMostFiles) known_.clear();
   const auto [known, is_new] = known_.try_emplace(key);

@@ -91,6 +91,15 @@ TEST_F(CommandLineTest, HasHelpOfEightyColumns) {
   }
 }
 
+TEST_F(CommandLineTest, HasHelpAsWideAsTheEnvironmentSays) {
+  std::istringstream help(
+      run({"env", "COLUMNS=200", tests::heaptape_path(), "record", "--help"}).out);
+  size_t longest = 0;
+  for (std::string line; std::getline(help, line);) longest = std::max(longest, line.size());
+  EXPECT_GT(longest, 150u);
+  EXPECT_LE(longest, 200u);
+}
+
 TEST_F(CommandLineTest, SaysWhichOptionsMustBeGiven) {
   for (const char* command : {"export", "recover", "explain", "holes", "scenario"}) {
     const Ended help = run({"env", "COLUMNS=1000", tests::heaptape_path(), command, "--help"});

@@ -90,12 +90,22 @@ TEST_F(Families, KeepTheRunsOfALibraryThatDiesWhenItTellsItsVersion) {
 // LD_PRELOAD takes none. The usable one behind it is found.
 TEST_F(Families, PassOverLibrariesWhosePathHasABlank) {
   install("libreplay_mimalloc_new.so", "with blank");
-  const auto ended =
-      tests::run({"env", "LD_LIBRARY_PATH=" + dir_.file("with blank") + ":" + dir_.file("old"),
-                  tests::heaptape_path(), "replay", dir_.file("t"), "-a", "mimalloc", "-o",
-                  dir_.file("r.json")});
+  const std::string paths = "LD_LIBRARY_PATH=" + dir_.file("with blank") + ":" + dir_.file("old");
+  const auto listed = tests::run({"env", paths, tests::heaptape_path(), "allocators", "--json"});
+  EXPECT_EQ(listed.status, 0) << listed.describe();
+  EXPECT_NE(listed.out.find(dir_.file("old") + "/libmimalloc"), std::string::npos) << listed.out;
+  EXPECT_EQ(listed.out.find("with blank"), std::string::npos) << listed.out;
+}
+
+// Relative paths are told whole, without "./".
+TEST_F(Families, TakeAPathFromTheWorkingDirectory) {
+  const auto ended = tests::run({.words = {"heaptape", "replay", "t", "-a",
+                                           "mimalloc@./old/libmimalloc.so.9", "-o", "r.json"},
+                                 .folder = dir_.path()});
   EXPECT_EQ(ended.status, 0) << ended.describe();
-  EXPECT_EQ(tests::read_bytes(dir_.file("r.json")).find("with blank"), std::string::npos);
+  const std::string report = tests::read_bytes(dir_.file("r.json"));
+  EXPECT_NE(report.find("\"library\": \"" + dir_.file("old") + "/libmimalloc.so.9\""),
+            std::string::npos);
 }
 
 // That run fails, and others go on.
@@ -112,15 +122,16 @@ TEST_F(Families, FailARunOnALibraryThatCannotBeLoaded) {
 }
 
 TEST_F(Families, AreRecordedWithoutAVersionThatTheLibraryDoesNotTell) {
-  const std::string preload = "LD_PRELOAD=" + target_path("libreplay_silent_tcmalloc.so");
-  const auto ended = run({"record", "-o", dir_.file("x.tape"), "--", "env", preload, "/bin/true"});
+  const std::string library = target_path("libreplay_silent_tcmalloc.so");
+  const std::string script = "LD_PRELOAD=\"$LD_PRELOAD:" + library + "\" exec ls /";
+  const auto ended = run({"record", "-o", dir_.file("x.tape"), "--", "sh", "-c", script});
   EXPECT_EQ(ended.status, 0) << ended.describe();
-  std::string infos;
+  std::string info;
   for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) {
-    const bool is_tape = entry.path().filename().string().starts_with("x.");
-    if (is_tape && entry.path().extension() == ".tape") infos += run({"info", entry.path()}).out;
+    const std::string path = entry.path();
+    if (path.ends_with(".ls.tape")) info = run({"info", path}).out;
   }
-  EXPECT_NE(infos.find("silent_tcmalloc.so"), std::string::npos) << infos;
+  EXPECT_NE(info.find(library + " (tcmalloc)"), std::string::npos) << info;
 }
 
 TEST_F(Families, RefuseALibraryOfAnother) {

@@ -15,6 +15,12 @@ must_work(${heaptape} record -o ${PREFIX}/true.tape -- /bin/ls ${PREFIX})
 must_work(${heaptape} verify ${PREFIX}/true.tape)
 must_work(${heaptape} replay ${PREFIX}/true.tape -a glibc -a model:runs)
 
+# A file of an older installation, which the new one does not have, is still ours.
+file(WRITE ${PREFIX}/lib/heaptape/older "older")
+file(SHA256 ${PREFIX}/lib/heaptape/older hash)
+file(APPEND ${PREFIX}/share/heaptape/install-manifest.txt "${hash}  lib/heaptape/older\n")
+must_work(${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
+
 # A preload library that is damaged is refused before the program starts.
 set(preload ${PREFIX}/lib/heaptape/libheaptape-interposer.so)
 file(COPY_FILE ${preload} ${PREFIX}/whole.so)

@@ -130,3 +130,10 @@ def test_program_is_looked_for_on_path(monkeypatch, tmp_path):
         heaptape.program()
     (tmp_path / "heaptape").touch(mode=0o755)
     assert heaptape.program() == str(tmp_path / "heaptape")
+
+
+def test_missing_modules_are_named_with_what_installs_them():
+    assert heaptape.tool.missing_modules(["json", "no_such_a", "no_such_b"]) == (
+        "no_such_a and no_such_b: pip install no_such_a no_such_b"
+    )
+    assert heaptape.tool.missing_modules(["json"]) == ""

@@ -64,6 +64,13 @@ TEST_F(ElfBytes, AreNotWholeWhereverTheyWereCut) {
   }
 }
 
+TEST_F(ElfBytes, AreNotWholeWithoutTheirSegmentsEvenIfTheyNeedNoSections) {
+  library_.replace(0x28, 8, 8, '\0');  // e_shoff
+  library_.replace(0x3c, 4, 4, '\0');  // e_shnum, e_shstrndx
+  EXPECT_TRUE(write(library_).is_whole());
+  EXPECT_FALSE(write(library_.substr(0, 100)).is_whole());
+}
+
 TEST_F(ElfBytes, OfAnotherMachineAreNotNative) {
   library_[18] = '\xb7';  // e_machine: AArch64
   EXPECT_FALSE(write(library_).is_native());
