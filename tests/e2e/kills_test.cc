@@ -53,9 +53,9 @@ class RecordKills : public RecordTest {
   bool wait_for_calls(uint64_t count) const {
     return wait_until([=, this] { return calls() >= count; });
   }
-  // The recorder makes the file while the program runs already.
+  // The recorder makes the file, and then its header, while the program runs already.
   bool wait_for_tape() const {
-    return wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); });
+    return wait_until([this] { return schema::TapeReader::open(tape_path() + ".partial").ok(); });
   }
   // The process id of the program: a child of the recorder's.
   static int child_of(int pid) {
