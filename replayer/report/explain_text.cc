@@ -9,8 +9,8 @@
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
 #include "replayer/report/heap_sites.h"
-#include "replayer/report/metric_text.h"
-#include "replayer/report/text_table.h"
+#include "replayer/text/metric_text.h"
+#include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -1,8 +1,8 @@
 #include "replayer/report/figure_table.h"
 
 #include "base/number_text.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/run_summary.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "replayer/report/text_table.h"
+#include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -3,13 +3,13 @@
 #include <capnp/message.h>
 
 #include "base/display_text.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/site_fields.h"
 #include "replayer/report/spread_fields.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_fields.h"
 #include "replayer/report/timeline_csv.h"
+#include "replayer/text/metric_text.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "replayer/report/growth_text.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/state_fields.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/number_text.h"
-#include "replayer/report/metric_text.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

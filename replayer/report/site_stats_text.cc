@@ -3,10 +3,10 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "replayer/report/csv_field.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/site_stats.h"
-#include "replayer/report/text_table.h"
+#include "replayer/text/csv_field.h"
+#include "replayer/text/metric_text.h"
+#include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -1,6 +1,6 @@
 #include "replayer/report/state_fields.h"
 
-#include "replayer/report/metric_text.h"
+#include "replayer/text/metric_text.h"
 
 #include <algorithm>
 

@@ -5,9 +5,9 @@
 #include <ctime>
 
 #include "base/display_text.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
+#include "replayer/text/metric_text.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report.capnp.h"

@@ -4,9 +4,9 @@
 #include <bit>
 #include <vector>
 
-#include "replayer/report/metric_text.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/report/tape_profile_rows.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

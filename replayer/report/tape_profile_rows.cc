@@ -1,7 +1,7 @@
 #include "replayer/report/tape_profile_rows.h"
 
 #include "base/number_text.h"
-#include "replayer/report/metric_text.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

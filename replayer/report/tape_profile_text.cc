@@ -4,9 +4,9 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/tape_profile_rows.h"
-#include "replayer/report/text_table.h"
+#include "replayer/text/metric_text.h"
+#include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "replayer/report/csv_field.h"
+#include "replayer/text/csv_field.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "base/number_text.h"
-#include "replayer/report/metric_text.h"
-#include "replayer/report/text_table.h"
+#include "replayer/text/metric_text.h"
+#include "replayer/text/text_table.h"
 
 namespace heaptape::replayer {
 namespace {

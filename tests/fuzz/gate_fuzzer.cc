@@ -1,5 +1,5 @@
 // Any text as a gate, evaluated on figures that the first two bytes choose.
-#include "replayer/report/gate.h"
+#include "replayer/diff/gate.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace heaptape::fuzz {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "replayer/report/diff.h"
+#include "replayer/diff/diff.h"
 #include "schema/report/report_metrics.h"
 
 namespace heaptape::tests {

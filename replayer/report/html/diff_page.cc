@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "replayer/report/diff_table.h"
+#include "replayer/diff/diff_table.h"
 #include "replayer/report/html/flame_data.h"
 #include "replayer/report/html/json_writer.h"
 #include "replayer/report/html/metric_data.h"

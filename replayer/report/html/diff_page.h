@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/report/diff.h"
+#include "replayer/diff/diff.h"
 #include "schema/report/stack_tree.h"
 #include "schema/report/timeline_figures.h"
 

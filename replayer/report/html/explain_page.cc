@@ -13,7 +13,7 @@
 #include "replayer/report/html/page.h"
 #include "replayer/report/html/tape_data.h"
 #include "replayer/report/html/verdict.h"
-#include "replayer/report/metric_text.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

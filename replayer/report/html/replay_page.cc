@@ -14,9 +14,9 @@
 #include "replayer/report/html/tape_data.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/report/html/verdict.h"
-#include "replayer/report/metric_text.h"
 #include "replayer/report/run_summary.h"
 #include "replayer/report/run_table.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

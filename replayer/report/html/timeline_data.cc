@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "replayer/report/metric_text.h"
+#include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -1,0 +1,179 @@
+#include "replayer/diff/site_diff.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "replayer/sites/frame_text.h"
+#include "replayer/text/metric_text.h"
+
+namespace heaptape::replayer {
+namespace {
+
+using schema::CallSite;
+using schema::SiteBytes;
+using schema::SiteFigures;
+
+struct Measure {
+  const char* name;
+  const char* words;
+  uint64_t SiteBytes::* value;
+};
+constexpr Measure kMeasures[] = {{"peakBytes", "bytes at the peak", &SiteBytes::peak},
+                                 {"liveBytes", "bytes at the end", &SiteBytes::end},
+                                 {"askedBytes", "bytes requested", &SiteBytes::asked}};
+
+// Functions whose file a report does not know.
+using Functions = std::set<std::string>;
+void add_without_file(const SiteFigures& sites, Functions& functions) {
+  for (const CallSite& site : sites.list) {
+    if (!site.function.empty() && site.file.empty()) functions.insert(site.function);
+  }
+}
+
+// Identifies a site across builds. Ignores directories and lines, because builds and lines move,
+// and files if a build has no debug information.
+using Key = std::pair<std::string, std::string>;
+Key key_of(const CallSite& site, const Functions& without_file) {
+  if (without_file.contains(site.function)) return {site.function, ""};
+  if (!site.function.empty()) return {site.function, last_part(site.file)};
+  if (!site.module.empty()) return {"", last_part(site.module)};
+  return {"", site.text};  // the stack is not known or was cut
+}
+
+// The sites of one key in both reports, by line.
+struct Group {
+  std::vector<const CallSite*> base;
+  std::vector<const CallSite*> now;
+};
+using Groups = std::map<Key, Group>;
+
+Groups grouped_sites(const SiteFigures& base, const SiteFigures& now) {
+  Functions without_file;
+  add_without_file(base, without_file);
+  add_without_file(now, without_file);
+  Groups groups;
+  for (const CallSite& site : base.list) groups[key_of(site, without_file)].base.push_back(&site);
+  for (const CallSite& site : now.list) groups[key_of(site, without_file)].now.push_back(&site);
+  for (auto& [key, group] : groups) {
+    std::ranges::stable_sort(group.base, {}, &CallSite::line);
+    std::ranges::stable_sort(group.now, {}, &CallSite::line);
+  }
+  return groups;
+}
+
+uint64_t sum(const std::vector<const CallSite*>& sites, uint64_t SiteBytes::* value) {
+  uint64_t total = 0;
+  for (const CallSite* site : sites) total += site->bytes.*value;
+  return total;
+}
+
+// The base's value at the i-th line of a function. If both sides have equally many lines, they are
+// taken to be the same, perhaps moved.
+uint64_t base_at(const Group& group, size_t i, uint64_t SiteBytes::* value) {
+  if (group.base.size() == group.now.size()) return group.base[i]->bytes.*value;
+  uint64_t total = 0;
+  for (const CallSite* site : group.base) {
+    if (site->line == group.now[i]->line) total += site->bytes.*value;
+  }
+  return total;
+}
+
+// From `base` to `now`; negative against `sign`.
+long double change(uint64_t base, uint64_t now, int sign = 1) {
+  return sign * (static_cast<long double>(now) - static_cast<long double>(base));
+}
+
+// The line of the group that changed most in the direction of the whole.
+const CallSite& chosen(const Group& group, uint64_t SiteBytes::* value, int sign) {
+  if (group.now.empty()) {
+    return **std::ranges::max_element(group.base, {},
+                                      [value](const CallSite* site) { return site->bytes.*value; });
+  }
+  std::vector<long double> changes;
+  for (size_t i = 0; i < group.now.size(); ++i) {
+    changes.push_back(change(base_at(group, i, value), group.now[i]->bytes.*value, sign));
+  }
+  return *group.now[static_cast<size_t>(std::ranges::max_element(changes) - changes.begin())];
+}
+
+// If several sites have no function, the change belongs to no single line.
+CallSite place_of(const Group& group, uint64_t SiteBytes::* value, int sign) {
+  CallSite place = chosen(group, value, sign);
+  const bool is_one = std::max(group.base.size(), group.now.size()) == 1;
+  if (place.function.empty() && !place.module.empty() && !is_one) {
+    place.text = last_part(place.module) + " (functions unknown)";
+  }
+  return place;
+}
+
+SiteChanges changes_of(const Groups& groups, const Measure& measure, uint64_t base, uint64_t now) {
+  SiteChanges changes{measure.name, measure.words, base, now, {}};
+  const int sign = now > base ? 1 : -1;
+  for (const auto& [key, group] : groups) {
+    const uint64_t before = sum(group.base, measure.value);
+    const uint64_t after = sum(group.now, measure.value);
+    if (before == after) continue;
+    changes.sites.push_back({place_of(group, measure.value, sign), before, after});
+  }
+  std::ranges::stable_sort(changes.sites, std::greater(), [sign](const SiteChange& site) {
+    return change(site.base, site.now, sign);
+  });
+  return changes;
+}
+
+}  // namespace
+
+double SiteChange::share(uint64_t base_total, uint64_t now_total) const {
+  return static_cast<double>(change(base, now) / change(base_total, now_total));
+}
+
+std::vector<SiteChanges> diff_sites(const SiteFigures& base, const SiteFigures& now) {
+  const Groups groups = grouped_sites(base, now);
+  std::vector<SiteChanges> all;
+  for (const Measure& measure : kMeasures) {
+    const uint64_t before = base.total.*measure.value;
+    const uint64_t after = now.total.*measure.value;
+    if (before != after) all.push_back(changes_of(groups, measure, before, after));
+  }
+  return all;
+}
+
+std::string module_known_once(const SiteFigures& base, const SiteFigures& now) {
+  // Bits 1 and 2: the reports in which it has sites with and without functions.
+  struct Module {
+    unsigned with = 0;
+    unsigned without = 0;
+  };
+  std::map<std::string, Module> modules;
+  for (const unsigned report : {1u, 2u}) {
+    for (const CallSite& site : (report == 1 ? base : now).list) {
+      if (site.module.empty()) continue;
+      Module& module = modules[last_part(site.module)];
+      (site.function.empty() ? module.without : module.with) |= report;
+    }
+  }
+  for (const auto& [name, module] : modules) {
+    if (module.with + module.without == 3 && module.with != 0 && module.without != 0) return name;
+  }
+  return "";
+}
+
+std::string short_text(const CallSite& place) {
+  if (place.function.empty()) return place.text;
+  const SourceFrame source{place.function, place.file, place.line};
+  return short_frame_text({}, &source);
+}
+
+std::string culprit_text(const SiteChanges& changes) {
+  if (changes.sites.empty()) return "";
+  const SiteChange& first = changes.sites.front();
+  const double share = first.share(changes.base, changes.now);
+  if (share <= 0) return "";
+  return short_text(first.place) + " accounts for " + signed_share_text(share) +
+         " of the change of " + changes.words;
+}
+
+}  // namespace heaptape::replayer
