@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -27,6 +28,19 @@ Action with_looks(const Looks& looks, const Action& action) {
   };
 }
 
+// Help is wrapped by wrap_help: CLI11 2.5 and later also break lines, at widths of their own.
+template <typename Formatter>
+std::shared_ptr<Formatter> unwrapped() {
+  auto formatter = std::make_shared<Formatter>();
+  if constexpr (requires { formatter->right_column_width(1); }) {
+    constexpr size_t kAny = 1 << 20;
+    formatter->right_column_width(kAny);
+    formatter->description_paragraph_width(kAny);
+    formatter->footer_paragraph_width(kAny);
+  }
+  return formatter;
+}
+
 // Prints what --help or --version asked for.
 Action print(const CLI::App& app, const CLI::Success& success) {
   std::ostringstream text;
@@ -42,6 +56,7 @@ Action print(const CLI::App& app, const CLI::Success& success) {
 
 Action parse_command_line(int argc, const char* const* argv, const Program& program) {
   CLI::App app(program.description, "heaptape");
+  app.formatter(unwrapped<CLI::Formatter>());
   app.set_version_flag("--version", std::string("heaptape ") + base::kVersion);
   app.require_subcommand(0, 1);  // none: Request says so, after unknown arguments
   app.footer(program.footer);

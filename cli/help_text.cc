@@ -40,6 +40,7 @@ std::string wrap_help(const std::string& text, size_t columns) {
   std::string out;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
+    line.erase(line.find_last_not_of(' ') + 1);
     if (line.size() <= columns || line.starts_with("Example")) {
       out += line + '\n';
     } else {

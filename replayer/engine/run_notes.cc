@@ -176,6 +176,7 @@ void TapeFacts::note(const schema::EventBatch& batch) {
   for (const schema::Event& event : batch.events) threads_ = std::max(threads_, event.thread + 1);
   has_thread_ends_ |= !batch.thread_ends.empty();
   has_times_ |= !batch.times.empty();
+  has_process_samples_ |= !batch.samples.empty();
 }
 
 void TapeFacts::note(const SlotResolver& resolver) {
@@ -186,7 +187,7 @@ void TapeFacts::note(const SlotResolver& resolver) {
 }
 
 bool lacks_resident_sizes(const BackendSpec& spec, const TapeFacts& tape) {
-  return spec.kind == allocators::BackendKind::kRecorded && !tape.origin().format.empty();
+  return spec.kind == allocators::BackendKind::kRecorded && !tape.has_process_samples();
 }
 
 std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
@@ -194,7 +195,9 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
   using allocators::BackendKind;
   std::vector<std::string> notes;
   if (lacks_resident_sizes(spec, tape)) {
-    notes.emplace_back("resident sizes are not in this trace");
+    notes.emplace_back(tape.origin().format.empty()
+                           ? "the process was never sampled: resident sizes are not on this tape"
+                           : "resident sizes are not in this trace");
   }
   if (spec.kind == BackendKind::kRecorded || spec.kind == BackendKind::kNoop) return notes;
   add_version_note(spec, run, tape, notes);

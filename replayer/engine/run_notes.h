@@ -28,6 +28,7 @@ class TapeFacts {
   uint32_t threads() const { return threads_; }  // that made the calls replayed
   bool has_thread_ends() const { return has_thread_ends_; }
   bool has_times() const { return has_times_; }
+  bool has_process_samples() const { return has_process_samples_; }
   // Of live bytes, those in large blocks: at the peak of live bytes, and at the end.
   uint64_t large_bytes_at_peak() const { return large_bytes_at_peak_; }
   uint64_t large_bytes_at_end() const { return large_bytes_at_end_; }
@@ -40,6 +41,7 @@ class TapeFacts {
   uint32_t threads_ = 1;
   bool has_thread_ends_ = false;
   bool has_times_ = false;
+  bool has_process_samples_ = false;
   uint64_t large_bytes_at_peak_ = 0;
   uint64_t large_bytes_at_end_ = 0;
   uint64_t foreign_percent_ = 0;
@@ -62,7 +64,8 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
-// Whether it is the recorded run of a trace, none of which has the resident sizes of its process.
+// Whether it is the recorded run of a tape without samples of its process: one imported from a
+// trace, written by a scenario, or cut before the first sample.
 bool lacks_resident_sizes(const allocators::BackendSpec& spec, const TapeFacts& tape);
 
 // A sentence each. Nothing for noop, and for a run that we recorded.

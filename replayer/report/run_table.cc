@@ -67,10 +67,14 @@ std::string accounting_lines(const std::vector<RunFigures>& runs) {
 }
 
 // How the calls were made; empty if there is nothing to say.
-std::string modes_text(const RunFigures& run, BackendKind kind, uint64_t tape_threads) {
+std::string modes_text(const RunFigures& run, const RunResult& result, uint64_t tape_threads) {
+  const bool is_native = result.spec.kind == BackendKind::kNative;
   std::vector<std::string> modes;
+  if (is_native && !result.version.empty()) {
+    modes.push_back("version " + base::display_text(result.version));
+  }
   if (tape_threads != 1) modes.push_back("threads " + run.threads);
-  if (kind == BackendKind::kNative) {
+  if (is_native) {
     modes.push_back("clock " + run.clock);
     modes.push_back("touch " + run.touch);
   }
@@ -96,14 +100,13 @@ std::string fidelity_text(const RunFigures& run, const allocators::BackendSpec& 
 }
 
 // How the run was replayed, and how closely it matches the recorded one.
-std::string replayed_line(const RunFigures& run, const allocators::BackendSpec& spec,
-                          uint64_t tape_threads) {
-  const BackendKind kind = spec.kind;
+std::string replayed_line(const RunFigures& run, const RunResult& result, uint64_t tape_threads) {
+  const BackendKind kind = result.spec.kind;
   if (kind == BackendKind::kRecorded || kind == BackendKind::kNoop || !run.failure.empty()) {
     return "";
   }
-  const std::string modes = modes_text(run, kind, tape_threads);
-  const std::string fidelity = fidelity_text(run, spec);
+  const std::string modes = modes_text(run, result, tape_threads);
+  const std::string fidelity = fidelity_text(run, result.spec);
   if (modes.empty() && fidelity.empty()) return "";
   const char* const separator = modes.empty() || fidelity.empty() ? "" : "; ";
   return "replayed: " + run.label + ": " + modes + separator + fidelity + "\n";
@@ -257,7 +260,7 @@ std::string run_lines(const schema::ReportFigures& report, const std::vector<Run
   std::string text = accounting_lines(report.runs);
   for (const RunFigures& run : report.runs) text += failure_line(run);
   for (size_t i = 0; i < runs.size(); ++i) {
-    text += replayed_line(report.runs[i], runs[i].spec, report.tape_threads);
+    text += replayed_line(report.runs[i], runs[i], report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
   text += times_lines(report.runs) + note_lines(report, runs) + recorded_line(report.runs, runs);

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from conftest import QUESTIONS
@@ -249,6 +250,15 @@ def test_without_the_library_nothing_is_confirmed_and_it_says_so(make, tmp_path,
     result = tune([make("mmap-threshold")], tmp_path, trials=1)
     assert result["library"]["error"] == "glibc is not installed"
     assert "nothing was confirmed on the real library: glibc is not installed" in result["notes"]
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("2.41", True), ("2.36", False), ("", False)])
+def test_a_tape_of_another_version_is_told(version, is_told, make, tmp_path, monkeypatch):
+    tape = make("fill", "count=10")
+    facts = {**heaptape.Tape(tape).facts, "allocatorFamily": "glibc", "allocatorVersion": version}
+    monkeypatch.setattr("heaptape.tune.tuning.Tape", lambda path: SimpleNamespace(facts=facts))
+    told = "the tapes were recorded on glibc 2.41, and the knobs are those of 2.36"
+    assert (told in tune([tape], tmp_path, trials=1, repeats=0)["notes"]) == is_told
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from ..files import write_whole
-from ..texts import quantity_text
+from ..texts import join_names, quantity_text
 from .findings import Findings
 from .front import FASTEST, Tried, count_dominating, distinct, rank
 from .knobs import Space
@@ -100,9 +101,25 @@ def _trial(space: Space, trial: Tried, best: list[Tried]) -> dict[str, Any]:
     }
 
 
+def _other_versions(found: Findings) -> Iterator[str]:
+    """The knobs, and the model if there is one, are those of one version."""
+    space = found.space
+    recorded = {
+        facts.get("allocatorVersion")
+        for facts in found.facts.values()
+        if facts.get("allocatorFamily") == space.allocator
+    }
+    others = sorted(version for version in recorded if version and version != space.version)
+    if others:
+        yield (
+            f"the tapes were recorded on {space.allocator} {join_names(others)}, and the knobs are "
+            f"those of {space.version}"
+        )
+
+
 def _notes(found: Findings) -> list[str]:
     """Notes for the reader of these results, a sentence each."""
-    notes = []
+    notes = [*_other_versions(found)]
     if found.confirmed.error:
         notes.append(f"nothing was confirmed on the real library: {found.confirmed.error}")
     elif found.confirmed.left_out:

@@ -30,6 +30,10 @@ TEST(HelpText, LeavesWhatFitsAndCommandsToTypeAsTheyAre) {
   EXPECT_EQ(wrap_help(text, 20), text);
 }
 
+TEST(HelpText, HasNoBlanksAtTheEndsOfLines) {
+  EXPECT_EQ(wrap_help("Replay a tape \n  \n", 20), "Replay a tape\n\n");
+}
+
 TEST(HelpText, KeepsWordsThatAreLongerThanALine) {
   EXPECT_EQ(wrap_help("  --sort=a|b|c|d|e|f|g  by it\n", 10),
             "  --sort=a|b|c|d|e|f|g  by\n                        it\n");

@@ -30,6 +30,11 @@ class RunNotes : public testing::Test {
     batch.times.push_back({1, 1});
     tape_.note(batch);
   }
+  void process_samples() {
+    schema::EventBatch batch;
+    batch.samples.emplace_back();
+    tape_.note(batch);
+  }
   // The program's calls, from the first.
   void calls(const std::vector<schema::Event>& events) {
     SlotResolver resolver;
@@ -52,6 +57,7 @@ TEST_F(RunNotes, AreNoneWhereNothingIsMissing) {
   threads(3);
   ends();
   times();
+  process_samples();
   for (const char* spec : {"recorded", "noop", "glibc", "jemalloc", "model:slabs"}) {
     EXPECT_EQ(notes(spec), Notes()) << spec;
   }
@@ -124,6 +130,16 @@ TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
   EXPECT_EQ(notes("jemalloc"), (Notes{"nothing decays: times are not in this trace", threads}));
   EXPECT_EQ(notes("recorded"), Notes{"resident sizes are not in this trace"});
   EXPECT_EQ(incomparable("glibc"), "addresses are not in this trace");
+}
+
+TEST_F(RunNotes, SayThatTheProcessWasNeverSampled) {
+  EXPECT_EQ(notes("recorded"),
+            Notes{"the process was never sampled: resident sizes are not on this tape"});
+  EXPECT_TRUE(lacks_resident_sizes(*allocators::parse_spec("recorded"), tape_));
+  EXPECT_FALSE(lacks_resident_sizes(*allocators::parse_spec("glibc"), tape_));
+  process_samples();
+  EXPECT_EQ(notes("recorded"), Notes());
+  EXPECT_FALSE(lacks_resident_sizes(*allocators::parse_spec("recorded"), tape_));
 }
 
 TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
