@@ -23,6 +23,7 @@ namespace {
 Action with_looks(const Looks& looks, const Action& action) {
   return [looks, action](Console& console) {
     console.choose_colours(looks.colours);
+    console.choose_width(looks.is_wide);
     base::set_bytes_style(looks.exact_bytes ? base::BytesStyle::kExact : base::BytesStyle::kScaled);
     return action(console);
   };

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "cli/terminal_size.h"
 
 namespace heaptape::cli {
 namespace {
@@ -62,6 +63,11 @@ Console Console::standard() {
 void Console::choose_colours(ColourChoice choice) {
   out_has_colours_ = wants_colours(choice, out_is_terminal_);
   err_has_colours_ = wants_colours(choice, err_is_terminal_);
+}
+
+void Console::choose_width(bool is_wide) {
+  const bool is_any = is_wide || !out_is_terminal_;
+  table_width_ = is_any ? SIZE_MAX : static_cast<size_t>(terminal_size(STDOUT_FILENO).columns);
 }
 
 void Console::print_text(const std::string& text) {

@@ -2,6 +2,7 @@
 // live_screen.h write to a standard stream.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -53,6 +54,11 @@ class Console {
   // No colours before this call.
   void choose_colours(ColourChoice choice);
 
+  // Columns of text that a table in `out` may take: those of the terminal, if it is one and --wide
+  // was not given; else any number.
+  size_t table_width() const { return table_width_; }
+  void choose_width(bool is_wide);
+
  private:
   std::ostream& out_;
   std::ostream& err_;
@@ -61,6 +67,7 @@ class Console {
   bool err_is_terminal_ = false;
   bool out_has_colours_ = false;
   bool err_has_colours_ = false;
+  size_t table_width_ = SIZE_MAX;
 };
 
 // Makes reaching the file size limit (SIGXFSZ) an error of write(2), to be reported, instead of a

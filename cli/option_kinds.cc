@@ -1,12 +1,25 @@
 #include "cli/option_kinds.h"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 
 #include "base/near_names.h"
 #include "base/number_text.h"
 #include "base/quantity.h"
 
 namespace heaptape::cli {
+namespace {
+
+constexpr std::string_view kPrintSizes[] = {"diff",   "explain", "holes", "info",
+                                            "record", "replay",  "stats"};
+constexpr std::string_view kPrintWideTables[] = {"replay", "stats"};
+
+bool is_one_of(const std::string& name, std::span<const std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+}  // namespace
 
 CLI::Validator choice_validator(const std::vector<std::string>& names) {
   const auto pick = [names](std::string& text) {
@@ -71,8 +84,14 @@ void add_looks(CLI::App* command, Looks& looks) {
                             {"never", ColourChoice::kNever}},
                            "colour errors, notes and gates: always, never, or auto, on a terminal "
                            "unless NO_COLOR is set (default auto)");
-  command->add_flag("--bytes", looks.exact_bytes,
-                    "print sizes to the byte: 12,582,912 B, not 12.0 MiB");
+  if (is_one_of(command->get_name(), kPrintSizes)) {
+    command->add_flag("--bytes", looks.exact_bytes,
+                      "print sizes to the byte: 12,582,912 B, not 12.0 MiB");
+  }
+  if (is_one_of(command->get_name(), kPrintWideTables)) {
+    command->add_flag("--wide", looks.is_wide,
+                      "print all columns of tables, even if the terminal is too narrow");
+  }
 }
 
 }  // namespace heaptape::cli

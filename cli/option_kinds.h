@@ -60,10 +60,12 @@ CLI::Option* add_output(CLI::App* command, const std::string& names, std::string
 void add_tape(CLI::App* command, std::string& path);
 void add_json(CLI::App* command, Format& format);
 
-// The appearance of results; every command has these options.
+// The appearance of results. Every command has --color; --bytes and --wide those that print sizes
+// and wide tables.
 struct Looks {
   ColourChoice colours = ColourChoice::kAuto;
   bool exact_bytes = false;
+  bool is_wide = false;
 };
 void add_looks(CLI::App* command, Looks& looks);
 

@@ -274,7 +274,8 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
         replayer::replay_page(tape, report, runs, sites ? &sites->ranked : nullptr, film_sites)));
   }
   HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
-  console.print_text(replayer::run_table(report.figures, runs) + losses_line(tape));
+  console.print_text(replayer::run_table(report.figures, runs, console.table_width()) +
+                     losses_line(tape));
   if (options.with_latency) console.out() << replayer::latency_table(runs);
   return tell_failures(report.figures, console);
 }

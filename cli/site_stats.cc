@@ -49,7 +49,8 @@ base::Status print(const schema::TapeReader& tape, const StatsOptions& options,
   }
   constexpr size_t kUsualRows = 30;
   const replayer::SiteOrder order = options.sort.value_or(replayer::StackValue::kPeak);
-  console.out() << replayer::sites_text(answer, order, options.top.value_or(kUsualRows))
+  console.out() << replayer::sites_text(answer, order, options.top.value_or(kUsualRows),
+                                        console.table_width())
                 << replayer::stack_ends_text(ends);
   return {};
 }

@@ -223,8 +223,25 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
+// Left out first on a narrow terminal, of each moment's and of the run's figures: what another
+// column nearly says, then details.
+constexpr std::string_view kLeastFirst[] = {
+    "peak.residentBytes",   "atPeak.residentHoleBytes", "atPeak.account.purgeableBytes",
+    "peak.distanceToIdeal", ".account.purgeableBytes",  ".committedBytes",
+    ".residentBytes",       ".account.returnedBytes",   ".account.topBytes"};
+
+std::vector<size_t> least_first(const std::vector<std::string>& metrics) {
+  std::vector<size_t> columns;
+  for (const std::string_view least : kLeastFirst) {
+    for (size_t i = 0; i < metrics.size(); ++i) {
+      if (metrics[i].ends_with(least)) columns.push_back(i + 1);  // behind the labels
+    }
+  }
+  return columns;
+}
+
 // Two heading lines, and one for each run.
-std::string text_of(const FigureTable& table) {
+std::string text_of(const FigureTable& table, size_t width) {
   std::vector<TableRow> rows(2);
   rows[0].push_back("");
   rows[1].push_back("allocator");
@@ -237,21 +254,22 @@ std::string text_of(const FigureTable& table) {
     TableRow& row = rows.emplace_back(TableRow{run.label});
     row.insert(row.end(), run.cells.begin(), run.cells.end());
   }
-  return aligned(rows);
+  return aligned_within(width, rows, least_first(table.metrics));
 }
 
 }  // namespace
 
-std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs,
+                      size_t width) {
   HEAPTAPE_CHECK(report.runs.size() == runs.size());
   std::string text = report.tape_path + ": " + base::counted(report.tape_events, "event") + "\n";
   const auto whole =
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  text += text_of(overview_table(report.runs, runs)) + best_line(report.runs, runs) + "\n";
+  text += text_of(overview_table(report.runs, runs), width) + best_line(report.runs, runs) + "\n";
   const FigureTable account = account_table(report.runs, runs);
-  if (!account.rows.empty()) text += text_of(account) + "\n";
+  if (!account.rows.empty()) text += text_of(account, width) + "\n";
   return text + run_lines(report, runs);
 }
 

@@ -1,6 +1,7 @@
 // The table that `heaptape replay` prints.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace heaptape::replayer {
 
-// A heading, one line per run, then what was and was not replayed. ASCII, at most 120 columns if
-// labels are short. `report` must be built from `runs`.
-std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
+// A heading, one line per run, then what was and was not replayed. ASCII. `report` must be built
+// from `runs`. `width`: columns of text that the tables may take (aligned_within).
+std::string run_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs,
+                      size_t width);
 
 // The lines below its tables: what was and was not replayed, notes, counters.
 std::string run_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs);

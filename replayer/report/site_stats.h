@@ -30,7 +30,7 @@ void rank_by_heap(SiteTable& table, const HeapOfSites& heap, HeapValue value);
 
 // The first `top` sites, the others together, and the whole tape, with shares of the ordering
 // value. If that is a value of the heap, there must be a heap.
-std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top);
+std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top, size_t width);
 
 // All sites of the table, a line each.
 std::string sites_csv(const SiteAnswer& answer);

@@ -27,6 +27,10 @@ constexpr Column kColumns[] = {{"bytes at peak", StackValue::kPeak, true},
 constexpr Column kHeapColumns[] = {{"pinned", HeapValue::kPinned, true},
                                    {"slack", HeapValue::kSlack, true}};
 
+constexpr std::string_view kLeastFirst[] = {
+    "freed by another thread", "median lifetime", "temporaries", "slack",
+    "bytes requested",         "bytes at end",    "calls",       "pinned"};
+
 // A line of the table.
 struct Line {
   std::string name;
@@ -48,6 +52,18 @@ class Table {
     if (answer_.heap == nullptr) return row;
     for (const Column& column : kHeapColumns) add_heading(row, column);
     return row;
+  }
+
+  // Columns that a narrow terminal can do without: not the one that orders the sites.
+  std::vector<size_t> least_first() const {
+    const TableRow all = heading();
+    std::vector<size_t> columns;
+    for (const std::string_view least : kLeastFirst) {
+      const auto found = static_cast<size_t>(std::ranges::find(all, least) - all.begin());
+      const bool orders = found + 1 < all.size() && all[found + 1] == "share";
+      if (found < all.size() && !orders) columns.push_back(found);
+    }
+    return columns;
   }
 
   TableRow row_of(const Line& line) const {
@@ -148,7 +164,7 @@ void rank_by_heap(SiteTable& table, const HeapOfSites& heap, HeapValue value) {
   });
 }
 
-std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top) {
+std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top, size_t width) {
   const SiteTable& table = answer.table;
   const HeapOfSites* const heap = answer.heap;
   const Table layout(answer, order);
@@ -169,7 +185,7 @@ std::string sites_text(const SiteAnswer& answer, SiteOrder order, size_t top) {
   if (table.sampled) {
     rows.push_back(layout.row_of({"whole tape", table.sampled->whole_tape, "", nullptr, false}));
   }
-  std::string text = aligned(rows);
+  std::string text = aligned_within(width, rows, layout.least_first());
   if (table.sampled) text += sampling_text(*table.sampled);
   if (table.rows.size() > top) {
     text += "... and " + base::counted(table.rows.size() - top, "site") +

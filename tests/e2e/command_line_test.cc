@@ -204,6 +204,21 @@ TEST_F(CommandLineTest, PrintsExactBytesIfAsked) {
   EXPECT_EQ(stats({"--bytes"}).find("iB\n"), std::string::npos) << stats({"--bytes"});
 }
 
+TEST_F(CommandLineTest, OffersBytesWhereSizesArePrintedAndWideWhereTablesAre) {
+  const auto offers = [](const char* command, const char* option) {
+    return run({"heaptape", command, "--help"}).out.find(option) != std::string::npos;
+  };
+  for (const char* command : {"info", "stats", "replay", "explain", "holes", "diff", "record"}) {
+    EXPECT_TRUE(offers(command, "--bytes")) << command;
+  }
+  for (const char* command :
+       {"dump", "verify", "recover", "scrub", "import", "ctl", "allocators"}) {
+    EXPECT_FALSE(offers(command, "--bytes")) << command;
+    EXPECT_FALSE(offers(command, "--wide")) << command;
+  }
+  EXPECT_TRUE(offers("replay", "--wide") && offers("stats", "--wide"));
+}
+
 TEST_F(CommandLineTest, HasNoColoursInAPipeUnlessAsked) {
   EXPECT_TRUE(run({"heaptape", "info", "none"}).err.starts_with("heaptape: cannot open"));
   EXPECT_TRUE(run({"heaptape", "info", "none", "--color", "always"}).err.starts_with("\033[31m"));

@@ -30,7 +30,7 @@ class SiteStats : public testing::Test {
     table_ = site_table(profile, sites_, StackValue::kPeak);
   }
   std::string text(size_t top, SiteOrder order = StackValue::kPeak) {
-    return sites_text({table_, sites_, heap()}, order, top);
+    return sites_text({table_, sites_, heap()}, order, top, SIZE_MAX);
   }
   std::string csv() { return sites_csv({table_, sites_, heap()}); }
   const HeapOfSites* heap() const { return heap_ ? &*heap_ : nullptr; }
