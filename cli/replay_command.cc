@@ -162,6 +162,15 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
   return actions;
 }
 
+// Those at moments are known only when the tape has been read.
+Status check_actions(const std::vector<std::string>& actions) {
+  for (const std::string& text : actions) {
+    if (replayer::moment_of_action(text)) continue;
+    HEAPTAPE_RETURN_IF_ERROR(replayer::parse_action(text));
+  }
+  return {};
+}
+
 Status check_filters(const ReplayCommandOptions& options) {
   const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
   const bool has_sites = !options.report_path.empty() || !options.html_path.empty();
@@ -222,16 +231,37 @@ int tell_failures(const schema::ReportFigures& report, Console& console) {
   return exit_code;
 }
 
+// The results of a replay, and of its tape: `sites` is null if there are none.
+struct Results {
+  const schema::TapeReader& tape;
+  const replayer::BuiltReport& report;
+  const std::vector<replayer::RunResult>& runs;
+  const replayer::RankedSites* sites;
+  const replayer::FilmSites& film_sites;
+};
+
+Status write_files(const ReplayCommandOptions& options, const Results& results) {
+  if (!options.report_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.report_path, results.report.json));
+  }
+  if (!options.csv_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, results.report.timeline_csv));
+  }
+  if (!options.html_path.empty()) {
+    HEAPTAPE_RETURN_IF_ERROR(base::write_file(
+        options.html_path, replayer::replay_page(results.tape, results.report, results.runs,
+                                                 results.sites, results.film_sites)));
+  }
+  return write_logs(options, results.runs);
+}
+
 // Returns the exit code.
 Result<int> replay_and_report(const ReplayCommandOptions& options, Console& console) {
   HEAPTAPE_RETURN_IF_ERROR(check_jobs(options));
   HEAPTAPE_RETURN_IF_ERROR(check_filters(options));
   replayer::ReplayOptions replay_options = options.replay;
   HEAPTAPE_ASSIGN_OR_RETURN(replay_options.specs, specs_of(options, console));
-  for (const std::string& text : options.actions) {
-    if (replayer::moment_of_action(text)) continue;
-    HEAPTAPE_RETURN_IF_ERROR(replayer::parse_action(text));
-  }
+  HEAPTAPE_RETURN_IF_ERROR(check_actions(options.actions));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
@@ -259,21 +289,10 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   if (sites && replay_options.keep_film) {
     HEAPTAPE_ASSIGN_OR_RETURN(film_sites, replayer::film_sites(tape, runs, sites->ranked.sites));
   }
-  HEAPTAPE_ASSIGN_OR_RETURN(
-      const auto report,
-      replayer::build_report(tape, runs, replay_options, sites ? &sites->ranked : nullptr));
-  if (!options.report_path.empty()) {
-    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.report_path, report.json));
-  }
-  if (!options.csv_path.empty()) {
-    HEAPTAPE_RETURN_IF_ERROR(base::write_file(options.csv_path, report.timeline_csv));
-  }
-  if (!options.html_path.empty()) {
-    HEAPTAPE_RETURN_IF_ERROR(base::write_file(
-        options.html_path,
-        replayer::replay_page(tape, report, runs, sites ? &sites->ranked : nullptr, film_sites)));
-  }
-  HEAPTAPE_RETURN_IF_ERROR(write_logs(options, runs));
+  const auto* const ranked = sites ? &sites->ranked : nullptr;
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto report,
+                            replayer::build_report(tape, runs, replay_options, ranked));
+  HEAPTAPE_RETURN_IF_ERROR(write_files(options, {tape, report, runs, ranked, film_sites}));
   console.print_text(replayer::run_table(report.figures, runs, console.table_width()) +
                      losses_line(tape));
   if (options.with_latency) console.out() << replayer::latency_table(runs);

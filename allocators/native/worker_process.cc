@@ -131,12 +131,19 @@ void WorkerProcess::give(Turn turn) {
 
 Status WorkerProcess::await() {
   if (pid_ <= 0) return Error::target("the replay on '" + name_ + "' has ended");
+  HEAPTAPE_RETURN_IF_ERROR(await_turn());
+  trim_messages();
+  if (shared().failure == WorkerFailure::kNone) return {};
+  return describe_failure();
+}
+
+Status WorkerProcess::await_turn() {
   WorkerShared& shared = this->shared();
   uint32_t last_op = UINT32_MAX;
   uint32_t idle_ms = 0;  // on one op
   for (int spin = 0;; ++spin) {
     const Turn turn = shared.turn.load(std::memory_order_acquire);
-    if (turn == Turn::kBackend) break;
+    if (turn == Turn::kBackend) return {};
     if (spin < kSpins) {
       _mm_pause();
       continue;
@@ -161,10 +168,11 @@ Status WorkerProcess::await() {
     error.code = base::ErrorCode::kTarget;
     return error;
   }
-  trim_messages();
+}
+
+Error WorkerProcess::describe_failure() const {
+  const WorkerShared& shared = *static_cast<const WorkerShared*>(memory_.data());
   switch (shared.failure) {
-    case WorkerFailure::kNone:
-      return {};
     case WorkerFailure::kNoSeccomp:
       return Error{base::ErrorCode::kIo,
                    "cannot replay on '" + name_ +
@@ -187,6 +195,7 @@ Status WorkerProcess::await() {
           "cannot replay on '" + name_ +
           "': the tape has more threads at one time than this system grants; --threads merged "
           "needs none");
+    case WorkerFailure::kNone:
     case WorkerFailure::kNoSlotMemory:
       break;
   }

@@ -58,6 +58,8 @@ class WorkerProcess {
  private:
   WorkerProcess(std::string name, base::Mapping memory, base::Descriptor messages);
   base::Status spawn(const WorkerOptions& options, int memory_fd);
+  base::Status await_turn();             // waits until it gives the turn back
+  base::Error describe_failure() const;  // of the turn that it gave back
   base::Error describe_death(int status) const;
   base::Error with_messages(std::string text) const;
   void trim_messages() const;
