@@ -19,7 +19,7 @@ def _arguments() -> argparse.Namespace:
     )
     parquet.add_argument("inputs", nargs="+", metavar="TAPE|REPORT")
     parquet.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="the dataset's folder"
+        "-o", "--output", required=True, metavar="DIR", help="the dataset's directory"
     )
     parquet.add_argument(
         "--tables",

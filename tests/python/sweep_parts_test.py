@@ -105,7 +105,7 @@ def test_a_resolver_of_ones_own_gives_uris_and_metadata(folder):
         (["b.csv"], None, "a row of '.*b.csv' names no tape"),
         (["x"], "no_such_module:f", "there is no resolver 'no_such_module:f'"),
         (["what://x"], None, "cannot list 'what://x': Protocol not known"),
-        ([""], None, "'' names no tape: it would be the current folder"),
+        ([""], None, "'' names no tape: it would be the current directory"),
         (["c.jsonl"], None, "cannot read the manifest '.*c.jsonl': a row of it is no object"),
         (["d.json"], None, "cannot read the manifest '.*d.json': it is not as the recorder"),
         (["x"], "broken:f", "there is no resolver 'broken:f'"),
@@ -287,7 +287,7 @@ def test_a_link_is_no_folder_for_fetched_tapes(tmp_path, node_folder):
     node_folder.rmdir()
     (tmp_path / "elsewhere").mkdir()
     node_folder.symlink_to("elsewhere")
-    with pytest.raises(heaptape.Error, match="is not a folder of yours: set TMPDIR"):
+    with pytest.raises(heaptape.Error, match="is not a directory of yours: set TMPDIR"):
         node.folder()
 
 

@@ -81,7 +81,7 @@ WRONG = [
     ([THREADS, THREADS, "-o", "DIR"], f"'{THREADS}' is given twice"),
     ([THREADS, "-o", "DIR", "--hold-out", "1"], "1 of 1 tapes cannot be held out"),
     (["/no/such.tape", "-o", "DIR"], "/no/such.tape"),
-    ([THREADS, "-o", "/dev/null/x"], "cannot make the folder '/dev/null/x': Not a directory"),
+    ([THREADS, "-o", "/dev/null/x"], "cannot make the directory '/dev/null/x': Not a directory"),
     (
         [THREADS, "-o", "DIR", "--allocator", "mimalloc", "--search-on", "model"],
         "there is no model of mimalloc: search on the library itself",
@@ -113,7 +113,7 @@ def test_a_journal_that_is_no_search_is_one_sentence(tmp_path):
     journal = tmp_path / "trials.journal"
     journal.write_text("garbage\n")
     done = run(THREADS, "-o", tmp_path, "--resume")
-    said = f"heaptape: '{journal}' is damaged: remove it, or name another folder\n"
+    said = f"heaptape: '{journal}' is damaged: remove it, or name another directory\n"
     assert (done.returncode, done.stderr) == (2, said)
 
 

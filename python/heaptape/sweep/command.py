@@ -61,7 +61,7 @@ def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:
             arguments.output, address=arguments.address, jobs=arguments.jobs, progress=progress
         )
     if not arguments.tapes:
-        raise Error("there are no tapes: name tapes, folders, manifests or URIs")
+        raise Error("there are no tapes: name tapes, directories, manifests or URIs")
     if arguments.repeat is not None and not arguments.time:
         raise Error("--repeat is for times: add --time")
     return sweep(
@@ -133,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = parser.add_argument
-    add("tapes", nargs="*", metavar="TAPES", help="tapes, globs, folders, manifests or URIs")
+    add("tapes", nargs="*", metavar="TAPES", help="tapes, globs, directories, manifests or URIs")
     add(
         *("-a", "--allocator"),
         action="append",
@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
         help="as for `heaptape replay`; may be repeated (default: glibc, jemalloc, mimalloc and "
         "tcmalloc, those that are installed)",
     )
-    add("-o", "--output", required=True, metavar="DIR", help="the folder of the sweep")
+    add("-o", "--output", required=True, metavar="DIR", help="the directory of the sweep")
     add(
         "--resume",
         action="store_true",
@@ -182,9 +182,9 @@ def _add_tapes(group: argparse._ArgumentGroup) -> None:
 
 def _add_results(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--cache", metavar="DIR", help="where results of replays are kept (default: in -o DIR)")
+    add("--cache", metavar="DIR", help="where replay results are cached (default: in -o DIR)")
     add("--baseline", metavar="LABEL", help="the candidate that others are compared with")
-    add("--against", metavar="OLD", help="compare with another sweep: its folder or sweep.json")
+    add("--against", metavar="OLD", help="compare with another sweep: its directory or sweep.json")
     add(
         "--fail-if",
         action="append",

@@ -27,7 +27,7 @@ def folder() -> str:
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)  # a link may lead to tapes that _bound() must not remove
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
-        raise Error(f"'{path}' on {platform.node()} is not a folder of yours: set TMPDIR")
+        raise Error(f"'{path}' on {platform.node()} is not a directory of yours: set TMPDIR")
     return path
 
 

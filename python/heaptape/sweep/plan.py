@@ -73,7 +73,7 @@ def only_sweep_in(output: str) -> Iterator[None]:
         lock.acquire()
     except filelock.Timeout:
         raise Error(
-            f"another sweep is at work in '{output}': wait for it, or name another folder"
+            f"another sweep is at work in '{output}': wait for it, or name another directory"
         ) from None
     except OSError as error:
         raise Error(f"cannot write in '{output}': {error.strerror}") from None

@@ -89,7 +89,7 @@ def _read(file: str) -> dict[str, Any]:
 
 
 def _no_sweep(file: str) -> Error:
-    return Error(f"'{file}' is not the sweep.json of a sweep: name one, or the folder of one")
+    return Error(f"'{file}' is not the sweep.json of a sweep: name one, or the directory of one")
 
 
 def _grid(sweep: dict[str, Any]) -> Grid:
@@ -128,7 +128,8 @@ def _from_dataset(file: str, grid: Grid, metric: str) -> list[list[Figure]]:
     cells = os.path.join(os.path.dirname(file), "cells")
     if not os.path.isdir(cells):
         raise Error(
-            f"'{file}' has no {metric} of its cells: keep that sweep's folder, whose cells/ has all"
+            f"'{file}' has no {metric} of its cells: keep that sweep's directory, whose cells/ has "
+            "all"
         )
     from .dataset import read_figure
 

@@ -50,7 +50,7 @@ def find_tapes(words: Sequence[str], resolver: str | None = None) -> list[Found]
         key = uri if is_remote(uri) else os.path.realpath(uri)
         found.setdefault(key, (uri, {**_hive_columns(uri), **metadata}))
     if not found:
-        raise Error(f"there is no tape in {', '.join(map(repr, words))}: name tapes or folders")
+        raise Error(f"there is no tape in {', '.join(map(repr, words))}: name tapes or directories")
     names = _names([uri for uri, _ in found.values()])
     return [
         Found(name, uri, metadata)
@@ -72,7 +72,7 @@ def absolute(uri: str) -> str:
 def _resolve(words: Iterable[str]) -> Iterator[Pair]:
     for word in words:
         if not word:
-            raise Error("'' names no tape: it would be the current folder, which is '.'")
+            raise Error("'' names no tape: it would be the current directory, which is '.'")
         word = absolute(word)
         if word.endswith(_LISTS):
             yield from _read_manifest(word)
@@ -90,7 +90,7 @@ def _local(word: str) -> list[str]:
         return [word]
     paths = sorted(path for path in glob.glob(word, recursive=True) if os.path.isfile(path))
     if not paths:
-        raise Error(f"there is no '{word}': name a tape, a folder, a glob, a manifest or a URI")
+        raise Error(f"there is no '{word}': name a tape, a directory, a glob, a manifest or a URI")
     return paths
 
 

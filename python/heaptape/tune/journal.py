@@ -49,7 +49,7 @@ class Journal:
         there = os.path.exists(self._path)
         if there and not resume:
             raise Error(
-                f"'{folder}' has a search already: go on with --resume, or name another folder"
+                f"'{folder}' has a search already: go on with --resume, or name another directory"
             )
         if resume and not there:
             raise Error(f"there is no search in '{folder}' to go on with: leave out --resume")
@@ -61,13 +61,15 @@ class Journal:
             self.study = self._open(optuna)
         except (ValueError, KeyError, TypeError, AttributeError):
             self.close()
-            raise Error(f"'{self._path}' is damaged: remove it, or name another folder") from None
+            raise Error(
+                f"'{self._path}' is damaged: remove it, or name another directory"
+            ) from None
         before = self.study.user_attrs.get(_OF)
         if before is not None and before != of:
             self.close()
             raise Error(
                 f"the search in '{folder}' is another one ({_differences(before, of)}): "
-                "repeat its command with --resume, or name another folder"
+                "repeat its command with --resume, or name another directory"
             )
         if before is None:
             self.study.set_user_attr(_OF, of)

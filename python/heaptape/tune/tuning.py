@@ -175,7 +175,7 @@ def _make_directory(output: PathLike) -> str:
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
-        raise Error(f"cannot make the folder '{folder}': {error.strerror}") from None
+        raise Error(f"cannot make the directory '{folder}': {error.strerror}") from None
     return folder
 
 

@@ -1,5 +1,5 @@
 
-// The latency of single calls, by kind of call and by run. docs/metrics.md, "Latency".
+// The latency of single calls, by kind of call and by run. docs/metrics.md, "Time".
 "use strict";
 
 (function () {
