@@ -2,7 +2,7 @@
 
 from . import browser, harness
 from .flame_graph import FlameGraph, UsualFlameGraph
-from .harness import figure
+from .harness import at_path
 from .replay_pages import ReplayPages
 
 if not browser.missing():
@@ -136,7 +136,7 @@ class Pinned(FlameGraph, ReplayPages):
             for moment, metric in ((0, "atPeak.residentHoleBytes"), (-1, "end.residentHoleBytes")):
                 self.choose("flame-value", self.moments()[moment])
                 self.choose("flame-run", one["label"])
-                self.assertEqual(self.values()["all"], figure(one, metric), (one["label"], metric))
+                self.assertEqual(self.values()["all"], at_path(one, metric), (one["label"], metric))
 
     def test_has_the_functions_whose_blocks_pin(self):
         self.choose("flame-value", self.moments()[0])
