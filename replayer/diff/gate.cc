@@ -43,10 +43,10 @@ long double origin_of(const Gate& gate, const GateOutcome& outcome) {
   return is_upper(gate.op) ? outcome.spread->greatest : outcome.spread->least;
 }
 
-// The limit for the new figure; none for a percentage of 0 without an amount.
-std::optional<long double> limit_of(const Gate& gate, const GateOutcome& outcome) {
+// The limit for a new figure; none for a percentage of 0 without an amount. `from`: 0 if the gate
+// asks for no change.
+std::optional<long double> limit_from(const Gate& gate, long double from) {
   if (gate.kind == GateKind::kAbsolute) return gate.value;
-  const long double from = origin_of(gate, outcome);
   if (gate.kind == GateKind::kChange) return from + gate.value;
   if (from == 0 && gate.extra == 0) return std::nullopt;
   return from + std::fabs(from) * gate.value / 100 + gate.extra;
@@ -67,6 +67,11 @@ long double whole(long double limit, GateOp op) {
       break;
   }
   return std::round(limit);
+}
+
+std::optional<long double> limit_of(const Gate& gate, long double from, const MetricValue& now) {
+  const std::optional<long double> limit = limit_from(gate, from);
+  return limit && schema::is_integer(now) ? whole(*limit, gate.op) : limit;
 }
 
 bool is_broken(const Gate& gate, const MetricValue& now, const std::optional<long double>& limit) {
@@ -96,13 +101,34 @@ std::string describe(const GateOutcome& outcome) {
 
 }  // namespace
 
+std::optional<schema::MetricUnit> metric_unit(std::string_view name, GateGrammar grammar) {
+  if (grammar == GateGrammar::kSweep) {
+    if (name == kFailedCells) return schema::MetricUnit::kCount;
+    if (name == kMeanResident) return schema::MetricUnit::kBytes;
+  }
+  if (!schema::is_metric_name(name)) return std::nullopt;
+  return schema::metric_unit(name);
+}
+
+bool breaks(const Gate& gate, const MetricValue& now, const std::optional<MetricValue>& base) {
+  return is_broken(gate, now, limit_of(gate, base ? schema::number_of(*base) : 0, now));
+}
+
+bool is_beyond(const Gate& gate, double number) {
+  return holds(number, gate.op, limit_of(gate));
+}
+
+double limit_of(const Gate& gate) {
+  return static_cast<double>(gate.kind == GateKind::kPercent ? gate.value / 100 : gate.value);
+}
+
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now) {
   GateOutcome outcome;
   outcome.expression = gate.expression;
   outcome.metric = gate.metric;
   outcome.run = now.label;
-  outcome.unit = schema::metric_unit(gate.metric);
+  outcome.unit = gate.unit;
   outcome.base = base.metric(gate.metric);
   outcome.now = now.metric(gate.metric);
   const bool needs_base = gate.kind != GateKind::kAbsolute;
@@ -125,10 +151,7 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
   } else {
     const bool has_sides = gate.op != GateOp::kEqual && gate.op != GateOp::kNotEqual;
     if (needs_base && has_sides) outcome.spread = base.spread(gate.metric);
-    outcome.limit = limit_of(gate, outcome);
-    if (outcome.limit && schema::is_integer(*outcome.now)) {
-      outcome.limit = whole(*outcome.limit, gate.op);
-    }
+    outcome.limit = limit_of(gate, needs_base ? origin_of(gate, outcome) : 0, *outcome.now);
     const bool failed = is_broken(gate, *outcome.now, outcome.limit);
     outcome.state = failed ? GateState::kFailed : GateState::kPassed;
     outcome.detail = describe(outcome);

@@ -12,8 +12,15 @@
 // A sign makes VALUE a change against the base. The limit of a count or of bytes is an integer. A
 // base of 0 has no percentages: no change is 0 %, and any increase exceeds every percentage without
 // an amount.
+//
+// Those of `heaptape sweep` judge each tape, and fail if one of them does, or an aggregate:
+//
+//   p90(peak.residentBytes) > +3%   fails when more than one tape in ten grew by over 3 %
+//   mean.residentBytes > 64MiB      ... a tape has a mean over 64 MiB: only sweeps have this metric
+//   failed > 0                      ... a cell failed
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +29,23 @@
 #include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
+
+enum class GateGrammar : uint8_t { kDiff, kSweep };
+
+struct Aggregate {
+  std::string_view name;
+  std::optional<int> percent;  // of the quantile; nothing: the mean
+};
+inline constexpr Aggregate kAggregates[] = {
+    {"p10", 10}, {"p25", 25}, {"median", 50}, {"p75", 75},  {"p90", 90},
+    {"p99", 99}, {"min", 0},  {"max", 100},   {"mean", {}},
+};
+// Metrics of sweeps alone.
+inline constexpr std::string_view kFailedCells = "failed";
+inline constexpr std::string_view kMeanResident = "mean.residentBytes";
+
+// Nothing if there is no such metric.
+std::optional<schema::MetricUnit> metric_unit(std::string_view name, GateGrammar grammar);
 
 enum class GateOp : uint8_t {
   kGreater,
@@ -40,7 +64,9 @@ enum class GateKind : uint8_t {
 
 struct Gate {
   std::string expression;  // as the user wrote it, without surrounding blanks; printable ASCII
+  std::string aggregate;   // the name of one of kAggregates; empty: none
   std::string metric;
+  schema::MetricUnit unit = schema::MetricUnit::kCount;
   GateOp op = GateOp::kGreater;
   GateKind kind = GateKind::kAbsolute;
   long double value = 0;     // holds every 64-bit integer
@@ -51,7 +77,16 @@ struct Gate {
 // Blanks may surround each part, so a counter's name has none. Units are those of base/quantity.h,
 // and ns, us, ms and s for times. Fails with kUsage and one sentence that quotes the expression and
 // names the column, from 1.
-base::Result<Gate> parse_gate(std::string_view expression);
+base::Result<Gate> parse_gate(std::string_view expression,
+                              GateGrammar grammar = GateGrammar::kDiff);
+
+// Whether a figure breaks the gate, by its base for a change; the aggregate does not matter.
+bool breaks(const Gate& gate, const schema::MetricValue& now,
+            const std::optional<schema::MetricValue>& base);
+
+// Whether a change or an absolute value, which `value` limits, breaks it.
+bool is_beyond(const Gate& gate, double number);
+double limit_of(const Gate& gate);  // `value`, as a share if it is a percentage: 0.03 for +3%
 
 enum class GateState : uint8_t {
   kPassed,

@@ -65,7 +65,7 @@ std::vector<GateOutcome> judge_lost_runs(const Gate& gate, const std::vector<Run
     outcome.expression = gate.expression;
     outcome.metric = gate.metric;
     outcome.run = run.label;
-    outcome.unit = schema::metric_unit(gate.metric);
+    outcome.unit = gate.unit;
     outcome.state = GateState::kFailed;
     outcome.base = run.metric(gate.metric);
     outcome.detail = "the new report has no such run";

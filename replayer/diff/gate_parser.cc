@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,12 +58,26 @@ std::vector<std::string> metric_groups() {
   return groups;
 }
 
+std::vector<std::string> known_names(GateGrammar grammar) {
+  std::vector<std::string> names = schema::metric_names();
+  if (grammar == GateGrammar::kSweep) {
+    names.insert(names.end(), {std::string(kFailedCells), std::string(kMeanResident)});
+  }
+  return names;
+}
+
+std::vector<std::string> aggregate_names() {
+  std::vector<std::string> names;
+  for (const Aggregate& aggregate : kAggregates) names.emplace_back(aggregate.name);
+  return names;
+}
+
 class GateParser {
  public:
-  explicit GateParser(std::string_view text) : text_(text) {}
+  GateParser(std::string_view text, GateGrammar grammar) : text_(text), grammar_(grammar) {}
 
   Result<Gate> parse() {
-    HEAPTAPE_RETURN_IF_ERROR(parse_metric());
+    HEAPTAPE_RETURN_IF_ERROR(parse_subject());
     HEAPTAPE_RETURN_IF_ERROR(parse_op());
     HEAPTAPE_RETURN_IF_ERROR(parse_value());
     gate_.expression = trimmed();
@@ -93,14 +108,58 @@ class GateParser {
     return std::string(text_.substr(first, last - first + 1));
   }
 
+  Status parse_subject() {
+    skip_blanks();
+    const size_t start = at_;
+    if (grammar_ == GateGrammar::kDiff) return parse_metric();
+    const std::string word(take_while([](char c) { return is_letter(c) || is_digit(c); }));
+    const bool is_whole = at_ == text_.size() || !is_name_character(text_[at_]);
+    skip_blanks();
+    const bool is_known =
+        std::ranges::find(kAggregates, word, &Aggregate::name) != std::end(kAggregates);
+    if (rest().starts_with('(')) {
+      if (is_known) return parse_aggregate(word, start);
+      return wrong(start, "there is no aggregate '" + word + "'" +
+                              base::did_you_mean(word, aggregate_names()) +
+                              "; the aggregates are: " + base::name_list(aggregate_names()));
+    }
+    if (is_whole && is_known) {
+      return expected("a metric in parentheses, such as " + word + "(peak.residentBytes)");
+    }
+    at_ = start;
+    return parse_metric();
+  }
+
+  Status parse_aggregate(const std::string& word, size_t start) {
+    gate_.aggregate = word;
+    ++at_;
+    HEAPTAPE_RETURN_IF_ERROR(parse_metric());
+    if (gate_.metric == kFailedCells) {
+      return wrong(start, "expected failed without an aggregate: it is a number of cells");
+    }
+    skip_blanks();
+    if (!rest().starts_with(')')) return expected("')' behind the metric");
+    ++at_;
+    return {};
+  }
+
+  // In an aggregate, it ends at the parenthesis that it did not open.
   Status parse_metric() {
     skip_blanks();
     const size_t start = at_;
-    gate_.metric = take_while(is_name_character);
+    int open = 0;
+    gate_.metric = take_while([&](char c) {
+      if (c == '(') ++open;
+      if (c == ')' && !gate_.aggregate.empty() && open-- == 0) return false;
+      return is_name_character(c);
+    });
     if (gate_.metric.empty()) return expected("a metric, such as peak.committedBytes");
-    if (schema::is_metric_name(gate_.metric)) return {};
+    if (const auto unit = metric_unit(gate_.metric, grammar_)) {
+      gate_.unit = *unit;
+      return {};
+    }
     return wrong(start, "there is no metric '" + gate_.metric + "'" +
-                            base::did_you_mean(gate_.metric, schema::metric_names()) +
+                            base::did_you_mean(gate_.metric, known_names(grammar_)) +
                             "; the metrics are: " + base::name_list(metric_groups()) +
                             ", and counters.NAME for a counter of the allocator: "
                             "docs/metrics.md has them all");
@@ -117,7 +176,7 @@ class GateParser {
     return expected(std::string("one of > >= < <= == !=") +
                     (at_ == text_.size() ? "; the shell takes > and < for itself, so quote the "
                                            "whole gate: --fail-if '" +
-                                               gate_.metric + " > 5%'"
+                                               trimmed() + " > +5%'"
                                          : ""));
   }
 
@@ -138,6 +197,7 @@ class GateParser {
     if (gate_.kind != GateKind::kChange) {
       return expected("no %: a percentage is a change and has a sign, such as +5%");
     }
+    if (gate_.metric == kFailedCells) return expected("no %: failed is a number of cells");
     gate_.kind = GateKind::kPercent;
     ++at_;
     return parse_extra(sign);
@@ -196,7 +256,7 @@ class GateParser {
     const bool is_fraction = std::floor(number) != number;
     const bool has_unit = is_letter(text_[text_.find_last_not_of(" \t")]);
     if (!is_fraction || has_unit) return {};
-    if (schema::metric_unit(gate_.metric) != schema::MetricUnit::kBytes) return {};
+    if (gate_.unit != schema::MetricUnit::kBytes) return {};
     return expected("a whole number of bytes, or a unit behind it, such as 1.5MiB or +5%");
   }
 
@@ -218,22 +278,23 @@ class GateParser {
            (is_in_ns() ? " ns us ms s" : "") + ", or the end";
   }
 
-  bool is_in_ns() const { return schema::metric_unit(gate_.metric) == schema::MetricUnit::kNs; }
+  bool is_in_ns() const { return gate_.unit == schema::MetricUnit::kNs; }
   // Only its allocator knows the unit of a counter.
   bool may_be_bytes() const {
     return gate_.metric.starts_with(schema::kCounterPrefix) ||
-           schema::metric_unit(gate_.metric) == schema::MetricUnit::kBytes;
+           gate_.unit == schema::MetricUnit::kBytes;
   }
 
   std::string_view text_;
+  GateGrammar grammar_;
   size_t at_ = 0;
   Gate gate_;
 };
 
 }  // namespace
 
-Result<Gate> parse_gate(std::string_view expression) {
-  return GateParser(expression).parse();
+Result<Gate> parse_gate(std::string_view expression, GateGrammar grammar) {
+  return GateParser(expression, grammar).parse();
 }
 
 }  // namespace heaptape::replayer

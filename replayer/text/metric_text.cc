@@ -105,10 +105,13 @@ std::string percent_text(const std::optional<MetricValue>& base,
                          const std::optional<MetricValue>& now) {
   if (!base || !now) return "-";
   const std::optional<double> percent = percent_change(*base, *now);
-  if (!percent) return "from 0";
-  if (*percent == 0) return "0.00%";
-  if (std::fabs(*percent) < 0.005) return *percent > 0 ? "<+0.01%" : ">-0.01%";
-  return base::format_text("%+.2f%%", *percent);
+  return percent ? percent_text(*percent) : "from 0";
+}
+
+std::string percent_text(double percent) {
+  if (percent == 0) return "0.00%";
+  if (std::fabs(percent) < 0.005) return percent > 0 ? "<+0.01%" : ">-0.01%";
+  return base::format_text("%+.2f%%", percent);
 }
 
 std::optional<double> percent_change(const MetricValue& base, const MetricValue& now) {

@@ -39,6 +39,9 @@ std::string change_text(const std::optional<schema::MetricValue>& base,
 std::string percent_text(const std::optional<schema::MetricValue>& base,
                          const std::optional<schema::MetricValue>& now);
 
+// "+5.00%", "0.00%", "<+0.01%".
+std::string percent_text(double percent);
+
 // (now - base) / base * 100, or relative to |base| if `base` is negative. Nothing if `base` is 0
 // and `now` is not.
 std::optional<double> percent_change(const schema::MetricValue& base,

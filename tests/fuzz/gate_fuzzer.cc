@@ -1,4 +1,4 @@
-// Any text as a gate, evaluated on figures that the first two bytes choose.
+// Any text as a gate of a diff or a sweep, evaluated on figures that the first two bytes choose.
 #include "replayer/diff/gate.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -6,6 +6,7 @@ namespace heaptape::fuzz {
 namespace {
 
 using replayer::Gate;
+using replayer::GateGrammar;
 using replayer::GateOp;
 using replayer::GateState;
 using schema::MetricValue;
@@ -47,14 +48,18 @@ void check_evaluation(Gate gate, const schema::RunFigures& base, const schema::R
   const auto other = replayer::evaluate(gate, base, now);
   HEAPTAPE_CHECK(!outcome.detail.empty());
   HEAPTAPE_CHECK((outcome.state == GateState::kSkipped) == (!outcome.base && !outcome.now));
-  if (outcome.base && outcome.now) HEAPTAPE_CHECK(outcome.state != other.state);
+  if (!outcome.base || !outcome.now) return;
+  HEAPTAPE_CHECK(outcome.state != other.state);
+  HEAPTAPE_CHECK(replayer::breaks(gate, *outcome.now, outcome.base) ==
+                 (other.state == GateState::kFailed));
 }
 
-void check_reading(const Gate& gate) {
-  const auto again = replayer::parse_gate(gate.expression);
+void check_reading(const Gate& gate, GateGrammar grammar) {
+  const auto again = replayer::parse_gate(gate.expression, grammar);
   HEAPTAPE_CHECK(again.ok());
-  HEAPTAPE_CHECK(again->metric == gate.metric && again->op == gate.op && again->kind == gate.kind &&
-                 again->value == gate.value && again->expression == gate.expression);
+  HEAPTAPE_CHECK(again->metric == gate.metric && again->aggregate == gate.aggregate &&
+                 again->op == gate.op && again->kind == gate.kind && again->value == gate.value &&
+                 again->expression == gate.expression);
 }
 
 }  // namespace
@@ -65,12 +70,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input input(data, size);
   const uint8_t base = input.byte();
   const uint8_t now = input.byte();
-  const auto gate = replayer::parse_gate(input.rest());
+  const auto grammar = base & 0x80 ? replayer::GateGrammar::kSweep : replayer::GateGrammar::kDiff;
+  const auto gate = replayer::parse_gate(input.rest(), grammar);
   if (!gate.ok()) {
     HEAPTAPE_CHECK(gate.error().code == base::ErrorCode::kUsage && !gate.error().message.empty());
     return 0;
   }
-  fuzz::check_reading(*gate);
+  fuzz::check_reading(*gate, grammar);
   fuzz::check_evaluation(*gate, fuzz::figures(gate->metric, base),
                          fuzz::figures(gate->metric, now));
   return 0;

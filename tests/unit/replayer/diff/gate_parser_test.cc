@@ -7,16 +7,20 @@ namespace {
 
 class GateParserTest : public testing::Test {
  protected:
-  static Gate parse(const std::string& expression) {
-    const auto gate = parse_gate(expression);
+  static Gate parse(const std::string& expression, GateGrammar grammar = GateGrammar::kDiff) {
+    const auto gate = parse_gate(expression, grammar);
     EXPECT_TRUE(gate.ok()) << gate.error().message;
     return gate.ok() ? *gate : Gate{};
   }
   static double value_of(const std::string& value) {
     return static_cast<double>(parse("peak.liveBytes > " + value).value);
   }
-  static std::string error_of(const std::string& expression) {
-    const auto gate = parse_gate(expression);
+  static Gate parse_of_sweep(const std::string& expression) {
+    return parse(expression, GateGrammar::kSweep);
+  }
+  static std::string error_of(const std::string& expression,
+                              GateGrammar grammar = GateGrammar::kDiff) {
+    const auto gate = parse_gate(expression, grammar);
     EXPECT_FALSE(gate.ok());
     if (gate.ok()) return "";
     EXPECT_EQ(gate.error().code, base::ErrorCode::kUsage);
@@ -25,6 +29,10 @@ class GateParserTest : public testing::Test {
   }
   static void expect_error(const std::string& expression, const std::string& part) {
     const std::string message = error_of(expression);
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  static void expect_sweep_error(const std::string& expression, const std::string& part) {
+    const std::string message = error_of(expression, GateGrammar::kSweep);
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }
 };
@@ -137,7 +145,7 @@ TEST_F(GateParserTest, QuotesTheExpressionInItsErrors) {
 }
 
 TEST_F(GateParserTest, SaysHowToQuoteAGateThatTheShellCut) {
-  expect_error("peak.liveBytes", "quote the whole gate: --fail-if 'peak.liveBytes > 5%'");
+  expect_error("peak.liveBytes", "quote the whole gate: --fail-if 'peak.liveBytes > +5%'");
   EXPECT_EQ(error_of("peak.liveBytes ~ 5").find("quote"), std::string::npos);
 }
 
@@ -211,6 +219,57 @@ TEST_F(GateParserTest, RefusesTimesForWhatIsNoTime) {
 
 TEST_F(GateParserTest, ReadsBackNoControlCharacters) {
   EXPECT_EQ(error_of("a\x1b[2J\n>5").find('\x1b'), std::string::npos);
+}
+
+TEST_F(GateParserTest, ReadsEachAggregateOfASweep) {
+  for (const Aggregate& aggregate : kAggregates) {
+    const Gate gate = parse_of_sweep(std::string(aggregate.name) + "(peak.residentBytes)>+3%");
+    EXPECT_EQ(gate.aggregate, aggregate.name);
+    EXPECT_EQ(gate.metric, "peak.residentBytes");
+    EXPECT_EQ(gate.unit, schema::MetricUnit::kBytes);
+    EXPECT_EQ(gate.kind, GateKind::kPercent);
+  }
+}
+
+TEST_F(GateParserTest, ReadsAGateOfADiffInASweepToo) {
+  const Gate gate = parse_of_sweep("latency.malloc.p99Ns > 2us");
+  EXPECT_EQ(gate.aggregate, "");
+  EXPECT_EQ(gate.metric, "latency.malloc.p99Ns");
+  EXPECT_EQ(gate.value, 2000);
+  EXPECT_EQ(parse_of_sweep("counters.f(x) > 1").metric, "counters.f(x)");
+}
+
+TEST_F(GateParserTest, ReadsTheMetricsOfSweepsAlone) {
+  EXPECT_EQ(parse_of_sweep("mean.residentBytes > 1.5KiB").value, 1536);
+  EXPECT_EQ(parse_of_sweep("max(mean.residentBytes) > +5% +1MiB").extra, 0x1p20L);
+  EXPECT_EQ(parse_of_sweep("failed>+0").kind, GateKind::kChange);
+  EXPECT_EQ(parse_of_sweep("failed > 1k").unit, schema::MetricUnit::kCount);
+  expect_error("failed>0", "there is no metric 'failed'");
+  expect_error("mean.residentBytes>0", "there is no metric 'mean.residentBytes'");
+  expect_error("p90(peak.residentBytes)>0", "there is no metric 'p90(peak.residentBytes)'");
+}
+
+TEST_F(GateParserTest, AllowsBlanksAroundTheParentheses) {
+  const Gate gate = parse_of_sweep(" p90\t( counters.f(x) ) > 1 ");
+  EXPECT_EQ(gate.aggregate, "p90");
+  EXPECT_EQ(gate.metric, "counters.f(x)");
+}
+
+TEST_F(GateParserTest, SaysWhatIsWrongWithAnAggregate) {
+  expect_sweep_error("p80(peak.liveBytes)>1",
+                     "column 1: there is no aggregate 'p80' (did you mean p10, p90 or p25?); the "
+                     "aggregates are: p10, p25, median, p75, p90, p99, min, max, mean");
+  expect_sweep_error("p90 peak.liveBytes>1",
+                     "column 5: expected a metric in parentheses, such as p90(peak.residentBytes)");
+  expect_sweep_error("p90(peak.liveBytes>1", "column 19: expected ')' behind the metric");
+  expect_sweep_error("p90()>1", "column 5: expected a metric");
+  expect_sweep_error("p90(peak.liveByte)>1", "column 5: there is no metric 'peak.liveByte' (did");
+  expect_sweep_error("mean.residentByte>1", "did you mean mean.residentBytes");
+}
+
+TEST_F(GateParserTest, RefusesAnAggregateOrAPercentageOfFailedCells) {
+  expect_sweep_error("max(failed)>1", "column 1: expected failed without an aggregate");
+  expect_sweep_error("failed>+3%", "column 10: expected no %: failed is a number of cells");
 }
 
 }  // namespace
