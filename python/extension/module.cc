@@ -60,4 +60,5 @@ NB_MODULE(_native, module) {
       .def("__arrow_c_schema__", &Table::schema);
   add_tape(module);
   add_list_table(module);
+  add_gates(module);
 }

@@ -40,5 +40,6 @@ class Table {
 
 void add_tape(nanobind::module_& module);
 void add_list_table(nanobind::module_& module);
+void add_gates(nanobind::module_& module);
 
 }  // namespace heaptape::python

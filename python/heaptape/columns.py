@@ -41,19 +41,6 @@ def columns_of(
             yield metric_name(here), _TYPES[field["type"]], here
 
 
-def units_of(
-    definition: str, path: tuple[str, ...] = (), outer: str | None = None
-) -> Iterator[tuple[str, str]]:
-    """The names of metrics with their units: `bytes`, `count`, `ns` or `ratio`."""
-    for name, field in _definitions()[definition]["properties"].items():
-        target = field.get("$ref", "").rpartition("/")[2]
-        unit = field.get("unit", outer)
-        if target in _NUMBERS and unit is not None:
-            yield metric_name((*path, name)), unit
-        elif target and target not in _NUMBERS:
-            yield from units_of(target, (*path, name), unit)
-
-
 def metric_name(path: tuple[str, ...]) -> str:
     """The name in gates: `peak.liveBytes` for peak.liveBytes.value; `run` for a run's label."""
     return "run" if path == ("label",) else ".".join(path).removesuffix(".value")

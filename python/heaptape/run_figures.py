@@ -6,42 +6,26 @@ import functools
 import itertools
 from typing import Any
 
-from .columns import Column, columns_of, convert, drop_unknown_sizes, units_of, value_at
+from ._native import MEAN_RESIDENT
+from .columns import Column, columns_of, convert, drop_unknown_sizes, value_at
 
 Figure = float | int | None
 
-MEAN_RESIDENT = "mean.residentBytes"
 COUNTERS = "counters."
 
 
 @functools.cache
 def figure_columns() -> tuple[Column, ...]:
-    """Those of figures(), without the counters, whose names are the allocators' own."""
+    """Those of figures() whose names do not depend on the run."""
     scalars = [column for column in columns_of("Run") if column[1] != "text"]
     return (*scalars, (MEAN_RESIDENT, "real", ()))
-
-
-@functools.cache
-def _units() -> dict[str, str]:
-    return {**dict(units_of("Run")), MEAN_RESIDENT: "bytes"}
-
-
-def unit_of(metric: str) -> str:
-    """`bytes`, `count`, `ns` or `ratio`.
-
-    A counter has no unit in reports: its name decides.
-    """
-    if metric.startswith(COUNTERS):
-        if "bytes" in metric.lower():
-            return "bytes"
-        return "ns" if metric.endswith("Ns") else "count"
-    return _units().get(metric, "count")
 
 
 def figures(run: dict[str, Any]) -> dict[str, Figure]:
     """Every metric of a run that is one number, its counters, and mean.residentBytes.
 
-    None: the run does not have it. A failed run has only `failure.event`.
+    None: the run does not have it. A failed run has only `failure.event`. A run of a sweep also
+    has its latencies, figures at marks and the losses of its tape.
     """
     run = drop_unknown_sizes(run)
     found: dict[str, Figure] = {
@@ -50,7 +34,7 @@ def figures(run: dict[str, Any]) -> dict[str, Figure]:
     for counter in run.get("counters") or []:
         found[COUNTERS + counter["name"]] = convert(counter["value"], "count")
     found[MEAN_RESIDENT] = mean_resident_bytes(run)
-    return found
+    return found | (run.get("others") or {})
 
 
 def mean_resident_bytes(run: dict[str, Any]) -> float | None:

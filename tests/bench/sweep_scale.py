@@ -188,8 +188,10 @@ def on_two_nodes(folder, output, bare):
 
 def many_cells(tape_count=10_000, candidate_count=20):
     """The cache of one real result under as many keys, read twice and written as results."""
-    report = heaptape.replay(QUESTION, ["model:ideal"], options=["--jobs", "2"])
-    stored = Stored(slim(report.json["runs"][0]), 0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        report = heaptape.replay(QUESTION, ["model:ideal"], output=path, options=["--jobs", "2"])
+        stored = Stored(slim(report.json["runs"][0], path), 0.1)
     facts = heaptape.Tape(QUESTION).facts
     engine = Program("0", ("0", "0"))
     candidates = [Candidate(f"candidate {i}", f"model:{i}") for i in range(candidate_count)]

@@ -4,7 +4,8 @@ import pytest
 from conftest import QUESTIONS, rows
 
 import heaptape
-from heaptape.run_figures import figures, unit_of
+from heaptape._native import metric_unit
+from heaptape.run_figures import figures
 
 MIB = 1 << 20
 
@@ -108,7 +109,7 @@ def test_integers_that_are_text_are_exact():
     ],
 )
 def test_figures_have_the_units_of_the_schema(metric, unit):
-    assert unit_of(metric) == unit
+    assert metric_unit(metric) == unit
 
 
 def test_resident_sizes_that_no_trace_has_are_no_figures():

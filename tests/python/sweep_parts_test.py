@@ -212,7 +212,8 @@ def test_two_candidates_with_one_label_are_an_error():
 ENGINE = Program("1", ("aa", "bb"))
 CANDIDATE = Candidate("label", "glibc", "/lib/libc.so.6", "id")
 SPACE, TIMED = ReplayOptions(), ReplayOptions(timed=True, repeat=3)
-RUN = Stored({"end": {"liveCount": 1}, "time": {"nsPerEvent": 3.0}}, 0.5)
+OTHERS = {"atMark.warm.liveBytes": 7, "latency.malloc.p99Ns": 9}
+RUN = Stored({"end": {"liveCount": 1}, "time": {"nsPerEvent": 3.0}, "others": OTHERS}, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +240,8 @@ def test_a_result_does_not_depend_on_the_label_nor_on_where_the_library_is():
 def test_a_timed_result_serves_for_space_on_any_processor(tmp_path):
     cache = Cache(str(tmp_path))
     cache.keep("abcd", TIMED, "this", RUN)
-    assert cache.find("abcd", SPACE, ["that"]) == Stored({"end": {"liveCount": 1}}, 0.5)
+    found = cache.find("abcd", SPACE, ["that"])
+    assert found.run == {"end": {"liveCount": 1}, "others": {"atMark.warm.liveBytes": 7}}
     assert cache.find("abcd", TIMED, ["that", "this"]) == RUN
 
 

@@ -28,6 +28,7 @@ from processes import (
 )
 
 import heaptape
+from heaptape._native import report_figures
 from heaptape.run_figures import figures
 from heaptape.sweep import ReplayOptions, node, resume, sweep
 from heaptape.sweep import run as run_module
@@ -88,14 +89,18 @@ def replayed_cells(swept):
     ]
 
 
-def test_cells_have_the_figures_of_direct_replays(whole, tapes):
+def test_cells_have_the_figures_of_direct_replays(whole, tapes, tmp_path):
     found = of_cells(whole[0])
     assert len(found) == 6
     for (name, label), cell in found.items():
-        report = heaptape.replay(tapes / f"{name}.tape", [label], options=["--jobs", "2"])
+        path = tmp_path / "report.json"
+        options = ["--jobs", "2"]
+        report = heaptape.replay(tapes / f"{name}.tape", [label], output=path, options=options)
         direct = of_run(report.json["runs"][0])
         direct["mean.residentBytes"] = round(direct["mean.residentBytes"])
-        assert cell == direct
+        as_diff = report_figures(bytes(path))
+        as_diff.pop("counters.pageFaults", None)
+        assert cell == direct | as_diff
 
 
 def test_a_second_sweep_reads_no_tape_and_replays_nothing(whole, tapes, monkeypatch):
@@ -178,11 +183,16 @@ def test_an_action_is_part_of_a_replay(ray, tapes, tmp_path):
 
 def test_a_timed_sweep_has_times_and_serves_one_without(ray, tapes, tmp_path):
     words = (tapes / "growth.tape", ["glibc"], tmp_path)
-    (timed,) = sweep(*words, options=ReplayOptions(timed=True, repeat=2)).cells
-    assert timed.run["time"]["repeats"] == 2
-    (cell,) = sweep(*words).cells
-    assert cell.cached
-    assert "time" not in cell.run
+    gates = ["latency.malloc.p99Ns>100s", "max(tape.losses.lostEvents)>0"]
+    timed = sweep(*words, options=ReplayOptions(timed=True, repeat=2), fail_if=gates)
+    assert timed.cells[0].run["time"]["repeats"] == 2
+    assert [verdict.state for verdict in timed.results.verdicts] == ["passed", "passed"]
+    space = sweep(*words, fail_if=gates)
+    assert space.cells[0].cached
+    assert "time" not in space.cells[0].run
+    lacking, passed = space.results.verdicts
+    assert (lacking.state, lacking.detail) == ("failed", "has no latency.malloc.p99Ns")
+    assert passed.state == "passed"
 
 
 def test_nothing_runs_beside_an_exclusive_task(ray):

@@ -12,8 +12,8 @@ import pytest
 from conftest import QUESTIONS
 
 import heaptape
+from heaptape._native import percent_text
 from heaptape.run_figures import figures
-from heaptape.texts import percent_text
 from heaptape.tune import tune
 from heaptape.tune.confirm import OnLibrary, Time
 from heaptape.tune.confirming import Confirmation

@@ -17,7 +17,7 @@ from .candidates import Program
 from .cells import Candidate
 from .options import ReplayOptions
 
-_FORMAT = 1  # of the contents of a file
+_FORMAT = 2  # of the contents of a file
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,4 +104,7 @@ def _digest(value: Any) -> str:
 
 
 def without_times(run: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in run.items() if name not in ("time", "spreads")}
+    kept = {name: value for name, value in run.items() if name not in ("time", "spreads")}
+    others = kept.get("others") or {}
+    kept["others"] = {name: v for name, v in others.items() if not name.startswith("latency.")}
+    return kept

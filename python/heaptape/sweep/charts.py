@@ -10,9 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .._native import figure_text, metric_unit, percent_text
 from ..page import plot_text
-from ..run_figures import unit_of
-from ..texts import figure_text, percent_text
 from .grid import Grid
 from .quantiles import quantile
 
@@ -112,7 +111,7 @@ def _hover(grid: Grid, metric: str, candidate: int, tape: int, ratio: float | No
     names = f"{plot_text(grid.tapes[tape]['tape'])}, {plot_text(grid.labels[candidate])}"
     if tape in grid.errors[candidate]:
         return f"{names}: failed"
-    value = figure_text(grid.row(metric, candidate)[tape], unit_of(metric))
+    value = figure_text(grid.row(metric, candidate)[tape], metric_unit(metric))
     return f"{names}: {value}" + (f", {percent_text(ratio - 1)}" if ratio is not None else "")
 
 

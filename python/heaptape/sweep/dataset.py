@@ -15,9 +15,9 @@ from typing import Any, Self
 
 from .._native import Error
 from ..parquet import hive_text
-from ..run_figures import COUNTERS, Figure
+from ..run_figures import Figure
 from ..texts import valid_text
-from .rows import schema_of
+from .rows import place_of, schema_of
 
 _ROWS_AT_ONCE = 1024  # of a candidate in memory; a row group
 
@@ -98,8 +98,7 @@ def read_figure(place: str, metric: str) -> dict[tuple[str, str], Figure]:
     import pyarrow
     import pyarrow.dataset
 
-    is_counter = metric.startswith(COUNTERS)
-    column = "counters" if is_counter else metric
+    column, key = place_of(metric)
     partitions = pyarrow.dataset.partitioning(
         pyarrow.schema([("candidate", pyarrow.string())]), flavor="hive"
     )
@@ -111,6 +110,6 @@ def read_figure(place: str, metric: str) -> dict[tuple[str, str], Figure]:
         raise Error(f"cannot read '{place}': {error}") from None
     rows = zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
     return {
-        (candidate, tape): dict(value).get(metric.removeprefix(COUNTERS)) if is_counter else value
+        (candidate, tape): value if key is None else dict(value).get(key)
         for candidate, tape, value in rows
     }

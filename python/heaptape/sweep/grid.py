@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from ..run_figures import MEAN_RESIDENT, Figure
+from .._native import MEAN_RESIDENT
+from ..run_figures import Figure
 from .cells import Candidate, Cell, SweptTape
 from .rows import cell_error, tape_columns
 

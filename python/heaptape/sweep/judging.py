@@ -2,7 +2,8 @@
 
 Changes are computed for each tape: from the figure of the same tape (by its digest) and candidate
 (by its label) in the base, or from that of the baseline candidate on the same tape. A cell that
-failed, or that lost a figure which its base has, is worse than any other.
+failed, or that lost a figure which its base has, is worse than any other. A gate without an
+aggregate judges each tape by itself.
 """
 
 from __future__ import annotations
@@ -12,16 +13,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .._native import AGGREGATES, FAILED, Gate, change_text, figure_text, percent_text
 from ..run_figures import Figure
-from ..texts import (
-    change_text,
-    display_text,
-    figure_text,
-    join_names,
-    percent_text,
-    quantity_text,
-)
-from .gates import FAILED, PERCENTS, Gate
+from ..texts import display_text, join_names, quantity_text
 from .grid import Grid
 from .quantiles import quantile
 
@@ -30,13 +24,14 @@ _MOST_NAMED = 5
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """The value of one tape that a gate aggregates, and its origin."""
+    """What a gate judges of one tape: a figure, or its change."""
 
     tape: str
     value: float  # infinite: the cell failed or lost the figure, or its base is 0
     now: Figure
     base: Figure
     error: str | None
+    breaks: bool  # the gate, alone
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +40,7 @@ class Verdict:
     candidate: str
     state: str  # passed, failed, skipped
     detail: str  # one sentence
-    value: float | None = None  # of the aggregate
+    value: float | None = None  # of the aggregate; without one, of the worst tape
     tapes: int = 0  # that were judged
     beyond: Sequence[Measure] = ()  # beyond the limit, the worst ones first
 
@@ -63,11 +58,17 @@ class Verdict:
             "state": self.state,
             "detail": self.detail,
             "value": _finite(self.value),
-            "limit": self.gate.value,
+            "limit": _finite(self.gate.limit),
             "tapes": self.tapes,
             "beyond": len(self.beyond),
             "worst": [
-                {**dataclasses.asdict(measure), "value": _finite(measure.value)}
+                {
+                    "tape": measure.tape,
+                    "value": _finite(measure.value),
+                    "now": measure.now,
+                    "base": measure.base,
+                    "error": measure.error,
+                }
                 for measure in self.beyond[:_MOST_NAMED]
             ],
         }
@@ -127,14 +128,13 @@ def _judge(
     if _is_of_other_memory(gate, label, grid, pairs):
         why = "the recorded run's resident memory is that of its whole process, not of its heap"
         return Verdict(gate, label, "skipped", why)
-    if gate.aggregate == FAILED:
+    if gate.metric == FAILED:
         return _judge_failures(gate, grid, candidate, pairs)
     measures = list(_measures(gate, grid, candidate, pairs))
     can_lose = gate.is_change and pairs.same
     if not any(m.now is not None or (can_lose and m.base is not None) for m in measures):
         return Verdict(gate, label, *_state_without_values(gate, grid, candidate, pairs))
-    value = _aggregate(gate.aggregate, sorted(measure.value for measure in measures))
-    return _compare(gate, label, value, measures, pairs)
+    return _compare(gate, label, measures, pairs)
 
 
 def _pairs(
@@ -166,7 +166,7 @@ def _is_of_other_memory(gate: Gate, label: str, grid: Grid, pairs: _Pairs) -> bo
 
 
 def _measures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Iterator[Measure]:
-    worst = -math.inf if gate.op.startswith("<") else math.inf
+    worst = -math.inf if gate.is_falling else math.inf
     now_row = grid.row(gate.metric, candidate)
     base_row = pairs.base.row(gate.metric, pairs.base_candidate) if pairs.base else []
     for here, there in pairs.cells:
@@ -177,7 +177,8 @@ def _measures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Iterator
         if now is None and error is None and not (gate.is_change and pairs.same):
             continue  # an allocator or a tape that does not have it
         value = worst if now is None else _change(gate, now, base)
-        yield Measure(grid.tapes[here]["tape"], value, now, base, error)
+        breaks = now is None or gate.breaks(now, base)
+        yield Measure(grid.tapes[here]["tape"], value, now, base, error, breaks)
 
 
 def _change(gate: Gate, now: float, base: Figure) -> float:
@@ -191,12 +192,16 @@ def _change(gate: Gate, now: float, base: Figure) -> float:
     return change / abs(base)
 
 
-def _aggregate(name: str, values: list[float]) -> float:
-    if name == "mean":
-        return sum(values) / len(values)
-    if name in ("min", "max"):
-        return values[0] if name == "min" else values[-1]
-    return quantile(values, PERCENTS[name])
+def _aggregate(gate: Gate, measures: list[Measure]) -> tuple[float, bool]:
+    """Its value, and whether it breaks the gate. The measures, the worst one first."""
+    if not gate.aggregate:
+        return measures[0].value, any(measure.breaks for measure in measures)
+    percent = AGGREGATES[gate.aggregate]
+    if percent is None:
+        mean = sum(measure.value for measure in measures) / len(measures)
+        return mean, gate.is_beyond(mean) or any(measure.now is None for measure in measures)
+    chosen = quantile(sorted(measures, key=lambda measure: measure.value), percent)
+    return chosen.value, chosen.breaks
 
 
 def _state_without_values(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> tuple[str, str]:
@@ -217,7 +222,7 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
         return Verdict(gate, label, "failed", f"no tape is on both sides: {pairs.missing()}")
     errors = grid.errors[candidate]
     failed = [
-        Measure(grid.tapes[here]["tape"], 1, None, None, errors[here])
+        Measure(grid.tapes[here]["tape"], 1, None, None, errors[here], True)
         for here, _ in cells
         if here in errors
     ]
@@ -226,7 +231,7 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
         there = pairs.base.errors[pairs.base_candidate]
         before = sum(tape in there for _, tape in cells)
     value = len(failed) - before
-    fails = gate.is_breached_by(value)
+    fails = gate.is_beyond(value)
     detail = f"{len(failed):,} of {quantity_text(len(cells), 'cell')} failed"
     if pairs.base is not None:
         detail += f", {before:,} in the base"
@@ -235,21 +240,18 @@ def _judge_failures(gate: Gate, grid: Grid, candidate: int, pairs: _Pairs) -> Ve
     return Verdict(gate, label, state, detail, value, len(cells), failed)
 
 
-def _compare(
-    gate: Gate, label: str, value: float, measures: list[Measure], pairs: _Pairs
-) -> Verdict:
-    falling = gate.op.startswith("<")
-    beyond = sorted(
-        (measure for measure in measures if gate.is_breached_by(measure.value)),
-        key=lambda measure: measure.value if falling else -measure.value,
-    )
+def _compare(gate: Gate, label: str, measures: list[Measure], pairs: _Pairs) -> Verdict:
+    sign = 1 if gate.is_falling else -1
+    measures.sort(key=lambda measure: (not measure.breaks, sign * measure.value))
+    beyond = [measure for measure in measures if measure.breaks]
+    value, fails = _aggregate(gate, measures)
+    name = gate.aggregate or "the worst"
     detail = (
-        f"{gate.aggregate} is {_value_text(gate, value)}, limit {_value_text(gate, gate.value)}; "
+        f"{name} is {_value_text(gate, value)}, limit {_value_text(gate, gate.limit)}; "
         f"{len(beyond):,} of {quantity_text(len(measures), 'tape')} beyond"
     )
     if missing := pairs.missing():
         detail += f" ({missing})"
-    fails = gate.is_breached_by(value)
     if fails and beyond:
         detail += "; worst: " + ", ".join(_tape_text(gate, m) for m in beyond[:_MOST_NAMED])
     state = "failed" if fails else "passed"

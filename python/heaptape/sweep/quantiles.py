@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-Number = TypeVar("Number", int, float)
+Value = TypeVar("Value")
 
 
-def quantile(values: Sequence[Number], percent: int) -> Number:
+def quantile(values: Sequence[Value], percent: int) -> Value:
     """The least of the values that `percent` of them do not exceed; they must be sorted."""
     return values[max(1, -(-percent * len(values) // 100)) - 1]

@@ -7,12 +7,11 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._native import Error
+from .._native import FAILED, Error, Gate, parse_gate
 from ..run_figures import figures
 from ..texts import display_text
 from .cells import Cell
 from .dataset import Dataset
-from .gates import Gate, parse_gate
 from .grid import KEPT, Grid, GridBuilder
 from .judging import Verdict, judge, verdict_line
 from .rows import row_of
@@ -55,7 +54,7 @@ def read_terms(
                 f"the gate '{display_text(gate.text)}' asks for a change: say against what, with "
                 "--against SWEEP of another sweep or --baseline LABEL of a candidate"
             )
-    changing = [gate.metric for gate in parsed if gate.is_change and gate.metric]
+    changing = [gate.metric for gate in parsed if gate.is_change and gate.metric != FAILED]
     base = None if against is None else read_sweep(against, changing)
     return Terms(parsed, baseline, base)
 
@@ -85,11 +84,11 @@ def write_results(
     """Writes cells/, sweep.json and sweep.html into `folder`, each of them whole or not at all.
 
     `engine` is that of `heaptape allocators --json`. A cell's run needs its scalar metrics,
-    counters, notes and failure, and timeline.{at,timeNs,residentBytes}. Cells may come in any
-    order, and are iterated twice; tapes and candidates appear in the order of their first
+    counters, notes, failure and `others`, and timeline.{at,timeNs,residentBytes}. Cells may come
+    in any order, and are iterated twice; tapes and candidates appear in the order of their first
     cells.
     """
-    metrics = [*KEPT, *(gate.metric for gate in terms.gates if gate.metric)]
+    metrics = [*KEPT, *(gate.metric for gate in terms.gates if gate.metric != FAILED)]
     grid = _write_cells(folder, cells, str(engine["version"]), metrics)
     verdicts = tuple(
         verdict

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -32,6 +33,7 @@ _CELL_COLUMNS = (
     ("error", "text"),
     ("notes", "texts"),
     ("counters", "counters"),
+    ("others", "others"),
 )
 # Parts that an imported trace may lack, and the facts that are then made up.
 _LACKING = {"threads": "threads", "times": "durationNs"}
@@ -49,6 +51,7 @@ def schema_of(metadata: Iterable[str]) -> Any:
         "real": pyarrow.float64(),
         "flag": pyarrow.bool_(),
         "counters": pyarrow.map_(pyarrow.string(), pyarrow.uint64()),
+        "others": pyarrow.map_(pyarrow.string(), pyarrow.float64()),
     }
     columns = [
         *_TAPE_COLUMNS,
@@ -71,7 +74,7 @@ def row_of(cell: Cell, figures: dict[str, Figure], engine: str) -> dict[str, Any
         "seconds": cell.seconds,
         "error": cell_error(cell),
         "notes": [valid_text(note) for note in (cell.run or {}).get("notes", [])],
-        "counters": list(_counters(figures)),
+        **{name: list(_entries(figures, name)) for name in ("counters", "others")},
         **figures,
     }
 
@@ -111,7 +114,20 @@ def cell_error(cell: Cell) -> str | None:
     return f"at #{int(failure['event']):,}: {failure['text']}" if failure else None
 
 
-def _counters(figures: dict[str, Figure]) -> Iterator[tuple[str, Figure]]:
+def place_of(metric: str) -> tuple[str, str | None]:
+    """The column of a metric, and its key if the column is a map."""
+    if metric.startswith(COUNTERS):
+        return "counters", metric.removeprefix(COUNTERS)
+    return (metric, None) if metric in _names() else ("others", metric)
+
+
+@functools.cache
+def _names() -> set[str]:
+    return {name for name, _, _ in figure_columns()}
+
+
+def _entries(figures: dict[str, Figure], column: str) -> Iterator[tuple[str, Figure]]:
     for name, value in figures.items():
-        if name.startswith(COUNTERS):
-            yield name.removeprefix(COUNTERS), value
+        place, key = place_of(name)
+        if place == column and key is not None:
+            yield key, value

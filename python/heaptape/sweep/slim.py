@@ -1,17 +1,19 @@
-"""The part of a run that a sweep keeps: its figures, counters and notes, a few kB."""
+"""The part of a run that a sweep keeps: its figures and notes, a few kB."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from .._native import report_figures
 from ..columns import columns_of, value_at
-from ..run_figures import mean_resident_bytes
+from ..run_figures import figures, mean_resident_bytes
 
 _NO_TIMES = "timings are omitted"  # the note of every replay with --jobs
 
 
-def slim(run: dict[str, Any]) -> dict[str, Any]:
-    """A run with the same run_figures.figures().
+def slim(run: dict[str, Any], report: str) -> dict[str, Any]:
+    """The run of a report with the same run_figures.figures(), and all its other metrics.
 
     Its timeline is one point, whose residentBytes are the mean over time.
     """
@@ -28,4 +30,10 @@ def slim(run: dict[str, Any]) -> dict[str, Any]:
     mean = mean_resident_bytes(run)
     if mean is not None:
         kept["timeline"] = {"at": [0], "residentBytes": [round(mean)]}
+    known = figures(run)
+    kept["others"] = {
+        name: value
+        for name, value in report_figures(os.fsencode(report)).items()
+        if name not in known
+    }
     return kept

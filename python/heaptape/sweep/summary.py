@@ -10,19 +10,20 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..run_figures import MEAN_RESIDENT, Figure
+from .._native import MEAN_RESIDENT, metric_unit
+from ..run_figures import Figure
 from .grid import Grid
 from .quantiles import quantile
 from .where import telling_fact
 
-UNITS = {
-    "peak.committedBytes": "bytes",
-    "peak.residentBytes": "bytes",
-    MEAN_RESIDENT: "bytes",
-    "time.nsPerEvent": "ns",
-    "peak.fragmentation": "ratio",
-    "peak.distanceToIdeal": "ratio",
-}
+_METRICS = (
+    "peak.committedBytes",
+    "peak.residentBytes",
+    MEAN_RESIDENT,
+    "time.nsPerEvent",
+    "peak.fragmentation",
+    "peak.distanceToIdeal",
+)
 # These decide which candidate is best on a tape. The others follow from them, or may be 0 or less.
 DECIDING = ("peak.committedBytes", "peak.residentBytes", MEAN_RESIDENT, "time.nsPerEvent")
 _TIME = "time.nsPerEvent"
@@ -37,7 +38,7 @@ def summary_of(grid: Grid, baseline: str | None = None) -> dict[str, Any]:
     """`baseline`: the label of the candidate in the denominator of ratios; None: the first one."""
     labels = grid.labels
     base = labels.index(baseline) if baseline is not None else 0
-    metrics = [_metric(grid, metric, base) for metric in UNITS]
+    metrics = [_metric(grid, metric, base) for metric in _METRICS]
     return {
         "baseline": labels[base] if labels else None,
         "metrics": [metric for metric in metrics if metric is not None],
@@ -104,7 +105,7 @@ def _metric(grid: Grid, metric: str, base: int) -> dict[str, Any] | None:
     compared = _compare(grid, rows, candidates) if metric in DECIDING else None
     return {
         "metric": metric,
-        "unit": UNITS[metric],
+        "unit": metric_unit(metric),
         "candidates": candidates,
         "compared": compared,
     }

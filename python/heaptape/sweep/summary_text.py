@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..texts import (
-    display_text,
-    figure_text,
-    join_names,
-    percent_text,
-    quantity_text,
-    size_text,
-    table_text,
-)
+from .._native import figure_text, percent_text
+from ..texts import display_text, join_names, quantity_text, table_text
 
 _LONGEST = 40  # of a name in a table
 _MOST_TAPES = 20  # with a line each
@@ -164,7 +157,7 @@ def where_text(where: dict[str, Any]) -> str:
     elif fact == "tape.events":
         side = f"of more than {quantity_text(where['above'], 'call')}"
     else:
-        side = f"with more than {size_text(where['above'])} live at the peak"
+        side = f"with more than {figure_text(where['above'], 'bytes')} live at the peak"
     return (
         f"best on {where['best']:,} of {quantity_text(where['of'], 'tape')} {side}, "
         f"on {where['bestElsewhere']:,} of {where['ofElsewhere']:,} others"

@@ -79,7 +79,7 @@ def replay_cell(job: Job) -> Outcome:
     failure = run.get("failure")
     if failure:
         return Outcome(None, failure.get("text") or "it failed", seconds, node.processor())
-    return Outcome(slim(run), None, seconds, node.processor())
+    return Outcome(run, None, seconds, node.processor())
 
 
 @functools.cache
@@ -106,7 +106,7 @@ def _engine_text(engine: Program) -> str:
 
 
 def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any], float]:
-    """The run, and how long the program took."""
+    """The run as slim() returns it, unless it failed, and how long the program took."""
     report = node.report_path()
     words = [program(), "replay", path, "-a", job.spec, "-o", report, *job.options.words()]
     passed = () if descriptor is None else (descriptor,)
@@ -151,7 +151,7 @@ def _has_ended(child: subprocess.Popen[bytes], timeout: float | None) -> bool:
 def _run_of(report: str) -> dict[str, Any]:
     with open(report, encoding="utf-8") as file:
         run: dict[str, Any] = json.load(file)["runs"][0]
-    return run
+    return run if run.get("failure") else slim(run, report)
 
 
 def _remove(report: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._native import figure_text, percent_text
 from ..page import Hint, Section, Table, name_cell, plot_text, write_page
-from ..texts import percent_text, size_text
 from .replays import MEAN, OBJECTIVES, PEAK, WORK
 from .summary import (
     NAMES,
@@ -154,7 +154,7 @@ def _tapes(result: Mapping[str, Any]) -> Table:
         sizes = [
             (tape[which] or {}).get(name) for name in (PEAK, MEAN) for which in ("default", "ideal")
         ]
-        texts = ["" if size is None else size_text(size) for size in sizes]
+        texts = ["" if size is None else figure_text(size, "bytes") for size in sizes]
         part = "held out" if tape["heldOut"] else "searched"
         rows.append([name_cell(tape["path"]), part, *texts, *changes])
     return Table([*headings, *(f"peak, {name}" for name in names)], rows, texts=2)

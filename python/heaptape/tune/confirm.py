@@ -9,8 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from .._native import Error
-from ..run_figures import MEAN_RESIDENT
+from .._native import MEAN_RESIDENT, Error
 from .knobs import Setting, Space
 from .replays import MEAN, PEAK, Figures, Replays, failure_of, one_replay, ratio
 

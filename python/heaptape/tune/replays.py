@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._native import Error
-from ..run_figures import MEAN_RESIDENT, Figure, figures
+from .._native import MEAN_RESIDENT, Error
+from ..run_figures import Figure, figures
 from ..tape import Tape
 from ..tool import replay
 from .knobs import Setting, Space

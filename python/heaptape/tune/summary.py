@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..texts import display_text, percent_text, quantity_text, size_text, table_text
+from .._native import figure_text, percent_text
+from ..texts import display_text, quantity_text, table_text
 from .replays import MEAN, OBJECTIVES, PEAK, geometric_mean
 
 NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
@@ -40,10 +41,12 @@ def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:
         default, ideal = tape["default"], tape["ideal"]
         if default is not None and ideal[PEAK] is not None:
             more = max(0.0, default[PEAK] - ideal[PEAK])
+            sizes = (default[PEAK], more, ideal[PEAK])
+            peak, avoidable, least = (figure_text(size, "bytes") for size in sizes)
             part = ", held out" if tape["heldOut"] else ""
             yield (
-                f"{display_text(tape['path'], 60)}{part}: peak {size_text(default[PEAK])}, "
-                f"of which {size_text(more)} avoidable (model:ideal: {size_text(ideal[PEAK])})"
+                f"{display_text(tape['path'], 60)}{part}: peak {peak}, "
+                f"of which {avoidable} avoidable (model:ideal: {least})"
             )
 
 
@@ -80,7 +83,7 @@ def _absolute(result: Mapping[str, Any]) -> list[str]:
     searched = [tape for tape in result["tapes"] if not tape["heldOut"]]
     if len(searched) > 1:
         return ["", ""]
-    return [size_text(searched[0]["default"][name]) for name in (PEAK, MEAN)]
+    return [figure_text(searched[0]["default"][name], "bytes") for name in (PEAK, MEAN)]
 
 
 def change_text(point: Mapping[str, Any], objective: str) -> str:
