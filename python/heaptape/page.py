@@ -77,7 +77,7 @@ def write_page(
         lead=display_text(lead),
         sections=sections,
         hint=Hint,
-        style=_file("page.css"),
+        style=_file("basics.css") + _file("page.css"),
         policy=_policy(scripts),
         scripts=scripts,
         figures=_inert(figures),

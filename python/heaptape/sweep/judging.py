@@ -24,7 +24,7 @@ _MOST_NAMED = 5
 
 @dataclasses.dataclass(frozen=True)
 class Measure:
-    """What a gate judges of one tape: a figure, or its change."""
+    """The figure of one tape, or its change, that a gate judges."""
 
     tape: str
     value: float  # infinite: the cell failed or lost the figure, or its base is 0
