@@ -166,8 +166,8 @@ def by_diff(binary, sides):
 def by_sweep(sides):
     def judge(gate):
         try:
-            against = {"against": sides / "base"}
-            (verdict,) = results(sides / "out", swept(sides / "new.json"), [gate], **against).verdicts
+            made = swept(sides / "new.json")
+            (verdict,) = results(sides / "out", made, [gate], against=sides / "base").verdicts
         except heaptape.Error as error:
             return "refused", str(error)
         return {"passed": "pass", "failed": "fail"}[verdict.state], ""

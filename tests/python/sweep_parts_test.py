@@ -13,6 +13,7 @@ import pytest
 from conftest import QUESTIONS
 
 import heaptape
+from heaptape.run_figures import figures
 from heaptape.sweep import ReplayOptions, node, selection, tapes
 from heaptape.sweep.cache import Cache, Stored, key_of
 from heaptape.sweep.candidates import Program, choose_candidates
@@ -20,6 +21,7 @@ from heaptape.sweep.cells import Candidate, SweptTape
 from heaptape.sweep.command import main
 from heaptape.sweep.inspecting import Inspections, inspect, stamp_of
 from heaptape.sweep.plan import only_sweep_in
+from heaptape.sweep.slim import slim
 
 
 @pytest.fixture
@@ -407,3 +409,18 @@ def test_help_is_quick_as_it_loads_no_engine():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "set()\n", json.dumps(done.stderr)
+
+
+def test_a_kept_run_has_no_figures_that_its_report_does_not_have(tmp_path):
+    run = {
+        "label": "a",
+        "lacks": ["residentSizes"],
+        "peak": {"liveBytes": {"value": 5, "at": 1}, "residentBytes": {"value": 0, "at": 1}},
+        "timeline": {"at": [1], "residentBytes": [0]},
+        "atMarks": [{"name": "warm", "state": {"liveBytes": 7}}],
+    }
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"version": 1, "tape": {"events": 1}, "runs": [run]}))
+    kept = figures(slim(run, str(path)))
+    assert kept == {**figures(run), "atMark.warm.liveBytes": 7}
+    assert kept["peak.residentBytes"] is kept["mean.residentBytes"] is None

@@ -62,13 +62,8 @@ class Verdict:
             "tapes": self.tapes,
             "beyond": len(self.beyond),
             "worst": [
-                {
-                    "tape": measure.tape,
-                    "value": _finite(measure.value),
-                    "now": measure.now,
-                    "base": measure.base,
-                    "error": measure.error,
-                }
+                {name: getattr(measure, name) for name in ("tape", "now", "base", "error")}
+                | {"value": _finite(measure.value)}
                 for measure in self.beyond[:_MOST_NAMED]
             ],
         }

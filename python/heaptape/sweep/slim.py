@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .._native import report_figures
-from ..columns import columns_of, value_at
-from ..run_figures import figures, mean_resident_bytes
+from .._native import MEAN_RESIDENT, report_figures
+from ..columns import drop_unknown_sizes
+from ..run_figures import figures
 
 _NO_TIMES = "timings are omitted"  # the note of every replay with --jobs
 
@@ -17,23 +17,19 @@ def slim(run: dict[str, Any], report: str) -> dict[str, Any]:
 
     Its timeline is one point, whose residentBytes are the mean over time.
     """
-    kept: dict[str, Any] = {}
-    for _, _, path in columns_of("Run"):
-        value = value_at(run, path)
-        if value is not None and path != ("label",):
-            part = kept
-            for name in path[:-1]:
-                part = part.setdefault(name, {})
-            part[path[-1]] = value
+    known = figures(run)
+    kept: dict[str, Any] = _without_lists(drop_unknown_sizes(run))
+    kept.pop("label", None)
     kept["counters"] = run.get("counters") or []
     kept["notes"] = [note for note in run.get("notes") or [] if not note.startswith(_NO_TIMES)]
-    mean = mean_resident_bytes(run)
-    if mean is not None:
-        kept["timeline"] = {"at": [0], "residentBytes": [round(mean)]}
-    known = figures(run)
-    kept["others"] = {
-        name: value
-        for name, value in report_figures(os.fsencode(report)).items()
-        if name not in known
-    }
+    mean = known[MEAN_RESIDENT]
+    kept["timeline"] = {} if mean is None else {"at": [0], "residentBytes": [round(mean)]}
+    found = report_figures(os.fsencode(report))
+    kept["others"] = {name: value for name, value in found.items() if name not in known}
     return kept
+
+
+def _without_lists(part: Any) -> Any:
+    if not isinstance(part, dict):
+        return part
+    return {name: _without_lists(v) for name, v in part.items() if not isinstance(v, list)}
