@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
 
 #include <cmath>
 #include <optional>
@@ -32,17 +33,6 @@ std::string bytes_of(const nb::str& text) {
   return {bytes.c_str(), bytes.size()};
 }
 
-MetricValue value_of(nb::handle number) {
-  uint64_t integer = 0;
-  const bool fits = nb::isinstance<nb::int_>(number) && nb::try_cast(number, integer);
-  return fits ? MetricValue(integer) : MetricValue(nb::cast<double>(number));
-}
-
-std::optional<MetricValue> optional_value(nb::handle number) {
-  if (number.is_none()) return std::nullopt;
-  return value_of(number);
-}
-
 Gate parse_gate(const nb::str& text) {
   return value_or_throw(replayer::parse_gate(bytes_of(text), GateGrammar::kSweep));
 }
@@ -61,8 +51,7 @@ MetricUnit unit_named(const std::string& name) {
 }
 
 // Without its sign. Counts and bytes are whole: Python has means of them, and changes.
-MetricValue size_of(nb::handle number, MetricUnit unit) {
-  const MetricValue value = value_of(number);
+MetricValue size_of(const MetricValue& value, MetricUnit unit) {
   if (schema::is_integer(value)) return value;
   const double size = std::fabs(std::get<double>(value));
   const bool is_whole = unit == MetricUnit::kBytes || unit == MetricUnit::kCount;
@@ -70,23 +59,23 @@ MetricValue size_of(nb::handle number, MetricUnit unit) {
   return size;
 }
 
-std::string figure_text(nb::handle number, const std::string& unit_name, bool exact) {
-  if (number.is_none()) return "-";
+std::string figure_text(const std::optional<MetricValue>& figure, const std::string& unit_name,
+                        bool exact) {
+  if (!figure) return "-";
   const MetricUnit unit = unit_named(unit_name);
-  const MetricValue size = size_of(number, unit);
+  const MetricValue size = size_of(*figure, unit);
   const std::string text = exact && unit == MetricUnit::kBytes
                                ? replayer::exact_text(schema::number_of(size), unit)
                                : replayer::value_text(size, unit);
-  return (schema::number_of(value_of(number)) < 0 ? "-" : "") + text;
+  return (schema::number_of(*figure) < 0 ? "-" : "") + text;
 }
 
-std::string change_text(nb::handle change, const std::string& unit_name) {
+std::string change_text(const MetricValue& change, const std::string& unit_name) {
   const MetricUnit unit = unit_named(unit_name);
   const std::optional<MetricValue> nothing = MetricValue(uint64_t{0});
   const MetricValue size = size_of(change, unit);
-  const bool is_fall = schema::number_of(value_of(change)) < 0;
-  return is_fall ? replayer::change_text(size, nothing, unit)
-                 : replayer::change_text(nothing, size, unit);
+  return schema::number_of(change) < 0 ? replayer::change_text(size, nothing, unit)
+                                       : replayer::change_text(nothing, size, unit);
 }
 
 // By name, those of the first run.
@@ -99,8 +88,7 @@ nb::dict report_figures(const nb::bytes& path) {
   nb::dict figures;
   if (report.runs.empty()) return figures;
   for (const schema::Metric& metric : report.runs.front().metrics) {
-    const nb::str name(metric.name.data(), metric.name.size());
-    std::visit([&](auto number) { figures[name] = number; }, metric.value);
+    figures[nb::str(metric.name.data(), metric.name.size())] = metric.value;
   }
   return figures;
 }
@@ -127,12 +115,7 @@ void add_gate(nb::module_& module) {
                    })
       .def_prop_ro("limit", [](const Gate& gate) { return replayer::limit_of(gate); })
       .def_prop_ro("extra", [](const Gate& gate) { return static_cast<double>(gate.extra); })
-      .def(
-          "breaks",
-          [](const Gate& gate, nb::handle now, nb::handle base) {
-            return replayer::breaks(gate, value_of(now), optional_value(base));
-          },
-          nb::arg("now"), nb::arg("base") = nb::none())
+      .def("breaks", replayer::breaks, nb::arg("now"), nb::arg("base") = nb::none())
       .def("is_beyond", replayer::is_beyond, nb::arg("number"));
 }
 
