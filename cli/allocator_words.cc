@@ -66,7 +66,7 @@ std::vector<BackendSpec> usable_specs(const std::vector<std::string>& names, Con
     if (status.ok()) {
       specs.push_back(std::move(*spec));
     } else {
-      console.print_note("without " + base::quoted(name) + ": " + status.error().message);
+      console.print_note("replaying without " + base::quoted(name) + ": " + status.error().message);
     }
   }
   return specs;

@@ -9,7 +9,8 @@
 
 namespace heaptape::cli {
 
-// Parses the values of -a. Labels differ. An error says what to type instead; see parse_spec.
+// Parses the values of -a. The labels of the result differ: equal ones are an error. Errors say
+// what to type instead.
 base::Result<std::vector<allocators::BackendSpec>> parse_specs(
     const std::vector<std::string>& texts);
 

@@ -34,10 +34,10 @@ void note_bigger_tape(const schema::TapeReader& tape, Console& console) {
   const auto bigger = bigger_tape(tape);
   if (!bigger) return;
   console.print_note(
-      base::quoted(tape.path()) + " records " + base::display_text(tape.header().executable) +
-      ", which made " + base::grouped(tape.events()) + " calls; " +
-      base::quoted(beside(tape, bigger->tape)) + ", of the same recording, records " +
-      base::display_text(bigger->executable) + ", which made " + base::grouped(bigger->events));
+      base::quoted(tape.path()) + " is the tape of " +
+      base::display_text(tape.header().executable) + " (" + base::counted(tape.events(), "call") +
+      "); the tape that you want is probably " + base::quoted(beside(tape, bigger->tape)) + " (" +
+      base::display_text(bigger->executable) + ", " + base::counted(bigger->events, "call") + ")");
 }
 
 }  // namespace heaptape::cli

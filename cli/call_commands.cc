@@ -35,7 +35,7 @@ void add_symbolize(CLI::App& app, Request& request) {
   auto options = std::make_shared<SymbolizeOptions>();
   CLI::App* command = app.add_subcommand(
       "symbolize",
-      "Save the functions and lines of a tape's call stacks, to read on other machines");
+      "Save the functions and lines of a tape's call stacks, so that other machines can show them");
   add_tape(command, options->path);
   add_output(command, "-o,--output", options->output,
              "the file to write (default: TAPE.symbols, where all commands look for symbols)")
@@ -54,26 +54,28 @@ void add_stats(CLI::App& app, Request& request) {
                          {{"size", StatsTable::kSizes},
                           {"thread", StatsTable::kThreads},
                           {"site", StatsTable::kSites}},
-                         "print the whole table of sizes or threads instead, or the call sites of "
-                         "a tape with call stacks");
+                         "print only one table, in full: sizes, threads or, on a tape with call "
+                         "stacks, call sites");
   add_json(command, options->format);
   add_output(command, "--csv", options->csv_path,
              "write sizes and lifetimes as CSV, or with --by site the sites")
       ->option_text("FILE");
   add_choice<std::optional<replayer::SiteOrder>>(
       command, "--sort", options->sort, site_orders(),
-      "rank sites by bytes at the peak or at the end, bytes requested, calls, temporaries, bytes "
-      "that their blocks pin, or slack (default peak)");
+      "with --by site: rank by bytes at the peak or at the end, bytes requested, calls, "
+      "temporaries (blocks freed by the next call), bytes that their blocks pin, or slack (default "
+      "peak)");
   add_count(command, "--top", options->top, {.least = 1, .most = 1'000'000},
-            "how many sites to show (default 30)");
+            "with --by site: how many sites to show (default 30)");
   command
       ->add_option("-a,--allocator", options->spec,
-                   "the allocator whose heap gives pinned bytes and slack, as for `heaptape "
-                   "explain` (default: the recorded run)")
+                   "with --by site: the allocator whose heap gives pinned bytes and slack, as for "
+                   "`heaptape explain` (default: the recorded run)")
       ->option_text("SPEC");
   command
-      ->add_option("--at", options->at,
-                   "the moment of that heap, as for `heaptape explain` (default peak)")
+      ->add_option(
+          "--at", options->at,
+          "with --by site: the moment of that heap, as for `heaptape explain` (default peak)")
       ->option_text("WHEN");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
@@ -103,8 +105,9 @@ void add_export(CLI::App& app, Request& request) {
       ->option_text("FILE");
   add_choice<replayer::StackValue>(
       command, "--value", options->value, kStackValues,
-      "weigh stacks by bytes at the peak or at the end, bytes requested, calls or temporaries; "
-      "pprof and speedscope files have them all and show this one first (default peak)");
+      "weigh stacks by bytes at the peak or at the end, bytes requested, calls or temporaries "
+      "(blocks freed by the next call); pprof and speedscope files have them all and show this one "
+      "first (default peak)");
   add_site_filters(command, options->filters);
   add_symbols(command, options->symbols);
   command->footer("Example: heaptape export run.tape --format speedscope -o run.speedscope.json");
@@ -113,7 +116,7 @@ void add_export(CLI::App& app, Request& request) {
 
 void add_dump(CLI::App& app, Request& request) {
   auto options = std::make_shared<DumpOptions>();
-  CLI::App* command = app.add_subcommand("dump", "Print the events as text, one per line");
+  CLI::App* command = app.add_subcommand("dump", "Print the calls as text, one per line");
   add_tape(command, options->path);
   add_count(command, "--from", options->from, {}, "first call to print, counted from 1");
   add_count(command, "--to", options->to, {}, "last call to print");

@@ -39,6 +39,7 @@ std::shared_ptr<Formatter> unwrapped() {
     formatter->description_paragraph_width(kAny);
     formatter->footer_paragraph_width(kAny);
   }
+  formatter->label("SUBCOMMAND", "COMMAND");
   return formatter;
 }
 
@@ -65,7 +66,10 @@ Action parse_command_line(int argc, const char* const* argv, const Program& prog
   for (const auto add : program.commands) add(app, request);
   Looks looks;
   add_looks(&app, looks);
-  for (CLI::App* command : app.get_subcommands({})) add_looks(command, looks);
+  for (CLI::App* command : app.get_subcommands({})) {
+    add_looks(command, looks);
+    if (!command->get_group().empty()) command->group("Commands");  // else hidden
+  }
   const char* const* const words = argv + std::min(argc, 1);
   if (auto action = program.other_command(command_names(app), words)) return *action;
   try {

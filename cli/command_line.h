@@ -24,7 +24,8 @@ struct Program {
   std::string description;
   std::string footer;                                        // below the list of commands
   std::vector<void (*)(CLI::App&, Request&)> commands = {};  // in the order of --help
-  // Handles `words`, argv from the command on, if `ours` lacks the command; nothing: an error.
+  // Called for a command that is not in `ours`; `words` is argv from there. Returns nothing if it
+  // does not know the command either.
   std::optional<Action> (*other_command)(const std::vector<std::string>& ours,
                                          const char* const* words);
 };

@@ -12,7 +12,7 @@
 namespace heaptape::cli {
 namespace {
 
-constexpr std::array kFiles = {"TAPE", "FILE", "OUT", "BASE.json", "NEW.json", "REPORT.json"};
+constexpr std::array kFiles = {"TAPE", "FILE", "OUT", "BASE.json... NEW.json", "REPORT.json"};
 
 std::vector<std::string> allocator_words() {
   std::vector<std::string> words;
@@ -50,7 +50,7 @@ void find_out_what_it_takes(const CLI::App& command, const CLI::Option& option,
                             OptionOutline& found) {
   std::string value = found.value;
   if (value.ends_with("...")) value.resize(value.size() - 3);
-  found.is_repeatable = value != found.value;
+  found.is_repeatable = found.value.find("...") != std::string::npos;
   if (value.empty()) return;
   found.takes = Takes::kText;
   if (has_name(option, "allocator")) {

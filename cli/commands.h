@@ -1,5 +1,5 @@
-// Every command, as a function with plain options: one source file each. It returns the exit code
-// (see console.h). An error is one sentence on the console.
+// Every command, as a function with plain options, most in a source file of their own. It returns
+// the exit code (see console.h). An error is one sentence on the console.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct RecordCommandOptions {
   bool is_live = false;  // figures once a second: live_screen.h
 };
 // Records the program to its end. Then ends this process as the program ended, with the same exit
-// status or signal. Returns only if the recording could not begin. Prints only errors and, on a
-// terminal, a list of the tapes: the program's output stays as it was.
+// status or signal. Returns only if the recording could not begin. Prints only to standard error:
+// errors and, on a terminal, a note and a list of the tapes.
 int run_record(const RecordCommandOptions& options, Console& console);
 
 struct CtlOptions {
@@ -46,8 +46,8 @@ struct InfoOptions {
 };
 int run_info(const InfoOptions& options, Console& console);
 
-// Reads every byte of the tape. Prints a line for each damage and each loss that the recorder
-// noted; the exit code is then 1.
+// Reads every byte of the tape. Prints a line for each damage, and one for the losses that the
+// recorder noted; the exit code is then 1.
 int run_verify(const std::string& path, Console& console);
 
 struct RecoverOptions {
@@ -102,10 +102,10 @@ struct StatsOptions {
 int run_stats(const StatsOptions& options, Console& console);
 
 enum class ExportFormat : uint8_t {
-  kFolded,  // call stacks, as in the next two
+  kFolded,  // call stacks; so are the next two
   kPprof,
   kSpeedscope,
-  kMalloclab,  // calls, as in the next two
+  kMalloclab,  // calls; so are the next two
   kAndroid,
   kMtrace,
 };
@@ -129,7 +129,7 @@ int run_symbolize(const SymbolizeOptions& options, Console& console);
 
 struct ReplayCommandOptions {
   std::string tape_path;
-  std::vector<std::string> specs;      // values of -a; empty: see usable_specs
+  std::vector<std::string> specs;      // values of -a; empty: default_allocators()
   std::vector<std::string> actions;    // values of --do
   std::string report_path;             // empty: none
   std::string csv_path;                // empty: none
@@ -160,7 +160,7 @@ struct AllocatorsOptions {
   std::vector<std::string> specs;  // for JSON; none: all that need no path
 };
 // Lists the allocators and models that a tape can be replayed on, with the options of models, and
-// those that cannot be loaded here. JSON adds paths and build ids of the code that replays run.
+// those that cannot be loaded here. JSON adds paths and build ids of the code that a replay runs.
 int run_allocators(const AllocatorsOptions& options, Console& console);
 
 struct DiffOptions {
@@ -173,7 +173,7 @@ struct DiffOptions {
   replayer::DiffFormat format = replayer::DiffFormat::kText;
   std::string html_path = {};  // empty: none
 };
-// The exit code is 1 if a gate failed.
+// The exit code is 1 if a gate failed, or a run failed only in the new report.
 int run_diff(const DiffOptions& options, Console& console);
 
 enum class ScenarioDetail : uint8_t { kNames, kParameters };

@@ -113,8 +113,10 @@ std::string takes_cases(const CommandOutline& command, const std::string& name) 
   for (const OptionOutline& option : command.options) {
     std::vector<std::string> patterns;
     for (const std::string& word : option.names) patterns.push_back("'" + name + " " + word + "'");
-    if (option.is_argument())
-      patterns.push_back("'" + name + " " + std::to_string(++argument) + "'");
+    if (option.is_argument()) {
+      const std::string number = std::to_string(++argument) + "'";
+      patterns.push_back("'" + name + " " + (option.is_repeatable ? "'[0-9]*" : number));
+    }
     if (option.takes == Takes::kNothing) continue;
     text += "    " + joined(patterns, " | ") + ") echo '" + takes_text(option) + "' ;;\n";
   }

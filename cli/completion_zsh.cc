@@ -65,7 +65,8 @@ std::string argument_specs(const OptionOutline& option, int number) {
   if (option.takes == Takes::kCommandLine) {
     return " \\\n        '(-)1: :_command_names -e' \\\n        '*:: :_normal'";
   }
-  return " \\\n        " + single_quoted(std::to_string(number) + value_spec(option));
+  const std::string place = option.is_repeatable ? "*" : std::to_string(number);
+  return " \\\n        " + single_quoted(place + value_spec(option));
 }
 
 std::string specs_of(const CommandOutline& command) {

@@ -101,7 +101,7 @@ int Console::finish(int exit_code) {
   return out_ ? exit_code : fail("cannot write to standard output");
 }
 
-void Console::note(const std::string& text) {
+void Console::print_if_watched(const std::string& text) {
   if (is_watched()) err_ << text << std::flush;
 }
 
@@ -126,7 +126,7 @@ Progress::Progress(Console& console, std::string what)
       next_ns_(begin_ns_ + kFirstDrawNs) {}
 
 Progress::~Progress() {
-  if (drawn_) console_.note(std::string("\r") + kClearToEndOfLine);
+  if (drawn_) console_.print_if_watched(std::string("\r") + kClearToEndOfLine);
 }
 
 void Progress::show(double share) {
@@ -135,8 +135,8 @@ void Progress::show(double share) {
   if (now_ns < next_ns_) return;
   next_ns_ = now_ns + kRedrawNs;
   drawn_ = true;
-  console_.note("\r" + what_ + base::format_text(" %3.0f %%", share * 100) +
-                time_left_text(now_ns - begin_ns_, share) + kClearToEndOfLine);
+  console_.print_if_watched("\r" + what_ + base::format_text(" %3.0f %%", share * 100) +
+                            time_left_text(now_ns - begin_ns_, share) + kClearToEndOfLine);
 }
 
 }  // namespace heaptape::cli

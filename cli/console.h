@@ -13,7 +13,8 @@ namespace heaptape::cli {
 
 // Exit codes, as in docs/architecture.md.
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitFailed = 1;    // a gate failed, or damage was found
+// A gate or an allocator failed, or `verify` or `import` found damage or losses.
+inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUnusable = 2;  // wrong usage, or input that cannot be read
 
 // --color. kAuto: in streams that are terminals, unless NO_COLOR is set (no-color.org) or the
@@ -24,7 +25,8 @@ bool wants_colours(ColourChoice choice, bool is_terminal);
 // Results go to `out`, everything else to `err`. Owns neither. For one thread.
 class Console {
  public:
-  // Whether a person watches `err` live: only then are there notes and progress.
+  // Whether a person watches `err` live: only then does print_if_watched() write, and is there
+  // progress.
   enum class Audience : uint8_t { kNobody, kPerson };
 
   Console(std::ostream& out, std::ostream& err, Audience audience = Audience::kNobody)
@@ -39,7 +41,7 @@ class Console {
 
   // Writes "heaptape: SENTENCE", fit to print, to `err`.
   void print_error(const std::string& sentence);
-  // Writes "heaptape: note: SENTENCE": news for the user, but no error.
+  // Writes "heaptape: note: SENTENCE": something worth knowing that is not an error.
   void print_note(const std::string& sentence);
   // Reports the error that ends a command, as print_error does, and returns kExitUnusable.
   int fail(const base::Error& error) { return fail(error.message); }
@@ -49,7 +51,7 @@ class Console {
 
   bool is_watched() const { return audience_ == Audience::kPerson; }
   // Writes `text` unchanged to `err` if somebody watches.
-  void note(const std::string& text);
+  void print_if_watched(const std::string& text);
 
   // No colours before this call.
   void choose_colours(ColourChoice choice);
@@ -70,8 +72,8 @@ class Console {
   size_t table_width_ = SIZE_MAX;
 };
 
-// Makes reaching the file size limit (SIGXFSZ) an error of write(2), to be reported, instead of a
-// silent end. Not for `record`: its program must not inherit that (RecorderSignals).
+// Ignores SIGXFSZ, so that reaching the file size limit makes write(2) fail instead of ending the
+// program. Not for `record`: its program must not inherit that (RecorderSignals).
 void tell_file_size_limit();
 
 // ", 12 s left", ", 3 min left": the time left, if `share` of the work took `elapsed_ns` and the

@@ -20,9 +20,10 @@ int run_ctl(const CtlOptions& options, Console& console) {
                         "': type `heaptape ctl PID mark NAME`, the pid first");
   }
   if (options.pid == static_cast<uint32_t>(getpid())) {
-    return console.fail("process " + std::to_string(options.pid) +
-                        " is this command itself: the shell replaced itself with it, as it does "
-                        "for its last command; put `; :` after it");
+    return console.fail(
+        "process " + std::to_string(options.pid) +
+        " is this heaptape: the shell ran it in its own process, as it does with its "
+        "last command; put `; :` after the command");
   }
   const auto place = recorder::request_mark(options.pid, options.name, kPatienceMs);
   if (!place.ok()) return console.fail(place.error());

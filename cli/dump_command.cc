@@ -123,7 +123,8 @@ int run_dump(const DumpOptions& options, Console& console) {
   const Status status = dump(*tape, options, console);
   if (!status.ok()) return console.fail(status.error());
   if (tape->damages().empty()) return console.finish();
-  return console.fail(first_damage_text(*tape) + "; the events there are omitted");
+  return console.fail(first_damage_text(*tape) +
+                      "; its events are omitted, `heaptape verify` lists all damage");
 }
 
 }  // namespace heaptape::cli

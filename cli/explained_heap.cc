@@ -16,8 +16,9 @@ base::Status check_account(const replayer::ExplainOptions& options,
     return base::Error::usage(
         "--threads free does not track where blocks are: use ordered, lockstep or merged");
   }
-  return base::Error::usage("'" + explanation.run.spec.label +
-                            "' places no blocks: there is nothing to explain");
+  return base::Error::usage(
+      "'" + explanation.run.spec.label +
+      "' places no blocks, so there are no holes or pins: choose another allocator");
 }
 
 }  // namespace

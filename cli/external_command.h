@@ -12,8 +12,8 @@ namespace heaptape::cli {
 
 // `words` is argv from the command on. If `ours` lacks the command, the action executes
 // heaptape-NAME from the PATH or heaptape's own directory with the remaining arguments, and sets
-// the environment variable HEAPTAPE to this heaptape. If there is no such program, says where to
-// get a known NAME, and returns nothing for all others.
+// the environment variable HEAPTAPE to this heaptape. If there is no such program, the action says
+// where to get a known NAME; for other names there is no action.
 std::optional<Action> external_command(const std::vector<std::string>& ours,
                                        const char* const* words);
 

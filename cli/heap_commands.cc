@@ -27,16 +27,17 @@ void add_calls(CLI::App* command, ReplayCommandOptions& options) {
   command
       ->add_option("--do", options.actions,
                    "ask allocators to return memory to the system after call N, or at a moment: "
-                   "trim@N, purge@plateau, trim@12.5s, trim@end; may be repeated")
+                   "trim@N (or purge@N, the same), trim@plateau, trim@12.5s, trim@end; may be "
+                   "repeated")
       ->option_text("ACTION...");
   add_choice<allocators::Touch>(command, "--touch", options.replay.touch, kTouches,
                                 "what to write into each block: every byte, nothing, or one byte "
                                 "per page (default page)");
   add_choice<allocators::Threads>(
       command, "--threads", options.replay.threads, kThreads,
-      "how threads call a real allocator: free: all at once; lockstep: each call on its own "
-      "thread, one at a time (slow); merged: all calls on one thread; ordered: one thread makes "
-      "each call on behalf of its own thread (default ordered)");
+      "how a real allocator is called: ordered (the default), by one thread that makes each call "
+      "as the thread that made it on the tape; lockstep, each call by its own thread, one at a "
+      "time (slow); merged, all calls by one thread; free, all threads at once");
   add_choice<allocators::Clock>(
       command, "--clock", options.replay.clock,
       {{"tape", allocators::Clock::kTape}, {"real", allocators::Clock::kReal}},
@@ -48,7 +49,8 @@ void add_times(CLI::App* command, ReplayCommandOptions& options) {
             "replay on each real allocator this many times, up to 100, and report median timings "
             "(default 1)");
   add_count(command, "--jobs", options.replay.jobs, {.least = 1, .most = 256},
-            "replay on this many allocators at once, up to 256, and omit timings (default 1)");
+            "replay on this many allocators at once, up to 256; more than 1 omits timings "
+            "(default 1)");
   command->add_flag("--latency", options.with_latency,
                     "print how long individual calls took, by kind and size");
 }
@@ -61,16 +63,18 @@ void add_explained(CLI::App* command, ExplainCommandOptions& options) {
       ->required()
       ->option_text("SPEC");
   command
-      ->add_option("--at", options.at,
-                   "the moment: peak, plateau, exit, end, mark:NAME, a call such as #1000, or a "
-                   "time such as 12.5s (default: the plateau, or the exit if there is none)")
+      ->add_option(
+          "--at", options.at,
+          "the moment: peak, plateau, exit (before the last frees), end, mark:NAME, a call such "
+          "as #1000, or a time such as 12.5s (default: the plateau, or the exit if there is "
+          "none)")
       ->option_text("WHEN");
   add_choice<allocators::Touch>(command, "--touch", options.explain.touch, kTouches,
                                 "what to write into each block, as for `heaptape replay` (default "
                                 "page)");
   add_choice<allocators::Threads>(
       command, "--threads", options.explain.threads, kThreads,
-      "how threads call a real allocator, as for `heaptape replay` (default ordered)");
+      "how a real allocator is called, as for `heaptape replay` (default ordered)");
   add_json(command, options.format);
   add_site_filters(command, options.filters);
   add_symbols(command, options.symbols);
@@ -127,7 +131,7 @@ void add_holes(CLI::App& app, Request& request) {
       app.add_subcommand("holes", "List the largest holes of a heap, and the blocks that pin them");
   add_explained(command, *options);
   add_size(command, "--min-size", options->holes.min_bytes,
-           "the smallest hole to list individually");
+           "the smallest hole to list individually (default: all)");
   add_count(command, "--top", options->holes.top, {.least = 1, .most = 100'000},
             "how many holes and groups of pins to show (default 10)");
   command->footer("Example: heaptape holes run.tape -a glibc --at peak --top 5");
@@ -150,7 +154,8 @@ void add_allocators(CLI::App& app, Request& request) {
 
 void add_diff(CLI::App& app, Request& request) {
   auto options = std::make_shared<DiffOptions>();
-  CLI::App* command = app.add_subcommand("diff", "Compare two reports; exit 1 if a gate fails");
+  CLI::App* command = app.add_subcommand(
+      "diff", "Compare two reports; exit 1 if a gate fails or a run newly fails");
   command
       ->add_option("reports", options->paths,
                    "the base report, or several from repeated runs, then the report to judge; with "
@@ -167,7 +172,10 @@ void add_diff(CLI::App& app, Request& request) {
                     "show every metric in text and Markdown tables, not only the important ones");
   command->add_option("--run", options->run, "compare only the run with this label")
       ->option_text("LABEL");
-  command->add_option("--fail-if", options->fail_if, "a gate: METRIC OP VALUE; may be repeated")
+  command
+      ->add_option("--fail-if", options->fail_if,
+                   "a gate, what must not happen: METRIC OP VALUE, where OP is >, >=, <, <=, == or "
+                   "!=; may be repeated")
       ->option_text("EXPR...");
   add_choice<replayer::DiffFormat>(command, "--format", options->format,
                                    {{"text", replayer::DiffFormat::kText},

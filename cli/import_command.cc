@@ -33,7 +33,7 @@ void tell_damage(const recorder::ImportOptions& options, const ImportResult& res
   }
   if (!result.broken.empty()) {
     console.print_error(file + " breaks off after byte " + base::grouped(result.broken_at) +
-                        " (unpacked): " + result.broken);
+                        " of the uncompressed trace: " + result.broken);
   }
 }
 
@@ -45,8 +45,8 @@ void print_line(uint64_t count, const char* what, std::ostream& out) {
 }
 
 void print(const recorder::ImportOptions& options, const ImportResult& result, std::ostream& out) {
-  out << base::display_text(options.output) << ": " << base::grouped(result.summary.events)
-      << " events, imported from the format " << result.origin.format << "\n"
+  out << base::display_text(options.output) << ": " << base::counted(result.summary.events, "event")
+      << ", imported from a trace in the format " << result.origin.format << "\n"
       << "not in this trace: " << absent_text(result.origin.absent) << "\n";
   const ImportTroubles& troubles = result.troubles;
   print_line(troubles.missed_frees, "frees inserted: their blocks' addresses were reused", out);

@@ -19,7 +19,7 @@ using schema::TapeSummary;
 std::string per_event_text(const TapeReader& tape) {
   if (tape.events() == 0) return "";
   const auto bytes = static_cast<double>(tape.file_bytes());
-  return base::format_text(", %.3f bytes an event", bytes / static_cast<double>(tape.events()));
+  return base::format_text(", %.3f bytes per event", bytes / static_cast<double>(tape.events()));
 }
 
 // "/usr/lib/libjemalloc.so.2 (jemalloc 5.3.0)"
@@ -33,8 +33,8 @@ void print_origin(const schema::TapeHeader& header, std::ostream& out) {
   const std::string writer = base::display_text(header.writer);
   if (!header.origin.format.empty()) {
     const auto absent = schema::absent_names(header.origin);
-    out << "imported   from the format " << base::display_text(header.origin.format) << " by "
-        << writer << "\n"
+    out << "imported   from a trace in the format " << base::display_text(header.origin.format)
+        << " by " << writer << "\n"
         << "lacks      " << (absent.empty() ? "nothing" : base::name_list(absent)) << "\n";
     return;
   }
@@ -96,21 +96,21 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
   print_threads(summary, origin, out);
   out << "ran        " << ran_text(summary, origin) << "\n"
       << "losses     " << losses_text(summary.losses) << "\n"
-      << "recorder   " << base::grouped(summary.stalls) << " stalls ("
+      << "recorder   " << base::counted(summary.stalls, "stall") << " ("
       << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
-      << base::grouped(summary.repaired_inversions) << " repaired inversions, "
-      << base::grouped(summary.unknown_frees) << " frees of unknown blocks, "
-      << base::grouped(summary.nested_calls) << " nested and "
-      << base::grouped(summary.bootstrap_calls) << " bootstrap calls\n";
+      << base::counted(summary.repaired_inversions, "repaired inversion")
+      << ", frees of unknown blocks: " << base::grouped(summary.unknown_frees) << ", "
+      << base::counted(summary.nested_calls, "nested call") << ", "
+      << base::counted(summary.bootstrap_calls, "bootstrap call") << "\n";
 }
 
 void print_stacks(const schema::StackRecording& stacks, std::ostream& out) {
   const char* const by =
       stacks.mode == schema::StackMode::kFramePointers ? "frame pointers" : "unwind tables";
-  const std::string calls =
-      stacks.every_bytes == 0
-          ? "all calls"
-          : "calls for one byte in " + base::bytes_text(stacks.every_bytes) + ", chosen at random";
+  const std::string calls = stacks.every_bytes == 0
+                                ? "all calls"
+                                : "calls chosen at random, about one per " +
+                                      base::bytes_text(stacks.every_bytes) + " requested";
   out << "stacks     found by " << by << ", up to " << base::counted(stacks.depth, "frame")
       << ", of " << calls << "; `heaptape stats --by site` lists call sites\n";
 }

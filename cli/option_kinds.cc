@@ -64,7 +64,8 @@ void add_size(CLI::App* command, const std::string& name, uint64_t& bytes,
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
                         const std::string& help) {
   const auto refuse = [](std::string& text) {
-    return std::string(text.empty() ? "the file name is empty" : "");
+    return std::string(text.empty() ? "the file name is empty: is a variable unset in the script?"
+                                    : "");
   };
   return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
 }
@@ -82,8 +83,8 @@ void add_looks(CLI::App* command, Looks& looks) {
                            {{"auto", ColourChoice::kAuto},
                             {"always", ColourChoice::kAlways},
                             {"never", ColourChoice::kNever}},
-                           "colour errors, notes and gates: always, never, or auto, on a terminal "
-                           "unless NO_COLOR is set (default auto)");
+                           "color errors, notes and gates; auto: on a terminal, unless NO_COLOR is "
+                           "set (default auto)");
   if (is_one_of(command->get_name(), kPrintSizes)) {
     command->add_flag("--bytes", looks.exact_bytes,
                       "print sizes to the byte: 12,582,912 B, not 12.0 MiB");

@@ -16,7 +16,7 @@ namespace heaptape::cli {
 // Replaces one of `names` by its index, and refuses all other text.
 CLI::Validator choice_validator(const std::vector<std::string>& names);
 
-// One of the names of `choices`, in any case.
+// One of the names of `choices`, case-insensitive.
 template <typename Value>
 CLI::Option* add_choice(CLI::App* command, const std::string& name, Value& value,
                         const std::map<std::string, Value>& choices, const std::string& help) {

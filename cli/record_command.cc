@@ -22,16 +22,20 @@ std::string summary_text(const recorder::Recording& recording, const std::string
   std::string text = "heaptape: recorded " + std::to_string(processes.size()) + " process" +
                      (processes.size() == 1 ? "" : "es") + "\n";
   const std::filesystem::path folder = std::filesystem::path(manifest_path).parent_path();
-  size_t listed = 0;
+  size_t seen = 0;
+  size_t omitted = 0;
   for (auto process = processes.begin(); process != processes.end(); ++process) {
-    if (++listed > kMaxListed && process != largest) continue;
+    if (++seen > kMaxListed && process != largest) {
+      ++omitted;
+      continue;
+    }
     text += base::format_text("  %c %12llu events %12llu bytes  ", process == largest ? '*' : ' ',
                               static_cast<unsigned long long>(process->events),
                               static_cast<unsigned long long>(process->bytes)) +
             (folder / process->tape).string() + "\n";
   }
-  if (processes.size() > kMaxListed) {
-    text += "    and more, all listed in " + manifest_path + "\n";
+  if (omitted != 0) {
+    text += "    and " + base::grouped(omitted) + " more; " + manifest_path + " lists all\n";
   }
   return text;
 }
@@ -57,7 +61,7 @@ void write_manifest(const schema::Manifest& manifest, const std::string& path, C
   const auto status = json.ok() ? base::write_file(path, *json) : base::Status(json.error());
   if (!status.ok()) console.print_error(status.error().message);
   const std::string text = unrecorded_text(manifest);
-  if (!text.empty()) console.print_error(text + ", all listed in " + path);
+  if (!text.empty()) console.print_error(text + "; " + path + " lists all");
 }
 
 // For a recording by frame pointers.
@@ -66,9 +70,10 @@ void advise(const recorder::RingMerge::StackCounts& stacks, Console& console) {
   if (stacks.stacks < kFewStacks || stacks.that_end_at_once * 2 < stacks.stacks) return;
   const double share =
       static_cast<double>(stacks.that_end_at_once) / static_cast<double>(stacks.stacks);
-  console.note("heaptape: note: " + base::format_text("%.0f%%", 100 * share) +
-               " of the stacks end after a frame or two: the program, or one of its libraries, "
-               "keeps no frame pointers; try --stacks dwarf\n");
+  console.print_if_watched(
+      "heaptape: note: " + base::format_text("%.0f%%", 100 * share) +
+      " of the stacks end after a frame or two: the program, or one of its libraries, "
+      "keeps no frame pointers; try --stacks dwarf\n");
 }
 
 void report(const recorder::Recording& recording, const recorder::RecordOptions& options,
@@ -77,13 +82,14 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   uint64_t lost = 0;
   for (const auto& process : recording.manifest.processes) lost += process.lost_events;
   if (lost != 0 && recording.failures.empty()) {
-    console.print_error(base::grouped(lost) +
-                        " calls were lost; `heaptape info TAPE` says how many each process lost");
+    console.print_error(base::counted(lost, "call") + (lost == 1 ? " was" : " were") +
+                        " lost; `heaptape info TAPE` says how many each process lost");
   }
   if (recording.manifest.processes.empty()) {
     const std::string text = unrecorded_text(recording.manifest);
     if (!text.empty()) console.print_error(text);
-    console.print_error("no tape: heaptape saw no call to malloc by '" + options.command[0] + "'");
+    console.print_error("no tape: heaptape saw no call to malloc by '" + options.command[0] +
+                        "': it made none, or runs nothing that is dynamically linked");
     return;
   }
   const std::string manifest_path = options.tape_path + ".manifest.json";
@@ -92,7 +98,7 @@ void report(const recorder::Recording& recording, const recorder::RecordOptions&
   if (session.stack_frames != 0 && session.unwinding == recorder::Unwinding::kFramePointers) {
     advise(recording.stack_counts, console);
   }
-  console.note(summary_text(recording, manifest_path));
+  console.print_if_watched(summary_text(recording, manifest_path));
 }
 
 // The screen is gone on return.

@@ -1,4 +1,4 @@
-// The commands that the recorder alone has: record, ctl, info and verify.
+// The commands of the recorder, which is also a program of its own: record, ctl, info and verify.
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,8 @@ void refuse_twice(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     if (word == "none") {
-      throw CLI::ValidationError("--stacks", "none stands alone: omit ',none' or everything else");
+      throw CLI::ValidationError("--stacks",
+                                 "none cannot be combined: write --stacks none, or omit ',none'");
     }
     if (is_unwinding(word)) {
       throw CLI::ValidationError("--stacks", "it takes either fp or dwarf: omit '," + word + "'");
@@ -78,8 +79,8 @@ void add_record(CLI::App& app, Request& request) {
       ->option_text("TAPE");
   add_choice<Follow>(command, "--follow", options->session.follow,
                      {{"none", Follow::kNone}, {"fork", Follow::kFork}, {"all", Follow::kAll}},
-                     "child processes to record: all; fork: forked ones, until they execute a "
-                     "program; or none (default all)");
+                     "which child processes to record: all of them, forked ones until they execute "
+                     "a program (fork), or none (default all)");
   add_choice<OnFull>(command, "--on-full", options->session.on_full,
                      {{"block", OnFull::kBlock}, {"drop", OnFull::kDrop}},
                      "when the recorder falls behind: block the program, or drop calls and count "
@@ -90,7 +91,7 @@ void add_record(CLI::App& app, Request& request) {
           "record the call stack of each allocation, up to N frames: dwarf uses the unwind tables "
           "that every program has; fp uses frame pointers, for programs built with "
           "-fno-omit-frame-pointer; every=512KiB samples stacks at random, about one per 512 KiB "
-          "requested, at almost no cost (default none; depth=64, all calls)")
+          "requested, at almost no cost (default none; with dwarf or fp: depth=64, all calls)")
       ->option_text("none|fp|dwarf[,depth=N][,every=BYTES]");
   command->add_flag(
       "--live", given->is_live,
@@ -114,7 +115,9 @@ void add_ctl(CLI::App& app, Request& request) {
       ->required()
       ->transform(count_validator({.least = 1, .most = INT32_MAX}))
       ->option_text("PID");
-  command->add_option("verb", options->verb, "the action")->required()->option_text("mark");
+  command->add_option("verb", options->verb, "the action; `mark` is the only one")
+      ->required()
+      ->option_text("mark");
   command
       ->add_option("name", options->name,
                    "the name of the moment: letters, digits, '-', '_' and '.'")
@@ -128,8 +131,8 @@ void add_ctl(CLI::App& app, Request& request) {
 
 void add_info(CLI::App& app, Request& request) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command =
-      app.add_subcommand("info", "Show which process a tape recorded, and the recorder's notes");
+  CLI::App* command = app.add_subcommand(
+      "info", "Show what a tape is a recording of, how it ended, and what was lost");
   add_tape(command, options->path);
   add_json(command, options->format);
   command->footer("Example: heaptape info run.tape --json");

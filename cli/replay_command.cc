@@ -95,12 +95,15 @@ Status check_outputs(const ReplayCommandOptions& options,
 
 std::string losses_line(const schema::TapeReader& tape) {
   const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
-  std::string text = "losses: " + base::grouped(losses.lost_events) + " calls lost while recording";
+  std::string text =
+      "losses: " + base::counted(losses.lost_events, "call") + " lost while recording";
   if (losses.unrepaired_inversions != 0) {
-    text += ", " + base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive";
+    text += ", " + base::counted(losses.unrepaired_inversions, "block") + " handed out while alive";
   }
-  if (losses.lost_ranges != 0)
-    text += ", " + base::grouped(losses.lost_ranges) + " damaged stretches";
+  if (losses.lost_ranges != 0) {
+    text += ", " + base::grouped(losses.lost_ranges) +
+            (losses.lost_ranges == 1 ? " damaged stretch" : " damaged stretches");
+  }
   return text + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The user's request. Only for command_line.cc and the files of command_groups.h.
+// How commands set the action to run. Only for command_line.cc and the files of command_groups.h.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/number_text.h"
 #include "cli/commands.h"
 
 namespace heaptape::cli {
@@ -26,7 +27,7 @@ int run_scenario(const scenarios::ScenarioOptions& options, Console& console) {
   tell_file_size_limit();
   const auto summary = scenarios::write_scenario(options);
   if (!summary.ok()) return console.fail(summary.error());
-  console.out() << options.output << ": " << summary->events << " events\n";
+  console.out() << options.output << ": " << base::counted(summary->events, "event") << "\n";
   return console.finish();
 }
 

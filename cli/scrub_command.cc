@@ -207,10 +207,13 @@ Status check(const ScrubOptions& options, const TapeReader& tape) {
     return base::Error::usage(base::quoted(options.output) +
                               " is the tape itself: write to another file");
   }
-  if (options.from > options.until || options.from > tape.events()) {
+  if (options.from > options.until) {
+    return base::Error::usage("--from " + base::grouped(options.from) + " is after --until " +
+                              base::grouped(options.until) + ": give the lower number as --from");
+  }
+  if (options.from > tape.events()) {
     return base::Error::usage("--from " + base::grouped(options.from) +
-                              " is after the last call, #" +
-                              base::grouped(std::min(options.until, tape.events())));
+                              " is after the last call, #" + base::grouped(tape.events()));
   }
   return {};
 }

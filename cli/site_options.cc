@@ -28,7 +28,7 @@ void add_hide(CLI::App* command, std::vector<std::string>& hide) {
 
 void add_site_filters(CLI::App* command, replayer::SiteFilters& filters) {
   add_hide(command, filters.hide);
-  command->add_option("--only", filters.only, "omit stacks whose site does not match: site~REGEX")
+  command->add_option("--only", filters.only, "keep only stacks whose site matches: site~REGEX")
       ->option_text("FILTER");
 }
 

@@ -76,7 +76,7 @@ Result<int> print_sites(schema::TapeReader& tape, const StatsOptions& options, C
   auto found = heap_of(tape, question, sites, console);
   if (!found.ok()) {
     if (asks_for_heap) return found.error();
-    console.print_error("the table lacks pinned bytes and slack: " + found.error().message);
+    console.print_note("the table lacks pinned bytes and slack: " + found.error().message);
   }
   const auto heap = found.ok() ? std::move(*found) : std::nullopt;
   if (!heap && asks_for_heap) return kExitFailed;

@@ -43,8 +43,8 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   put("live bytes, peak", base::bytes_text(live.live_bytes_peak().value));
   put("  at call", "#" + base::grouped(live.live_bytes_peak().at));
   put("live bytes, end", base::bytes_text(values.live_bytes));
-  put("cumulative bytes, upper", base::bytes_text(values.cumulative_bytes_upper));
-  put("cumulative bytes, lower", base::bytes_text(values.cumulative_bytes_lower));
+  put("bytes requested", base::bytes_text(values.cumulative_bytes_upper));
+  put("  less resized blocks", base::bytes_text(values.cumulative_bytes_lower));
   out << replayer::profile_text(counts, callers == nullptr ? nullptr : &callers->births,
                                 tape.header().origin);
   if (callers == nullptr) return;
@@ -82,7 +82,7 @@ base::Status check_words(const StatsOptions& options) {
   }
   const bool has_filter = !options.filters.hide.empty() || !options.filters.only.empty();
   if (has_filter && is_one_table) {
-    return base::Error::usage("--hide and --only apply to sites: add --by site");
+    return base::Error::usage("--hide and --only apply to sites: omit --by, or use --by site");
   }
   return {};
 }

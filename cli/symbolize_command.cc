@@ -33,15 +33,15 @@ base::Status symbolize(const SymbolizeOptions& options, Console& console) {
   const size_t known = known_places(stacks.symbols);
   const auto before = replayer::read_symbols(output);
   if (before.ok() && before->tape == identity && known_places(before->symbols) > known) {
-    return base::Error::usage(
-        base::quoted(output) + " already names the functions of more places (" +
-        base::grouped(known_places(before->symbols)) + ", now " + base::grouped(known) +
-        "), so it is kept; remove it, or write to another file with -o");
+    return base::Error::usage(base::quoted(output) + " already has functions for " +
+                              base::counted(known_places(before->symbols), "place") +
+                              ", and this run found " + base::grouped(known) +
+                              ": it is kept; remove it, or write to another file with -o");
   }
   HEAPTAPE_RETURN_IF_ERROR(replayer::write_symbols(output, stacks.symbols, identity));
-  console.out() << base::display_text(output) << ": " << base::grouped(known) << " of "
-                << base::counted(stacks.symbols.places().size(), "place")
-                << " in the code have functions\n";
+  console.out() << base::display_text(output) << ": found the functions of " << base::grouped(known)
+                << " of " << base::counted(stacks.symbols.places().size(), "place")
+                << " in the code\n";
   return {};
 }
 

@@ -9,7 +9,7 @@
 
 namespace heaptape::cli {
 
-// Works batch by batch, each piece at its call. One thread.
+// Copies batch by batch, with samples, times, ends of threads and marks at their calls. One thread.
 class TapeCopy {
  public:
   // `stacks` are those of the tape that is copied. Both must outlive the copy.

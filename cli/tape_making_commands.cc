@@ -29,7 +29,7 @@ void add_scrub(CLI::App& app, Request& request) {
       ->required()
       ->option_text("OUT");
   add_count(command, "--from", options->from, {.least = 1},
-            "first call to keep; blocks live by then are allocated at the beginning");
+            "first call to keep; blocks that are live there are allocated at the beginning");
   add_count(command, "--until", options->until, {.least = 1}, "last call to keep");
   command->add_flag(
       "--hash-names", options->hash_names,

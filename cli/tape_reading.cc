@@ -7,17 +7,17 @@ namespace heaptape::cli {
 
 namespace {
 
-// " (2 ring full, 1 no ring)", or nothing.
+// " (2 because the recorder fell behind, 1 without a ring buffer)", or nothing.
 std::string causes_text(const schema::LossCauses& causes) {
   std::string text;
   const auto add = [&text](uint64_t calls, const char* cause) {
     if (calls == 0) return;
     text += (text.empty() ? " (" : ", ") + base::grouped(calls) + " " + cause;
   };
-  add(causes.ring_full, "ring full");
-  add(causes.recorder_stopped, "recorder stopped");
-  add(causes.no_ring, "no ring");
-  add(causes.left_hooks, "jumped out of malloc");
+  add(causes.ring_full, "because the recorder fell behind");
+  add(causes.recorder_stopped, "because the recorder stopped");
+  add(causes.no_ring, "without a ring buffer");
+  add(causes.left_hooks, "after a jump out of malloc");
   add(causes.malformed, "malformed in the imported trace");
   add(causes.unknown_frees, "frees of unknown blocks");
   add(causes.double_frees, "double frees");
@@ -32,16 +32,18 @@ base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDa
   if (!tape.ok()) return not_a_tape(tape.error(), path);
   if (!tape->finished()) {
     console.print_error("'" + path + "' was not finished: it holds the first " +
-                        base::grouped(tape->events()) + " events");
+                        base::counted(tape->events(), "event"));
   }
   return tape;
 }
 
 std::string losses_text(const schema::TapeLosses& losses) {
   if (!losses.any()) return "none";
-  return base::grouped(losses.lost_events) + " calls not recorded" + causes_text(losses.causes) +
-         ", " + base::grouped(losses.unrepaired_inversions) + " blocks handed out while alive, " +
-         base::grouped(losses.lost_ranges) + " damaged stretches omitted";
+  return base::counted(losses.lost_events, "call") + " not recorded" + causes_text(losses.causes) +
+         ", " + base::counted(losses.unrepaired_inversions, "block") + " handed out while alive, " +
+         (losses.lost_ranges == 1 ? "1 damaged stretch"
+                                  : base::grouped(losses.lost_ranges) + " damaged stretches") +
+         " omitted";
 }
 
 std::string first_damage_text(const schema::TapeReader& tape) {

@@ -10,8 +10,8 @@ namespace heaptape::cli {
 
 inline constexpr size_t kBatchEvents = 4096;
 
-// Calls visit(batch) for everything readable from the reader's position on. The last batch may have
-// no events.
+// Calls visit(batch) for everything readable from the reader's position. The last batch may have no
+// events.
 template <typename Visit>
 base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
   schema::EventBatch batch;

@@ -116,7 +116,9 @@ Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
 }
 
 base::Error no_site_shown(const schema::TapeReader& tape) {
-  return base::Error::usage("no call site of " + base::quoted(tape.path()) + " matches --only");
+  return base::Error::usage("no call site of " + base::quoted(tape.path()) +
+                            " matches --only; `heaptape stats " +
+                            base::command_text({tape.path()}) + " --by site` lists them");
 }
 
 }  // namespace heaptape::cli

@@ -25,7 +25,7 @@ struct TapeStacks {
 base::Result<TapeStacks> read_tape_stacks(schema::TapeReader& tape,
                                           const replayer::SymbolOptions& options, Console& console);
 
-// The same, but nothing for a tape without stacks if `filters` ask for no sites.
+// The same, but nothing for a tape without stacks if there are no filters.
 base::Result<std::optional<TapeStacks>> read_stacks_if_any(schema::TapeReader& tape,
                                                            const replayer::SiteFilters& filters,
                                                            const replayer::SymbolOptions& options,

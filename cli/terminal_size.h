@@ -10,7 +10,7 @@ struct TerminalSize {
   bool operator==(const TerminalSize&) const = default;
 };
 
-// If `descriptor` is no terminal, or one that does not know its size: LINES and COLUMNS of the
+// If `descriptor` is not a terminal, or one that does not know its size: LINES and COLUMNS of the
 // environment, or else 24 rows of 80 columns.
 TerminalSize terminal_size(int descriptor);
 

@@ -16,10 +16,11 @@ using schema::TapeReader;
 
 void print_damage(const schema::Damage& damage, std::ostream& out) {
   out << "damage     at byte " << damage.offset;
-  if (damage.bytes != 0) out << ", " << base::grouped(damage.bytes) << " bytes";
+  if (damage.bytes != 0) out << ", " << base::counted(damage.bytes, "byte");
   out << ": " << damage.reason;
   if (damage.lost_events != 0)
-    out << "; " << base::grouped(damage.lost_events) << " events are lost";
+    out << "; " << base::counted(damage.lost_events, "event")
+        << (damage.lost_events == 1 ? " is lost" : " are lost");
   out << "\n";
 }
 
@@ -45,8 +46,8 @@ class CallsAfterEnd {
   // True if there are none.
   bool print(std::ostream& out) const {
     if (count_ == 0) return true;
-    out << "damage     " << base::grouped(count_) << " calls of threads that had ended, the first #"
-        << base::grouped(first_) << "\n";
+    out << "damage     " << base::counted(count_, "call")
+        << " of threads that had ended, the first #" << base::grouped(first_) << "\n";
     return false;
   }
 
@@ -87,10 +88,11 @@ int run_verify(const std::string& path, Console& console) {
     print_damage({*tape->cut_at(), 0, 0, "its end is missing, so the recording was cut short"},
                  out);
   }
-  bool sound = tape->damages().empty() && tape->finished();
+  const bool is_whole = tape->damages().empty() && tape->finished();
+  bool sound = is_whole;
   if (tape->summary() && sound && tape->summary()->events != events) {
-    out << "damage     its summary counts " << base::grouped(tape->summary()->events)
-        << " events\n";
+    out << "damage     its summary counts " << base::counted(tape->summary()->events, "event")
+        << "\n";
     sound = false;
   }
   sound = calls_after_end.print(out) && sound;
@@ -98,8 +100,11 @@ int run_verify(const std::string& path, Console& console) {
     out << "losses     " << losses_text(tape->summary()->losses) << "\n";
     sound = false;
   }
-  out << base::display_text(path) << ": " << base::grouped(events) << " events can be read; "
-      << (sound ? "no damage, no losses" : "NOT SOUND") << "\n";
+  out << base::display_text(path) << ": " << base::counted(events, "event") << " can be read; "
+      << (sound      ? "no damage, no losses"
+          : is_whole ? "NOT SOUND"
+                     : "NOT SOUND: `heaptape recover` saves these events")
+      << "\n";
   return console.finish(sound ? kExitDone : kExitFailed);
 }
 

@@ -49,7 +49,6 @@ std::string one_too_many(const CLI::App& command, const std::string& word) {
   const auto takes = [&command](const char* name) {
     return command.get_option_no_throw(name) != nullptr;
   };
-  if (takes("base")) return sentence + ": diff compares two reports";
   if (!takes("tape")) return sentence;
   return sentence + ": " + command.get_name() + " takes one tape" +
          (takes("--allocator") ? ", and allocators after -a" : "");

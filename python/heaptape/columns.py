@@ -1,4 +1,4 @@
-"""Columns of what heaptape writes as JSON: names, types and values, by report.schema.json."""
+"""Columns of heaptape's JSON: names, types and values, according to report.schema.json."""
 
 from __future__ import annotations
 
@@ -80,7 +80,10 @@ def drop_unknown_sizes(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def convert(value: Any, kind: str) -> Any:
-    """Integers beyond 2^53 are text in JSON, and round ones may be written as 1e15."""
+    """The Python value of a JSON value.
+
+    There, integers beyond 2^53 are text, and others may be written as 1e15.
+    """
     if value is None or kind == "text":
         return value
     return float(value) if kind == "real" else int(value)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
-_MOST_SECONDS = 1e6  # 11 days: poll() takes 31 bits of milliseconds
+_MOST_SECONDS = 1e6  # 11 days; poll() takes at most 2^31 ms, 24 days
 
 
 class Parser(argparse.ArgumentParser):
@@ -27,7 +27,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
     def number(text: str) -> int:
         if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} on")
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {least}")
         return int(text)
 
     return number
@@ -38,9 +38,9 @@ def seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
     value = float(found[1]) * _UNITS[found[2]] if found else 0
     if value > _MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"'{text}' is too long: 11 days are the most")
+        raise argparse.ArgumentTypeError(f"'{text}' is too long: at most 11 days")
     if value <= 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no time: write 90s, 10m or 2h")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a duration: write 90s, 10m or 2h")
     return value
 
 
@@ -59,9 +59,10 @@ def stop_on_sigterm() -> Iterator[None]:
 
 
 def print_result(text: str) -> None:
-    """Prints to standard output. A reader that stops early, such as `head`, is no error.
+    """Prints to standard output.
 
-    Ends the program with status 2 if it cannot be written.
+    It is not an error if the reader stops early, as `head` does. Ends the program with status 2 if
+    standard output cannot be written.
     """
     try:
         print(text, end="", flush=True)
@@ -69,5 +70,5 @@ def print_result(text: str) -> None:
         # Python would try again at its end, and say so.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            print(f"heaptape: cannot write standard output: {error.strerror}", file=sys.stderr)
+            print(f"heaptape: cannot write to standard output: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None

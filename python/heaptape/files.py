@@ -28,7 +28,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def digest_of(path: str) -> str:
-    """As `sha256sum` prints it: there are processors with instructions for it."""
+    """The file's SHA-256 in hexadecimal, as `sha256sum` prints it."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,6 @@
 
 "use strict";
-// Draws the charts of the page in its colours, light or dark, and anew when these change.
+// Draws the charts of the page in its colors, light or dark, and anew when these change.
 (() => {
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const places = Array.from(document.getElementsByClassName("chart"));

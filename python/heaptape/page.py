@@ -115,7 +115,7 @@ def _file(name: str) -> str:
 
 
 def _inert(figures: list[dict[str, Any]]) -> str:
-    """JSON that no script element ends in."""
+    """JSON that cannot end the script element that contains it."""
     return json.dumps(figures, separators=(",", ":"), default=_plain).replace("<", "\\u003c")
 
 
@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def _policy(scripts: Sequence[str]) -> str:
-    """Runs these scripts and no other, and asks nobody for anything."""
+    """A policy that allows these scripts, no others, and no requests."""
     hashes = (
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
     )

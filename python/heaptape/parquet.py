@@ -31,8 +31,9 @@ def write_dataset(
     folder: str | os.PathLike[str],
     tables: Iterable[str] | None = None,
 ) -> list[str]:
-    """Writes the tables of tapes and reports, all or those named; the paths of the files.
+    """Writes the tables of tapes and reports, all or those named.
 
+    Returns the paths of the files.
     Files of an earlier run with the same names are replaced, one by one. Raises heaptape.Error
     before anything is written if an input cannot be read or two have one name.
     """
@@ -41,7 +42,9 @@ def write_dataset(
     names = [partition for partition, _ in parts]
     for name in names:
         if names.count(name) > 1:
-            raise Error(f"two inputs would be {name!r}: give them different file names")
+            raise Error(
+                f"two inputs would both be written to {name!r}: give them different file names"
+            )
     written = []
     for partition, opened in parts:
         for name, table in opened.items():
@@ -57,9 +60,8 @@ def _choose_tables(tables: Iterable[str] | None) -> set[str]:
     known = {*TAPE_TABLES, *REPORT_TABLES}
     wanted = known if tables is None else set(tables)
     for name in sorted(wanted - known):
-        raise Error(
-            f"there is no table {name!r}: they are {', '.join((*TAPE_TABLES, *REPORT_TABLES))}"
-        )
+        names = ", ".join((*TAPE_TABLES, *REPORT_TABLES))
+        raise Error(f"there is no table {name!r}: the tables are {names}")
     return wanted
 
 

@@ -1,4 +1,4 @@
-"""The figures of a run of a report: one number each, by the names of docs/metrics.md."""
+"""The figures of a run of a report: one number each, under the names in docs/metrics.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def figures(run: dict[str, Any]) -> dict[str, Figure]:
 
 
 def mean_resident_bytes(run: dict[str, Any]) -> float | None:
-    """Over the timeline: a sample stands for the time, else the calls, to the next one."""
+    """The mean over the timeline.
+
+    A sample counts for the time until the next one or, without times, for the calls.
+    """
     timeline = run.get("timeline") or {}
     resident, times, calls = (
         [int(value) for value in timeline.get(name) or []]

@@ -21,9 +21,10 @@ _ONLY_HERE: list[Column] = [
 class Tape:
     """A tape that `heaptape record` wrote, or that is being written.
 
-    Opening reads its outline only. Each table is read anew, from the file, whenever a consumer asks
-    for its stream; rows beyond the first batch of 65,536 are read while the consumer goes on.
-    Raises heaptape.Error, with one sentence, if the file is no tape or is damaged. With
+    Opening reads only the header, the index and the summary. Each table is read anew, from the
+    file, whenever a consumer asks for its stream; rows beyond the first batch of 65,536 are read
+    while the consumer goes on.
+    Raises heaptape.Error, with one sentence, if the file is not a tape or is damaged. With
     on_damage="skip" tables omit damaged parts, as `heaptape dump` does.
 
     May be used by several threads; no table needs the GIL while it is read.
@@ -51,7 +52,7 @@ class Tape:
 
     @property
     def damages(self) -> list[dict[str, Any]]:
-        """Damage of the file's outline that on_damage="skip" left out.
+        """Damage of the header, the index or the summary that on_damage="skip" left out.
 
         Each has `offset`, `bytes`, `lostEvents` and `reason`.
         """
@@ -71,7 +72,7 @@ class Tape:
         return self._tape.blocks()
 
     def samples(self) -> Table:
-        """The recorder's views of the process from outside."""
+        """One row for each sample of the process's memory."""
         return self._tape.samples()
 
     def marks(self) -> Table:

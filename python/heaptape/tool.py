@@ -25,7 +25,7 @@ PathLike = str | os.PathLike[str]
 
 
 class ToolError(Error):
-    """The program refused: its sentence, and its exit status in `status`."""
+    """Raised with the program's error message; `status` is its exit status."""
 
     def __init__(self, sentence: str, status: int) -> None:
         super().__init__(sentence)
@@ -41,12 +41,12 @@ def missing_modules(names: Iterable[str]) -> str:
 def _is_installed(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
-    except ValueError:  # hidden
+    except ValueError:  # a module without __spec__
         return False
 
 
 def program() -> str:
-    """The program to run: $HEAPTAPE, else the one in this package, else the one on PATH."""
+    """The program to run: $HEAPTAPE, else the one installed beside Python, else the one on PATH."""
     named = os.environ.get("HEAPTAPE")
     if named:
         return named
@@ -56,7 +56,8 @@ def program() -> str:
     found = shutil.which("heaptape")
     if found is None:
         raise Error(
-            "there is no program heaptape on PATH: install it, or name it with HEAPTAPE=PATH"
+            "there is no program heaptape on PATH: install it, or name its file with "
+            "HEAPTAPE=/path/to/heaptape"
         )
     return found
 
@@ -93,7 +94,8 @@ def record(
 ) -> Recording:
     """Runs the command, which keeps standard input and output, and records its processes.
 
-    Its standard error comes when it has ended. `options` are further options of the recorder.
+    Its standard error is written only after it has ended. `options` are further options of the
+    recorder.
     """
     words = [
         "record",
@@ -119,7 +121,7 @@ def replay(
     output: PathLike | None = None,
     options: Sequence[str] = (),
 ) -> Report:
-    """The report of a replay on allocators, named as `-a` names them; without any, the usual ones.
+    """The report of a replay on allocators, named as for `-a` (default: those of the command).
 
     A run that failed is a row of runs() with `failure.text`. The report stays in `output`, if
     given. `options` are further options of the command.

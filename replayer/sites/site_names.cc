@@ -98,7 +98,7 @@ ByName by_name(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string initialiser_text(const Site& site) {
-  return site.is_initialiser && function_of(site).empty() ? " (initialiser)" : "";
+  return site.is_initialiser && function_of(site).empty() ? " (initializer)" : "";
 }
 
 std::vector<std::string> site_names(const std::vector<Site>& sites) {

@@ -12,7 +12,7 @@ namespace heaptape::replayer {
 // or module as tells them apart. Fit to print. Empty for a site without a place.
 std::vector<std::string> site_names(const std::vector<Site>& sites);
 
-// " (initialiser)" if the function is not known, because the library identifies it; else empty.
+// " (initializer)" if the function is not known, because the library identifies it; else empty.
 std::string initialiser_text(const Site& site);
 
 }  // namespace heaptape::replayer

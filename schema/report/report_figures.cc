@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/display_text.h"
+#include "base/number_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/metric_fields.h"
 #include "schema/report/report_json.h"
@@ -184,7 +185,7 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
   figures.incomparable = to_text(run.getIncomparable());
   if (run.hasFailure()) {
     const uint64_t event = run.getFailure().getEvent();
-    figures.failure = (event == 0 ? "before the first call" : "at #" + std::to_string(event)) +
+    figures.failure = (event == 0 ? "before the first call" : "at #" + base::grouped(event)) +
                       ": " + to_text(run.getFailure().getText());
   }
   for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));

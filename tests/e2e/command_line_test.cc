@@ -160,7 +160,8 @@ TEST_F(CommandLineTest, TakesEachWordAboutStacksOnce) {
   expect_refusal(record("fp,depth=3,every=1k,depth=3"), "'depth' is given more than once");
   expect_refusal(record("dwarf,fp"), "it takes either fp or dwarf: omit ',fp'");
   expect_refusal(record("dwarf,dwarf"), "it takes either fp or dwarf: omit ',dwarf'");
-  expect_refusal(record("dwarf,none"), "--stacks: none stands alone: omit ',none'");
+  expect_refusal(record("dwarf,none"),
+                 "--stacks: none cannot be combined: write --stacks none, or omit ',none'");
 }
 
 TEST_F(CommandLineTest, NamesTheOptionAboutStacksOnce) {

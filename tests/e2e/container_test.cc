@@ -102,8 +102,8 @@ TEST_F(RecordFromOutside, LeavesAProgramAsItIsThatCannotSeeThePreloadLibrary) {
   EXPECT_EQ(recorded.status, alone.status);
   EXPECT_EQ(recorded.err, alone.err +
                               "heaptape: not recorded: 1 x /bin/sh (cannot open the preload "
-                              "library), all listed in " +
-                              tape_path() + ".manifest.json\n");
+                              "library); " +
+                              tape_path() + ".manifest.json lists all\n");
 }
 
 TEST_F(RecordFromOutside, RecordsAProgramThatSeesThePreloadLibraryAtTheSamePath) {

@@ -82,7 +82,7 @@ TEST_F(Import, TheResidentSizesOfTheRunItselfAreNotInTheTrace) {
 
 TEST_F(Import, ItSaysWhatIsNotInTheTrace) {
   const Ended ended = import("malloclab", "a 0 512\n");
-  EXPECT_NE(ended.out.find("1 events, imported from the format malloclab\n"
+  EXPECT_NE(ended.out.find("1 event, imported from a trace in the format malloclab\n"
                            "not in this trace: threads, addresses, alignments, times, "),
             std::string::npos)
       << ended.describe();

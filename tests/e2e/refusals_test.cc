@@ -338,7 +338,8 @@ TEST_F(RecordingsThatFail, BecauseNoCallWasSeenSaySo) {
   const Ended ended = record({target_path("no_call")});
   EXPECT_EQ(ended.status, 3);
   EXPECT_EQ(ended.err, "heaptape: no tape: heaptape saw no call to malloc by '" +
-                           target_path("no_call") + "'\n");
+                           target_path("no_call") +
+                           "': it made none, or runs nothing that is dynamically linked\n");
   expect_no_tape();
 }
 

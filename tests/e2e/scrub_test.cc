@@ -149,7 +149,7 @@ TEST_F(Scrub, AScrubbedTapeIsWhole) {
 
 TEST_F(Scrub, APartThatIsNotThereIsRefused) {
   expect_refusal(scrub({"--from", "3001"}), "--from 3,001 is after the last call, #3,000");
-  expect_refusal(scrub({"--from", "20", "--until", "10"}), "--from 20 is after the last call, #10");
+  expect_refusal(scrub({"--from", "20", "--until", "10"}), "--from 20 is after --until 10");
 }
 
 TEST_F(Scrub, TheTapeIsNotOverwritten) {

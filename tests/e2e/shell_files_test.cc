@@ -98,6 +98,12 @@ TEST_F(ShellFiles, BashCompletesFilesAndFolders) {
   EXPECT_EQ(proposals("heaptape stats x --debug-dir my"), Words{""});
 }
 
+TEST_F(ShellFiles, BashCompletesEachReportToCompare) {
+  write("main.json", "");
+  EXPECT_EQ(proposals("heaptape diff ma"), Words{"main.json"});
+  EXPECT_EQ(proposals("heaptape diff first.json second.json ma"), Words{"main.json"});
+}
+
 TEST_F(ShellFiles, BashCompletesScenarios) {
   EXPECT_EQ(proposals("heaptape scenario sliv"), Words{"sliver-pin"});
 }

@@ -17,19 +17,19 @@ def test_a_time_is_a_number_and_a_unit(text, value):
 
 @pytest.mark.parametrize("text", ["", "10 minutes", "-3s", "0", "m", "nan"])
 def test_what_is_no_time_says_what_to_write(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is no time: write 90s, 10m or 2h"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a duration: write 90s, 10m or 2h"):
         seconds(text)
 
 
 @pytest.mark.parametrize("text", ["9" * 400, "1000h"])
 def test_a_time_that_no_call_of_the_system_takes_is_refused(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is too long: 11 days are the most"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is too long: at most 11 days"):
         seconds(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "\u00b2", ""])
 def test_what_is_no_whole_number_is_refused(text):
-    with pytest.raises(argparse.ArgumentTypeError, match="is no number from 1 on"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of at least 1"):
         whole_number(1)(text)
 
 
@@ -38,7 +38,7 @@ def test_wrong_words_are_one_sentence_that_names_the_help(capsys):
     parser.add_argument("--jobs", type=whole_number(1))
     with pytest.raises(SystemExit) as caught:
         parser.parse_args(["--jobs", "0"])
-    said = "argument --jobs: '0' is no number from 1 on; see `heaptape sweep --help`"
+    said = "argument --jobs: '0' is not a whole number of at least 1; see `heaptape sweep --help`"
     assert (caught.value.code, capsys.readouterr().err) == (2, f"heaptape: {said}\n")
 
 
@@ -57,5 +57,5 @@ def test_a_full_standard_output_is_one_sentence():
     with open("/dev/full", "wb") as full:
         words = [sys.executable, "-c", script]
         done = subprocess.run(words, check=False, stdout=full, stderr=subprocess.PIPE)
-    said = b"heaptape: cannot write standard output: No space left on device\n"
+    said = b"heaptape: cannot write to standard output: No space left on device\n"
     assert (done.returncode, done.stderr) == (2, said)

@@ -96,7 +96,7 @@ def test_unknown_table_is_one_sentence(tmp_path):
     done = run(THREADS, "-o", tmp_path, "--tables", "block")
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "heaptape: there is no table 'block': they are tapes, events, blocks,"
+        "heaptape: there is no table 'block': the tables are tapes, events, blocks,"
     )
 
 
@@ -106,7 +106,8 @@ def test_two_inputs_of_one_name_are_refused(tmp_path):
     done = run(THREADS, tmp_path / "a/threads.tape", "-o", tmp_path / "out")
     assert (done.returncode, done.stderr) == (
         2,
-        "heaptape: two inputs would be 'tape=threads': give them different file names\n",
+        "heaptape: two inputs would both be written to 'tape=threads': "
+        "give them different file names\n",
     )
 
 

@@ -108,11 +108,11 @@ def test_a_resolver_of_ones_own_gives_uris_and_metadata(folder):
         (["x"], "no_such_module:f", "there is no resolver 'no_such_module:f'"),
         (["what://x"], None, "cannot list 'what://x': Protocol not known"),
         ([""], None, "'' names no tape: it would be the current directory"),
-        (["c.jsonl"], None, "cannot read the manifest '.*c.jsonl': a row of it is no object"),
+        (["c.jsonl"], None, "cannot read the manifest '.*c.jsonl': a row of it is not an object"),
         (["d.json"], None, "cannot read the manifest '.*d.json': it is not as the recorder"),
         (["x"], "broken:f", "there is no resolver 'broken:f'"),
-        (["x"], "wrong:f", "the resolver 'wrong:f' said 3, which is no pair of"),
-        (["x"], "wrong:g", r"the resolver 'wrong:g' said \('x', None\), which is no pair of"),
+        (["x"], "wrong:f", "the resolver 'wrong:f' said 3, which is not a pair of"),
+        (["x"], "wrong:g", r"the resolver 'wrong:g' said \('x', None\), which is not a pair of"),
     ],
 )
 def test_words_that_name_no_tape_are_one_sentence(folder, words, resolver, sentence):

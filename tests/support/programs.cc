@@ -55,7 +55,7 @@ std::string newer_mallinfo() {
 }
 
 bool begins_commands(const std::string& line) {
-  return line == "Subcommands:" || line == "SUBCOMMANDS:";
+  return line == "Commands:";
 }
 
 std::string heaptape_path() {

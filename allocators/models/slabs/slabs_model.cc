@@ -50,7 +50,7 @@ std::vector<base::Parameter> SlabsModel::parameters() {
           {"muzzy_decay_ms", 0,
            "milliseconds from a lazy purge to a full one; 0: dirty pages are purged in full"},
           base::on_off("tcache", base::Switch::kOn, "cache freed blocks in each thread"),
-          {"arenas", 0, "dealt out to the threads in turn; 0: four a core", {}, 0, kMostArenas},
+          {"arenas", 0, "how many arenas threads share; 0: four per core", {}, 0, kMostArenas},
           {"cores", 4, "processors of the simulated machine", {}, 1, kMostArenas / 4},
           {"oversize_threshold", uint64_t{8} << 20,
            "requests of this size or more share an arena that purges at once; 0: none"}};

@@ -59,7 +59,7 @@ def stamp_of(uri: str) -> str | None:
 
 
 def inspect(path: str) -> Inspection:
-    """Reads the whole file. Raises Error if it is no tape."""
+    """Reads the whole file. Raises Error if it is not a tape."""
     facts = Tape(path).facts
     facts.pop("threadList", None)  # one entry for each thread
     return Inspection(digest_of(path), facts)

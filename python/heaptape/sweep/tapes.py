@@ -128,7 +128,7 @@ def _read_manifest(manifest: str) -> Iterator[Pair]:
         with fsspec.open(manifest, "rt", encoding="utf-8", newline="") as file:
             rows = list(_rows(manifest, file.read()))
         if not all(isinstance(row, dict) for row in rows):
-            raise ValueError("a row of it is no object")
+            raise ValueError("a row of it is not an object")
     except (OSError, ValueError, RecursionError) as error:
         why = (isinstance(error, OSError) and error.strerror) or reason(error)
         raise Error(f"cannot read the manifest '{manifest}': {why}") from None
@@ -151,7 +151,7 @@ def _rows(manifest: str, text: str) -> Iterable[dict[str, Any]]:
     if isinstance(parsed, dict) and isinstance(parsed.get("processes"), list):
         return _recorder_rows(parsed)
     if not isinstance(parsed, list):
-        raise ValueError("it is no array of objects")
+        raise ValueError("it is not an array of objects")
     return parsed
 
 
@@ -179,8 +179,8 @@ def _own(resolver: str, words: Sequence[str]) -> Iterator[Pair]:
             told = os.fspath(uri), _texts(metadata)
         except (AttributeError, TypeError, ValueError):
             raise Error(
-                f"the resolver '{resolver}' said {pair!r}, which is no pair of a path or URI and "
-                "a dictionary"
+                f"the resolver '{resolver}' said {pair!r}, which is not a pair of a path or "
+                "URI and a dictionary"
             ) from None
         yield told
 

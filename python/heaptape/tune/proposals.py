@@ -1,7 +1,7 @@
 """The next settings to try: a third from Optuna's TPE, a third beside the front, a third random.
 
 TPE learns which values go with good results. It is slow to see that a knob which does nothing alone
-does much beside another one; a neighbour, a setting of the front with one knob changed, shows just
+does much beside another one; a neighbor, a setting of the front with one knob changed, shows just
 that. Random settings find distant optima. docs/decisions/0030-tune.md has the figures.
 """
 

@@ -22,7 +22,8 @@ TEST_F(UsableSpecs, AreThoseThatAreThere) {
 
 TEST_F(UsableSpecs, SayWhichAreLeftOutAndWhy) {
   usable_specs({"recorded", "lib:./no-such-malloc.so"}, console_);
-  EXPECT_TRUE(err_.str().starts_with("heaptape: note: without 'lib:./no-such-malloc.so': "))
+  EXPECT_TRUE(
+      err_.str().starts_with("heaptape: note: replaying without 'lib:./no-such-malloc.so': "))
       << err_.str();
   EXPECT_NE(err_.str().find("there is no file"), std::string::npos) << err_.str();
 }

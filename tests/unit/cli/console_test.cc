@@ -36,9 +36,9 @@ TEST_F(ConsoleTest, FailsWhereResultsWereNotTaken) {
 }
 
 TEST_F(ConsoleTest, NotesOnlyWhatSomebodyWatches) {
-  unwatched_.note("unseen");
+  unwatched_.print_if_watched("unseen");
   EXPECT_EQ(err_.str(), "");
-  watched_.note("seen");
+  watched_.print_if_watched("seen");
   EXPECT_EQ(err_.str(), "seen");
 }
 

@@ -89,8 +89,8 @@ TEST_F(SitesOfStacks, AreInitialisersThatTheLoaderCalled) {
   const CodePlace loader{"/lib64/ld-linux-x86-64.so.2", 5, {{"call_init", "dl-init.c", 74}}};
   const CodePlace library{"/usr/lib/libstdc++.so.6", 0xa5, {}};
   of({{0, loader}, {1, loader}, {2, library}, {3, library}});
-  EXPECT_EQ(site_of(4), "libstdc++.so.6+0xa5 (initialiser)");
-  EXPECT_EQ(sites_->short_text(sites_->of_stack(4)), "libstdc++.so.6+0xa5 (initialiser)");
+  EXPECT_EQ(site_of(4), "libstdc++.so.6+0xa5 (initializer)");
+  EXPECT_EQ(sites_->short_text(sites_->of_stack(4)), "libstdc++.so.6+0xa5 (initializer)");
   EXPECT_EQ(site_of(2), "call_init (dl-init.c:74)");
   of({{0, loader}, {1, line("app_start")}, {2, library}});
   EXPECT_EQ(site_of(3), "app_start (app.cc:1)");
