@@ -1,4 +1,4 @@
-// The contract between a replay and an allocator, real or modelled. docs/architecture.md, "Replay".
+// The contract between a replay and an allocator, real or modeled. docs/architecture.md, "Replay".
 //
 //   engine: submit(batch) ... collect(result), batch after batch; residency() and
 //   give_back_memory() between batches. The block an op works on is named by a slot, a small number
@@ -145,8 +145,8 @@ struct BackendTraits {
   uint64_t initial_break = 0;    // where the heap begins; 0 if the backend has none
   // Heaps of all arenas but the first lie on multiples of this; 0 if there are none.
   uint64_t arena_heap_bytes = 0;
-  // The blocks come from unreviewed code: the engine checks each one and, if their order is known
-  // (places_blocks), whether it overlaps another.
+  // The blocks come from unreviewed code: the engine checks each one and, if the order of the calls
+  // is known (places_blocks), whether it overlaps another.
   bool is_foreign_code = false;
 
   // For a real allocator: glibc places blocks on multiples of 16 and needs 32 bytes for the
@@ -205,7 +205,7 @@ class Backend {
   virtual Result<KeptMemory> kept_memory(std::span<const AddressRange> /*gaps*/) {
     return KeptMemory();
   }
-  // Between batches only. May take memory: only give_back_memory() may follow.
+  // Between batches only. May take memory: no batch may follow.
   virtual Result<OwnStatistics> own_statistics() { return OwnStatistics(); }
   // After the last batch and the last residency().
   virtual std::vector<Counter> counters() = 0;
@@ -214,7 +214,7 @@ class Backend {
   virtual std::string threads() const { return "merged"; }
   // Anything else worth knowing about the run, a sentence each: settings without effect, say.
   virtual std::vector<std::string> notes() const { return {}; }
-  // The allocator's output to its standard streams, or the end of it. Last call, even after an
+  // The allocator's output to its standard streams, or only its last part. Last call, even after an
   // error.
   virtual std::string output() { return ""; }
   // Empty if time means nothing.

@@ -10,7 +10,8 @@ namespace heaptape::allocators {
 
 // Cheap to make and to keep; the sentence is built only when it is read.
 struct CommitRule {
-  // Static. Each % stands for the next number. Null if unknown, or if there was no choice.
+  // A string literal, in which each % stands for the next of `numbers`. Null if unknown, or if
+  // there was no choice.
   const char* words = nullptr;
   std::array<uint64_t, 2> numbers = {};  // as they were at that moment
 };

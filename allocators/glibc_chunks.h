@@ -3,7 +3,7 @@
 // cache's own data (glibc 2.36, malloc/malloc.c: struct malloc_chunk).
 //
 // chunk + 0   size of the chunk before, if that is free
-//   chunk + 8   own size; bit 0: the chunk before is in use
+// chunk + 8   own size; bit 0: the chunk before is in use
 // chunk + 16  the block of an allocated chunk, which extends to next chunk + 8
 #pragma once
 
@@ -34,9 +34,9 @@ inline constexpr uint64_t kMostFastBytes = 128;
 inline constexpr uint64_t kFirstChunks[] = {0x8d0, 0x30};
 }  // namespace glibc
 
-// Walks from `chunk` to `end`, which is the end of some chunk, or beyond the last one. Appends the
-// kept chunks, as the stretches between blocks that they take up. Returns false and appends nothing
-// if there is no such chain of chunks.
+// Walks from `chunk` to `end`: with `is_top`, the end of the heap, else the beginning of the chunk
+// of a live block. Appends the kept chunks, as the stretches between blocks that they take up.
+// Returns false and appends nothing if there is no such chain of chunks.
 template <ChunkReader Reader>
 bool walk_chunks(Reader& reader, uint64_t chunk, uint64_t end, bool is_top,
                  std::vector<AddressRange>& kept) {

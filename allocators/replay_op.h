@@ -1,5 +1,5 @@
-// The input and output of an allocator during replay. Shared with the worker process: free of the
-// C++ run-time library.
+// The input and output of an allocator during replay. Shared with the worker process: does not need
+// the C++ run-time library.
 #pragma once
 
 #include <cstdint>

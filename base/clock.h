@@ -1,4 +1,4 @@
-// The system's clocks in nanoseconds. Free of the C++ run-time library.
+// The system's clocks in nanoseconds. Does not need the C++ run-time library.
 #pragma once
 
 #include <time.h>

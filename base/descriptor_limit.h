@@ -1,4 +1,4 @@
-// How many descriptors this process may still open, roughly.
+// Whether this process is about to run out of descriptors.
 #pragma once
 
 #include <sys/resource.h>

@@ -18,8 +18,8 @@ std::string json_string(const std::string& text);
 // stay) and contains only characters that XML 1.0 allows.
 std::string display_text(std::string text);
 
-// As valid_utf8, but replaces only characters that change the direction of text: for text with
-// lines, and for JSON already written.
+// As valid_utf8, and also replaces characters that change the direction of text; keeps control
+// characters: for text with lines, and for JSON already written.
 std::string undirected(std::string text);
 
 // `text` in single quotes and printable: a path or a name in a message.

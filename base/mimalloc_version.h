@@ -1,4 +1,4 @@
-// mimalloc's version number as text. Free of the C++ run-time library: the interposer and
+// mimalloc's version number as text. Does not need the C++ run-time library: the interposer and
 // the worker both ask mi_version().
 #pragma once
 

@@ -192,7 +192,7 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
   return {};
 }
 
-Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes) {
+Status OutputFile::write_after_end(uint64_t offset, std::span<const uint8_t> bytes) {
   HEAPTAPE_CHECK(offset >= size_);
   HEAPTAPE_RETURN_IF_ERROR(wake());
   size_t done = 0;
@@ -206,7 +206,7 @@ Status OutputFile::write_behind(uint64_t offset, std::span<const uint8_t> bytes)
   return {};
 }
 
-void OutputFile::drop_behind() {
+void OutputFile::drop_after_end() {
   if (partial_path_.empty() || !wake().ok()) return;
   // If this fails, so will the next steps.
   if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0) return;

@@ -20,7 +20,7 @@ namespace heaptape::base {
 // - Two writers of one PATH cannot mix: a lock on the partial file refuses the second.
 // - A link at PATH stays a link, and the file that it names is written. Mode 0600.
 // None of these holds if is_written_directly(): for devices, pipes, and the files of standard
-// output and error, to which it appends. Not synchronised to the disk: a crash of the system may
+// output and error, to which it appends. Not synchronized to the disk: a crash of the system may
 // undo a commit. Move-only; one thread.
 class OutputFile {
  public:
@@ -43,12 +43,13 @@ class OutputFile {
 
   // All of `bytes`, or none.
   Status append(std::span<const uint8_t> bytes);
-  // Writes at `offset`, which is not before size(): scrap that commit() removes, for people who
-  // find the file after its writer was killed. May fail midway; unsuitable for a direct file.
-  Status write_behind(uint64_t offset, std::span<const uint8_t> bytes);
+  // Writes at `offset`, which is not before size(): provisional data that commit() removes, for
+  // people who find the file after its writer was killed. May fail midway; unsuitable for a direct
+  // file.
+  Status write_after_end(uint64_t offset, std::span<const uint8_t> bytes);
   // Removes everything after size(), including reserved space.
-  void drop_behind();
-  // Ensures that the next `bytes` bytes find room on the disk, if the file system can promise that.
+  void drop_after_end();
+  // Ensures that the next `bytes` bytes fit on the disk, if the file system can promise that.
   // kNoSpace if it cannot.
   Status reserve(uint64_t bytes);
   // Closes the file until the next call that writes, which reopens it: for callers with many files
@@ -82,8 +83,8 @@ bool is_written_directly(const std::string& path);
 // Whether both paths name one regular file, or would if it existed.
 bool same_file(const std::string& a, const std::string& b);
 
-// Writes a file in one go, completely or not at all; an uncommitted rest is removed. Uses few
-// system calls if there was no such file.
+// Writes a file in one go, completely or not at all; what a failure leaves behind is removed. Uses
+// few system calls if there was no such file.
 Status write_whole(const std::string& path, std::span<const uint8_t> bytes);
 Status write_file(const std::string& path, std::string_view content);
 

@@ -1,4 +1,4 @@
-// Named numbers that a model or a scenario takes: "name=value". docs/architecture.md, "Options".
+// Named values that a model or a scenario takes: "name=value". docs/architecture.md, "Options".
 #pragma once
 
 #include <cstdint>

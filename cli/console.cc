@@ -23,7 +23,7 @@ constexpr char kClearToEndOfLine[] = "\033[K";
 
 constexpr uint64_t kSecondNs = 1000 * base::kMillisecondNs;
 
-// The terminal's colour codes; kPlain is none.
+// The terminal's color codes; kPlain is none.
 constexpr char kPlain[] = "";
 constexpr char kRed[] = "\033[31m";
 constexpr char kGreen[] = "\033[32m";

@@ -35,7 +35,7 @@ class Console {
   static Console standard();
 
   std::ostream& out() { return out_; }
-  // Writes a result for people, in whole lines, to `out`. With colours, failed and passed gates,
+  // Writes a result for people, in whole lines, to `out`. With colors, failed and passed gates,
   // warnings and notes stand out.
   void print_text(const std::string& text);
 
@@ -53,7 +53,7 @@ class Console {
   // Writes `text` unchanged to `err` if somebody watches.
   void print_if_watched(const std::string& text);
 
-  // No colours before this call.
+  // No colors before this call.
   void choose_colours(ColourChoice choice);
 
   // Columns of text that a table in `out` may take: those of the terminal, if it is one and --wide

@@ -90,8 +90,9 @@ std::string ran_text(const TapeSummary& summary, const schema::TapeOrigin& origi
 void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
                    std::ostream& out) {
   out << "events     " << base::grouped(summary.events) << " = "
-      << base::grouped(summary.allocations) << " allocations + " << base::grouped(summary.frees)
-      << " frees + " << base::grouped(summary.reallocations) << " reallocations; "
+      << base::counted(summary.allocations, "allocation") << " + "
+      << base::counted(summary.frees, "free") << " + "
+      << base::counted(summary.reallocations, "reallocation") << "; "
       << base::grouped(summary.failed) << " failed\n";
   print_threads(summary, origin, out);
   out << "ran        " << ran_text(summary, origin) << "\n"

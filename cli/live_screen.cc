@@ -90,7 +90,7 @@ void LiveScreen::show(const recorder::LiveFigures& figures) {
 }
 
 void LiveScreen::run() {
-  // A closed reader or another foreground group is no reason to end or to stop.
+  // A closed reader or another foreground group is not a reason to end or to stop.
   const sigset_t harmless = signal_set({SIGPIPE, SIGTTOU});
   pthread_sigmask(SIG_BLOCK, &harmless, nullptr);
   for (bool is_over = false; !is_over;) {

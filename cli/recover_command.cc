@@ -58,8 +58,9 @@ int run_recover(const RecoverOptions& options, Console& console) {
   if (!tape.ok()) return console.fail(not_a_tape(tape.error(), options.path));
   const Result<TapeSummary> written = recover(*tape, options.output);
   if (!written.ok()) return console.fail(written.error());
-  console.out() << base::display_text(options.output) << ": " << base::grouped(written->events)
-                << " events recovered, " << base::grouped(lost_ranges(*tape))
+  console.out() << base::display_text(options.output) << ": "
+                << base::counted(written->events, "event") << " recovered, "
+                << base::grouped(lost_ranges(*tape))
                 << (lost_ranges(*tape) == 1 ? " damaged stretch" : " damaged stretches")
                 << " omitted\n";
   return console.finish();

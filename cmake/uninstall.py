@@ -23,14 +23,14 @@ def read_manifest(prefix):
     path = prefix / MANIFEST
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise Refusal(f"'{path}' is no file; nothing is removed")
+            raise Refusal(f"'{path}' is not a file; nothing is removed")
         first, *lines = path.read_text("utf-8").splitlines() or [""]
     except FileNotFoundError:
         raise Refusal(f"there is no installation in '{prefix}': '{path}' is missing") from None
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise Refusal(f"'{path}' cannot be read: {error}") from None
     if not first.startswith("heaptape ") or MANIFEST not in lines:
-        raise Refusal(f"'{path}' is no manifest of heaptape; nothing is removed")
+        raise Refusal(f"'{path}' is not a manifest of heaptape; nothing is removed")
     return {line[66:] if ENTRY.match(line) else line: line[:64] if ENTRY.match(line) else None for line in lines}
 
 
@@ -38,7 +38,7 @@ def check(prefix, line):
     """Refuses a line that no installation wrote, and a directory in the place of a file."""
     parts = line.rstrip("/").split("/")
     if "\0" in line or any(part in ("", ".", "..") for part in parts):
-        raise Refusal(f"the manifest of '{prefix}' was changed: '{line}' is no path below it; nothing is removed")
+        raise Refusal(f"the manifest of '{prefix}' was changed: '{line}' is not a path below it; nothing is removed")
     path = prefix / line
     home = os.path.realpath(path.parent)
     if os.path.commonpath([home, prefix]) != str(prefix):

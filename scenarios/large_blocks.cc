@@ -35,7 +35,7 @@ void generate_ring_mix(const Values& values, TapeWriter& tape) {
 
 Scenario calloc_loop_scenario() {
   return {"calloc-loop",
-          "one large block, allocated by calloc and freed, again and again",
+          "one large block, allocated with calloc and freed, again and again",
           {{"size", 100 << 20, "bytes of the block"}, {"iters", 10'000, "number of iterations"}},
           generate_calloc_loop};
 }

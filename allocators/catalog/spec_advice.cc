@@ -71,7 +71,7 @@ std::string advice_on_options(const std::string& name) {
   const std::string model = model_text(allocator, name.substr(colon + 1));
   return quoted(name) + " has options, which only models take" +
          (model.empty() ? "" : ": -a " + model) +
-         "; a real allocator is set by its environment: -a '" + allocator + " " +
+         "; a real allocator is set through its environment: -a '" + allocator + " " +
          setting->variable + "'";
 }
 

@@ -23,8 +23,8 @@ inline constexpr int kPageLog2 = 12;
 static_assert(kPageBytes == uint64_t{1} << kPageLog2);
 
 // Where models begin to map: the middle of a Linux process's address space. A model that wraps
-// another (page blocks over a malloc, say) maps its own memory from kWrapperBase on, so that the
-// two never meet.
+// another (page blocks over a malloc, say) maps its own memory at kWrapperBase and above, so that
+// the two never meet.
 inline constexpr uint64_t kModelBase = 0x100000000000;
 inline constexpr uint64_t kWrapperBase = 0x400000000000;
 inline constexpr uint64_t kSpaceEnd = uint64_t{1} << 47;  // of a process on x86-64

@@ -63,7 +63,7 @@ class AllChunks {
 };
 
 // The threads' caches: each is a block of the heap, with a count and the first block of a list for
-// each of 64 sizes from 32 bytes on (glibc 2.30 and later, struct tcache_perthread_struct). The
+// each of 64 sizes of 32 bytes or more (glibc 2.30 and later, struct tcache_perthread_struct). The
 // link in a block is mangled with its own address (safe-linking).
 class ThreadCaches {
  public:

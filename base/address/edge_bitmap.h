@@ -4,7 +4,7 @@
 //   blocks     [AAAAAAAAA]    [B]  [CCCCCC]
 //   edges      S.   ..   .E   ..   SE   S.   .E   ..      S = 2 * granule, E = 2 * granule + 1
 //
-// The stretch between two neighbouring edges is free if the first is an end and the second a start.
+// The stretch between two neighboring edges is free if the first is an end and the second a start.
 // So edges alone give the gap around a block, and a block costs two bits, whatever its size.
 //
 // Rejected: one occupancy bit per granule. It is half as large, so it stays in the cache longer (ns

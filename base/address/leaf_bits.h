@@ -30,8 +30,8 @@ class LeafBits {
     return word == 0 && unmark_word(bit >> 6);
   }
 
-  // The first number from `from` (below kLimit) on, or kNone. Checks the next 64 before it climbs,
-  // wherever in a word they begin.
+  // The first number at or after `from` (below kLimit), or kNone. Checks the next 64 before it
+  // climbs, wherever in a word they begin.
   uint64_t find_from(uint64_t from) const {
     const uint64_t* word = level(0) + (from >> 6);
     const uint64_t bits = word[0] >> (from & 63) | word[1] << 1 << (~from & 63);
@@ -47,7 +47,7 @@ class LeafBits {
       return search_before(limit);
     return limit - 1 - static_cast<uint64_t>(std::countl_zero(bits));
   }
-  // The first odd number from `from` on and before `limit` (at most kLimit) whose successor is
+  // The first odd number at or after `from` and before `limit` (at most kLimit) whose successor is
   // absent, or kNone; the successor of the last possible number counts as absent. Takes 64 numbers
   // at a time.
   uint64_t find_lone_odd(uint64_t from, uint64_t limit) const;

@@ -64,7 +64,7 @@ def program() -> str:
 
 @functools.cache
 def _wheel_program() -> str | None:
-    """Where pip put the tool of a wheel that carries it, by the wheel's own list of files."""
+    """Where pip put the tool of a wheel that carries it, according to its list of files."""
     try:
         files = importlib.metadata.files("heaptape") or []
     except importlib.metadata.PackageNotFoundError:
@@ -156,7 +156,7 @@ def diff(
     strict: bool = False,
     options: Sequence[str] = (),
 ) -> Diff:
-    """Compares two reports, and judges the new one by gates such as 'peak.committedBytes>+5%'."""
+    """Compares two reports, and judges the new one with gates such as 'peak.committedBytes>+5%'."""
     gates = [word for gate in fail_if for word in ("--fail-if", gate)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [

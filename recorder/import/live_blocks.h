@@ -33,7 +33,7 @@ class LiveBlocks {
   // `block` comes from find().
   void erase(const LiveBlock* block) {
     size_t hole = static_cast<size_t>(block - blocks_.data());
-    // The blocks behind it close the gap, up to the next free place.
+    // The blocks after it close the gap, up to the next free place.
     for (size_t at = next(hole); blocks_[at].key != 0; at = next(at)) {
       const size_t home = home_of(blocks_[at].key);
       const bool may_move = ((at - home) & mask()) >= ((at - hole) & mask());

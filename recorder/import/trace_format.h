@@ -23,7 +23,7 @@ struct TraceFormat {
   const char* name;         // as `heaptape import` takes it
   const char* description;  // one line: who writes such traces
   uint32_t absent;          // bits of schema::Absent: missing from every trace of the format
-  // Consumes nothing. kForeign if this is no such trace.
+  // Consumes nothing. kForeign if this is not such a trace.
   base::Result<TraceOutline> (*look)(TraceInput& input);
   // Reads to the end, counting what it cannot read.
   void (*read)(TraceInput& input, ImportedEvents& events);

@@ -1,5 +1,5 @@
 // Finds the program's own allocator, and serves the calls made meanwhile: dlsym may allocate, and
-// some allocators allocate while they initialise.
+// some allocators allocate while they initialize.
 #include <dlfcn.h>
 #include <signal.h>
 

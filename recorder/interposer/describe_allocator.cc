@@ -10,7 +10,7 @@
 #include "recorder/ring/bounded_text.h"
 
 // All three return a constant (gperftools 2: src/tcmalloc.cc; mimalloc 1 to 3: src/options.c).
-// jemalloc's mallctl("version") would initialise it and take memory, so the collector reads its
+// jemalloc's mallctl("version") would initialize it and take memory, so the collector reads its
 // file.
 extern "C" {
 __attribute__((weak)) const char* gnu_get_libc_version();

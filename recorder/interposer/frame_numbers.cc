@@ -57,7 +57,7 @@ bool FrameNumbers::grow(Block<Item>*& block, uint32_t most_log2, Copy copy) {
 
 namespace {
 
-// The first place, from the hash's on, for which `stop` is true. There must be one.
+// The first place, at or after the hash's, for which `stop` is true. There must be one.
 template <typename Places, typename Stop>
 uint64_t& probe(Places& places, uint32_t hash, Stop stop) {
   for (size_t at = hash >> (32 - places.log2);; at = (at + 1) & (places.size() - 1)) {

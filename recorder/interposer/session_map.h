@@ -12,7 +12,7 @@ namespace heaptape::recorder {
 char* map_block(SessionView session, uint32_t index);
 
 // The words of the ring at `index`; null if they cannot be mapped. They stay mapped, together with
-// those of its neighbours. Any thread.
+// those of its neighbors. Any thread.
 uint64_t* map_ring_words(SessionView session, uint32_t index);
 
 }  // namespace heaptape::recorder

@@ -36,7 +36,7 @@ struct StackLog {
   uintptr_t frame_pointers[kMostStackFrames];
   uint32_t numbers[kMostStackFrames];
 
-  // This stack's new frames, from the innermost on.
+  // This stack's new frames, beginning with the innermost.
   uint32_t news;
   FreshFrame fresh[kMostStackFrames + 1];
 

@@ -86,7 +86,7 @@ bool gains_privileges(const struct stat& info, const RawFile& file) {
   return raw_syscall(SYS_fgetxattr, file.descriptor(), as_long("security.capability"), 0, 0) > 0;
 }
 
-// NAME from "#! NAME ..." in the first line, stored in `line`; null if this is no script.
+// NAME from "#! NAME ..." in the first line, stored in `line`; null if this is not a script.
 const char* read_interpreter(const RawFile& file, char (&line)[kFirstLineBytes]) {
   const size_t got = file.read(0, line, sizeof line - 1);
   line[got] = 0;

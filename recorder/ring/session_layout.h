@@ -154,7 +154,7 @@ struct alignas(64) ProcessSlot {
   std::atomic<SlotState> state;
   uint32_t flags;
   uint32_t pid;
-  // 1: its tape's file is behind, so the collector does not drain its rings for now.
+  // 1: its tape's file lags, so the collector does not drain its rings for now.
   std::atomic<uint32_t> behind;
   uint64_t serial;                       // number of the process in its session, from 1
   uint64_t parent_serial;                // of a forked process; 0 if none

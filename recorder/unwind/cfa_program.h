@@ -35,7 +35,7 @@ class CfaProgram {
   // The instructions of a function, its code from `begin` to before `end`. `terms` must live until
   // the last row.
   void start(const CfaTerms& terms, DwarfCursor instructions, uint64_t begin, uint64_t end);
-  // The next row. Rows ascend without gaps; neighbours may have the same rule. After an instruction
+  // The next row. Rows ascend without gaps; neighbors may have the same rule. After an instruction
   // that makes no sense, there is no rule. False at the end.
   bool next(CfaRow& row);
 

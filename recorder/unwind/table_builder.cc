@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint64_t kPageBytes = uint64_t{1} << kUnwindPageLog2;
 
-// The rows of a table while it grows: no two neighbours have the same rule.
+// The rows of a table while it grows: no two neighbors have the same rule.
 class Rows {
  public:
   explicit Rows(size_t most) {

@@ -244,7 +244,7 @@ base::Result<base::ElfFile> open_module(base::Descriptor file) {
   if (!is_regular(file)) return base::Error::foreign("it is not a regular file");
   base::ElfFile elf(std::move(file));
   if (!elf.is_elf() || !elf.is_native()) {
-    return base::Error::foreign("it is no program or library for x86-64");
+    return base::Error::foreign("it is not a program or library for x86-64");
   }
   if (!elf.is_whole()) return base::Error::damaged("it is cut short");
   return elf;

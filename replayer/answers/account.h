@@ -37,9 +37,10 @@ struct Account {
   uint64_t untouched_bytes = 0;  // not resident, in live blocks
   int64_t unexplained_bytes = 0;
   // Estimated bytes that would come back.
-  uint64_t purgeable_bytes = 0;                  // resident pages without a byte in use
-  std::optional<uint64_t> trimmable_bytes = {};  // by malloc_trim(0); nothing if it has none
-  std::array<HoleClass, 64> holes{};             // [n]: from 1 << n bytes up to twice that
+  uint64_t purgeable_bytes = 0;  // resident pages without a byte in use
+  // By malloc_trim(0); nothing if the allocator has no malloc_trim.
+  std::optional<uint64_t> trimmable_bytes = {};
+  std::array<HoleClass, 64> holes{};  // [n]: from 1 << n bytes up to twice that
 
   bool operator==(const Account&) const = default;
 };
@@ -62,8 +63,8 @@ Account take_account(const HeapMap& map, const BlockSums& blocks,
                      const std::optional<std::vector<AddressRange>>& absent,
                      const allocators::KeptMemory& kept, const std::optional<TrimRule>& trim);
 
-// Subtracts the allocator's own figures from what is free, because they do not say where it lies.
-// Cached bytes come from holes, metadata from tops first.
+// Subtracts the allocator's own figures from what is free, because they do not say where that
+// memory lies. Cached bytes come from holes, metadata from tops first.
 void apply_own_statistics(const allocators::OwnStatistics& own, uint64_t usable_bytes,
                           Account& account);
 

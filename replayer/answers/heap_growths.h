@@ -24,7 +24,7 @@ struct HeapGrowth {
   std::vector<base::AddressRange> ranges = {};  // newly committed
   // The model's rules that caused it, in the order of `ranges`, separated by "; "; "" = unknown.
   std::string rule = {};
-  uint64_t given_back_at = 0;  // the call that completed giving all of it back; 0 = never
+  uint64_t given_back_at = 0;  // the call after which all of it had been given back; 0 = never
 
   // By how much the largest hole was too small; 0 if it was large enough.
   uint64_t short_bytes() const {

@@ -44,7 +44,7 @@ AddressRange region_of(const HeapPicture& picture, uint64_t address) {
   return *region;
 }
 
-// The free bytes before and behind a block, within its region.
+// The free bytes before and after a block, within its region.
 struct Surroundings {
   AddressRange before;
   AddressRange after;

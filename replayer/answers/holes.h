@@ -27,8 +27,8 @@ std::vector<Hole> find_holes(const HeapPicture& picture);
 // The `most` largest of at least `min_bytes`, the largest first.
 std::vector<Hole> largest_holes(std::vector<Hole> holes, uint64_t min_bytes, size_t most);
 
-// Resident bytes that could be given back if this block were gone, beyond those that can be given
-// back now: those of pages that would be free then, of its own bytes and around it.
+// Resident bytes that become purgeable if this block is freed: whole pages in it and in the free
+// memory around it, less what is purgeable now.
 uint64_t bytes_behind_pin(const HeapPicture& picture, size_t block);
 
 // Which of the two blocks beside a hole pins it: the one with more free bytes on its other side, or

@@ -1,4 +1,4 @@
-// Finds the moments of a run in the course of its live bytes, in one pass and in constant memory.
+// Finds the moments of a run from how its live bytes change, in one pass and in constant memory.
 // docs/metrics.md, "Moments", defines them.
 #pragma once
 
@@ -9,8 +9,8 @@
 namespace heaptape::replayer {
 
 // Notes every call in turn. Guarantees:
-// - peak() and the call before teardown are exact; the end of a plateau is within 1/2048 of the
-//   run, and lies inside it.
+// - peak() and the call before teardown are exact; the end of a plateau is found at most 1/2048 of
+//   the run too early, never too late.
 // - Memory is bounded: 4096 buckets of calls, which double in length when they are full.
 class LiveProfile {
  public:
@@ -63,7 +63,8 @@ class LiveProfile {
     int64_t worst_score = INT64_MAX;
     uint64_t worst_at = 0;  // the first call with that score
   };
-  // A candidate: the highest live bytes before it and in it.
+  // A candidate for the largest fall: the highest live bytes before a stretch that ends at `at`,
+  // and in it.
   struct Fall {
     uint64_t at = 0;
     uint64_t from_bytes = 0;

@@ -10,8 +10,8 @@
 
 namespace heaptape::replayer {
 
-// Blocks of one requested size, of one thread, born in one stretch of the run: between two
-// consecutive births lies at most a 32nd of the calls made so far.
+// Blocks of one requested size, of one thread, born in one stretch of the run: no two consecutive
+// births are further apart than a 32nd of the calls made so far.
 struct PinGroup {
   uint64_t size_bytes = 0;  // requested, of each
   uint32_t thread = 0;
@@ -21,10 +21,11 @@ struct PinGroup {
   uint64_t last_birth = 0;
   uint64_t hole_bytes = 0;  // of the holes beside them, each counted once
   uint64_t resident_hole_bytes = 0;
-  uint64_t purgeable_bytes = 0;  // of these holes, in whole pages: can go without a pin going
+  // In whole pages of these holes: can be purged while all pins stay.
+  uint64_t purgeable_bytes = 0;
 };
 
-// The `most` groups with most resident bytes in holes beside them, the greatest first. A hole
+// The `most` groups with the most resident bytes in holes beside them, the greatest first. A hole
 // between blocks of two groups counts for both. Takes the time of sorting the blocks beside holes.
 std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
                                 size_t most);

@@ -1,5 +1,5 @@
-// How much of a heap's holes each block beside them pins; together the blocks pin all there is.
-// docs/metrics.md, "Bytes pinned".
+// How much of a heap's holes each block beside them pins; the shares of all blocks add up to all
+// resident bytes in holes. docs/metrics.md, "Bytes pinned".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PinningBlock {
 };
 
 // By address. Each of the two blocks beside a hole has half of it (the second gets an odd byte); a
-// hole at the beginning of a region belongs to its only neighbour.
+// hole at the beginning of a region belongs to its only neighbor.
 std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture);
 
 // At one moment, or at several with the same call.

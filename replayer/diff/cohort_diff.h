@@ -15,8 +15,8 @@ namespace heaptape::replayer {
 struct CohortChange {
   uint64_t size_bytes = 0;  // as in CohortFigures
   bool is_other_sizes = false;
-  // One report counts this size as 0 but may have some of it among its others, at most a tenth of
-  // the other report's.
+  // One report does not list this size: its blocks, at most a tenth of the other report's, may be
+  // in a band.
   bool is_about = false;
   uint64_t base_count = 0;
   uint64_t now_count = 0;
@@ -38,8 +38,8 @@ struct CohortChanges {
   uint64_t base = 0;   // bytes
   uint64_t now = 0;
   std::vector<CohortChange> sizes;  // those that changed, greatest share first
-  std::vector<std::string> states =
-      {};  // for holes: "atExit", "end", which are one call in each report
+  // For holes: the moments ("atExit", "end") that are the same call in each report.
+  std::vector<std::string> states = {};
 };
 
 // For the peak and the end, in this order.
@@ -58,8 +58,9 @@ std::string sizes_text(const CohortChange& change);
 std::string blocks_text(const CohortChanges& changes);
 
 // "resident bytes in holes at the peak: +3.05 MiB, 98.0% of it beside blocks of 232 B requested
-// between #1,000 and #2,000,000": the first size, if it has a good part of the change; its own
-// change if others changed the other way. Empty if no blocks are beside the holes that changed.
+// between #1,000 and #2,000,000": the first size, if it accounts for at least a fifth of the
+// change; if other sizes changed the other way, its change in bytes instead of its share. Empty if
+// no blocks are beside the holes that changed.
 std::string pins_text(const CohortChanges& changes);
 
 }  // namespace heaptape::replayer

@@ -110,7 +110,7 @@ void note_lone_runs(const NamedReport& side, const NamedReport& other,
 void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigures& now,
                      std::vector<std::string>& notes) {
   if (base.tape_events == now.tape_events) return;
-  notes.push_back("the tapes differ: " + base::grouped(base.tape_events) + " events in base, " +
+  notes.push_back("the tapes differ: " + base::counted(base.tape_events, "event") + " in base, " +
                   base::grouped(now.tape_events) +
                   " in new; a change may come from the program rather than its allocator");
 }
@@ -137,7 +137,7 @@ bool are_of_one_program(const schema::ReportFigures& base, const schema::ReportF
 std::string unrelated_text(const schema::ReportFigures& base, const schema::ReportFigures& now) {
   if (are_of_one_program(base, now)) return "";
   const auto side = [](const schema::ReportFigures& report) {
-    return quoted(report.tape_command) + ", " + base::grouped(report.tape_events) + " events";
+    return quoted(report.tape_command) + ", " + base::counted(report.tape_events, "event");
   };
   return "these reports are of different programs (base: " + side(base) + "; new: " + side(now) +
          "): the differences say nothing about the allocators";

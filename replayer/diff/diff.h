@@ -32,7 +32,7 @@ struct RunDiff {
   std::string base_label;          // of the base's run: differs only with a baseline
   std::vector<std::string> notes;  // sentences: other differences between the two runs
   std::vector<MetricRow> rows;     // every metric of either run
-  size_t table_rows = 0;           // how many of them, from the first, tables for people show
+  size_t table_rows = 0;           // tables for people show this many, from the first
   // The blocks beside holes, in each state that both runs have and that changed.
   std::vector<CohortChanges> pins = {};
 };
@@ -46,14 +46,15 @@ struct ReportDiff {
 
   Side base;
   Side now;
-  std::string warning;             // a sentence: the reports may not belong together; usually empty
-  std::vector<std::string> notes;  // sentences: other tapes, runs missing on one side
-  std::vector<RunDiff> runs;       // matched by label, in the order of the new report
-  std::vector<SiteChanges> sites;  // for the tapes; empty unless both have call stacks
+  // A sentence: the reports perhaps do not belong together. Usually empty.
+  std::string warning;
+  std::vector<std::string> notes;      // sentences: other tapes, runs missing on one side
+  std::vector<RunDiff> runs;           // matched by label, in the order of the new report
+  std::vector<SiteChanges> sites;      // for the tapes; empty unless both have call stacks
   std::vector<CohortChanges> cohorts;  // for the tapes; empty if one report has none
   std::vector<GateOutcome> gates;      // gate by gate, each for the runs in order
   size_t new_failures = 0;             // runs that failed only in the new report
-  bool failed = false;                 // a gate failed, or a run newly did
+  bool failed = false;                 // a gate failed, or a run failed only in the new report
 
   // One line that starts with "PASS" or "FAIL".
   std::string verdict() const;

@@ -118,7 +118,7 @@ std::string runs_text(const ReportDiff& diff) {
   for (const RunDiff& run : diff.runs) {
     std::string body;
     for (const std::string& note : run.notes) body += "Note: " + escaped(note) + "\n\n";
-    text += folded(run.label + ": " + base::grouped(run.table_rows) + " metrics",
+    text += folded(run.label + ": " + base::counted(run.table_rows, "metric"),
                    body + table_text(diff_table(run, run.table_rows)));
   }
   return text;

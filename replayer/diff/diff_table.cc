@@ -214,7 +214,7 @@ std::vector<std::string> reasons_text(const ReportDiff& diff) {
 }
 
 std::string side_text(const ReportDiff::Side& side) {
-  return side.path + "  (tape " + side.tape + ", " + base::grouped(side.events) + " events)";
+  return side.path + "  (tape " + side.tape + ", " + base::counted(side.events, "event") + ")";
 }
 
 const char* state_text(GateState state) {

@@ -5,9 +5,8 @@
 //   end.holes.bytes > +64MiB        ... is over base + 64 MiB
 //   fidelity.sameOffsetShare < -3%  ... is under base * 0.97
 //   peak.residentBytes > +5% +1MiB  ... is over base * 1.05 + 1 MiB: small figures may vary more
-//
-// If the replays behind the base's figure disagree, a change counts from the greatest for a > or >=
-// gate, and from the least for < or <=: differences between equal runs are no change.
+// If the replays that gave the base's figure disagree, a change is measured from the greatest of
+// them for > and >=, from the least for < and <=: differences between equal runs do not count.
 //
 // A sign makes VALUE a change against the base. The limit of a count or of bytes is an integer. A
 // base of 0 has no percentages: no change is 0 %, and any increase exceeds every percentage without

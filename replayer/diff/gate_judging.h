@@ -11,9 +11,9 @@ namespace heaptape::replayer {
 
 using RunPair = std::pair<const schema::RunFigures*, const schema::RunFigures*>;  // base, now
 
-// An outcome for each pair. Skips the gate if runs of two labels do not both have the figure, or if
-// it asks for a change of resident memory from the recorded run to a replay. Unless it is optional,
-// it fails for all pairs if it can be evaluated for none.
+// An outcome for each pair. Skips the gate if the two runs have different labels (a baseline) and
+// one lacks the figure, or if it asks for a change of resident memory from the recorded run to a
+// replay. Unless it is optional, it fails for all pairs if it can be evaluated for none.
 std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs);
 
 // A failure for each run of the base that has the metric and that the new report lacks: a gate for

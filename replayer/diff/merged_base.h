@@ -7,9 +7,9 @@
 
 namespace heaptape::replayer {
 
-// The last report, with medians over all reports as its figures (the smaller middle one of an even
-// number), and with spreads from the least to the greatest. Merges each run from the reports in
-// which it succeeded. Requires at least one report.
+// The last report, with medians over all reports as its figures (the lower of the two middle values
+// of an even number), and with spreads from the least to the greatest. Merges each run from the
+// reports in which it succeeded. Requires at least one report.
 NamedReport merged_base(std::vector<NamedReport> reports);
 
 }  // namespace heaptape::replayer

@@ -36,7 +36,7 @@ struct SiteChanges {
 std::vector<SiteChanges> diff_sites(const schema::SiteFigures& base,
                                     const schema::SiteFigures& now);
 
-// A module with known functions in one report and without in the other, so that its sites cannot be
+// A module whose functions are known in only one of the reports, so that its sites cannot be
 // compared. Empty if there is none.
 std::string module_known_once(const schema::SiteFigures& base, const schema::SiteFigures& now);
 

@@ -233,7 +233,7 @@ class Pruning {
   std::vector<uint32_t> frame_of_;               // in the new tree
 };
 
-// Roughly the least share, from `share` on, at which the tree fits.
+// Roughly the least share, of at least `share`, at which the tree fits.
 double fitting_share(const FrameTree& tree, double share, size_t most_bytes) {
   const auto fits = [&](double tried) { return Pruning(tree, tried).bytes() <= most_bytes; };
   if (fits(share)) return share;

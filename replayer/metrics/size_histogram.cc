@@ -19,8 +19,8 @@ uint64_t SizeHistogram::last_of(size_t index) {
   return coarse == kCoarseBuckets ? UINT64_MAX : kFineEnd + ((coarse + 1) << kCoarseLog2);
 }
 
-// The median withstands neighbours that stand out themselves. Only buckets of the same width are
-// neighbours, and the one for all larger sizes has none.
+// The median withstands neighbors that stand out themselves. Only buckets of the same width are
+// neighbors, and the one for all larger sizes has none.
 bool SizeHistogram::stands_out(size_t index, uint64_t SizeCounts::* what, uint64_t total) const {
   const uint64_t value = counts_[index].*what;
   const size_t first = index < kFineBuckets ? 0 : kFineBuckets;

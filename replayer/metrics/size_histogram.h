@@ -21,7 +21,7 @@ struct SizeBucket {
   uint64_t from;  // the smallest and the greatest size that it counts, in bytes
   uint64_t to;
   SizeCounts counts;
-  // Over-represented: at least a hundredth of all, and four times the median of the neighbours.
+  // Over-represented: at least a hundredth of all, and four times the median of the neighbors.
   bool by_calls = false;
   bool by_bytes = false;
 };

@@ -1,4 +1,4 @@
-// The sites that colour the picture of a heap over time.
+// The sites that color the picture of a heap over time.
 #pragma once
 
 #include <cstdint>

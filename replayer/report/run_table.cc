@@ -234,7 +234,7 @@ std::vector<size_t> least_first(const std::vector<std::string>& metrics) {
   std::vector<size_t> columns;
   for (const std::string_view least : kLeastFirst) {
     for (size_t i = 0; i < metrics.size(); ++i) {
-      if (metrics[i].ends_with(least)) columns.push_back(i + 1);  // behind the labels
+      if (metrics[i].ends_with(least)) columns.push_back(i + 1);  // after the labels
     }
   }
   return columns;

@@ -103,7 +103,7 @@ std::string resize_rows(const GrowthChains& chains) {
       {"moved", grouped(chains.moved()), share_text(chains.moved(), resizes),
        bytes_text(chains.moved_bytes())}};
   if (chains.count() != 0) {
-    rows.push_back({"growths in " + grouped(chains.count()) + " growth chains",
+    rows.push_back({"growths in " + base::counted(chains.count(), "growth chain"),
                     grouped(chains.growths()), share_text(chains.growths(), resizes),
                     bytes_text(chains.copied_bytes())});
   }

@@ -23,7 +23,7 @@ struct Site {
 };
 
 // The site of a stack is its innermost frame that the rules do not pass over. If they pass over
-// all, it is an initialiser, or else the innermost frame that is not hidden. If all are hidden, it
+// all, it is an initializer, or else the innermost frame that is not hidden. If all are hidden, it
 // is a site without a place; if nothing is known, kNone.
 // Frames of the same function at the same line of the same file are one site.
 class Sites {
@@ -43,7 +43,7 @@ class Sites {
   // For a frame, from unnamed_shims() and initialisers().
   bool is_shim(schema::FrameNumber frame) const { return shims_[frame]; }
   bool is_initialiser(schema::FrameNumber frame) const { return initialisers_[frame]; }
-  // The frame_text(), with a remark on an initialiser whose function is not known; kNoStack for
+  // The frame_text(), with a remark on an initializer whose function is not known; kNoStack for
   // kNone, kHiddenStack for the hidden site. Fit to print.
   std::string text(uint32_t site) const;
   // The same for tables, from site_names().

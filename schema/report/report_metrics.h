@@ -54,7 +54,7 @@ struct Metric {
   MetricValue value;
 };
 
-// For a metric that differed between the replays behind its figure.
+// For a metric that differed between the replays that gave its figure.
 struct Spread {
   std::string metric;
   double least = 0;

@@ -62,7 +62,7 @@ void TapeOutput::write(const EventColumns& chunk, FrameCompressor& compressor) {
   if (!written.ok()) lose(chunk.count, written.error());
   // The parts of a chunk without events would be taken for the next one's, which begins at the same
   // call.
-  if (chunk.count == 0 && parts_end_ != 0 && file_) file_->drop_behind();
+  if (chunk.count == 0 && parts_end_ != 0 && file_) file_->drop_after_end();
   parts_end_ = 0;
   parts_count_ = 0;
   rest_if_short();
@@ -110,7 +110,7 @@ base::Status TapeOutput::save_part(const EventPart& part, FrameCompressor& compr
   if (parts_end_ == 0) {
     parts_end_ = (file_->size() + kPartGapBytes) / kPartAlignment * kPartAlignment;
   }
-  HEAPTAPE_RETURN_IF_ERROR(file_->write_behind(parts_end_, bytes));
+  HEAPTAPE_RETURN_IF_ERROR(file_->write_after_end(parts_end_, bytes));
   parts_end_ += bytes.size();
   file_->keep_if_abandoned();
   return {};
@@ -126,7 +126,7 @@ base::Status TapeOutput::append(std::span<const uint8_t> bytes) {
 base::Status TapeOutput::reserve(uint64_t bytes) {
   base::Status reserved = file_->reserve(bytes);
   if (!is_full_disk(reserved) || parts_end_ == 0) return reserved;
-  file_->drop_behind();  // the parts of this very chunk may be what fills the disk
+  file_->drop_after_end();  // the parts of this very chunk may be what fills the disk
   return file_->reserve(bytes);
 }
 

@@ -284,17 +284,17 @@ class Looks(HeapMap):
         self.show("random")
         pictures = set()
         for text in ("what it is", "how old blocks are", "how large blocks are"):
-            self.choose("Colours", text)
+            self.choose("Colors", text)
             pictures.add(self.run_script("document.querySelector('canvas.map').toDataURL()"))
         self.assertEqual(len(pictures), 3)
 
     def test_have_the_last_picture_that_was_asked_for(self):
         self.show("random")
-        self.choose("Colours", "how old blocks are")
+        self.choose("Colors", "how old blocks are")
         old = self.run_script("document.querySelector('canvas.map').toDataURL()")
         self.run_script("""['what it is', 'how large blocks are', 'how old blocks are'].forEach((text) =>
             [...document.querySelectorAll('#map button')].find((button) => button.textContent === text).click())""")
-        self.choose("Colours", "how old blocks are")
+        self.choose("Colors", "how old blocks are")
         self.assertEqual(self.run_script("document.querySelector('canvas.map').toDataURL()"), old)
 
     def test_have_a_picture_for_each_run(self):
@@ -337,7 +337,7 @@ class Looks(HeapMap):
 
     def test_name_sites_where_the_tape_has_them(self):
         self.show("stacks")
-        self.choose("Colours", "call site")
+        self.choose("Colors", "call site")
         self.assertIn("lex (lex.h:3)", self.legend())
         self.press(Keys.HOME)
         for name in ("random", "sampled"):
@@ -368,7 +368,7 @@ class Looks(HeapMap):
 
     def test_do_nothing_that_names_want(self):
         self.show("hostile")
-        self.choose("Colours", "call site")
+        self.choose("Colors", "call site")
         self.point(0.5, 0.9)
         self.press(Keys.ARROW_LEFT, Keys.ENTER)
         self.assertIn("<b>&amp;", self.detail()[0])

@@ -1,4 +1,4 @@
-"""A PNG of 256 colours out of one of 16 million: a third of the size, for pictures of pages. Only what Chromium writes is read."""
+"""A PNG of 256 colors out of one of 16 million: a third of the size, for pictures of pages. Only what Chromium writes is read."""
 
 import struct
 import zlib

@@ -49,7 +49,7 @@ class ReplaysOfOneTape : public testing::Test {
     }
     return text;
   }
-  // Nor page faults: whether the kernel maps a neighbouring page at the same time is its affair.
+  // Nor page faults: whether the kernel maps a neighboring page at the same time is its affair.
   std::string all_but_times(const std::vector<std::string>& specs, const std::string& threads,
                             const std::vector<std::string>& options = {}) {
     const auto repeats = [](const std::string& name) {

@@ -161,7 +161,7 @@ TEST_F(TapeCommands, VerifyReportsCallsOfAThreadThatHadEnded) {
   ASSERT_TRUE((*writer)->finish({}).ok());
   const Ended outcome = run({"heaptape", "verify", tape_});
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_NE(outcome.out.find("1 calls of threads that had ended, the first #4"), std::string::npos)
+  EXPECT_NE(outcome.out.find("1 call of threads that had ended, the first #4"), std::string::npos)
       << outcome.out;
 }
 

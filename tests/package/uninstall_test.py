@@ -98,7 +98,7 @@ class Uninstall(unittest.TestCase):
     def test_refuses_a_path_out_of_the_prefix(self):
         for line in ("../other", "bin/../../other", "/etc/passwd", "", ".", "bin/\0"):
             self.list_files("bin/heaptape", line, uninstall.MANIFEST)
-            self.refuses("is no path below it")
+            self.refuses("is not a path below it")
 
     def test_refuses_a_directory_that_leads_out_of_the_prefix(self):
         (self.base / "elsewhere").mkdir()
@@ -115,11 +115,11 @@ class Uninstall(unittest.TestCase):
 
     def test_refuses_another_file_in_the_place_of_the_manifest(self):
         (self.prefix / uninstall.MANIFEST).write_text("bin/heaptape\n")
-        self.refuses("is no manifest of heaptape")
+        self.refuses("is not a manifest of heaptape")
         (self.prefix / uninstall.MANIFEST).write_bytes(b"\xff")
         self.refuses("cannot be read")
         (self.prefix / uninstall.MANIFEST).write_bytes(b"")
-        self.refuses("is no manifest of heaptape")
+        self.refuses("is not a manifest of heaptape")
         (self.prefix / uninstall.MANIFEST).unlink()
         os.mkfifo(self.prefix / uninstall.MANIFEST)
         self.refuses("is no file")

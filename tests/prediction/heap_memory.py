@@ -61,7 +61,7 @@ def bss_bytes(path):
 def heap_ranges(maps):
     """The writable anonymous mappings of a text of /proc/PID/maps, but for thread stacks, which lie
     above a guard page, and the .bss of programs and libraries, which lies behind their data. The
-    kernel shows neighbours as one mapping, so these are taken off its beginning."""
+    kernel shows neighbors as one mapping, so these are taken off its beginning."""
     ranges = []
     before = Mapping(0, 0, "", "", False)
     for line in maps.splitlines():

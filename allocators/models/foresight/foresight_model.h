@@ -60,7 +60,7 @@ class ForesightModel {
   uint64_t choose_later(Room room, uint64_t bytes, Accepts accepts);
   template <typename Accepts>
   uint64_t choose_earlier(Room room, uint64_t bytes, Accepts accepts);
-  // The page with the least room, from `page` on.
+  // The page with the least room, at or after `page`.
   template <typename Next, typename Accepts>
   uint64_t tightest(std::optional<Candidate> page, uint64_t bytes, Next next,
                     Accepts accepts) const;

@@ -26,7 +26,7 @@ class GranuleBits {
     for (uint32_t i = 0; i < words_.size(); ++i) words_[i] &= ~mask(i, begin, end);
   }
 
-  // The first from `from` on; kPageGranules if there is none.
+  // The first at or after `from`; kPageGranules if there is none.
   uint32_t next_used(uint32_t from) const { return next(from, 0); }
   uint32_t next_free(uint32_t from) const { return next(from, UINT64_MAX); }
 

@@ -55,7 +55,7 @@ enum class Room : uint8_t { kRun, kTail, kStretch };
 inline constexpr size_t kRooms = 3;
 
 // Every operation takes time logarithmic in the pages that blocks share. Memory: 88 bytes for each
-// page on which a block begins or ends, and for its neighbours. One thread.
+// page on which a block begins or ends, and for its neighbors. One thread.
 class PageHeap {
  public:
   PageHeap(AddressSpace& space, PageOrder order);
@@ -87,7 +87,7 @@ class PageHeap {
   void give_back(uint64_t address, uint64_t bytes);
 
  private:
-  // The ends of a block and the pages next to them inside it, which are all that neighbours look
+  // The ends of a block and the pages next to them inside it, which are all that neighbors look
   // at.
   struct Edges;
   struct Page {

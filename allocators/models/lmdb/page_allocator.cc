@@ -44,7 +44,7 @@ std::optional<LmdbPage> LmdbPageAllocator::from_freelist(uint32_t pages) {
   return std::nullopt;
 }
 
-// LMDB compares each entry, from the lowest on, with the one that would end the run.
+// LMDB compares each entry, beginning with the lowest, with the one that would end the run.
 std::optional<FreeRecords::Place> LmdbPageAllocator::search(uint32_t pages) {
   const auto place = records_.find(pages);
   const uint64_t cmps = place ? place->below + 1 : records_.loaded() - (pages - 1);

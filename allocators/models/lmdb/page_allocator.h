@@ -24,14 +24,14 @@ class LmdbPageAllocator {
  public:
   struct Options {
     LmdbVariant variant = LmdbVariant::kF0;
-    uint64_t skip_pages = 10'000;  // kF2: requests from this size on extend the file
+    uint64_t skip_pages = 10'000;  // kF2: requests of this size or more extend the file
     uint64_t load_ids = 262'144;   // kF3: a list of this length is not extended
     uint64_t reader_txn = 0;       // a reader that never ends; 0 = none
   };
   struct Counts {
     uint64_t search_cmps = 0;
     uint64_t failed_searches = 0;
-    uint64_t straggler_moves = 0;    // of list entries, to close the gap behind a run taken
+    uint64_t straggler_moves = 0;    // of list entries, to close the gap after a run taken
     uint64_t retry_exhausted = 0;    // allocations that made as many searches as allowed
     uint64_t from_freelist[2] = {};  // allocations of one page, and of more
     uint64_t extends[2] = {};

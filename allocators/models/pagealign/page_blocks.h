@@ -9,7 +9,7 @@
 
 namespace heaptape::allocators::pagealign {
 
-// Zeroed memory is no block.
+// Zeroed memory is not a block.
 struct PageBlock {
   uint64_t origin;  // the address that the back end got from the system or malloc; not 0
   uint64_t bytes;   // as requested

@@ -80,8 +80,8 @@ class HashRegistry {
   GrowthLog log_;
 };
 
-// Table sizes are the first primes at or above each power of 1.2, from 11 on; returns the first
-// that is at least `least`.
+// Table sizes are the first primes at or above each power of 1.2, beginning with 11; returns the
+// first that is at least `least`.
 uint64_t next_bucket_count(uint64_t least);
 
 struct NoRegistry {

@@ -88,7 +88,7 @@ class Arena {
   Chunk move(Chunk chunk, uint64_t units, ThreadCache* cache);
 
   void release_to_bins(Chunk chunk, uint32_t units);
-  // Joins the chunk with free neighbours, and puts it on the unsorted list or makes it top. Returns
+  // Joins the chunk with free neighbors, and puts it on the unsorted list or makes it top. Returns
   // its new units.
   uint32_t join(Chunk chunk, uint32_t units);
   void consolidate();

@@ -84,7 +84,7 @@ class ChunkBins {
   static constexpr uint32_t kBins = 128;
   static constexpr uint32_t kBinsPerWord = 64;
 
-  // Only the link cell of a head is used, so heads can be neighbours.
+  // Only the link cell of a head is used, so heads can be neighbors.
   Chunk head(uint32_t bin) const { return first_head_ + bin; }
 
   void link(Chunk chunk, Chunk previous, Chunk next) {

@@ -11,7 +11,7 @@
 // an arena's heap, see sub_heaps.h.
 //
 //   chunk:   0 .. kMainFirst   heads of the bins, kArenaHeads for each arena
-//            .. kHeapsFirst    the heap of the main arena, from the initial break on
+//            .. kHeapsFirst    the heap of the main arena, from the initial break
 //            .. 2^32           heaps of the other arenas, 64 MiB each
 #pragma once
 

@@ -1,5 +1,5 @@
 // The fastbins of one arena: last in, first out, one size each. Their chunks stay "in use", so that
-// no neighbour joins them, until all are consolidated.
+// no neighbor joins them, until all are consolidated.
 #pragma once
 
 #include <array>

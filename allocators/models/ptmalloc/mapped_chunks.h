@@ -1,5 +1,5 @@
 // Chunks that are mappings of their own. A chunk's header is at the beginning of its mapping, or
-// further on if its block must be aligned; it has no neighbours.
+// further on if its block must be aligned; it has no neighbors.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ class PageBits {
     return static_cast<uint32_t>(were_set);
   }
 
-  // The first page from `from` on whose bit is `value`; kChunkPages if there is none.
+  // The first page at or after `from` whose bit is `value`; kChunkPages if there is none.
   uint32_t next(uint32_t from, bool value) const {
     for (uint32_t word = from / 64; word < kWords; ++word) {
       uint64_t candidates = value ? words_[word] : ~words_[word];

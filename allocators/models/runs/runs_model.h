@@ -1,6 +1,6 @@
 // model:runs, the classic jemalloc design: small blocks as regions of page runs, large blocks as
 // runs, huge blocks as chunks. It follows mozjemalloc as shipped with Firefox ESR 52 (64-bit Linux,
-// one arena, no decommit), address for address from its first chunk on. docs/models/runs.md has the
+// one arena, no decommit), address for address from its first chunk. docs/models/runs.md has the
 // rules and the counters.
 //
 //   RunsModel --+-- SmallRuns --.

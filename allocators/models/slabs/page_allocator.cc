@@ -153,7 +153,7 @@ void PageAllocator::retain(Extent& extent) {
   insert_free(ExtentState::kRetained, extent);
 }
 
-// The neighbours in the same mapping, if they are free in this state; else null.
+// The neighbors in the same mapping, if they are free in this state; else null.
 Extent* PageAllocator::free_before(const Extent& extent, ExtentState state) {
   if (extent.is_head) return nullptr;
   Extent* const other = index_.at(extent.base - kPageBytes);
@@ -165,7 +165,7 @@ Extent* PageAllocator::free_behind(const Extent& extent, ExtentState state) {
   return other != nullptr && other->state == state && !other->is_head ? other : nullptr;
 }
 
-// Joins with the free extent of this state behind, else in front; null if there is neither.
+// Joins with the free extent of this state after it, else before it; null if there is neither.
 Extent* PageAllocator::coalesce_once(ExtentState state, Extent& extent) {
   if (Extent* const next = free_behind(extent, state)) {
     cache_of(state).remove(*next);

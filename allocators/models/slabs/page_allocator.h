@@ -43,7 +43,7 @@ class PageAllocator {
   // for a large block.
   Extent* allocate(uint64_t bytes, uint64_t alignment, uint64_t region_bytes);
   void release(Extent& extent);
-  // Takes `bytes` more from free memory behind it; false, with no change, if there is not enough.
+  // Takes `bytes` more from free memory after it; false, with no change, if there is not enough.
   bool try_expand(Extent& extent, uint64_t bytes);
   // Keeps the first `bytes`, fewer than it has, and releases the rest.
   void shrink_to(Extent& extent, uint64_t bytes);

@@ -87,8 +87,8 @@ constexpr uint32_t cache_slots(uint32_t size_class) {
   return size_class < kSmallClasses ? std::clamp(2 * kSlabs[size_class].regions, 20u, 200u) : 20;
 }
 
-// Page classes: the classes that are whole pages, from 4096 on, by which extents are found. There
-// are 199, and one for anything larger.
+// Page classes: the classes that are whole pages, of 4096 bytes or more, by which extents are
+// found. There are 199, and one for anything larger.
 inline constexpr uint32_t kPageClasses = 200;
 
 constexpr uint64_t page_class_bytes(uint32_t page_class) {

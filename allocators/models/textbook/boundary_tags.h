@@ -1,5 +1,5 @@
 // Boundary tags (Knuth, The Art of Computer Programming, volume 1, section 2.5): size and use of a
-// block, readable from either end, so that a freed block finds its neighbours in constant time. The
+// block, readable from either end, so that a freed block finds its neighbors in constant time. The
 // tags stand for the words that a real heap has in its blocks.
 #pragma once
 

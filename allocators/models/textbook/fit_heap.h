@@ -1,4 +1,4 @@
-// A sequential-fit heap: a free list searched by a policy, boundary tags that join neighbours as
+// A sequential-fit heap: a free list searched by a policy, boundary tags that join neighbors as
 // soon as a block is freed, a segment that grows when no hole is large enough. A block is taken
 // from the low end of its hole.
 //

@@ -121,7 +121,7 @@ def _say(text: str, status: int) -> int:
 def _bytes(text: str) -> int:
     match = re.fullmatch(r"(\d+)([kmgt]?)", text.lower())
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no size, such as 500M or 20G")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size, such as 500M or 20G")
     return int(match[1]) * _UNITS[match[2]]
 
 

@@ -220,7 +220,7 @@ class Engine:
 
 @contextlib.contextmanager
 def _keep_sigterm() -> Iterator[None]:
-    """Ray replaces the handler by its own, in the main thread, the only one that may set one."""
+    """Ray replaces the handler with its own, in the main thread, the only one that may set one."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
         yield

@@ -1,4 +1,4 @@
-"""`--where`: which tapes of a sweep to take, by an SQL expression that DuckDB judges."""
+"""`--where`: which tapes of a sweep to take, by an SQL expression that DuckDB evaluates."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def load_optuna() -> Any:
 
 
 class _Held:
-    """A lock for Optuna, by its protocol: this process already holds the file."""
+    """A lock for Optuna, according to its protocol: this process already holds the file."""
 
     def acquire(self) -> bool:
         return True

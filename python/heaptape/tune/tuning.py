@@ -223,7 +223,7 @@ def _check_environment(space_: Space) -> None:
 
 
 def _draw_held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
-    """A third of several tapes, drawn by the seed."""
+    """A third of several tapes, drawn with the seed."""
     number = len(paths) // 3 or min(1, len(paths) - 1) if wanted is None else wanted
     if number >= len(paths):
         raise Error(f"{number} of {len(paths)} tapes cannot be held out: leave one to search on")

@@ -1,4 +1,4 @@
-// A library whose initialisation waits for a thread, and that thread is the first of its process to
+// A library whose initialization waits for a thread, and that thread is the first of its process to
 // use operator new: whoever looks symbols up there waits for the loader, which waits for us.
 #include <pthread.h>
 

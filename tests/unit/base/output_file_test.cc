@@ -61,7 +61,7 @@ TEST_F(OutputFileTest, GoesOnWhereItWasAfterARest) {
   OutputFile file = create(OutputFile::IfAbandoned::kKeep);
   ASSERT_TRUE(file.append(bytes("one ")).ok());
   file.rest();
-  ASSERT_TRUE(file.write_behind(8, bytes("behind")).ok());
+  ASSERT_TRUE(file.write_after_end(8, bytes("behind")).ok());
   file.rest();
   ASSERT_TRUE(file.append(bytes("two")).ok());
   file.rest();
@@ -107,7 +107,7 @@ TEST_F(OutputFileTest, KeepsALinkWhenItWritesAWholeFile) {
 TEST_F(OutputFileTest, TakesAwayWhatWasWrittenBehindItsEnd) {
   OutputFile file = create();
   ASSERT_TRUE(file.append(bytes("whole")).ok());
-  ASSERT_TRUE(file.write_behind(1 << 20, bytes("scrap")).ok());
+  ASSERT_TRUE(file.write_after_end(1 << 20, bytes("scrap")).ok());
   EXPECT_EQ(std::filesystem::file_size(path_ + ".partial"), (1u << 20) + 5);
   ASSERT_TRUE(file.commit().ok());
   EXPECT_EQ(read_bytes(path_), "whole");

@@ -1,4 +1,4 @@
-// glibc's mmap threshold and how frees raise it, real and modelled.
+// glibc's mmap threshold and how frees raise it, real and modeled.
 // docs/scenarios/mmap-threshold.md.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The story of sliver-pin on glibc 2.36, real and modelled. docs/scenarios/sliver-pin.md.
+// The story of sliver-pin on glibc 2.36, real and modeled. docs/scenarios/sliver-pin.md.
 #include <gtest/gtest.h>
 
 #include "tests/support/programs.h"

@@ -66,7 +66,7 @@ heaptape.choice = function (label, choices, first, chosen) {
   return row;
 };
 
-// A colour of page.css by its name.
+// A color of page.css by its name.
 heaptape.colour = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 };
@@ -76,7 +76,7 @@ heaptape.breath = function () {
   return new Promise((go) => setTimeout(go));
 };
 
-// Calls `change` whenever the page's colours change.
+// Calls `change` whenever the page's colors change.
 heaptape.onTheme = function (change) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", change);
   matchMedia("print").addEventListener("change", change);

@@ -130,7 +130,7 @@
           element("div", {text: parts.join("; ")}),
           node.isMerged ? element("div", {class: "note", text: "Calls too small to be shown one by one."}) : "");
     }
-    // The displayed neighbour of a box in the direction of an arrow.
+    // The displayed neighbor of a box in the direction of an arrow.
     neighbour(node, key) {
       const shown = (one) => this.rows.querySelector(`[data-node="${one.index}"]`) !== null;
       if (key === "ArrowUp") return node.parent;

@@ -1,9 +1,9 @@
 
-// The colours of a flame graph: for modules, and for changes between two tapes.
+// The colors of a flame graph: for modules, and for changes between two tapes.
 "use strict";
 
 (function () {
-  // Hues that colour-blind readers distinguish best; names identify the rest.
+  // Hues that color-blind readers distinguish best; names identify the rest.
   const HUES = [41, 202, 164, 327, 90, 265, 20, 225];
 
   function hash(text) {
@@ -12,7 +12,7 @@
     return (sum >>> 8) % 1000 / 1000;
   }
 
-  // Orange for more, blue for less, grey for the same.
+  // Orange for more, blue for less, gray for the same.
   function changeColour(part, isDark) {
     if (Math.abs(part) < 0.005) return isDark ? "hsl(210 6% 30%)" : "hsl(210 8% 88%)";
     const hue = part > 0 ? 27 : 205;

@@ -43,8 +43,8 @@
   }
 
   function note(data) {
-    const what = data.base === undefined ? "Colours are modules."
-        : "Orange boxes grew on the new tape, blue ones shrank, grey ones are unchanged. Choose widths by the base to see what is gone.";
+    const what = data.base === undefined ? "Colors are modules."
+        : "Orange boxes grew on the new tape, blue ones shrank, gray ones are unchanged. Choose widths by the base to see what is gone.";
     return "Each box is a function, below its callers. Click, or Enter, to zoom; arrows move; Escape goes back. " + what + mergedNote(data);
   }
 

@@ -44,7 +44,7 @@
       this.section = section("map", "The heap, address by address",
         element("p", {class: "note", text: "Addresses go up, calls to the right. Hover to see what is there, click to keep it, drag to zoom, double-click for the whole."}),
         runs.length > 1 ? heaptape.choice("Run", runs, String(this.wanted), (i) => this.chooseRun(Number(i))) : null,
-        heaptape.choice("Colours", kinds, "state", (kind) => this.colourBy(kind)), this.legend,
+        heaptape.choice("Colors", kinds, "state", (kind) => this.colourBy(kind)), this.legend,
         element("div", {class: "map-frame"}, this.canvas, this.marks),
         element("div", {class: "tools map-tools"}, this.slider, button("Zoom in", () => this.zoomBy(0.5)),
                 button("Zoom out", () => this.zoomBy(2)), button("Whole heap", () => this.zoomTo(null))),

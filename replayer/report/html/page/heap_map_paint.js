@@ -11,7 +11,7 @@
   const BOTTOM = 20;
   const FONT = "11px system-ui, sans-serif";
 
-  // A colouring: the names of its colours, and a function that picks one for the live part of cell
+  // A coloring: the names of its colors, and a function that picks one for the live part of cell
   // i at a call. The function runs for each cell of a film, so it creates no objects.
   function bands(list, value) {
     const limits = list.map(([below]) => below);
@@ -30,7 +30,7 @@
     site: (film, sites) => ({names: ["part-metadata", "part-other", ...sites.map((_, site) => "site-" + site)], of: (i) => film.site(i)}),
   };
 
-  // Colours with their labels.
+  // Colors with their labels.
   function legend(kind, film, sites) {
     const words = (list) => list.map(([, text], i) => ["band-" + i, text]);
     const free = ["map-free", "free"];
@@ -50,7 +50,7 @@
 
   const CELLS_AT_ONCE = 1 << 17;
 
-  // A pixel for each cell of each frame, highest address on top: the mean colour of its parts. In
+  // A pixel for each cell of each frame, highest address on top: the mean color of its parts. In
   // tasks, but at once for paper, which does not wait. Null if no longer wanted.
   async function paint(film, kind, sites, isWanted) {
     const picture = document.createElement("canvas");
@@ -209,7 +209,7 @@
     if (at) drawCross(context, film, frame, at);
     if (drag) context.strokeRect(Math.min(drag.x, drag.toX), Math.min(drag.y, drag.toY), Math.abs(drag.x - drag.toX), Math.abs(drag.y - drag.toY));
   }
-  // On a box in the page's colour, because the picture may have any. Omitted if there is no room.
+  // On a box in the page's color, because the picture may have any. Omitted if there is no room.
   function drawName(context, frame, text, x, freeFrom) {
     const width = context.measureText(text).width + 6;
     const left = x + width > frame.x + frame.width ? x - width : x;

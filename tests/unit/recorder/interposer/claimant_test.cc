@@ -165,7 +165,7 @@ TEST_F(ClaimantAmongMutexesTest, LeavesThoseToLibcThatWereLockedBeforeAndAfter) 
     pthread_mutex_lock(&mutexes_[1]);
     claim(lock);
     pthread_mutex_lock(&mutexes_[2]);
-    pthread_mutex_unlock(&mutexes_[1]);  // the neighbour in the list
+    pthread_mutex_unlock(&mutexes_[1]);  // the neighbor in the list
   }).join();
   EXPECT_EQ(owner_state(lock), OwnerState::kDead);
   EXPECT_TRUE(is_marked(0));

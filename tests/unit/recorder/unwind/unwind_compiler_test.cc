@@ -238,7 +238,7 @@ TEST_F(CompiledFile, IsRefusedIfItIsNoProgram) {
   for (const std::string& bytes : {std::string(), std::string("#!/bin/sh\n"), foreign}) {
     const auto tables = compile(bytes);
     ASSERT_FALSE(tables.ok());
-    EXPECT_EQ(tables.error().message, "it is no program or library for x86-64");
+    EXPECT_EQ(tables.error().message, "it is not a program or library for x86-64");
   }
 }
 

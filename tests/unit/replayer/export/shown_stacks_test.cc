@@ -50,7 +50,7 @@ TEST(ShownStacks, SayWhyTheyAreEmpty) {
   EXPECT_EQ(hidden.shown().name_without_frames(*hidden.find(10)), "(no stack)");
 }
 
-// What lies behind an initialiser is a part of its library.
+// What lies behind an initializer is a part of its library.
 TEST(ShownStacks, BeginAtAnInitialiserThatTheLoaderCalled) {
   schema::Stacks stacks;
   stacks.add_frames(0, std::vector<schema::Frame>{{0, 100}, {1, 200}, {2, 300}});

@@ -65,10 +65,10 @@ lived under 10% of the run's calls         1  33.3%
 freed by another thread                    1  33.3%
 never freed (survivors)                    1  33.3%  24 B
 
-resizes                     count          bytes copied
-in place                        0    0.0%
-moved                           2  100.0%         400 B
-growths in 1 growth chains      2  100.0%         400 B
+resizes                    count          bytes copied
+in place                       0    0.0%
+moved                          2  100.0%         400 B
+growths in 1 growth chain      2  100.0%         400 B
 
 block born  thread   from     to  growths  bytes copied
 #3              t0  100 B  500 B        2         400 B

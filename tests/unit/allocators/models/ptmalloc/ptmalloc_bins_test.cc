@@ -14,7 +14,7 @@ using Heap = tests::ModelHeap<PtmallocModel>;
 // Without caches, every free reaches the arena.
 class PtmallocBins : public testing::Test {
  protected:
-  // Blocks that are not neighbours, and none borders on top.
+  // Blocks that are not neighbors, and none borders on top.
   std::vector<uint64_t> apart(const std::vector<uint64_t>& sizes) {
     std::vector<uint64_t> blocks;
     for (const uint64_t bytes : sizes) {
