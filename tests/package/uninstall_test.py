@@ -122,7 +122,7 @@ class Uninstall(unittest.TestCase):
         self.refuses("is not a manifest of heaptape")
         (self.prefix / uninstall.MANIFEST).unlink()
         os.mkfifo(self.prefix / uninstall.MANIFEST)
-        self.refuses("is no file")
+        self.refuses("is not a file")
 
     def test_takes_a_prefix_from_the_directory_of_the_caller(self):
         dev = subprocess.run([ROOT / "dev", "uninstall", "prefix"], cwd=self.base, capture_output=True, text=True, check=False)
