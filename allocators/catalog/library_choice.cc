@@ -69,7 +69,7 @@ base::Result<NativeLibrary> by_path(const std::string& text) {
   if (exported == family) return library;
   return Error::usage("cannot replay on " + quoted(text) +
                       ": its exports show that the library is " +
-                      (exported.empty() ? "no " + family : exported) + "; write " +
+                      (exported.empty() ? "not " + family : exported) + "; write " +
                       (exported.empty() ? std::string(kLibraryPrefix) : exported + "@") + path);
 }
 

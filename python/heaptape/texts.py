@@ -13,7 +13,7 @@ def valid_text(text: str) -> str:
 
 
 def display_text(text: str, longest: int | None = None) -> str:
-    """On one line, unable to steer a terminal or to turn the text around it.
+    """On one line, unable to steer a terminal or to change the direction of the text around it.
 
     Omits the middle of a text longer than `longest`.
     """

@@ -257,7 +257,7 @@ class GateParser {
     const bool has_unit = is_letter(text_[text_.find_last_not_of(" \t")]);
     if (!is_fraction || has_unit) return {};
     if (gate_.unit != schema::MetricUnit::kBytes) return {};
-    return expected("a whole number of bytes, or a unit behind it, such as 1.5MiB or +5%");
+    return expected("a whole number of bytes, or a unit after it, such as 1.5MiB or +5%");
   }
 
   // The factor of a unit that begins at `start`.

@@ -139,7 +139,7 @@ TEST_F(Families, RefuseALibraryOfAnother) {
   expect_refusal(replay({"jemalloc@" + mimalloc}),
                  "its exports show that the library is mimalloc; write mimalloc@" + mimalloc);
   const std::string other = target_path("libreplay_bare_malloc.so");
-  expect_refusal(replay({"jemalloc@" + other}), "the library is no jemalloc; write lib:" + other);
+  expect_refusal(replay({"jemalloc@" + other}), "the library is not jemalloc; write lib:" + other);
 }
 
 // Others run.
