@@ -137,8 +137,8 @@ inline constexpr uint64_t kGlibcHeapBytes = uint64_t{64} << 20;  // HEAP_MAX_SIZ
 enum class MallocFamily : uint8_t { kGlibc, kOther };
 
 struct BackendTraits {
-  // False (noop, model:ideal): placements mean nothing. Committed memory still counts, but has no
-  // holes.
+  // False (noop, model:ideal, threads at the same time): placements mean nothing. Committed memory
+  // still counts, but has no holes.
   bool places_blocks = true;
   int granule_log2 = 4;          // every block starts on a multiple of 1 << granule_log2
   uint64_t min_hole_bytes = 32;  // a smaller gap cannot hold a block: it is the allocator's own

@@ -15,7 +15,8 @@ namespace heaptape::cli {
 inline constexpr int kExitDone = 0;
 // A gate or an allocator failed, or `verify` or `import` found damage or losses.
 inline constexpr int kExitFailed = 1;
-// Wrong usage, or input that cannot be read, in full or in part.
+// Any other error: wrong usage, input that cannot be read (in part, too), output that cannot be
+// written.
 inline constexpr int kExitUnusable = 2;
 
 // --color. kAuto: in streams that are terminals, unless NO_COLOR is set (no-color.org) or the

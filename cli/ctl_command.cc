@@ -22,8 +22,8 @@ int run_ctl(const CtlOptions& options, Console& console) {
   if (options.pid == static_cast<uint32_t>(getpid())) {
     return console.fail(
         "process " + std::to_string(options.pid) +
-        " is this heaptape: the shell ran it in its own process, as it does with its "
-        "last command; put `; :` after the command");
+        " is this `heaptape ctl`: the shell replaced itself by its last command. Add another "
+        "command after it: `heaptape ctl ... ; :`");
   }
   const auto place = recorder::request_mark(options.pid, options.name, kPatienceMs);
   if (!place.ok()) return console.fail(place.error());

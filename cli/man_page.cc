@@ -17,7 +17,8 @@ constexpr char kExitStatus[] =
     ".SH EXIT STATUS\n"
     ".TP\n.B 0\nSuccess.\n"
     ".TP\n.B 1\nA gate or an allocator failed, or verify or import found damage or losses.\n"
-    ".TP\n.B 2\nWrong usage, or input that cannot be read, in full or in part.\n"
+    ".TP\n.B 2\nAny other error: wrong usage, input that cannot be read (in part, too), output "
+    "that cannot be written.\n"
     ".PP\n\\fBheaptape record\\fR exits as the recorded program does: with its status, or by its "
     "signal.\n";
 

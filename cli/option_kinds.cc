@@ -37,12 +37,13 @@ CLI::Validator choice_validator(const std::vector<std::string>& names) {
 CLI::Validator count_validator(Bounds bounds) {
   const auto pick = [bounds](std::string& text) {
     const auto count = base::parse_count(text);
-    if (!count)
+    if (!count && bounds.most == UINT64_MAX) {
       return "'" + text +
              "' is not a count: type a whole number below 2^64, such as 1000, 10k or 1.5M";
-    if (*count < bounds.least || *count > bounds.most) {
-      return "'" + text + "' is out of range: type a count from " + base::grouped(bounds.least) +
-             " to " + base::grouped(bounds.most);
+    }
+    if (!count || *count < bounds.least || *count > bounds.most) {
+      return "'" + text + (count ? "' is out of range" : "' is not a whole number") +
+             ": type one from " + base::grouped(bounds.least) + " to " + base::grouped(bounds.most);
     }
     text = std::to_string(*count);
     return std::string();

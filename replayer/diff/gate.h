@@ -12,7 +12,8 @@
 // base of 0 has no percentages: no change is 0 %, and any increase exceeds every percentage without
 // an amount.
 //
-// Those of `heaptape sweep` judge each tape, and fail if one of them does, or an aggregate:
+// A gate of `heaptape sweep` judges each tape and fails if it fails on one, or it judges an
+// aggregate over all tapes:
 //
 //   p90(peak.residentBytes) > +3%   fails when more than one tape in ten grew by over 3 %
 //   mean.residentBytes > 64MiB      ... a tape has a mean over 64 MiB: only sweeps have this metric
@@ -90,7 +91,7 @@ double limit_of(const Gate& gate);  // `value`, as a share if it is a percentage
 enum class GateState : uint8_t {
   kPassed,
   kFailed,
-  kSkipped,  // no run has the metric, or one lacks it and the gate is optional
+  kSkipped,  // neither run has the metric, or one lacks it and the gate is optional
 };
 
 struct GateOutcome {

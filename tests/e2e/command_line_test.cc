@@ -259,7 +259,7 @@ TEST_F(CommandLineTest, SaysWhatToTypeInsteadOfASize) {
 
 TEST_F(CommandLineTest, SaysBetweenWhichCountsTheSamplesMustBe) {
   expect_refusal(run({"heaptape", "replay", tape_, "-a", "noop", "--samples", "2M"}),
-                 "'2M' is out of range: type a count from 1 to 1,000,000");
+                 "'2M' is out of range: type one from 1 to 1,000,000");
 }
 
 TEST_F(CommandLineTest, RefusesUnknownChoices) {

@@ -30,7 +30,7 @@ from processes import (
 import heaptape
 from heaptape._native import report_figures
 from heaptape.run_figures import figures
-from heaptape.sweep import ReplayOptions, node, resume, sweep
+from heaptape.sweep import Comparison, Machines, ReplayOptions, node, resume, sweep
 from heaptape.sweep import run as run_module
 from heaptape.sweep.engine import Engine
 from heaptape.sweep.task import Job, replay_cell
@@ -42,7 +42,7 @@ SPECS = ["model:ideal", "glibc"]
 def ray(tmp_path_factory):
     """One for the sweeps of this process."""
     on_sigterm = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch, Engine(jobs=2) as engine:
+    with pytest.MonkeyPatch.context() as patch, Engine(Machines(jobs=2)) as engine:
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("node")))
         engine.start()
         assert signal.getsignal(signal.SIGTERM) == on_sigterm
@@ -128,7 +128,7 @@ def test_a_sweep_may_run_in_another_thread(ray, monkeypatch):
     monkeypatch.setattr("ray.is_initialized", lambda: False)
     monkeypatch.setattr("ray.init", lambda **_: None)
     monkeypatch.setattr("ray.shutdown", lambda: None)
-    with concurrent.futures.ThreadPoolExecutor(1) as pool, Engine("auto") as engine:
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, Engine(Machines("auto")) as engine:
         assert pool.submit(engine.start).result() is None
 
 
@@ -164,7 +164,7 @@ def test_a_tape_that_was_not_finished_is_told_of(ray, tapes, tmp_path, capsys):
 
 
 def test_a_replay_that_takes_too_long_is_a_row(ray, tapes, tmp_path):
-    swept = sweep(tapes / "slots.tape", ["model:slabs"], tmp_path, timeout=0.001)
+    swept = sweep(tapes / "slots.tape", ["model:slabs"], tmp_path, options=ReplayOptions(timeout=0.001))
     (cell,) = swept.cells
     assert cell.error == "its replay took longer than 0.001 s"
     assert not list(tmp_path.rglob("*.gz"))
@@ -183,11 +183,11 @@ def test_an_action_is_part_of_a_replay(ray, tapes, tmp_path):
 
 def test_a_timed_sweep_has_times_and_serves_one_without(ray, tapes, tmp_path):
     words = (tapes / "growth.tape", ["glibc"], tmp_path)
-    gates = ["latency.malloc.p99Ns>100s", "max(tape.losses.lostEvents)>0"]
-    timed = sweep(*words, options=ReplayOptions(timed=True, repeat=2), fail_if=gates)
+    gates = ("latency.malloc.p99Ns>100s", "max(tape.losses.lostEvents)>0")
+    timed = sweep(*words, options=ReplayOptions(timed=True, repeat=2), comparison=Comparison(gates=gates))
     assert timed.cells[0].run["time"]["repeats"] == 2
     assert [verdict.state for verdict in timed.results.verdicts] == ["passed", "passed"]
-    space = sweep(*words, fail_if=gates)
+    space = sweep(*words, comparison=Comparison(gates=gates))
     assert space.cells[0].cached
     assert "time" not in space.cells[0].run
     lacking, passed = space.results.verdicts
@@ -221,7 +221,7 @@ def test_tasks_of_a_sweep_that_is_given_up_are_ended(ray):
 def test_a_node_with_another_build_is_named_with_the_difference(tapes):
     engine, (candidate,) = run_module.choose_candidates(["glibc"])
     words = [str(tapes / "growth.tape"), "", "glibc", "0123", engine, ReplayOptions()]
-    outcome = replay_cell(Job("key", *words, None, 0, str(tapes), os.uname().nodename))
+    outcome = replay_cell(Job("key", *words, 0, str(tapes), os.uname().nodename))
     assert outcome.run is None
     assert outcome.error.startswith(f"on {os.uname().nodename}, {candidate.library} has the build ")
     assert outcome.error.endswith("was started with 0123: install the same one there")

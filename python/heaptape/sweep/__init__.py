@@ -1,6 +1,6 @@
 """`heaptape sweep`: many tapes on many allocators (docs/howto-sweep.md)."""
 
-from .options import ReplayOptions
+from .options import Comparison, Machines, ReplayOptions
 from .run import Swept, resume, sweep
 
-__all__ = ["ReplayOptions", "Swept", "resume", "sweep"]
+__all__ = ["Comparison", "Machines", "ReplayOptions", "Swept", "resume", "sweep"]

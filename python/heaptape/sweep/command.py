@@ -13,7 +13,7 @@ from ..command_words import Parser, print_result, seconds, stop_on_sigterm, whol
 from ..texts import display_text, quantity_text
 from ..tool import missing_modules
 from .node import FETCHED_BYTES
-from .options import ReplayOptions
+from .options import Comparison, Machines, ReplayOptions
 from .progress import Progress
 from .run import Swept, resume, sweep
 
@@ -55,11 +55,10 @@ def _stop_message(progress: Progress, output: str) -> str:
 def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:
     if arguments.address is not None and arguments.jobs is not None:
         raise Error("--jobs is for this machine: the nodes of a cluster know their processors")
+    machines = Machines(arguments.address, arguments.jobs)
     if arguments.resume:
         _check_resume(arguments)
-        return resume(
-            arguments.output, address=arguments.address, jobs=arguments.jobs, progress=progress
-        )
+        return resume(arguments.output, machines=machines, progress=progress)
     if not arguments.tapes:
         raise Error("there are no tapes: name tapes, directories, manifests or URIs")
     if arguments.repeat is not None and not arguments.time:
@@ -77,15 +76,12 @@ def _sweep(arguments: argparse.Namespace, progress: Progress) -> Swept:
             do=tuple(arguments.do),
             timed=arguments.time,
             repeat=arguments.repeat or 1,
+            timeout=arguments.timeout,
         ),
-        timeout=arguments.timeout,
         cache=arguments.cache,
-        baseline=arguments.baseline,
-        against=arguments.against,
-        fail_if=arguments.fail_if,
+        comparison=Comparison(arguments.baseline, arguments.against, tuple(arguments.fail_if)),
         fetched_bytes=arguments.fetched_bytes,
-        address=arguments.address,
-        jobs=arguments.jobs,
+        machines=machines,
         progress=progress,
     )
 

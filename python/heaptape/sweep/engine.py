@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from .._native import Error
+from .options import Machines
 
 ATTEMPTS = 5  # of a task whose worker or node died
 
@@ -48,9 +49,9 @@ class _Flying(Generic[T]):
 class Engine:
     """Ray, started at the first use. A Ray that runs in this process is used and left running."""
 
-    def __init__(self, address: str | None = None, jobs: int | None = None) -> None:
-        self._address = address
-        self._jobs = jobs
+    def __init__(self, machines: Machines) -> None:
+        self._address = machines.address
+        self._jobs = machines.jobs
         self._stack = contextlib.ExitStack()
         self._nodes: tuple[float, dict[str, float]] = (-_POLL_SECONDS, {})
         self.retried = 0  # tasks, after a worker or node died

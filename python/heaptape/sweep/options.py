@@ -1,8 +1,9 @@
-"""How the tapes of a sweep are replayed."""
+"""How the tapes of a sweep are replayed and compared, and where."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any
 
 
@@ -16,6 +17,7 @@ class ReplayOptions:
     do: tuple[str, ...] = ()
     timed: bool = False  # a replay of its own on its machine, with times
     repeat: int = 1  # of timed ones
+    timeout: float | None = None  # seconds of one replay
 
     def words(self) -> list[str]:
         """With --jobs, `heaptape replay` omits the times."""
@@ -33,3 +35,20 @@ class ReplayOptions:
             "clock": self.clock,
             "do": list(self.do),
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The base of a sweep, and its gates."""
+
+    baseline: str | None = None  # the label of a candidate
+    against: str | os.PathLike[str] | None = None  # another sweep: its directory or sweep.json
+    gates: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Machines:
+    """Where the replays run: a Ray cluster, or this machine."""
+
+    address: str | None = None  # of the cluster
+    jobs: int | None = None  # replays at a time on this machine

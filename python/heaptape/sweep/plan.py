@@ -12,7 +12,7 @@ from typing import Any
 from .._native import Error
 from ..files import write_whole
 from .node import FETCHED_BYTES
-from .options import ReplayOptions
+from .options import Comparison, ReplayOptions
 from .tapes import Found
 
 _VERSION = 1
@@ -26,11 +26,8 @@ class Plan:
     specs: tuple[str, ...]
     where: str | None = None
     options: ReplayOptions = dataclasses.field(default_factory=ReplayOptions)
-    timeout: float | None = None
     cache: str | None = None  # None: in the sweep's directory
-    baseline: str | None = None
-    against: str | None = None
-    gates: tuple[str, ...] = ()
+    comparison: Comparison = dataclasses.field(default_factory=Comparison)
     fetched_bytes: int = FETCHED_BYTES
     folder: str = dataclasses.field(default_factory=os.getcwd)
 
@@ -59,7 +56,9 @@ def _plan(plan: dict[str, Any]) -> Plan:
     plan["tapes"] = tuple(Found(**tape) for tape in plan["tapes"])
     plan["options"]["do"] = tuple(plan["options"]["do"])
     plan["options"] = ReplayOptions(**plan["options"])
-    return Plan(**{**plan, "specs": tuple(plan["specs"]), "gates": tuple(plan["gates"])})
+    plan["comparison"]["gates"] = tuple(plan["comparison"]["gates"])
+    plan["comparison"] = Comparison(**plan["comparison"])
+    return Plan(**{**plan, "specs": tuple(plan["specs"])})
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from .cells import SweptTape
 from .engine import Engine, Lost
 from .inspecting import Inspection, Inspections, stamp_of
 from .node import FETCHED_BYTES
-from .options import ReplayOptions
+from .options import Comparison, Machines, ReplayOptions
 from .plan import Plan, only_sweep_in, read_plan
 from .progress import Progress
 from .results import Results, read_terms, write_results
@@ -45,14 +45,10 @@ def sweep(
     resolver: str | None = None,
     where: str | None = None,
     options: ReplayOptions | None = None,
-    timeout: float | None = None,
     cache: PathLike | None = None,
-    baseline: str | None = None,
-    against: PathLike | None = None,
-    fail_if: Sequence[str] = (),
+    comparison: Comparison | None = None,
     fetched_bytes: int = FETCHED_BYTES,
-    address: str | None = None,
-    jobs: int | None = None,
+    machines: Machines | None = None,
     progress: Progress | None = None,
 ) -> Swept:
     """Replays every tape on every candidate; docs/howto-sweep.md describes the arguments.
@@ -65,42 +61,46 @@ def sweep(
         specs=tuple(specs),
         where=where,
         options=options or ReplayOptions(),
-        timeout=timeout,
         cache=None if cache is None else os.path.abspath(cache),
-        baseline=baseline,
-        against=None if against is None else os.path.abspath(against),
-        gates=tuple(fail_if),
+        comparison=_from_anywhere(comparison or Comparison()),
         fetched_bytes=fetched_bytes,
     )
-    return _carry_out(plan, os.path.abspath(output), address, jobs, progress)
+    return _carry_out(plan, os.path.abspath(output), machines, progress)
 
 
 def resume(
     output: PathLike,
     *,
-    address: str | None = None,
-    jobs: int | None = None,
+    machines: Machines | None = None,
     progress: Progress | None = None,
 ) -> Swept:
     """Resumes the sweep in the directory."""
     path = os.path.abspath(output)
-    return _carry_out(read_plan(path), path, address, jobs, progress)
+    return _carry_out(read_plan(path), path, machines, progress)
+
+
+def _from_anywhere(comparison: Comparison) -> Comparison:
+    """A sweep may be resumed in another directory."""
+    against = comparison.against
+    if against is None:
+        return comparison
+    return dataclasses.replace(comparison, against=os.path.abspath(against))
 
 
 def _carry_out(
-    plan: Plan, output: str, address: str | None, jobs: int | None, progress: Progress | None
+    plan: Plan, output: str, machines: Machines | None, progress: Progress | None
 ) -> Swept:
     progress = progress or Progress(sys.stderr)
     with only_sweep_in(output), _work_in(plan.folder):
         program, candidates = choose_candidates(plan.specs)
         terms = read_terms(
-            plan.gates,
+            plan.comparison.gates,
             labels=[one.label for one in candidates],
-            baseline=plan.baseline,
-            against=plan.against,
+            baseline=plan.comparison.baseline,
+            against=plan.comparison.against,
         )
         plan.write(output)
-        with Engine(address, jobs) as engine:
+        with Engine(machines or Machines()) as engine:
             tapes, unreadable = _inspect_tapes(plan, output, engine, progress)
             if plan.where is not None:
                 tapes = choose_tapes(tapes, set(unreadable), plan.where)

@@ -131,7 +131,6 @@ def _job(plan: Plan, place: Place, program: Program) -> Job:
         build_id=place.candidate.build_id,
         engine=program,
         options=plan.options,
-        timeout=plan.timeout,
         fetched_bytes=plan.fetched_bytes,
         folder=plan.folder,
         host=platform.node(),

@@ -36,7 +36,6 @@ class Job:
     build_id: str | None  # of the candidate's library where the sweep was started
     engine: Program  # there
     options: ReplayOptions
-    timeout: float | None
     fetched_bytes: int
     folder: str  # where the sweep was started: specs may have relative paths
     host: str  # on which it was started
@@ -124,8 +123,9 @@ def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any]
             raise Error(f"cannot run '{program()}': {error.strerror}") from None
         stack.callback(_remove, report)
         stack.callback(_end, child)
-        if not _has_ended(child, job.timeout):
-            raise Error(f"its replay took longer than {job.timeout:g} s")
+        timeout = job.options.timeout
+        if not _has_ended(child, timeout):
+            raise Error(f"its replay took longer than {timeout:g} s")
         status = child.wait()
         seconds = time.monotonic() - started
         said.seek(0)
