@@ -54,6 +54,7 @@ class Engine:
         self._jobs = machines.jobs
         self._stack = contextlib.ExitStack()
         self._nodes: tuple[float, dict[str, float]] = (-_POLL_SECONDS, {})
+        self._is_own = False  # the Ray: started here, on this machine
         self.retried = 0  # tasks, after a worker or node died
 
     @property
@@ -88,6 +89,12 @@ class Engine:
         flying: dict[Any, _Flying[T]] = {}
         try:
             yield from self._run_tasks(task, waiting, flying, exclusive)
+        except KeyboardInterrupt:
+            # A Ray of our own ends now, with its workers, and 2.60 aborts this process if a task
+            # completes while it is canceled (task_manager.cc: "unexpected system state").
+            if self._is_own:
+                flying.clear()
+            raise
         finally:
             for reference in flying:
                 ray.cancel(reference, force=True)
@@ -198,6 +205,7 @@ class Engine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         words: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         if self._address is None:
+            self._is_own = True
             words |= {
                 "address": "local",
                 "num_cpus": self._jobs,
