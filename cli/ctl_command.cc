@@ -22,7 +22,7 @@ int run_ctl(const CtlOptions& options, Console& console) {
   if (options.pid == static_cast<uint32_t>(getpid())) {
     return console.fail(
         "process " + std::to_string(options.pid) +
-        " is this `heaptape ctl`: the shell replaced itself by its last command. Add another "
+        " is this `heaptape ctl`: the shell replaced itself with its last command. Add another "
         "command after it: `heaptape ctl ... ; :`");
   }
   const auto place = recorder::request_mark(options.pid, options.name, kPatienceMs);

@@ -47,7 +47,7 @@ Status check_labels(const NamedReport& report) {
   std::set<std::string> seen;
   for (const RunFigures& run : report.figures.runs) {
     if (seen.insert(run.label).second) continue;
-    return Error::usage(quoted(report.path) + " has two runs labelled " + quoted(run.label) +
+    return Error::usage(quoted(report.path) + " has two runs labeled " + quoted(run.label) +
                         ": replay with a label for each, -a LABEL=ALLOCATOR");
   }
   return {};
@@ -56,7 +56,7 @@ Status check_labels(const NamedReport& report) {
 Error no_such_run(const NamedReport& side, const std::string& label) {
   std::vector<std::string> labels;
   for (const RunFigures& run : side.figures.runs) labels.push_back(run.label);
-  return Error::usage(quoted(side.path) + " has no run labelled " + quoted(label) +
+  return Error::usage(quoted(side.path) + " has no run labeled " + quoted(label) +
                       base::did_you_mean(label, labels) + "; it has " + labels_of(side));
 }
 

@@ -138,7 +138,7 @@ class GateParser {
       return wrong(start, "expected failed without an aggregate: it is a number of cells");
     }
     skip_blanks();
-    if (!rest().starts_with(')')) return expected("')' behind the metric");
+    if (!rest().starts_with(')')) return expected("')' after the metric");
     ++at_;
     return {};
   }

@@ -1,6 +1,8 @@
 #include "replayer/report/run_table.h"
 
 #include <algorithm>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -223,16 +225,19 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
-// Left out first on a narrow terminal, of each moment's and of the run's figures: what another
-// column nearly says, then details.
-constexpr std::string_view kLeastFirst[] = {
+// Ends of metrics, in the order in which a narrow terminal does without them: what another column
+// or table nearly says, then details. In the overview, resident bytes at both moments stay longest.
+constexpr std::string_view kLeastOfOverview[] = {
     "peak.residentBytes",   "atPeak.residentHoleBytes", "atPeak.account.purgeableBytes",
-    "peak.distanceToIdeal", ".account.purgeableBytes",  ".committedBytes",
-    ".residentBytes",       ".account.returnedBytes",   ".account.topBytes"};
+    "peak.distanceToIdeal", ".account.purgeableBytes",  "time.nsPerEvent",
+    "peak.committedBytes",  ".residentHoleBytes"};
+constexpr std::string_view kLeastOfAccount[] = {".committedBytes", ".residentBytes",
+                                                ".account.returnedBytes", ".account.topBytes"};
 
-std::vector<size_t> least_first(const std::vector<std::string>& metrics) {
+std::vector<size_t> columns_of(std::span<const std::string_view> least_first,
+                               const std::vector<std::string>& metrics) {
   std::vector<size_t> columns;
-  for (const std::string_view least : kLeastFirst) {
+  for (const std::string_view least : least_first) {
     for (size_t i = 0; i < metrics.size(); ++i) {
       if (metrics[i].ends_with(least)) columns.push_back(i + 1);  // after the labels
     }
@@ -241,7 +246,8 @@ std::vector<size_t> least_first(const std::vector<std::string>& metrics) {
 }
 
 // Two heading lines, and one for each run.
-std::string text_of(const FigureTable& table, size_t width) {
+std::string text_of(const FigureTable& table, std::span<const std::string_view> least_first,
+                    size_t width) {
   std::vector<TableRow> rows(2);
   rows[0].push_back("");
   rows[1].push_back("allocator");
@@ -254,7 +260,7 @@ std::string text_of(const FigureTable& table, size_t width) {
     TableRow& row = rows.emplace_back(TableRow{run.label});
     row.insert(row.end(), run.cells.begin(), run.cells.end());
   }
-  return aligned_within(width, rows, least_first(table.metrics));
+  return aligned_within(width, rows, columns_of(least_first, table.metrics));
 }
 
 }  // namespace
@@ -267,9 +273,10 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  text += text_of(overview_table(report.runs, runs), width) + best_line(report.runs, runs) + "\n";
+  text += text_of(overview_table(report.runs, runs), kLeastOfOverview, width) +
+          best_line(report.runs, runs) + "\n";
   const FigureTable account = account_table(report.runs, runs);
-  if (!account.rows.empty()) text += text_of(account, width) + "\n";
+  if (!account.rows.empty()) text += text_of(account, kLeastOfAccount, width) + "\n";
   return text + run_lines(report, runs);
 }
 

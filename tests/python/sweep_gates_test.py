@@ -71,7 +71,7 @@ def test_gates_have_the_units_of_diff(text, value, is_change, is_percent, extra)
         ("p90(peak.residentByte)>+3%", "column 5: there is no metric 'peak.residentByte' (did you mean peak.residentBytes, "),
         ("p80(peak.residentBytes)>+3%", "column 1: there is no aggregate 'p80' (did you mean p10, p90 or p25?)"),
         ("p90 peak.residentBytes>3", "column 5: expected a metric in parentheses, such as p90(peak.residentBytes)"),
-        ("p90(peak.residentBytes>3", "column 23: expected ')' behind the metric"),
+        ("p90(peak.residentBytes>3", "column 23: expected ')' after the metric"),
         ("p90(peak.residentBytes)+3%", "column 24: expected one of > >= < <= == !="),
         ("p90(peak.residentBytes)>1e400000", "column 25: expected a number that is neither too large nor too small"),
         ("failed>+3%", "column 10: expected no %: failed is a number of cells"),

@@ -1,6 +1,7 @@
 """The parts of a sweep that need no Ray: which tapes, which candidates, what is kept."""
 
 import contextlib
+import dataclasses
 import gzip
 import json
 import os
@@ -14,14 +15,15 @@ from conftest import QUESTIONS
 
 import heaptape
 from heaptape.run_figures import figures
-from heaptape.sweep import ReplayOptions, node, selection, tapes
+from heaptape.sweep import Comparison, ReplayOptions, node, selection, tapes
 from heaptape.sweep.cache import Cache, Stored, key_of
 from heaptape.sweep.candidates import Program, choose_candidates
 from heaptape.sweep.cells import Candidate, SweptTape
 from heaptape.sweep.command import main
 from heaptape.sweep.inspecting import Inspections, inspect, stamp_of
-from heaptape.sweep.plan import only_sweep_in
+from heaptape.sweep.plan import Plan, only_sweep_in, read_plan
 from heaptape.sweep.slim import slim
+from heaptape.sweep.tapes import Found
 
 
 @pytest.fixture
@@ -350,6 +352,23 @@ def test_resume_needs_a_sweep(tmp_path, capsys):
     status, error = run(capsys, "--resume", "-o", tmp_path)
     assert (status, error.count("\n")) == (2, 1)
     assert "there is no sweep to resume in" in error
+
+
+def test_a_resumed_sweep_has_all_its_arguments(tmp_path):
+    plan = Plan(
+        tapes=(Found("a", "file:///a.tape", {"service": "web"}),),
+        specs=("glibc", "model:slabs"),
+        where="events > 1",
+        options=ReplayOptions("all", "merged", "real", ("trim@1",), True, 3, 1.5),
+        cache="/cache",
+        comparison=Comparison("glibc", "/old", ("failed>0",)),
+        fetched_bytes=7,
+        folder="/started/here",
+    )
+    plan.write(str(tmp_path))
+    assert read_plan(str(tmp_path)) == plan
+    usual = Plan((), ())
+    assert all(getattr(plan, field.name) != getattr(usual, field.name) for field in dataclasses.fields(Plan))
 
 
 def test_resume_takes_no_other_words(tmp_path, capsys):

@@ -58,6 +58,13 @@ def test_tables_fit_into_the_terminal(in_terminal, words):
     assert "more: --wide shows all" in text
 
 
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_resident_bytes_at_both_moments_stay_longest(in_terminal, columns):
+    text = in_terminal(columns, "replay", REPLAY[1], "-a", "glibc", "-a", f"{'x' * 50}=jemalloc")
+    assert headings(text)[0][:3] == ["allocator", "resident", "resident"]
+    assert len(text.split("\nallocator ")[1].partition("\n")[0]) <= columns
+
+
 def test_wide_tables_have_all_columns_as_in_a_pipe(in_terminal, words, tool):
     text = in_terminal(100, *words, "--wide")
     assert widest(text) > 100

@@ -76,7 +76,7 @@ TEST_F(DiffCommand, ComparesAllRunsWithOneOfTheBase) {
 
 TEST_F(DiffCommand, RefusesABaselineThatIsNotThere) {
   options_.baseline = "glib";
-  expect_refused("has no run labelled 'glib' (did you mean glibc?)");
+  expect_refused("has no run labeled 'glib' (did you mean glibc?)");
 }
 
 TEST_F(DiffCommand, RefusesOneReportWithoutABaseline) {
@@ -162,7 +162,7 @@ TEST_F(DiffCommand, RefusesAReportThatWasCutShort) {
 
 TEST_F(DiffCommand, RefusesALabelThatNoRunHas) {
   options_.run = "jemalloc";
-  expect_refused("has no run labelled 'jemalloc'; it has 'glibc', 'buddy'");
+  expect_refused("has no run labeled 'jemalloc'; it has 'glibc', 'buddy'");
 }
 
 TEST_F(DiffCommand, RefusesAnOutputThatTakesNothing) {

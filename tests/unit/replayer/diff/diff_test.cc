@@ -70,7 +70,7 @@ TEST_F(DiffTest, ComparesOnlyTheRunAskedFor) {
 TEST_F(DiffTest, SaysWhichReportLacksTheRunAskedFor) {
   const auto base = named_report("a.json", {run_figures("x"), run_figures("y")});
   const auto now = named_report("b.json", {run_figures("x")});
-  EXPECT_EQ(error(base, now, "y"), "'b.json' has no run labelled 'y'; it has 'x'");
+  EXPECT_EQ(error(base, now, "y"), "'b.json' has no run labeled 'y'; it has 'x'");
 }
 
 TEST_F(DiffTest, SuggestsTheLabelThatWasMeant) {
@@ -129,7 +129,7 @@ TEST_F(DiffTest, RefusesReportsWithoutACommonLabel) {
 
 TEST_F(DiffTest, RefusesTwoRunsOfOneLabel) {
   const auto report = named_report("a.json", {run_figures("x"), run_figures("x")});
-  EXPECT_NE(error(report, report).find("'a.json' has two runs labelled 'x'"), std::string::npos);
+  EXPECT_NE(error(report, report).find("'a.json' has two runs labeled 'x'"), std::string::npos);
 }
 
 TEST_F(DiffTest, NotesThatTheTapesDiffer) {

@@ -261,7 +261,7 @@ TEST_F(GateParserTest, SaysWhatIsWrongWithAnAggregate) {
                      "aggregates are: p10, p25, median, p75, p90, p99, min, max, mean");
   expect_sweep_error("p90 peak.liveBytes>1",
                      "column 5: expected a metric in parentheses, such as p90(peak.residentBytes)");
-  expect_sweep_error("p90(peak.liveBytes>1", "column 19: expected ')' behind the metric");
+  expect_sweep_error("p90(peak.liveBytes>1", "column 19: expected ')' after the metric");
   expect_sweep_error("p90()>1", "column 5: expected a metric");
   expect_sweep_error("p90(peak.liveByte)>1", "column 5: there is no metric 'peak.liveByte' (did");
   expect_sweep_error("mean.residentByte>1", "did you mean mean.residentBytes");

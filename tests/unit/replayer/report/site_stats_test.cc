@@ -29,8 +29,8 @@ class SiteStats : public testing::Test {
     ASSERT_TRUE(count_stacks(*tape, profile, [](double) {}).ok());
     table_ = site_table(profile, sites_, StackValue::kPeak);
   }
-  std::string text(size_t top, SiteOrder order = StackValue::kPeak) {
-    return sites_text({table_, sites_, heap()}, order, top, SIZE_MAX);
+  std::string text(size_t top, SiteOrder order = StackValue::kPeak, size_t width = SIZE_MAX) {
+    return sites_text({table_, sites_, heap()}, order, top, width);
   }
   std::string csv() { return sites_csv({table_, sites_, heap()}); }
   const HeapOfSites* heap() const { return heap_ ? &*heap_ : nullptr; }
@@ -64,6 +64,16 @@ read (app.cc:40)            7 B    1.7%           7 B             57 B      2   
 (no stack)                  0 B    0.0%           0 B             10 B      1            1          0 calls                        0
 total                     407 B  100.0%         307 B            467 B      5            1                                         1
 )");
+}
+
+TEST_F(SiteStats, KeepTheValueThatOrdersThemHoweverNarrowTheTableIs) {
+  for (const auto& [order, name] : {std::pair<SiteOrder, const char*>{StackValue::kCalls, "calls"},
+                                    {StackValue::kTemporaries, "temporaries"}}) {
+    const std::string narrow = text(30, order, 60);
+    const std::string headings = narrow.substr(0, narrow.find('\n'));
+    EXPECT_TRUE(headings.find(name) != headings.npos && headings.ends_with(" share")) << headings;
+    EXPECT_NE(narrow.find("columns more: --wide shows all"), std::string::npos) << narrow;
+  }
 }
 
 TEST_F(SiteStats, PutWhatIsNotShownTogether) {
