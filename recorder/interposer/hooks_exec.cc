@@ -2,8 +2,7 @@
 // notice. Each forwards to the next definition in lookup order, whose result and errno it keeps.
 //
 // Runs in children of fork and vfork, also of programs with many threads: no lock, no thread-local
-// state (a vfork child would leave it to its parent), memory on the stack. Does not include the
-// headers of these functions, whose attributes rule out null pointers that the functions take.
+// state (a vfork child would leave it to its parent), memory on the stack.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -193,7 +192,8 @@ HEAPTAPE_EXPORT int fexecve(int descriptor, Words argv, Words environment) {
 
 HEAPTAPE_EXPORT int execveat(int folder, const char* path, Words argv, Words environment,
                              int flags) {
-  const bool by_descriptor = path != nullptr && *path == 0 && (flags & AT_EMPTY_PATH) != 0;
+  const bool is_null = as_long(path) == 0;  // libc's headers say that it cannot be
+  const bool by_descriptor = !is_null && *path == 0 && (flags & AT_EMPTY_PATH) != 0;
   const DescriptorPath descriptor = path_of(folder);
   const ExecRequest request{by_descriptor ? descriptor.get() : path, argv, environment,
                             by_descriptor ? AT_FDCWD : folder};

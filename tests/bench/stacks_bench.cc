@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schema/tape/tape_reader.h"
@@ -71,7 +72,7 @@ std::vector<Way> ways_of(const tests::TempDir& dir, const Command& command) {
   return ways;
 }
 
-const Way& way_of(const std::vector<Way>& ways, const std::string& name) {
+const Way& way_of(const std::vector<Way>& ways, std::string_view name) {
   return *std::ranges::find(ways, name, &Way::name);
 }
 

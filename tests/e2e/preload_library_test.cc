@@ -47,7 +47,8 @@ const Names kImports = {
     "memcpy",
     "memmove",
     "memset",
-    "memcmp",  // bytes
+    "memcmp",
+    "memchr",  // bytes
     "strlen",
     "strnlen",
     "strchr",

@@ -74,6 +74,18 @@ TEST_F(UnrecordedPrograms, AreLeftAloneByEveryFunctionThatExecutes) {
   }
 }
 
+// A null path is the function's to refuse.
+TEST_F(UnrecordedPrograms, MayBeNamedByANullPointer) {
+  for (const std::string& function : kExecFunctions) {
+    if (function == "execvp" || function == "execvpe" || function == "execlp") continue;  // crash
+    const Words words = executing(function, {"null"});
+    const Ended alone = run_command(words);
+    const Ended recorded = record(words);
+    EXPECT_EQ(recorded.out, alone.out);
+    EXPECT_EQ(recorded.status, alone.status) << recorded.describe();
+  }
+}
+
 // Where the recorder's socket does not exist.
 TEST_F(UnrecordedPrograms, AreLeftAloneInAnotherNetworkNamespace) {
   const Words isolated = {"unshare", "-r", "-n", target_path("tell_environment")};

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import platform
 import subprocess
 
 import pyarrow
@@ -12,6 +13,28 @@ import heaptape
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "docs" / "questions"  # recordings of real programs
+
+
+needs_glibc_2_36 = pytest.mark.skipif(
+    platform.libc_ver() != ("glibc", "2.36"),
+    reason="model:ptmalloc is glibc 2.36; this is " + " ".join(platform.libc_ver()),
+)
+
+
+def library_version(family):
+    """Of the newest one installed; "" if it says none."""
+    text = subprocess.run(
+        [os.environ["HEAPTAPE"], "allocators"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    words = next(line.split() for line in text.splitlines() if line.startswith(family + " "))
+    return words[1]
+
+
+@pytest.fixture
+def known_knobs(allocator):
+    """Skips where the installed library has other settings than heaptape.tune knows."""
+    if allocator == "mimalloc" and not library_version("mimalloc").startswith("2.0."):
+        pytest.skip("the knobs are those of mimalloc 2.0; this is " + library_version("mimalloc"))
 
 
 @pytest.fixture(scope="session")

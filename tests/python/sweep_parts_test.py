@@ -272,15 +272,18 @@ def test_an_inspection_is_of_a_version_of_a_file(tmp_path):
     path = tmp_path / "a.tape"
     path.write_bytes((QUESTIONS / "growth.tape").read_bytes())
     stamp, inspection = stamp_of(str(path)), inspect(str(path))
-    Inspections(str(tmp_path)).keep(str(path), stamp, inspection)
-    assert Inspections(str(tmp_path)).find(str(path), stamp) == inspection
-    path.write_bytes((QUESTIONS / "python.tape").read_bytes())
-    assert Inspections(str(tmp_path)).find(str(path), stamp_of(str(path))) is None
+    with contextlib.closing(Inspections(str(tmp_path))) as kept:
+        kept.keep(str(path), stamp, inspection)
+    with contextlib.closing(Inspections(str(tmp_path))) as kept:
+        assert kept.find(str(path), stamp) == inspection
+        path.write_bytes((QUESTIONS / "python.tape").read_bytes())
+        assert kept.find(str(path), stamp_of(str(path))) is None
 
 
 def test_a_damaged_file_of_inspections_begins_anew(tmp_path):
     (tmp_path / "tapes.sqlite").write_bytes(b"not a database, but long enough to be read" * 99)
-    assert Inspections(str(tmp_path)).find("a", "b") is None
+    with contextlib.closing(Inspections(str(tmp_path))) as kept:
+        assert kept.find("a", "b") is None
 
 
 @pytest.fixture

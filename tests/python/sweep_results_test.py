@@ -7,6 +7,7 @@ import duckdb
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
+from conftest import needs_glibc_2_36
 from page_test import HOSTILE, Parsed
 from sweep_cells import SPECS, cell, cells, real_cells, results, run, tape
 
@@ -215,6 +216,7 @@ def test_replays_are_counted_apart_from_what_was_in_the_cache(tmp_path):
     assert "2 cells, 0 failed, 1 from the cache" in found.text()
 
 
+@needs_glibc_2_36
 def test_text_has_the_best_candidate_of_few_tapes_with_ties(sweep):
     text = sweep[1].text()
     assert "\nthreads   glibc = model:ptmalloc" in text and "\nbest on " in text

@@ -57,7 +57,7 @@ ENGINES += [(name, "model") for name in ALLOCATORS if has_model(name)]
 
 
 @pytest.mark.parametrize(("allocator", "engine"), ENGINES)
-def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, manifests):
+def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, known_knobs, manifests):
     space_ = space(allocator, engine)
     idle = dict(enumerate(space_.knobs))
     # tcmalloc's release rate acts only after a GiB was freed.
@@ -72,7 +72,7 @@ def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, m
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_every_value_is_known_to_the_library(allocator):
+def test_every_value_is_known_to_the_library(allocator, known_knobs):
     space_ = space(allocator, "library")
     settings = [
         alone(space_, i, level)

@@ -9,7 +9,7 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from conftest import QUESTIONS
+from conftest import QUESTIONS, needs_glibc_2_36
 
 import heaptape
 from heaptape._native import percent_text
@@ -71,6 +71,7 @@ def test_most_of_the_avoidable_peak_of_the_mmap_threshold_is_found(threshold):
     assert threshold[1]["points"]["smallest"]["shareRemoved"]["peak"] >= 0.8
 
 
+@needs_glibc_2_36
 def test_most_of_the_avoidable_peak_of_patching_manifests_is_found(make, tmp_path):
     tape = make("manifest-patching", "manifests=40")
     result = tune([tape], tmp_path, trials=24, repeats=0)
@@ -262,7 +263,7 @@ def test_a_tape_of_another_version_is_told(version, is_told, make, tmp_path, mon
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc"])
-def test_other_allocators_are_searched_by_what_is_resident(allocator, tmp_path):
+def test_other_allocators_are_searched_by_what_is_resident(allocator, known_knobs, tmp_path):
     result = tune([THREADS], tmp_path, allocator=allocator, trials=11, repeats=0)
     searched_on = "model:slabs" if allocator == "jemalloc" else allocator
     assert result["allocator"]["searchedOn"] == searched_on

@@ -10,7 +10,7 @@ namespace heaptape::tests {
 
 // Whether this build, and so the heaptape under test, has a sanitizer, which must be the first
 // library of its process, and needs much address space and occasionally a descriptor.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(HEAPTAPE_SANITIZED)
 inline constexpr bool kSanitized = true;
 #else
 inline constexpr bool kSanitized = false;

@@ -73,6 +73,7 @@ class Inspections:
         try:
             self._open(path)
         except sqlite3.DatabaseError:  # damaged: it holds nothing that cannot be read again
+            self.close()
             try:
                 os.unlink(path)
                 self._open(path)

@@ -3,7 +3,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 
 static void* slots[4096];
 static uint64_t x = 88172645463325252;

@@ -3,7 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 
 enum { kRequests = 1000, kAnswerBytes = 100, kRequestBytes = 400 };
 

@@ -1,7 +1,8 @@
 // Executes a program by the function of that name and waits for it:
 //   execute [-r FOLDER] [-f] [-e] FUNCTION PROGRAM [ARGUMENT...]
 // -r changes the root first; -f restricts system calls first, by a filter that allows all; -e tries
-// to, without a filter. Says what the function returned, if it did not execute.
+// to, without a filter. Says what the function returned, if it did not execute. PROGRAM "null" is a
+// null pointer.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,7 @@ static int is(const char* function, const char* name) {
 }
 
 static int execute(const char* function, char** argv) {
-  const char* const path = argv[0];
+  const char* const path = strcmp(argv[0], "null") == 0 ? NULL : argv[0];
   if (is(function, "execve")) return execve(path, argv, environ);
   if (is(function, "execv")) return execv(path, argv);
   if (is(function, "execvp")) return execvp(path, argv);

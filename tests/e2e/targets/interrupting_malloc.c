@@ -8,7 +8,7 @@
 extern void* __libc_malloc(size_t);
 extern int armed __attribute__((weak));
 
-static void* (*choose_malloc(void))(size_t) {
+__attribute__((used)) static void* (*choose_malloc(void))(size_t) {
   if (&armed != NULL && armed) raise(SIGUSR1);
   return __libc_malloc;
 }

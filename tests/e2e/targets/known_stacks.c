@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 
 static void keep(void* block) {
   __asm__ volatile("" : : "r"(block) : "memory");

@@ -13,7 +13,11 @@
 #include <string>
 #include <vector>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 
 namespace {
 

@@ -3,7 +3,11 @@
 
 #include <cstddef>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noclone))
+#endif
 
 extern "C" {
 

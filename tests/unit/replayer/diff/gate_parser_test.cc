@@ -66,7 +66,7 @@ TEST_F(GateParserTest, ReadsEachDecimalUnit) {
 }
 
 TEST_F(GateParserTest, ReadsEachUnitOfTime) {
-  const auto nanoseconds = [this](const std::string& value) {
+  const auto nanoseconds = [](const std::string& value) {
     return parse("latency.malloc.p99Ns > " + value).value;
   };
   EXPECT_EQ(nanoseconds("3ns"), 3);

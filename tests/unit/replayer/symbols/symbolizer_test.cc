@@ -92,7 +92,9 @@ TEST_F(SymbolizerTest, NamesAFunctionAndItsLine) {
 TEST_F(SymbolizerTest, NamesWhatWasInlinedFromTheInsideOut) {
   const SymbolizedTape tape = symbolize_call("inlined_call", symbol_target("whole.so"));
   ASSERT_EQ(source_of(tape).size(), 3u);
-  EXPECT_EQ(source_of(tape)[0].function, "marked::(anonymous namespace)::hidden");
+  // GCC gives a function of one file no linkage name, which would have the arguments.
+  const std::string hidden = source_of(tape)[0].function;
+  EXPECT_EQ(hidden.substr(0, hidden.find("(void")), "marked::(anonymous namespace)::hidden");
   EXPECT_EQ(source_of(tape)[0].line, marked_line("hidden"));
   EXPECT_EQ(source_of(tape)[1].function, "marked::Box<int>::open(int, void (*)())");
   EXPECT_EQ(source_of(tape)[1].line, marked_line("open"));
