@@ -12,11 +12,14 @@
 
 #include "base/check.h"
 #include "base/display_text.h"
+#include "base/output_place.h"
 
 namespace heaptape::base {
 namespace {
 
 constexpr mode_t kMode = 0600;
+// Of open(2): neither follows a link nor waits for the other end of a FIFO.
+constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK;
 
 // As open(2), but waits a second for a descriptor if none is left: others of this process may be
 // about to be closed.
@@ -26,6 +29,22 @@ int open_patiently(const std::string& path, int flags) {
     const int fd = open(path.c_str(), flags | O_CLOEXEC, kMode);
     if (fd >= 0 || (errno != EMFILE && errno != ENFILE) || i == kTries) return fd;
     usleep(1000);
+  }
+}
+
+bool is_fifo(const std::string& path) {
+  struct stat info{};
+  return stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+}
+
+// A device, or a FIFO, for whose reader it waits a second. -1 with errno ENXIO: there is none.
+int open_device(const std::string& path) {
+  constexpr int kTries = 100;
+  for (int i = 0;; ++i) {
+    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0) fcntl(fd, F_SETFL, O_APPEND);  // its writes may wait
+    if (fd >= 0 || errno != ENXIO || i == kTries) return fd;
+    usleep(10'000);
   }
 }
 
@@ -68,8 +87,13 @@ bool lock_under_name(int fd, const std::string& path) {
   struct stat file{};
   struct stat named{};
   return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 &&
-         stat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
+         lstat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
          file.st_ino == named.st_ino;
+}
+
+bool is_empty_file(int fd) {
+  struct stat info{};
+  return fstat(fd, &info) == 0 && info.st_size == 0;
 }
 
 // The partial file of `path`, open and locked; moves a dead writer's out of the way once.
@@ -81,9 +105,15 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
       break;
     }
     if (errno != EEXIST) return cannot_create(path, errno);
-    const Descriptor stale(open(partial_path.c_str(), O_WRONLY | O_CLOEXEC));
+    const std::string old_path = partial_path + ".old";
+    const std::string what = "cannot create " + quoted(path);
+    HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, partial_path));
+    HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, old_path));
+    const Descriptor stale(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
     if (stale && !lock_under_name(stale.get(), partial_path)) break;
-    if (rename(partial_path.c_str(), (partial_path + ".old").c_str()) != 0) {
+    const bool is_empty = stale && is_empty_file(stale.get());
+    if (is_empty ? unlink(partial_path.c_str()) != 0
+                 : rename(partial_path.c_str(), old_path.c_str()) != 0) {
       return cannot_create(path, errno);
     }
   }
@@ -126,13 +156,8 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
     return cannot_create(path, EISDIR);
   }
   if (is_written_directly(path)) return create_direct(path);
-  std::string target = path;
-  std::error_code no_link;
-  if (std::filesystem::is_symlink(path, no_link)) {
-    std::error_code error;
-    target = std::filesystem::weakly_canonical(path, error).string();
-    if (error) return cannot_create(path, error.value());
-  }
+  HEAPTAPE_ASSIGN_OR_RETURN(std::string target, follow_own_links(path));
+  HEAPTAPE_RETURN_IF_ERROR(check_replaceable("cannot create " + quoted(path), target));
   std::string partial_path = target + ".partial";
   HEAPTAPE_ASSIGN_OR_RETURN(Descriptor file, open_partial(target, partial_path));
   return OutputFile(std::move(target), std::move(partial_path), std::move(file), if_abandoned);
@@ -141,9 +166,16 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
 // A descriptor is duplicated, not reopened: new bytes must go after those already written.
 Result<OutputFile> OutputFile::create_direct(const std::string& path) {
   const int standard = standard_descriptor(path);
-  Descriptor file(standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 3)
-                                : open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!file) return cannot_create(path, errno);
+  if (standard < 0) {
+    HEAPTAPE_ASSIGN_OR_RETURN(const std::string device, follow_own_links(path));
+    HEAPTAPE_RETURN_IF_ERROR(check_owner("cannot create " + quoted(path), device));
+  }
+  Descriptor file(standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 3) : open_device(path));
+  if (!file) {
+    const bool is_unread = errno == ENXIO && is_fifo(path);
+    return is_unread ? Error::usage("cannot create " + quoted(path) + ": nobody reads this FIFO")
+                     : cannot_create(path, errno);
+  }
   return OutputFile(path, "", std::move(file), IfAbandoned::kKeep);
 }
 
@@ -156,7 +188,7 @@ void OutputFile::rest() {
 
 Status OutputFile::wake() {
   if (file_) return {};
-  Descriptor file(open_patiently(partial_path_, O_WRONLY));
+  Descriptor file(open_patiently(partial_path_, O_WRONLY | kAsItIs));
   struct stat info{};
   if (!file || fstat(file.get(), &info) != 0) {
     return os_error("cannot continue writing " + quoted(path_), errno);
@@ -232,6 +264,14 @@ Status OutputFile::commit() {
   }
   if (close(file_.release()) != 0) return os_error("cannot write " + quoted(path_), errno);
   return {};
+}
+
+void remove_empty_partial(const std::string& path) {
+  const std::string partial_path = path + ".partial";
+  const Descriptor file(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
+  if (file && lock_under_name(file.get(), partial_path) && is_empty_file(file.get())) {
+    unlink(partial_path.c_str());
+  }
 }
 
 bool is_written_directly(const std::string& path) {

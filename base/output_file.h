@@ -16,9 +16,11 @@ namespace heaptape::base {
 // - PATH contains the old content or all of the new, never a part: the rename is one step.
 // - After append() fails, the file ends where it did before, so that more can be tried.
 // - A writer that is killed leaves its data as PATH.partial; the next one moves that to
-//   "PATH.partial.old" and does not mix with it.
+//   "PATH.partial.old" unless it is empty, and does not mix with it.
 // - Two writers of one PATH cannot mix: a lock on the partial file refuses the second.
 // - A link at PATH stays a link, and the file that it names is written. Mode 0600.
+// - Nothing that another user has put at one of these names in a directory like /tmp is followed,
+//   opened or replaced (base/output_place.h), and nothing is waited for.
 // None of these holds if is_written_directly(): for devices, pipes, and the files of standard
 // output and error, to which it appends. Not synchronized to the disk: a crash of the system may
 // undo a commit. Move-only; one thread.
@@ -27,8 +29,8 @@ class OutputFile {
   // The fate of an uncommitted file when the object is destroyed: kept for recovery, or removed.
   enum class IfAbandoned : uint8_t { kKeep, kRemove };
 
-  // Fails with kUsage if PATH is a directory or already has a writer, with kNotFound if its
-  // directory is missing.
+  // Fails with kUsage if PATH is a directory, a FIFO that nobody reads, or another user's, or
+  // already has a writer; with kNotFound if its directory is missing.
   static Result<OutputFile> create(const std::string& path, IfAbandoned if_abandoned);
 
   OutputFile(OutputFile&& other) = default;
@@ -75,6 +77,9 @@ class OutputFile {
   uint64_t resting_inode_ = 0;
   IfAbandoned if_abandoned_;
 };
+
+// Removes the partial file of PATH if it is empty and has no writer.
+void remove_empty_partial(const std::string& path);
 
 // Whether `path` is a device, a pipe, or the target of standard output or error: OutputFile writes
 // to those directly.

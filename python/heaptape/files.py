@@ -5,26 +5,59 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
 
 from ._native import Error
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """The file gets its name when it is whole. Only its owner may read it."""
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file that gets the name `path` when it is whole. Only its owner may read it.
+
+    Its name until then cannot be guessed, so nobody can plant a link there. A link at `path` is
+    replaced. If the body raises, nothing is left. Raises OSError.
+    """
     name = os.fspath(path)
-    partial = name + ".partial"
+    folder, base = os.path.split(name)
+    descriptor, partial = tempfile.mkstemp(prefix=f".{base}.", suffix=".partial", dir=folder or ".")
     try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        try:
-            with open(descriptor, "wb") as file:
-                file.write(content)
-            os.replace(partial, name)
-        except OSError:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(partial)
-            raise
+        with open(descriptor, "wb") as file:
+            yield file
+        os.replace(partial, name)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+        raise
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """As replacing(), but raises Error."""
+    try:
+        with replacing(path) as file:
+            file.write(content)
     except OSError as error:
-        raise Error(f"cannot write '{name}': {error.strerror}") from None
+        raise Error(f"cannot write '{os.fspath(path)}': {error.strerror}") from None
+
+
+def open_own(path: str) -> int:
+    """A descriptor of a file to be changed in place, which is made if it is missing.
+
+    It must be a regular file of this user's with no other name: others may plant links in a shared
+    directory. Raises Error.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise Error(f"cannot write '{path}': {error.strerror}") from None
+    found = os.fstat(descriptor)
+    if found.st_uid == os.geteuid() and found.st_nlink == 1 and stat.S_ISREG(found.st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise Error(f"cannot write '{path}': it must be a regular file of yours without other names")
 
 
 def digest_of(path: str) -> str:

@@ -3,7 +3,7 @@
     DIR/blocks/tape=NAME/data.parquet      of NAME.tape, and so on for each table of a tape
     DIR/runs/report=NAME/data.parquet      of NAME.json, and so on for each table of a report
 
-A file is written under the name data.parquet.partial, and renamed when it is whole.
+A file gets its name when it is whole.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator
 
+from . import files
 from ._native import Error, Table
 from .report import Report
 from .tape import Tape
@@ -97,19 +98,17 @@ def _write(table: Table, path: str) -> None:
         import pyarrow.parquet
     except ImportError:
         raise Error("Parquet needs pyarrow: pip install pyarrow") from None
-    partial = path + ".partial"
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         reader = pyarrow.RecordBatchReader.from_stream(table)
-        with pyarrow.parquet.ParquetWriter(partial, reader.schema, compression="zstd") as writer:
+        with (
+            files.replacing(path) as file,
+            pyarrow.parquet.ParquetWriter(file, reader.schema, compression="zstd") as writer,
+        ):
             for group in _groups(reader):
                 writer.write_table(pyarrow.Table.from_batches(group, reader.schema))
-        os.replace(partial, path)
     except OSError as error:  # a full disk, or a damaged tape
         raise Error(f"cannot write '{path}': {error}") from None
-    finally:
-        if os.path.exists(partial):
-            os.unlink(partial)
 
 
 def _groups(batches: Iterable[object]) -> Iterator[list[object]]:

@@ -1,6 +1,7 @@
 """write_page(): what the browser gets, taken apart by Python's own parser of HTML."""
 
 import base64
+import errno
 import hashlib
 import html.parser
 import json
@@ -131,11 +132,15 @@ def test_page_is_for_its_owner_alone(plain, tmp_path):
     assert os.stat(tmp_path / "page.html").st_mode & 0o777 == 0o600
 
 
-def test_page_that_cannot_be_written_leaves_the_one_before(plain, tmp_path):
+def test_page_that_cannot_be_written_leaves_the_one_before(plain, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     before = (tmp_path / "page.html").read_bytes()
-    (tmp_path / "page.html.partial").mkdir()
-    with pytest.raises(heaptape.Error, match=r"^cannot write '.*page.html': Is a directory$"):
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(heaptape.Error, match=r"^cannot write '.*page.html': No space left"):
         page(tmp_path, Section("Two"))
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert (tmp_path / "page.html").read_bytes() == before
 
 

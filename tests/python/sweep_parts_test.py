@@ -14,8 +14,9 @@ import pytest
 from conftest import QUESTIONS
 
 import heaptape
+from heaptape import files
 from heaptape.run_figures import figures
-from heaptape.sweep import Comparison, ReplayOptions, node, selection, tapes
+from heaptape.sweep import Comparison, ReplayOptions, dataset, node, selection, tapes
 from heaptape.sweep.cache import Cache, Stored, key_of
 from heaptape.sweep.candidates import Program, choose_candidates
 from heaptape.sweep.cells import Candidate, SweptTape
@@ -143,6 +144,56 @@ def test_inspections_that_cannot_be_written_are_one_sentence(tmp_path):
     (tmp_path / "tapes.sqlite").mkdir()
     with pytest.raises(heaptape.Error, match="cannot write '.*/tapes.sqlite': "):
         Inspections(str(tmp_path))
+
+
+def plant(folder, name):
+    """A link to a file that is not to be changed, and that file."""
+    victim = folder / "victim"
+    victim.write_text("of somebody else")
+    (folder / name).symlink_to(victim)
+    return victim
+
+
+@pytest.mark.parametrize("name", ["tapes.sqlite", "trials.journal"])
+def test_files_that_change_in_place_are_never_behind_a_link(name, tmp_path):
+    victim = plant(tmp_path, name)
+    with pytest.raises(heaptape.Error, match=f"cannot write '.*/{name}': "):
+        files.open_own(str(tmp_path / name))
+    (tmp_path / name).unlink()
+    os.link(victim, tmp_path / name)
+    with pytest.raises(heaptape.Error, match="regular file of yours without other names"):
+        files.open_own(str(tmp_path / name))
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(heaptape.Error, match="regular file of yours without other names"):
+        files.open_own(str(tmp_path / name))
+    assert victim.read_text() == "of somebody else"
+
+
+def test_inspections_do_not_follow_a_link(tmp_path):
+    victim = plant(tmp_path, "tapes.sqlite")
+    with pytest.raises(heaptape.Error, match="cannot write '.*/tapes.sqlite': "):
+        Inspections(str(tmp_path))
+    assert victim.read_text() == "of somebody else"
+
+
+def test_a_file_takes_the_place_of_a_link(tmp_path):
+    victim = plant(tmp_path, "page.html")
+    files.write_whole(tmp_path / "page.html", b"ours")
+    assert victim.read_text() == "of somebody else"
+    assert (tmp_path / "page.html").read_bytes() == b"ours"
+    assert not (tmp_path / "page.html").is_symlink()
+
+
+def test_a_dataset_is_not_written_through_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cells.partial").symlink_to(tmp_path / "elsewhere")
+    with (
+        pytest.raises(heaptape.Error, match="cannot write '.*/cells': File exists"),
+        dataset.Dataset(tmp_path, ()),
+    ):
+        pass
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def make_tape(title, events, **metadata):

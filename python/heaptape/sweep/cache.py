@@ -7,11 +7,11 @@ import gzip
 import hashlib
 import json
 import os
-import platform
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .. import files
 from .._native import Error
 from .candidates import Program
 from .cells import Candidate
@@ -55,10 +55,8 @@ class Cache:
         text = json.dumps(dataclasses.asdict(stored), separators=(",", ":"))
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            new = f"{path}.{platform.node()}-{os.getpid()}"
-            with open(new, "wb") as file:
+            with files.replacing(path) as file:
                 file.write(gzip.compress(text.encode(), 6, mtime=0))
-            os.replace(new, path)
         except OSError as error:
             raise Error(f"cannot write '{path}': {error.strerror}") from None
 

@@ -40,6 +40,11 @@ class Dataset:
 
     def __enter__(self) -> Self:
         shutil.rmtree(self._partial, ignore_errors=True)  # of a run that was killed
+        try:
+            os.makedirs(os.path.dirname(self._partial), exist_ok=True)
+            os.mkdir(self._partial, 0o700)  # a link of that name is not followed
+        except OSError as error:
+            raise Error(f"cannot write '{self._place}': {error}") from None
         return self
 
     def add(self, candidate: str, row: dict[str, Any]) -> None:
@@ -84,7 +89,6 @@ class Dataset:
         old = self._place + ".old"
         shutil.rmtree(old, ignore_errors=True)
         try:
-            os.makedirs(self._partial, exist_ok=True)
             if os.path.exists(self._place):
                 os.rename(self._place, old)
             os.rename(self._partial, self._place)

@@ -9,7 +9,7 @@ import sqlite3
 from typing import Any
 
 from .._native import Error
-from ..files import digest_of
+from ..files import digest_of, open_own
 from ..tape import Tape
 from ..texts import valid_text
 from .tapes import is_remote, reason
@@ -70,6 +70,7 @@ class Inspections:
 
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, "tapes.sqlite")
+        os.close(open_own(path))
         try:
             self._open(path)
         except sqlite3.DatabaseError:  # damaged: it holds nothing that cannot be read again
@@ -83,6 +84,7 @@ class Inspections:
     def _open(self, path: str) -> None:
         self._database = sqlite3.connect(path, isolation_level=None)  # each row is kept at once
         self._database.execute("PRAGMA synchronous = OFF")
+        self._database.execute("PRAGMA journal_mode = MEMORY")  # no second file
         self._database.execute(
             "CREATE TABLE IF NOT EXISTS tapes"
             " (uri TEXT PRIMARY KEY, stamp TEXT, digest TEXT, facts TEXT)"

@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+from .. import files
 from .._native import Error
 from ..tool import missing_modules
 from .replays import OBJECTIVES
@@ -80,10 +81,7 @@ class Journal:
 
     def _hold(self, folder: str) -> None:
         """Takes a lock that the kernel releases if the process is killed, unlike Optuna's own."""
-        try:
-            self._held = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise Error(f"cannot write '{self._path}': {error.strerror}") from None
+        self._held = files.open_own(self._path)
         try:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

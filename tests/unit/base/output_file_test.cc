@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,6 +150,79 @@ TEST_F(OutputFileTest, IsNotWaitedForWhereAFifoIsToBeRead) {
   const auto content = read_file(fifo, 100);
   ASSERT_FALSE(content.ok());
   EXPECT_NE(content.error().message.find("is a FIFO"), std::string::npos);
+}
+
+TEST_F(OutputFileTest, FollowsLinksOfItsUserToAFileThatIsNotThereYet) {
+  std::filesystem::create_symlink("next", path_);
+  std::filesystem::create_symlink(dir_.file("file"), dir_.file("next"));
+  ASSERT_TRUE(write_file(path_, "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(read_bytes(dir_.file("file")), "new");
+}
+
+TEST_F(OutputFileTest, RefusesLinksThatLeadNowhere) {
+  std::filesystem::create_symlink(path_, path_);
+  EXPECT_FALSE(write_file(path_, "new").ok());
+}
+
+TEST_F(OutputFileTest, DoesNotWaitForTheReaderOfAFifo) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const auto file = OutputFile::create(path_, OutputFile::IfAbandoned::kRemove);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.error().message, "cannot create '" + path_ + "': nobody reads this FIFO");
+  EXPECT_EQ(file.error().code, ErrorCode::kUsage);
+}
+
+TEST_F(OutputFileTest, WritesToAFifoThatSomebodyReads) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  const Descriptor reader(open(path_.c_str(), O_RDONLY | O_NONBLOCK));
+  ASSERT_TRUE(write_file(path_, "new").ok());
+  char text[4] = {};
+  EXPECT_EQ(read(reader.get(), text, sizeof text), 3);
+  EXPECT_STREQ(text, "new");
+}
+
+// Not moved aside: it is no dead writer's.
+TEST_F(OutputFileTest, RefusesWhatIsNoFileUnderTheNameOfThePartialOne) {
+  const std::string partial = path_ + ".partial";
+  const auto expect_refused = [&](const std::string& kind) {
+    const auto file = OutputFile::create(path_, OutputFile::IfAbandoned::kKeep);
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.error().message, "cannot create '" + path_ + "': '" + partial + "' is " + kind +
+                                        "; remove it, or choose another name");
+    std::filesystem::remove(partial);
+  };
+  ASSERT_EQ(mkfifo(partial.c_str(), 0600), 0);
+  expect_refused("a FIFO");
+  std::filesystem::create_directory(partial);
+  expect_refused("a directory");
+  std::filesystem::create_symlink("victim", partial);
+  expect_refused("a link");
+  EXPECT_FALSE(std::filesystem::exists(dir_.file("victim")));
+}
+
+TEST_F(OutputFileTest, TouchesNothingOfOthersWhereAllMayMakeFiles) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs files of another user";
+  constexpr uid_t kOther = 65534;
+  const std::string what = "cannot create '" + path_ + "': '";
+  const std::string advice = "; remove it, or choose another name";
+  const auto said = [this] { return write_file(path_, "new").error().message; };
+  tests::write_bytes(dir_.file("victim"), "old");
+  std::filesystem::create_symlink("victim", path_);
+  ASSERT_EQ(lchown(path_.c_str(), kOther, kOther), 0);
+  EXPECT_EQ(said(), what + path_ + "' is a link of another user" + advice);
+  EXPECT_EQ(read_bytes(dir_.file("victim")), "old");
+  std::filesystem::remove(path_);
+  for (const std::string& name : {path_, path_ + ".partial"}) {
+    tests::write_bytes(name, "theirs");
+    ASSERT_EQ(chown(name.c_str(), kOther, kOther), 0);
+    ASSERT_EQ(chmod(dir_.path().c_str(), 01777), 0);
+    EXPECT_EQ(said(), what + name + "' belongs to another user" + advice);
+    EXPECT_EQ(read_bytes(name), "theirs");
+    ASSERT_EQ(chmod(dir_.path().c_str(), 0755), 0);
+    EXPECT_TRUE(write_file(path_, "new").ok()) << "in a directory of the user's own";
+    std::filesystem::remove(path_);
+  }
 }
 
 TEST(SameFile, IsOneByAnyPathThoughItIsNotThere) {
