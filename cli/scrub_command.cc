@@ -117,6 +117,7 @@ class Scrubber {
     header.writer = tape.writer;
     header.allocator = last_part(tape.allocator);
     header.recorded_allocator = tape.recorded_allocator;
+    if (options_.hash_names) hide_allocator(tape, header);
     header.page_bytes = tape.page_bytes;
     header.initial_break = moved(tape.initial_break);
     header.clock = tape.clock;
@@ -166,17 +167,23 @@ class Scrubber {
   }
 
  private:
+  // Its family stays, and the numbers of its version: a library of somebody's own may have more
+  // there.
+  static void hide_allocator(const TapeHeader& tape, TapeHeader& header) {
+    if (!header.allocator.empty()) header.allocator = hashed(header.allocator);
+    header.recorded_allocator.family = tape.allocator_family();
+    std::string& version = header.recorded_allocator.version;
+    version = version.substr(0, version.find_first_not_of("0123456789."));
+  }
   uint64_t moved(uint64_t address) const { return address == 0 ? 0 : address + shift_; }
   uint64_t since_begin(uint64_t time_ns) const { return time_ns - std::min(time_ns, begin_ns_); }
   schema::CodeMapping scrub(schema::CodeMapping mapping) const {
     mapping.range = {moved(mapping.range.begin), moved(mapping.range.end)};
-    if (mapping.path == schema::kMadeCodePath) {
-      if (options_.hash_names) mapping.function = hashed(mapping.function);
-      return mapping;
-    }
-    mapping.path = last_part(mapping.path);
+    const bool is_made = mapping.path == schema::kMadeCodePath;
+    if (!is_made) mapping.path = last_part(mapping.path);
     if (!options_.hash_names) return mapping;
-    mapping.path = hashed(mapping.path);
+    if (!is_made) mapping.path = hashed(mapping.path);
+    if (!mapping.function.empty()) mapping.function = hashed(mapping.function);
     mapping.build_id.clear();
     return mapping;
   }

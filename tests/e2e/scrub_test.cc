@@ -90,6 +90,51 @@ TEST_F(Scrub, LeavesNothingOfTheProcess) {
   EXPECT_TRUE(tape->summary()->thread_list.empty());
 }
 
+// Every text that a tape can hold, but for marks, has the word.
+TEST_F(Scrub, LeavesNoNameIfNamesAreHashed) {
+  schema::TapeHeader header = tests::sample_header();
+  header.command_line = {"acme", "--acme"};
+  header.executable = "/acme/acme";
+  header.allocator = "/acme/libacme_alloc.so";
+  header.recorded_allocator = {"jemalloc", "5.3.0-acme-12-g54eaed1", "glibc 2.36"};
+  auto writer = std::move(*schema::TapeWriter::create(tape_, header));
+  schema::TapeEncoder& encoder = writer->encoder();
+  encoder.set_has_stacks();
+  encoder.add_mapping({0, {0x555555000000, 0x555555100000}, 0, "/acme/acme", "acme", "acme"});
+  encoder.add_mapping(
+      {0, {0x7f0000000000, 0x7f0000001000}, 0, schema::kMadeCodePath, "acme", "acme"});
+  encoder.append(tests::malloc_event(24, 0x555555559000), encoder.add_frame({0, 0x555555000123}));
+  schema::TapeSummary summary;
+  summary.thread_list = {{1, "acme"}};
+  ASSERT_TRUE(writer->finish(summary).ok());
+  ASSERT_EQ(scrub({"--hash-names"}).status, 0);
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"info", "--json"}, {"dump", "--stacks"}}) {
+    std::vector<std::string> words{"heaptape", command[0], scrubbed_, command[1]};
+    const Ended shown = run(words);
+    EXPECT_EQ(shown.status, 0) << shown.describe();
+    EXPECT_EQ(shown.out.find("acme"), std::string::npos) << shown.out;
+  }
+  auto tape = std::move(*schema::TapeReader::open(scrubbed_));
+  EXPECT_EQ(schema::name_of(tape.header().recorded_allocator), "jemalloc 5.3.0");
+  EXPECT_TRUE(tape.header().allocator.starts_with("name-"));
+  for (const schema::CodeMapping& mapping : std::move(*tape.read_stacks()).mappings()) {
+    EXPECT_TRUE(mapping.build_id.empty());
+    EXPECT_TRUE(mapping.function.starts_with("name-"));
+  }
+}
+
+// What the file's name said must not be lost with it.
+TEST_F(Scrub, KeepsTheFamilyOfAnAllocatorWhoseNameItHashes) {
+  schema::TapeHeader header = tests::sample_header();
+  header.allocator = "/usr/lib/libjemalloc.so.2";
+  header.recorded_allocator = {};
+  auto writer = std::move(*schema::TapeWriter::create(tape_, header));
+  ASSERT_TRUE(writer->finish({}).ok());
+  ASSERT_EQ(scrub({"--hash-names"}).status, 0);
+  EXPECT_EQ(schema::TapeReader::open(scrubbed_)->header().allocator_family(), "jemalloc");
+}
+
 TEST_F(Scrub, TheAddressSpaceBeginsWhereEveryScrubbedTapeHasItsBeginning) {
   ASSERT_EQ(scrub().status, 0);
   uint64_t lowest = UINT64_MAX;
