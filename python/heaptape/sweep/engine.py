@@ -8,6 +8,7 @@ import dataclasses
 import fcntl
 import logging
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -27,6 +28,8 @@ _OBJECT_STORE_BYTES = 80 << 20  # the least that Ray takes; results go without i
 _POLL_SECONDS = 1.0
 _CONNECT_SECONDS = 10.0
 _PREFIX = "heaptape-ray-"
+_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+_AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -214,6 +217,7 @@ class Engine:
                 "_system_config": {"worker_niceness": 0},  # Ray has 15, which times would show
                 "_temp_dir": self._stack.enter_context(_session_folder()),
             }
+            self._stack.enter_context(_for_this_user_alone())
         else:
             _check_address(self._address)
             words["address"] = self._address
@@ -225,6 +229,37 @@ class Engine:
             where = "Ray" if self._address is None else f"Ray at '{self._address}'"
             said = " ".join(str(error).split()) or type(error).__name__
             raise Error(f"cannot start a sweep on {where}: {said}") from None
+
+
+@contextlib.contextmanager
+def _for_this_user_alone() -> Iterator[None]:
+    """A Ray that starts here listens on the loopback interface, and takes tasks with a token only.
+
+    Ray itself listens on all interfaces. It takes the loopback one where it supports no clusters,
+    as on macOS, which a variable decides. The token is new, and no file has it.
+    """
+    from ray._private import ray_constants
+    from ray._raylet import AuthenticationTokenLoader, Config
+
+    loader = AuthenticationTokenLoader.instance()
+    before = {name: os.environ.get(name) for name in (*_LOOPBACK, *_AUTHENTICATION)}
+    clusters = ray_constants.ENABLE_RAY_CLUSTER
+    os.environ.update(_LOOPBACK, RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+    os.environ.pop("RAY_AUTH_TOKEN_PATH", None)
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    Config.initialize("")  # reads the mode again
+    loader.reset_cache()
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = clusters
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        Config.initialize("")
+        loader.reset_cache()
 
 
 @contextlib.contextmanager
