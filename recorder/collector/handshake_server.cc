@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -120,15 +121,20 @@ void HandshakeServer::accept_client() {
     nanosleep(&pause, nullptr);
     return;
   }
-  clients_.push_back({std::move(connection), base::monotonic_ns() + kPatienceNs});
+  const auto peer = peer_of(connection.get());
+  const bool is_strange = !peer || peer->uid != geteuid();
+  clients_.push_back({std::move(connection), base::monotonic_ns() + kPatienceNs, is_strange});
+}
+
+std::deque<HandshakeServer::Client>::iterator HandshakeServer::first_to_reject() {
+  const auto strange = std::ranges::find(clients_, true, &Client::is_strange);
+  return strange != clients_.end() ? strange : clients_.begin();
 }
 
 void HandshakeServer::reject_silent_clients() {
   const uint64_t now_ns = base::monotonic_ns();
-  while (!clients_.empty() &&
-         (clients_.size() > kMaxSilentClients || clients_.front().deadline_ns <= now_ns)) {
-    clients_.pop_front();
-  }
+  while (clients_.size() > kMaxSilentClients) clients_.erase(first_to_reject());
+  while (!clients_.empty() && clients_.front().deadline_ns <= now_ns) clients_.pop_front();
 }
 
 // Closes the connection of who says nothing that we know.
@@ -136,6 +142,7 @@ void HandshakeServer::hear(Client client, int session_descriptor) {
   union {
     Hello hello;
     MarkMessage mark;
+    uint64_t magic;
   } said{};
   const ssize_t bytes = recv(client.connection.get(), &said, sizeof said, MSG_TRUNC);
   const bool is_hello = bytes >= static_cast<ssize_t>(kHelloHeadBytes) && may_join(said.hello);
@@ -143,6 +150,9 @@ void HandshakeServer::hear(Client client, int session_descriptor) {
     answer(client.connection.get(), said.hello, session_descriptor);
   } else if (bytes == sizeof said.mark) {
     note_mark(std::move(client), said.mark);
+  } else if (bytes == sizeof said.magic && said.magic == kDistrustMagic) {
+    const std::lock_guard lock(mutex_);
+    ++distrusting_;
   }
 }
 
@@ -201,6 +211,11 @@ uint64_t HandshakeServer::given_up() const {
 uint64_t HandshakeServer::of_other_builds() const {
   const std::lock_guard lock(mutex_);
   return of_other_builds_;
+}
+
+uint64_t HandshakeServer::distrusting() const {
+  const std::lock_guard lock(mutex_);
+  return distrusting_;
 }
 
 std::vector<MarkRequest> HandshakeServer::take_marks() {

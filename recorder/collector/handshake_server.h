@@ -26,8 +26,8 @@ namespace heaptape::recorder {
 // Guarantees, whoever connects:
 // - Without the token nobody gets the descriptor, nor any answer.
 // - Only who runs as the collector's user, or as root, may ask for a mark.
-// - No client is waited for: one that says nothing is rejected after a second, or earlier, the
-//   oldest first, when more than 64 are silent.
+// - No client is waited for: one that says nothing is rejected after a second, or earlier, when
+//   more than 64 are silent: other users' first, then the oldest.
 // - Who a process is has been read from /proc before its answer leaves, so before it runs on.
 //
 // The socket exists from open() on, so a process may connect before anybody serves it. One thread
@@ -62,17 +62,22 @@ class HandshakeServer {
   uint64_t given_up() const;
   // Processes whose preload library is of another build. They are not recorded. Any thread.
   uint64_t of_other_builds() const;
+  // Processes to which this one's user is a stranger, or who say so. They are not recorded. Any
+  // thread.
+  uint64_t distrusting() const;
 
  private:
   // A connection whose hello is yet to come.
   struct Client {
     base::Descriptor connection;
     uint64_t deadline_ns;
+    bool is_strange;  // of another user than ours
   };
 
   HandshakeServer(base::Descriptor listener, std::string session_value, std::string token,
                   CodeTables* code);
   void accept_client();
+  std::deque<Client>::iterator first_to_reject();
   void reject_silent_clients();
   void hear(Client client, int session_descriptor);
   bool may_join(const Hello& hello);
@@ -91,6 +96,7 @@ class HandshakeServer {
   std::vector<MarkRequest> marks_;                              // guarded by mutex_
   uint64_t given_up_ = 0;                                       // guarded by mutex_
   uint64_t of_other_builds_ = 0;                                // guarded by mutex_
+  uint64_t distrusting_ = 0;                                    // guarded by mutex_
 };
 
 }  // namespace heaptape::recorder

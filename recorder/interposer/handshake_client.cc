@@ -1,9 +1,11 @@
 #include "recorder/interposer/handshake_client.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,21 +38,60 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
   return static_cast<socklen_t>(path - reinterpret_cast<char*>(address));
 }
 
+// The end of the whole handshake, whatever the server does and however many signals arrive.
+class Deadline {
+ public:
+  Deadline() : end_ms_(now_ms() + kLongPatienceMs) {}
+  bool has_passed() const { return now_ms() >= end_ms_; }
+
+ private:
+  static int64_t now_ms() {
+    timespec now{};
+    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+  }
+  const int64_t end_ms_;
+};
+
 // Retries a call as often as a signal interrupts it.
 template <typename Call>
-long uninterrupted(Call call) {
+long uninterrupted(const Deadline& deadline, Call call) {
   long result;
   do {
     result = call();
-  } while (result == -EINTR);
+  } while (result == -EINTR && !deadline.has_passed());
   return result;
 }
 
-long wait_for_welcome(long socket, msghdr* header) {
-  for (int i = 1;; ++i) {
-    const long got = uninterrupted(
-        [=] { return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC); });
-    if (got != -EAGAIN || i == kHandshakeTries || is_stopped(recorder_behind(socket))) return got;
+// Whether the server runs as root, or as the user that this process is and can become: the kernel
+// says who called listen(2). The socket's name is no secret, and free once its recorder has ended.
+bool is_trusted(long socket) {
+  ucred server{};
+  socklen_t bytes = sizeof server;
+  if (raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&server),
+                  as_long(&bytes)) != 0) {
+    return false;
+  }
+  uid_t real = 0;
+  uid_t effective = 0;
+  uid_t saved = 0;
+  raw_syscall(SYS_getresuid, as_long(&real), as_long(&effective), as_long(&saved));
+  return server.uid == 0 || (server.uid == real && server.uid == effective && server.uid == saved);
+}
+
+// Whether nobody can take memory away that is mapped from the file: to read there would kill us.
+bool keeps_its_size(int file, uint64_t bytes) {
+  const long seals = raw_syscall(SYS_fcntl, file, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&
+         raw_syscall(SYS_lseek, file, 0, SEEK_END) >= static_cast<long>(bytes);
+}
+
+long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
+  for (;;) {
+    const long got = uninterrupted(deadline, [=] {
+      return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC);
+    });
+    if (got != -EAGAIN || deadline.has_passed() || is_stopped(recorder_behind(socket))) return got;
   }
 }
 
@@ -65,9 +106,9 @@ void close(const Descriptors& descriptors) {
   if (descriptors.code >= 0) raw_syscall(SYS_close, descriptors.code);
 }
 
-Descriptors receive_welcome(long socket, Welcome* welcome) {
+Descriptors receive_welcome(long socket, const Deadline& deadline, Welcome* welcome) {
   DescriptorMessage message(welcome, sizeof *welcome);
-  const long got = wait_for_welcome(socket, &message.header);
+  const long got = wait_for_welcome(socket, deadline, &message.header);
   const cmsghdr* rights = got > 0 ? CMSG_FIRSTHDR(&message.header) : nullptr;
   if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return {};
   Descriptors descriptors;
@@ -86,18 +127,26 @@ Descriptors receive_welcome(long socket, Welcome* welcome) {
 
 Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t length,
                         const Hello& hello, Welcome* welcome) {
+  const Deadline deadline;
   const timeval timeout{0, kPatienceMs * 1000};
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_RCVTIMEO, as_long(&timeout), sizeof timeout);
   raw_syscall(SYS_setsockopt, socket, SOL_SOCKET, SO_SNDTIMEO, as_long(&timeout), sizeof timeout);
-  const long connected =
-      uninterrupted([&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
+  const long connected = uninterrupted(
+      deadline, [&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
   if (connected != 0) return {};
-  const long sent = uninterrupted(
-      [&] { return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL); });
-  return sent == sizeof hello ? receive_welcome(socket, welcome) : Descriptors{};
+  if (!is_trusted(socket)) {
+    raw_syscall(SYS_sendto, socket, as_long(&kDistrustMagic), sizeof kDistrustMagic,
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+    return {};
+  }
+  const long sent = uninterrupted(deadline, [&] {
+    return raw_syscall(SYS_sendto, socket, as_long(&hello), sizeof hello, MSG_NOSIGNAL);
+  });
+  return sent == sizeof hello ? receive_welcome(socket, deadline, welcome) : Descriptors{};
 }
 
 SessionView map_session(int fd) {
+  if (!keeps_its_size(fd, kJoinBytes)) return {};
   const long base = raw_syscall(SYS_mmap, 0, kJoinBytes, PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (base < 0) return {};
@@ -130,7 +179,7 @@ Joined join_session(const AllocatorFacts& allocator) {
   if (descriptors.session < 0) return {};
   const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder,
                       welcome.allocator};
-  if (descriptors.code >= 0) map_code_file(descriptors.code);
+  if (descriptors.code >= 0 && keeps_its_size(descriptors.code, 0)) map_code_file(descriptors.code);
   close(descriptors);
   if (joined.session.valid() && joined.session.header().follow != Follow::kAll) leave_environment();
   return joined;

@@ -23,9 +23,10 @@ inline constexpr char kSocketPrefix[] = "heaptape-";
 inline constexpr uint32_t kTokenDigits = 32;
 inline constexpr uint32_t kMaxSessionName = 64;
 inline constexpr uint64_t kHelloMagic = 0x316f6c6c65687468;  // "hthello1"
-// A process waits kPatienceMs for each answer and, while the recorder is not stopped, repeats that
-// up to kLongPatienceMs.
-inline constexpr int kHandshakeTries = 10;
+// All that a process says to a server that it does not trust
+// (recorder/interposer/handshake_client.h): the server is then either not the recorder, or has no
+// uid in the process's user namespace.
+inline constexpr uint64_t kDistrustMagic = 0x3174737572746e75;  // "untrust1"
 
 // All builds share the first kHelloHeadBytes, so that the collector can tell another build from a
 // stranger.

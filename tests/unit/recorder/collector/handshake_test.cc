@@ -3,9 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,6 +27,8 @@
 
 namespace heaptape::recorder {
 namespace {
+
+constexpr uid_t kStranger = 65534;
 
 // A process that connects, in good faith or not.
 class Client {
@@ -224,6 +230,29 @@ TEST_F(HandshakeServerTest, RejectsTheOldestAtOnceWhenManyAreSilent) {
   EXPECT_TRUE(silent.front().is_disconnected());
 }
 
+TEST_F(HandshakeServerTest, RejectsOtherUsersFirstWhenManyAreSilent) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a second user";
+  Client own(server_->session_value());
+  serve_once();
+  std::list<Client> strangers;
+  for (int i = 0; i < 64; ++i) {
+    ASSERT_EQ(seteuid(kStranger), 0);  // SO_PEERCRED names the effective user
+    strangers.emplace_back(server_->session_value());
+    ASSERT_EQ(seteuid(0), 0);
+    serve_once();
+  }
+  EXPECT_FALSE(own.is_disconnected());
+  EXPECT_TRUE(strangers.front().is_disconnected());
+}
+
+TEST_F(HandshakeServerTest, CountsProcessesThatDoNotTrustIt) {
+  serve();
+  Client client(server_->session_value());
+  client.say(&kDistrustMagic, sizeof kDistrustMagic);
+  EXPECT_FALSE(client.is_accepted());
+  EXPECT_EQ(server_->distrusting(), 1u);
+}
+
 TEST_F(HandshakeServerTest, AcceptsManyAtOnce) {
   serve();
   std::list<Client> clients;
@@ -344,6 +373,134 @@ TEST_F(JoiningTest, StaysOutOfMemoryThatIsNoSession) {
   ASSERT_EQ(ftruncate(descriptor_.get(), kJoinBytes), 0);
   serve();
   EXPECT_FALSE(join(server_->session_value()).session.valid());
+}
+
+// Reading there would end in SIGBUS as soon as the server makes the file smaller.
+TEST_F(JoiningTest, StaysOutOfMemoryThatCanShrink) {
+  offer({});
+  services_.reset();
+  std::vector<uint8_t> content(kJoinBytes);
+  ASSERT_EQ(pread(memory_->descriptor(), content.data(), content.size(), 0),
+            static_cast<ssize_t>(content.size()));
+  struct Memory {
+    int seals;
+    uint64_t bytes;
+    bool is_joined;
+  };
+  for (const Memory& memory :
+       {Memory{F_SEAL_SHRINK, kJoinBytes, true},
+        Memory{F_SEAL_SHRINK, kJoinBytes - kPageBytes, false},
+        Memory{F_SEAL_GROW, kJoinBytes, false}, Memory{0, kJoinBytes, false}}) {
+    const base::Descriptor file(memfd_create("session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(write(file.get(), content.data(), memory.bytes), static_cast<ssize_t>(memory.bytes));
+    ASSERT_EQ(fcntl(file.get(), F_ADD_SEALS, memory.seals), 0);
+    services_ = std::move(*ServiceThread::open());
+    serve(file.get());
+    EXPECT_EQ(join(server_->session_value()).session.valid(), memory.is_joined)
+        << memory.seals << ", " << memory.bytes;
+    services_.reset();
+  }
+}
+
+// The server of a session in a process of its own, of another user.
+class StrangersSession {
+ public:
+  explicit StrangersSession(uid_t user) {
+    int value[2];
+    int end[2];
+    EXPECT_EQ(pipe(value), 0);
+    EXPECT_EQ(pipe(end), 0);
+    process_ = fork();
+    if (process_ == 0) {
+      close(end[1]);
+      _exit(serve(user, value[1], end[0]));
+    }
+    close(value[1]);
+    close(end[0]);
+    end_.reset(end[1]);
+    char text[kMaxSessionName + kTokenDigits + 2] = {};
+    const ssize_t bytes = read(value[0], text, sizeof text);
+    close(value[0]);
+    value_.assign(text, bytes > 0 ? static_cast<size_t>(bytes) : 0);
+  }
+  const std::string& value() const { return value_; }
+  // How many processes told it that they do not trust it. The last call.
+  int end() {
+    end_.reset();
+    int status = -1;
+    waitpid(process_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  static int serve(uid_t user, int value, int end) {
+    if (setresuid(user, user, user) != 0) return 90;
+    const auto server = std::move(*HandshakeServer::open());
+    const auto services = std::move(*ServiceThread::open());
+    const auto memory = std::move(*SessionMemory::create({}));
+    services->start({*server, memory->descriptor(), 0, [] {}});
+    const std::string& text = server->session_value();
+    if (write(value, text.data(), text.size()) != static_cast<ssize_t>(text.size())) return 91;
+    char byte;
+    if (read(end, &byte, 1) != 0) return 92;
+    services->finish();
+    return static_cast<int>(server->distrusting());
+  }
+
+  pid_t process_ = -1;
+  std::string value_;
+  base::Descriptor end_;
+};
+
+TEST_F(JoiningTest, StaysOutOfTheSessionOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a second user";
+  StrangersSession session(kStranger);
+  EXPECT_FALSE(join(session.value()).session.valid());
+  EXPECT_EQ(session.end(), 1);
+}
+
+TEST_F(JoiningTest, TrustsRootAndItsOwnUserOnlyWhereItIsNobodyElse) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs a second user";
+  struct Case {
+    uid_t server;
+    uid_t real;
+    uid_t effective;
+    uid_t saved;
+    bool is_joined;
+  };
+  constexpr uid_t kOther = kStranger - 1;
+  for (const Case& users :
+       {Case{0, kStranger, kStranger, kStranger, true}, Case{0, 0, kStranger, 0, true},
+        Case{kStranger, kStranger, kStranger, kStranger, true},
+        Case{kStranger, kOther, kOther, kOther, false}, Case{kStranger, 0, kStranger, 0, false},
+        Case{kStranger, kStranger, kStranger, 0, false},
+        Case{kStranger, kStranger, kOther, kOther, false}}) {
+    StrangersSession session(users.server);
+    const pid_t process = fork();
+    if (process == 0) {
+      if (setresuid(users.real, users.effective, users.saved) != 0) _exit(9);
+      _exit(join(session.value()).session.valid() ? 1 : 0);
+    }
+    int status = -1;
+    waitpid(process, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), users.is_joined ? 1 : 0)
+        << users.server << " for " << users.real << ", " << users.effective << ", " << users.saved;
+    EXPECT_EQ(session.end(), users.is_joined ? 0 : 1);
+  }
+}
+
+// A server that answers nothing; a signal interrupts each wait for it.
+TEST_F(JoiningTest, StaysOutAfterASecondHoweverManySignalsArrive) {
+  struct sigaction quiet{};
+  struct sigaction before{};
+  quiet.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGALRM, &quiet, &before), 0);
+  const itimerval often{{0, 10'000}, {0, 10'000}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  EXPECT_FALSE(join(server_->session_value()).session.valid());
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
 }
 
 TEST_F(JoiningTest, WaitsForARecorderThatIsLateButLives) {
