@@ -18,7 +18,7 @@ namespace heaptape::base {
 namespace {
 
 constexpr mode_t kMode = 0600;
-// Of open(2): neither follows a link nor waits for the other end of a FIFO.
+// Flags of open(2) that neither follow a link nor wait for the other end of a FIFO.
 constexpr int kAsItIs = O_NOFOLLOW | O_NONBLOCK;
 
 // As open(2), but waits a second for a descriptor if none is left: others of this process may be

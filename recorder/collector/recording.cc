@@ -6,8 +6,10 @@
 
 #include <cerrno>
 #include <latch>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/output_file.h"
@@ -42,9 +44,22 @@ base::Status check_output(const std::string& path, const std::string& program) {
                         "of child processes beside it; name a file in a directory");
   }
   HEAPTAPE_ASSIGN_OR_RETURN(base::OutputFile probe,
-                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kRemove));
+                            base::OutputFile::create(path, base::OutputFile::IfAbandoned::kKeep));
   return probe.reserve(kLeastTapeBytes);
 }
+
+// The empty partial file that check_output() leaves: until the first process has its tape, it shows
+// that there was a recording, even of a recorder that was killed.
+class Beginning {
+ public:
+  explicit Beginning(std::string path) : path_(std::move(path)) {}
+  ~Beginning() { base::remove_empty_partial(path_); }
+  Beginning(const Beginning&) = delete;
+  Beginning& operator=(const Beginning&) = delete;
+
+ private:
+  const std::string path_;
+};
 
 // Tries to open as many descriptors as a recording needs: one that ran out of them half-way would
 // leave the program unrecorded.
@@ -106,6 +121,8 @@ void note_unrecorded_processes(SessionView session, const HandshakeServer& serve
        "gone before the recorder answered (it may have been stopped or overloaded)");
   note(server.of_other_builds(),
        std::string("the ") + kPreloadName + " there is from a different build of heaptape");
+  note(server.distrusting(),
+       "the user of this recorder is unknown there, as in a user namespace that does not map it");
 }
 
 }  // namespace
@@ -115,6 +132,7 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   HEAPTAPE_RETURN_IF_ERROR(check_recordable(program, options.command));
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string preload_library, find_preload_library());
   HEAPTAPE_RETURN_IF_ERROR(check_descriptors());
+  const Beginning beginning(options.tape_path);
   HEAPTAPE_RETURN_IF_ERROR(check_output(options.tape_path, program));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto memory, SessionMemory::create(options.session));
   HEAPTAPE_RETURN_IF_ERROR(check_threads());

@@ -12,6 +12,12 @@
 #include "base/display_text.h"
 
 namespace heaptape::schema {
+namespace {
+
+constexpr const char* kBeginning =
+    " is empty: the recording has only begun, or its recorder was killed before it held a call";
+
+}  // namespace
 
 TapeFile::TapeFile(std::string path, base::Descriptor file, uint64_t bytes)
     : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
@@ -20,9 +26,12 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
   base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) {
     base::Error error = base::os_error("cannot open " + base::quoted(path), errno);
-    if (access((path + ".partial").c_str(), F_OK) == 0) {
-      error.message += "; " + base::quoted(path + ".partial") +
-                       " is a recording that is still running or was cut short";
+    const std::string partial = path + ".partial";
+    if (struct stat info{}; stat(partial.c_str(), &info) == 0) {
+      error.message +=
+          "; " + base::quoted(partial) +
+          (info.st_size == 0 ? kBeginning
+                             : " is a recording that is still running or was cut short");
     }
     return error;
   }
@@ -32,6 +41,9 @@ base::Result<TapeFile> TapeFile::open(const std::string& path) {
   if (!S_ISREG(info.st_mode)) {
     return base::Error::foreign(base::quoted(path) +
                                 " is not a regular file; name the file of a tape");
+  }
+  if (info.st_size == 0 && path.ends_with(".partial")) {
+    return base::Error::foreign(base::quoted(path) + kBeginning);
   }
   return TapeFile(path, std::move(file), static_cast<uint64_t>(info.st_size));
 }

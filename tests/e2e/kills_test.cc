@@ -142,6 +142,25 @@ TEST_P(RecordKillsAtSomeTime, OfTheRecorderLoseNothingOlderThanTheLastSave) {
 
 INSTANTIATE_TEST_SUITE_P(, RecordKillsAtSomeTime, testing::Range(0, 5));
 
+// The shell ends before its first calls are saved.
+TEST_F(RecordKills, AtTheBeginningLeaveWordOfIt) {
+  const Ended recorded = record({"/bin/sh", "-c", "kill -9 $PPID"});
+  EXPECT_EQ(recorded.signal, SIGKILL);
+  const Ended ended = run_command({HEAPTAPE_BINARY, "info", tape_path()});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "heaptape: cannot open '" + tape_path() + "': No such file or directory; '" +
+                           tape_path() + ".partial' is empty: the recording has only begun, or " +
+                           "its recorder was killed before it held a call\n");
+  EXPECT_EQ(record({"/bin/true"}).status, 0);
+  EXPECT_FALSE(std::filesystem::exists(tape_path() + ".partial.old"))
+      << "there was nothing to keep";
+}
+
+TEST_F(RecordKills, OfNothingLeaveNoPartialFile) {
+  record({target_path("no_call")});
+  EXPECT_FALSE(std::filesystem::exists(tape_path() + ".partial"));
+}
+
 TEST_F(RecordKills, LeaveATapeThatOpensAsItIs) {
   Command recorder({.words = endless(1)});
   ASSERT_TRUE(wait_for_tape());
