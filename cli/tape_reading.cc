@@ -17,7 +17,7 @@ std::string causes_text(const schema::LossCauses& causes) {
   add(causes.ring_full, "because the recorder fell behind");
   add(causes.recorder_stopped, "because the recorder stopped");
   add(causes.no_ring, "without a ring buffer");
-  add(causes.left_hooks, "after a jump out of malloc");
+  add(causes.left_hooks, "in or after signal handlers that interrupted malloc");
   add(causes.malformed, "malformed in the imported trace");
   add(causes.unknown_frees, "frees of unknown blocks");
   add(causes.double_frees, "double frees");

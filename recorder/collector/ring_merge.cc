@@ -265,7 +265,7 @@ schema::LossCauses RingMerge::loss_causes(const RingCounts& rings) const {
   causes.ring_full = rings.lost_full;
   causes.recorder_stopped = rings.lost_stopped;
   causes.no_ring = slot.lost_ringless.load(std::memory_order_relaxed);
-  causes.left_hooks = slot.lost_abandoned.load(std::memory_order_relaxed);
+  causes.left_hooks = slot.lost_interrupted.load(std::memory_order_relaxed);
   return causes;
 }
 

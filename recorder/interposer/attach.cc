@@ -100,7 +100,7 @@ void publish_process(SessionView session, const ClaimedSlot& claimed, uint64_t p
   slot.allocator = description.allocator;
   slot.nested = 0;
   slot.lost_ringless = 0;
-  slot.lost_abandoned = 0;
+  slot.lost_interrupted = 0;
   slot.bootstrap = early_bootstrap_calls.exchange(0);
   slot.code_map = code_map;
   slot.code_wanted = 0;
@@ -311,10 +311,14 @@ void count_ringless_call() {
   }
 }
 
-void move_nested_to_abandoned(uint64_t calls) {
+void count_interrupting_call() {
+  count_interrupted_calls(1, 0);
+}
+
+void count_interrupted_calls(uint64_t calls, uint64_t nested) {
   if (ProcessSlot* slot = counting_slot()) {
-    slot->nested.fetch_sub(calls, std::memory_order_relaxed);
-    slot->lost_abandoned.fetch_add(calls + 1, std::memory_order_relaxed);
+    slot->nested.fetch_sub(nested, std::memory_order_relaxed);
+    slot->lost_interrupted.fetch_add(calls, std::memory_order_relaxed);
   }
 }
 

@@ -86,8 +86,10 @@ void wake_collector(SessionHeader& header);
 void count_bootstrap_call();
 void add_nested_call();
 void count_ringless_call();
-// `calls` that add_nested_call() counted, and the one around them, were the program's and are lost:
-// it left a hook by a jump.
-void move_nested_to_abandoned(uint64_t calls);
+// Count a call that is lost because a signal handler made it within a hook that it interrupted; or
+// `calls`, because the handler left the hook by a jump, of which add_nested_call() counted
+// `nested`.
+void count_interrupting_call();
+void count_interrupted_calls(uint64_t calls, uint64_t nested);
 
 }  // namespace heaptape::recorder

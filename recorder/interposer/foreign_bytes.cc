@@ -1,5 +1,6 @@
 #include "recorder/interposer/foreign_bytes.h"
 
+#include <errno.h>
 #include <sys/uio.h>
 
 #include "base/address/pages.h"
@@ -20,6 +21,14 @@ size_t copy_foreign(uintptr_t address, void* copy, size_t bytes) {
   const long copied = raw_syscall(SYS_process_vm_readv, pid, as_long(&to), 1, as_long(from),
                                   first < bytes ? 2 : 1, 0);
   return copied < 0 ? 0 : static_cast<size_t>(copied);
+}
+
+// rt_sigprocmask(2) fails with EFAULT if it cannot read the set, and with EINVAL, because `how` is
+// invalid, if it can. It ignores a null pointer.
+bool is_page_readable(uintptr_t page) {
+  constexpr int kNothing = -1;
+  return page != 0 &&
+         raw_syscall(SYS_rt_sigprocmask, kNothing, static_cast<long>(page), 0, 8) != -EFAULT;
 }
 
 }  // namespace heaptape::recorder

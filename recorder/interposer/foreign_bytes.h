@@ -11,4 +11,7 @@ namespace heaptape::recorder {
 // because a load could raise a signal. Takes 1 us.
 size_t copy_foreign(uintptr_t address, void* copy, size_t bytes);
 
+// Whether the page at this address can be read now. One system call.
+bool is_page_readable(uintptr_t page);
+
 }  // namespace heaptape::recorder

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "recorder/interposer/signal_frames.h"
 #include "recorder/ring/raw_syscall.h"
 
 namespace heaptape::recorder {
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int kFrameBits = 48;
 constexpr uint64_t kOneCall = uint64_t{1} << kFrameBits;
-constexpr uint64_t kFrameMask = kOneCall - 1;
+constexpr uint64_t kFrameMask = (kOneCall - 1) & ~kAccounted;
 // No allocator makes more calls than this to serve one.
 constexpr uint64_t kPlausibleCalls = 1000;
 
@@ -28,23 +29,42 @@ bool is_plausible(uint64_t hook, uintptr_t frame) {
   return frame < (hook & kFrameMask) || runs_on_signal_stack();
 }
 
-}  // namespace
-
-bool is_nested(uintptr_t frame) {
-  ThreadLocal& local = thread_local_state;
-  if (is_plausible(local.hook, frame)) return true;
-  // The call that the jump left, and those since then that were taken for the allocator's.
-  move_nested_to_abandoned(local.hook >> kFrameBits);
+// The thread goes on with what is published.
+void abandon_hook(ThreadLocal& local) {
+  const uint64_t calls = local.hook >> kFrameBits;
+  bool is_accounted = (local.hook & kAccounted) != 0;
+  ThreadState& state = *local.state;
+  if (state.ring != nullptr) {
+    const uint64_t head = state.ring->head.load(std::memory_order_relaxed);
+    is_accounted |= head > state.head;
+    state.head = head;
+  }
+  count_interrupted_calls(calls + (is_accounted ? 0 : 1), calls);
   local.hook = 0;
   local.uses_arena = false;
   local.hint.pending = false;
   local.expected_free = nullptr;
   end_resize();
+}
+
+}  // namespace
+
+bool is_nested(uintptr_t frame) {
+  ThreadLocal& local = thread_local_state;
+  if (is_plausible(local.hook, frame)) return true;
+  // The call that the jump left, and those since then that were taken for the allocator's, are
+  // lost.
+  abandon_hook(local);
   return false;
 }
 
 void count_nested_call() {
-  thread_local_state.hook += kOneCall;
+  ThreadLocal& local = thread_local_state;
+  if (in_handler_that_interrupted(local.hook & kFrameMask, stack_pointer())) {
+    count_interrupting_call();
+    return;
+  }
+  local.hook += kOneCall;
   add_nested_call();
 }
 

@@ -18,11 +18,12 @@ namespace heaptape::recorder {
 }
 
 // Whether a call at stack pointer `frame` comes from within the thread's hook under way, which
-// there must be: then the allocator itself makes it. False if that hook was left by a jump
-// (siglongjmp(3) out of a signal handler that interrupted it): the call is the program's, and the
-// remains of the hook have been cleaned up.
+// there must be: then the allocator itself makes it, or a signal handler that interrupted it. False
+// if that hook was left by a jump (siglongjmp(3) out of such a handler): the call is the program's,
+// and the remains of the hook have been cleaned up.
 [[gnu::cold, gnu::noinline]] bool is_nested(uintptr_t frame);
-// Counts one more such call, for the summary and for is_nested().
+// Counts one more such call: the allocator's for the summary and for is_nested(), a handler's as
+// lost.
 [[gnu::cold, gnu::noinline]] void count_nested_call();
 
 // Encloses each call to the real allocator. Calls that the allocator makes inside it are forwarded

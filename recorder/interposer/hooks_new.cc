@@ -22,10 +22,17 @@ bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
   return hint.pending && hint.size == size && hint.frame - frame < kOperatorsApart;
 }
 
+// A signal handler left the operator by a jump, before its malloc, if this one is not further in.
+[[gnu::cold]] void drop_left_hint(NewHint& hint, uintptr_t frame) {
+  if (frame < hint.frame) return;
+  hint.pending = false;
+  count_interrupted_calls(1, 0);
+}
+
 // After the operator that left the hint has ended, by return or by exception.
 [[gnu::always_inline]] inline void record_by_hint(NewHint& hint, const void* block) {
-  hint.pending = false;
   HookScope scope;  // a signal handler that allocates meanwhile must stay out of the ring
+  hint.pending = false;
   if (heaptape::schema::op_info(hint.op).aligned) {
     record_allocation<true>(hint.op, block, hint.size, hint.alignment, hint.frame);
   } else {
@@ -41,6 +48,8 @@ template <Op op, typename Real, typename... Extra>
     count_nested_call();
     return real(size, extra...);
   }
+  if (local.hint.pending) [[unlikely]]
+    drop_left_hint(local.hint, frame);
   if (is_called_by_hinted(local.hint, size, frame)) return real(size, extra...);
   const bool in_new_handler = local.hint.pending;
   NewHint outer;

@@ -82,14 +82,18 @@ bool wait_for_room(ThreadState& state) {
 void mark_time(ThreadState& state) {
   if (process.stamped.load(std::memory_order_relaxed)) return;
   if (process.session.header().clock != Clock::kTsc) return;
-  state.words[state.head++ % kRingWords] = time_mark(__rdtsc());
+  state.words[state.head % kRingWords] = time_mark(__rdtsc());
+  in_order();
+  ++state.head;
 }
 
 // Leaves the rest of the segment empty and enters the next one.
 bool enter_segment(ThreadState& state) {
   if (state.head < state.limit) {
-    state.words[state.head % kRingWords] = 0;
+    state.words[state.head % kRingWords] = kSegmentEndOp;
+    in_order();
     state.head = state.limit;
+    in_order();
     state.ring->head.store(state.head, std::memory_order_release);
   }
   if (!has_room(state)) {
@@ -111,11 +115,13 @@ bool enter_segment(ThreadState& state) {
   return true;
 }
 
+// The call of the hook under way.
 void count_lost_call(const ThreadState& state) {
   RingHeader& ring = *state.ring;
   const SessionHeader& header = process.session.header();
   const bool stopped = header.on_full == OnFull::kBlock && process.slot.load()->behind == 0;
   (stopped ? ring.lost_stopped : ring.lost_full).fetch_add(1, std::memory_order_relaxed);
+  thread_local_state.hook |= kAccounted;
 }
 
 }  // namespace
@@ -152,7 +158,10 @@ void leave_thread_unrecorded() {
 ThreadState* make_room(RecordOf what) {
   ThreadState* state = find_state();
   if (state == nullptr) {
-    if (what == RecordOf::kCall) count_ringless_call();
+    if (what == RecordOf::kCall) {
+      count_ringless_call();
+      thread_local_state.hook |= kAccounted;
+    }
     return nullptr;
   }
   if (session_is_over()) {

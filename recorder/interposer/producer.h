@@ -11,6 +11,9 @@
 
 namespace heaptape::recorder {
 
+// In ThreadLocal::hook: its call is on the ring, or counted as lost, though it is not over.
+inline constexpr uint64_t kAccounted = 1;
+
 // The operator new under way: a malloc that it calls is recorded in its name. See hooks_new.cc.
 struct NewHint {
   bool pending = false;
@@ -24,8 +27,9 @@ struct NewHint {
 // that reaching it never allocates.
 struct ThreadLocal {
   ThreadState* state = nullptr;
-  // The hook under way (hook_scope.h); 0 if none. The low 48 bits are its stack pointer, the high
-  // 16 the number of calls within it so far, so that one store begins a hook.
+  // The hook under way (hook_scope.h); 0 if none. The low 48 bits are its stack pointer, in whose
+  // lowest bits kAccounted fits, the high 16 the number of calls within it so far, so that one
+  // store begins a hook.
   uint64_t hook = 0;
   uint32_t calls_until_look = 0;  // before it looks for a ring again, having found none
   bool ringless = false;          // the last look found no ring
@@ -44,6 +48,11 @@ extern constinit thread_local ThreadLocal thread_local_state
 // Stops recording the calling thread; its calls are counted as lost.
 void leave_thread_unrecorded();
 
+// Keeps the compiler from moving stores across, as a signal handler of this thread sees them.
+[[gnu::always_inline]] inline void in_order() {
+  asm volatile("" ::: "memory");
+}
+
 // The kind of a record, and whether losing it for lack of room is a loss.
 enum class RecordOf : uint8_t {
   kCall,
@@ -55,6 +64,11 @@ enum class RecordOf : uint8_t {
 [[gnu::cold, gnu::noinline]] ThreadState* make_room(RecordOf what);
 
 // One record: construct, check ok(), put() its words, publish().
+//
+// A signal handler may leave the hook by a jump between any two instructions. Then RingHeader::head
+// says what is published, and abandon_hook() (hook_scope.h) goes on from there. So a word is stored
+// before the head moves past it, and the order of publish() tells whether a call is accounted for:
+// if it is, RingHeader::head is ahead of ThreadState::head, or kAccounted is set.
 class RecordWriter {
  public:
   [[gnu::always_inline]] explicit RecordWriter(RecordOf what = RecordOf::kCall)
@@ -71,7 +85,17 @@ class RecordWriter {
     state_->words[(state_->head + used_++) % kRingWords] = word;
   }
   [[gnu::always_inline]] void publish() {
+    const uint64_t head = state_->head + used_;
+    state_->ring->head.store(head, std::memory_order_release);
+    in_order();
+    thread_local_state.hook |= kAccounted;
+    in_order();
+    state_->head = head;
+  }
+  void publish_frame() {
+    in_order();
     state_->head += used_;
+    in_order();
     state_->ring->head.store(state_->head, std::memory_order_release);
   }
 

@@ -17,11 +17,11 @@ uint32_t number_of(StackLog& log, uint32_t caller, uintptr_t return_address) {
   record.put(return_address);
   log.published_number = log.numbers_in_ring.count() + 1;
   log.publishing = thread_local_state.state->head + 2;
-  asm volatile("" ::: "memory");
-  record.publish();
-  asm volatile("" ::: "memory");
+  in_order();
+  record.publish_frame();
+  in_order();
   const uint32_t number = log.numbers_in_ring.add(caller, return_address);
-  asm volatile("" ::: "memory");
+  in_order();
   log.publishing = 0;
   return number;
 }
@@ -216,9 +216,9 @@ uint32_t log_stack(uint64_t bytes, uintptr_t hook_frame) {
   if (log.is_walking) [[unlikely]]
     recover(log, *state);
   log.is_walking = true;
-  asm volatile("" ::: "memory");
+  in_order();
   const uint32_t number = Walk(log, process.stack_frames).run(hook_frame);
-  asm volatile("" ::: "memory");
+  in_order();
   log.is_walking = false;
   return number;
 }

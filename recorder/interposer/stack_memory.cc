@@ -1,6 +1,5 @@
 #include "recorder/interposer/stack_memory.h"
 
-#include <errno.h>
 #include <sys/resource.h>
 
 #include <cstring>
@@ -47,14 +46,6 @@ uintptr_t stack_limit() {
   rlimit limit{};
   const long failed = raw_syscall(SYS_prlimit64, 0, RLIMIT_STACK, 0, as_long(&limit));
   return failed != 0 || limit.rlim_cur > kMost ? 0 : limit.rlim_cur;
-}
-
-// rt_sigprocmask(2) fails with EFAULT if it cannot read the set, and with EINVAL, because `how` is
-// invalid, if it can. It ignores a null pointer.
-bool is_page_readable(uintptr_t page) {
-  constexpr int kNothing = -1;
-  return page != 0 &&
-         raw_syscall(SYS_rt_sigprocmask, kNothing, static_cast<long>(page), 0, 8) != -EFAULT;
 }
 
 // Whether everything between two nearby addresses can be read.

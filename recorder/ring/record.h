@@ -1,14 +1,15 @@
 // The words of one call in a ring. A record never crosses the end of a segment.
 //
 //   first word   address << 8 | has stack << 7 | stamped << 6 | op
-//                (op: schema::Op; 0: the segment ends here)
+//                (op: schema::Op)
 // then, by the kind of the op
 //   allocate   [stamp] size [alignment] [stack]         address = the new block, 0 = failed
 //   resize     [end stamp, begin stamp] size old [stack]  address = the block after the call
 //   release    [stamp]                                  address = the block given up
 //
-// In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; and
-// each frame of a stack precedes the first stack that has it:
+// In addition, the beginning of a segment has its time: one word, the TSC << 8 | kTimeMarkOp; a
+// word kSegmentEndOp ends a segment that has no room for the next record; and each frame of a stack
+// precedes the first stack that has it:
 //
 //   caller << 8 | kFrameOp    return address
 //
@@ -35,8 +36,9 @@ using schema::OpKind;
 inline constexpr uint64_t kStampedFlag = 1u << 6;
 inline constexpr uint64_t kOpMask = kStampedFlag - 1;
 inline constexpr uint64_t kStackFlag = 1u << 7;
-inline constexpr uint64_t kFrameOp = 61;     // not an op
-inline constexpr uint64_t kTimeMarkOp = 62;  // not an op
+inline constexpr uint64_t kSegmentEndOp = 60;  // not an op, nor are the next two
+inline constexpr uint64_t kFrameOp = 61;
+inline constexpr uint64_t kTimeMarkOp = 62;
 inline constexpr int kAddressShift = 8;
 inline constexpr uint32_t kMaxRecordWords = 6;
 inline constexpr uint32_t kMostRingFrames = 1u << 22;
@@ -82,7 +84,7 @@ inline uint64_t load_word(const uint64_t* word) {
 // so is one with an op that does not exist; everything else is accepted.
 inline ReadRecord read_record(const uint64_t* words, uint32_t available, Record& record) {
   const uint64_t first = load_word(words);
-  if (first == 0) return ReadRecord::kSegmentEnd;
+  if (first == kSegmentEndOp) return ReadRecord::kSegmentEnd;
   const auto stored = static_cast<uint8_t>(first & kOpMask);
   if (stored == kTimeMarkOp) [[unlikely]] {
     record.stamp = first >> kAddressShift;

@@ -21,7 +21,7 @@
 namespace heaptape::recorder {
 
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 7;
+inline constexpr uint32_t kLayoutVersion = 8;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. A session has fewer rings if its caller's limits do not allow for all.
@@ -156,13 +156,14 @@ struct alignas(64) ProcessSlot {
   uint32_t pid;
   // 1: its tape's file lags, so the collector does not drain its rings for now.
   std::atomic<uint32_t> behind;
-  uint64_t serial;                       // number of the process in its session, from 1
-  uint64_t parent_serial;                // of a forked process; 0 if none
-  uint64_t initial_break;                // program break before the first allocation
-  std::atomic<uint64_t> nested;          // calls the allocator made itself while serving one
-  std::atomic<uint64_t> bootstrap;       // calls served before the allocator was known
-  std::atomic<uint64_t> lost_ringless;   // calls of threads that found no ring
-  std::atomic<uint64_t> lost_abandoned;  // nested calls in a hook that was left by a jump
+  uint64_t serial;                      // number of the process in its session, from 1
+  uint64_t parent_serial;               // of a forked process; 0 if none
+  uint64_t initial_break;               // program break before the first allocation
+  std::atomic<uint64_t> nested;         // calls the allocator made itself while serving one
+  std::atomic<uint64_t> bootstrap;      // calls served before the allocator was known
+  std::atomic<uint64_t> lost_ringless;  // calls of threads that found no ring
+  std::atomic<uint64_t>
+      lost_interrupted;  // calls of handlers that interrupted a hook, or left it by a jump
   // Its CodeMap, as in recorder/unwind/code_map.h; 0 if none. Written by the process when it joins
   // or closes a library, and by the collector when it knows better.
   std::atomic<uint64_t> code_map;

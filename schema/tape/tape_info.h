@@ -109,10 +109,10 @@ struct LossCauses {
   uint64_t ring_full = 0;         // the program was faster than the encoder or the disk
   uint64_t recorder_stopped = 0;  // the recorder made no progress for 100 ms
   uint64_t no_ring = 0;           // the thread found no ring, or could not map it
-  uint64_t left_hooks = 0;        // a jump out of the allocator hid them from the recorder
-  uint64_t malformed = 0;         // of an imported trace: what could not be read as a call
-  uint64_t unknown_frees = 0;     // the same: of blocks that no call before handed out
-  uint64_t double_frees = 0;      // the same: of blocks that had been freed just before
+  uint64_t left_hooks = 0;     // in handlers that interrupted the allocator, or left it by a jump
+  uint64_t malformed = 0;      // of an imported trace: what could not be read as a call
+  uint64_t unknown_frees = 0;  // the same: of blocks that no call before handed out
+  uint64_t double_frees = 0;   // the same: of blocks that had been freed just before
 
   bool operator==(const LossCauses&) const = default;
 };

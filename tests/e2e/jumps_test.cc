@@ -1,4 +1,6 @@
 // Jumps out of malloc: the thread is recorded again, and what it did in between is a loss.
+#include <sstream>
+
 #include "tests/e2e/record_fixture.h"
 
 namespace heaptape::tests {
@@ -44,6 +46,70 @@ TEST_F(RecordJumps, WaitForTheFirstCallToFindItsAllocator) {
               "LD_PRELOAD=" + library + ":$LD_PRELOAD exec " + target_path("first_jump")});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_EQ(tape_that_asks_for(101).mallocs_of(101), 1000u);
+}
+
+class Interrupted : public RecordTest {
+ protected:
+  struct Told {
+    uint64_t calls = 0;  // that the program began
+    uint64_t interruptions = 0;
+    uint64_t on_tape = 0;
+    uint64_t lost = 0;
+  };
+  Told record_interrupted(const std::string& mode, const std::string& pairs,
+                          const std::string& library, const Words& options = {}) {
+    const Ended ended = record(CommandLine{.words = {target_path("interrupted"), mode, pairs},
+                                           .environment = {"LD_PRELOAD=" + library}},
+                               options);
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    Told told;
+    std::istringstream(ended.out) >> told.calls >> told.interruptions;
+    const Tape tape = read_tape();
+    told.on_tape = tape.events.size();
+    told.lost = tape.summary.losses.lost_events;
+    EXPECT_EQ(tape.summary.losses.lost_ranges, 0u);
+    return told;
+  }
+  // None is missing without a word, and none counted twice. A call that a jump leaves in the few
+  // instructions after the recorder noticed the one before it may be.
+  void expect_all_accounted(const std::string& mode, const std::string& library,
+                            const Words& options = {}) {
+    const Told none = record_interrupted(mode, "1000", library, options);
+    const Told told = record_interrupted(mode, "300000", library, options);
+    const uint64_t others = none.on_tape + none.lost - none.calls;  // of libc, at the start
+    const uint64_t accounted = told.on_tape + told.lost - others;
+    EXPECT_GT(told.interruptions, 20u);
+    EXPECT_LE(accounted, told.calls);
+    EXPECT_GE(accounted + told.interruptions / 20, told.calls) << told.interruptions;
+    EXPECT_GT(told.lost, 0u);
+  }
+  static Words libraries() {
+    Words all = {""};
+    if (kSanitized) return all;
+    for (const char* const name :
+         {"libjemalloc.so.2", mimalloc_library(), "libtcmalloc_minimal.so.4"}) {
+      all.push_back(name);
+    }
+    return all;
+  }
+};
+
+TEST_F(Interrupted, CallsThatAreLeftByAJumpAreOnTheTapeOrLost) {
+  for (const std::string& library : libraries()) {
+    SCOPED_TRACE(library);
+    expect_all_accounted("jump", library);
+  }
+}
+
+TEST_F(Interrupted, CallsThatAreLeftWhileTheirStackIsTakenAreOnTheTapeOrLost) {
+  expect_all_accounted("jump", "", {"--stacks", "dwarf"});
+}
+
+TEST_F(Interrupted, CallsOfAHandlerAreOnTheTapeOrLost) {
+  for (const std::string& library : libraries()) {
+    SCOPED_TRACE(library);
+    expect_all_accounted("call", library);
+  }
 }
 
 }  // namespace

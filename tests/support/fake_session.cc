@@ -116,7 +116,7 @@ RingPen& RingPen::write_words(const std::vector<uint64_t>& words) {
 
 RingPen& RingPen::end_segment() {
   if (head_ % kSegmentWords != 0) {
-    words_[head_ % kRingWords] = 0;
+    words_[head_ % kRingWords] = kSegmentEndOp;
     head_ = (head_ / kSegmentWords + 1) * kSegmentWords;
   }
   publish();

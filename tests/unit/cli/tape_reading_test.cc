@@ -12,7 +12,7 @@ TEST(LossesText, NamesTheCausesThatThereAre) {
   EXPECT_NE(
       losses_text(losses).find("1,234 calls not recorded (1 because the recorder fell behind, "
                                "2 because the recorder stopped, 3 without a ring buffer, "
-                               "4 after a jump out of malloc), "),
+                               "4 in or after signal handlers that interrupted malloc), "),
       std::string::npos)
       << losses_text(losses);
   losses.causes = {};

@@ -162,7 +162,7 @@ TEST_F(RingCursorTest, ReadsARecordThatEndsWithItsSegment) {
 }
 
 TEST_F(RingCursorTest, ReadsNothingPastTheHeadWhereASegmentEndsEarly) {
-  pen_.write_words({0});
+  pen_.write_words({kSegmentEndOp});
   EXPECT_TRUE(read_all().empty());
   pen_.write(malloc_record(0x1000));
   EXPECT_EQ(read_all(), std::vector<uint64_t>{0x1000});

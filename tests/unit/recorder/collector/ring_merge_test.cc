@@ -325,7 +325,7 @@ TEST_F(RingMergeTest, SumsUpWhatSlotAndRingsCounted) {
   slot_.nested = 5;
   slot_.bootstrap = 6;
   slot_.lost_ringless = 7;
-  slot_.lost_abandoned = 1000;
+  slot_.lost_interrupted = 1000;
   a_.header().lost_full = 10;
   b_.header().lost_stopped = 100;
   a_.header().stalls = 2;

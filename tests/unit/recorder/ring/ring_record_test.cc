@@ -80,10 +80,13 @@ TEST(RingRecord, IsCorruptWhenItsOpIsUnknown) {
   }
 }
 
-TEST(RingRecord, ZeroWordEndsASegment) {
-  const uint64_t words[kMaxRecordWords] = {0, first_word(Op::kFree, 0x1000, false)};
+// A word that was never written is not taken for it.
+TEST(RingRecord, AWordOfItsOwnEndsASegment) {
+  uint64_t words[kMaxRecordWords] = {kSegmentEndOp, first_word(Op::kFree, 0x1000, false)};
   Record read;
   EXPECT_EQ(read_record(words, 2, read), ReadRecord::kSegmentEnd);
+  words[0] = 0;
+  EXPECT_EQ(read_record(words, 2, read), ReadRecord::kCorrupt);
 }
 
 TEST(RingRecord, MatchesTheExampleOfItsDescription) {
