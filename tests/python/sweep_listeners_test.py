@@ -73,6 +73,20 @@ def ask(address, **environment):
     )
 
 
+# Before the others, which leave their Ray running.
+def test_what_the_user_has_set_comes_back(monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "a" * 64)
+    with Engine(Machines(jobs=1)) as engine:
+        engine.start()
+        assert os.environ["RAY_AUTH_MODE"] == "token"
+        first = os.environ["RAY_AUTH_TOKEN"]
+        assert first != "a" * 64
+    assert os.environ["RAY_AUTH_MODE"] == "disabled"
+    assert os.environ["RAY_AUTH_TOKEN"] == "a" * 64
+    assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ
+
+
 def test_it_listens_on_the_loopback_interface_alone(ray_address):
     addresses = list(listening_addresses(sockets_of(descendants(os.getpid()))))
     assert len(addresses) >= 3
@@ -92,16 +106,3 @@ def test_its_token_is_asked_for(ray_address):
         refused = ask(ray_address, **environment)
         assert refused.returncode != 0
         assert "Authentication" in refused.stderr
-
-
-def test_what_the_user_has_set_comes_back(monkeypatch):
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("RAY_AUTH_TOKEN", "a" * 64)
-    with Engine(Machines(jobs=1)) as engine:
-        engine.start()
-        assert os.environ["RAY_AUTH_MODE"] == "token"
-        first = os.environ["RAY_AUTH_TOKEN"]
-        assert first != "a" * 64
-    assert os.environ["RAY_AUTH_MODE"] == "disabled"
-    assert os.environ["RAY_AUTH_TOKEN"] == "a" * 64
-    assert "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER" not in os.environ
