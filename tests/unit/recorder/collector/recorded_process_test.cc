@@ -26,6 +26,9 @@ class RecordedProcessTest : public testing::Test {
  protected:
   RecordedProcessTest() {
     EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0);
+    fifo_.reset(open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    const char page[4096] = {};
+    while (write(fifo_.get(), page, sizeof page) > 0) continue;  // full until it is read
     session_.join(0, static_cast<uint32_t>(getpid()));
   }
   ~RecordedProcessTest() override {
@@ -46,7 +49,6 @@ class RecordedProcessTest : public testing::Test {
   // From now on somebody reads the FIFO.
   void read_file() {
     if (reader_.joinable()) return;
-    fifo_.reset(open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     reader_ = std::thread([this] {
       char bytes[1 << 16];
       while (!done_) {

@@ -16,7 +16,12 @@ namespace {
 
 class TapeWritersTest : public testing::Test {
  protected:
-  TapeWritersTest() { EXPECT_EQ(mkfifo(dir_.file("slow").c_str(), 0600), 0); }
+  TapeWritersTest() {
+    EXPECT_EQ(mkfifo(dir_.file("slow").c_str(), 0600), 0);
+    fifo_.reset(open(dir_.file("slow").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    const char page[4096] = {};
+    while (write(fifo_.get(), page, sizeof page) > 0) continue;  // full until it is read
+  }
   ~TapeWritersTest() override {
     read_slow_file();
     writers_.reset();
@@ -30,7 +35,6 @@ class TapeWritersTest : public testing::Test {
   // From now on somebody reads the FIFO.
   void read_slow_file() {
     if (reader_.joinable()) return;
-    fifo_.reset(open(dir_.file("slow").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     reader_ = std::thread([this] {
       char bytes[1 << 16];
       while (!done_) {
