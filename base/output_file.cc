@@ -32,11 +32,6 @@ int open_patiently(const std::string& path, int flags) {
   }
 }
 
-bool is_fifo(const std::string& path) {
-  struct stat info{};
-  return stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
-}
-
 // A device, or a FIFO, for whose reader it waits a second. -1 with errno ENXIO: there is none.
 int open_device(const std::string& path) {
   constexpr int kTries = 100;
@@ -71,6 +66,9 @@ Error cannot_create(const std::string& path, int errno_value) {
   const std::string what = "cannot create " + quoted(path);
   if (errno_value == EISDIR) {
     return Error::usage(what + ": it is a directory; name a file in it");
+  }
+  if (errno_value == ENXIO) {  // open(2) has it for sockets, too
+    return Error::usage(what + ": nobody reads this FIFO or socket");
   }
   const auto folder = std::filesystem::path(path).parent_path();
   std::error_code error;
@@ -165,17 +163,15 @@ Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_ab
 
 // A descriptor is duplicated, not reopened: new bytes must go after those already written.
 Result<OutputFile> OutputFile::create_direct(const std::string& path) {
-  const int standard = standard_descriptor(path);
-  if (standard < 0) {
+  Descriptor file;
+  if (const int standard = standard_descriptor(path); standard >= 0) {
+    file.reset(fcntl(standard, F_DUPFD_CLOEXEC, 3));
+  } else {
     HEAPTAPE_ASSIGN_OR_RETURN(const std::string device, follow_own_links(path));
     HEAPTAPE_RETURN_IF_ERROR(check_owner("cannot create " + quoted(path), device));
+    file.reset(open_device(device));
   }
-  Descriptor file(standard >= 0 ? fcntl(standard, F_DUPFD_CLOEXEC, 3) : open_device(path));
-  if (!file) {
-    const bool is_unread = errno == ENXIO && is_fifo(path);
-    return is_unread ? Error::usage("cannot create " + quoted(path) + ": nobody reads this FIFO")
-                     : cannot_create(path, errno);
-  }
+  if (!file) return cannot_create(path, errno);
   return OutputFile(path, "", std::move(file), IfAbandoned::kKeep);
 }
 

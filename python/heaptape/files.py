@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import stat
@@ -12,25 +13,44 @@ from typing import BinaryIO
 
 from ._native import Error
 
+_PARTIAL = ".partial"
+
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file that gets the name `path` when it is whole. Only its owner may read it.
 
     Its name until then cannot be guessed, so nobody can plant a link there. A link at `path` is
-    replaced. If the body raises, nothing is left. Raises OSError.
+    replaced. If the body raises, nothing is left; what a killed process left, the next one removes.
+    Raises OSError.
     """
     name = os.fspath(path)
     folder, base = os.path.split(name)
-    descriptor, partial = tempfile.mkstemp(prefix=f".{base}.", suffix=".partial", dir=folder or ".")
+    prefix = f".{base}."
+    _remove_left(folder or ".", prefix)
+    descriptor, partial = tempfile.mkstemp(prefix=prefix, suffix=_PARTIAL, dir=folder or ".")
     try:
         with open(descriptor, "wb") as file:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield file
-        os.replace(partial, name)
+            file.flush()
+            os.replace(partial, name)  # while it is held: others remove what is not
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
         raise
+
+
+def _remove_left(folder: str, prefix: str) -> None:
+    """The partial files of this user's that no process holds."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.name.startswith(prefix) or not entry.name.endswith(_PARTIAL):
+                continue
+            with contextlib.suppress(OSError, Error), open(open_own(entry.path), "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(entry.path)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

@@ -311,10 +311,6 @@ void count_ringless_call() {
   }
 }
 
-void count_interrupting_call() {
-  count_interrupted_calls(1, 0);
-}
-
 void count_interrupted_calls(uint64_t calls, uint64_t nested) {
   if (ProcessSlot* slot = counting_slot()) {
     slot->nested.fetch_sub(nested, std::memory_order_relaxed);

@@ -86,10 +86,8 @@ void wake_collector(SessionHeader& header);
 void count_bootstrap_call();
 void add_nested_call();
 void count_ringless_call();
-// Count a call that is lost because a signal handler made it within a hook that it interrupted; or
-// `calls`, because the handler left the hook by a jump, of which add_nested_call() counted
-// `nested`.
-void count_interrupting_call();
-void count_interrupted_calls(uint64_t calls, uint64_t nested);
+// Counts calls that are lost because a signal handler interrupted a hook; `nested` of them were
+// taken for the allocator's own at first, by add_nested_call().
+void count_interrupted_calls(uint64_t calls, uint64_t nested = 0);
 
 }  // namespace heaptape::recorder

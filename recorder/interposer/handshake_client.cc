@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +13,7 @@
 
 #include "recorder/interposer/code_view.h"
 #include "recorder/interposer/environment.h"
+#include "recorder/interposer/patience.h"
 #include "recorder/interposer/recorder_process.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/raw_syscall.h"
@@ -41,16 +41,10 @@ socklen_t parse_session(const char* value, sockaddr_un* address, Hello* hello) {
 // The end of the whole handshake, whatever the server does and however many signals arrive.
 class Deadline {
  public:
-  Deadline() : end_ms_(now_ms() + kLongPatienceMs) {}
-  bool has_passed() const { return now_ms() >= end_ms_; }
+  bool has_passed() const { return kernel_clock_ns() >= end_ns_; }
 
  private:
-  static int64_t now_ms() {
-    timespec now{};
-    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
-    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
-  }
-  const int64_t end_ms_;
+  const uint64_t end_ns_ = kernel_clock_ns() + uint64_t{kLongPatienceMs} * 1'000'000;
 };
 
 // Retries a call as often as a signal interrupts it.
@@ -65,13 +59,7 @@ long uninterrupted(const Deadline& deadline, Call call) {
 
 // Whether the server runs as root, or as the user that this process is and can become: the kernel
 // says who called listen(2). The socket's name is no secret, and free once its recorder has ended.
-bool is_trusted(long socket) {
-  ucred server{};
-  socklen_t bytes = sizeof server;
-  if (raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&server),
-                  as_long(&bytes)) != 0) {
-    return false;
-  }
+bool is_trusted(const ucred& server) {
   uid_t real = 0;
   uid_t effective = 0;
   uid_t saved = 0;
@@ -86,12 +74,16 @@ bool keeps_its_size(int file, uint64_t bytes) {
          raw_syscall(SYS_lseek, file, 0, SEEK_END) >= static_cast<long>(bytes);
 }
 
+uint32_t pid_behind(long socket) {
+  return static_cast<uint32_t>(recorder_behind(socket).pid);
+}
+
 long wait_for_welcome(long socket, const Deadline& deadline, msghdr* header) {
   for (;;) {
     const long got = uninterrupted(deadline, [=] {
       return raw_syscall(SYS_recvmsg, socket, as_long(header), MSG_CMSG_CLOEXEC);
     });
-    if (got != -EAGAIN || deadline.has_passed() || is_stopped(recorder_behind(socket))) return got;
+    if (got != -EAGAIN || deadline.has_passed() || is_stopped(pid_behind(socket))) return got;
   }
 }
 
@@ -134,7 +126,7 @@ Descriptors shake_hands(long socket, const sockaddr_un& address, socklen_t lengt
   const long connected = uninterrupted(
       deadline, [&] { return raw_syscall(SYS_connect, socket, as_long(&address), length); });
   if (connected != 0) return {};
-  if (!is_trusted(socket)) {
+  if (!is_trusted(recorder_behind(socket))) {
     raw_syscall(SYS_sendto, socket, as_long(&kDistrustMagic), sizeof kDistrustMagic,
                 MSG_NOSIGNAL | MSG_DONTWAIT);
     return {};
@@ -174,7 +166,7 @@ Joined join_session(const AllocatorFacts& allocator) {
   if (socket < 0) return {};
   Welcome welcome{};
   const Descriptors descriptors = shake_hands(socket, address, length, hello, &welcome);
-  const uint32_t recorder = recorder_behind(socket);
+  const uint32_t recorder = pid_behind(socket);
   raw_syscall(SYS_close, socket);
   if (descriptors.session < 0) return {};
   const Joined joined{map_session(descriptors.session), welcome.pid, welcome.code_map, recorder,

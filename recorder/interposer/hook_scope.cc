@@ -61,7 +61,7 @@ bool is_nested(uintptr_t frame) {
 void count_nested_call() {
   ThreadLocal& local = thread_local_state;
   if (in_handler_that_interrupted(local.hook & kFrameMask, stack_pointer())) {
-    count_interrupting_call();
+    count_interrupted_calls(1);
     return;
   }
   local.hook += kOneCall;

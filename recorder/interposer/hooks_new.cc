@@ -26,7 +26,7 @@ bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
 [[gnu::cold]] void drop_left_hint(NewHint& hint, uintptr_t frame) {
   if (frame < hint.frame) return;
   hint.pending = false;
-  count_interrupted_calls(1, 0);
+  count_interrupted_calls(1);
 }
 
 // After the operator that left the hint has ended, by return or by exception.

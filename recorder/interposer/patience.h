@@ -13,18 +13,19 @@
 
 namespace heaptape::recorder {
 
-// Reads no libc clock, which another library may have interposed, and makes a system call only if
-// the session has no use for the TSC.
+// A system call, not libc's clock, which another library may have interposed.
+inline uint64_t kernel_clock_ns() {
+  timespec now{};
+  raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Makes a system call only if the session has no use for the TSC.
 class WaitClock {
  public:
   explicit WaitClock(const SessionHeader& header) : ticks_per_ms_(header.ticks_per_ms) {}
 
-  uint64_t now() const {
-    if (ticks_per_ms_ != 0) return __rdtsc();
-    timespec now{};
-    raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, as_long(&now));
-    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-  }
+  uint64_t now() const { return ticks_per_ms_ != 0 ? __rdtsc() : kernel_clock_ns(); }
   uint64_t ticks_per_ms() const { return ticks_per_ms_ != 0 ? ticks_per_ms_ : 1'000'000; }
 
  private:

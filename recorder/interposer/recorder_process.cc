@@ -11,12 +11,11 @@
 
 namespace heaptape::recorder {
 
-uint32_t recorder_behind(long socket) {
-  ucred peer{};
+ucred recorder_behind(long socket) {
+  ucred peer{0, static_cast<uid_t>(-1), static_cast<gid_t>(-1)};
   socklen_t bytes = sizeof peer;
-  const long result =
-      raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&peer), as_long(&bytes));
-  return result == 0 && peer.pid > 0 ? static_cast<uint32_t>(peer.pid) : 0;
+  raw_syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, as_long(&peer), as_long(&bytes));
+  return peer;
 }
 
 bool is_stopped(uint32_t recorder) {

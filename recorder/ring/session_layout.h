@@ -162,8 +162,8 @@ struct alignas(64) ProcessSlot {
   std::atomic<uint64_t> nested;         // calls the allocator made itself while serving one
   std::atomic<uint64_t> bootstrap;      // calls served before the allocator was known
   std::atomic<uint64_t> lost_ringless;  // calls of threads that found no ring
-  std::atomic<uint64_t>
-      lost_interrupted;  // calls of handlers that interrupted a hook, or left it by a jump
+  // Calls of signal handlers that interrupted a hook, or that followed a jump out of one.
+  std::atomic<uint64_t> lost_interrupted;
   // Its CodeMap, as in recorder/unwind/code_map.h; 0 if none. Written by the process when it joins
   // or closes a library, and by the collector when it knows better.
   std::atomic<uint64_t> code_map;

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from processes import descendants
 
 from heaptape.sweep.engine import Engine
 from heaptape.sweep.options import Machines
@@ -27,16 +28,6 @@ def ray_address():
     with Engine(Machines(jobs=1)) as engine:
         engine.start()
         yield ray.get_runtime_context().gcs_address
-
-
-def descendants(pid):
-    children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
-    threads = pathlib.Path(f"/proc/{pid}/task").glob("*/children") if children.exists() else ()
-    found = {pid}
-    for listed in threads:
-        for child in listed.read_text().split():
-            found |= descendants(int(child))
-    return found
 
 
 def sockets_of(pids):
@@ -88,7 +79,7 @@ def test_what_the_user_has_set_comes_back(monkeypatch):
 
 
 def test_it_listens_on_the_loopback_interface_alone(ray_address):
-    addresses = list(listening_addresses(sockets_of(descendants(os.getpid()))))
+    addresses = list(listening_addresses(sockets_of([os.getpid(), *descendants(os.getpid())])))
     assert len(addresses) >= 3
     assert set(addresses) <= set(LOOPBACK)
 

@@ -25,6 +25,7 @@ from heaptape.sweep.inspecting import Inspections, inspect, stamp_of
 from heaptape.sweep.plan import Plan, only_sweep_in, read_plan
 from heaptape.sweep.slim import slim
 from heaptape.sweep.tapes import Found
+from heaptape.tune.journal import JOURNAL, Journal
 
 
 @pytest.fixture
@@ -154,26 +155,22 @@ def plant(folder, name):
     return victim
 
 
-@pytest.mark.parametrize("name", ["tapes.sqlite", "trials.journal"])
-def test_files_that_change_in_place_are_never_behind_a_link(name, tmp_path):
-    victim = plant(tmp_path, name)
-    with pytest.raises(heaptape.Error, match=f"cannot write '.*/{name}': "):
-        files.open_own(str(tmp_path / name))
-    (tmp_path / name).unlink()
-    os.link(victim, tmp_path / name)
-    with pytest.raises(heaptape.Error, match="regular file of yours without other names"):
-        files.open_own(str(tmp_path / name))
-    (tmp_path / name).unlink()
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(heaptape.Error, match="regular file of yours without other names"):
-        files.open_own(str(tmp_path / name))
-    assert victim.read_text() == "of somebody else"
-
-
-def test_inspections_do_not_follow_a_link(tmp_path):
-    victim = plant(tmp_path, "tapes.sqlite")
-    with pytest.raises(heaptape.Error, match="cannot write '.*/tapes.sqlite': "):
-        Inspections(str(tmp_path))
+@pytest.mark.parametrize(
+    ("name", "open_it"),
+    [
+        ("tapes.sqlite", Inspections),
+        (JOURNAL, lambda folder: Journal(folder, "{}", resume=True)),
+    ],
+)
+def test_files_that_change_in_place_are_never_behind_a_link(name, open_it, tmp_path):
+    victim, path = plant(tmp_path, name), tmp_path / name
+    with pytest.raises(heaptape.Error, match=f"cannot write '.*/{name}': Too many levels"):
+        open_it(str(tmp_path))
+    for make in (lambda: os.link(victim, path), lambda: os.mkfifo(path)):
+        path.unlink()
+        make()
+        with pytest.raises(heaptape.Error, match="regular file of yours without other names"):
+            open_it(str(tmp_path))
     assert victim.read_text() == "of somebody else"
 
 

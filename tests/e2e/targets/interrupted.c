@@ -1,8 +1,8 @@
 // Interrupts its own malloc and free by a timer, and then, in the recorder's code only (so that the
 // allocator itself is never left half-way), leaves them by a jump or calls malloc and free:
 //   interrupted jump|call PAIRS
-// Prints how many calls it began, and how often it interrupted one. Does not leave the very
-// beginning of a function, where the recorder cannot know of the call yet.
+// Prints how many calls it began under the timer, and how often it interrupted one. Does not leave
+// the very beginning of a function, where the recorder cannot know of the call yet.
 #define _GNU_SOURCE
 #include <link.h>
 #include <setjmp.h>
@@ -54,6 +54,7 @@ int main(int argc, char** argv) {
   jumps = strcmp(argv[1], "jump") == 0;
   const unsigned long pairs = strtoul(argv[2], NULL, 10);
   dl_iterate_phdr(find_library, NULL);
+  free(malloc(303));  // the recorder knows the thread from now on
   struct sigaction action = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO};
   sigaction(SIGALRM, &action, NULL);
   const struct itimerval often = {{0, 50}, {0, 50}};

@@ -169,7 +169,8 @@ TEST_F(OutputFileTest, DoesNotWaitForTheReaderOfAFifo) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   const auto file = OutputFile::create(path_, OutputFile::IfAbandoned::kRemove);
   ASSERT_FALSE(file.ok());
-  EXPECT_EQ(file.error().message, "cannot create '" + path_ + "': nobody reads this FIFO");
+  EXPECT_EQ(file.error().message,
+            "cannot create '" + path_ + "': nobody reads this FIFO or socket");
   EXPECT_EQ(file.error().code, ErrorCode::kUsage);
 }
 

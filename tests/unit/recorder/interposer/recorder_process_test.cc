@@ -64,10 +64,12 @@ TEST(RecorderProcess, CountsAsStoppedWhereItHasNoPid) {
 TEST(RecorderProcess, IsTheOneBehindTheSocket) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-  EXPECT_EQ(recorder_behind(ends[0]), static_cast<uint32_t>(getpid()));
+  EXPECT_EQ(recorder_behind(ends[0]).pid, getpid());
+  EXPECT_EQ(recorder_behind(ends[0]).uid, geteuid());
   close(ends[0]);
   close(ends[1]);
-  EXPECT_EQ(recorder_behind(-1), 0u);
+  EXPECT_EQ(recorder_behind(-1).pid, 0);
+  EXPECT_EQ(recorder_behind(-1).uid, static_cast<uid_t>(-1));
 }
 
 }  // namespace
