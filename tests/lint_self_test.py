@@ -60,7 +60,7 @@ class Sources(Planted):
 
     def test_the_interposer(self):
         original = "recorder/interposer/bootstrap.cc"
-        entries = json.loads(pathlib.Path("build/asan/compile_commands.json").read_text())
+        entries = json.loads(pathlib.Path("build/lint/compile_commands.json").read_text())
         [entry] = [one for one in entries if one["file"].endswith("/" + original) and "preload" in one["command"]]
         flags = [word for word in entry["command"].split() if word.startswith(("-D", "-I", "-f", "-std"))]
         source = self.plant(original, pathlib.Path(original).read_text() + FAULT)

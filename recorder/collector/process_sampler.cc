@@ -44,7 +44,7 @@ struct MapsLine {
   std::string_view path;  // to the end of the line
 };
 
-std::optional<MapsLine> parse_line(std::string_view line) {
+std::optional<MapsLine> parse_maps_line(std::string_view line) {
   MapsLine parsed;
   parsed.range.begin = take_number(line, 16);
   if (line.empty()) return std::nullopt;
@@ -122,7 +122,7 @@ void for_each_line(std::string_view maps, Visit visit) {
   while (!maps.empty()) {
     const std::string_view line = maps.substr(0, maps.find('\n'));
     maps.remove_prefix(std::min(line.size() + 1, maps.size()));
-    if (const auto parsed = parse_line(line)) visit(*parsed);
+    if (const auto parsed = parse_maps_line(line)) visit(*parsed);
   }
 }
 

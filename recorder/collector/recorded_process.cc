@@ -25,7 +25,7 @@ constexpr uint64_t kSampleCostFactor = 50;
 // next look at the clock, and for the file.
 constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
 
-constexpr rlim_t kDescriptorsForFiles = 24;
+constexpr rlim_t kDescriptorsForTape = 24;
 
 // Valgrind 3.19 says on standard error that it knows no pidfd_open(2).
 bool runs_in_valgrind() {
@@ -55,7 +55,7 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
   pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0)));
   was_gone_ = !pidfd_ && errno == ESRCH;
   // Locks tell almost as much. The last descriptors are for tapes, and processes that join.
-  if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForFiles)) pidfd_.reset();
+  if (pidfd_ && base::is_among_last(pidfd_.get(), kDescriptorsForTape)) pidfd_.reset();
 }
 
 ProcessTotals RecordedProcess::totals() const {

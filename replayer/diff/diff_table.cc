@@ -96,7 +96,7 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
   return &*pins;
 }
 
-std::string births_text(const CohortChange& change) {
+std::string births_cell(const CohortChange& change) {
   if (change.first_birth == 0) return "";
   const std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
   if (change.first_birth == change.last_birth) return first;
@@ -149,7 +149,7 @@ std::vector<TableRow> diff_table(const CohortChanges& changes) {
     table.push_back({name, base::grouped(change.base_count), base::grouped(change.now_count),
                      change_text(change.base_bytes, change.now_bytes, schema::MetricUnit::kBytes),
                      signed_share_text(change.share(changes.base, changes.now)),
-                     births_text(change)});
+                     births_cell(change)});
   };
   CohortChange others;
   CohortChange total{.base_bytes = changes.base, .now_bytes = changes.now};

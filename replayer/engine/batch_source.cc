@@ -10,10 +10,6 @@ namespace {
 using base::Result;
 using base::Status;
 
-// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
-// placements and the blocks' metadata stay in the second-level cache.
-constexpr size_t kBatchEvents = 1 << 14;
-
 // Replaces `batch` with at most `max_events` that follow the `done` first ones. What was seen of
 // the process behind the last event of the tape comes with it.
 Status read_next(schema::TapeReader& tape, size_t max_events, uint64_t done,

@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/number_text.h"
+#include "replayer/engine/planned_batch.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -20,8 +21,6 @@ using allocators::ReplayKind;
 using base::Error;
 using base::Result;
 using base::Status;
-
-constexpr size_t kBatchEvents = 1 << 14;
 
 std::string temporary_folder() {
   const char* const folder = getenv("TMPDIR");

@@ -1,12 +1,17 @@
 // Consecutive calls of a replay, and what is to be done behind them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "replayer/engine/replay_plan.h"
 #include "replayer/engine/slot_resolver.h"
 
 namespace heaptape::replayer {
+
+// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
+// placements and the blocks' metadata stay in the second-level cache.
+inline constexpr size_t kBatchEvents = 1 << 14;
 
 struct PlannedBatch {
   ResolvedBatch ops;

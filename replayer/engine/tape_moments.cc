@@ -10,6 +10,7 @@
 #include "replayer/engine/ahead.h"
 #include "replayer/engine/event_clock.h"
 #include "replayer/engine/live_sizes.h"
+#include "replayer/engine/planned_batch.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -19,7 +20,6 @@ using base::Result;
 using base::Status;
 using schema::EventBatch;
 
-constexpr size_t kBatchEvents = 1 << 14;
 // A program that makes so few calls for so long pauses.
 constexpr uint64_t kPauseNs = 100 * base::kMillisecondNs;
 constexpr uint64_t kPauseCalls = 1000;

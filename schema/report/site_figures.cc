@@ -6,7 +6,7 @@
 namespace heaptape::schema {
 namespace {
 
-std::string to_text(capnp::Text::Reader text) {
+std::string shown_text(capnp::Text::Reader text) {
   return base::display_text({text.begin(), text.size()});
 }
 
@@ -21,9 +21,9 @@ SiteFigures figures_of(wire::TapeSites::Reader sites) {
   SiteFigures figures{
       .total = bytes_of(sites.getTotal()), .list = {}, .is_sampled = sites.hasSampling()};
   for (const auto site : sites.getList()) {
-    figures.list.push_back({to_text(site.getSite()), to_text(site.getFunction()),
-                            to_text(site.getFile()), site.getLine(), to_text(site.getModule()),
-                            bytes_of(site.getTotals())});
+    figures.list.push_back({shown_text(site.getSite()), shown_text(site.getFunction()),
+                            shown_text(site.getFile()), site.getLine(),
+                            shown_text(site.getModule()), bytes_of(site.getTotals())});
   }
   return figures;
 }

@@ -27,7 +27,7 @@ std::string page_text() {
   return tests::read_bytes(kFolder / "README.md");
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> words_in(const std::string& line) {
   std::istringstream stream(line);
   return {std::istream_iterator<std::string>(stream), {}};
 }
@@ -43,7 +43,7 @@ class QuestionsPage : public testing::Test {
   }
 
   std::string printed(const std::string& command) {
-    const auto ended = tests::run({.words = words_of(command), .folder = dir_.path()});
+    const auto ended = tests::run({.words = words_in(command), .folder = dir_.path()});
     EXPECT_EQ(ended.status, 0) << ended.describe();
     return ended.out;
   }

@@ -19,12 +19,14 @@ using tests::Ended;
 using tests::expect_refusal;
 using tests::run;
 
-constexpr uint64_t kEvents = 3000;
+constexpr uint64_t kScrubbedEvents = 3000;
 
 // A tape with everything that tells of the machine.
 class Scrub : public testing::Test {
  protected:
-  Scrub() : random_(tests::test_seed()), events_(tests::plausible_events(random_, kEvents, 16, 3)) {
+  Scrub()
+      : random_(tests::test_seed()),
+        events_(tests::plausible_events(random_, kScrubbedEvents, 16, 3)) {
     schema::TapeHeader header = tests::sample_header();
     header.command_line = {"/secret/bin/server", "--password", "hunter2"};
     header.executable = "/secret/bin/server";

@@ -8,7 +8,7 @@ namespace heaptape::allocators {
 namespace {
 
 // Most are small, and some need megabytes or a mapping of their own.
-uint64_t any_size(tests::Random& random) {
+uint64_t any_chunk_size(tests::Random& random) {
   switch (random.below(16)) {
     case 0:
       return random.below(random.chance(4) ? 40 << 20 : 1 << 20);
@@ -34,7 +34,7 @@ struct Setting {
 class RandomPtmallocHeap : public testing::TestWithParam<Setting>,
                            protected tests::RandomHeap<PtmallocModel> {
  protected:
-  RandomPtmallocHeap() : RandomHeap(any_size, GetParam().options) {}
+  RandomPtmallocHeap() : RandomHeap(any_chunk_size, GetParam().options) {}
 
   void act(size_t most_blocks) {
     model().set_thread(static_cast<uint32_t>(random().below(GetParam().threads)));

@@ -8,7 +8,7 @@ namespace heaptape::allocators {
 namespace {
 
 // Most are small, a few take megabytes, and no class is left out.
-uint64_t any_size(tests::Random& random) {
+uint64_t any_slab_size(tests::Random& random) {
   switch (random.below(16)) {
     case 0:
       return random.below(12 << 20);
@@ -34,7 +34,7 @@ const std::vector<std::string> kOptions[] = {
 class RandomSlabsHeap : public testing::TestWithParam<std::vector<std::string>>,
                         protected tests::RandomHeap<SlabsModel> {
  protected:
-  RandomSlabsHeap() : RandomHeap(any_size, GetParam()) {}
+  RandomSlabsHeap() : RandomHeap(any_slab_size, GetParam()) {}
 
   void act(size_t most_blocks) {
     model().set_thread(static_cast<uint32_t>(random().below(5)));

@@ -34,9 +34,9 @@ double time_of(uint64_t event, const std::vector<TimeSample>& samples) {
   return static_cast<double>(before.time_ns);
 }
 
-class Reference {
+class ReferenceProfile {
  public:
-  explicit Reference(const std::vector<TimeSample>& samples) : samples_(samples) {}
+  explicit ReferenceProfile(const std::vector<TimeSample>& samples) : samples_(samples) {}
 
   void take(const Event& event) {
     ++calls_;
@@ -104,7 +104,7 @@ uint64_t bucket_end(uint64_t size) {
   return size <= 1 << 30 ? (size + 32767) / 32768 * 32768 : UINT64_MAX;
 }
 
-void compare_sizes(const SizeHistogram& sizes, const Reference& reference) {
+void compare_sizes(const SizeHistogram& sizes, const ReferenceProfile& reference) {
   std::map<uint64_t, SizeCounts> expected;  // by the ends of buckets
   for (const uint64_t size : reference.sizes_) {
     SizeCounts& counts = expected[bucket_end(size)];
@@ -130,7 +130,8 @@ void compare_sizes(const SizeHistogram& sizes, const Reference& reference) {
 }
 
 // `then`: of the events up to the call after which the bands were kept.
-void compare_bands(const SizeBands& bands, const Reference& reference, const Reference& then) {
+void compare_bands(const SizeBands& bands, const ReferenceProfile& reference,
+                   const ReferenceProfile& then) {
   const auto band_of = [](uint64_t size) { return size <= 1 ? 0 : std::bit_width(size) - 1; };
   std::map<int, SizeBand> expected;
   for (const uint64_t size : reference.sizes_) {
@@ -151,7 +152,7 @@ void compare_bands(const SizeBands& bands, const Reference& reference, const Ref
   }
 }
 
-void compare_lifetimes(const Lifetimes& lifetimes, const Reference& reference) {
+void compare_lifetimes(const Lifetimes& lifetimes, const ReferenceProfile& reference) {
   std::vector<uint64_t> sorted = reference.lifetimes_;
   std::ranges::sort(sorted);
   const uint64_t blocks = reference.blocks_.size();
@@ -171,7 +172,7 @@ void compare_lifetimes(const Lifetimes& lifetimes, const Reference& reference) {
   }
 }
 
-void compare_shares(const Lifetimes& lifetimes, const Reference& reference) {
+void compare_shares(const Lifetimes& lifetimes, const ReferenceProfile& reference) {
   const auto under = [&](uint64_t part) {
     return static_cast<uint64_t>(std::ranges::count_if(
         reference.lifetimes_, [&](uint64_t life) { return life * part < reference.calls_; }));
@@ -181,7 +182,7 @@ void compare_shares(const Lifetimes& lifetimes, const Reference& reference) {
 }
 
 // Of the times no more than 2 ns are lost to rounding.
-void compare_times(const LogHistogram& lifetimes, const Reference& reference) {
+void compare_times(const LogHistogram& lifetimes, const ReferenceProfile& reference) {
   std::vector<double> sorted = reference.lifetimes_ns_;
   std::ranges::sort(sorted);
   ASSERT_EQ(lifetimes.total(), sorted.size());
@@ -191,7 +192,7 @@ void compare_times(const LogHistogram& lifetimes, const Reference& reference) {
   }
 }
 
-std::vector<GrowthChain> chains_of(const Reference& reference) {
+std::vector<GrowthChain> chains_of(const ReferenceProfile& reference) {
   std::vector<GrowthChain> chains;
   for (const auto& block : reference.blocks_) {
     GrowthChain chain{block.birth, block.first_owner, block.sizes.front(), 0, 0, 0};
@@ -222,7 +223,7 @@ void compare_named(const std::vector<GrowthChain>& named, std::vector<GrowthChai
   }
 }
 
-void compare_resizes(const GrowthChains& chains, const Reference& reference) {
+void compare_resizes(const GrowthChains& chains, const ReferenceProfile& reference) {
   uint64_t moved = 0, moved_bytes = 0, growths = 0, copied_bytes = 0;
   for (const auto& block : reference.blocks_) {
     moved += block.copied.size();
@@ -244,7 +245,7 @@ void compare_resizes(const GrowthChains& chains, const Reference& reference) {
   compare_named(chains.longest(), all, [](const GrowthChain& chain) { return chain.length; });
 }
 
-void compare_threads(const ThreadTotals& threads, const Reference& reference) {
+void compare_threads(const ThreadTotals& threads, const ReferenceProfile& reference) {
   std::map<uint32_t, ThreadTotal> expected = reference.threads_;
   for (const auto& block : reference.blocks_) {
     if (block.death != 0) continue;
@@ -287,12 +288,12 @@ schema::EventBatch batch_of(const std::vector<Event>& events, size_t at, size_t 
   return batch;
 }
 
-void follow(tests::Random& random, const std::vector<Event>& events) {
+void follow_profile(tests::Random& random, const std::vector<Event>& events) {
   const std::vector<TimeSample> samples = random_samples(random, events.size());
   SlotResolver resolver(events.size());
   ResolvedBatch resolved;
   TapeProfile profile;
-  Reference reference(samples);
+  ReferenceProfile reference(samples);
   const uint64_t kept_after = 1 + random.below(events.size());
   resolver.keep_live_after(kept_after);
   size_t next_sample = 0;
@@ -303,7 +304,7 @@ void follow(tests::Random& random, const std::vector<Event>& events) {
     profile.add(batch, at, resolved.ops);
   }
   resolver.finish();
-  Reference then(samples);
+  ReferenceProfile then(samples);
   for (size_t i = 0; i < events.size(); ++i) {
     reference.take(events[i]);
     if (i < kept_after) then.take(events[i]);
@@ -323,16 +324,16 @@ class TapeProfileOf : public testing::Test {
 };
 
 TEST_F(TapeProfileOf, PlausibleEventsIsThatOfTheReference) {
-  follow(random_, tests::eventful_events(random_, 20000));
+  follow_profile(random_, tests::eventful_events(random_, 20000));
 }
 
 TEST_F(TapeProfileOf, ATapeWithLossesIsThatOfTheReference) {
-  follow(random_, tests::eventful_events(random_, 20000, 16, true));
+  follow_profile(random_, tests::eventful_events(random_, 20000, 16, true));
 }
 
 TEST_F(TapeProfileOf, ArbitraryEventsIsThatOfTheReference) {
   for (int round = 0; round < 20 && !HasFatalFailure(); ++round) {
-    follow(random_, tests::arbitrary_events(random_, 300));
+    follow_profile(random_, tests::arbitrary_events(random_, 300));
   }
 }
 

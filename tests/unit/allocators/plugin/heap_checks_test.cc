@@ -5,12 +5,12 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kBase = 0x100000000000;
+constexpr uint64_t kHeapBase = 0x100000000000;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMiB = 1 << 20;
 
 AddressRange pages(uint64_t first, uint64_t count) {
-  return {kBase + first * kPage, kBase + (first + count) * kPage};
+  return {kHeapBase + first * kPage, kHeapBase + (first + count) * kPage};
 }
 
 // A heap with 16 pages and one block: 100 bytes at the beginning of the second page.
@@ -18,13 +18,13 @@ class HeapChecksTest : public testing::Test {
  protected:
   HeapChecksTest() {
     EXPECT_TRUE(checks_.commit(pages(0, 16)));
-    EXPECT_TRUE(checks_.place({kBase + kPage, 100}, 100, 0));
+    EXPECT_TRUE(checks_.place({kHeapBase + kPage, 100}, 100, 0));
   }
   bool place(uint64_t offset, uint64_t usable_bytes, uint64_t alignment = 0) {
-    return checks_.place({kBase + offset, usable_bytes}, 0, alignment);
+    return checks_.place({kHeapBase + offset, usable_bytes}, 0, alignment);
   }
 
-  HeapChecks checks_{4, {kBase, kBase + 1024 * kMiB}, HeapChecks::Blocks::kChecked};
+  HeapChecks checks_{4, {kHeapBase, kHeapBase + 1024 * kMiB}, HeapChecks::Blocks::kChecked};
 };
 
 TEST_F(HeapChecksTest, TakesBlocksThatTouch) {
@@ -79,22 +79,22 @@ TEST_F(HeapChecksTest, GivesABlockOfNoBytesAGranuleOfItsOwn) {
 }
 
 TEST_F(HeapChecksTest, TakesABlockWhereAnotherWas) {
-  EXPECT_EQ(checks_.take(kBase + kPage).begin, kBase + kPage);
+  EXPECT_EQ(checks_.take(kHeapBase + kPage).begin, kHeapBase + kPage);
   EXPECT_EQ(checks_.live_blocks(), 0u);
   EXPECT_TRUE(place(0, 16 * kPage));
 }
 
 TEST_F(HeapChecksTest, FindsOverlapsOfBlocksThatSpanLeavesOfTheMap) {
-  EXPECT_TRUE(checks_.commit({kBase + 64 * kMiB, kBase + 512 * kMiB}));
+  EXPECT_TRUE(checks_.commit({kHeapBase + 64 * kMiB, kHeapBase + 512 * kMiB}));
   EXPECT_TRUE(place(100 * kMiB, 300 * kMiB));
   EXPECT_TRUE(place(64 * kMiB, 36 * kMiB));
   EXPECT_FALSE(place(200 * kMiB, 16));
 }
 
 TEST_F(HeapChecksTest, FreesWhatABlockThatSpanLeavesHad) {
-  EXPECT_TRUE(checks_.commit({kBase + 64 * kMiB, kBase + 512 * kMiB}));
+  EXPECT_TRUE(checks_.commit({kHeapBase + 64 * kMiB, kHeapBase + 512 * kMiB}));
   EXPECT_TRUE(place(100 * kMiB, 300 * kMiB));
-  EXPECT_EQ(checks_.take(kBase + 100 * kMiB).bytes(), 300 * kMiB);
+  EXPECT_EQ(checks_.take(kHeapBase + 100 * kMiB).bytes(), 300 * kMiB);
   EXPECT_TRUE(place(200 * kMiB, 16));
 }
 
@@ -124,7 +124,7 @@ TEST_F(HeapChecksTest, TakesABlockAcrossTwoCommits) {
 }
 
 TEST_F(HeapChecksTest, FindsABlockThatIsTooShort) {
-  EXPECT_FALSE(checks_.place({kBase, 15}, 16, 0));
+  EXPECT_FALSE(checks_.place({kHeapBase, 15}, 16, 0));
   EXPECT_EQ(checks_.fault(),
             "placed a block of 15 usable bytes at 0x100000000000 for a request of 16");
 }
@@ -158,24 +158,24 @@ TEST_F(HeapChecksTest, FindsTheLastPageOfACommitInTheNext) {
 }
 
 TEST_F(HeapChecksTest, FindsMemoryOutsideOfTheWindow) {
-  EXPECT_FALSE(checks_.commit({kBase - kPage, kBase}));
+  EXPECT_FALSE(checks_.commit({kHeapBase - kPage, kHeapBase}));
   EXPECT_EQ(checks_.fault(),
             "committed 0xffffffff000 to 0x100000000000, which lies outside of the window "
             "0x100000000000 to 0x100040000000");
 }
 
 TEST_F(HeapChecksTest, TakesMemoryUpToTheEndOfTheWindow) {
-  EXPECT_TRUE(checks_.commit({kBase + 1024 * kMiB - kPage, kBase + 1024 * kMiB}));
+  EXPECT_TRUE(checks_.commit({kHeapBase + 1024 * kMiB - kPage, kHeapBase + 1024 * kMiB}));
 }
 
 TEST_F(HeapChecksTest, FindsPartsOfPages) {
-  EXPECT_FALSE(checks_.commit({kBase + 20 * kPage, kBase + 20 * kPage + 8}));
+  EXPECT_FALSE(checks_.commit({kHeapBase + 20 * kPage, kHeapBase + 20 * kPage + 8}));
   EXPECT_EQ(checks_.fault(),
             "committed 0x100000014000 to 0x100000014008, which are not whole pages of 4096 bytes");
 }
 
 TEST_F(HeapChecksTest, FindsEmptyRanges) {
-  EXPECT_FALSE(checks_.decommit({kBase, kBase}));
+  EXPECT_FALSE(checks_.decommit({kHeapBase, kHeapBase}));
   EXPECT_EQ(checks_.fault(), "decommitted 0x100000000000 to 0x100000000000, which is empty");
 }
 
@@ -199,12 +199,12 @@ TEST_F(HeapChecksTest, FindsMemoryGivenBackInTheMiddleOfABlock) {
 }
 
 TEST_F(HeapChecksTest, PutsABlockBackThatWasNotResized) {
-  EXPECT_TRUE(checks_.put_back(checks_.take(kBase + kPage)));
+  EXPECT_TRUE(checks_.put_back(checks_.take(kHeapBase + kPage)));
   EXPECT_FALSE(place(kPage, 16));
 }
 
 TEST_F(HeapChecksTest, FindsABlockWithoutMemoryWhenItIsPutBack) {
-  const AddressRange block = checks_.take(kBase + kPage);
+  const AddressRange block = checks_.take(kHeapBase + kPage);
   EXPECT_TRUE(checks_.decommit(pages(1, 1)));
   EXPECT_FALSE(checks_.put_back(block));
   EXPECT_EQ(checks_.fault(),
@@ -238,7 +238,7 @@ TEST_F(HeapChecksTest, KeepsTheFirstFault) {
 }
 
 TEST(BelievedHeap, CountsBlocksWhereverTheyAre) {
-  HeapChecks checks(4, {kBase, kBase + kMiB}, HeapChecks::Blocks::kBelieved);
+  HeapChecks checks(4, {kHeapBase, kHeapBase + kMiB}, HeapChecks::Blocks::kBelieved);
   EXPECT_TRUE(checks.place({8, 8}, 100, 0));
   EXPECT_TRUE(checks.place({8, 8}, 100, 0));
   EXPECT_TRUE(checks.put_back(checks.take(8)));
@@ -246,7 +246,7 @@ TEST(BelievedHeap, CountsBlocksWhereverTheyAre) {
 }
 
 TEST(BelievedHeap, StillHasItsMemoryChecked) {
-  HeapChecks checks(4, {kBase, kBase + kMiB}, HeapChecks::Blocks::kBelieved);
+  HeapChecks checks(4, {kHeapBase, kHeapBase + kMiB}, HeapChecks::Blocks::kBelieved);
   EXPECT_TRUE(checks.commit(pages(0, 1)));
   EXPECT_FALSE(checks.commit(pages(0, 1)));
 }

@@ -9,15 +9,15 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kBreak = 0x555555559000;
+constexpr uint64_t kRecordedPage = 4096;
+constexpr uint64_t kRecordedBreak = 0x555555559000;
 constexpr uint64_t kMapped = 0x7ffff7000010;  // the block of a chunk with a mapping of its own
 constexpr uint64_t kArena = 0x7ffff0000000;   // of a thread
 
 schema::TapeHeader header_of(const std::string& allocator) {
   schema::TapeHeader header = tests::sample_header();
   header.allocator = allocator;
-  header.initial_break = kBreak;
+  header.initial_break = kRecordedBreak;
   return header;
 }
 
@@ -57,8 +57,8 @@ class RecordedRun : public testing::Test {
   }
   void apply(const RegionEvent& event) {
     tests::RangeSet page_by_page;
-    for (uint64_t at = event.range.begin; at < event.range.end; at += kPage) {
-      const AddressRange page{at, at + kPage};
+    for (uint64_t at = event.range.begin; at < event.range.end; at += kRecordedPage) {
+      const AddressRange page{at, at + kRecordedPage};
       if (event.kind == RegionEvent::Kind::kCommit) {
         committed_.add(page);
       } else {
@@ -76,50 +76,50 @@ class RecordedRun : public testing::Test {
 };
 
 TEST_F(RecordedRun, PutsBlocksWhereTheTapeHasThem) {
-  malloc(0, 100, kBreak + 0x2a0);
+  malloc(0, 100, kRecordedBreak + 0x2a0);
   free(0);
   const BatchResult result = run();
-  EXPECT_EQ(result.placements[0].address, kBreak + 0x2a0);
+  EXPECT_EQ(result.placements[0].address, kRecordedBreak + 0x2a0);
   EXPECT_EQ(result.placements[1].address, 0u);
 }
 
 TEST_F(RecordedRun, RoundsSizesAsGlibcRoundsItsChunks) {
-  EXPECT_EQ(usable(0, kBreak + 0x2a0), 24u);
-  EXPECT_EQ(usable(24, kBreak + 0x2a0), 24u);
-  EXPECT_EQ(usable(25, kBreak + 0x2a0), 40u);
-  EXPECT_EQ(usable(1000, kBreak + 0x2a0), 1000u);
-  EXPECT_EQ(usable(1001, kBreak + 0x2a0), 1016u);
+  EXPECT_EQ(usable(0, kRecordedBreak + 0x2a0), 24u);
+  EXPECT_EQ(usable(24, kRecordedBreak + 0x2a0), 24u);
+  EXPECT_EQ(usable(25, kRecordedBreak + 0x2a0), 40u);
+  EXPECT_EQ(usable(1000, kRecordedBreak + 0x2a0), 1000u);
+  EXPECT_EQ(usable(1001, kRecordedBreak + 0x2a0), 1016u);
 }
 
 TEST_F(RecordedRun, GivesAChunkWithItsOwnMappingTheRestOfItsLastPage) {
-  EXPECT_EQ(usable(200000, kMapped), 49 * kPage - 16);
-  EXPECT_EQ(usable((128 << 10), kMapped + 64 * kPage), 33 * kPage - 16);
+  EXPECT_EQ(usable(200000, kMapped), 49 * kRecordedPage - 16);
+  EXPECT_EQ(usable((128 << 10), kMapped + 64 * kRecordedPage), 33 * kRecordedPage - 16);
 }
 
 // One large block in 256 begins like that in the heap too, once freed mappings have raised glibc's
 // threshold.
 TEST_F(RecordedRun, TakesNoBlockOfTheHeapForAMapping) {
-  EXPECT_EQ(usable(200000, kBreak + 0x5010), 200008u);
+  EXPECT_EQ(usable(200000, kRecordedBreak + 0x5010), 200008u);
   free(0);
   run();
-  EXPECT_TRUE(is_committed(kBreak + 0x5000, kBreak + 0x5000 + 49 * kPage));
+  EXPECT_TRUE(is_committed(kRecordedBreak + 0x5000, kRecordedBreak + 0x5000 + 49 * kRecordedPage));
 }
 
 TEST_F(RecordedRun, TakesNoBlockOfAnArenaForAMapping) {
   malloc(1, 100, kArena + 0x8d0);
-  sample({{kArena, kArena + 256 * kPage}});
+  sample({{kArena, kArena + 256 * kRecordedPage}});
   run();
-  EXPECT_EQ(usable(200000, kArena + 16 * kPage + 16), 200008u);
-  EXPECT_EQ(usable(200000, kArena + 256 * kPage + 16), 200008u) << "where the arena grows";
+  EXPECT_EQ(usable(200000, kArena + 16 * kRecordedPage + 16), 200008u);
+  EXPECT_EQ(usable(200000, kArena + 256 * kRecordedPage + 16), 200008u) << "where the arena grows";
   free(0);
   run();
-  EXPECT_EQ(committed(), (256 + 49) * kPage);
+  EXPECT_EQ(committed(), (256 + 49) * kRecordedPage);
 }
 
 TEST_F(RecordedRun, CommitsAMappedChunkWhileItLives) {
   malloc(0, 200000, kMapped);
   run();
-  EXPECT_EQ(committed(), 49 * kPage);
+  EXPECT_EQ(committed(), 49 * kRecordedPage);
   free(0);
   run();
   EXPECT_EQ(committed(), 0u);
@@ -127,72 +127,72 @@ TEST_F(RecordedRun, CommitsAMappedChunkWhileItLives) {
 
 TEST_F(RecordedRun, MovesTheMappingOfAChunkThatIsResized) {
   malloc(0, 200000, kMapped);
-  op(ReplayKind::kRealloc, 0, 400000, kMapped + 512 * kPage);
+  op(ReplayKind::kRealloc, 0, 400000, kMapped + 512 * kRecordedPage);
   run();
-  EXPECT_EQ(committed(), 98 * kPage);
-  op(ReplayKind::kRealloc, 0, 300000, kMapped + 512 * kPage);
+  EXPECT_EQ(committed(), 98 * kRecordedPage);
+  op(ReplayKind::kRealloc, 0, 300000, kMapped + 512 * kRecordedPage);
   run();
-  EXPECT_EQ(committed(), 74 * kPage);
+  EXPECT_EQ(committed(), 74 * kRecordedPage);
 }
 
 TEST_F(RecordedRun, KeepsMappedChunksThatASampleMissed) {
   malloc(0, 200000, kMapped);
-  sample({{kBreak, kBreak + 33 * kPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
   run();
-  EXPECT_EQ(committed(), 49 * kPage + 33 * kPage);
+  EXPECT_EQ(committed(), 49 * kRecordedPage + 33 * kRecordedPage);
 }
 
 TEST_F(RecordedRun, CommitsWhatASampleSawAndDecommitsTheRest) {
-  malloc(0, 100, kBreak + 0x2a0);
-  sample({{kBreak, kBreak + 33 * kPage}});
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
   run();
-  EXPECT_EQ(committed(), 33 * kPage);
-  malloc(1, 100, kBreak + 0x400);
-  sample({{kBreak, kBreak + 20 * kPage}});
+  EXPECT_EQ(committed(), 33 * kRecordedPage);
+  malloc(1, 100, kRecordedBreak + 0x400);
+  sample({{kRecordedBreak, kRecordedBreak + 20 * kRecordedPage}});
   run();
-  EXPECT_EQ(committed(), 20 * kPage);
+  EXPECT_EQ(committed(), 20 * kRecordedPage);
 }
 
 TEST_F(RecordedRun, CoversBlocksPlacedOutsideOfTheSamples) {
-  malloc(0, 100, kBreak + 0x2a0);
-  malloc(1, 5000, kBreak + 0x10ff0);
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  malloc(1, 5000, kRecordedBreak + 0x10ff0);
   run();
-  EXPECT_TRUE(is_committed(kBreak, kBreak + kPage));
-  EXPECT_TRUE(is_committed(kBreak + 0x10000, kBreak + 0x13000));
-  EXPECT_EQ(committed(), 4 * kPage);
+  EXPECT_TRUE(is_committed(kRecordedBreak, kRecordedBreak + kRecordedPage));
+  EXPECT_TRUE(is_committed(kRecordedBreak + 0x10000, kRecordedBreak + 0x13000));
+  EXPECT_EQ(committed(), 4 * kRecordedPage);
 }
 
 TEST_F(RecordedRun, AppliesASampleInTheEventThatItFollows) {
-  malloc(0, 100, kBreak + 0x2a0);
-  malloc(1, 100, kBreak + 0x400);
-  sample({{kBreak, kBreak + 33 * kPage}});
-  malloc(2, 100, kBreak + 0x500);
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  malloc(1, 100, kRecordedBreak + 0x400);
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
+  malloc(2, 100, kRecordedBreak + 0x500);
   const BatchResult result = run();
   ASSERT_FALSE(result.regions.empty());
   EXPECT_EQ(result.regions.back().op, 1u);
 }
 
 TEST_F(RecordedRun, AppliesASampleAtTheEndOfABatchInTheSameEvent) {
-  malloc(0, 100, kBreak + 0x2a0);
-  malloc(1, 100, kBreak + 0x400);
-  sample({{kBreak, kBreak + 33 * kPage}});
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  malloc(1, 100, kRecordedBreak + 0x400);
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
   const BatchResult result = run();
   ASSERT_FALSE(result.regions.empty());
   EXPECT_EQ(result.regions.back().op, 1u);
 }
 
 TEST_F(RecordedRun, TakesASampleOfAProcessThatMadeNoCall) {
-  sample({}, 5 * kPage);
+  sample({}, 5 * kRecordedPage);
   run();
-  EXPECT_EQ(backend_.residency({})->resident_bytes, 5 * kPage);
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 5 * kRecordedPage);
 }
 
 TEST_F(RecordedRun, ReportsTheResidentBytesOfTheLastSample) {
-  malloc(0, 100, kBreak + 0x2a0);
-  sample({}, 30 * kPage);
-  sample({}, 12 * kPage);
+  malloc(0, 100, kRecordedBreak + 0x2a0);
+  sample({}, 30 * kRecordedPage);
+  sample({}, 12 * kRecordedPage);
   run();
-  EXPECT_EQ(backend_.residency({})->resident_bytes, 12 * kPage);
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 12 * kRecordedPage);
   EXPECT_FALSE(backend_.residency({})->absent.has_value());
   EXPECT_EQ(backend_.counters()[0].name, "processSamples");
   EXPECT_EQ(backend_.counters()[0].value, 2u);
@@ -202,7 +202,7 @@ TEST(RecordedRunOfAnotherAllocator, TakesRequestedSizesForUsableOnes) {
   RecordedBackend backend(header_of("/usr/lib/libjemalloc.so.2"));
   const ReplayOp ops[] = {{ReplayKind::kMalloc, 0, 0, 0, 200000},
                           {ReplayKind::kMalloc, 0, 0, 1, 0}};
-  const uint64_t addresses[] = {kMapped, kBreak + 8};
+  const uint64_t addresses[] = {kMapped, kRecordedBreak + 8};
   BatchResult result;
   EXPECT_TRUE(backend.submit({0, 2, ops, addresses, {}}).ok());
   EXPECT_TRUE(backend.collect(result).ok());

@@ -26,7 +26,7 @@ using tests::RingPen;
 constexpr uint32_t kNoPid = 0x7ffffff0;  // above any that Linux gives
 constexpr uint64_t kFarFuture = uint64_t{1} << 62;
 
-uint32_t own_pid() {
+uint32_t pid_here() {
   return static_cast<uint32_t>(getpid());
 }
 
@@ -58,7 +58,7 @@ class ProcessTableTest : public testing::Test {
 };
 
 TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
-  session_.join(3, own_pid());
+  session_.join(3, pid_here());
   RingPen(session_, 0, 3).write(malloc_record(0x1000));
   RingPen(session_, 7, 3).write(malloc_record(0x2000));
   EXPECT_TRUE(table_.has_news());
@@ -66,11 +66,11 @@ TEST_F(ProcessTableTest, AdoptsProcessesAndTheirRings) {
   EXPECT_FALSE(table_.has_news());
   ASSERT_EQ(table_.processes().size(), 1u);
   EXPECT_EQ(drain(3), 2u);
-  EXPECT_TRUE(process(3).is(own_pid()));
+  EXPECT_TRUE(process(3).is(pid_here()));
 }
 
 TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen(session_, 0).write(malloc_record(0x1000));
   table_.adopt_claims();
   ++session_.header().claims;
@@ -80,7 +80,7 @@ TEST_F(ProcessTableTest, AdoptsNobodyTwice) {
 }
 
 TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
-  session_.join(0, own_pid()).state = SlotState::kFree;
+  session_.join(0, pid_here()).state = SlotState::kFree;
   const RingPen pen(session_, 0);
   pen.header().state = RingState::kFree;
   table_.adopt_claims();
@@ -88,7 +88,7 @@ TEST_F(ProcessTableTest, LeavesAloneWhatIsNotReadyYet) {
 }
 
 TEST_F(ProcessTableTest, LeavesAloneTheRingsOfNobody) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen(session_, 0, 5).write(malloc_record(0x1000));
   RingPen(session_, 1, UINT32_MAX).write(malloc_record(0x2000));
   table_.adopt_claims();
@@ -96,11 +96,11 @@ TEST_F(ProcessTableTest, LeavesAloneTheRingsOfNobody) {
 }
 
 TEST_F(ProcessTableTest, DescribesAProcessInItsTape) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   table_.adopt_claims();
   end(0);
   const schema::TapeHeader header = read("run.tape").header();
-  EXPECT_EQ(header.pid, own_pid());
+  EXPECT_EQ(header.pid, pid_here());
   EXPECT_EQ(header.parent_pid, static_cast<uint32_t>(getppid()));
   EXPECT_NE(header.executable.find("recorder_tests"), std::string::npos);
   EXPECT_EQ(header.allocator, "/lib/libfake.so");
@@ -109,8 +109,8 @@ TEST_F(ProcessTableTest, DescribesAProcessInItsTape) {
 }
 
 TEST_F(ProcessTableTest, PutsWhatServesMallocIntoTheTape) {
-  session_.join(0, own_pid()).allocator = {"/lib/libmimalloc.so.2", "mimalloc", "2.0.9",
-                                           "glibc 2.36"};
+  session_.join(0, pid_here()).allocator = {"/lib/libmimalloc.so.2", "mimalloc", "2.0.9",
+                                            "glibc 2.36"};
   table_.adopt_claims();
   end(0);
   const schema::TapeHeader header = read("run.tape").header();
@@ -120,7 +120,7 @@ TEST_F(ProcessTableTest, PutsWhatServesMallocIntoTheTape) {
 }
 
 TEST_F(ProcessTableTest, TakesAnAllocatorsPathThatDoesNotEnd) {
-  std::memset(session_.join(0, own_pid()).allocator.path, 'a', kAllocatorPathBytes);
+  std::memset(session_.join(0, pid_here()).allocator.path, 'a', kAllocatorPathBytes);
   table_.adopt_claims();
   end(0);
   EXPECT_EQ(read("run.tape").header().allocator, std::string(kAllocatorPathBytes - 1, 'a'));
@@ -139,7 +139,7 @@ TEST_F(ProcessTableTest, WritesWhatIsLeftWhenAProcessEnds) {
 }
 
 TEST_F(ProcessTableTest, PutsWhatASlowProcessDidIntoTheFileInTime) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000)).write(free_record(0x1000));
   table_.adopt_claims();
@@ -159,14 +159,14 @@ TEST_F(ProcessTableTest, GivesSlotAndRingsBackWhenAProcessEnds) {
   end(0);
   EXPECT_EQ(owner_state(session_.view().process(0).lock), OwnerState::kNone);
   EXPECT_EQ(owner_state(session_.view().ring(4).lock), OwnerState::kNone);
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen(session_, 4).write(malloc_record(0x1000));
   table_.adopt_claims();
   EXPECT_EQ(drain(0), 1u);
 }
 
 TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen(session_, 0).write(malloc_record(0x1000));
   table_.adopt_claims();
   end(0);
@@ -174,7 +174,7 @@ TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
   ASSERT_EQ(table_.manifest().size(), 1u);
   const schema::ManifestProcess& entry = table_.manifest()[0];
   EXPECT_EQ(entry.tape, "run.tape");
-  EXPECT_EQ(entry.pid, own_pid());
+  EXPECT_EQ(entry.pid, pid_here());
   EXPECT_EQ(entry.events, 1u);
   EXPECT_EQ(entry.bytes, std::filesystem::file_size(dir_.file("run.tape")));
   EXPECT_EQ(entry.ended, schema::describe(EndReason::kExited));
@@ -182,9 +182,9 @@ TEST_F(ProcessTableTest, ListsWhatBecameOfThem) {
 }
 
 TEST_F(ProcessTableTest, EndsAProcessThatExecutedAnotherProgram) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   table_.adopt_claims();
-  session_.join(1, own_pid());
+  session_.join(1, pid_here());
   table_.adopt_claims();
   ASSERT_EQ(table_.processes().size(), 1u);
   EXPECT_TRUE(table_.processes().contains(1));
@@ -192,35 +192,35 @@ TEST_F(ProcessTableTest, EndsAProcessThatExecutedAnotherProgram) {
 }
 
 TEST_F(ProcessTableTest, AdoptsInTheOrderInWhichTheyCame) {
-  session_.join(0, own_pid()).serial = 2;
-  session_.join(1, own_pid()).serial = 1;
+  session_.join(0, pid_here()).serial = 2;
+  session_.join(1, pid_here()).serial = 1;
   table_.adopt_claims();
   ASSERT_EQ(table_.processes().size(), 1u);
   EXPECT_TRUE(table_.processes().contains(0));
 }
 
 TEST_F(ProcessTableTest, TakesAForkedProcessForWhatItsParentWas) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   ProcessSlot& child = session_.join(1, kNoPid, kSlotForked);
   child.parent_serial = 1;
   table_.adopt_claims();
   const ProcessIdentity& parent = process(0).traits().identity;
   const ProcessIdentity& forked = process(1).traits().identity;
   EXPECT_EQ(forked.pid, kNoPid);
-  EXPECT_EQ(forked.parent_pid, own_pid());
+  EXPECT_EQ(forked.parent_pid, pid_here());
   EXPECT_EQ(forked.executable, parent.executable);
   EXPECT_EQ(forked.command_line, parent.command_line);
 }
 
 TEST_F(ProcessTableTest, DoesNotTakeAForkedProcessForAnotherImageOfItsPid) {
-  session_.join(0, own_pid());
-  session_.join(1, own_pid(), kSlotForked);  // of another pid namespace, say
+  session_.join(0, pid_here());
+  session_.join(1, pid_here(), kSlotForked);  // of another pid namespace, say
   table_.adopt_claims();
   EXPECT_EQ(table_.processes().size(), 2u);
 }
 
 TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen pen(session_, 0);
   table_.adopt_claims();
   const RingPen second(session_, 1);
@@ -241,7 +241,7 @@ TEST_F(ProcessTableTest, FinishesTheTapeOfAProcessThatGoesOn) {
 }
 
 TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   const RingPen living(session_, 0);
   const RingPen dead(session_, 1, 0, kDeadOwner);
   table_.adopt_claims();
@@ -255,7 +255,7 @@ TEST_F(ProcessTableTest, FreesTheRingsOfDeadThreads) {
 
 // Of a vfork child, which borrows its parent's thread.
 TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatNobodyWatches) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   const RingPen borrowed(session_, 1, 0, kUnwatchedOwner);
   table_.adopt_claims();
   table_.free_what_the_dead_left();
@@ -263,7 +263,7 @@ TEST_F(ProcessTableTest, KeepsTheRingsOfThreadsThatNobodyWatches) {
 }
 
 TEST_F(ProcessTableTest, FreesWhatWasClaimedByAThreadThatDiedInBetween) {
-  session_.join(0, own_pid()).state = SlotState::kFree;
+  session_.join(0, pid_here()).state = SlotState::kFree;
   session_.view().process(0).lock.word = kDeadOwner;
   const RingPen dead(session_, 3, 0, kDeadOwner);
   dead.header().state = RingState::kFree;
@@ -275,7 +275,7 @@ TEST_F(ProcessTableTest, FreesWhatWasClaimedByAThreadThatDiedInBetween) {
 }
 
 TEST_F(ProcessTableTest, LeavesAloneWhatALivingThreadIsAboutToTake) {
-  session_.join(0, own_pid()).state = SlotState::kFree;
+  session_.join(0, pid_here()).state = SlotState::kFree;
   const RingPen living(session_, 3);
   living.header().state = RingState::kFree;
   table_.free_what_the_dead_left();
@@ -299,7 +299,7 @@ TEST_F(ProcessTableTest, KeepsWhatADeadProcessLoggedUntilItIsAdopted) {
 }
 
 TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen pen(session_, 0);
   pen.header().process_serial = 77;
   pen.write(malloc_record(0x1000));
@@ -309,7 +309,7 @@ TEST_F(ProcessTableTest, GivesNoProcessTheRingsOfAnEarlierOneInItsSlot) {
 
 TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
   ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen pen(session_, 0);
   pen.write(malloc_record(0x1000));
   table.adopt_claims();
@@ -326,7 +326,7 @@ TEST_F(ProcessTableTest, GoesOnDrainingWhenATapeCannotBeWritten) {
 TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers) {
   ProcessTable table(session_.view(), *handshakes_, dir_.file("no/such/folder/run.tape"));
   for (uint32_t slot = 0; slot < 3; ++slot) {
-    session_.join(slot, own_pid() + slot);
+    session_.join(slot, pid_here() + slot);
     RingPen(session_, slot, slot).write(malloc_record(0x1000));
   }
   table.adopt_claims();
@@ -338,7 +338,7 @@ TEST_F(ProcessTableTest, NamesOneOfTheTapesThatCannotBeWrittenAndCountsTheOthers
 }
 
 TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   table_.adopt_claims();
   std::atomic<int> readings = 0;
   const auto count = [&readings](uint32_t pid) {
@@ -353,7 +353,7 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   proc = std::make_unique<ProcReader>(count);  // the one before has answered
   process(0).sample_if_due(now_ns, 1, *proc);  // taken
   process(0).sample_if_due(now_ns, 1, *proc);  // not due again
-  const auto last = proc->ask(own_pid());
+  const auto last = proc->ask(pid_here());
   EXPECT_TRUE(tests::wait_until([&last] { return last->done.load(); }));
   EXPECT_EQ(readings, 2) << "those of the process, and the last";
   end(0);
@@ -429,7 +429,7 @@ TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
   constexpr uint32_t kFew = 8;
   const SessionView view(session_.view().base(), session_bytes(kFew));
   ProcessTable table(view, *handshakes_, dir_.file("few.tape"));
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   RingPen(session_, kFew - 1).write(malloc_record(0x1000));
   RingPen(session_, kFew).write(malloc_record(0x2000));
   table.adopt_claims();
@@ -438,10 +438,10 @@ TEST_F(ProcessTableTest, AdoptsNoRingBeyondThoseOfItsSession) {
 
 // The pid of a process that has ended, which the table is yet to notice.
 TEST_F(ProcessTableTest, EndsTheLaterOfTwoProcessesOfAPidWhenItExecutesAnotherProgram) {
-  session_.join(0, own_pid());
-  session_.join(1, own_pid(), kSlotForked);
+  session_.join(0, pid_here());
+  session_.join(1, pid_here(), kSlotForked);
   table_.adopt_claims();
-  session_.join(2, own_pid());
+  session_.join(2, pid_here());
   table_.adopt_claims();
   EXPECT_TRUE(table_.processes().contains(0));
   EXPECT_FALSE(table_.processes().contains(1));
@@ -465,17 +465,17 @@ TEST_F(ProcessTableTest, AdoptsAForkedProcessWhoseParentHasEnded) {
   session_.join(0, kNoPid);
   table_.adopt_claims();
   end(0);
-  session_.join(1, own_pid(), kSlotForked).parent_serial = 1;
+  session_.join(1, pid_here(), kSlotForked).parent_serial = 1;
   table_.adopt_claims();
   EXPECT_TRUE(table_.processes().contains(1));
 }
 
 TEST_F(ProcessTableTest, NoticesAnExecAfterAnotherNamespacesProcessOfThatPidEnded) {
-  session_.join(0, own_pid());
-  session_.join(1, own_pid(), kSlotForked | kSlotForeignPids);
+  session_.join(0, pid_here());
+  session_.join(1, pid_here(), kSlotForked | kSlotForeignPids);
   table_.adopt_claims();
   end(1);
-  session_.join(2, own_pid());
+  session_.join(2, pid_here());
   table_.adopt_claims();
   EXPECT_FALSE(table_.processes().contains(0));
 }
@@ -496,7 +496,7 @@ TEST_F(ProcessTableTest, NoticesTheEndOfAProcessWhoseOwnerNobodyWatches) {
 
 // So that no other recording takes it meanwhile.
 TEST_F(ProcessTableTest, HasTheNameOfTheRecordingBeforeThereIsAnythingToWrite) {
-  session_.join(0, own_pid());
+  session_.join(0, pid_here());
   table_.adopt_claims();
   table_.wait_for_tapes();
   EXPECT_TRUE(std::filesystem::exists(dir_.file("run.tape.partial")));

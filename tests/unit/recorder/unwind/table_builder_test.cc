@@ -7,29 +7,29 @@ namespace {
 
 constexpr uint32_t kPage = 1 << kUnwindPageLog2;
 
-UnwindRule stack(int32_t offset) {
+UnwindRule rule_at(int32_t offset) {
   return {CfaRule::kStack, FrameRule::kSame, 0, offset};
 }
 
 TEST(RuleSet, HasEachRuleOnce) {
   RuleSet rules;
   EXPECT_EQ(rules.id({}), RuleSet::kNoneId);
-  const uint16_t first = rules.id(stack(8));
-  const uint16_t second = rules.id(stack(16));
+  const uint16_t first = rules.id(rule_at(8));
+  const uint16_t second = rules.id(rule_at(16));
   EXPECT_NE(first, second);
-  EXPECT_EQ(rules.id(stack(8)), first);
+  EXPECT_EQ(rules.id(rule_at(8)), first);
   ASSERT_EQ(rules.rules().size(), 3u);
-  EXPECT_EQ(rules.rules()[first], stack(8));
+  EXPECT_EQ(rules.rules()[first], rule_at(8));
 }
 
 TEST(RuleSet, HasNoIdsForMoreThanItHolds) {
   RuleSet rules;
   for (uint32_t i = 1; i < RuleSet::kMostRules; ++i) {
-    EXPECT_EQ(rules.id(stack(static_cast<int32_t>(i))), i);
+    EXPECT_EQ(rules.id(rule_at(static_cast<int32_t>(i))), i);
   }
-  EXPECT_EQ(rules.id(stack(-1)), RuleSet::kNoneId);
-  EXPECT_EQ(rules.id(stack(-1)), RuleSet::kNoneId);
-  EXPECT_EQ(rules.id(stack(1)), 1u);
+  EXPECT_EQ(rules.id(rule_at(-1)), RuleSet::kNoneId);
+  EXPECT_EQ(rules.id(rule_at(-1)), RuleSet::kNoneId);
+  EXPECT_EQ(rules.id(rule_at(1)), 1u);
   EXPECT_EQ(rules.rules().size(), RuleSet::kMostRules);
 }
 
@@ -41,7 +41,7 @@ class Tables : public testing::Test {
     pieces_.push_back(
         {begin, end, static_cast<uint32_t>(rows_.size()), static_cast<uint32_t>(rows.size())});
     for (const auto& [code, rule] : rows) {
-      rows_.push_back({code, rule == 0 ? RuleSet::kNoneId : rules_.id(stack(rule))});
+      rows_.push_back({code, rule == 0 ? RuleSet::kNoneId : rules_.id(rule_at(rule))});
     }
   }
   void build(uint32_t code_bytes) {

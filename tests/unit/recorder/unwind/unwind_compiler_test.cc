@@ -20,10 +20,10 @@ namespace {
 using tests::Bytes;
 using tests::operator+;
 
-constexpr uint64_t kSection = 0x20000;
-constexpr uint64_t kCode = 0x1000;
+constexpr uint64_t kTableSection = 0x20000;
+constexpr uint64_t kTableCode = 0x1000;
 
-UnwindRule stack(int32_t offset) {
+UnwindRule stack_rule(int32_t offset) {
   return {CfaRule::kStack, FrameRule::kSame, 0, offset};
 }
 
@@ -37,33 +37,33 @@ class CompiledSection : public testing::Test {
     return compile_eh_frame(section_.bytes(), section_.address(), segments);
   }
 
-  tests::CfiSection section_{kSection};
+  tests::CfiSection section_{kTableSection};
   uint32_t cie_ = section_.add_usual_cie();
 };
 
 TEST_F(CompiledSection, HasARuleForEachAddressOfAFunction) {
-  section_.add_usual_fde(cie_, kCode + 0x10, 0x20, {0x41, 0x0e, 16});
-  const UnwindTables tables = compile({{0, kCode, 0x100}});
+  section_.add_usual_fde(cie_, kTableCode + 0x10, 0x20, {0x41, 0x0e, 16});
+  const UnwindTables tables = compile({{0, kTableCode, 0x100}});
   ASSERT_EQ(tables.tables.size(), 1u);
   const UnwindTable& table = tables.tables[0].table();
   EXPECT_EQ(find_rule(table, 0xf), UnwindRule{});
-  EXPECT_EQ(find_rule(table, 0x10), stack(8));
-  EXPECT_EQ(find_rule(table, 0x11), stack(16));
-  EXPECT_EQ(find_rule(table, 0x2f), stack(16));
+  EXPECT_EQ(find_rule(table, 0x10), stack_rule(8));
+  EXPECT_EQ(find_rule(table, 0x11), stack_rule(16));
+  EXPECT_EQ(find_rule(table, 0x2f), stack_rule(16));
   EXPECT_EQ(find_rule(table, 0x30), UnwindRule{});
 }
 
-// Code without information, of which the first function is at kCode + 0x1000.
+// Code without information, of which the first function is at kTableCode + 0x1000.
 class CompiledGap : public CompiledSection {
  protected:
   static constexpr uint32_t kBytes = 0x5000;
 
   // The rule in a stretch with a function that makes a frame pointer in every `distance` bytes.
   UnwindRule rule_with(size_t distance, const Bytes& prologue) {
-    section_.add_usual_fde(cie_, kCode, 0x10);
-    section_.add_usual_fde(cie_, kCode + kBytes, 0x10);
+    section_.add_usual_fde(cie_, kTableCode, 0x10);
+    section_.add_usual_fde(cie_, kTableCode + kBytes, 0x10);
     const auto read = [&](const CodeSegment& segment, uint64_t offset, uint64_t bytes) {
-      EXPECT_EQ(segment.address, kCode);
+      EXPECT_EQ(segment.address, kTableCode);
       EXPECT_EQ(offset, 0x10u);
       std::vector<uint8_t> code(bytes, 0x90);
       for (size_t at = 0; at + 4 <= bytes; at += distance) {
@@ -71,12 +71,12 @@ class CompiledGap : public CompiledSection {
       }
       return code;
     };
-    const std::vector<CodeSegment> segments = {{0, kCode, kBytes + 0x20}};
+    const std::vector<CodeSegment> segments = {{0, kTableCode, kBytes + 0x20}};
     const UnwindTables tables =
         compile_eh_frame(section_.bytes(), section_.address(), segments, read);
     const UnwindTable& table = tables.tables[0].table();
-    EXPECT_EQ(find_rule(table, 0), stack(8));
-    EXPECT_EQ(find_rule(table, kBytes), stack(8));
+    EXPECT_EQ(find_rule(table, 0), stack_rule(8));
+    EXPECT_EQ(find_rule(table, kBytes), stack_rule(8));
     EXPECT_EQ(find_rule(table, kBytes + 0x10), UnwindRule{});
     EXPECT_EQ(find_rule(table, 0x10), find_rule(table, kBytes - 1));
     return find_rule(table, 0x10);
@@ -100,8 +100,8 @@ TEST_F(CompiledGap, HasNoRuleWhereNoFunctionHasAFramePointer) {
 }
 
 TEST_F(CompiledGap, IsNotReadBeyondTheLimit) {
-  section_.add_usual_fde(cie_, kCode, 0x10);
-  const std::vector<CodeSegment> segments = {{0, kCode, 0x10 + kBytes}};
+  section_.add_usual_fde(cie_, kTableCode, 0x10);
+  const std::vector<CodeSegment> segments = {{0, kTableCode, 0x10 + kBytes}};
   uint64_t read_bytes = 0;
   const auto read = [&read_bytes](const CodeSegment&, uint64_t, uint64_t bytes) {
     read_bytes += bytes;
@@ -117,36 +117,36 @@ TEST_F(CompiledGap, IsNotReadBeyondTheLimit) {
 }
 
 TEST_F(CompiledSection, HasATableForEachSegment) {
-  section_.add_usual_fde(cie_, kCode, 0x20);
+  section_.add_usual_fde(cie_, kTableCode, 0x20);
   section_.add_usual_fde(cie_, 0x9010, 0x20, {0x0e, 16});
-  const UnwindTables tables = compile({{0, kCode, 0x100}, {0x100, 0x9000, 0x100}});
+  const UnwindTables tables = compile({{0, kTableCode, 0x100}, {0x100, 0x9000, 0x100}});
   ASSERT_EQ(tables.tables.size(), 2u);
   EXPECT_EQ(tables.tables[1].segment.file_offset, 0x100u);
-  EXPECT_EQ(find_rule(tables.tables[0].table(), 0), stack(8));
-  EXPECT_EQ(find_rule(tables.tables[1].table(), 0x10), stack(16));
+  EXPECT_EQ(find_rule(tables.tables[0].table(), 0), stack_rule(8));
+  EXPECT_EQ(find_rule(tables.tables[1].table(), 0x10), stack_rule(16));
 }
 
 TEST_F(CompiledSection, CutsFunctionsAtTheEndOfTheirSegment) {
-  section_.add_usual_fde(cie_, kCode + 0xf0, 0x100, {0x41, 0x0e, 16, 0x60, 0x0e, 24});
-  const UnwindTables tables = compile({{0, kCode, 0x100}});
-  EXPECT_EQ(find_rule(tables.tables[0].table(), 0xff), stack(16));
+  section_.add_usual_fde(cie_, kTableCode + 0xf0, 0x100, {0x41, 0x0e, 16, 0x60, 0x0e, 24});
+  const UnwindTables tables = compile({{0, kTableCode, 0x100}});
+  EXPECT_EQ(find_rule(tables.tables[0].table(), 0xff), stack_rule(16));
   EXPECT_EQ(find_rule(tables.tables[0].table(), 0x100), UnwindRule{});
 }
 
 TEST_F(CompiledSection, CountsWhatItLeavesOut) {
-  section_.add_usual_fde(cie_, kCode, 0x20);
-  section_.add_usual_fde(cie_, kCode + 0x20, 0);
+  section_.add_usual_fde(cie_, kTableCode, 0x20);
+  section_.add_usual_fde(cie_, kTableCode + 0x20, 0);
   section_.add_usual_fde(cie_, 0x9000, 0x20);
-  section_.add_usual_fde(cie_ + 1, kCode + 0x20, 0x20);
-  const UnwindTables tables = compile({{0, kCode, 0x100}});
+  section_.add_usual_fde(cie_ + 1, kTableCode + 0x20, 0x20);
+  const UnwindTables tables = compile({{0, kTableCode, 0x100}});
   EXPECT_EQ(tables.counts.functions, 2u);
   EXPECT_EQ(tables.counts.misplaced, 1u);
   EXPECT_EQ(tables.counts.unreadable, 1u);
 }
 
 TEST_F(CompiledSection, CountsCodeWithoutARuleByReason) {
-  section_.add_usual_fde(cie_, kCode, 0x20, {0x44, 0x0c, 10, 0, 0x48, 0x3f});
-  const UnwindTables tables = compile({{0, kCode, 0x100}});
+  section_.add_usual_fde(cie_, kTableCode, 0x20, {0x44, 0x0c, 10, 0, 0x48, 0x3f});
+  const UnwindTables tables = compile({{0, kTableCode, 0x100}});
   const auto& code_bytes = tables.counts.code_bytes;
   EXPECT_EQ(code_bytes[static_cast<size_t>(NoRule::kCfaRegister)], 8u);
   EXPECT_EQ(code_bytes[static_cast<size_t>(NoRule::kDamaged)], 0x14u);
@@ -163,17 +163,17 @@ TEST_F(CompiledSection, HasNoRulesBeyondThoseThatATableHolds) {
                         {0x0e, static_cast<uint8_t>(i | 0x80), static_cast<uint8_t>(i >> 7 | 0x80),
                          static_cast<uint8_t>(i >> 14), 0x41});
   }
-  section_.add_usual_fde(cie_, kCode, kRules, instructions);
-  const UnwindTables tables = compile({{0, kCode, kRules}});
-  EXPECT_EQ(find_rule(tables.tables[0].table(), 65'534), stack(65'535));
+  section_.add_usual_fde(cie_, kTableCode, kRules, instructions);
+  const UnwindTables tables = compile({{0, kTableCode, kRules}});
+  EXPECT_EQ(find_rule(tables.tables[0].table(), 65'534), stack_rule(65'535));
   EXPECT_EQ(find_rule(tables.tables[0].table(), 65'535), UnwindRule{});
   EXPECT_EQ(tables.counts.code_bytes[static_cast<size_t>(NoRule::kTooManyRules)], kRules - 65'535u);
 }
 
 // --- files
 
-// A program of one segment of code, 0x1000 bytes at kCode, and of .eh_frame in another, which only
-// the header for the loader names.
+// A program of one segment of code, 0x1000 bytes at kTableCode, and of .eh_frame in another, which
+// only the header for the loader names.
 std::string program_without_sections(const tests::CfiSection& section) {
   auto header = tests::elf_header<Elf64_Ehdr>(ET_EXEC, EM_X86_64);
   header.e_phoff = sizeof header;
@@ -181,9 +181,10 @@ std::string program_without_sections(const tests::CfiSection& section) {
   header.e_phnum = 3;
   const uint64_t address = section.address() - 8;  // of the loader's header
   const uint64_t bytes = section.bytes().size() + 8;
-  const Elf64_Phdr segments[] = {{PT_LOAD, PF_R | PF_X, 0, kCode, kCode, 0x1000, 0x1000, 0x1000},
-                                 {PT_LOAD, PF_R, 0x1000, address, address, bytes, bytes, 8},
-                                 {PT_GNU_EH_FRAME, PF_R, 0x1000, address, address, 8, 8, 4}};
+  const Elf64_Phdr segments[] = {
+      {PT_LOAD, PF_R | PF_X, 0, kTableCode, kTableCode, 0x1000, 0x1000, 0x1000},
+      {PT_LOAD, PF_R, 0x1000, address, address, bytes, bytes, 8},
+      {PT_GNU_EH_FRAME, PF_R, 0x1000, address, address, 8, 8, 4}};
   std::string file(0x1000, '\0');
   std::memcpy(file.data(), &header, sizeof header);
   std::memcpy(file.data() + sizeof header, segments, sizeof segments);
@@ -202,20 +203,20 @@ class CompiledFile : public testing::Test {
 };
 
 TEST_F(CompiledFile, NeedsNoSections) {
-  tests::CfiSection section(kSection);
-  section.add_usual_fde(section.add_usual_cie(), kCode + 0x80, 0x20);
+  tests::CfiSection section(kTableSection);
+  section.add_usual_fde(section.add_usual_cie(), kTableCode + 0x80, 0x20);
   section.add_mark();
   const auto tables = compile(program_without_sections(section));
   ASSERT_TRUE(tables.ok());
   ASSERT_EQ(tables->tables.size(), 1u);
-  EXPECT_EQ(tables->tables[0].segment.address, kCode);
+  EXPECT_EQ(tables->tables[0].segment.address, kTableCode);
   EXPECT_EQ(tables->tables[0].segment.bytes, 0x1000u);
-  EXPECT_EQ(find_rule(tables->tables[0].table(), 0x80), stack(8));
+  EXPECT_EQ(find_rule(tables->tables[0].table(), 0x80), stack_rule(8));
   EXPECT_TRUE(tables->build_id.empty());
 }
 
 TEST_F(CompiledFile, MayHaveNoInformation) {
-  std::string bytes = program_without_sections(tests::CfiSection(kSection));
+  std::string bytes = program_without_sections(tests::CfiSection(kTableSection));
   bytes[sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr)] = PT_NULL;
   const auto tables = compile(bytes);
   ASSERT_TRUE(tables.ok());
@@ -223,7 +224,7 @@ TEST_F(CompiledFile, MayHaveNoInformation) {
 }
 
 TEST_F(CompiledFile, IsRefusedIfItHasMoreCodeWithoutInformationThanIsAskedFor) {
-  std::string bytes = program_without_sections(tests::CfiSection(kSection));
+  std::string bytes = program_without_sections(tests::CfiSection(kTableSection));
   bytes[sizeof(Elf64_Ehdr) + 2 * sizeof(Elf64_Phdr)] = PT_NULL;
   tests::write_bytes(dir_.file("f"), bytes);
   const auto tables = compile_file(dir_.file("f"), {.code_bytes = 0xfff});

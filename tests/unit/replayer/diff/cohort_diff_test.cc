@@ -164,7 +164,7 @@ ReportDiff sample_diff(const char* gate) {
   return *diff_reports(base, now, {*parse_gate(gate)}, "");
 }
 
-constexpr char kReason[] =
+constexpr char kBirthsReason[] =
     "+990 blocks of 64 B alive at the end, requested between #1 and #999 (100.0% of the change)";
 
 TEST(CohortDiff, IsATableForPeopleAndAReason) {
@@ -177,7 +177,7 @@ blocks that account for the change of bytes at the end
 )"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find(std::string("\n") + kReason + "\n\nFAIL"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::string("\n") + kBirthsReason + "\n\nFAIL"), std::string::npos) << text;
 }
 
 TEST(CohortDiff, IsATableThatAddsUp) {
@@ -199,7 +199,7 @@ TEST(CohortDiff, IsTheReasonOfGatesAtTheEndAndAtTheExit) {
   GateOutcome gate = diff.gates.at(0);
   for (const char* const metric : {"end.holes.bytes", "atExit.residentBytes"}) {
     gate.metric = metric;
-    EXPECT_EQ(reasons_text(diff, gate), std::vector<std::string>{kReason}) << metric;
+    EXPECT_EQ(reasons_text(diff, gate), std::vector<std::string>{kBirthsReason}) << metric;
   }
   gate.metric = "peak.liveBytes";
   EXPECT_TRUE(reasons_text(diff, gate).empty());
@@ -214,8 +214,9 @@ TEST(CohortDiff, IsSaidFirstInMarkdown) {
 }
 
 TEST(CohortDiff, IsInTheTextOfAFailureInJunit) {
-  EXPECT_NE(to_junit(sample_diff("end.liveBytes>+5%")).find(std::string("; ") + kReason + "\">"),
-            std::string::npos);
+  EXPECT_NE(
+      to_junit(sample_diff("end.liveBytes>+5%")).find(std::string("; ") + kBirthsReason + "\">"),
+      std::string::npos);
 }
 
 TEST(CohortDiff, IsWholeInJson) {

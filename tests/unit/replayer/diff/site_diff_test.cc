@@ -153,7 +153,7 @@ TEST(SiteDiff, NamesNobodyForWhatNoListedSiteChanged) {
 }
 
 // The diff of reports in which a() grew from 100 to 400 bytes and b() shrank from 100 to 0.
-ReportDiff sample_diff(const char* gate) {
+ReportDiff site_sample_diff(const char* gate) {
   const auto run = [](uint64_t bytes) {
     return tests::run_figures("glibc",
                               {{"peak.committedBytes", bytes}, {"time.nsPerEvent", bytes}});
@@ -166,7 +166,7 @@ ReportDiff sample_diff(const char* gate) {
 }
 
 TEST(SiteDiff, IsATableForPeople) {
-  const std::string text = to_text(sample_diff("peak.committedBytes>+5%"));
+  const std::string text = to_text(site_sample_diff("peak.committedBytes>+5%"));
   EXPECT_NE(text.find(R"(
 sites that account for the change of bytes at the peak
   site         base    new  change  share of the change
@@ -180,7 +180,7 @@ sites that account for the change of bytes at the peak
 }
 
 TEST(SiteDiff, IsATableForPullRequests) {
-  const std::string text = to_markdown(sample_diff("peak.committedBytes>+5%"));
+  const std::string text = to_markdown(site_sample_diff("peak.committedBytes>+5%"));
   EXPECT_NE(
       text.find(
           "<details><summary>Sites that account for the change of bytes at the peak</summary>\n\n"
@@ -190,7 +190,7 @@ TEST(SiteDiff, IsATableForPullRequests) {
 }
 
 TEST(SiteDiff, IsWholeInJson) {
-  const std::string json = *to_json(sample_diff("peak.committedBytes>+5%"));
+  const std::string json = *to_json(site_sample_diff("peak.committedBytes>+5%"));
   EXPECT_NE(json.find(R"("metric": "peakBytes",)"), std::string::npos) << json;
   EXPECT_NE(json.find(R"x("site": "b (a.cc:2)",)x"), std::string::npos) << json;
   EXPECT_NE(json.find(R"("base": 100, "new": 0, "shareOfChange": -0.5)"), std::string::npos)
@@ -198,13 +198,14 @@ TEST(SiteDiff, IsWholeInJson) {
 }
 
 TEST(SiteDiff, IsNamedByAFailedGateInJunit) {
-  EXPECT_NE(to_junit(sample_diff("peak.committedBytes>+5%"))
+  EXPECT_NE(to_junit(site_sample_diff("peak.committedBytes>+5%"))
                 .find("; a (a.cc:5) accounts for 150.0% of the change of bytes at the peak\">"),
             std::string::npos);
 }
 
 TEST(SiteDiff, SaysNothingOfTimes) {
-  EXPECT_EQ(to_junit(sample_diff("time.nsPerEvent>+5%")).find("accounts for"), std::string::npos);
+  EXPECT_EQ(to_junit(site_sample_diff("time.nsPerEvent>+5%")).find("accounts for"),
+            std::string::npos);
 }
 
 TEST(SiteDiff, ShowsTenSitesAndTheRest) {

@@ -13,9 +13,9 @@ using tests::free_event;
 using tests::malloc_event;
 using tests::realloc_event;
 
-constexpr uint64_t kA = 0x10000;
-constexpr uint64_t kB = 0x20000;
-constexpr uint64_t kC = 0x30000;
+constexpr uint64_t kFirst = 0x10000;
+constexpr uint64_t kSecond = 0x20000;
+constexpr uint64_t kThird = 0x30000;
 
 class AProfile : public testing::Test {
  protected:
@@ -47,37 +47,39 @@ uint64_t calls_of(const LogHistogram& lifetimes, uint64_t value) {
 }
 
 TEST_F(AProfile, HasLifetimeZeroForABlockFreedAtOnce) {
-  of({malloc_event(1, kA), free_event(kA)});
+  of({malloc_event(1, kFirst), free_event(kFirst)});
   EXPECT_EQ(calls_of(lifetimes().in_calls(), 0), 1u);
 }
 
 TEST_F(AProfile, CountsCallsBetweenAllocationAndFree) {
-  of({malloc_event(1, kA), malloc_event(1, kB), free_event(0), free_event(kA)});
+  of({malloc_event(1, kFirst), malloc_event(1, kSecond), free_event(0), free_event(kFirst)});
   EXPECT_EQ(calls_of(lifetimes().in_calls(), 2), 1u);
 }
 
 TEST_F(AProfile, EndsNoLifetimeWithAResize) {
-  of({malloc_event(1, kA), realloc_event(kA, 2, kB), realloc_event(kB, 3, kB), free_event(kB)});
+  of({malloc_event(1, kFirst), realloc_event(kFirst, 2, kSecond),
+      realloc_event(kSecond, 3, kSecond), free_event(kSecond)});
   EXPECT_EQ(calls_of(lifetimes().in_calls(), 2), 1u);
   EXPECT_EQ(lifetimes().blocks(), 1u);
 }
 
 TEST_F(AProfile, KnowsLifetimesInTime) {
-  of({malloc_event(1, kA), free_event(0), free_event(kA)});
+  of({malloc_event(1, kFirst), free_event(0), free_event(kFirst)});
   EXPECT_EQ(profile_->lifetimes_ns()->buckets().at(0).from, 1984u);  // 2,000 is in it
 }
 
 TEST_F(AProfile, HasNoMedianWhereMostBlocksStay) {
-  of({malloc_event(1, kA), malloc_event(1, kB), malloc_event(1, kC), free_event(kC)});
+  of({malloc_event(1, kFirst), malloc_event(1, kSecond), malloc_event(1, kThird),
+      free_event(kThird)});
   EXPECT_EQ(lifetimes().quantile(lifetimes().in_calls(), 50), std::nullopt);
   EXPECT_EQ(lifetimes().quantile(lifetimes().in_calls(), 33), 0u);
 }
 
 // Of 20 calls: under 10 % are 0 and 1, under 0.01 % is 0.
 TEST_F(AProfile, SharesTheRunExactly) {
-  std::vector<Event> events{malloc_event(1, kA), free_event(kA), malloc_event(1, kA),
-                            free_event(0),       free_event(kA), malloc_event(1, kA),
-                            free_event(0),       free_event(0),  free_event(kA)};
+  std::vector<Event> events{malloc_event(1, kFirst), free_event(kFirst), malloc_event(1, kFirst),
+                            free_event(0),           free_event(kFirst), malloc_event(1, kFirst),
+                            free_event(0),           free_event(0),      free_event(kFirst)};
   events.resize(20, free_event(0));
   of(events);
   EXPECT_EQ(lifetimes().under_ten_thousandth(), 1u);
@@ -85,7 +87,7 @@ TEST_F(AProfile, SharesTheRunExactly) {
 }
 
 TEST_F(AProfile, CountsSizesOfResizes) {
-  of({malloc_event(100, kA), realloc_event(kA, 300, kB)});
+  of({malloc_event(100, kFirst), realloc_event(kFirst, 300, kSecond)});
   const auto buckets = profile_->sizes().buckets();
   ASSERT_EQ(buckets.size(), 2u);
   EXPECT_EQ(buckets[0].counts.live_count, 0u);
@@ -94,20 +96,20 @@ TEST_F(AProfile, CountsSizesOfResizes) {
 }
 
 TEST_F(AProfile, CountsSizesAsTheProgramAskedForThem) {
-  of({{schema::Op::kNew, 0, 0, 0, kA, 0}});
+  of({{schema::Op::kNew, 0, 0, 0, kFirst, 0}});
   EXPECT_EQ(profile_->sizes().total().largest, 0u);
 }
 
 TEST_F(AProfile, LeavesFailedCallsOut) {
-  of({malloc_event(100, 0), malloc_event(5, kA), realloc_event(kA, 300, 0)});
+  of({malloc_event(100, 0), malloc_event(5, kFirst), realloc_event(kFirst, 300, 0)});
   EXPECT_EQ(profile_->sizes().total().calls, 1u);
   EXPECT_EQ(chains().moved(), 0u);
   EXPECT_EQ(thread(0).calls, 3u);
 }
 
 TEST_F(AProfile, NamesAGrowthChainByTheBirthOfItsBlock) {
-  of({free_event(0), malloc_event(100, kA, 1), realloc_event(kA, 200, kB),
-      realloc_event(kB, 300, kA)});
+  of({free_event(0), malloc_event(100, kFirst, 1), realloc_event(kFirst, 200, kSecond),
+      realloc_event(kSecond, 300, kFirst)});
   const GrowthChain& chain = chains().costliest().at(0);
   EXPECT_EQ(chain.birth, 2u);
   EXPECT_EQ(chain.thread, 1u);
@@ -115,15 +117,16 @@ TEST_F(AProfile, NamesAGrowthChainByTheBirthOfItsBlock) {
 }
 
 TEST_F(AProfile, TellsResizesInPlaceFromMoves) {
-  of({malloc_event(100, kA), realloc_event(kA, 200, kA), realloc_event(kA, 300, kB)});
+  of({malloc_event(100, kFirst), realloc_event(kFirst, 200, kFirst),
+      realloc_event(kFirst, 300, kSecond)});
   EXPECT_EQ(chains().in_place(), 1u);
   EXPECT_EQ(chains().moved(), 1u);
 }
 
 TEST_F(AProfile, GivesABlockToTheThreadThatResizedItLast) {
-  of({malloc_event(100, kA, 0),
-      {schema::Op::kRealloc, 1, 300, 0, kB, kA},
-      {schema::Op::kRealloc, 2, 500, 0, kB, kB}});
+  of({malloc_event(100, kFirst, 0),
+      {schema::Op::kRealloc, 1, 300, 0, kSecond, kFirst},
+      {schema::Op::kRealloc, 2, 500, 0, kSecond, kSecond}});
   EXPECT_EQ(thread(0).live_count, 0u);
   EXPECT_EQ(thread(1).live_count, 0u);
   EXPECT_EQ(thread(1).asked_bytes, 300u);
@@ -131,7 +134,8 @@ TEST_F(AProfile, GivesABlockToTheThreadThatResizedItLast) {
 }
 
 TEST_F(AProfile, CountsFreesOfOtherThreadsBlocksOnBothSides) {
-  of({malloc_event(100, kA, 0), malloc_event(7, kB, 1), free_event(kA, 1), free_event(kB, 1)});
+  of({malloc_event(100, kFirst, 0), malloc_event(7, kSecond, 1), free_event(kFirst, 1),
+      free_event(kSecond, 1)});
   EXPECT_EQ(thread(1).foreign_frees, 1u);
   EXPECT_EQ(thread(0).freed_by_others, 1u);
   EXPECT_EQ(thread(0).foreign_frees + thread(1).freed_by_others, 0u);
@@ -140,7 +144,7 @@ TEST_F(AProfile, CountsFreesOfOtherThreadsBlocksOnBothSides) {
 
 // A damaged tape has any number for a thread.
 TEST_F(AProfile, HasThreadsOfEveryNumber) {
-  of({malloc_event(100, kA, 4'000'000'000), malloc_event(300, kB, 7)});
+  of({malloc_event(100, kFirst, 4'000'000'000), malloc_event(300, kSecond, 7)});
   EXPECT_EQ(thread(4'000'000'000).live_bytes, 100u);
   EXPECT_EQ(thread(7).live_bytes, 300u);
   EXPECT_EQ(profile_->threads().sorted().size(), 2u);

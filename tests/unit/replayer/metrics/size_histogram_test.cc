@@ -14,7 +14,7 @@ void add(SizeHistogram& sizes, uint64_t size, int times) {
 }
 
 // "FROM-TO" of the bucket of one size.
-std::string bucket_of(uint64_t size) {
+std::string bucket_text(uint64_t size) {
   SizeHistogram sizes;
   sizes.add(size);
   const SizeBucket bucket = sizes.buckets().at(0);
@@ -31,23 +31,23 @@ std::string standing_out(const SizeHistogram& sizes) {
 }
 
 TEST(SizeHistogram, HasBucketsOf16BytesThatEndWhereSizeClassesDo) {
-  EXPECT_EQ(bucket_of(0), "0-16");
-  EXPECT_EQ(bucket_of(16), "0-16");
-  EXPECT_EQ(bucket_of(17), "17-32");
-  EXPECT_EQ(bucket_of(32768), "32753-32768");
+  EXPECT_EQ(bucket_text(0), "0-16");
+  EXPECT_EQ(bucket_text(16), "0-16");
+  EXPECT_EQ(bucket_text(17), "17-32");
+  EXPECT_EQ(bucket_text(32768), "32753-32768");
 }
 
 TEST(SizeHistogram, HasBucketsOf32KiBBeyond32KiB) {
-  EXPECT_EQ(bucket_of(32769), "32769-65536");
-  EXPECT_EQ(bucket_of(65536), "32769-65536");
-  EXPECT_EQ(bucket_of(65537), "65537-98304");
-  EXPECT_EQ(bucket_of(kGiB), std::to_string(kGiB - 32767) + "-" + std::to_string(kGiB));
+  EXPECT_EQ(bucket_text(32769), "32769-65536");
+  EXPECT_EQ(bucket_text(65536), "32769-65536");
+  EXPECT_EQ(bucket_text(65537), "65537-98304");
+  EXPECT_EQ(bucket_text(kGiB), std::to_string(kGiB - 32767) + "-" + std::to_string(kGiB));
 }
 
 TEST(SizeHistogram, HasOneBucketBeyondOneGiB) {
   const std::string beyond = std::to_string(kGiB + 1) + "-18446744073709551615";
-  EXPECT_EQ(bucket_of(kGiB + 1), beyond);
-  EXPECT_EQ(bucket_of(UINT64_MAX), beyond);
+  EXPECT_EQ(bucket_text(kGiB + 1), beyond);
+  EXPECT_EQ(bucket_text(UINT64_MAX), beyond);
 }
 
 TEST(SizeHistogram, KnowsWhatWasAskedForInABucket) {

@@ -6,7 +6,7 @@ namespace heaptape::replayer {
 namespace {
 
 const SourceFrame kSource{"app::parse(int)", "/src/app/parser.cc", 12};
-const CodePlace kPlace{"/opt/libapp.so", 0x1a2b, {kSource}};
+const CodePlace kAnyPlace{"/opt/libapp.so", 0x1a2b, {kSource}};
 
 SiteRules rules(const SiteFilters& filters) {
   auto rules = SiteRules::make(filters);
@@ -19,22 +19,22 @@ std::string refusal(const SiteFilters& filters) {
 }
 
 TEST(SiteRules, HideNothingAndShowAllByThemselves) {
-  EXPECT_FALSE(SiteRules().hides(kPlace, &kSource));
+  EXPECT_FALSE(SiteRules().hides(kAnyPlace, &kSource));
   EXPECT_TRUE(SiteRules().shows("(no stack)"));
 }
 
 TEST(SiteRules, HideFunctionsAndModules) {
-  EXPECT_TRUE(rules({.hide = {"nothing", "::parse"}}).hides(kPlace, &kSource));
-  EXPECT_TRUE(rules({.hide = {"libapp\\.so$"}}).hides(kPlace, nullptr));
-  EXPECT_TRUE(rules({.hide = {"\\+0x1a2b"}}).hides(kPlace, nullptr));
-  EXPECT_FALSE(rules({.hide = {"^parse"}}).hides(kPlace, &kSource));
+  EXPECT_TRUE(rules({.hide = {"nothing", "::parse"}}).hides(kAnyPlace, &kSource));
+  EXPECT_TRUE(rules({.hide = {"libapp\\.so$"}}).hides(kAnyPlace, nullptr));
+  EXPECT_TRUE(rules({.hide = {"\\+0x1a2b"}}).hides(kAnyPlace, nullptr));
+  EXPECT_FALSE(rules({.hide = {"^parse"}}).hides(kAnyPlace, &kSource));
 }
 
 TEST(SiteRules, ShowOnlySitesThatMatch) {
   for (const char* only : {"site~parse", "site~src/app/.*:12", "site~libapp"}) {
-    EXPECT_TRUE(rules({.only = only}).shows(kPlace, &kSource)) << only;
+    EXPECT_TRUE(rules({.only = only}).shows(kAnyPlace, &kSource)) << only;
   }
-  EXPECT_FALSE(rules({.only = "site~other"}).shows(kPlace, &kSource));
+  EXPECT_FALSE(rules({.only = "site~other"}).shows(kAnyPlace, &kSource));
   EXPECT_FALSE(rules({.only = "site~parse"}).shows("(no stack)"));
 }
 
@@ -42,7 +42,7 @@ TEST(SiteRules, ShowSitesByTheTextThatIsPrinted) {
   for (const char* only :
        {"site~^app::parse \\(parser\\.cc:12\\)$", "site~^app::parse\\(int\\) \\(parser\\.cc:12\\)$",
         "site~^app::parse\\(int\\) \\(/src/app/parser\\.cc:12\\)$"}) {
-    EXPECT_TRUE(rules({.only = only}).shows(kPlace, &kSource)) << only;
+    EXPECT_TRUE(rules({.only = only}).shows(kAnyPlace, &kSource)) << only;
   }
   EXPECT_TRUE(rules({.only = "site~no stack"}).shows("(no stack)"));
 }
@@ -60,7 +60,7 @@ TEST(SiteRules, RefuseAFilterWithoutItsWord) {
 
 TEST(SiteRules, SurviveNamesOfAnyLength) {
   const SourceFrame source{std::string(1 << 20, 'a'), "", 0};
-  EXPECT_FALSE(rules({.hide = {"(a|b)*c"}}).hides(kPlace, &source));
+  EXPECT_FALSE(rules({.hide = {"(a|b)*c"}}).hides(kAnyPlace, &source));
 }
 
 }  // namespace

@@ -15,8 +15,8 @@ using tests::free_event;
 using tests::malloc_event;
 using tests::realloc_event;
 
-constexpr uint64_t kA = 0x10000;
-constexpr uint64_t kB = 0x20000;
+constexpr uint64_t kFirst = 0x10000;
+constexpr uint64_t kSecond = 0x20000;
 constexpr uint64_t kC = 0x30000;
 
 class AStackProfile : public testing::Test {
@@ -41,7 +41,7 @@ class AStackProfile : public testing::Test {
 };
 
 TEST_F(AStackProfile, CountsCallsAndWhatTheyAskedFor) {
-  of({{malloc_event(100, kA), 1}, {malloc_event(20, kB), 2}, {malloc_event(3, kC), 1}});
+  of({{malloc_event(100, kFirst), 1}, {malloc_event(20, kSecond), 2}, {malloc_event(3, kC), 1}});
   EXPECT_EQ(stacks_[1].calls, 2u);
   EXPECT_EQ(stacks_[1].asked_bytes, 103u);
   EXPECT_EQ(stacks_[2].live_bytes, 20u);
@@ -49,22 +49,22 @@ TEST_F(AStackProfile, CountsCallsAndWhatTheyAskedFor) {
 }
 
 TEST_F(AStackProfile, KnowsWhoseResizesHadToCopy) {
-  of({{malloc_event(100, kA), 1},
-      {realloc_event(kA, 300, kB), 2},
-      {realloc_event(kB, 400, kB), 2},
-      {realloc_event(kB, 50, kC), 3}});
+  of({{malloc_event(100, kFirst), 1},
+      {realloc_event(kFirst, 300, kSecond), 2},
+      {realloc_event(kSecond, 400, kSecond), 2},
+      {realloc_event(kSecond, 50, kC), 3}});
   EXPECT_EQ(stacks_[1].moved_bytes, 0u);
   EXPECT_EQ(stacks_[2].moved_bytes, 100u);
   EXPECT_EQ(stacks_[3].moved_bytes, 50u);
 }
 
 TEST_F(AStackProfile, LeavesFailedCallsAndUnknownFreesOut) {
-  of({{malloc_event(100, 0), 1}, {free_event(kB), 0}, {free_event(0), 0}});
+  of({{malloc_event(100, 0), 1}, {free_event(kSecond), 0}, {free_event(0), 0}});
   EXPECT_TRUE(stacks_.empty());
 }
 
 TEST_F(AStackProfile, GivesABlockToTheStackThatResizedItLast) {
-  of({{malloc_event(100, kA), 1}, {realloc_event(kA, 300, kB), 2}});
+  of({{malloc_event(100, kFirst), 1}, {realloc_event(kFirst, 300, kSecond), 2}});
   EXPECT_EQ(stacks_[1].live_count, 0u);
   EXPECT_EQ(stacks_[1].asked_bytes, 100u);
   EXPECT_EQ(stacks_[2].live_bytes, 300u);
@@ -72,16 +72,16 @@ TEST_F(AStackProfile, GivesABlockToTheStackThatResizedItLast) {
 }
 
 TEST_F(AStackProfile, KeepsTheBlockOfAResizeThatFailed) {
-  of({{malloc_event(100, kA), 1}, {realloc_event(kA, 300, 0), 2}});
+  of({{malloc_event(100, kFirst), 1}, {realloc_event(kFirst, 300, 0), 2}});
   EXPECT_EQ(stacks_[1].live_bytes, 100u);
   EXPECT_FALSE(stacks_.contains(2));
 }
 
 TEST_F(AStackProfile, HasWhatEachHadAtThePeak) {
-  of({{malloc_event(100, kA), 1},
-      {malloc_event(50, kB), 2},
-      {free_event(kA), 0},
-      {malloc_event(70, kA), 2}});
+  of({{malloc_event(100, kFirst), 1},
+      {malloc_event(50, kSecond), 2},
+      {free_event(kFirst), 0},
+      {malloc_event(70, kFirst), 2}});
   EXPECT_EQ(profile_.peak_at(), 2u);
   EXPECT_EQ(stacks_[1].peak_bytes, 100u);
   EXPECT_EQ(stacks_[2].peak_bytes, 50u);
@@ -90,63 +90,65 @@ TEST_F(AStackProfile, HasWhatEachHadAtThePeak) {
 }
 
 TEST_F(AStackProfile, TakesTheFirstOfEqualPeaks) {
-  of({{malloc_event(100, kA), 1}, {free_event(kA), 0}, {malloc_event(100, kA), 2}});
+  of({{malloc_event(100, kFirst), 1}, {free_event(kFirst), 0}, {malloc_event(100, kFirst), 2}});
   EXPECT_EQ(profile_.peak_at(), 1u);
   EXPECT_EQ(stacks_[1].peak_bytes, 100u);
   EXPECT_EQ(stacks_[2].peak_bytes, 0u);
 }
 
 TEST_F(AStackProfile, HasNothingAtThePeakOfWhatCameAfterIt) {
-  of({{malloc_event(100, kA), 1}, {free_event(kA), 0}, {malloc_event(10, kB), 3}});
+  of({{malloc_event(100, kFirst), 1}, {free_event(kFirst), 0}, {malloc_event(10, kSecond), 3}});
   EXPECT_EQ(stacks_[3].peak_bytes, 0u);
   EXPECT_EQ(stacks_[3].live_bytes, 10u);
 }
 
 TEST_F(AStackProfile, KnowsAPeakThatAResizeMade) {
-  of({{malloc_event(100, kA), 1}, {realloc_event(kA, 300, kA), 2}, {free_event(kA), 0}});
+  of({{malloc_event(100, kFirst), 1},
+      {realloc_event(kFirst, 300, kFirst), 2},
+      {free_event(kFirst), 0}});
   EXPECT_EQ(profile_.peak_at(), 2u);
   EXPECT_EQ(stacks_[1].peak_bytes, 0u);
   EXPECT_EQ(stacks_[2].peak_bytes, 300u);
 }
 
 TEST_F(AStackProfile, CountsTemporaries) {
-  of({{malloc_event(1, kA), 1},
-      {free_event(kA), 0},
-      {malloc_event(1, kA), 1},
-      {realloc_event(kA, 2, kA), 2},
-      {free_event(kA), 0}});
+  of({{malloc_event(1, kFirst), 1},
+      {free_event(kFirst), 0},
+      {malloc_event(1, kFirst), 1},
+      {realloc_event(kFirst, 2, kFirst), 2},
+      {free_event(kFirst), 0}});
   EXPECT_EQ(stacks_[1].temporaries, 1u);
   EXPECT_EQ(stacks_[2].temporaries, 0u);
 }
 
 TEST_F(AStackProfile, CountsWhatOtherThreadsFreed) {
-  of({{malloc_event(1, kA, 0), 1},
-      {free_event(kA, 1), 0},
-      {malloc_event(1, kA, 1), 1},
-      {free_event(kA, 1), 0}});
+  of({{malloc_event(1, kFirst, 0), 1},
+      {free_event(kFirst, 1), 0},
+      {malloc_event(1, kFirst, 1), 1},
+      {free_event(kFirst, 1), 0}});
   EXPECT_EQ(stacks_[1].freed_by_others, 1u);
 }
 
 TEST_F(AStackProfile, KeepsLifetimesByGroup) {
-  of({{malloc_event(1, kA), 2},
-      {malloc_event(1, kB), 3},
-      {free_event(kA), 0},
+  of({{malloc_event(1, kFirst), 2},
+      {malloc_event(1, kSecond), 3},
+      {free_event(kFirst), 0},
       {free_event(0), 0},
-      {free_event(kB), 0}});
+      {free_event(kSecond), 0}});
   EXPECT_EQ(profile_.lifetimes().totals(3), (std::vector<uint64_t>{0, 1, 1}));
   EXPECT_EQ(profile_.lifetimes().values_at({1, 1, 1})[2], 2u);
 }
 
 // A damaged tape may have any.
 TEST_F(AStackProfile, TakesStacksThatTheTapeLacksForNone) {
-  of({{malloc_event(1, kA), 4}, {free_event(kA), 0}});
+  of({{malloc_event(1, kFirst), 4}, {free_event(kFirst), 0}});
   EXPECT_EQ(stacks_[0].calls, 1u);
   EXPECT_EQ(stacks_.size(), 1u);
 }
 
 TEST_F(AStackProfile, HasOneStackWhereTheTapeHasNone) {
   schema::EventBatch batch;
-  batch.events = {malloc_event(1, kA)};
+  batch.events = {malloc_event(1, kFirst)};
   const allocators::ReplayOp op{.kind = allocators::ReplayKind::kMalloc, .size = 1};
   profile_.add(batch, 0, {&op, 1});
   profile_.for_each([](schema::FrameNumber stack, const StackTotals& totals) {

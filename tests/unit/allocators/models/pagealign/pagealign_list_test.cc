@@ -7,7 +7,7 @@
 namespace heaptape::allocators::pagealign {
 namespace {
 
-constexpr uint64_t kPage = kPageBytes;
+constexpr uint64_t kListPage = kPageBytes;
 
 class PagealignListWalk : public testing::Test, protected tests::ModelHeap<PagealignList> {
  protected:
@@ -15,7 +15,7 @@ class PagealignListWalk : public testing::Test, protected tests::ModelHeap<Pagea
 
   std::vector<uint64_t> pages(size_t count) {
     std::vector<uint64_t> blocks(count);
-    for (uint64_t& block : blocks) block = allocate(kPage, kPage);
+    for (uint64_t& block : blocks) block = allocate(kListPage, kListPage);
     return blocks;
   }
   uint64_t skipped_by_free_of(uint64_t address) {
@@ -58,7 +58,7 @@ TEST_F(PagealignListWalk, OfAWindowSkipsAllButOne) {
   for (int i = 0; i < 5000; ++i) {
     uint64_t& oldest = window[static_cast<size_t>(i) % kWindow];
     ASSERT_EQ(skipped_by_free_of(oldest), kWindow - 1);
-    oldest = allocate(kPage, kPage);
+    oldest = allocate(kListPage, kListPage);
   }
 }
 
@@ -86,7 +86,7 @@ class PagealignGrowth : public testing::Test {
     AddressSpace space;
     Model model(space, base::Values(Model::parameters()));
     std::vector<uint64_t> blocks(kPages);
-    for (uint64_t& block : blocks) block = model.allocate(kPage, kPage).address;
+    for (uint64_t& block : blocks) block = model.allocate(kListPage, kListPage).address;
     for (const uint64_t block : blocks) model.release(block);
     EXPECT_EQ(model.growth().size(), 1u);
     return model.growth().at(0);

@@ -7,7 +7,7 @@
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 
 class SlabsRules : public testing::Test, protected tests::ModelHeap<SlabsModel> {
  protected:
@@ -26,20 +26,20 @@ TEST_F(SlabsRules, ASlabIsCutFromTheNextMappingWhereNoExtentServes) {
 }
 
 TEST_F(SlabsRules, ALargeBlockIsCutFromTheNextMappingWhereNoExtentServes) {
-  allocate(2 * kMiB);
+  allocate(2 * kMebibyte);
   EXPECT_EQ(rules(),
             "no dirty, muzzy or retained extent serves for 2,101,248 bytes: the arena's next "
             "mapping has 2,621,440 bytes");
 }
 
 TEST_F(SlabsRules, TheNextMappingIsThatOfTheSeries) {
-  allocate(2 * kMiB);
-  allocate(2 * kMiB);
+  allocate(2 * kMebibyte);
+  allocate(2 * kMebibyte);
   EXPECT_TRUE(rules().ends_with("the arena's next mapping has 3,145,728 bytes")) << rules();
 }
 
 TEST_F(SlabsRules, ALargeBlockBeyondTheSeriesGetsAMappingOfItsClass) {
-  allocate(7 * kMiB);
+  allocate(7 * kMebibyte);
   EXPECT_EQ(rules(),
             "no dirty, muzzy or retained extent serves for 7,344,128 bytes, nor would the arena's "
             "next mapping (2,621,440 bytes): one of the request's class is made");
