@@ -214,8 +214,8 @@ class Backend {
   virtual std::string threads() const { return "merged"; }
   // Anything else worth knowing about the run, a sentence each: settings without effect, say.
   virtual std::vector<std::string> notes() const { return {}; }
-  // The allocator's output to its standard streams, or only its last part. Last call, even after an
-  // error.
+  // The allocator's output to its standard streams, or only its last part. The last call to make;
+  // allowed even after an error.
   virtual std::string output() { return ""; }
   // Empty if time means nothing.
   virtual std::vector<LatencySummary> latencies() const { return {}; }

@@ -39,7 +39,7 @@ size_t plain_distance(const std::string& typed, std::string_view name, size_t to
   return edit_distance(typed, name);
 }
 
-// The same, or from the last part of `name`, which costs one letter.
+// The same, or one more than the distance to the last part of `name`, if that is less.
 size_t distance(const std::string& typed, const std::string& name, size_t too_far) {
   const size_t whole = plain_distance(typed, name, too_far);
   const size_t mark = name.find_last_of(".:");

@@ -32,7 +32,7 @@ int open_patiently(const std::string& path, int flags) {
   }
 }
 
-// A device, or a FIFO, for whose reader it waits a second. -1 with errno ENXIO: there is none.
+// Opens a device, or a FIFO, for whose reader it waits a second. -1 with errno ENXIO: it has none.
 int open_device(const std::string& path) {
   constexpr int kTries = 100;
   for (int i = 0;; ++i) {
@@ -208,7 +208,7 @@ Status OutputFile::append(std::span<const uint8_t> bytes) {
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       const int saved = wrote < 0 ? errno : ENOSPC;
-      // Only for a file of its own: another has earlier content.
+      // Not for a file written directly, which may have earlier content.
       if (!partial_path_.empty() && ftruncate(file_.get(), static_cast<off_t>(size_)) == 0) {
         lseek(file_.get(), static_cast<off_t>(size_), SEEK_SET);
       }

@@ -9,12 +9,13 @@ namespace heaptape::base {
 
 // The file that `path` names: itself or, if it is a link, what the link names, which may be
 // missing. Links of this user are followed, and root's outside of directories where anybody may
-// make files
-// (/tmp); kUsage for others. A link in /proc/self/fd stays, unless it leads to a regular file.
+// make files (/tmp); kUsage for others. A link in /proc/self/fd stays, unless it leads to a regular
+// file.
 Result<std::string> follow_own_links(const std::string& path);
 
-// Whether what is at `path`, if anything, is no other user's plant: in a directory like /tmp it
-// must belong to this user or to root. kUsage otherwise, with a sentence that begins with `what`.
+// Checks that no other user planted the file at `path`, if there is one: in a directory like /tmp
+// it must belong to this user or to root. kUsage otherwise, with a sentence that begins with
+// `what`.
 Status check_owner(const std::string& what, const std::string& path);
 
 // Likewise, and whether it is a regular file, so that a file may take its place.

@@ -15,7 +15,7 @@ namespace heaptape::cli {
 inline constexpr int kExitDone = 0;
 // A gate or an allocator failed, or `verify` or `import` found damage or losses.
 inline constexpr int kExitFailed = 1;
-// Any other error: wrong usage, input that cannot be read (in part, too), output that cannot be
+// Any other error: wrong usage, input that cannot be read, or only in part, output that cannot be
 // written.
 inline constexpr int kExitUnusable = 2;
 
@@ -27,8 +27,8 @@ bool wants_colours(ColourChoice choice, bool is_terminal);
 // Results go to `out`, everything else to `err`. Owns neither. For one thread.
 class Console {
  public:
-  // Whether a person watches `err` live: only then does print_if_watched() write, and is there
-  // progress.
+  // Whether a person watches `err` live. If not, print_if_watched() writes nothing and no progress
+  // is shown.
   enum class Audience : uint8_t { kNobody, kPerson };
 
   Console(std::ostream& out, std::ostream& err, Audience audience = Audience::kNobody)
@@ -58,8 +58,8 @@ class Console {
   // No colors before this call.
   void choose_colours(ColourChoice choice);
 
-  // Columns of text that a table in `out` may take: those of the terminal, if it is one and --wide
-  // was not given; else any number.
+  // The maximum width of a table in `out`: the columns of the terminal, if `out` is one and --wide
+  // was not given; else unlimited.
   size_t table_width() const { return table_width_; }
   void choose_width(bool is_wide);
 

@@ -8,8 +8,8 @@
 
 namespace heaptape::cli {
 
-// For a terminal, the most important first: without room, the last ones are dropped. ASCII, so that
-// bytes are columns.
+// For a terminal, most important first: the last ones are dropped if there is no room. ASCII, so
+// that each byte is one column.
 std::vector<std::string> live_lines(const recorder::LiveFigures& figures);
 
 // All in one line, without a newline.

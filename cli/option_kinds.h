@@ -52,8 +52,8 @@ void add_count(CLI::App* command, const std::string& name, Count& value, Bounds 
 // Bytes, with or without a unit.
 void add_size(CLI::App* command, const std::string& name, uint64_t& bytes, const std::string& help);
 
-// A file to write. Refuses an empty name, as of an unset variable in a script, which would lose the
-// result.
+// A file to write. Refuses an empty name, such as an unset variable in a script gives: the result
+// would be lost.
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
                         const std::string& help);
 

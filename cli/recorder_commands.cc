@@ -22,7 +22,7 @@ bool is_unwinding(const std::string& word) {
   return word == "fp" || word == "dwarf";
 }
 
-// `words` followed the stack walking method. Overruling an earlier one is usually a slip.
+// `words` are the parts of --stacks after the method. Overriding an earlier part is usually a slip.
 void refuse_twice(const std::vector<std::string>& words) {
   std::set<std::string> names;
   for (const std::string& word : words) {

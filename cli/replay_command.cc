@@ -165,7 +165,7 @@ Result<std::vector<replayer::Action>> actions_of(const ReplayCommandOptions& opt
   return actions;
 }
 
-// Those at moments are known only when the tape has been read.
+// Checks the actions except those at moments, which are known only when the tape has been read.
 Status check_actions(const std::vector<std::string>& actions) {
   for (const std::string& text : actions) {
     if (replayer::moment_of_action(text)) continue;

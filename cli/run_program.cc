@@ -15,8 +15,8 @@
 namespace heaptape::cli {
 namespace {
 
-// If a standard stream is closed, the next file opened gets its number and all that is printed. So
-// /dev/null takes the free numbers: read-only, and closed in children.
+// If a standard stream is closed, the next file opened gets its number, and everything printed
+// would go there. So /dev/null takes the free numbers: read-only, and closed in children.
 void keep_standard_descriptors() {
   base::Descriptor null;
   do {

@@ -167,8 +167,8 @@ class Scrubber {
   }
 
  private:
-  // Its family stays, and the numbers of its version: a library of somebody's own may have more
-  // there.
+  // Keeps its family and the numbers of its version: the version of a privately built library may
+  // contain other text.
   static void hide_allocator(const TapeHeader& tape, TapeHeader& header) {
     if (!header.allocator.empty()) header.allocator = hashed(header.allocator);
     header.recorded_allocator.family = tape.allocator_family();

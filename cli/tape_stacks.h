@@ -38,8 +38,8 @@ base::Error no_site_shown(const schema::TapeReader& tape);
 base::Result<TapeStacks> symbolize_tape(schema::TapeReader& tape,
                                         const replayer::SymbolOptions& options, Console& console);
 
-// The file beside the tape, written by `heaptape symbolize`. TAPE.partial has that of TAPE, so that
-// the finished tape finds it.
+// The file beside the tape, written by `heaptape symbolize`. TAPE.partial uses the file of TAPE, so
+// that the finished tape finds it.
 std::string symbol_path(const std::string& tape_path);
 
 }  // namespace heaptape::cli

@@ -9,7 +9,7 @@ constexpr int kLeastRowsOfProgram = 5;
 
 constexpr char kSaveCursor[] = "\0337";
 constexpr char kRestoreCursor[] = "\0338";
-constexpr char kDownOrScroll[] = "\033D";  // keeps the column, as a line feed may not
+constexpr char kDownOrScroll[] = "\033D";  // keeps the column; a line feed may not
 constexpr char kNoScrollingRegion[] = "\033[r";
 constexpr char kClearToEndOfScreen[] = "\033[J";
 constexpr char kClearToEndOfLine[] = "\033[K";

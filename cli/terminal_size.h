@@ -10,8 +10,8 @@ struct TerminalSize {
   bool operator==(const TerminalSize&) const = default;
 };
 
-// If `descriptor` is not a terminal, or one that does not know its size: LINES and COLUMNS of the
-// environment, or else 24 rows of 80 columns.
+// If `descriptor` is not a terminal, or the terminal does not know its size, returns LINES and
+// COLUMNS of the environment, or else 24 rows of 80 columns.
 TerminalSize terminal_size(int descriptor);
 
 }  // namespace heaptape::cli

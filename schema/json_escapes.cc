@@ -33,7 +33,7 @@ bool is_low_half(char16_t unit) {
 void append(std::string& out, std::u16string_view units) {
   const char16_t first = units[0];
   if (first == 0) {
-    out += "\\u0000";  // in the text itself the codec takes it for the end
+    out += "\\u0000";  // the codec takes a plain NUL for the end
   } else if (first == '"' || first == '\\') {
     out += '\\';
     out += static_cast<char>(first);

@@ -28,7 +28,7 @@ std::string finished(const kj::String& json) {
 
 }  // namespace
 
-// All that follow: inside guard_kj.
+// All functions below must be called inside guard_kj.
 
 void set_integer(capnp::JsonValue::Builder out, uint64_t number) {
   if (number <= kMaxJsonNumber) {

@@ -53,7 +53,8 @@ struct BackendSpec {
   // The allocator whose addresses it gives (see allocator_family); for a model, its name. Empty for
   // a plug-in, the recorded run and noop, which may give any.
   std::string family() const;
-  // The allocator version that a model computes; empty if not a model, or of its own design.
+  // The allocator version that a model computes; empty if it is not a model, or a model of its own
+  // design.
   std::string modelled_version() const;
   // A model whose addresses are its own, not those of another allocator.
   bool imitates_nobody() const;

@@ -30,7 +30,8 @@ std::vector<InstalledLibrary> installed_libraries(const std::string& family, Ver
 // Debian only, and only those of this release.
 std::string how_to_install(const std::string& family);
 
-// Whether version `a` is older than `b`: "2.9" than "2.10", no version than any.
+// Whether version `a` is older than `b`: "2.9" is older than "2.10", and no version is older than
+// any.
 bool is_older_version(const std::string& a, const std::string& b);
 
 }  // namespace heaptape::allocators

@@ -40,7 +40,7 @@ class AddressSpace {
   explicit AddressSpace(uint64_t recorded_break = 0)
       : break_phase_(allocators::break_phase(recorded_break)) {}
 
-  // Added to a simulated address of a heap that grows from the break, gives its alignment in the
+  // Add it to a simulated address of a heap that grows from the break to get the alignment in the
   // real heap: models begin at multiples of kBreakPeriodBytes.
   uint64_t break_phase() const { return break_phase_; }
 

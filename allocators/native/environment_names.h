@@ -7,9 +7,10 @@
 namespace heaptape::allocators {
 
 // The variables in `environment` (NAME=VALUE each) and the tunables in GLIBC_TUNABLES whose names
-// are not in the file at `library`: neither whole nor, for libraries that compose names, as
-// MIMALLOC_ and the rest apart, both in any case. glibc's libc is searched together with its
-// loader. Empty if the file cannot be read; never includes the loader's own variables (LD_...).
+// are not in the file at `library`. A name that begins with MIMALLOC_ also counts as present if
+// that prefix and the rest are in the file separately, in any letter case, because mimalloc
+// composes its names. glibc's libc is searched together with its loader. Empty if the file cannot
+// be read; never includes the loader's own variables (LD_...).
 std::vector<std::string> unread_names(const std::string& library,
                                       const std::vector<std::string>& environment);
 

@@ -7,8 +7,8 @@
 
 namespace heaptape::allocators {
 
-// The end of the bucket below which `share` of the samples lie, in ticks; the greatest for 1. There
-// are kLatencyBuckets buckets, holding `samples` samples in all.
+// The end of the bucket below which `share` of the samples lie, in ticks; for 1, that of the
+// highest bucket in use. There are kLatencyBuckets buckets, holding `samples` samples in all.
 inline uint64_t latency_quantile(const uint64_t* buckets, uint64_t samples, double share) {
   const auto rank = static_cast<uint64_t>(static_cast<double>(samples) * share);
   uint64_t seen = 0;

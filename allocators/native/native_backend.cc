@@ -21,7 +21,7 @@ namespace {
 using base::Error;
 
 // The first op after op_begin from which sleeping threads may be due again, or op_end: they are
-// checked every 100 ms of the tape, which is at most how often jemalloc's wake.
+// checked every 100 ms of the tape, and jemalloc's threads wake no more often.
 uint32_t next_look(const WorkerShared& shared) {
   constexpr double kLookNs = 100.0 * base::kMillisecondNs;
   const std::span points(shared.clock_points, shared.clock_point_count);
@@ -145,7 +145,8 @@ Status NativeBackend::submit(const ReplayBatch& batch) {
   return {};
 }
 
-// As many of the remaining ops, and of the thread ends among them, as the memory holds.
+// Gives the worker as many of the remaining ops, and of the thread ends among them, as the shared
+// memory holds.
 void NativeBackend::give_next() {
   WorkerShared& shared = worker_->shared();
   size_t count = std::min<size_t>(batch_.ops.size() - given_, kMaxBatchOps);
@@ -180,7 +181,7 @@ void NativeBackend::give_next() {
   give_turn();
 }
 
-// If the allocator's own threads sleep, they get to work as the tape's time passes.
+// If the allocator's own threads sleep, the turn ends early enough for them to wake on time.
 void NativeBackend::give_turn() {
   WorkerShared& shared = worker_->shared();
   shared.op_end = given_end_;

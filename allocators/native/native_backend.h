@@ -21,7 +21,7 @@ struct NativeOptions {
                              // empty: the system's libc
   std::string refusal = {};  // why it cannot be started, if known beforehand; ends a sentence
   std::vector<std::string> environment = {};  // NAME=VALUE
-  uint64_t recorded_break = 0;                // the recorded run's heap begin; 0 if unknown
+  uint64_t recorded_break = 0;                // where the recorded run's heap began; 0 if unknown
   Touch touch = Touch::kPage;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;

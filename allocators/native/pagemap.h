@@ -14,8 +14,8 @@ enum class PagemapAccess : uint8_t {
   kRead,  // page by page; for over 1 TiB, the resident size of the whole process
 };
 
-// The resident pages of one process, over repeated looks. A resident page stays so until the
-// process gives it back; so only pages absent at the last look are checked again, provided the
+// The resident pages of one process, over repeated looks. A resident page stays resident until the
+// process gives it back, so only pages absent at the last look are checked again, provided the
 // caller reports what was given back. It must report every such call: munmap, madvise and the like.
 // (Pages in swap count as resident.) One thread.
 class ResidentPages {

@@ -35,7 +35,7 @@ void TapeClock::begin(const ReplayBatch& batch) {
 uint32_t TapeClock::points(size_t first, size_t count, ClockPoint* out) const {
   const auto begin = static_cast<int64_t>(first);
   const auto end = static_cast<int64_t>(first + count);
-  // The last before the first op, the first from the last op on, and all in between.
+  // The last point before the first op, the first one at or after the last op, and all in between.
   auto from = std::ranges::lower_bound(points_, begin, {}, &ClockPoint::op);
   if (from != points_.begin()) --from;
   auto to = std::ranges::lower_bound(points_, end - 1, {}, &ClockPoint::op);

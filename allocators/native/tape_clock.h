@@ -22,8 +22,8 @@ class TapeClock {
   // Batches must be consecutive.
   void begin(const ReplayBatch& batch);
 
-  // For the `count` ops of the batch from op `first` on, at most kMaxClockPoints; op numbers count
-  // from `first`. `out` has room for that many. Returns how many there are.
+  // Writes the points for the `count` ops of the batch from op `first` on to `out`, which has room
+  // for kMaxClockPoints, and returns their number. Op numbers count from `first`.
   uint32_t points(size_t first, size_t count, ClockPoint* out) const;
 
  private:

@@ -42,11 +42,11 @@ class WorkerProcess {
 
   // Gives the worker a task. Must be followed by await().
   void give(Turn turn);
-  // Waits until it is done. Fails if the worker died, gave up or hangs: kTarget if that is the
-  // allocator's doing.
+  // Waits until it is done. Fails if the worker died, gave up or hangs: kTarget if the allocator
+  // caused it.
   base::Status await();
-  // For callers that found nothing of it in /proc while it waits for its turn: fails as await()
-  // does if it has died, or dies within two seconds.
+  // For callers that cannot find it in /proc while it waits for its turn: fails like await() if it
+  // has died, or dies within two seconds.
   base::Status check_alive();
   // Lets the worker exit as programs do; some allocators print their statistics then.
   void end();

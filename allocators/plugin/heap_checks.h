@@ -24,8 +24,8 @@ using base::AddressRange;
 //   while it was not committed or a live block was on it;
 // - live blocks lie in committed memory and have no granule in common (one of 0 bytes has one);
 // - each has at least the bytes and the alignment that were requested.
-// Blocks taken on trust are only counted: the last two rules, and what the first says of live
-// blocks, then rest on the model's word.
+// With kBelieved, blocks are only counted: the last two rules, and the part of the first about live
+// blocks, are then not checked.
 class HeapChecks {
  public:
   enum class Blocks : uint8_t { kBelieved, kChecked };

@@ -17,7 +17,7 @@ std::string owner_of(const Plugin& plugin, const std::string& spec) {
   return "'" + spec + "' (" + plugin.name + ")";
 }
 
-// Leaves a model alone, in reach of leak checkers.
+// Never destroys the model, and keeps it reachable for leak checkers.
 void abandon(void* model) {
   static auto* const models = new std::vector<void*>;
   models->push_back(model);

@@ -38,8 +38,8 @@ Result<std::vector<RegionEvent>> RecordedBackend::start() {
       "': there is no recorded heap to play back; use another allocator, such as -a glibc");
 }
 
-// Large blocks also begin like that in the heap and in arenas, one in 256, once freed mappings have
-// raised glibc's threshold.
+// A block 16 bytes into a page may also lie in the heap or in an arena: one large block in 256
+// there does, once freed mappings have raised glibc's threshold.
 bool RecordedBackend::has_own_mapping(uint64_t address, uint64_t size) const {
   if (!is_glibc_ || address % kPageBytes != 16 || size < kMinMapped) return false;
   if (traits_.initial_break != 0 && address - traits_.initial_break < kHeapSpanBytes) return false;

@@ -11,8 +11,8 @@
 
 namespace heaptape::base {
 
-// If a block begins on an odd multiple of 8, the 64 MiB around it change to 8 bytes for each 8; the
-// rare blocks with less alignment go to a hash table. Addresses are below kAddressLimit, as
+// If a block begins on an odd multiple of 8, the 64 MiB around it change to 4 bytes for every 8;
+// the rare blocks with less alignment go to a hash table. Addresses are below kAddressLimit, as
 // TapeReader's are. One thread.
 class AddressShadow {
  public:
@@ -69,7 +69,7 @@ class AddressShadow {
     // By stretch: whether a number was set in it before refine(). The others have no memory yet,
     // and refine() gives them none: a hostile tape may have a leaf for every two blocks.
     bool has_numbers[kLeafSpan / 8 / kStretch];
-    alignas(kPageBytes) uint32_t numbers[kLeafSpan / 8];  // + 1
+    alignas(kPageBytes) uint32_t numbers[kLeafSpan / 8];  // plus 1; 0: none
 
     uint64_t granule() const { return 16 >> is_fine; }
     size_t index(uint64_t address) const { return address % kLeafSpan >> (4 - is_fine); }

@@ -66,7 +66,7 @@ class EdgeBitmap {
   Edge find_from(Edge from) const;
   // The first end at or after `from` and before `limit` that is not followed directly by a start: a
   // gap begins there. kAfterAllEdges if there is none. Takes time in the blocks between, 32
-  // granules at a time. At the end of 64 MiB, a start may follow all the same.
+  // granules at a time. The last end of a 64 MiB leaf may be returned although a start follows it.
   Edge find_gap(Edge from, Edge limit) const;
   // The last edge before `limit`; kBeforeAllEdges if there is none.
   Edge find_before(Edge limit) const;

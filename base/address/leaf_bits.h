@@ -78,8 +78,8 @@ class LeafBits {
   const uint64_t* level(int n) const { return words_ + kLevelBegin[n]; }
   uint64_t* level(int n) { return words_ + kLevelBegin[n]; }
 
-  // A word of level 0 has got its first bit, or lost its last. True if no word had one before, or
-  // none has one now.
+  // To be called when a word of level 0 gets its first bit, or loses its last. True if the set was
+  // empty before, or is empty now.
   bool mark_word(uint64_t index);
   bool unmark_word(uint64_t index);
   uint64_t search_from(uint64_t from) const;

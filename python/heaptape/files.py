@@ -21,7 +21,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A file that gets the name `path` when it is whole. Only its owner may read it.
 
     Its name until then cannot be guessed, so nobody can plant a link there. A link at `path` is
-    replaced. If the body raises, nothing is left; what a killed process left, the next one removes.
+    replaced. If the body raises, nothing is left; the next process removes what a killed one left.
     Raises OSError.
     """
     name = os.fspath(path)
@@ -35,7 +35,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 fcntl.flock(file, fcntl.LOCK_EX)
             yield file
             file.flush()
-            os.replace(partial, name)  # while it is held: others remove what is not
+            os.replace(partial, name)  # while locked: others remove unlocked files
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _remove_left(folder: str, prefix: str) -> None:
-    """The partial files of this user's that no process holds."""
+    """Removes the partial files of this user that no process holds."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if not entry.name.startswith(prefix) or not entry.name.endswith(_PARTIAL):

@@ -64,7 +64,7 @@ def program() -> str:
 
 @functools.cache
 def _wheel_program() -> str | None:
-    """Where pip put the tool of a wheel that carries it, according to its list of files."""
+    """The path of the program in an installed wheel, according to its list of files."""
     try:
         files = importlib.metadata.files("heaptape") or []
     except importlib.metadata.PackageNotFoundError:

@@ -16,7 +16,7 @@ struct Birth {
 };
 
 // Sorts a few in memory, and more in runs in a temporary file, which are merged. Memory is that of
-// a run and of kMergedBirths, 24 MiB, and 2 KiB for each run once there are many: one for 262,144
+// a run and of kMergedBirths, 24 MiB, and 2 KiB for each run once there are many. A run has 262,144
 // blocks. One thread.
 class SortedBirths {
  public:

@@ -80,7 +80,7 @@ base::Result<TraceInput> TraceInput::open(const std::string& path) {
   return input;
 }
 
-// By blocks: archive_read_data() would hold back what it unpacked before the trace breaks off.
+// Reads by blocks: archive_read_data() would withhold what it unpacked before the trace breaks off.
 bool TraceInput::unpack() {
   const void* data = nullptr;
   size_t bytes = 0;

@@ -129,8 +129,8 @@ void describe_process(uint32_t pid, const AllocatorFacts& allocator) {
   copy_text(description.program, slash != nullptr ? slash + 1 : path);
 }
 
-// In a child made by fork: a process of its own, on the heap of its parent. Also in a process that
-// the collector took for dead, because all the threads it knew of were gone.
+// Joins as a new process: a forked child, on the heap of its parent, or a process that the
+// collector took for dead because all the threads it knew of were gone.
 bool attach_anew(uint32_t flags) {
   const SessionView session = process.session;
   if (session.header().follow == Follow::kNone && (flags & kSlotForked) != 0) return false;

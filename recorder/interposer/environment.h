@@ -16,8 +16,8 @@ char* find_variable(char* const* entries, const char* name);
 // thread runs.
 void leave_environment();
 
-// The entries with another place for our two, HEAPTAPE_SESSION and our library in LD_PRELOAD, which
-// keeps libraries that others preload. The caller provides the memory:
+// A copy of the entries with our two, HEAPTAPE_SESSION and our library in LD_PRELOAD, moved or
+// removed. Libraries that others preload stay. The caller provides the memory:
 //   RewrittenEnvironment rewritten(entries, Ours::kOut);
 //   char** copy = rewritten.write(__builtin_alloca(rewritten.bytes()));
 enum class Ours : uint8_t {

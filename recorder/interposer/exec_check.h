@@ -21,10 +21,10 @@ struct ExecRequest {
 // Decides, and posts no notice. Safe between vfork and exec. Takes less than 8 KiB of stack.
 void judge_exec(const ExecRequest& request, Verdict* verdict);
 
-// Whether the program gets an environment other than its caller's, and which. One that must not
-// have our variables gets none; one that can be recorded has our library first. One that defines
-// malloc runs with them as it does alone, and its children can be recorded: our exec hooks are in
-// it.
+// Whether the program gets an environment other than its caller's, and which. A program that must
+// not have our variables gets none of them; one that can be recorded gets our library first. A
+// program that defines malloc keeps them: it runs as it does alone, and our exec hooks in it let
+// its children be recorded.
 std::optional<Ours> must_rewrite(const ExecRequest& request, const Verdict& verdict);
 
 }  // namespace heaptape::recorder

@@ -67,7 +67,7 @@ bool is_trusted(const ucred& server) {
   return server.uid == 0 || (server.uid == real && server.uid == effective && server.uid == saved);
 }
 
-// Whether nobody can take memory away that is mapped from the file: to read there would kill us.
+// Whether nobody can shrink the file: reading mapped memory beyond its end would kill us.
 bool keeps_its_size(int file, uint64_t bytes) {
   const long seals = raw_syscall(SYS_fcntl, file, F_GET_SEALS);
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 &&

@@ -22,7 +22,8 @@ bool is_called_by_hinted(const NewHint& hint, size_t size, uintptr_t frame) {
   return hint.pending && hint.size == size && hint.frame - frame < kOperatorsApart;
 }
 
-// A signal handler left the operator by a jump, before its malloc, if this one is not further in.
+// Drops the hint of an operator that a signal handler left by a jump, before its malloc. If this
+// operator is further in, the other is still under way.
 [[gnu::cold]] void drop_left_hint(NewHint& hint, uintptr_t frame) {
   if (frame < hint.frame) return;
   hint.pending = false;

@@ -47,7 +47,7 @@ void sleep_until_woken(ThreadState& state) {
   }
 }
 
-// Under a filter nobody can look.
+// Under a system call filter, this process cannot look.
 bool recorder_is_stopped() {
   return process.quiet || is_stopped(process.recorder);
 }

@@ -48,7 +48,8 @@ extern constinit thread_local ThreadLocal thread_local_state
 // Stops recording the calling thread; its calls are counted as lost.
 void leave_thread_unrecorded();
 
-// Keeps the compiler from moving stores across, as a signal handler of this thread sees them.
+// Keeps the compiler from moving stores across, so a signal handler of this thread sees them in
+// order.
 [[gnu::always_inline]] inline void in_order() {
   asm volatile("" ::: "memory");
 }

@@ -70,8 +70,8 @@ uint32_t Walk::run(uintptr_t hook_frame) {
   return has_root ? number_frames() : 0;
 }
 
-// To the outermost frame, or to a kept one from which all is known. False if there is no number for
-// the cut's mark.
+// Walks to the outermost frame, or to a kept one from which all is known. False if the mark of a
+// cut gets no number.
 bool Walk::go() {
   for (;;) {
     const Position& here = log_.fresh[log_.news].position;
@@ -98,11 +98,11 @@ bool Walk::meets_kept(const Position& position) {
   return kept.address == position.slot && kept.return_address == position.return_address;
 }
 
-// From the kept frame that was met outwards, while the kept frames are still in place; `home` is
-// where the frame pointer is now. True if everything further out is known. Else the frames from
-// `left` on are the same, and the walk goes on from there by the rules.
+// Goes outwards from the kept frame that was met, while kept frames are still in place; `home` is
+// where the frame pointer is now. True if everything further out is known. Else the frames outwards
+// to `left_` are the same, and the walk continues from there by the rules.
 //
-// The same code at the same place has its caller's slot where it was, unless it goes by the frame
+// If the same code is at the same place, so is its caller's slot, unless that depends on the frame
 // pointer, which must then also be the same.
 bool Walk::follow(uintptr_t home) {
   StackMemory& memory = log_.walker.memory();
@@ -124,9 +124,9 @@ bool Walk::follow(uintptr_t home) {
   return true;
 }
 
-// The frame pointer is no longer where the kept frame had it, nor is it for those further out that
-// have it from there. Invariant: each kept frame knows where its frame pointer was in the last walk
-// that came by.
+// Moves the frame pointer's place in a kept frame, and in those further out that have the same
+// place. Invariant: each kept frame knows where its frame pointer was in the last walk that came
+// by.
 void Walk::move_home(uint32_t index, uintptr_t home) {
   const uintptr_t before = log_.frame_homes[index];
   for (uint32_t i = index + 1; i-- > 0 && log_.frame_homes[i] == before;)
@@ -158,7 +158,7 @@ bool Walk::end() {
   return true;
 }
 
-// Ends before it.
+// Ends before the outermost frame.
 bool Walk::cut(schema::StackEnd why) {
   log_.root = number_of(log_, 0, static_cast<uintptr_t>(why));
   log_.at_limit = why == schema::StackEnd::kDepth;

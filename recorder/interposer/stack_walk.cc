@@ -103,8 +103,8 @@ UnwindRule StackWalker::table_rule_at(uintptr_t code, bool& may_guess) {
   return rule;
 }
 
-// Whether a function that makes a frame pointer begins not far before, in the same range: there is
-// one between the code's own beginning, which is unknown, and here, or it is one before that.
+// Whether a function that makes a frame pointer begins not far before, in the same range. The
+// code's own beginning is unknown: the code may be in that function or in a later one.
 bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
   constexpr uintptr_t kMostDistance = 16 << 10;
   constexpr uintptr_t kPiece = 512;
@@ -119,7 +119,7 @@ bool StackWalker::has_prologue_before(uintptr_t code, uintptr_t begin) {
   return false;
 }
 
-// The rule of code without one, from `next` on, to which a call returns.
+// The rule for code without one in the tables, read from `next` on, where a call returns.
 UnwindRule StackWalker::rule_of_code(uintptr_t next, const UnwindRule& otherwise, bool may_guess) {
   uint8_t bytes[kMostEpilogueBytes];
   const size_t count = copy_foreign(next, bytes, sizeof bytes);
@@ -194,7 +194,7 @@ Step StackWalker::step_by_rule(const UnwindRule& rule, const Position& from, Pos
       !restore_frame(rule, cfa, from, to)) {
     return cut(StackEnd::kUnreadable);
   }
-  // The word that says where this is may differ though the frame pointer is the same.
+  // The word that locates the slot may differ though the frame pointer is the same.
   to.slot = rule.cfa == CfaRule::kFrameContent ? 0 : slot;
   to.stack_pointer = cfa;
   return come_to(to.return_address);
@@ -207,9 +207,9 @@ Step StackWalker::cut_in(uintptr_t code) {
   return cut(is_known ? StackEnd::kNoRule : StackEnd::kUnknownCode);
 }
 
-// By what the code says itself, or may say. A signal can interrupt a function before it has its
-// frame, and code made at run time may be other code by now, so the result must be within reach,
-// and a return address.
+// Steps by a rule that was read from the code itself, or guessed. A signal can interrupt a function
+// before it has its frame, and code made at run time may be other code by now, so the result must
+// be within reach, and a return address.
 Step StackWalker::step_by_code(const UnwindRule& rule, const Position& from, Position& to,
                                uint8_t& basis) {
   const uintptr_t code = from.return_address - 1;

@@ -108,7 +108,7 @@ class AccountTaker {
     }
   }
 
-  // malloc_trim only gives back the main heap's.
+  // malloc_trim gives back only the top of the main heap.
   void add_trimmed_top(AddressRange region, AddressRange top) {
     if (trim_->initial_break < region.begin || trim_->initial_break >= region.end) return;
     const uint64_t chunk_bytes = top.bytes() + kChunkHeaderBytes;

@@ -54,8 +54,8 @@ void LiveProfile::note_pause() {
 }
 
 // A teardown is a stretch to the very end, without a pause, in which the score falls except for
-// small rises, and live bytes by an eighth or more. Buckets are scanned from the last one back, so
-// the score has to rise.
+// small rises, and live bytes fall by an eighth or more. Buckets are scanned from the last one
+// back, so the score has to rise.
 uint64_t LiveProfile::exit_at() const {
   int64_t best = score_;
   int64_t worst = score_;

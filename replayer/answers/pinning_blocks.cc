@@ -14,7 +14,7 @@ std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {
     pins.back().bytes += bytes;
     last = block;
   };
-  // By address: the block before a hole is at most that after the last one.
+  // Holes ascend: the block before one is at most the block after the previous one.
   for (const Hole& hole : find_holes(picture)) {
     const uint64_t before = hole.before == kNoBlock ? 0 : hole.resident_bytes / 2;
     add(hole.before, before);

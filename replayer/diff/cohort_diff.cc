@@ -66,8 +66,8 @@ struct BySize {
   std::set<Key> about;
 };
 
-// A size that is among the others on one side is not listed on the other side either, unless those
-// others are few.
+// A size that one side does not list counts among the other sizes on both sides, unless the
+// unlisted blocks of that size can only be few.
 BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortFigures>& now) {
   constexpr uint64_t kFew = 10;  // times as many are listed
   const Bytes of_base(base);

@@ -73,7 +73,7 @@ std::string failed_gates(const ReportDiff& diff) {
   return text;
 }
 
-// The size of a change, to sort the table. Nothing has a percentage of 0: then bytes are compared
+// The size of a change, to sort the table. A base of 0 has no percentage: then bytes are compared
 // with the allocator's peak, refused calls come first, and other counts last.
 double size_of_change(const RunDiff& run, const MetricRow& row) {
   if (const auto percent = percent_change(*row.base, *row.now)) return std::fabs(*percent);

@@ -20,8 +20,8 @@ struct TreeLimits {
   size_t most_bytes = 250'000;
 };
 
-// Includes what the stacks pin. Memory grows with the nodes of the whole tree: at most a frame's
-// for each of the tape.
+// Includes what the stacks pin. Memory grows with the nodes of the whole tree: at most one for each
+// line of each frame of the tape.
 FrameTree frame_tree(const ShownStacks& stacks, const std::vector<PinnedStacks>& pinned,
                      const TreeLimits& limits);
 

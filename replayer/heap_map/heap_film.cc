@@ -121,9 +121,9 @@ void HeapFilm::add(const LiveBlock& block) {
   }
 }
 
-// The least of tickets distributed exponentially with the rate of the bytes is any block's in
-// proportion to its bytes (Efraimidis and Spirakis, 2006); the same birth always gives the same
-// ticket, so that a cell does not change while its blocks stay.
+// Each block draws a ticket from the exponential distribution whose rate is its bytes; the chance
+// that it has the least ticket is in proportion to its bytes (Efraimidis and Spirakis, 2006). The
+// same birth always gives the same ticket, so that a cell does not change while its blocks stay.
 void HeapFilm::draw(const LiveBlock& block, uint64_t bytes, Sums& sums) const {
   const double u = mixed(block.birth);
   const auto rate = static_cast<double>(bytes);

@@ -53,8 +53,8 @@ struct FilmFrame {
 //   for (each live block) film.add(block);
 //   film.end();
 //
-// A frame takes the time of a walk over all live blocks and gaps. Calls are ascending. Copies are
-// whole. One thread.
+// A frame takes the time of a walk over all live blocks and gaps. Calls are ascending. A copy
+// shares nothing. One thread.
 class HeapFilm {
  public:
   struct Limits {

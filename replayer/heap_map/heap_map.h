@@ -40,7 +40,8 @@ class HeapMap {
   HeapMap(int granule_log2, uint64_t min_hole_bytes);
 
   // Ranges are widened to whole granules, and may overlap committed or uncommitted ones. The time
-  // grows with the number of gaps in what changes and, 32 granules at a time, of blocks between.
+  // grows with the gaps in the changed range and with the blocks between them, 32 granules at a
+  // time.
   void commit(AddressRange range);
   void decommit(AddressRange range);
 

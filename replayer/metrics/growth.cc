@@ -47,7 +47,8 @@ std::vector<LogPoint> points_to_fit(const std::vector<GrowthPoint>& bands) {
       idle += count;
       continue;
     }
-    // A band with few operations says little of the mean; one with many no more than others.
+    // A band with few operations says little about the mean; one with very many, hardly more than
+    // others.
     points.push_back({std::log(mean_scale(band)), std::log(mean_work(band)), count / (count + 8)});
   }
   if (points.size() < kLeastPoints || operations < kLeastOperations ||

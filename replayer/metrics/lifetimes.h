@@ -24,7 +24,7 @@ class Lifetimes {
   }
 
   uint64_t blocks() const { return blocks_; }
-  // Blocks that died before 0.01 % and 10 % of the run's calls had come between: exact.
+  // Blocks that lived for less than 0.01 %, and less than 10 %, of the run's calls: exact.
   uint64_t under_ten_thousandth() const { return under_ten_thousandth_; }
   uint64_t under_tenth() const { return under_tenth_; }
   const LogHistogram& in_calls() const { return in_calls_; }

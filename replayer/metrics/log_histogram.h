@@ -11,7 +11,7 @@
 namespace heaptape::replayer {
 
 // Buckets as in HdrHistogram (G. Tene): each octave in 32 equal parts, and a bucket for each value
-// below 64. So a bucket is at most a 32nd as wide as its smallest value is large. 15 KiB.
+// below 64. So a bucket is at most as wide as a 32nd of its smallest value. 15 KiB.
 class LogHistogram {
  public:
   struct Bucket {

@@ -73,8 +73,8 @@ struct ActionResult {
   uint64_t elapsed_ns = 0;  // 0 if times are omitted
 };
 
-// The medians of several replays, one by one, the least and the greatest of each. The slowest call
-// of all is that of the greatest.
+// The median, the least and the greatest of each figure over several replays. The slowest call of
+// all is that of `greatest`.
 struct LatencyRange {
   allocators::LatencySummary middle;
   allocators::LatencySummary least;

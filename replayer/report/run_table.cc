@@ -225,8 +225,8 @@ std::string growth_lines(const RunFigures& run) {
   return text;
 }
 
-// Ends of metrics, in the order in which a narrow terminal does without them: what another column
-// or table nearly says, then details. In the overview, resident bytes at both moments stay longest.
+// Ends of metrics, in the order in which a narrow terminal omits them: first what another column or
+// table nearly says, then details. In the overview, resident bytes at both moments stay longest.
 constexpr std::string_view kLeastOfOverview[] = {
     "peak.residentBytes",   "atPeak.residentHoleBytes", "atPeak.account.purgeableBytes",
     "peak.distanceToIdeal", ".account.purgeableBytes",  "time.nsPerEvent",

@@ -17,7 +17,7 @@ uint64_t value_of(const StackTotals& totals, StackValue value);
 struct SiteRow {
   uint32_t site = Sites::kNone;
   StackTotals totals;
-  uint64_t blocks = 0;                      // its blocks at their end, or at the tape's
+  uint64_t blocks = 0;                      // those freed, and those live at the end
   std::optional<uint64_t> median_lifetime;  // of these, in calls; nothing: most were never freed
 };
 

@@ -16,7 +16,7 @@ struct StackEnds {
   uint64_t whole = 0;
   uint64_t none = 0;                               // without a known stack
   std::array<uint64_t, schema::kStackEnds> cut{};  // by StackEnd
-  // Those among all these with frames found by the frame pointer of a function that is not known to
+  // How many of all these have frames found by the frame pointer of a function that is not known to
   // keep one.
   uint64_t guessed = 0;
 };

@@ -53,7 +53,7 @@ void StackProfile::add(const schema::EventBatch& batch, uint64_t done,
   }
 }
 
-// Uses the size of the event: the op has the size that an allocator is asked for in its place.
+// Uses the size of the event, because the size of the op is what a replay asks its allocator for.
 void StackProfile::take(const Event& event, uint64_t number, FrameNumber stack_number,
                         Block& block) {
   block.size = event.size;

@@ -43,7 +43,7 @@ void set_limit(__rlimit_resource resource, rlim_t most) {
 
 void confine(const Confinement& limits, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);  // it died before
+  if (getppid() != parent) _exit(1);  // the parent died before that
   prctl(PR_SET_DUMPABLE, 0);
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, standard);

@@ -21,7 +21,8 @@ class DwarfSource {
 
   bool empty() const { return units_.empty(); }
   // CodePlace::source for each of the module's addresses, which ascend. `symbols` name the
-  // functions that DWARF does not, or without the linker's name. Walks over each unit once.
+  // functions that DWARF does not name, or for which it lacks the linker's name. Walks over each
+  // unit once.
   std::vector<std::vector<SourceFrame>> read(const std::vector<uint64_t>& addresses,
                                              const FunctionSymbols& symbols) const;
 

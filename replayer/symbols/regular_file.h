@@ -8,8 +8,9 @@
 
 namespace heaptape::replayer {
 
-// For reading; only a regular file that is not empty, as the kernel's in /proc and /sys are. Never
-// opens anything else: opening a pipe could wait forever, and opening a device could act on it.
+// Opens a file for reading if it is regular and not empty; the kernel's files in /proc and /sys
+// count as empty. Never opens anything else: opening a pipe could wait forever, and opening a
+// device could act on it.
 base::Result<base::Descriptor> open_regular_file(const std::string& path);
 
 }  // namespace heaptape::replayer

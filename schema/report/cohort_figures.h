@@ -9,8 +9,8 @@
 namespace heaptape::schema {
 
 struct CohortFigures {
-  // Requested size of each block. For other sizes, not listed individually, their minimum; they are
-  // less than twice that. 0 means all the rest.
+  // Requested size of each block. Sizes that are not listed individually share an entry, which has
+  // their minimum; all are less than twice that. 0 means all the rest.
   uint64_t size_bytes = 0;
   bool is_other_sizes = false;
   uint32_t window = 0;  // of equal parts of the run, from 0
@@ -27,7 +27,7 @@ struct LiveCohorts {
 
 // For one run after one call. A hole between two blocks counts half for each.
 struct PinCohorts {
-  std::vector<std::string> states;  // then: of "atPeak", "atPlateau", "atExit", "end"
+  std::vector<std::string> states;  // at that call: some of "atPeak", "atPlateau", "atExit", "end"
   std::vector<CohortFigures> cohorts;
 };
 

@@ -44,8 +44,8 @@ std::vector<std::string> texts_of(capnp::List<capnp::Text>::Reader list) {
   return texts;
 }
 
-// Every frame has its module and file, which many share. False if the text is larger than in any
-// tree of ours, as in a small report with one long module.
+// Every frame gets its own copy of its module and file. False if that makes more text than any tree
+// of ours has: a small report can, if many frames share one long module.
 bool read_frames(wire::StackTree::Reader in, StackTree& tree) {
   constexpr size_t kMostTextBytes = 64 << 20;
   const auto names = in.getNames();

@@ -12,7 +12,7 @@ namespace {
 
 using Chunks = std::vector<ChunkRef>;
 
-constexpr int kMaxAttempts = 10;  // to see a tape that grows in one piece
+constexpr int kMaxAttempts = 10;  // at a consistent view of a tape that grows
 
 std::optional<uint64_t> find_index(const TapeFile& file) {
   std::array<uint8_t, kTrailerBytes> trailer{};
@@ -21,7 +21,8 @@ std::optional<uint64_t> find_index(const TapeFile& file) {
   return unpack_trailer(trailer);
 }
 
-// What the index at `offset` lists. Nothing if it is damaged or does not end at the trailer.
+// The chunks that the index at `offset` lists. Nothing if it is damaged or does not end at the
+// trailer.
 std::optional<Chunks> load_index(const TapeFile& file, uint64_t offset) {
   const auto frame = file.load_frame({offset, ChunkKind::kIndex, 0, 0});
   if (!frame.ok()) return std::nullopt;
@@ -72,7 +73,7 @@ base::Result<Walk> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
     if (take_chunk()) continue;
     const uint64_t next = find_whole_chunk(file, walk.end + 1, end);
     if (next == end) break;
-    if (take_chunk()) continue;  // its writer came to it while we looked further on
+    if (take_chunk()) continue;  // written while we searched further on
     HEAPTAPE_RETURN_IF_ERROR(
         damage.note({walk.end, next - walk.end, 0, "these bytes are not a chunk"}));
     walk.end = next;
@@ -80,8 +81,8 @@ base::Result<Walk> walk(const TapeFile& file, uint64_t end, DamageLog& damage) {
   return walk;
 }
 
-// Joins the parts from `from` on that go on from `first_event`. Others stand for chunks that have
-// been written since.
+// Joins the parts at or after `from` that continue from `first_event`. Others belong to chunks that
+// have been written whole since.
 void load_tail(const TapeFile& file, uint64_t from, uint64_t first_event, TapeOutline& outline) {
   PartJoiner joiner(first_event);
   std::optional<uint64_t> first_part;
@@ -122,8 +123,8 @@ uint64_t events_of(const Chunks& chunks) {
   return last == chunks.rend() ? 0 : last->first_event + last->event_count;
 }
 
-// Whether the trailer of a finished tape stands at `at`, and behind it nothing but what its writer
-// had no time to take away.
+// Whether the trailer of a finished tape is at `at`, followed only by bytes that its writer had no
+// time to remove.
 bool is_end(const TapeFile& file, uint64_t at) {
   std::array<uint8_t, kTrailerBytes> trailer{};
   std::array<uint8_t, kTrailerBytes> behind{};
@@ -132,7 +133,7 @@ bool is_end(const TapeFile& file, uint64_t at) {
          std::ranges::all_of(behind, [](uint8_t byte) { return byte == 0; });
 }
 
-// Without a trailer at its end.
+// For a tape that does not end in a trailer.
 base::Result<TapeOutline> outline_unfinished(TapeFile& file, DamageLog& damage) {
   HEAPTAPE_ASSIGN_OR_RETURN(Walk found, walk(file, file.bytes(), damage));
   const bool has_index = !found.chunks.empty() && found.chunks.back().kind == ChunkKind::kIndex;
@@ -149,7 +150,7 @@ base::Result<TapeOutline> outline_unfinished(TapeFile& file, DamageLog& damage) 
   return outline;
 }
 
-// Its writer has written on: what was a tail may be a chunk by now.
+// Whether its writer has continued: a whole chunk is now where the tape was cut.
 bool has_grown(const TapeFile& file, const TapeOutline& outline) {
   const auto header = outline.cut_at ? file.chunk_header_at(*outline.cut_at) : std::nullopt;
   if (!header || header->kind == ChunkKind::kPart) return false;

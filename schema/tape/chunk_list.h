@@ -13,22 +13,22 @@
 namespace heaptape::schema {
 
 struct TapeOutline {
-  // In the order of the file. What was saved of the chunk that an unfinished tape breaks off in
-  // comes last, as one chunk of kind kPart where its parts begin.
+  // In the order of the file. The saved parts of an unfinished tape's last chunk come last, as one
+  // chunk of kind kPart at the offset of the first.
   std::vector<ChunkRef> chunks;
-  // Of a tape that was not finished, where the bytes end that it would have had finished.
+  // For an unfinished tape, where its whole chunks end; nothing for a finished one.
   std::optional<uint64_t> cut_at;
   std::vector<uint64_t> tail_words;  // the EventChunk message of those parts
 };
 
-// The chunks of a tape behind its preamble. Believes the trailer and the index where both are
-// whole, and otherwise walks from chunk to chunk, over damage too. So what it returns may still be
-// wrong or overlap: the reader checks each chunk against its own bytes. Of a tape without an end it
-// finds what was saved last, also while that grows: it updates file.bytes().
+// The chunks of a tape after its preamble. Trusts the trailer and the index if both are whole, and
+// otherwise walks from chunk to chunk, skipping damage. The list may still be wrong, and chunks may
+// overlap: the reader checks each chunk against its own bytes. In an unfinished tape, finds the
+// parts saved last, even while the tape grows, and updates file.bytes().
 base::Result<TapeOutline> outline_of(TapeFile& file, DamageLog& damage);
 
-// Leaves out event chunks that go back behind the events before them, and notes the events that are
-// missing between two. Returns how many events the tape counts, the missing ones included.
+// Omits event chunks that begin before the previous one ends, and notes the events that are missing
+// between two. Returns how many events the tape has, including the missing ones.
 base::Result<uint64_t> check_sequence(std::vector<ChunkRef>& chunks, DamageLog& damage);
 
 }  // namespace heaptape::schema

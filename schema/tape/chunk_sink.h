@@ -1,5 +1,5 @@
 // Where the chunks of a tape go while it is being recorded: from the encoder, which fills columns,
-// to whoever compresses and writes them.
+// to the writer, which compresses and writes them.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace heaptape::schema {
 
-// How the frees of each chunk are encoded: every eighth chunk in both ways, and the smaller one
-// serves the next seven. The writer of the chunks decides. The encoder asks, perhaps before that,
-// and then encodes in both ways once more: so the bytes of a tape do not depend on who is faster.
-// One thread decides, another may ask.
+// How the frees of each chunk are encoded. Every eighth chunk is encoded in both ways, and the
+// smaller one serves that chunk and the next seven. The writer of the chunks decides. If the
+// encoder asks before that, it also encodes that chunk in both ways, so the bytes of a tape do not
+// depend on timing. One thread decides, another may ask.
 class FreedChoice {
  public:
   static bool is_trial(uint64_t chunk) { return chunk % kChunksPerTrial == 0; }
@@ -38,7 +38,7 @@ class ChunkSink {
  public:
   virtual ~ChunkSink() = default;
 
-  // Takes a chunk that is not empty. Returns columns for one to come: empty, perhaps with memory.
+  // Takes a chunk that is not empty. Returns empty columns for a later one, perhaps with memory.
   virtual EventColumns write(EventColumns chunk) = 0;
   // Takes what was added to the chunk that is being filled.
   virtual void save(EventPart part) = 0;

@@ -1,4 +1,4 @@
-// What could not be read of a tape.
+// The parts of a tape that could not be read.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ class DamageLog {
   // `path` is for messages.
   DamageLog(std::string path, OnDamage on_damage);
 
-  // The damage as an error under kStop; under kSkip it is listed.
+  // Under kStop, returns the damage as an error; under kSkip, lists it.
   base::Status note(Damage damage);
-  // Blames listed damage between the two offsets for the loss of `events`, if there is some that is
-  // not blamed yet; false otherwise.
+  // Blames the loss of `events` on listed damage between the two offsets that is not blamed for any
+  // yet; false if there is none.
   bool blame(uint64_t after, uint64_t before, uint64_t events);
 
   // The error that tells users of `damage`.

@@ -36,7 +36,7 @@ constexpr bool is_failed(const Event& event) {
          !frees_by_resize(event);
 }
 
-// "When `event` calls had been made, this much time had passed." Two at the same event: a pause.
+// "After `event` calls, this much time had passed." Two samples at one event are a pause.
 struct TimeSample {
   uint64_t event = 0;    // number of calls so far
   uint64_t time_ns = 0;  // since the recording of this process began
@@ -44,7 +44,7 @@ struct TimeSample {
   bool operator==(const TimeSample&) const = default;
 };
 
-// "When `event` calls had been made, this thread was at its end": it makes no more of them.
+// "After `event` calls, this thread ended": it makes no more.
 struct ThreadEnd {
   uint64_t event = 0;   // number of calls so far
   uint32_t thread = 0;  // dense index, as in Event
@@ -52,8 +52,8 @@ struct ThreadEnd {
   bool operator==(const ThreadEnd&) const = default;
 };
 
-// What can name a mark: letters, digits, '-', '_' and '.', the first of them a letter or a digit,
-// so that it can be part of a metric's name, and a word of a command line.
+// A mark's name has letters, digits, '-', '_' and '.', and begins with a letter or a digit, so that
+// it can be part of a metric's name, and an argument on a command line.
 inline constexpr size_t kMaxMarkBytes = 64;
 constexpr bool is_mark_name(std::string_view name) {
   const auto is_alphanumeric = [](char c) {
@@ -66,7 +66,7 @@ constexpr bool is_mark_name(std::string_view name) {
   return true;
 }
 
-// "When `event` calls had been made, somebody called this moment NAME": `heaptape ctl`.
+// "After `event` calls, somebody named this moment NAME", with `heaptape ctl`.
 struct Mark {
   uint64_t event = 0;    // number of calls so far
   uint64_t time_ns = 0;  // since the recording of this process began

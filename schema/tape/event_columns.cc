@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned kSegmentWords = 1 << 16;
 constexpr unsigned kPartSegmentWords = 1 << 10;
 
-// Of an EventChunk before it had stacks: its numbers, and its pointers, also before it had marks,
-// and before thread ends.
+// The size of an EventChunk before it had stacks: words of numbers, and pointers. Also the pointers
+// before it had marks, and before it had thread ends.
 constexpr uint16_t kDataWords = 2;
 constexpr uint16_t kPointersBeforeEnds = 8;
 constexpr uint16_t kPointersBeforeMarks = 9;

@@ -1,5 +1,5 @@
-// The columns of a chunk, between the one who fills them (event_encoder.h) and the one who writes
-// them (tape_output.h). They are moved from one to the other, so the two can be different threads.
+// The columns of a chunk, which event_encoder.h fills and tape_output.h writes. They are moved from
+// one to the other, so the two can run in different threads.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ struct EventColumns {
   bool has_stacks() const {
     return first_frame != 0 || !stacks.empty() || !frames.empty() || !mappings.empty();
   }
-  // Of the encodings that the mode produces.
+  // `encoding` must be one that the mode produces.
   std::span<const uint8_t> freed(FreedEncoding encoding) const {
     return encoding == FreedEncoding::kLastFreed ? freed_by_freed.bytes() : freed_by_used.bytes();
   }
@@ -52,13 +52,13 @@ struct EventColumns {
     return {&ops,     &sizes, &addresses, &freed_by_freed, &freed_by_used, &alignments,
             &threads, &times, &ends,      &stacks,         &frames};
   }
-  // Of all columns, without samples, marks and mappings.
+  // The size of all columns, without samples, marks and mappings.
   size_t bytes();
   // Forgets the events and keeps the memory for others.
   void clear();
 };
 
-// What was added to a chunk since the part before: a chunk that is being filled is saved in parts,
+// The additions to a chunk since its previous part: a chunk that is being filled is saved in parts,
 // so that little is lost if its writer is killed. docs/tape-format.md, "Unfinished tapes".
 struct EventPart {
   EventColumns columns;        // counts and first_event are those of the part
@@ -78,8 +78,8 @@ class PartJoiner {
   // `first_event` is the number of calls before the chunk.
   explicit PartJoiner(uint64_t first_event) { chunk_.first_event = first_event; }
 
-  // Takes the words of the next part. Fails with kDamaged, and changes nothing, when they are not
-  // its.
+  // Takes the words of the next part. Fails with kDamaged, and changes nothing, if they are not the
+  // next part.
   base::Status add(std::span<const uint64_t> words);
   uint32_t events() const { return chunk_.count; }
   // The chunk up to the last part, as the words of an EventChunk message.

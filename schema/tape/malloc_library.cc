@@ -38,7 +38,7 @@ constexpr Marks kMarks[] = {
     {"snmalloc", "__malloc_end_pointer", "malloc_good_size"},
     // mjansson/rpmalloc, rpmalloc/rpmalloc.h of 1.4 and 2.0
     {"rpmalloc", "rpmalloc_initialize", "rpfree"},
-    // LLVM's standalone one; the older of the same name exports __scudo_set_rss_limit instead.
+    // LLVM's standalone Scudo; the older one exports __scudo_set_rss_limit instead.
     {"scudo", "__scudo_print_stats", "malloc_iterate"},
     {"tbbmalloc", "__TBB_malloc_proxy", "aligned_alloc"},  // libtbbmalloc_proxy
     // GrapheneOS/hardened_malloc, include/h_malloc.h of 12 and later

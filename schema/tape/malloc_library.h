@@ -21,8 +21,8 @@ struct MallocLibrary {
 // cut short or made to mislead: the answer is then empty. The work is bounded.
 MallocLibrary identify_malloc_library(const std::string& path);
 
-// The family of the library at `path`, which may be that of another machine: where there is no such
-// file, its name decides. Empty if neither tells.
+// The family of the library at `path`, which may be a path on another machine: if there is no such
+// file here, its name decides. Empty if neither tells.
 std::string malloc_family(const std::string& path);
 
 // All families, in the order above.

@@ -15,7 +15,7 @@ namespace heaptape::schema {
 inline constexpr uint32_t kManifestVersion = 1;
 
 struct ManifestProcess {
-  std::string tape;  // file name, in the folder of the manifest
+  std::string tape;  // file name, in the directory of the manifest
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
   std::string executable;

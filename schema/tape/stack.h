@@ -1,4 +1,4 @@
-// From where blocks were asked for: call stacks as a tape has them. docs/tape-format.md, "Stacks".
+// The call stacks that requested blocks, as a tape stores them. docs/tape-format.md, "Stacks".
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ inline constexpr FrameNumber kMostFrames = (FrameNumber{1} << 26) - 1;
 struct Frame {
   FrameNumber caller = 0;       // the next outer one, of a smaller number; 0: none
   uint64_t return_address = 0;  // where it is to return to; below kStackEnds: a StackEnd
-  // What is further out was found by the frame pointer, though nothing says that the function keeps
-  // one.
+  // The frames further out were found by the frame pointer, though nothing says that the function
+  // keeps one.
   bool guesses = false;
 
   bool operator==(const Frame&) const = default;
@@ -32,14 +32,14 @@ struct Frame {
 // The path of code that was made at run time and has a name.
 inline constexpr const char* kMadeCodePath = "[jit]";
 
-// Code of a file, as the process had it in its address space; or of a function that it made.
+// Code of a file, where the process had mapped it, or of a function that the process made.
 struct CodeMapping {
   FrameNumber frames = 0;  // on the tape when this was seen: those behind may lie in it
   base::AddressRange range;
   uint64_t file_offset = 0;   // of range.begin
   std::string path;           // bytes; as /proc/PID/maps has it
   std::string build_id;       // bytes; empty: it has none, or the file could not be read
-  std::string function = {};  // bytes; what the process calls code that it made; of a file: empty
+  std::string function = {};  // bytes; the process's name for code that it made; else empty
 
   bool operator==(const CodeMapping&) const = default;
 };
@@ -47,7 +47,7 @@ struct CodeMapping {
 // The frames of a tape, and the code that they are in.
 class Stacks {
  public:
-  // `first` frames come before these; not fewer than at the last call. Those in between are lost.
+  // `first` frames come before these: at least limit() - 1. Any in between are lost.
   void add_frames(FrameNumber first, std::span<const Frame> frames);
   void add_mapping(CodeMapping mapping) { mappings_.push_back(std::move(mapping)); }
 

@@ -31,7 +31,7 @@ FrameNumber StackCopier::copy(FrameNumber stack) {
   return caller;
 }
 
-// Those that were seen when there were so many frames.
+// Adds the mappings that were seen when there were at most so many frames.
 void StackCopier::add_mappings_up_to(FrameNumber frames) {
   const std::vector<CodeMapping>& all = stacks_.mappings();
   for (; mappings_ < all.size() && all[mappings_].frames <= frames; ++mappings_) {

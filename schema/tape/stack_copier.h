@@ -9,14 +9,14 @@
 
 namespace heaptape::schema {
 
-// Frames get new numbers, in the order in which they are asked for, and mappings stand between them
-// as they did. Where a frame was lost the stack ends, for a reason that nobody knows. One thread.
+// Frames get new numbers, in the order in which they are requested, and mappings keep their places
+// between them. A stack ends at a lost frame, for an unknown reason. One thread.
 class StackCopier {
  public:
-  // Both outlive the copier. Of a tape without stacks nothing is copied.
+  // Both must outlive the copier. Copies nothing from a tape without stacks.
   StackCopier(const Stacks& stacks, TapeEncoder& tape);
 
-  // Before a call of this stack is appended: its number on the other tape.
+  // To be called before a call with this stack is appended. Returns its number on the other tape.
   FrameNumber copy(FrameNumber stack);
   // After the last call.
   void finish() { add_mappings_up_to(kMostFrames); }

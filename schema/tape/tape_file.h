@@ -34,9 +34,9 @@ class TapeFile {
   // The first place in [from, end) that holds a valid chunk header; `end` if there is none.
   uint64_t find_chunk(uint64_t from, uint64_t end) const;
 
-  // The payload of a chunk whose header says what `chunk` says, by its checksum; of the index,
-  // which no other chunk describes, only the kind must be right. Fails with kDamaged; the caller
-  // adds the place.
+  // The payload of a chunk, if its header agrees with `chunk` and its checksum is right. For the
+  // index, which no other chunk describes, only the kind must agree. Fails with kDamaged; the
+  // caller adds the place.
   base::Result<std::vector<uint8_t>> load_frame(const ChunkRef& chunk) const;
   // The same, decompressed.
   base::Result<std::vector<uint64_t>> load_message(const ChunkRef& chunk) const;

@@ -36,16 +36,16 @@ inline constexpr uint32_t kMaxPayloadBytes = 64u << 20;  // of one compressed fr
 inline constexpr uint64_t kMaxMessageBytes = 64u << 20;  // of one decompressed message
 inline constexpr uint32_t kMaxEventsPerChunk = 1u << 20;
 
-// What the writer fills a chunk to. Larger gains little (65,536 -> 262,144 events: 1-7 % of the
-// bytes on the tapes of docs/benchmarks.md) and costs more memory.
+// The number of events at which the writer ends a chunk. More gains little (65,536 -> 262,144
+// events: 1-7 % of the bytes on the tapes of docs/benchmarks.md) and costs more memory.
 inline constexpr uint32_t kEventsPerChunk = 1u << 16;
 // A chunk also ends when its samples, marks, frames and mappings take this much: a program that
 // hardly allocates is sampled too, and each of its calls may come from a deep new stack.
 inline constexpr uint64_t kSampleBytesPerChunk = 4u << 20;
 
-// How far behind the last whole chunk the parts of the next one are saved: a hole that takes no
-// room on the disk. Larger than a chunk gets (60 bytes an event, and its samples), so that a chunk
-// is not written over the parts that stand for it as long as it is not whole.
+// The distance from the last whole chunk to the saved parts of the next one: a hole that takes no
+// room on the disk. Larger than any chunk (60 bytes an event, and its samples), so that a chunk
+// does not overwrite its own parts before it is whole.
 inline constexpr uint64_t kPartGapBytes = 8u << 20;
 
 }  // namespace heaptape::schema

@@ -24,7 +24,7 @@ struct StackRecording {
   bool operator==(const StackRecording&) const = default;
 };
 
-// What the traces of others may lack, and a recorded tape has. Stored in tapes: values never
+// Facts that another tool's trace may lack, and a recorded tape has. Stored in tapes: values never
 // change.
 enum class Absent : uint32_t {
   kThreads = 1 << 0,      // all calls count as one thread's
@@ -84,7 +84,7 @@ struct TapeHeader {
   TapeOrigin origin;
   RecordedAllocator recorded_allocator;
 
-  // That of `recorded_allocator`; where the tape does not say it, that of `allocator`: see
+  // The family of `recorded_allocator`; if the tape does not say, that of `allocator`: see
   // malloc_family.
   std::string allocator_family() const;
 
@@ -103,8 +103,8 @@ enum class EndReason : uint8_t {
 
 const char* describe(EndReason reason);
 
-// Why calls were lost, as far as the recorder knows. What a full disk, damage or a broken ring cost
-// is not among them.
+// Why calls were lost, as far as the recorder knows. Losses to a full disk, damage or a broken ring
+// are not among them.
 struct LossCauses {
   uint64_t ring_full = 0;         // the program was faster than the encoder or the disk
   uint64_t recorder_stopped = 0;  // the recorder made no progress for 100 ms

@@ -95,7 +95,7 @@ FreedEncoding TapeOutput::choose_freed_encoding(const EventColumns& chunk,
 }
 
 void TapeOutput::save(const EventPart& part, FrameCompressor& compressor) {
-  // A part is of use only behind all those before it.
+  // A part is useful only after all those before it.
   if (!status_.ok() || part.events_before != parts_count_) return;
   if (save_part(part, compressor).ok()) parts_count_ += part.columns.count;
   rest_if_short();
@@ -116,7 +116,7 @@ base::Status TapeOutput::save_part(const EventPart& part, FrameCompressor& compr
   return {};
 }
 
-// In the file, or in the image of a file that is not open.
+// Appends to the file, or to its image if it is not open.
 base::Status TapeOutput::append(std::span<const uint8_t> bytes) {
   if (file_) return file_->append(bytes);
   image_.insert(image_.end(), bytes.begin(), bytes.end());
@@ -177,7 +177,7 @@ base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, TapeSumma
   if (!written.ok()) return written;
   status_ = name_file();
   if (file_ || !is_full_disk(status_)) return status_.ok() ? written : status_.error();
-  // Not even one chunk found room. A tape that says so may.
+  // Not even one chunk fit. A tape that says so may.
   forget_chunks();
   HEAPTAPE_RETURN_IF_ERROR(begin(compressor));
   written = put_footer(summary, compressor);

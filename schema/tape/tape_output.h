@@ -18,20 +18,20 @@
 namespace heaptape::schema {
 
 // The file of one tape. Guarantees:
-// - The file stands under its own name only after finish(), and is whole then. Until then it grows
-//   as "PATH.partial", from the first chunk or part on. A tape of one chunk is written in one go.
-// - A killed writer leaves every chunk that was written, and behind them the parts that were saved
+// - The file has its own name only after finish(), and is whole then. Until then it grows as
+//   "PATH.partial", from the first chunk or part on. A tape of one chunk is written in one go.
+// - A killed writer leaves every chunk that was written, and after them the parts that were saved
 //   since.
-// - An event once handed over is in the file or counted as lost; failures stop nobody.
+// - An event once handed over is in the file or counted as lost; failures do not stop the caller.
 // - A full disk leaves a whole tape that is cut short, if the file system grants reserves
-//   (fallocate): each chunk is written only where summary and index still find room behind it.
+//   (fallocate): a chunk is written only if the summary and index still fit after it.
 // - The same header and chunks give the same bytes, whatever was saved in between.
-// Memory is bounded by one chunk and the index. One thread, but for freed_mode().
+// Memory is bounded by one chunk and the index. One thread, except for freed_mode().
 class TapeOutput {
  public:
   TapeOutput(std::string path, TapeHeader header);
 
-  // Opens the file now, to learn whether that works. Others need not: the first chunk does.
+  // Opens the file now, to learn whether that works. Optional: the first chunk opens it otherwise.
   base::Status open(FrameCompressor& compressor);
 
   // Neither fails: see status().
@@ -49,7 +49,7 @@ class TapeOutput {
                                    FrameCompressor& compressor);
 
   const std::string& path() const { return path_; }
-  // Of the file so far, without parts.
+  // The size of the file so far, without parts.
   uint64_t bytes() const { return file_ ? file_->size() : image_.size(); }
   // Calls handed over so far.
   uint64_t events() const { return events_; }

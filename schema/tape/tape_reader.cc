@@ -55,7 +55,7 @@ base::Status TapeReader::check_beginning() {
     return base::Error{error.code, "cannot read " + base::quoted(path()) + ": " + error.message,
                        error.byte_offset};
   }
-  // Too little to go on with, whatever the caller would skip.
+  // Too short to continue, even if the caller skips damage.
   if (file_bytes() < kPreambleBytes) {
     return damage_.describe({*error.byte_offset, 0, 0, error.message});
   }
@@ -77,7 +77,7 @@ base::Status TapeReader::load_header() {
 base::Status TapeReader::load_summary() {
   const auto chunk = std::ranges::find(chunks_, ChunkKind::kSummary, &ChunkRef::kind);
   if (chunk == chunks_.end()) {
-    // A finished tape without a summary is not ours, but for damage that was noted.
+    // We always finish a tape with a summary; noted damage may explain its absence.
     if (!finished() || !damages().empty()) return {};
     return damage_.note({file_bytes(), 0, 0, "its summary is missing"});
   }
@@ -115,7 +115,7 @@ base::Status TapeReader::seek(uint64_t event) {
   while (position() < event) {
     HEAPTAPE_RETURN_IF_ERROR(read(skipped, static_cast<size_t>(event - position())));
     if (skipped.events.empty()) return {};
-    // Damage took the event away, and these come behind it: they are wanted.
+    // The event was lost to damage, and the caller wants these, which come after it.
     if (skipped.first_event >= event) return seek(skipped.first_event);
   }
   return {};

@@ -34,7 +34,7 @@ struct EventBatch {
 
 // Reads the events of a tape in order. Treats the file as hostile, and guarantees:
 // - Events come in the order of the tape, each once, from chunks whose checksums match.
-// - What is missing is reported: under kStop by an error that names the byte, under kSkip in
+// - Missing data is reported: under kStop by an error that names the byte, under kSkip in
 //   damages().
 // - Damage costs the events of the chunks it touches and no others.
 // - A pass over the tape reads each byte a bounded number of times: chunks do not overlap.
@@ -50,14 +50,14 @@ class TapeReader {
   const std::string& path() const { return file_.path(); }
   uint64_t file_bytes() const { return file_.bytes(); }
   const TapeHeader& header() const { return header_; }
-  // False where the writer did not come to its end, or is still at it: then the tape holds what it
-  // had saved when the tape was opened. That alone is no damage.
+  // False if the writer did not finish, or is still writing: then the tape holds what it had saved
+  // when the tape was opened. That alone is no damage.
   bool finished() const { return !cut_at_; }
-  // Where the end of a tape that is not finished is missing.
+  // Where an unfinished tape breaks off; nothing for a finished one.
   const std::optional<uint64_t>& cut_at() const { return cut_at_; }
   // Nothing for a tape that is not finished.
   const std::optional<TapeSummary>& summary() const { return summary_; }
-  // Of a tape that is not finished the parts of its last chunk count as one.
+  // In an unfinished tape, the parts of the last chunk count as one.
   const std::vector<ChunkRef>& chunks() const { return chunks_; }
   // Calls on the tape as its chunks number them: those lost in between count.
   uint64_t events() const { return event_count_; }
@@ -65,14 +65,14 @@ class TapeReader {
   // chunks.
   const std::vector<Damage>& damages() const { return damage_.list(); }
 
-  // Continues at the given event (0-based; at most events()), or behind it where it is lost.
+  // Continues at the given event (0-based; at most events()), or after it if it is lost.
   base::Status seek(uint64_t event);
-  // Replaces `batch` with the next events, at most `max_events`. No events though some were asked
-  // for: the end of the tape, where samples and thread ends may still come.
+  // Replaces `batch` with the next events, at most `max_events`. If some were requested but none
+  // come, the tape is at its end; samples and thread ends may still come with it.
   base::Status read(EventBatch& batch, size_t max_events);
 
-  // All frames and mappings of the tape, but for those that damage took away: a pass over it.
-  // Continues at its beginning.
+  // All frames and mappings of the tape, except those lost to damage. Takes a pass over the tape,
+  // and continues at its beginning.
   base::Result<Stacks> read_stacks();
 
  private:

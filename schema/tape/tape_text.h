@@ -21,7 +21,7 @@ enum class TextFormat : uint8_t { kText, kNdjson };
 void append_event(std::string& out, TextFormat format, uint64_t number, const Event& event,
                   std::optional<uint64_t> time_ns = {}, FrameNumber stack = 0);
 
-// Appends what a stack is, for behind the first event that has it:
+// Appends the frames of a stack, to follow the first event that has it:
 //       inner (a.c:1)
 //       main (a.c:2)
 //   {"stack":3,"frames":["inner (a.c:1)","main (a.c:2)"]}

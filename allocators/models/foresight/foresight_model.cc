@@ -72,7 +72,7 @@ uint64_t ForesightModel::choose_run(const NewBlock& block) {
   return page == 0 ? 0 : heap_.place_in_run(page, block);
 }
 
-// A page that lives on anyway gives what it has. Any other must hold half of the block.
+// A page that outlives the block may have any room. Any other page must hold half of the block.
 uint64_t ForesightModel::choose_tail(const NewBlock& block) {
   uint64_t page = choose_later(Room::kTail, kGranuleBytes, accept_any);
   if (page == 0) {
@@ -81,8 +81,8 @@ uint64_t ForesightModel::choose_tail(const NewBlock& block) {
   return page == 0 ? 0 : heap_.place_in_stretch(page, block);
 }
 
-// The fits take any hole, as in textbooks. If deaths are known, new pages are better, unless the
-// block takes fewer of them in a hole.
+// First fit and best fit take any hole, as in textbooks. If deaths are known, new pages are better,
+// unless the block needs fewer of them in a hole.
 uint64_t ForesightModel::choose_stretch(const NewBlock& block) {
   const auto saves = [&](uint64_t page) {
     const uint64_t place = heap_.place_in_stretch(page, block);

@@ -53,9 +53,9 @@ class ForesightModel {
   uint64_t choose_run(const NewBlock& block);
   uint64_t choose_tail(const NewBlock& block);
   uint64_t choose_stretch(const NewBlock& block);
-  // Pages with such room for which accepts(page) is true; 0 if none. Later: pages that die no
-  // sooner than the block; earlier: those whose life it extends. If pages are not sorted by their
-  // deaths, all count as later.
+  // Each finds a page with such room for which accepts(page) is true; 0 if there is none. Later:
+  // among pages that die no sooner than the block; earlier: among those whose life it extends. If
+  // pages are not sorted by their deaths, all count as later.
   template <typename Accepts>
   uint64_t choose_later(Room room, uint64_t bytes, Accepts accepts);
   template <typename Accepts>

@@ -27,7 +27,7 @@ uint64_t next_bucket_count(uint64_t least) {
 
 bool HashRegistry::add(uint64_t address) {
   if (heads_.empty() && !create()) return false;
-  // The map checks whether it already has the key, and never does.
+  // The map looks for the key first, and never finds it.
   const uint64_t bucket = address % heads_.size();
   for (uint64_t at = heads_[bucket]; at != 0; at = blocks_.at(at).link) ++probes_;
   const uint64_t node = base_.allocate(kNodeBytes, 0).address;

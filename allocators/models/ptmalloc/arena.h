@@ -32,7 +32,7 @@ class Arena {
 
   // A chunk of at least `units`; kMappedChunk if it got a mapping of its own, kNoChunk on failure.
   Chunk allocate(uint64_t units, ThreadCache* cache);
-  // With an aligned block. `alignment` is a power of two, 32 or more.
+  // The same for a chunk with an aligned block. `alignment` is a power of two, 32 or more.
   Chunk allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache);
   // Where the chunk is now; as above. On failure it stays where it was.
   Chunk resize(Chunk chunk, uint64_t units, ThreadCache* cache);

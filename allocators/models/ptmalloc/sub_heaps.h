@@ -2,7 +2,7 @@
 // from the front as far as needed (glibc 2.36, malloc/arena.c: heap_info).
 //
 // If an arena continues in a further heap, the old one ends in a fence: a header that counts as in
-// use, so that nothing merges beyond it, and after it one that says so. glibc finds its way back
+// use, so that nothing merges beyond it, and a second header that says so. glibc finds its way back
 // from the sizes in both; here each heap knows its fence.
 #pragma once
 

@@ -30,8 +30,8 @@ uint64_t PageRuns::allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t
   if (within == 0) return 0;
   const uint64_t address = round_up(within, alignment);
   const Span run = span_at(within);
-  // The parts cut off were dirty or not before; the original now counts them as clean. So do we,
-  // and only the block itself becomes present.
+  // The original counts the parts cut off as clean, whether or not they were dirty before. So do
+  // we, and only the block itself becomes present.
   trim(run, page_in_chunk(address), pages, Freed::kClean);
   run.chunk->absent.clear(page_in_chunk(address), pages);
   return address;

@@ -12,8 +12,8 @@ namespace heaptape::allocators::slabs {
 class Arena;
 struct Extent;
 
-// Active: a slab or a large block. The others are free: dirty with their contents, muzzy if the
-// system may take them, retained without.
+// Active: a slab or a large block. The others are free: a dirty extent has its contents, the system
+// may take those of a muzzy one, a retained one has none.
 enum class ExtentState : uint8_t { kDirty, kMuzzy, kRetained, kActive };
 inline constexpr size_t kFreeStates = 3;
 

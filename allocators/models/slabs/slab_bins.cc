@@ -6,7 +6,7 @@
 namespace heaptape::allocators::slabs {
 namespace {
 
-// Takes the lowest `count` free regions of a slab, which has as many.
+// Takes the lowest `count` free regions of a slab, which has at least that many.
 void take_lowest(Extent& slab, uint32_t count, uint64_t* blocks) {
   const uint64_t region_bytes = kSlabs[slab.size_class].region_bytes;
   slab.free_count -= count;

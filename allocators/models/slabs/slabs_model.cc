@@ -94,9 +94,9 @@ void SlabsModel::switch_to(uint32_t index) {
   thread_ = threads_[index].get();
 }
 
-// Returns everything in its cache to the arenas, then the cache's own memory to the first arena.
-// Its own arena purges everything if no thread is left to do it later: follows tcache_destroy()
-// (tcache.c).
+// Returns everything in the thread's cache to the arenas, then the cache's own memory to the first
+// arena. The thread's arena purges everything if no thread is left to do it later. Follows
+// tcache_destroy() (tcache.c).
 void SlabsModel::end_thread(uint32_t index) {
   if (index >= threads_.size() || threads_[index] == nullptr) return;
   Thread& thread = *threads_[index];

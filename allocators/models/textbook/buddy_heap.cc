@@ -81,7 +81,7 @@ uint64_t BuddyHeap::allocate_order(int order) {
   return address;
 }
 
-// For splitting down to `order`.
+// A block of the largest order, to be split down to `order`.
 uint64_t BuddyHeap::allocate_largest(int order) {
   const uint64_t bytes = largest_blocks_.unit_bytes();
   return largest_blocks_.allocate(bytes, 1, {kNoFreeBlock, {uint64_t{1} << order, bytes}});

@@ -39,7 +39,8 @@ class FitHeap {
     return tags_.bytes(address) - shape_.header_bytes();
   }
   uint64_t work() const { return search_steps_; }
-  // Search work against the length of the list walked, which live blocks do not tell.
+  // Search work against the length of the list walked, which the number of live blocks does not
+  // show.
   std::vector<GrowthCurve> growth() const {
     return {search_log_.curve("search", work_unit(), "free-list length")};
   }

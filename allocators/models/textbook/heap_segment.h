@@ -32,7 +32,7 @@ class HeapSegment {
 
   // Raises the end to the first step at or above `end`. False if there is no room.
   bool reach(uint64_t end, const CommitRule& rule = kNoRule);
-  // Lowers the end to that step if it is above it.
+  // Lowers the end to that step if the end is higher.
   void shrink(uint64_t end);
 
   void append_counters(std::vector<Counter>& counters) const;

@@ -22,8 +22,8 @@ class SegregatedHeap {
   static BackendTraits traits() { return {.min_hole_bytes = kLeastClassBytes}; }
   static const char* work_unit() { return "blocks threaded"; }
 
-  // As TextbookHeap says. A block stays where it is while its class does, or while its pages can be
-  // cut or have free pages after them.
+  // As TextbookHeap says. A small block stays where it is while its class stays the same; a large
+  // one if it shrinks and stays large, or if free pages follow it.
   Placement allocate(uint64_t bytes, uint64_t alignment);
   bool try_resize_in_place(uint64_t address, uint64_t bytes);
   void release(uint64_t address);
@@ -32,7 +32,7 @@ class SegregatedHeap {
   void append_counters(std::vector<Counter>& counters) const;
 
  private:
-  // The rest of the newest page is a list in address order of its own.
+  // The unused rest of the newest page is a separate list, in address order.
   struct Class {
     std::vector<uint64_t> freed;
     uint64_t next = 0;  // of that page: the first never used

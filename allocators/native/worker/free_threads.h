@@ -12,9 +12,9 @@ namespace heaptape::allocators {
 using RunFreely = void (*)(uint32_t op, uint32_t& until_timed);
 
 // Called by the driver, which is thread 0 of the tape and also works. Runs the ops of this turn
-// with `run`, and ends threads at their ends, once all earlier ops are done. Returns the op before
-// which all are done: less than op_end if the log of memory calls is half full; the rest is then
-// run in turns that begin at that op.
+// with `run`, and ends each thread where it ends on the tape, once all earlier ops are done.
+// Returns the op before which all are done: less than op_end if the log of memory calls is half
+// full; the rest is then run in turns that begin at that op.
 uint32_t run_freely(WorkerShared& shared, RunFreely run);
 
 }  // namespace heaptape::allocators

@@ -12,7 +12,7 @@ namespace heaptape::allocators {
 // Whether processor and kernel let a program set its own thread pointer (FSGSBASE, Linux 5.9).
 bool can_borrow();
 
-// Each returns false if no more threads can be had; the driver is then itself.
+// Each returns false if no more threads can be made; the driver then runs as itself.
 
 // From here on the driver runs with the thread pointer of thread `number`, so that an allocator's
 // thread-local data is that thread's. Makes the thread if there is none. Requires can_borrow().

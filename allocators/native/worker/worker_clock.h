@@ -20,8 +20,8 @@ void start_clock(WorkerShared* shared, unsigned long* auxiliary);
 uint64_t tape_now_ns();
 // The same, without counting as a reading.
 uint64_t tape_time_ns();
-// From the value of such a clock, past or future. is_day: it is a day of this century, not an
-// uptime. A time before the recording counts as its beginning.
+// `time` is a value of such a clock, past or future. is_day: whether it is a day of this century,
+// not an uptime. tape_time_of: in ns; a time before the recording counts as its beginning.
 bool is_day(const timespec& time);
 uint64_t tape_time_of(const timespec& time);
 // Advances the clock by `ns`, as for a sleep in the middle of an op.

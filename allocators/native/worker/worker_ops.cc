@@ -65,8 +65,9 @@ uint64_t available_bytes() {
   return kib << 10;
 }
 
-// How much of a block's usable bytes was requested, and so touched: classes of four per doubling
-// leave a fifth. A realloc's added part begins there, not at the end of the usable bytes.
+// At least this many quarters of a block's usable bytes were requested, and so touched: size
+// classes, four per doubling, waste at most a fifth. A realloc touches from there on, not from the
+// end of the old usable bytes.
 constexpr uint64_t kLeastUsedQuarters = 3;
 
 // Makes the block's bytes from `from` on occupy memory, as the program's own use would. But

@@ -7,8 +7,8 @@
 //   hold those of another op. The backend empties the log and lets it continue from there.
 // - Every memory call is in the log, under the op that made it; a call between two turns, under the
 //   next op. A log that overflows all the same is a failure.
-// - If libc itself serves malloc, the log also has calls of madvise; gave_back_untold says that
-//   there were more.
+// - If libc itself serves malloc, the log also has calls of madvise; gave_back_untold says that the
+//   log lacks some.
 // - Threads end between ops; a batch handed back half done may have all ops done and ends left.
 // - A `failure`, once set, stays. Anything else the worker wrote with it is meaningless.
 #pragma once

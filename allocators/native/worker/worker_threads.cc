@@ -17,9 +17,9 @@ namespace heaptape::allocators {
 namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
-constexpr long kSliceNs = 1'000'000;  // of real time, between two looks at the tape's
-constexpr int kMostSlices = 20;       // that a player of the tape waits for others
-constexpr int kMostSleepers = 64;     // more are not waited for
+constexpr long kSliceNs = 1'000'000;  // of real time, between two checks of the tape's
+constexpr int kMostSlices = 20;       // that a thread playing the tape waits for others
+constexpr int kMostSleepers = 64;     // nobody waits for further ones
 
 WorkerShared* shared = nullptr;
 long driver = 0;
@@ -102,8 +102,8 @@ int wait_until(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec
   }
 }
 
-// As the system call, but leaves SIGSYS, through which memory calls are seen, unblocked, and also
-// the two signals that libc reserves.
+// Like the system call, but never blocks SIGSYS, through which memory calls are seen, or the two
+// signals that libc reserves.
 long change_mask(int how, const sigset_t* set, sigset_t* old) {
   constexpr uint64_t kNeverBlocked = uint64_t{7} << (SIGSYS - 1);
   uint64_t mask = 0;

@@ -16,9 +16,10 @@ void start_threads(WorkerShared* shared);
 bool is_driver();
 
 // Whether the calling thread makes calls of the tape: the driver, whichever thread it pretends to
-// be, or, in lock step and free, a parked one. It cannot wait for the tape, which it plays.
+// be, or, in lock step and free, a parked one. Such a thread plays the tape, so it cannot wait for
+// it.
 bool plays_tape();
-// Makes it one from now on.
+// Makes the calling thread one from now on.
 void play_tape();
 
 // For the driver, between two ops: threads whose sleep is over by the time of the next op get 20 ms

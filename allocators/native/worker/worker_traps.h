@@ -23,7 +23,7 @@ bool watch_madvise();
 // Makes gettid() answer the driver with the thread that it pretends to be. 0: its own.
 void pretend_tid(pid_t tid);
 
-// Gives the driver's turn away: no thread is in the middle of the log.
+// Hands the driver's turn to the backend while no thread is writing to the log.
 void give_turn_to_backend();
 
 // Memory of the worker's own, not watched; at `wish` if that is free. Null if there is none.

@@ -10,7 +10,7 @@ from typing import Any
 class SweptTape:
     """A tape of a sweep. Tapes with the same `digest` have the same bytes."""
 
-    name: str  # one of its own among the tapes of the sweep
+    name: str  # unique among the tapes of the sweep
     uri: str  # a path, or what fsspec opens
     digest: str
     facts: dict[str, Any]  # as heaptape.Tape(...).facts

@@ -23,7 +23,7 @@ from .options import Machines
 
 ATTEMPTS = 5  # of a task whose worker or node died
 
-_IN_FLIGHT = 64  # at least: so many wait for a processor, and no more
+_IN_FLIGHT = 64  # tasks submitted at once at most, or twice the processors if more
 _OBJECT_STORE_BYTES = 80 << 20  # the least that Ray takes; results go without it
 _POLL_SECONDS = 1.0
 _CONNECT_SECONDS = 10.0
@@ -57,7 +57,7 @@ class Engine:
         self._jobs = machines.jobs
         self._stack = contextlib.ExitStack()
         self._nodes: tuple[float, dict[str, float]] = (-_POLL_SECONDS, {})
-        self._is_own = False  # the Ray: started here, on this machine
+        self._is_own = False  # Ray was started here, on this machine
         self.retried = 0  # tasks, after a worker or node died
 
     @property
@@ -77,10 +77,10 @@ class Engine:
         *,
         exclusive: Collection[str] | None = None,
     ) -> Iterator[tuple[T, R | Lost]]:
-        """In the order of completion. With `exclusive` nodes, each task has one for itself.
+        """Outcomes in the order of completion. With `exclusive` nodes, each task has one to itself.
 
-        Ray itself would retry some tasks without an end, such as after a kill for lack of memory.
-        They are retried here, so that all have the same bound.
+        Ray itself would retry some tasks forever, such as those killed for lack of memory. They
+        are retried here, so that all have the same limit.
         """
         import ray
 
@@ -140,7 +140,7 @@ class Engine:
             yield flying.pop(reference), self._result(reference)
 
     def on_each_node(self, function: Callable[[], str]) -> dict[str, str]:
-        """The results of the function there, by the id of the node."""
+        """The results of the function on each node, by the id of the node."""
         import ray
 
         self.start()
@@ -235,8 +235,8 @@ class Engine:
 def _for_this_user_alone() -> Iterator[None]:
     """A Ray that starts here listens on the loopback interface, and takes tasks with a token only.
 
-    Ray itself listens on all interfaces. It takes the loopback one where it supports no clusters,
-    as on macOS, which a variable decides. The token is new, and no file has it.
+    Ray itself listens on all interfaces. It uses only the loopback interface where it supports no
+    clusters, as on macOS; a variable decides that. The token is new, and no file has it.
     """
     from ray._private import ray_constants
     from ray._raylet import AuthenticationTokenLoader, Config
@@ -264,7 +264,7 @@ def _for_this_user_alone() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _keep_sigterm() -> Iterator[None]:
-    """Ray replaces the handler with its own, in the main thread, the only one that may set one."""
+    """Restores the handler that Ray replaces in the main thread, the only one that may set one."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
         yield

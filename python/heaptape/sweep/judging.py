@@ -31,7 +31,7 @@ class Measure:
     now: Figure
     base: Figure
     error: str | None
-    breaks: bool  # the gate, alone
+    breaks: bool  # whether it breaks the gate by itself
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _change(gate: Gate, now: float, base: Figure) -> float:
 
 
 def _aggregate(gate: Gate, measures: list[Measure]) -> tuple[float, bool]:
-    """Its value, and whether it breaks the gate. The measures, the worst one first."""
+    """The judged value, and whether the gate is broken. `measures`: the worst one first."""
     if not gate.aggregate:
         return measures[0].value, any(measure.breaks for measure in measures)
     percent = AGGREGATES[gate.aggregate]

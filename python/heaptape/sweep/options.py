@@ -15,7 +15,7 @@ class ReplayOptions:
     threads: str | None = None
     clock: str | None = None
     do: tuple[str, ...] = ()
-    timed: bool = False  # a replay of its own on its machine, with times
+    timed: bool = False  # each replay alone on its machine, with times
     repeat: int = 1  # of timed ones
     timeout: float | None = None  # seconds of one replay
 

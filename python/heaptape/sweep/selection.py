@@ -13,7 +13,7 @@ from .cells import SweptTape
 def choose_tapes(
     tapes: Sequence[SweptTape], unreadable: set[str], expression: str
 ) -> list[SweptTape]:
-    """Those for which the expression is true.
+    """The tapes for which the expression is true.
 
     Its columns are name, uri, the facts and the metadata. A tape that cannot be read has no facts:
     it stays if the expression depends on them. `unreadable` has the URIs of such tapes.

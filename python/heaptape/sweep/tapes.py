@@ -36,7 +36,7 @@ _TAPE_COLUMNS = ("tape", "path", "uri")
 class Found:
     """A tape that is not opened yet."""
 
-    name: str  # one of its own
+    name: str  # unique
     uri: str  # an absolute path, or what fsspec opens
     metadata: dict[str, str]
 

@@ -138,7 +138,7 @@ def _replay(job: Job, path: str, descriptor: int | None) -> tuple[dict[str, Any]
 
 
 def _has_ended(child: subprocess.Popen[bytes], timeout: float | None) -> bool:
-    """Returns as soon as it has; Popen.wait() polls every 50 ms."""
+    """Returns as soon as the child ends; Popen.wait() polls every 50 ms."""
     descriptor = os.pidfd_open(child.pid)
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
@@ -169,7 +169,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _setpriv_command() -> tuple[str, ...]:
     """A command that runs another, which the kernel kills when this process dies.
 
-    The replay of a killed worker would otherwise go on beside its repetition. A function between
+    The replay of a killed worker would otherwise go on beside its retry. A function between
     fork and exec could also do it, but workers of Ray have threads.
     """
     setpriv = shutil.which("setpriv")

@@ -28,7 +28,7 @@ class Clock:
 
 
 class Pace:
-    """How many of the next things of a kind fit into the time up to a share."""
+    """How many more items of a kind fit into the time up to a share of the whole."""
 
     def __init__(self, clock: Clock, share: float, expected: float) -> None:
         self._clock = clock

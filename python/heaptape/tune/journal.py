@@ -40,7 +40,7 @@ class _Held:
 
 
 class Journal:
-    """`study` is that of `folder`, a new one or, with `resume`, its own.
+    """`study` is the one in `folder`: a new one or, with `resume`, the existing one.
 
     `of` describes the search, as JSON.
     """

@@ -51,8 +51,8 @@ std::vector<const Series*> names_of(const std::vector<TimelineFigures>& runs) {
   return names;
 }
 
-// For a line. If only some samples are drawn, each line has its own places and times, and so three
-// numbers for each point.
+// The limit for one line. If only some samples are drawn, each line has its own places and times,
+// and so three numbers for each point.
 size_t most_points(const std::vector<TimelineFigures>& runs, size_t samples, size_t most_numbers) {
   size_t lines = 0;
   for (const TimelineFigures& run : runs) lines += run.series.size();
