@@ -216,7 +216,11 @@ TEST_F(Refusals, OfASecondRecordingOfTheSameName) {
                    if (pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) != 0) _exit(kNotPermitted);
                  }});
   ASSERT_TRUE(first.wait_for_output("begun"));
-  ASSERT_TRUE(wait_until([this] { return std::filesystem::exists(tape_path() + ".partial"); }));
+  ASSERT_TRUE(wait_until([this] {  // that its tape is there, not only the empty file before it
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(tape_path() + ".partial", none);
+    return !none && bytes > 0;
+  }));
   const Ended second = record(program());
   EXPECT_EQ(second.status, 2) << second.describe();
   EXPECT_NE(second.err.find("another heaptape is writing it"), std::string::npos) << second.err;
