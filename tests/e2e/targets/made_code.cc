@@ -111,6 +111,12 @@ void say(const Walk& walk, uintptr_t back) {
 
 uintptr_t in_step = 0;  // where made functions return to
 
+// Earlier calls leave return addresses where the next frame will be.
+APART void clear_stack_below() {
+  volatile char bytes[1024];
+  for (volatile char& byte : bytes) byte = 0;
+}
+
 APART void step(Walk* walk) {
   const auto back = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   if (walk->asks()) {
@@ -125,6 +131,7 @@ APART void step(Walk* walk) {
     walk->addresses.push_back(back);
     walk->addresses.push_back(in_step);
     ++walk->depth;
+    clear_stack_below();
     const uintptr_t told = made(kind)(walk, step);
     if (kind == kTells) in_step = told;
     --walk->depth;
