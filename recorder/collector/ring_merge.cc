@@ -10,8 +10,9 @@ namespace {
 // A thread that resizes a block for longer than this has been stopped on the way.
 constexpr uint64_t kPatienceNs = kPatienceMs * base::kMillisecondNs;
 // A process that ends kills its threads, each of which then looks as if it had ended by itself. One
-// that lives so long after its thread goes on.
-constexpr uint64_t kSureAfterNs = 20 * base::kMillisecondNs;
+// that lives so long after its thread goes on, even where the machine is so busy that the kernel
+// marks the owners of its locks one time slice after another.
+constexpr uint64_t kSureAfterNs = 1000 * base::kMillisecondNs;
 constexpr int kMaxDepth = 8;  // of calls that need another to come first
 
 bool later(const RingCursor* a, const RingCursor* b) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/tapes.h"
@@ -499,9 +500,22 @@ TEST_F(RingMergeTest, EndsAThreadThatItsIdleProcessOutlives) {
   drain(20);
   a_.header().lock.word = tests::kDeadOwner;
   drain(30);
-  drain(40, kStartNs + 50'000'000);
+  drain(40, kStartNs + 2000 * base::kMillisecondNs);
   finish();
   EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{1, 0}}));
+}
+
+// A busy machine may stop a thread between its first lock and its second.
+TEST_F(RingMergeTest, EndsNoThreadWhoseProcessMayBeOnItsWayOut) {
+  a_.write(malloc_record(kX, 10));
+  drain(20);
+  kill_both();
+  drain(30);
+  drain(40, kStartNs + 500 * base::kMillisecondNs);
+  slot_.lock.word = tests::kDeadOwner;
+  drain(kEverything, kStartNs + 5000 * base::kMillisecondNs);
+  finish();
+  EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
 }
 
 TEST_F(RingMergeTest, EndsAThreadWhoseRingItFrees) {
