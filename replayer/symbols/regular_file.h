@@ -8,9 +8,8 @@
 
 namespace heaptape::replayer {
 
-// Opens a file for reading if it is regular and not empty; the kernel's files in /proc and /sys
-// count as empty. Never opens anything else: opening a pipe could wait forever, and opening a
-// device could act on it.
+// Opens a file for reading if it is regular and not empty, as files in /proc are. Never opens
+// anything else: opening a pipe could wait forever, and opening a device could act on it.
 base::Result<base::Descriptor> open_regular_file(const std::string& path);
 
 }  // namespace heaptape::replayer

@@ -7,11 +7,11 @@
 #include <map>
 #include <optional>
 
-#include "base/display_text.h"
 #include "base/number_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/metric_fields.h"
 #include "schema/report/report_json.h"
+#include "schema/report/text_of.h"
 
 namespace heaptape::schema {
 namespace {
@@ -104,13 +104,9 @@ std::optional<MetricValue> value_of(DynamicStruct::Reader part, const TextPart& 
   return std::nullopt;
 }
 
-std::string to_text(capnp::Text::Reader text) {
-  return base::display_text({text.begin(), text.size()});
-}
-
 void add_latency(wire::Latency::Reader latency, const TextPart& text, RunFigures& figures) {
-  std::string name = std::string(kLatencyPrefix) + to_text(latency.getOp()) + ".";
-  if (latency.getSizes().size() != 0) name += to_text(latency.getSizes()) + ".";
+  std::string name = std::string(kLatencyPrefix) + text_of(latency.getOp()) + ".";
+  if (latency.getSizes().size() != 0) name += text_of(latency.getSizes()) + ".";
   const DynamicStruct::Reader fields = latency;
   for (const std::string& field : latency_fields()) {
     if (text.leaves_out(field.c_str())) continue;
@@ -121,7 +117,7 @@ void add_latency(wire::Latency::Reader latency, const TextPart& text, RunFigures
 void add_mark(wire::MarkState::Reader mark, const TextPart& text, RunFigures& figures) {
   if (mark.getName().size() == 0) return;  // not ours: no metric could have this name
   if (!mark.hasState()) return;            // its numbers would read as 0
-  const std::string name = std::string(kMarkPrefix) + to_text(mark.getName()) + ".";
+  const std::string name = std::string(kMarkPrefix) + text_of(mark.getName()) + ".";
   const DynamicStruct::Reader state = mark.getState();
   const TextPart state_text = text.field("state");
   for (const MetricField& field : state_fields()) {
@@ -177,18 +173,18 @@ void add_pins(wire::Run::Reader run, RunFigures& figures) {
 
 RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
   RunFigures figures;
-  figures.label = to_text(run.getLabel());
-  figures.backend = to_text(run.getBackend());
-  figures.threads = to_text(run.getThreads());
-  figures.touch = to_text(run.getTouch());
-  figures.clock = to_text(run.getClock());
-  figures.incomparable = to_text(run.getIncomparable());
+  figures.label = text_of(run.getLabel());
+  figures.backend = text_of(run.getBackend());
+  figures.threads = text_of(run.getThreads());
+  figures.touch = text_of(run.getTouch());
+  figures.clock = text_of(run.getClock());
+  figures.incomparable = text_of(run.getIncomparable());
   if (run.hasFailure()) {
     const uint64_t event = run.getFailure().getEvent();
     figures.failure = (event == 0 ? "before the first call" : "at #" + base::grouped(event)) +
-                      ": " + to_text(run.getFailure().getText());
+                      ": " + text_of(run.getFailure().getText());
   }
-  for (const auto note : run.getNotes()) figures.notes.push_back(to_text(note));
+  for (const auto note : run.getNotes()) figures.notes.push_back(text_of(note));
   for (const MetricField& metric : run_fields()) {
     if (is_unknown(run, metric)) continue;
     if (const auto value = value_of(run, text, metric)) {
@@ -197,26 +193,26 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
   }
   for (const auto counter : run.getCounters()) {
     figures.metrics.push_back(
-        {std::string(kCounterPrefix) + to_text(counter.getName()), counter.getValue()});
+        {std::string(kCounterPrefix) + text_of(counter.getName()), counter.getValue()});
   }
   add_each(run.getLatency(), text.field("latency"), add_latency, figures);
   add_each(run.getAtMarks(), text.field("atMarks"), add_mark, figures);
   for (const auto spread : run.getSpreads()) {
     figures.spreads.push_back(
-        {to_text(spread.getMetric()), spread.getLeast(), spread.getGreatest()});
+        {text_of(spread.getMetric()), spread.getLeast(), spread.getGreatest()});
   }
   add_pins(run, figures);
   for (const auto curve : run.getGrowth().getCurves()) {
-    if (curve.getGrows()) figures.growth_verdicts.push_back(to_text(curve.getVerdict()));
+    if (curve.getGrows()) figures.growth_verdicts.push_back(text_of(curve.getVerdict()));
   }
   return figures;
 }
 
 ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) {
   ReportFigures figures;
-  figures.tape_path = to_text(report.getTape().getPath());
+  figures.tape_path = text_of(report.getTape().getPath());
   figures.tape_events = report.getTape().getEvents();
-  figures.tape_command = to_text(report.getTape().getCommand());
+  figures.tape_command = text_of(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
   const auto runs = report.getRuns();
   const TextPart run_texts = text.field("runs");
@@ -227,7 +223,7 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
     add_losses(report.getTape().getLosses(), loss_text, figures.runs.back());
   }
   for (const auto moment : report.getMoments()) {
-    figures.moments.push_back({to_text(moment.getName()), moment.getAt(), moment.getTimeNs()});
+    figures.moments.push_back({text_of(moment.getName()), moment.getAt(), moment.getTimeNs()});
   }
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
   const auto program = report.getProgram();

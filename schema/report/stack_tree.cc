@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "base/display_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/report_figures.h"
 #include "schema/report/report_json.h"
+#include "schema/report/text_of.h"
 
 namespace heaptape::schema {
 namespace {
@@ -32,10 +32,6 @@ class Names {
 template <typename List, typename Values>
 void fill(List list, const Values& values) {
   for (unsigned i = 0; i < list.size(); ++i) list.set(i, values[i]);
-}
-
-std::string text_of(capnp::Text::Reader text) {
-  return base::display_text({text.begin(), text.size()});
 }
 
 std::vector<std::string> texts_of(capnp::List<capnp::Text>::Reader list) {

@@ -141,6 +141,14 @@ TEST_F(EntryPointsOfGlibc, RecordTheWholeCallOnceWhenAHandlerMadeRoom) {
   EXPECT_EQ(tape.summary.failed, 0u);
 }
 
+TEST_F(EntryPointsOfGlibc, LoseAnOperatorNewThatItsHandlerLeavesByAJump) {
+  const Ended ended = record({target_path("failing_new"), "jump"});
+  ASSERT_EQ(ended.out, "caught 0 handled 10\n") << ended.describe();
+  const Tape tape = read_tape();
+  EXPECT_EQ(tape.count(schema::Op::kNew), 1u);
+  EXPECT_EQ(tape.summary.losses.causes.left_hooks, 10u);
+}
+
 // See loader_plugin.cc.
 TEST_F(EntryPointsOfGlibc, OfCxxNeverWaitForTheLoader) {
   for (const char* host : {"loader_host", "loader_host_cxx"}) {

@@ -5,10 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "base/output_file.h"
 #include "tests/support/golden.h"
@@ -27,11 +24,6 @@ std::string page_text() {
   return tests::read_bytes(kFolder / "README.md");
 }
 
-std::vector<std::string> words_in(const std::string& line) {
-  std::istringstream stream(line);
-  return {std::istream_iterator<std::string>(stream), {}};
-}
-
 class QuestionsPage : public testing::Test {
  protected:
   QuestionsPage() {
@@ -43,7 +35,7 @@ class QuestionsPage : public testing::Test {
   }
 
   std::string printed(const std::string& command) {
-    const auto ended = tests::run({.words = words_in(command), .folder = dir_.path()});
+    const auto ended = tests::run({.words = tests::words_of(command), .folder = dir_.path()});
     EXPECT_EQ(ended.status, 0) << ended.describe();
     return ended.out;
   }

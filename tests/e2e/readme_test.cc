@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -25,11 +24,6 @@ const fs::path kRoot = fs::path(tests::golden_path("../..")).lexically_normal();
 
 std::string page() {
   return tests::read_bytes(kRoot / "README.md");
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -81,7 +75,7 @@ void expect_prints(const std::vector<std::string>& shown, const std::string& pri
 }
 
 TEST(Readme, HasAtMostSixHundredWords) {
-  EXPECT_LE(words_of(page()).size(), kMostWords);
+  EXPECT_LE(tests::words_of(page()).size(), kMostWords);
 }
 
 // The program that it records is any; the output is that of the tape of Redis in docs/questions.
@@ -92,7 +86,7 @@ TEST(Readme, SaysWhatItsCommandsPrint) {
   const std::vector<Command> commands = commands_with_output();
   ASSERT_EQ(commands.size(), 3u);
   for (const Command& command : commands) {
-    const auto ended = tests::run({.words = words_of(command.text), .folder = dir.path()});
+    const auto ended = tests::run({.words = tests::words_of(command.text), .folder = dir.path()});
     ASSERT_EQ(ended.status, 0) << ended.describe();
     expect_prints(command.shown, ended.out);
     ASSERT_TRUE(fs::exists(dir.file("run.tape")));

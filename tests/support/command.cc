@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <sstream>
 
 #include "base/check.h"
 
@@ -69,6 +71,11 @@ std::vector<char*> as_pointers(std::vector<std::string>& strings) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
 
 std::string Ended::describe() const {
   std::string text =

@@ -9,6 +9,9 @@
 
 namespace heaptape::tests {
 
+// As a shell splits a line without quotes.
+std::vector<std::string> words_of(const std::string& text);
+
 // How a program ended, and its output.
 struct Ended {
   int status = -1;  // exit status; -1 if a signal ended it

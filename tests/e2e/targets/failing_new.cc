@@ -3,6 +3,8 @@
 //   failing_new nothrow   each form that returns null, once
 //   failing_new handler   one that throws after a handler ran twice
 //   failing_new retry     one that works when its handler has raised the memory limit
+//   failing_new jump      ten that their handler leaves by a jump, then one that works
+#include <setjmp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -36,6 +38,13 @@ void give_up_the_second_time() {
   if (++handled == 2) std::set_new_handler(nullptr);
 }
 
+jmp_buf before_new;
+
+void jump_out() {
+  ++handled;
+  longjmp(before_new, 1);
+}
+
 void set_memory_limit(rlim_t bytes) {
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
@@ -64,6 +73,12 @@ int main(int, char** argv) {
   } else if (std::strcmp(argv[1], "handler") == 0) {
     std::set_new_handler(give_up_the_second_time);
     expect_bad_alloc([] { return ::operator new(kHuge); });
+  } else if (std::strcmp(argv[1], "jump") == 0) {
+    std::set_new_handler(jump_out);
+    for (volatile int i = 0; i < 10; i = i + 1) {
+      if (setjmp(before_new) == 0) ::operator delete(::operator new(kHuge));
+    }
+    ::operator delete(::operator new(101));
   } else {
     std::set_new_handler(raise_memory_limit);
     set_memory_limit(kLarge);

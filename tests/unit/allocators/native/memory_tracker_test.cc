@@ -4,10 +4,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/address/pages.h"
+
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
+
 constexpr uint64_t kBreak = 0x555555560000;
 constexpr uint64_t kAt = 0x7ffff0000000;
 constexpr uint64_t kReadWrite = PROT_READ | PROT_WRITE;
@@ -42,180 +45,180 @@ class Tracker : public testing::Test {
 };
 
 TEST_F(Tracker, CountsWritableAnonymousMappings) {
-  map(kAt, 3 * kPage);
-  EXPECT_EQ(committed(), 3 * kPage);
+  map(kAt, 3 * kPageBytes);
+  EXPECT_EQ(committed(), 3 * kPageBytes);
   ASSERT_EQ(changes_.size(), 1u);
   EXPECT_EQ(changes_[0].op, 7u);
   EXPECT_EQ(changes_[0].kind, RegionEvent::Kind::kCommit);
-  EXPECT_EQ(changes_[0].range, (AddressRange{kAt, kAt + 3 * kPage}));
+  EXPECT_EQ(changes_[0].range, (AddressRange{kAt, kAt + 3 * kPageBytes}));
 }
 
 TEST_F(Tracker, RoundsSizesUpToWholePages) {
-  map(kAt, kPage + 1);
-  EXPECT_EQ(committed(), 2 * kPage);
-  unmap(kAt, kPage + 1);
+  map(kAt, kPageBytes + 1);
+  EXPECT_EQ(committed(), 2 * kPageBytes);
+  unmap(kAt, kPageBytes + 1);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, CountsSharedAnonymousMappingsToo) {
-  map(kAt, kPage, kReadWrite, MAP_SHARED | MAP_ANONYMOUS);
-  EXPECT_EQ(committed(), kPage);
+  map(kAt, kPageBytes, kReadWrite, MAP_SHARED | MAP_ANONYMOUS);
+  EXPECT_EQ(committed(), kPageBytes);
 }
 
 TEST_F(Tracker, LeavesReserveOutUntilItBecomesWritable) {
-  map(kAt, 64 * kPage, PROT_NONE);
+  map(kAt, 64 * kPageBytes, PROT_NONE);
   EXPECT_EQ(committed(), 0u);
-  protect(kAt, 4 * kPage, kReadWrite);
-  EXPECT_EQ(committed(), 4 * kPage);
+  protect(kAt, 4 * kPageBytes, kReadWrite);
+  EXPECT_EQ(committed(), 4 * kPageBytes);
 }
 
 TEST_F(Tracker, TakesMemoryOutThatStopsBeingWritable) {
-  map(kAt, 4 * kPage);
-  protect(kAt + kPage, kPage, PROT_NONE);
-  EXPECT_EQ(committed(), 3 * kPage);
-  protect(kAt, kPage, PROT_READ);
-  EXPECT_EQ(committed(), 2 * kPage);
+  map(kAt, 4 * kPageBytes);
+  protect(kAt + kPageBytes, kPageBytes, PROT_NONE);
+  EXPECT_EQ(committed(), 3 * kPageBytes);
+  protect(kAt, kPageBytes, PROT_READ);
+  EXPECT_EQ(committed(), 2 * kPageBytes);
 }
 
 TEST_F(Tracker, CountsWhatAProtectionAddsToWhatIsPartlyWritable) {
-  map(kAt, 6 * kPage, PROT_NONE);
-  protect(kAt + 2 * kPage, 2 * kPage, kReadWrite);
-  protect(kAt + kPage, 2 * kPage, kReadWrite);  // the first of them is new
-  EXPECT_EQ(committed(), 3 * kPage);
-  protect(kAt, 6 * kPage, kReadWrite);
-  EXPECT_EQ(committed(), 6 * kPage);
+  map(kAt, 6 * kPageBytes, PROT_NONE);
+  protect(kAt + 2 * kPageBytes, 2 * kPageBytes, kReadWrite);
+  protect(kAt + kPageBytes, 2 * kPageBytes, kReadWrite);  // the first of them is new
+  EXPECT_EQ(committed(), 3 * kPageBytes);
+  protect(kAt, 6 * kPageBytes, kReadWrite);
+  EXPECT_EQ(committed(), 6 * kPageBytes);
 }
 
 TEST_F(Tracker, CountsWhatAProtectionTakesFromWhatIsPartlyWritable) {
-  map(kAt, 6 * kPage, PROT_NONE);
-  protect(kAt + 2 * kPage, 2 * kPage, kReadWrite);
-  protect(kAt + 3 * kPage, 3 * kPage, PROT_NONE);  // the first of them was writable
-  EXPECT_EQ(committed(), kPage);
+  map(kAt, 6 * kPageBytes, PROT_NONE);
+  protect(kAt + 2 * kPageBytes, 2 * kPageBytes, kReadWrite);
+  protect(kAt + 3 * kPageBytes, 3 * kPageBytes, PROT_NONE);  // the first of them was writable
+  EXPECT_EQ(committed(), kPageBytes);
   ASSERT_EQ(changes_.size(), 1u);
   EXPECT_EQ(changes_[0].kind, RegionEvent::Kind::kDecommit);
 }
 
 TEST_F(Tracker, SaysNothingOfAProtectionThatChangesNothing) {
-  map(kAt, 4 * kPage);
-  protect(kAt, 4 * kPage, kReadWrite);
+  map(kAt, 4 * kPageBytes);
+  protect(kAt, 4 * kPageBytes, kReadWrite);
   EXPECT_TRUE(changes_.empty());
-  EXPECT_EQ(committed(), 4 * kPage);
+  EXPECT_EQ(committed(), 4 * kPageBytes);
 }
 
 TEST_F(Tracker, IgnoresProtectionOfMemoryThatItDoesNotKnow) {
-  protect(kAt, 4 * kPage, kReadWrite);
+  protect(kAt, 4 * kPageBytes, kReadWrite);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, LeavesThreadStacksOut) {
-  map(kAt, 4 * kPage, kReadWrite, kPrivate | MAP_STACK);
+  map(kAt, 4 * kPageBytes, kReadWrite, kPrivate | MAP_STACK);
   EXPECT_EQ(committed(), 0u);
-  unmap(kAt, 4 * kPage);
+  unmap(kAt, 4 * kPageBytes);
   EXPECT_TRUE(changes_.empty());
 }
 
 TEST_F(Tracker, LeavesMappedFilesOut) {
-  call(SYS_mmap, {0, 4 * kPage, kReadWrite, MAP_PRIVATE, 3}, kAt);
+  call(SYS_mmap, {0, 4 * kPageBytes, kReadWrite, MAP_PRIVATE, 3}, kAt);
   EXPECT_EQ(committed(), 0u);
-  protect(kAt, kPage, kReadWrite);
+  protect(kAt, kPageBytes, kReadWrite);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, ReplacesWhatAFixedMappingCovers) {
-  map(kAt, 4 * kPage);
-  map(kAt + kPage, kPage, PROT_NONE, kPrivate | MAP_FIXED);
-  EXPECT_EQ(committed(), 3 * kPage);
-  call(SYS_mmap, {0, kPage, kReadWrite, MAP_PRIVATE | MAP_FIXED, 3}, kAt);
-  EXPECT_EQ(committed(), 2 * kPage);
+  map(kAt, 4 * kPageBytes);
+  map(kAt + kPageBytes, kPageBytes, PROT_NONE, kPrivate | MAP_FIXED);
+  EXPECT_EQ(committed(), 3 * kPageBytes);
+  call(SYS_mmap, {0, kPageBytes, kReadWrite, MAP_PRIVATE | MAP_FIXED, 3}, kAt);
+  EXPECT_EQ(committed(), 2 * kPageBytes);
 }
 
 TEST_F(Tracker, CountsMemoryMappedOverItselfOnce) {
-  map(kAt, 4 * kPage);
-  map(kAt, 4 * kPage, kReadWrite, kPrivate | MAP_FIXED);
-  EXPECT_EQ(committed(), 4 * kPage);
+  map(kAt, 4 * kPageBytes);
+  map(kAt, 4 * kPageBytes, kReadWrite, kPrivate | MAP_FIXED);
+  EXPECT_EQ(committed(), 4 * kPageBytes);
 }
 
 TEST_F(Tracker, ReplacesTheEndsOfTwoMappingsThatAFixedOneCovers) {
-  map(kAt, 4 * kPage);
-  map(kAt + 6 * kPage, 4 * kPage);
-  map(kAt + 3 * kPage, 5 * kPage, PROT_NONE, kPrivate | MAP_FIXED);
-  EXPECT_EQ(committed(), 5 * kPage);
+  map(kAt, 4 * kPageBytes);
+  map(kAt + 6 * kPageBytes, 4 * kPageBytes);
+  map(kAt + 3 * kPageBytes, 5 * kPageBytes, PROT_NONE, kPrivate | MAP_FIXED);
+  EXPECT_EQ(committed(), 5 * kPageBytes);
 }
 
 TEST_F(Tracker, TakesOutTheEndsOfTwoMappingsThatOneCallUnmaps) {
-  map(kAt, 4 * kPage);
-  map(kAt + 6 * kPage, 4 * kPage);
-  unmap(kAt + 3 * kPage, 5 * kPage);
-  EXPECT_EQ(committed(), 5 * kPage);
+  map(kAt, 4 * kPageBytes);
+  map(kAt + 6 * kPageBytes, 4 * kPageBytes);
+  unmap(kAt + 3 * kPageBytes, 5 * kPageBytes);
+  EXPECT_EQ(committed(), 5 * kPageBytes);
 }
 
 TEST_F(Tracker, ForgetsWhatWasThereWhenReserveMovesOverIt) {
-  map(kAt, 4 * kPage);
-  map(kAt + 16 * kPage, 2 * kPage, PROT_NONE);
-  remap(kAt + 16 * kPage, 2 * kPage, kAt + kPage, 2 * kPage);
-  EXPECT_EQ(committed(), 2 * kPage);
+  map(kAt, 4 * kPageBytes);
+  map(kAt + 16 * kPageBytes, 2 * kPageBytes, PROT_NONE);
+  remap(kAt + 16 * kPageBytes, 2 * kPageBytes, kAt + kPageBytes, 2 * kPageBytes);
+  EXPECT_EQ(committed(), 2 * kPageBytes);
 }
 
 TEST_F(Tracker, CutsAHoleWhereTheMiddleIsUnmapped) {
-  map(kAt, 4 * kPage);
-  unmap(kAt + kPage, 2 * kPage);
-  EXPECT_EQ(committed(), 2 * kPage);
+  map(kAt, 4 * kPageBytes);
+  unmap(kAt + kPageBytes, 2 * kPageBytes);
+  EXPECT_EQ(committed(), 2 * kPageBytes);
   ASSERT_EQ(changes_.size(), 1u);
   EXPECT_EQ(changes_[0].kind, RegionEvent::Kind::kDecommit);
 }
 
 TEST_F(Tracker, SaysNothingOfUnmappingWhatWasNotCounted) {
-  map(kAt, 4 * kPage, PROT_NONE);
-  unmap(kAt, 4 * kPage);
+  map(kAt, 4 * kPageBytes, PROT_NONE);
+  unmap(kAt, 4 * kPageBytes);
   EXPECT_TRUE(changes_.empty());
 }
 
 TEST_F(Tracker, ForgetsReserveThatWasUnmapped) {
-  map(kAt, 4 * kPage, PROT_NONE);
-  unmap(kAt, 4 * kPage);
-  protect(kAt, 4 * kPage, kReadWrite);
+  map(kAt, 4 * kPageBytes, PROT_NONE);
+  unmap(kAt, 4 * kPageBytes);
+  protect(kAt, 4 * kPageBytes, kReadWrite);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, FollowsAMappingThatMoves) {
-  map(kAt, 2 * kPage);
-  remap(kAt, 2 * kPage, kAt + 16 * kPage, 5 * kPage);
-  EXPECT_EQ(committed(), 5 * kPage);
-  unmap(kAt + 16 * kPage, 5 * kPage);
+  map(kAt, 2 * kPageBytes);
+  remap(kAt, 2 * kPageBytes, kAt + 16 * kPageBytes, 5 * kPageBytes);
+  EXPECT_EQ(committed(), 5 * kPageBytes);
+  unmap(kAt + 16 * kPageBytes, 5 * kPageBytes);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, FollowsAMappingThatGrowsOrShrinksInPlace) {
-  map(kAt, 2 * kPage);
-  remap(kAt, 2 * kPage, kAt, 5 * kPage);
-  EXPECT_EQ(committed(), 5 * kPage);
-  remap(kAt, 5 * kPage, kAt, kPage);
-  EXPECT_EQ(committed(), kPage);
+  map(kAt, 2 * kPageBytes);
+  remap(kAt, 2 * kPageBytes, kAt, 5 * kPageBytes);
+  EXPECT_EQ(committed(), 5 * kPageBytes);
+  remap(kAt, 5 * kPageBytes, kAt, kPageBytes);
+  EXPECT_EQ(committed(), kPageBytes);
 }
 
 TEST_F(Tracker, FollowsReserveThatMoves) {
-  map(kAt, 2 * kPage, PROT_NONE);
-  remap(kAt, 2 * kPage, kAt + 16 * kPage, 5 * kPage);
+  map(kAt, 2 * kPageBytes, PROT_NONE);
+  remap(kAt, 2 * kPageBytes, kAt + 16 * kPageBytes, 5 * kPageBytes);
   EXPECT_EQ(committed(), 0u);
-  protect(kAt + 16 * kPage, 5 * kPage, kReadWrite);
-  EXPECT_EQ(committed(), 5 * kPage);
+  protect(kAt + 16 * kPageBytes, 5 * kPageBytes, kReadWrite);
+  EXPECT_EQ(committed(), 5 * kPageBytes);
 }
 
 TEST_F(Tracker, LeavesWhatBecomesOfForeignMappingsOut) {
-  remap(kAt, kPage, kAt + 16 * kPage, 2 * kPage);
+  remap(kAt, kPageBytes, kAt + 16 * kPageBytes, 2 * kPageBytes);
   EXPECT_EQ(committed(), 0u);
 }
 
 TEST_F(Tracker, FollowsTheProgramBreak) {
-  call(SYS_brk, {kBreak + 33 * kPage}, kBreak + 33 * kPage);
-  EXPECT_EQ(committed(), 33 * kPage);
-  call(SYS_brk, {kBreak + 10 * kPage}, kBreak + 10 * kPage);
-  EXPECT_EQ(committed(), 10 * kPage);
+  call(SYS_brk, {kBreak + 33 * kPageBytes}, kBreak + 33 * kPageBytes);
+  EXPECT_EQ(committed(), 33 * kPageBytes);
+  call(SYS_brk, {kBreak + 10 * kPageBytes}, kBreak + 10 * kPageBytes);
+  EXPECT_EQ(committed(), 10 * kPageBytes);
 }
 
 TEST_F(Tracker, RoundsTheProgramBreakUpToAWholePage) {
   call(SYS_brk, {kBreak + 100}, kBreak + 100);
-  EXPECT_EQ(committed(), kPage);
+  EXPECT_EQ(committed(), kPageBytes);
 }
 
 // brk returns the break as it is, also when it could not move it.
@@ -227,13 +230,13 @@ TEST_F(Tracker, SeesNoChangeInAskingForTheBreakOrFailingToMoveIt) {
 }
 
 TEST_F(Tracker, IgnoresCallsThatFailed) {
-  map(kFailed, 4 * kPage);
+  map(kFailed, 4 * kPageBytes);
   EXPECT_EQ(committed(), 0u);
-  map(kAt, 4 * kPage);
-  call(SYS_munmap, {kAt, 4 * kPage}, static_cast<uint64_t>(-22));
-  call(SYS_mprotect, {kAt, 4 * kPage, PROT_NONE}, kFailed);
-  remap(kAt, 4 * kPage, kFailed, 8 * kPage);
-  EXPECT_EQ(committed(), 4 * kPage);
+  map(kAt, 4 * kPageBytes);
+  call(SYS_munmap, {kAt, 4 * kPageBytes}, static_cast<uint64_t>(-22));
+  call(SYS_mprotect, {kAt, 4 * kPageBytes, PROT_NONE}, kFailed);
+  remap(kAt, 4 * kPageBytes, kFailed, 8 * kPageBytes);
+  EXPECT_EQ(committed(), 4 * kPageBytes);
 }
 
 }  // namespace

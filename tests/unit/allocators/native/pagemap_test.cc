@@ -7,29 +7,30 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/address/pages.h"
 #include "tests/support/seeded_random.h"
 
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kMappedPage = 4096;
+using base::kPageBytes;
 
 // Pages of this process, none of them resident until it is touched.
 class OwnMapping : public testing::TestWithParam<PagemapAccess> {
  protected:
   static constexpr uint64_t kPages = 64;
   explicit OwnMapping(uint64_t page_count = kPages) : page_count_(page_count) {
-    void* pages = mmap(nullptr, page_count * kMappedPage, PROT_READ | PROT_WRITE,
+    void* pages = mmap(nullptr, page_count * kPageBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     EXPECT_NE(pages, MAP_FAILED);
-    madvise(pages, page_count * kMappedPage, MADV_NOHUGEPAGE);
+    madvise(pages, page_count * kPageBytes, MADV_NOHUGEPAGE);
     begin_ = reinterpret_cast<uint64_t>(pages);
   }
-  ~OwnMapping() override { munmap(reinterpret_cast<void*>(begin_), page_count_ * kMappedPage); }
+  ~OwnMapping() override { munmap(reinterpret_cast<void*>(begin_), page_count_ * kPageBytes); }
 
-  void touch(uint64_t page) { *reinterpret_cast<volatile char*>(begin_ + page * kMappedPage) = 1; }
+  void touch(uint64_t page) { *reinterpret_cast<volatile char*>(begin_ + page * kPageBytes) = 1; }
   AddressRange pages(uint64_t from, uint64_t to) const {
-    return {begin_ + from * kMappedPage, begin_ + to * kMappedPage};
+    return {begin_ + from * kPageBytes, begin_ + to * kPageBytes};
   }
   Residency residency(std::vector<AddressRange> regions) {
     const auto residency = ResidentPages(getpid(), GetParam()).look(regions);
@@ -50,42 +51,41 @@ TEST_P(OwnMapping, IsAbsentUntilItIsTouched) {
 TEST_P(OwnMapping, IsResidentWhereItWasTouched) {
   for (const uint64_t page : {0u, 5u, 6u, 63u}) touch(page);
   const Residency some = residency({pages(0, kPages)});
-  EXPECT_EQ(some.resident_bytes, 4 * kMappedPage);
+  EXPECT_EQ(some.resident_bytes, 4 * kPageBytes);
   EXPECT_EQ(*some.absent, (std::vector<AddressRange>{pages(1, 5), pages(7, 63)}));
 }
 
 TEST_P(OwnMapping, IsAbsentAgainAfterItWasGivenBack) {
   touch(3);
-  madvise(reinterpret_cast<void*>(begin_), kPages * kMappedPage, MADV_DONTNEED);
+  madvise(reinterpret_cast<void*>(begin_), kPages * kPageBytes, MADV_DONTNEED);
   EXPECT_EQ(residency({pages(0, kPages)}).resident_bytes, 0u);
 }
 
 TEST_P(OwnMapping, IsLookedAtOnlyInTheRegionsAskedFor) {
   for (uint64_t page = 0; page < kPages; ++page) touch(page);
   const Residency part = residency({pages(2, 4), pages(10, 11)});
-  EXPECT_EQ(part.resident_bytes, 3 * kMappedPage);
+  EXPECT_EQ(part.resident_bytes, 3 * kPageBytes);
   EXPECT_TRUE(part.absent->empty());
 }
 
 TEST_P(OwnMapping, TakesPartsOfPagesForWholeOnes) {
   touch(0);
-  EXPECT_EQ(residency({{begin_ + 16, begin_ + 32}}).resident_bytes, kMappedPage);
-  EXPECT_EQ(residency({{begin_ + 16, begin_ + kMappedPage + 16}}).resident_bytes, kMappedPage);
+  EXPECT_EQ(residency({{begin_ + 16, begin_ + 32}}).resident_bytes, kPageBytes);
+  EXPECT_EQ(residency({{begin_ + 16, begin_ + kPageBytes + 16}}).resident_bytes, kPageBytes);
 }
 
 TEST_P(OwnMapping, HasMoreStretchesThanOneScanTells) {
   constexpr uint64_t kMany = 6000;
-  void* pages = mmap(nullptr, kMany * kMappedPage, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* pages =
+      mmap(nullptr, kMany * kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
-  madvise(pages, kMany * kMappedPage, MADV_NOHUGEPAGE);
-  for (uint64_t page = 0; page < kMany; page += 2)
-    static_cast<char*>(pages)[page * kMappedPage] = 1;
+  madvise(pages, kMany * kPageBytes, MADV_NOHUGEPAGE);
+  for (uint64_t page = 0; page < kMany; page += 2) static_cast<char*>(pages)[page * kPageBytes] = 1;
   const auto begin = reinterpret_cast<uint64_t>(pages);
-  const Residency all = residency({{begin, begin + kMany * kMappedPage}});
-  EXPECT_EQ(all.resident_bytes, kMany / 2 * kMappedPage);
+  const Residency all = residency({{begin, begin + kMany * kPageBytes}});
+  EXPECT_EQ(all.resident_bytes, kMany / 2 * kPageBytes);
   EXPECT_EQ(all.absent->size(), kMany / 2);
-  munmap(pages, kMany * kMappedPage);
+  munmap(pages, kMany * kPageBytes);
 }
 
 // A thousand times something changes, and what is remembered is compared with a first look.
@@ -119,8 +119,8 @@ TEST_P(RememberedPages, AreThoseOfAFirstLook) {
         remembered_.forget_all();
         break;
       default:
-        for (uint64_t at = range.begin; at < range.end; at += kMappedPage)
-          touch((at - begin_) / kMappedPage);
+        for (uint64_t at = range.begin; at < range.end; at += kPageBytes)
+          touch((at - begin_) / kPageBytes);
         break;
     }
     std::vector<AddressRange> regions = {pages(0, kMany)};
@@ -136,7 +136,7 @@ TEST_P(RememberedPages, AreThoseOfAFirstLook) {
 TEST_P(RememberedPages, AreNotLookedAtAgain) {
   for (uint64_t page = 0; page < kMany; ++page) touch(page);
   const uint64_t whole = remembered_.look(std::vector{pages(0, kMany)})->resident_bytes;
-  EXPECT_EQ(whole, kMany * kMappedPage);
+  EXPECT_EQ(whole, kMany * kPageBytes);
   give_back(pages(0, kMany));
   EXPECT_GE(remembered_.look(std::vector{pages(0, kMany)})->resident_bytes, whole / 2);
 }
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Access, OwnMapping,
 
 // Entry by entry that would take seconds.
 TEST(Residency, OfMoreThanATebibyteReadEntryByEntryIsThatOfTheProcess) {
-  const std::vector<AddressRange> huge = {{0, (uint64_t{1} << 40) + kMappedPage}};
+  const std::vector<AddressRange> huge = {{0, (uint64_t{1} << 40) + kPageBytes}};
   const auto whole = ResidentPages(getpid(), PagemapAccess::kRead).look(huge);
   ASSERT_TRUE(whole.ok());
   EXPECT_GT(whole->resident_bytes, 0u);

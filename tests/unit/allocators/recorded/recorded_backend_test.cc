@@ -3,13 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "base/address/pages.h"
 #include "tests/support/range_set.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kRecordedPage = 4096;
+using base::kPageBytes;
+
 constexpr uint64_t kRecordedBreak = 0x555555559000;
 constexpr uint64_t kMapped = 0x7ffff7000010;  // the block of a chunk with a mapping of its own
 constexpr uint64_t kArena = 0x7ffff0000000;   // of a thread
@@ -57,8 +59,8 @@ class RecordedRun : public testing::Test {
   }
   void apply(const RegionEvent& event) {
     tests::RangeSet page_by_page;
-    for (uint64_t at = event.range.begin; at < event.range.end; at += kRecordedPage) {
-      const AddressRange page{at, at + kRecordedPage};
+    for (uint64_t at = event.range.begin; at < event.range.end; at += kPageBytes) {
+      const AddressRange page{at, at + kPageBytes};
       if (event.kind == RegionEvent::Kind::kCommit) {
         committed_.add(page);
       } else {
@@ -92,8 +94,8 @@ TEST_F(RecordedRun, RoundsSizesAsGlibcRoundsItsChunks) {
 }
 
 TEST_F(RecordedRun, GivesAChunkWithItsOwnMappingTheRestOfItsLastPage) {
-  EXPECT_EQ(usable(200000, kMapped), 49 * kRecordedPage - 16);
-  EXPECT_EQ(usable((128 << 10), kMapped + 64 * kRecordedPage), 33 * kRecordedPage - 16);
+  EXPECT_EQ(usable(200000, kMapped), 49 * kPageBytes - 16);
+  EXPECT_EQ(usable((128 << 10), kMapped + 64 * kPageBytes), 33 * kPageBytes - 16);
 }
 
 // One large block in 256 begins like that in the heap too, once freed mappings have raised glibc's
@@ -102,24 +104,24 @@ TEST_F(RecordedRun, TakesNoBlockOfTheHeapForAMapping) {
   EXPECT_EQ(usable(200000, kRecordedBreak + 0x5010), 200008u);
   free(0);
   run();
-  EXPECT_TRUE(is_committed(kRecordedBreak + 0x5000, kRecordedBreak + 0x5000 + 49 * kRecordedPage));
+  EXPECT_TRUE(is_committed(kRecordedBreak + 0x5000, kRecordedBreak + 0x5000 + 49 * kPageBytes));
 }
 
 TEST_F(RecordedRun, TakesNoBlockOfAnArenaForAMapping) {
   malloc(1, 100, kArena + 0x8d0);
-  sample({{kArena, kArena + 256 * kRecordedPage}});
+  sample({{kArena, kArena + 256 * kPageBytes}});
   run();
-  EXPECT_EQ(usable(200000, kArena + 16 * kRecordedPage + 16), 200008u);
-  EXPECT_EQ(usable(200000, kArena + 256 * kRecordedPage + 16), 200008u) << "where the arena grows";
+  EXPECT_EQ(usable(200000, kArena + 16 * kPageBytes + 16), 200008u);
+  EXPECT_EQ(usable(200000, kArena + 256 * kPageBytes + 16), 200008u) << "where the arena grows";
   free(0);
   run();
-  EXPECT_EQ(committed(), (256 + 49) * kRecordedPage);
+  EXPECT_EQ(committed(), (256 + 49) * kPageBytes);
 }
 
 TEST_F(RecordedRun, CommitsAMappedChunkWhileItLives) {
   malloc(0, 200000, kMapped);
   run();
-  EXPECT_EQ(committed(), 49 * kRecordedPage);
+  EXPECT_EQ(committed(), 49 * kPageBytes);
   free(0);
   run();
   EXPECT_EQ(committed(), 0u);
@@ -127,45 +129,45 @@ TEST_F(RecordedRun, CommitsAMappedChunkWhileItLives) {
 
 TEST_F(RecordedRun, MovesTheMappingOfAChunkThatIsResized) {
   malloc(0, 200000, kMapped);
-  op(ReplayKind::kRealloc, 0, 400000, kMapped + 512 * kRecordedPage);
+  op(ReplayKind::kRealloc, 0, 400000, kMapped + 512 * kPageBytes);
   run();
-  EXPECT_EQ(committed(), 98 * kRecordedPage);
-  op(ReplayKind::kRealloc, 0, 300000, kMapped + 512 * kRecordedPage);
+  EXPECT_EQ(committed(), 98 * kPageBytes);
+  op(ReplayKind::kRealloc, 0, 300000, kMapped + 512 * kPageBytes);
   run();
-  EXPECT_EQ(committed(), 74 * kRecordedPage);
+  EXPECT_EQ(committed(), 74 * kPageBytes);
 }
 
 TEST_F(RecordedRun, KeepsMappedChunksThatASampleMissed) {
   malloc(0, 200000, kMapped);
-  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kPageBytes}});
   run();
-  EXPECT_EQ(committed(), 49 * kRecordedPage + 33 * kRecordedPage);
+  EXPECT_EQ(committed(), 49 * kPageBytes + 33 * kPageBytes);
 }
 
 TEST_F(RecordedRun, CommitsWhatASampleSawAndDecommitsTheRest) {
   malloc(0, 100, kRecordedBreak + 0x2a0);
-  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kPageBytes}});
   run();
-  EXPECT_EQ(committed(), 33 * kRecordedPage);
+  EXPECT_EQ(committed(), 33 * kPageBytes);
   malloc(1, 100, kRecordedBreak + 0x400);
-  sample({{kRecordedBreak, kRecordedBreak + 20 * kRecordedPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 20 * kPageBytes}});
   run();
-  EXPECT_EQ(committed(), 20 * kRecordedPage);
+  EXPECT_EQ(committed(), 20 * kPageBytes);
 }
 
 TEST_F(RecordedRun, CoversBlocksPlacedOutsideOfTheSamples) {
   malloc(0, 100, kRecordedBreak + 0x2a0);
   malloc(1, 5000, kRecordedBreak + 0x10ff0);
   run();
-  EXPECT_TRUE(is_committed(kRecordedBreak, kRecordedBreak + kRecordedPage));
+  EXPECT_TRUE(is_committed(kRecordedBreak, kRecordedBreak + kPageBytes));
   EXPECT_TRUE(is_committed(kRecordedBreak + 0x10000, kRecordedBreak + 0x13000));
-  EXPECT_EQ(committed(), 4 * kRecordedPage);
+  EXPECT_EQ(committed(), 4 * kPageBytes);
 }
 
 TEST_F(RecordedRun, AppliesASampleInTheEventThatItFollows) {
   malloc(0, 100, kRecordedBreak + 0x2a0);
   malloc(1, 100, kRecordedBreak + 0x400);
-  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kPageBytes}});
   malloc(2, 100, kRecordedBreak + 0x500);
   const BatchResult result = run();
   ASSERT_FALSE(result.regions.empty());
@@ -175,24 +177,24 @@ TEST_F(RecordedRun, AppliesASampleInTheEventThatItFollows) {
 TEST_F(RecordedRun, AppliesASampleAtTheEndOfABatchInTheSameEvent) {
   malloc(0, 100, kRecordedBreak + 0x2a0);
   malloc(1, 100, kRecordedBreak + 0x400);
-  sample({{kRecordedBreak, kRecordedBreak + 33 * kRecordedPage}});
+  sample({{kRecordedBreak, kRecordedBreak + 33 * kPageBytes}});
   const BatchResult result = run();
   ASSERT_FALSE(result.regions.empty());
   EXPECT_EQ(result.regions.back().op, 1u);
 }
 
 TEST_F(RecordedRun, TakesASampleOfAProcessThatMadeNoCall) {
-  sample({}, 5 * kRecordedPage);
+  sample({}, 5 * kPageBytes);
   run();
-  EXPECT_EQ(backend_.residency({})->resident_bytes, 5 * kRecordedPage);
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 5 * kPageBytes);
 }
 
 TEST_F(RecordedRun, ReportsTheResidentBytesOfTheLastSample) {
   malloc(0, 100, kRecordedBreak + 0x2a0);
-  sample({}, 30 * kRecordedPage);
-  sample({}, 12 * kRecordedPage);
+  sample({}, 30 * kPageBytes);
+  sample({}, 12 * kPageBytes);
   run();
-  EXPECT_EQ(backend_.residency({})->resident_bytes, 12 * kRecordedPage);
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 12 * kPageBytes);
   EXPECT_FALSE(backend_.residency({})->absent.has_value());
   EXPECT_EQ(backend_.counters()[0].name, "processSamples");
   EXPECT_EQ(backend_.counters()[0].value, 2u);
