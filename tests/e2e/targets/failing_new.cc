@@ -75,7 +75,7 @@ int main(int, char** argv) {
     expect_bad_alloc([] { return ::operator new(kHuge); });
   } else if (std::strcmp(argv[1], "jump") == 0) {
     std::set_new_handler(jump_out);
-    for (volatile int i = 0; i < 10; i = i + 1) {
+    while (handled < 10) {
       if (setjmp(before_new) == 0) ::operator delete(::operator new(kHuge));
     }
     ::operator delete(::operator new(101));
