@@ -65,6 +65,12 @@ std::string large_blocks_note(const RunFacts& run, const TapeFacts& tape) {
          "only here";
 }
 
+// The allocator sees the time of the tape, and that has none.
+bool time_stands_still(const BackendSpec& spec, const RunFacts& run, const TapeFacts& tape) {
+  const bool by_tape = !spec.runs_real_code() || run.clock == allocators::Clock::kTape;
+  return by_tape && !tape.has_times();
+}
+
 // Free pages are purged as they are freed, and time has no part in it.
 bool purges_at_once(const BackendSpec& spec) {
   constexpr std::string_view kName = "dirty_decay_ms";
@@ -92,7 +98,7 @@ void add_program_notes(const BackendSpec& spec, const RunFacts& run, const TapeF
                     " % of freed blocks came from another thread: the timing of threads may differ "
                     "between runs of the program, and so may its memory");
   }
-  if (spec.family() == "jemalloc" && !purges_at_once(spec) &&
+  if (spec.family() == "jemalloc" && !purges_at_once(spec) && !time_stands_still(spec, run, tape) &&
       is_much(run.purged_bytes, run.resident_bytes_peak)) {
     notes.push_back(base::bytes_text(run.purged_bytes) +
                     " were purged as time passed, partly by chance: a faster or slower run purges "
@@ -208,8 +214,7 @@ std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
       notes.emplace_back("no thread ends in these calls: caches and arenas of threads stay");
     }
   }
-  const bool by_tape = !spec.runs_real_code() || run.clock == allocators::Clock::kTape;
-  if (by_tape && spec.sees_time() && !tape.has_times()) {
+  if (spec.sees_time() && time_stands_still(spec, run, tape)) {
     notes.emplace_back(tape.origin().lacks(schema::Absent::kTimes)
                            ? "nothing decays: times are not in this trace"
                            : "nothing decays: the tape has no times");

@@ -249,6 +249,16 @@ TEST_F(RunNotes, SayNothingOfALittlePurge) {
   EXPECT_EQ(notes("model:slabs"), Notes());
 }
 
+// Very large blocks are purged as they are freed.
+TEST_F(RunNotes, SayNothingOfChanceWhereNoTimePasses) {
+  run_.purged_bytes = 1 << 20;
+  for (const char* spec : {"jemalloc", "model:slabs"}) {
+    EXPECT_EQ(notes(spec), Notes{"nothing decays: the tape has no times"}) << spec;
+  }
+  run_.clock = allocators::Clock::kReal;
+  EXPECT_EQ(notes("jemalloc").size(), 2u) << "the replay's clock, and chance";
+}
+
 TEST_F(RunNotes, SayNothingOfPurgesThatNoTimeDecides) {
   times();
   run_.purged_bytes = 1 << 20;
