@@ -112,6 +112,28 @@ TEST_F(ReplayOnAllocators, LeavesUntouchedMemoryUnoccupied) {
   EXPECT_EQ(all.touch, "all");
 }
 
+// In mappings of their own, and in the heap.
+TEST_F(ReplayOnAllocators, AgreeWithTheModelOnWhatIsSkippedToAlignBlocks) {
+  if (const std::string why = tests::not_glibc_2_36(); !why.empty()) GTEST_SKIP() << why;
+  constexpr uint64_t kApart = 64 << 20;
+  for (const auto& [size, alignment] : {std::pair(1'100'000, 2 << 20), std::pair(3000, 32 << 10)}) {
+    std::vector<schema::Event> events;
+    for (uint64_t i = 0; i < 40; ++i) {
+      schema::Event event = tests::malloc_event(size, kBase / kApart * kApart + i * kApart);
+      event.op = schema::Op::kMemalign;
+      event.alignment = alignment;
+      events.push_back(event);
+    }
+    const std::string aligned = tape(events);
+    const uint64_t real = count_of(run(aligned, "glibc"), "end.residentBytes");
+    const uint64_t model = count_of(run(aligned, "model:ptmalloc"), "end.residentBytes");
+    EXPECT_NEAR(static_cast<double>(model), static_cast<double>(real),
+                0.02 * static_cast<double>(real))
+        << size;
+    EXPECT_LT(real, 40u * size + 40 * 4 * 4096) << size;
+  }
+}
+
 // glibc copies a block of the heap, and moves the pages of one that has a mapping of its own.
 TEST_F(ReplayOnAllocators, LeavesTheCopiesOfReallocToTheAllocator) {
   const auto resident = [this](uint64_t size) {

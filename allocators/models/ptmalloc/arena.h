@@ -107,6 +107,8 @@ class Arena {
   void trim_break(uint64_t pad);
   void trim_heaps();
   bool leave_heap();
+  // The memory from a chunk at `begin`, behind its fields, to one at `end` has no contents.
+  void note_unwritten(Chunk begin, Chunk end);
   // How much of top may be given back, by the same rule for both kinds of memory.
   uint64_t trimmable_bytes(uint64_t pad) const;
 

@@ -193,14 +193,18 @@ bool Arena::leave_heap() {
 // A free chunk's first fields, its links, stay. The main top is cut as far as possible, those of
 // heaps are not.
 void Arena::give_back_memory() {
-  constexpr uint64_t kChunkFieldsBytes = 48;  // sizeof(struct malloc_chunk)
   consolidate();
   bins_.for_each_large(units_of(kPageBytes), [this](Chunk chunk) {
-    const uint64_t begin = page_up(address_of(chunk) + kChunkFieldsBytes);
-    const uint64_t end = page_down(address_of(chunk + chunks_.units(chunk)));
-    if (begin < end) process_.purged.add({begin, end});
+    note_unwritten(chunk, chunk + chunks_.units(chunk));
   });
   if (is_main()) trim_break(0);
+}
+
+void Arena::note_unwritten(Chunk begin, Chunk end) {
+  constexpr uint64_t kChunkFieldsBytes = 48;  // sizeof(struct malloc_chunk)
+  const AddressRange pages{page_up(address_of(begin) + kChunkFieldsBytes),
+                           page_down(address_of(end))};
+  if (pages.begin < pages.end) process_.unwritten.add(pages);
 }
 
 uint64_t Arena::used_once_end() const {

@@ -61,27 +61,36 @@ void Arena::cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCach
 // Takes enough for an aligned chunk wherever it lies, and frees the parts before and after it. The
 // part before must be a chunk of its own.
 Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache) {
-  Chunk chunk = allocate(units_for(to_bytes(units) + alignment + kMinBytes), cache);
-  if (chunk == kNoChunk) return kNoChunk;
-  if (chunk == kMappedChunk) {
-    process_.mapped.align_latest(alignment);
+  const Chunk written = highest_top_;
+  const Chunk old_top = top_;
+  const Chunk whole = allocate(units_for(to_bytes(units) + alignment + kMinBytes), cache);
+  if (whole == kNoChunk) return kNoChunk;
+  if (whole == kMappedChunk) {
+    process_.mapped.align_latest(alignment, to_bytes(units));
     return kMappedChunk;
   }
+  Chunk chunk = whole;
   uint32_t has_units = chunks_.units(chunk);
+  const Chunk end = whole + has_units;
+  const bool is_new_heap = !is_main() && heap_of(old_top) != heap_of(top_);
+  const Chunk fresh = end != top_ ? end : is_new_heap ? whole : std::max(written, whole);
   const uint64_t block = block_of(chunk) + (is_main() ? process_.break_phase : 0);
   if (block % alignment != 0) {
     uint64_t lead_bytes = alignment - block % alignment;
     if (lead_bytes < kMinBytes) lead_bytes += alignment;
     const auto lead_units = static_cast<uint32_t>(lead_bytes >> kUnitLog2);
-    const Chunk lead = chunk;
     chunk += lead_units;
     has_units -= lead_units;
     chunks_.set_units(chunk, has_units);
     chunks_.set_free_before(chunk, 0);
-    chunks_.set_units(lead, lead_units);
-    release(lead, cache);
+    chunks_.set_units(whole, lead_units);
+    release(whole, cache);
+    note_unwritten(std::max(fresh, whole), chunk);
   }
-  if (has_units > units + kMinUnits) cut_tail(chunk, has_units, units, cache);
+  if (has_units > units + kMinUnits) {
+    cut_tail(chunk, has_units, units, cache);
+    note_unwritten(std::max(fresh, chunk + static_cast<uint32_t>(units)), end);
+  }
   return chunk;
 }
 

@@ -24,18 +24,23 @@ class MappedChunks {
   uint64_t allocate(uint64_t chunk_bytes, const CommitRule& rule);
   // The block that allocate() returned last.
   uint64_t latest() const { return latest_; }
-  // Moves the header of the latest block so that the block is aligned, to 32 or more.
-  void align_latest(uint64_t alignment);
+  // Moves the header of the latest block so that the block is aligned, to 32 or more. The request
+  // was for a chunk of `chunk_bytes`; the mapping is larger by the alignment.
+  void align_latest(uint64_t alignment, uint64_t chunk_bytes);
 
   // In these three, `block` is that of a live chunk. The block may move to another address.
   uint64_t resize(uint64_t block, uint64_t chunk_bytes);
   void release(uint64_t block);
   uint64_t usable_bytes(uint64_t block) const;
 
+  // The pages before and after aligned blocks that no header and no request was ever on.
+  void append_absent(std::vector<AddressRange>& ranges) const;
+
  private:
   struct Mapping {
-    uint64_t bytes;   // of all of it
-    uint64_t offset;  // of the chunk in it
+    uint64_t bytes;       // of all of it
+    uint64_t offset;      // of the chunk in it
+    uint64_t used_bytes;  // of it, up to the end of the largest request
   };
 
   // 0 if there is no room.
@@ -49,6 +54,7 @@ class MappedChunks {
   FreeExtents gaps_;
   std::unordered_map<uint64_t, Mapping> chunks_;  // by block
   uint64_t latest_ = 0;
+  uint64_t aligned_ = 0;  // mappings with an offset
   uint64_t mapped_bytes_ = 0;
 };
 

@@ -36,7 +36,9 @@ struct ProcessMemory {
   BreakMemory brk;
   SubHeaps heaps;
   MappedChunks mapped;
-  base::RegionSet purged;  // pages without contents, in the heaps; some may be unmapped by now
+  // Pages without contents below the tops of the heaps: purged, or skipped to align a block and not
+  // used since. Some may be unmapped by now.
+  base::RegionSet unwritten;
 };
 
 }  // namespace heaptape::allocators::ptmalloc

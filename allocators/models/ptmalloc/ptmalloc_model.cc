@@ -87,9 +87,9 @@ void PtmallocModel::make_cache() {
 Placement PtmallocModel::placed(Chunk chunk) {
   if (chunk == kNoChunk) return {};
   if (chunk == kMappedChunk) return placed_mapping(process_.mapped.latest());
-  if (process_.purged.bytes() != 0) [[unlikely]] {
+  if (process_.unwritten.bytes() != 0) [[unlikely]] {
     const Chunk end = chunk + process_.chunks.units(chunk);
-    process_.purged.remove({page_down(address_of(chunk)), page_up(address_of(end) + kMinBytes)});
+    process_.unwritten.remove({page_down(address_of(chunk)), page_up(address_of(end) + kMinBytes)});
   }
   return {block_of(chunk), usable_bytes(process_.chunks.units(chunk))};
 }
@@ -162,15 +162,16 @@ std::vector<AddressRange> PtmallocModel::absent() const {
   std::vector<AddressRange> ranges;
   for (const auto& arena : arenas_.all()) ranges.push_back(arena->fresh_top());
   process_.heaps.append_absent(ranges);
+  process_.mapped.append_absent(ranges);
   base::RegionSet absent;
   for (const AddressRange& range : ranges) absent.add(range);
-  const auto add_purged = [&](AddressRange memory) {
-    process_.purged.for_each_touching(memory, [&](AddressRange purged) {
-      absent.add({std::max(purged.begin, memory.begin), std::min(purged.end, memory.end)});
+  const auto add_unwritten = [&](AddressRange memory) {
+    process_.unwritten.for_each_touching(memory, [&](AddressRange pages) {
+      absent.add({std::max(pages.begin, memory.begin), std::min(pages.end, memory.end)});
     });
   };
-  add_purged({kMainBase, arenas_.all().front()->end()});
-  process_.heaps.for_each_range(add_purged);
+  add_unwritten({kMainBase, arenas_.all().front()->end()});
+  process_.heaps.for_each_range(add_unwritten);
   return absent.ranges();
 }
 

@@ -42,8 +42,9 @@ class PtmallocModel {
   void give_back_memory();
 
   // A model does not see what the program touches. Pages are absent if nothing can have touched
-  // them (pages of top where no header ever was, and pages that an arena's heap gave back, which
-  // stay writable), or if give_back_memory() purged them and no block was placed there since.
+  // them (pages of top where no header ever was, pages that were skipped to align a block, and
+  // pages that an arena's heap gave back, which stay writable), or if give_back_memory() purged
+  // them and no block was placed there since.
   std::vector<AddressRange> absent() const;
   KeptMemory kept_memory(std::span<const AddressRange> gaps) const;
   std::vector<Counter> counters() const;

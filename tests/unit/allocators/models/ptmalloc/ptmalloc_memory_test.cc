@@ -30,6 +30,47 @@ TEST(PtmallocMemory, MemoryThatWasUsedAndJoinedTopIsNotAbsent) {
   heap.check_absent();
 }
 
+uint64_t resident_bytes(const Heap& heap) {
+  return heap.committed_bytes() - heap.absent_bytes(0, UINT64_MAX);
+}
+
+// A page of the mapping's header, and those of the block's ends.
+TEST(PtmallocMemory, WhatIsMappedToAlignABlockIsAbsent) {
+  Heap heap;
+  const uint64_t block = heap.allocate(1'100'000, 2 << 20);
+  heap.check_absent();
+  EXPECT_GT(heap.committed_bytes(), 3'100'000u);
+  EXPECT_GE(resident_bytes(heap), 1'100'000u);
+  EXPECT_LE(resident_bytes(heap), 1'100'000u + 4 * 4096);
+  heap.reallocate(block, 1'500'000);
+  heap.check_absent();
+  EXPECT_GE(resident_bytes(heap), 1'500'000u);
+  EXPECT_LE(resident_bytes(heap), 1'500'000u + 4 * 4096);
+}
+
+TEST(PtmallocMemory, WhatIsSkippedInTheHeapToAlignABlockIsAbsentUntilItIsUsed) {
+  Heap heap({"mmap_threshold=32MiB"});
+  heap.allocate(1);
+  const uint64_t block = heap.allocate(100, 64 << 10);
+  heap.check_absent();
+  EXPECT_LE(resident_bytes(heap), 4 * 4096u) << "beginning, block, and top";
+  const uint64_t before = heap.allocate(40'000);
+  ASSERT_LT(before, block);
+  heap.check_absent();
+  EXPECT_GE(resident_bytes(heap), 40'000u);
+  EXPECT_LE(resident_bytes(heap), 40'000u + 5 * 4096);
+}
+
+TEST(PtmallocMemory, WhatWasUsedBeforeItWasSkippedIsNotAbsent) {
+  Heap heap({"mmap_threshold=32MiB", "trim_threshold=1GiB"});
+  heap.allocate(1);
+  heap.release(heap.allocate(1'000'000));
+  const uint64_t before = resident_bytes(heap);
+  heap.allocate(100, 64 << 10);
+  heap.check_absent();
+  EXPECT_EQ(resident_bytes(heap), before);
+}
+
 TEST(PtmallocMemory, TheBreakGrowsByWhatIsMissingAndThePad) {
   Heap heap;
   heap.allocate(1);

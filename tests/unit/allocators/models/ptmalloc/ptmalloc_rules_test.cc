@@ -6,11 +6,12 @@
 
 #include "allocators/models/ptmalloc/ptmalloc_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/support/sizes.h"
 
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+using tests::kMiB;
 
 // Of the 135,168 bytes of the first heap, the cache of the thread and the first block take 688.
 class PtmallocRules : public testing::Test, protected tests::ModelHeap<PtmallocModel> {
