@@ -11,6 +11,9 @@ try:
 except ImportError:
     webdriver = None
 
+# How long anything may take on a busy machine, in seconds.
+PATIENCE = 180
+
 
 def missing():
     """Why there is no browser; empty where there is one."""
@@ -34,7 +37,9 @@ def start(traced=""):
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     if traced:
         options.add_experimental_option("perfLoggingPrefs", {"traceCategories": traced})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    driver.set_script_timeout(PATIENCE)
+    return driver
 
 
 def show(driver, page, width=1440, height=900, scheme="light"):
@@ -47,5 +52,5 @@ def show(driver, page, width=1440, height=900, scheme="light"):
     # On a busy machine get() may return while the page before is still there.
     driver.execute_script("document.documentElement.dataset.left = 'yes'")
     driver.get(Path(page).resolve().as_uri())
-    WebDriverWait(driver, 60).until(lambda _: driver.execute_script(
+    WebDriverWait(driver, PATIENCE).until(lambda _: driver.execute_script(
         "return document.readyState === 'complete' && !document.documentElement.dataset.left"))

@@ -58,7 +58,7 @@ class Charts(ReplayPages):
         plots = lambda: len(self.driver.find_elements(By.CSS_SELECTOR, "#timeline .plot"))
         before = plots()
         self.driver.find_element(By.CSS_SELECTOR, "#timeline summary").click()
-        WebDriverWait(self.driver, 20).until(lambda _: plots() > before)  # browsers tell later that it opened
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: plots() > before)  # browsers tell later that it opened
 
     def test_say_what_a_long_timeline_leaves_out(self):
         self.show("fill, 20,000 samples")

@@ -94,7 +94,7 @@ class Changes(UsualFlameGraph, Pages):
 
     @classmethod
     def make(cls):
-        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
 
         def replay(tape, name, *options):
             report = cls.folder / f"{name}.json"

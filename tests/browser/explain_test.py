@@ -13,7 +13,7 @@ if not browser.missing():
 class Explained(Pages):
     @classmethod
     def make(cls):
-        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
         cls.texts = {}
         for name, at in (("pinned", "end"), ("process", "peak"), ("hostile", "end"), ("sampled", "peak"), ("lossy", "peak")):
             cls.texts[name] = heaptape("explain", cls.folder / f"{name}.tape", "-a", "model:ptmalloc", "--at", at, "--html", cls.folder / f"{name}.html")

@@ -28,7 +28,7 @@ def pack(content):
 class Film(Pages):
     @classmethod
     def make(cls):
-        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
         cls.page = Made(cls.folder, "stacks", cls.folder / "stacks.tape", "-a", "model:ptmalloc")
 
     def setUp(self):

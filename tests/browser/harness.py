@@ -14,7 +14,7 @@ HEAPTAPE = MAKE_TAPES = None
 
 
 def heaptape(*words, status=0):
-    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([HEAPTAPE, *map(str, words)], capture_output=True, text=True, timeout=browser.PATIENCE)
     if done.returncode != status:
         raise RuntimeError(f"heaptape {words}: {done.stderr}")
     return done.stdout

@@ -15,7 +15,7 @@ if not browser.missing():
 class HeapMap(ReplayPages):
     def ready(self):
         self.run_script("document.getElementById('map').scrollIntoView()")
-        WebDriverWait(self.driver, 20).until(lambda _: self.run_script("document.getElementById('map').dataset.ready || null"))
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: self.run_script("document.getElementById('map').dataset.ready || null"))
 
     def show(self, name, **looks):
         super().show(name, **looks)
@@ -275,7 +275,7 @@ class Looks(HeapMap):
 
     def choose(self, group, text):
         self.driver.find_element(By.XPATH, f"//section[@id='map']//div[@aria-label='{group}']/button[.='{text}']").click()
-        WebDriverWait(self.driver, 20).until(lambda _: self.run_script("!document.querySelector('#map [aria-busy]')"))
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: self.run_script("!document.querySelector('#map [aria-busy]')"))
 
     def legend(self):
         return self.run_script("[...document.querySelectorAll('#map .legend li')].map((item) => item.textContent)")
@@ -300,14 +300,14 @@ class Looks(HeapMap):
     def test_have_a_picture_for_each_run(self):
         self.show("random")
         self.choose("Run", "model:slabs")
-        WebDriverWait(self.driver, 20).until(lambda _: self.detail()[0].startswith("model:slabs"))
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: self.detail()[0].startswith("model:slabs"))
 
     def test_let_go_what_was_kept_where_another_run_is_chosen(self):
         self.show("random")
         self.press(Keys.ENTER)
         self.assertIn("(kept", self.detail()[0])
         self.choose("Run", "model:slabs")
-        WebDriverWait(self.driver, 20).until(lambda _: self.detail()[0].startswith("model:slabs"))
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: self.detail()[0].startswith("model:slabs"))
         self.assertNotIn("(kept", self.detail()[0])
 
     def test_have_addresses_that_go_up(self):
@@ -364,7 +364,7 @@ class Looks(HeapMap):
         self.show("random")
         self.assertNotEqual(picture(), dark)
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
-        WebDriverWait(self.driver, 5).until(lambda _: picture() == dark)
+        WebDriverWait(self.driver, browser.PATIENCE).until(lambda _: picture() == dark)
 
     def test_do_nothing_that_names_want(self):
         self.show("hostile")

@@ -20,7 +20,7 @@ PARTS = ["sizes", "lifetimes", "buffers", "holes", "heap-growths", "latency", "c
 class Parts(Pages):
     @classmethod
     def make(cls):
-        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
         models = ["-a", "model:ptmalloc", "-a", "model:slabs", "-a", "recorded", "-a", "glibc", "-a", "again=glibc"]
         cls.pages = {
             "process": Made(cls.folder, "process", cls.folder / "process.tape", *models, "--latency"),

@@ -73,7 +73,7 @@ class RandomReports(Pages):
     @classmethod
     def make(cls):
         print(f"HEAPTAPE_TEST_SEED={SEED}", flush=True)
-        subprocess.run([harness.MAKE_TAPES, cls.folder, str(COUNT), str(SEED)], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder, str(COUNT), str(SEED)], check=True, timeout=browser.PATIENCE)
         cls.page, cls.report = cls.folder / "page.html", cls.folder / "report.json"
 
     def check(self, report):

@@ -39,7 +39,7 @@ class ReplayPages(Pages):
 
     @classmethod
     def make(cls):
-        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=60)
+        subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
         (cls.folder / "hostile.tape").rename(cls.folder / HOSTILE)
         (cls.folder / "hostile.tape.symbols").rename(cls.folder / f"{HOSTILE}.symbols")
         cls.pages = {}

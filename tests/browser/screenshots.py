@@ -42,7 +42,7 @@ def take(driver, page, selector, out):
     browser.show(driver, page, *SIZE, SCHEME)
     if selector:
         driver.execute_script("document.querySelector(arguments[0]).scrollIntoView()", selector)
-        WebDriverWait(driver, 20).until(lambda _: driver.execute_script(
+        WebDriverWait(driver, browser.PATIENCE).until(lambda _: driver.execute_script(
             "return document.querySelector(arguments[0]).dataset.ready", selector))
     out.write_bytes(small_png.smaller(driver.get_screenshot_as_png()))
 
