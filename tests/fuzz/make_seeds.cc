@@ -1,4 +1,5 @@
 // Writes the inputs that fuzzing begins with: `make_seeds DIR` fills DIR/NAME for each target.
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <initializer_list>
@@ -7,6 +8,7 @@
 
 #include "base/check.h"
 #include "recorder/import/trace_format.h"
+#include "recorder/ring/session_layout.h"
 #include "replayer/symbols/symbol_file.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/fuzz/unwind_code.h"
@@ -250,6 +252,22 @@ void add_rings(const SeedFolder& folder) {
              plain + std::string("\x05\x00\x00\x40\x00\x00\x00\x00\x00\x00", 10) + drain);
 }
 
+void add_sessions(const SeedFolder& folder) {
+  // Slot 0 of serial 1, ring 0 of slot 0.
+  const std::string begin("\x00\x00\x01\x00proc/abc\x01\x00", 14);
+  const std::string calls("\x0f\x00\x0f\x01\x0f\x08\x07", 7);
+  folder.add("a-process", begin + calls + "\x0a\x4a\x08");
+  folder.add("a-fork", begin + calls + std::string("\x10\x11\x02\x01\x00\x00\x00\x00", 8) +
+                           std::string("\x00\x00\x00\x00\x11\x01\x1f\x10\x07\x08", 10));
+  folder.add("two-of-one-serial", begin + "\x10" + begin.substr(1) + calls + "\x0b\x0b");
+  folder.add("a-notice", begin + std::string("\x05\x04\x01\x00\x00\x00\x00\x00\x00\x00", 10) +
+                             "/bin/sh\n" + calls);
+  constexpr size_t kSlotsTaken = offsetof(recorder::SessionHeader, slots_taken) / sizeof(uint64_t);
+  const std::string high_water =
+      std::string("\x02") + static_cast<char>(kSlotsTaken) + std::string(9, '\xff');
+  folder.add("high-water", high_water + begin + calls + "\x09");
+}
+
 void add_heaps(const SeedFolder& folder) {
   // Granules of 16 bytes; commits 8 pages, places blocks, takes one.
   const std::string begin("\x01\x00\x00\x00\x84\x00\x20\x88", 8);
@@ -318,6 +336,7 @@ void write_seeds(const std::filesystem::path& root) {
   add_gates(SeedFolder(root, "gate"));
   add_specs(SeedFolder(root, "spec"));
   add_rings(SeedFolder(root, "ring"));
+  add_sessions(SeedFolder(root, "session"));
   add_heaps(SeedFolder(root, "heap_checks"));
   add_plugins(SeedFolder(root, "plugin"));
   add_functions(SeedFolder(root, "unwind"));

@@ -164,7 +164,7 @@ class Play {
       op.kind = static_cast<ReplayKind>(1 + choice / kSlots % 7);
       const bool takes_alignment =
           op.kind >= ReplayKind::kMemalign && op.kind <= ReplayKind::kPosixMemalign;
-      op.alignment_log2 = takes_alignment ? choice % 13 : 0;
+      op.log2 = takes_alignment ? choice % 13 : 0;
     }
     occupied_[op.slot] = op.kind != ReplayKind::kFree;
     return op;
@@ -210,8 +210,8 @@ class Play {
   void take_in(const ReplayOp& op, const Placement& placed, std::optional<AddressRange> old) {
     blocks_[op.slot] = {};
     if (placed.address != 0) {
-      HEAPTAPE_CHECK(heap_.may_place(placed.address, placed.usable_bytes, op.size,
-                                     uint64_t{1} << op.alignment_log2));
+      HEAPTAPE_CHECK(
+          heap_.may_place(placed.address, placed.usable_bytes, op.size, uint64_t{1} << op.log2));
       blocks_[op.slot] = heap_.granules(placed.address, placed.usable_bytes);
     } else if (op.kind == ReplayKind::kRealloc && old) {
       HEAPTAPE_CHECK(heap_.is_committed(*old));

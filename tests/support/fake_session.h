@@ -30,6 +30,8 @@ class FakeSession {
   void* base_;
 };
 
+inline constexpr uint32_t kNoPid = 0x7ffffff0;  // this and those above: more than Linux gives
+
 // The owner state in the lock of a slot or ring.
 inline constexpr uint32_t kLivingOwner = 1;
 inline constexpr uint32_t kDeadOwner = FUTEX_OWNER_DIED;

@@ -17,7 +17,7 @@ using tests::RingPen;
 
 constexpr uint64_t kSecondNs = LiveGauge::kEveryNs;
 constexpr uint64_t kFarFutureNs = uint64_t{1} << 62;
-constexpr uint32_t kNoPid = 0x7ffffff0;  // above any that Linux gives
+using tests::kNoPid;
 
 class LiveGaugeTest : public testing::Test {
  protected:

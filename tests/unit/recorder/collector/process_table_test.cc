@@ -23,7 +23,7 @@ using tests::kDeadOwner;
 using tests::malloc_record;
 using tests::RingPen;
 
-constexpr uint32_t kNoPid = 0x7ffffff0;  // above any that Linux gives
+using tests::kNoPid;
 constexpr uint64_t kFarFuture = uint64_t{1} << 62;
 
 uint32_t pid_here() {
