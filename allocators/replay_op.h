@@ -2,6 +2,7 @@
 // the C++ run-time library.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace heaptape::allocators {
@@ -31,12 +32,32 @@ const char* name_of(ReplayKind kind);
 
 struct ReplayOp {
   ReplayKind kind = ReplayKind::kNothing;
-  uint8_t alignment_log2 = 0;  // of the three kinds that take an alignment
-  uint16_t thread = 0;         // recorded thread modulo 65,536: threads that far apart share one
-  uint32_t slot = 0;           // dense, reused after a free; realloc keeps its block's slot
-  uint64_t size = 0;           // requested bytes; for kFree those of its block
+  // The alignment's, for the three kinds that take one; for kRealloc, see growth_log2().
+  uint8_t log2 = 0;
+  uint16_t thread = 0;  // recorded thread modulo 65,536: threads that far apart share one
+  uint32_t slot = 0;    // dense, reused after a free; realloc keeps its block's slot
+  uint64_t size = 0;    // requested bytes; for kFree those of its block
 };
 static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
+
+inline constexpr uint8_t kNoGrowth = 0xff;
+
+// The logarithm of the bytes that a block gains by a resize from `old_bytes` to `bytes`, rounded
+// up; kNoGrowth if it gains none.
+constexpr uint8_t growth_log2(uint64_t old_bytes, uint64_t bytes) {
+  if (bytes <= old_bytes) return kNoGrowth;
+  const int log2 = std::bit_width(bytes - old_bytes - 1);
+  return static_cast<uint8_t>(log2 < 64 ? log2 : 63);
+}
+
+// The program writes the block that `op` places from this byte on; it wrote the bytes before when
+// the block was smaller. As growth is rounded up, this may be too early by as much.
+constexpr uint64_t first_new_byte(const ReplayOp& op) {
+  if (op.kind != ReplayKind::kRealloc) return 0;
+  if (op.log2 == kNoGrowth) return op.size;
+  const uint64_t growth_bytes = uint64_t{1} << op.log2;
+  return op.size > growth_bytes ? op.size - growth_bytes : 0;
+}
 
 // Where a block is. Address 0 if the op placed none (a free), or the allocator had no room.
 struct Placement {

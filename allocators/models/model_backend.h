@@ -179,7 +179,7 @@ class ModelBackend : public Backend {
       case ReplayKind::kMemalign:
       case ReplayKind::kAlignedAlloc:
       case ReplayKind::kPosixMemalign:
-        return model_.allocate(op.size, uint64_t{1} << op.alignment_log2);
+        return model_.allocate(op.size, uint64_t{1} << op.log2);
       case ReplayKind::kValloc:
         return model_.allocate(op.size, kPageBytes);
       case ReplayKind::kPvalloc:

@@ -216,9 +216,11 @@ Status NativeBackend::collect(BatchResult& result) {
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(await_op());
     take_memory_calls(static_cast<uint32_t>(given_), result.regions);
-    result.elapsed_ns += shared.elapsed_ns;
     elapsed_ns_ += shared.elapsed_ns;
     elapsed_ticks_ += shared.elapsed_ticks;
+    const double touch_ns = ns_per_tick() * static_cast<double>(shared.touch_ticks);
+    result.elapsed_ns +=
+        shared.elapsed_ns - std::min(shared.elapsed_ns, static_cast<uint64_t>(touch_ns));
     page_faults_ += shared.page_faults;
     result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
                              shared.placements + shared.op_done);

@@ -19,7 +19,7 @@ inline uint64_t wanted_alignment(const allocators::ReplayOp& op, uint64_t granul
     case allocators::ReplayKind::kMemalign:
     case allocators::ReplayKind::kAlignedAlloc:
     case allocators::ReplayKind::kPosixMemalign:
-      asked = uint64_t{1} << op.alignment_log2;
+      asked = uint64_t{1} << op.log2;
       break;
     case allocators::ReplayKind::kValloc:
     case allocators::ReplayKind::kPvalloc:

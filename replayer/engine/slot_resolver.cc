@@ -79,11 +79,11 @@ constexpr auto kPlans = [] {
 ReplayOp allocation_op(const Event& event, const Plan& plan) {
   ReplayOp op{.kind = plan.replayed, .size = event.size};
   if (event.alignment != 0) [[unlikely]]
-    op.alignment_log2 = alignment_log2(event.alignment);
+    op.log2 = alignment_log2(event.alignment);
   if (plan.asks == Asks::kAtLeastOne) {
     op.size = operator_new_size(event.size);
   } else if (plan.asks == Asks::kWholeAlignments) {
-    op.size = aligned_new_size(event.size, uint64_t{1} << op.alignment_log2);
+    op.size = aligned_new_size(event.size, uint64_t{1} << op.log2);
   }
   return op;
 }
@@ -165,7 +165,10 @@ ReplayOp SlotResolver::resize(const Event& event, uint64_t number) {
   shadow_.set(event.address, slot);
   live_.on_resize(number, old_size, event.size);
   // A resize to nothing that kept its block: glibc, asked for 0 bytes, would free it.
-  return {.kind = ReplayKind::kRealloc, .slot = slot, .size = std::max<uint64_t>(event.size, 1)};
+  return {.kind = ReplayKind::kRealloc,
+          .log2 = allocators::growth_log2(old_size, event.size),
+          .slot = slot,
+          .size = std::max<uint64_t>(event.size, 1)};
 }
 
 inline ReplayOp SlotResolver::release(const Event& event, uint64_t number) {

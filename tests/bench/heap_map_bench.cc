@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "replayer/heap_map/heap_map.h"
+#include "tests/support/sizes.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::replayer {
 namespace {
 
 constexpr uint64_t kHeapBegin = 0x555555559000;
-constexpr uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 struct BlockEvent {
   uint64_t address;

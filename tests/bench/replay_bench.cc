@@ -22,6 +22,8 @@
 #include "replayer/engine/tape_moments.h"
 #include "schema/tape/tape_reader.h"
 #include "tests/support/command.h"
+#include "tests/support/programs.h"
+#include "tests/support/recordings.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape {
@@ -276,6 +278,42 @@ void add_threads(const tests::TempDir& dir) {
   }
 }
 
+// Blocks that grow step by step: what a call takes in the program itself, which writes what is new,
+// and by the replay of its tape, which touches it.
+void add_growth(const tests::TempDir& dir) {
+  const Words steps[] = {{"8", "2400000", "1"}, {"64", "60000", "200"}, {"4096", "4000000", "20"}};
+  const std::pair<std::string, std::string> allocators[] = {
+      {"glibc", ""},
+      {"jemalloc", "libjemalloc.so.2"},
+      {"mimalloc", tests::mimalloc_library()},
+      {"tcmalloc", "libtcmalloc_minimal.so.4"}};
+  for (const Words& step : steps) {
+    Words program = {kTargets + "/grow_loop"};
+    program.insert(program.end(), step.begin(), step.end());
+    const std::string tape = dir.file("grow" + step[0]);
+    Words record = {kHeaptape, "record", "-o", tape, "--"};
+    record.insert(record.end(), program.begin(), program.end());
+    run(record);
+    const auto add_time = [&](const std::string& name, const std::function<double()>& ns_of_call) {
+      add("grow by " + step[0] + "/" + name, [ns_of_call](benchmark::State& state) {
+        double ns = 0;
+        for (auto _ : state) {
+          ns = ns_of_call();
+          state.SetIterationTime(ns * 1e-9);
+        }
+        state.counters["ns_per_event"] = ns;
+      });
+    };
+    for (const auto& [name, library] : allocators) {
+      const std::string preload = "LD_PRELOAD=" + library;
+      add_time(name + "/live", [=] { return std::stod(run(program, {preload}).out); });
+      add_time(name + "/replay", [=, &dir, name = name] {
+        return tests::ratio_of(tests::replay_run(dir, tape, name), "time.nsPerEvent");
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace heaptape
 
@@ -287,6 +325,7 @@ int main(int argc, char** argv) {
     heaptape::add_samples(tapes.front());
     heaptape::add_candidates(tapes.front());
     heaptape::add_threads(dir);
+    heaptape::add_growth(dir);
     heaptape::add_pages();
   }
   // What is given on the command line comes last, and counts.

@@ -128,7 +128,7 @@ class SlabsAgainstJemalloc : public testing::Test {
     op.size = any_size(most_bytes);
     if (!live_[op.slot] && random_.chance(8)) {
       op.kind = random_.chance(2) ? ReplayKind::kCalloc : ReplayKind::kPosixMemalign;
-      op.alignment_log2 = static_cast<uint8_t>(3 + random_.below(10));
+      op.log2 = static_cast<uint8_t>(3 + random_.below(10));
     }
     live_[op.slot] = true;
     return op;

@@ -38,7 +38,7 @@ const char* find_entry_points(const void* library, EntryPoints& entry_points) {
 }
 
 void* allocate_otherwise(const EntryPoints& entry_points, const ReplayOp& op) {
-  const size_t alignment = size_t{1} << op.alignment_log2;
+  const size_t alignment = size_t{1} << op.log2;
   switch (op.kind) {
     case ReplayKind::kCalloc:
       return calloc(1, op.size);

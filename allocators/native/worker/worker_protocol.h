@@ -171,6 +171,7 @@ struct WorkerShared {
   uint32_t gave_back_untold;  // 1: madvise calls are missing in the log; the backend clears it
   uint64_t elapsed_ns;        // for these ops, or for kGiveBack
   uint64_t elapsed_ticks;
+  uint64_t touch_ticks;  // of these: writing to blocks, a page or more at once; kFree: unknown, 0
   uint64_t page_faults;  // that needed no disk, for these ops
   uint64_t initial_break;
   uint64_t mallinfo_arena;  // kDescribe, only if libc itself serves malloc

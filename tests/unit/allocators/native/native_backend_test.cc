@@ -331,6 +331,25 @@ TEST_F(NativeResidency, IsThatOfAFirstLookAfterTheHeapShrankAndGrew) {
   EXPECT_EQ(look(), first_look());
 }
 
+// A block with a mapping of its own, of which a growth that is told as none leaves pages absent.
+TEST_F(NativeResidency, GrowsByWhatAResizeGainsAndNotByTheRestOfTheBlock) {
+  constexpr uint64_t kMiB = 1 << 20;
+  constexpr uint64_t kMore = 4 * base::kPageBytes;  // headers, and pages in part
+  start(options_for(""));
+  note(before_);
+  const auto resized = [this](uint64_t bytes, uint8_t log2) {
+    const uint64_t before = look();
+    note(run({{.kind = ReplayKind::kRealloc, .log2 = log2, .size = bytes}}).regions);
+    return look() - before;
+  };
+  note(run({{.kind = ReplayKind::kMalloc, .size = kMiB}}).regions);
+  EXPECT_LE(resized(8 * kMiB, kNoGrowth), kMore);
+  const uint64_t grown = resized(9 * kMiB, growth_log2(8 * kMiB, 9 * kMiB));
+  EXPECT_GE(grown, kMiB);
+  EXPECT_LE(grown, kMiB + kMore);
+  EXPECT_LE(resized(9 * kMiB + 8, growth_log2(9 * kMiB, 9 * kMiB + 8)), kMore);
+}
+
 // The worker does not see that it does.
 TEST_F(NativeResidency, IsThatOfAFirstLookWhereALibraryGivesPagesBack) {
   constexpr uint32_t kLarge = 20;

@@ -102,7 +102,7 @@ TEST(ReplayedOp, CarriesTheAlignmentRoundedUpToAPowerOfTwo) {
                                          {uint64_t{1} << 48, 47},
                                          {UINT64_MAX, 47}};
   for (const auto& [alignment, log2] : log2s) {
-    EXPECT_EQ(replayed(Op::kMemalign, 100, alignment).alignment_log2, log2) << alignment;
+    EXPECT_EQ(replayed(Op::kMemalign, 100, alignment).log2, log2) << alignment;
   }
 }
 

@@ -65,6 +65,14 @@ TEST_F(Resolver, KeepsTheSlotOfABlockThatIsResized) {
   EXPECT_EQ(resolve(free_event(kC)).slot, slot);
 }
 
+TEST_F(Resolver, SaysWhatAResizeGains) {
+  resolve(malloc_event(100, kA));
+  EXPECT_EQ(first_new_byte(resolve(realloc_event(kA, 108, kA))), 100u);
+  EXPECT_EQ(first_new_byte(resolve(realloc_event(kA, 50, kB))), 50u);
+  EXPECT_EQ(first_new_byte(resolve(realloc_event(kB, 66, kB))), 50u);
+  EXPECT_EQ(first_new_byte(resolve(realloc_event(kC, 200, kC))), 0u) << "of a block from before";
+}
+
 TEST_F(Resolver, ForgetsWhereAMovedBlockWas) {
   resolve(malloc_event(1, kA));
   resolve(realloc_event(kA, 100, kB));
