@@ -14,7 +14,7 @@ std::string without_number(const std::string& line) {
   return line.substr(line.find(' ') + 1);
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> calls_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(without_number(line));
@@ -46,8 +46,8 @@ class EntryPoints : public RecordTest, public testing::WithParamInterface<Alloca
   // libraries set aside for themselves at their start.
   void expect_tape_is_what_was_printed(const Ended& ended) const {
     ASSERT_EQ(ended.status, 0) << ended.describe();
-    const auto printed = lines_of(ended.out);
-    const auto recorded = lines_of(dump());
+    const auto printed = calls_of(ended.out);
+    const auto recorded = calls_of(dump());
     ASSERT_GE(recorded.size(), printed.size());
     const size_t before = recorded.size() - printed.size();
     EXPECT_LE(before, GetParam().own_calls);

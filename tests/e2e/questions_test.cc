@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kFolder = fs::path(tests::golden_path("../../docs/questions")).lexically_normal();
-constexpr char kFence[] = "```console\n$ ";
+constexpr char kCommandFence[] = "```console\n$ ";
 
 std::string page_text() {
   return tests::read_bytes(kFolder / "README.md");
@@ -46,8 +46,8 @@ class QuestionsPage : public testing::Test {
   std::string rewritten(Visit visit) {
     std::string page = page_text();
     size_t at = 0;
-    while ((at = page.find(kFence, at)) != std::string::npos) {
-      at += sizeof kFence - 1;
+    while ((at = page.find(kCommandFence, at)) != std::string::npos) {
+      at += sizeof kCommandFence - 1;
       const size_t line_end = page.find('\n', at);
       const size_t end = page.find("```\n", line_end);
       const std::string text = page.substr(line_end + 1, end - line_end - 1);

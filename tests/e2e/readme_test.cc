@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -26,13 +25,6 @@ std::string page() {
   return tests::read_bytes(kRoot / "README.md");
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 struct Command {
   std::string text;
   std::vector<std::string> shown;  // lines of its output; "…" where something is cut
@@ -42,7 +34,7 @@ struct Command {
 std::vector<Command> commands_with_output() {
   std::vector<Command> commands;
   bool is_console = false;
-  for (const std::string& line : lines_of(page())) {
+  for (const std::string& line : tests::lines_of(page())) {
     if (line.starts_with("```")) {
       is_console = line == "```console";
     } else if (is_console && line.starts_with("$ ")) {
@@ -62,7 +54,7 @@ bool is_shown_by(const std::string& shown, const std::string& printed) {
 
 // The lines that were printed before the next one that is shown are cut.
 void expect_prints(const std::vector<std::string>& shown, const std::string& printed) {
-  const std::vector<std::string> lines = lines_of(printed);
+  const std::vector<std::string> lines = tests::lines_of(printed);
   size_t at = 0;
   for (const std::string& line : shown) {
     if (line.find_first_not_of(' ') == std::string::npos ||

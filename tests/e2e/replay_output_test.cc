@@ -25,13 +25,6 @@ using tests::Ended;
 using tests::expect_refusal;
 using tests::run;
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 class ReplayOutput : public testing::Test {
  protected:
   ReplayOutput() {
@@ -347,7 +340,7 @@ TEST_F(ReplayOutput, SaysWhatAModelCounted) {
 
 TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
   replay({"-a", "model:runs", "-a", "a,b=noop", "--samples", "37", "--csv", csv_});
-  const auto lines = lines_of(tests::read_bytes(csv_));
+  const auto lines = tests::lines_of(tests::read_bytes(csv_));
   ASSERT_EQ(lines.size(), 1u + 2 * 37);
   EXPECT_EQ(
       lines[0],
@@ -361,7 +354,7 @@ TEST_F(ReplayOutput, HasALineOfCsvForEachRunAndSample) {
 // One name for one thing: what the CSV calls a column, gates know as a metric of the end.
 TEST_F(ReplayOutput, HasColumnsOfCsvThatGatesKnow) {
   replay({"-a", "model:runs", "--samples", "1", "--csv", csv_});
-  std::istringstream header(lines_of(tests::read_bytes(csv_))[0]);
+  std::istringstream header(tests::lines_of(tests::read_bytes(csv_))[0]);
   std::string column;
   std::getline(header, column, ',');
   EXPECT_EQ(column, "run");
@@ -398,7 +391,7 @@ TEST_F(ReplayOutput, AsksForMemoryBackAtAMoment) {
 
 TEST_F(ReplayOutput, EndsTheTimelineWithTheEnd) {
   replay({"-a", "model:runs", "--samples", "1", "--csv", csv_, "-o", report_});
-  const auto lines = lines_of(tests::read_bytes(csv_));
+  const auto lines = tests::lines_of(tests::read_bytes(csv_));
   const auto run = schema::read_figures(report_)->runs.at(0);
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_TRUE(lines[1].starts_with("model:runs," +
@@ -426,7 +419,7 @@ TEST_F(ReplayOutput, EndsWithTheTapeWhereTheCountIsBeyondIt) {
 
 TEST_F(ReplayOutput, HasAsManySamplesAsACountWithAUnitSays) {
   replay({"-a", "model:runs", "--samples", "1k", "--csv", csv_});
-  EXPECT_EQ(lines_of(tests::read_bytes(csv_)).size(), 1001u);
+  EXPECT_EQ(tests::lines_of(tests::read_bytes(csv_)).size(), 1001u);
 }
 
 TEST_F(ReplayOutput, OfATapeWithoutEventsIsWhole) {
@@ -435,7 +428,7 @@ TEST_F(ReplayOutput, OfATapeWithoutEventsIsWhole) {
       replay({"-a", "recorded", "-a", "glibc", "-a", "model:runs", "-o", report_, "--csv", csv_});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(schema::read_figures(report_)->runs.size(), 3u);
-  EXPECT_EQ(lines_of(tests::read_bytes(csv_)).size(), 4u);
+  EXPECT_EQ(tests::lines_of(tests::read_bytes(csv_)).size(), 4u);
 }
 
 TEST_F(ReplayOutput, OfOneEventIsWhole) {

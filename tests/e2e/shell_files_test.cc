@@ -5,7 +5,6 @@
 #include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
@@ -14,13 +13,6 @@ namespace heaptape::tests {
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  Words lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string printed(const Words& words) {
   const Ended ended = run(words);

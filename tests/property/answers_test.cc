@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/address/pages.h"
 #include "replayer/answers/account.h"
 #include "replayer/answers/holes.h"
 #include "replayer/answers/pin_ranking.h"
@@ -16,7 +17,7 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
 constexpr uint64_t kGranule = 16;
 
 // A random heap of a few regions, and what each of its granules is.
@@ -26,16 +27,16 @@ class RandomPicture {
     picture_.at = 10'000;
     uint64_t at = 0x10000;
     for (uint64_t i = 0, regions = 1 + random_.below(4); i < regions; ++i) {
-      const uint64_t end = at + kPage * (1 + random_.below(6));
+      const uint64_t end = at + kPageBytes * (1 + random_.below(6));
       picture_.regions.push_back({at, end});
       map_.commit({at, end});
       fill({at, end});
-      at = end + kPage * (1 + random_.below(2));
+      at = end + kPageBytes * (1 + random_.below(2));
     }
     picture_.absent.emplace();
     for (const AddressRange& region : picture_.regions) {
-      for (uint64_t page = region.begin; page < region.end; page += kPage) {
-        if (random_.chance(4)) picture_.absent->push_back({page, page + kPage});
+      for (uint64_t page = region.begin; page < region.end; page += kPageBytes) {
+        if (random_.chance(4)) picture_.absent->push_back({page, page + kPageBytes});
       }
     }
     base::sort_and_join(*picture_.absent);
@@ -54,7 +55,7 @@ class RandomPicture {
   std::set<uint64_t> free_pages(const std::set<size_t>& left_out = {}) const {
     std::set<uint64_t> pages;
     for (const AddressRange& region : picture_.regions) {
-      for (uint64_t page = region.begin; page < region.end; page += kPage) {
+      for (uint64_t page = region.begin; page < region.end; page += kPageBytes) {
         if (!is_absent(page) && !holds_block(page, left_out)) pages.insert(page);
       }
     }
@@ -86,7 +87,7 @@ class RandomPicture {
     for (size_t i = 0; i < picture_.blocks.size(); ++i) {
       const LiveBlock& block = picture_.blocks[i];
       const uint64_t end = base::round_up(block.end(), kGranule);
-      if (block.address < page + kPage && end > page && !left_out.contains(i)) return true;
+      if (block.address < page + kPageBytes && end > page && !left_out.contains(i)) return true;
     }
     return false;
   }
@@ -116,7 +117,7 @@ TEST(Account, OfARandomHeapCloses) {
 TEST(Account, OfARandomHeapCountsThePagesWithoutABlockAsPurgeable) {
   for (int i = 0; i < kHeaps && !HasFailure(); ++i) {
     const RandomPicture heap;
-    EXPECT_EQ(account_of(heap).purgeable_bytes, heap.free_pages().size() * kPage);
+    EXPECT_EQ(account_of(heap).purgeable_bytes, heap.free_pages().size() * kPageBytes);
   }
 }
 
@@ -174,7 +175,7 @@ TEST(BytesBehindPin, AreThePagesThatWouldBeFreeWithoutIt) {
     const size_t free_before = heap.free_pages().size();
     for (size_t block = 0; block < heap.picture().blocks.size(); ++block) {
       const size_t free_then = heap.free_pages({block}).size();
-      EXPECT_EQ(bytes_behind_pin(heap.picture(), block), (free_then - free_before) * kPage);
+      EXPECT_EQ(bytes_behind_pin(heap.picture(), block), (free_then - free_before) * kPageBytes);
     }
   }
 }

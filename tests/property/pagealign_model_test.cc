@@ -11,8 +11,6 @@
 namespace heaptape::allocators::pagealign {
 namespace {
 
-constexpr uint64_t kPage = kPageBytes;
-
 std::vector<std::vector<std::string>> every_base() {
   std::vector<std::vector<std::string>> options;
   for (const std::string& name : base_model_names()) options.push_back({"base=" + name});
@@ -26,15 +24,16 @@ class RandomPagealignHeap : public testing::Test {
 
   void act(Heap& heap, tests::Random& random, size_t most_blocks) {
     if (blocks_.size() < most_blocks && random.chance(2)) {
-      const uint64_t alignment = random.chance(2) ? kPage << random.below(3) * random.below(3) : 0;
-      const uint64_t bytes = 1 + random.below(random.chance(4) ? 20 * kPage : kPage);
+      const uint64_t alignment =
+          random.chance(2) ? kPageBytes << random.below(3) * random.below(3) : 0;
+      const uint64_t bytes = 1 + random.below(random.chance(4) ? 20 * kPageBytes : kPageBytes);
       blocks_.push_back(heap.allocate(bytes, alignment));
       return;
     }
     if (blocks_.empty()) return;
     uint64_t& block = blocks_[random.below(blocks_.size())];
     if (random.chance(5)) {
-      block = heap.reallocate(block, 1 + random.below(3 * kPage));
+      block = heap.reallocate(block, 1 + random.below(3 * kPageBytes));
     } else {
       heap.release(block);
       block = blocks_.back();
@@ -118,7 +117,7 @@ void churn(tests::ModelHeap<Model>& heap, tests::Random& random, uint64_t most_p
   std::vector<uint64_t> blocks;
   for (int i = 0; i < 20'000 && !testing::Test::HasFailure(); ++i) {
     if (blocks.empty() || random.below(100) < (blocks.size() < 700 ? 60u : 45u)) {
-      blocks.push_back(heap.allocate((1 + random.below(most_pages)) * kPage, kPage));
+      blocks.push_back(heap.allocate((1 + random.below(most_pages)) * kPageBytes, kPageBytes));
       each(blocks.back(), true);
       continue;
     }

@@ -11,6 +11,8 @@ namespace heaptape::tests {
 
 // As a shell splits a line without quotes.
 std::vector<std::string> words_of(const std::string& text);
+// Without their ends.
+std::vector<std::string> lines_of(const std::string& text);
 
 // How a program ended, and its output.
 struct Ended {

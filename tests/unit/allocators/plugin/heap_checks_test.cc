@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sizes.h"
+
 namespace heaptape::allocators {
 namespace {
 
 constexpr uint64_t kHeapBase = 0x100000000000;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 AddressRange pages(uint64_t first, uint64_t count) {
   return {kHeapBase + first * kPage, kHeapBase + (first + count) * kPage};

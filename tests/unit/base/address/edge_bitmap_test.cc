@@ -4,10 +4,12 @@
 
 #include <vector>
 
+#include "tests/support/sizes.h"
+
 namespace heaptape::base {
 namespace {
 
-constexpr uint64_t kGiB = uint64_t{1} << 30;
+using tests::kGiB;
 
 class EdgeBitmapTest : public testing::TestWithParam<int> {
  protected:

@@ -19,7 +19,7 @@ using tests::realloc_record;
 using tests::RingPen;
 
 constexpr uint64_t kEverything = RingMerge::kEverything;
-constexpr uint64_t kStartNs = 1'000'000'000;
+constexpr uint64_t kBeginNs = 1'000'000'000;
 constexpr uint64_t kX = 0x1000, kY = 0x2000, kZ = 0x3000;
 
 class RingMergeTest : public testing::Test {
@@ -31,7 +31,7 @@ class RingMergeTest : public testing::Test {
   std::unique_ptr<schema::TapeWriter> create_tape() {
     return std::move(*schema::TapeWriter::create(dir_.file("t"), tests::sample_header()));
   }
-  uint64_t drain(uint64_t cut, uint64_t now_ns = kStartNs) { return merge_.drain(cut, now_ns); }
+  uint64_t drain(uint64_t cut, uint64_t now_ns = kBeginNs) { return merge_.drain(cut, now_ns); }
   // Each of `length` threads moves its block to where that of the next one was; then thread a gets
   // the block of the first.
   void write_chain_of_resizes(uint64_t length) {
@@ -50,7 +50,7 @@ class RingMergeTest : public testing::Test {
   }
   void finish() {
     merge_.finish_times();
-    const auto summary = merge_.collect_summary(kStartNs + 5);
+    const auto summary = merge_.collect_summary(kBeginNs + 5);
     ASSERT_TRUE(tape_->finish(summary).ok());
     auto reader = schema::TapeReader::open(dir_.file("t"));
     ASSERT_TRUE(reader.ok()) << reader.error().message;
@@ -78,7 +78,7 @@ class RingMergeTest : public testing::Test {
   ProcessSlot& slot_ = session_.join(0, 42);
   tests::TempDir dir_;
   std::unique_ptr<schema::TapeWriter> tape_ = create_tape();
-  RingMerge merge_{session_.view(), 0, tape_->encoder(), kStartNs};
+  RingMerge merge_{session_.view(), 0, tape_->encoder(), kBeginNs};
   RingPen a_{session_, 0};
   RingPen b_{session_, 1};
   schema::TapeSummary summary_;
@@ -181,13 +181,13 @@ TEST_F(RingMergeTest, KnowsUpToWhereItHasWritten) {
 TEST_F(RingMergeTest, FollowsChainsOfResizesEightDeep) {
   write_chain_of_resizes(8);
   drain(kEverything);
-  EXPECT_EQ(merge_.collect_summary(kStartNs).losses.unrepaired_inversions, 0u);
+  EXPECT_EQ(merge_.collect_summary(kBeginNs).losses.unrepaired_inversions, 0u);
 }
 
 TEST_F(RingMergeTest, FollowsNoChainOfNineResizes) {
   write_chain_of_resizes(9);
   EXPECT_EQ(drain(kEverything), 2 * 9u + 1);
-  EXPECT_EQ(merge_.collect_summary(kStartNs).losses.unrepaired_inversions, 1u);
+  EXPECT_EQ(merge_.collect_summary(kBeginNs).losses.unrepaired_inversions, 1u);
 }
 
 // No allocator does that; a broken program's rings may say so.
@@ -232,9 +232,9 @@ TEST_F(RingMergeTest, WaitsNoLongerThanItsPatience) {
   a_.write(malloc_record(kX, 1));
   b_.write(malloc_record(kX, 30));
   a_.header().resizing = kX;
-  EXPECT_EQ(drain(35, kStartNs), 1u);
-  EXPECT_EQ(drain(35, kStartNs + kPatienceNs - 1), 0u);
-  EXPECT_EQ(drain(35, kStartNs + kPatienceNs), 1u);
+  EXPECT_EQ(drain(35, kBeginNs), 1u);
+  EXPECT_EQ(drain(35, kBeginNs + kPatienceNs - 1), 0u);
+  EXPECT_EQ(drain(35, kBeginNs + kPatienceNs), 1u);
   finish();
   EXPECT_EQ(summary_.losses.unrepaired_inversions, 1u);
 }
@@ -254,19 +254,19 @@ TEST_F(RingMergeTest, WaitsOnceForAResizeThatNeverEnds) {
   a_.write(malloc_record(kX, 1));
   b_.write(malloc_record(kX, 30)).write(malloc_record(kX, 31));
   a_.header().resizing = kX;
-  EXPECT_EQ(drain(35, kStartNs), 1u);
-  EXPECT_EQ(drain(35, kStartNs + 100'000'000), 2u);
+  EXPECT_EQ(drain(35, kBeginNs), 1u);
+  EXPECT_EQ(drain(35, kBeginNs + 100'000'000), 2u);
 }
 
 TEST_F(RingMergeTest, WaitsAgainForAThreadThatHasLoggedSince) {
   a_.write(malloc_record(kX, 1));
   b_.write(malloc_record(kX, 30));
   a_.header().resizing = kX;
-  drain(35, kStartNs);
-  drain(35, kStartNs + 100'000'000);
+  drain(35, kBeginNs);
+  drain(35, kBeginNs + 100'000'000);
   a_.write(malloc_record(kY, 40));
   b_.write(malloc_record(kX, 50));
-  EXPECT_EQ(drain(60, kStartNs + 200'000'000), 1u);
+  EXPECT_EQ(drain(60, kBeginNs + 200'000'000), 1u);
 }
 
 TEST_F(RingMergeTest, WaitsForNobodyWhenTheProcessIsGone) {
@@ -420,10 +420,10 @@ TEST_F(RingMergeTest, IsIdleOnceEverythingIsSeen) {
 
 TEST_F(RingMergeTest, PlacesEventsInTime) {
   a_.write(malloc_record(kX, 10));
-  drain(100, kStartNs + 7);
-  drain(100, kStartNs + 8);
+  drain(100, kBeginNs + 7);
+  drain(100, kBeginNs + 8);
   a_.write(free_record(kX, 101));
-  drain(kEverything, kStartNs + 9);
+  drain(kEverything, kBeginNs + 9);
   finish();
   EXPECT_EQ(times_, (std::vector<schema::TimeSample>{{1, 7}, {2, 9}}));
   EXPECT_EQ(summary_.duration_ns, 5u);
@@ -500,7 +500,7 @@ TEST_F(RingMergeTest, EndsAThreadThatItsIdleProcessOutlives) {
   drain(20);
   a_.header().lock.word = tests::kDeadOwner;
   drain(30);
-  drain(40, kStartNs + 2000 * base::kMillisecondNs);
+  drain(40, kBeginNs + 2000 * base::kMillisecondNs);
   finish();
   EXPECT_EQ(ends_, (std::vector<schema::ThreadEnd>{{1, 0}}));
 }
@@ -511,9 +511,9 @@ TEST_F(RingMergeTest, EndsNoThreadWhoseProcessMayBeOnItsWayOut) {
   drain(20);
   kill_both();
   drain(30);
-  drain(40, kStartNs + 500 * base::kMillisecondNs);
+  drain(40, kBeginNs + 500 * base::kMillisecondNs);
   slot_.lock.word = tests::kDeadOwner;
-  drain(kEverything, kStartNs + 5000 * base::kMillisecondNs);
+  drain(kEverything, kBeginNs + 5000 * base::kMillisecondNs);
   finish();
   EXPECT_EQ(ends_, std::vector<schema::ThreadEnd>{});
 }

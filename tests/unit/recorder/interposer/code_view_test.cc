@@ -12,11 +12,12 @@
 #include "base/descriptor.h"
 #include "recorder/interposer/attach.h"
 #include "tests/support/live_session.h"
+#include "tests/support/sizes.h"
 
 namespace heaptape::recorder {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+using tests::kMiB;
 
 class CodeViewTest : public testing::Test {
  protected:

@@ -5,23 +5,24 @@
 
 #include <cstring>
 
+#include "base/address/pages.h"
 #include "recorder/interposer/attach.h"
 
 namespace heaptape::recorder {
 namespace {
 
-constexpr size_t kPage = 4096;
+using base::kPageBytes;
 
 // Two pages of sevens, behind which nothing can be read.
 class ForeignBytes : public testing::Test {
  protected:
   ForeignBytes()
       : pages_(static_cast<char*>(
-            mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    mprotect(pages_, 2 * kPage, PROT_READ | PROT_WRITE);
-    std::memset(pages_, 7, 2 * kPage);
+            mmap(nullptr, 3 * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    mprotect(pages_, 2 * kPageBytes, PROT_READ | PROT_WRITE);
+    std::memset(pages_, 7, 2 * kPageBytes);
   }
-  ~ForeignBytes() override { munmap(pages_, 3 * kPage); }
+  ~ForeignBytes() override { munmap(pages_, 3 * kPageBytes); }
 
   size_t copy(size_t from, size_t bytes) {
     std::memset(copy_, 0, sizeof copy_);
@@ -34,29 +35,29 @@ class ForeignBytes : public testing::Test {
   }
 
   char* const pages_;
-  char copy_[kPage] = {};
+  char copy_[kPageBytes] = {};
 };
 
 TEST_F(ForeignBytes, AreCopied) {
   EXPECT_EQ(copy(100, 32), 32u);
   EXPECT_EQ(sevens(), 32u);
-  EXPECT_EQ(copy(0, kPage), kPage);
-  EXPECT_EQ(sevens(), kPage);
+  EXPECT_EQ(copy(0, kPageBytes), kPageBytes);
+  EXPECT_EQ(sevens(), kPageBytes);
 }
 
 TEST_F(ForeignBytes, AreCopiedOutOfTwoPages) {
   for (size_t first = 1; first < 32; ++first) {
-    EXPECT_EQ(copy(kPage - first, 32), 32u);
+    EXPECT_EQ(copy(kPageBytes - first, 32), 32u);
     EXPECT_EQ(sevens(), 32u);
   }
 }
 
 TEST_F(ForeignBytes, AreCopiedAsFarAsThereAreAny) {
   for (size_t first = 1; first < 32; ++first) {
-    EXPECT_EQ(copy(2 * kPage - first, 32), first);
+    EXPECT_EQ(copy(2 * kPageBytes - first, 32), first);
     EXPECT_EQ(sevens(), first);
   }
-  EXPECT_EQ(copy(2 * kPage, 32), 0u);
+  EXPECT_EQ(copy(2 * kPageBytes, 32), 0u);
   EXPECT_EQ(copy_foreign(16, copy_, 8), 0u);
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 using tests::LiveSession;
 
-void record_free(uint64_t address) {
+void free_at(uint64_t address) {
   record_release(Op::kFree, reinterpret_cast<const void*>(address));
 }
 
@@ -51,7 +51,7 @@ void take_all_rings(const LiveSession& session) {
 TEST(Producer, FillsTheRingToItsLastSegmentAndCountsTheRest) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   in_a_thread([] {
-    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
+    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) free_at(i);
   });
   const RingHeader& ring = session.view().ring(0);
   EXPECT_EQ(ring.lost_full, 7u);
@@ -62,7 +62,7 @@ TEST(Producer, FillsTheRingToItsLastSegmentAndCountsTheRest) {
 TEST(Producer, CountsACallOnceThatHasNoRoomForItsStackEither) {
   const LiveSession session({Follow::kAll, OnFull::kDrop, 16, Unwinding::kFramePointers});
   in_a_thread([] {
-    for (uint64_t i = 1; i <= kFreesInRing; ++i) record_free(i);
+    for (uint64_t i = 1; i <= kFreesInRing; ++i) free_at(i);
     const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     record_allocation<false>(Op::kMalloc, nullptr, 1, 0, frame);
   });
@@ -73,11 +73,11 @@ TEST(Producer, GoesOnWhereItLeftOffOnceThereIsRoom) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   RingHeader& ring = session.view().ring(0);
   in_a_thread([&ring] {
-    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) record_free(i);
+    for (uint64_t i = 1; i <= kFreesInRing + 7; ++i) free_at(i);
     ring.tail = kSegmentWords;
-    for (uint64_t i = 0; i < kFreesInSegment; ++i) record_free(i);
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(i);
     EXPECT_EQ(ring.lost_full, 7u);
-    record_free(1);
+    free_at(1);
   });
   EXPECT_EQ(ring.lost_full, 8u);
 }
@@ -85,7 +85,7 @@ TEST(Producer, GoesOnWhereItLeftOffOnceThereIsRoom) {
 TEST(Producer, PublishesEveryRecordAtOnce) {
   const LiveSession session;
   in_a_thread([&session] {
-    record_free(16);
+    free_at(16);
     EXPECT_EQ(session.view().ring(0).head, kMarkWords + 1);
     record_allocation<true>(Op::kMemalign, nullptr, 1, 8, 0);
     EXPECT_EQ(session.view().ring(0).head, kMarkWords + 4);
@@ -96,7 +96,7 @@ TEST(Producer, MarksTheTimeOncePerSegment) {
   if (kMarkWords == 0) GTEST_SKIP() << "no TSC to rely on";
   const LiveSession session;
   in_a_thread([] {
-    for (uint64_t i = 0; i <= kFreesInSegment; ++i) record_free(16);
+    for (uint64_t i = 0; i <= kFreesInSegment; ++i) free_at(16);
   });
   const uint64_t* const words = session.view().words(0);
   EXPECT_EQ(words[0] & kOpMask, kTimeMarkOp);
@@ -109,7 +109,7 @@ TEST(Producer, SaysWhichThreadHasARing) {
   const LiveSession session;
   in_a_thread([&session] {
     prctl(PR_SET_NAME, "painter");
-    record_free(16);
+    free_at(16);
     EXPECT_EQ(session.view().ring(0).thread_id, static_cast<uint32_t>(gettid()));
     EXPECT_STREQ(session.view().ring(0).thread_name, "painter");
   });
@@ -120,9 +120,9 @@ TEST(Producer, WakesTheCollectorForEveryThreadAfterTheFirst) {
   auto& sleep = session.view().header().collector_sleep;
   in_a_thread([&sleep] {
     sleep = CollectorSleep::kAsleep;
-    record_free(16);
+    free_at(16);
     EXPECT_EQ(sleep, CollectorSleep::kAsleep);
-    in_a_thread([] { record_free(32); });
+    in_a_thread([] { free_at(32); });
     EXPECT_EQ(sleep, CollectorSleep::kAwake);
   });
 }
@@ -130,9 +130,9 @@ TEST(Producer, WakesTheCollectorForEveryThreadAfterTheFirst) {
 TEST(Producer, StampsFromTheSecondThreadOn) {
   const LiveSession session;
   in_a_thread([&session] {
-    record_free(16);
-    in_a_thread([] { record_free(32); });
-    record_free(48);
+    free_at(16);
+    in_a_thread([] { free_at(32); });
+    free_at(48);
     const uint64_t* first = session.view().words(0) + kMarkWords;
     const uint64_t* second = session.view().words(1);
     EXPECT_EQ(first[0] & kStampedFlag, 0u);
@@ -146,7 +146,7 @@ TEST(Producer, GivesEachThreadARingThatNamesIt) {
   const LiveSession session;
   const RingHeader& ring = session.view().ring(0);
   in_a_thread([&ring] {
-    record_free(16);
+    free_at(16);
     EXPECT_EQ(ring.lock.word, static_cast<uint32_t>(gettid()));
   });
   EXPECT_EQ(ring.state, RingState::kOwned);
@@ -161,9 +161,9 @@ TEST(Producer, WakesTheCollectorWhenARingIsHalfFull) {
   auto& sleep = session.view().header().collector_sleep;
   sleep = CollectorSleep::kAsleep;
   in_a_thread([&sleep] {
-    for (uint64_t i = 0; i < kFreesInRing / 2 - kFreesInSegment; ++i) record_free(i);
+    for (uint64_t i = 0; i < kFreesInRing / 2 - kFreesInSegment; ++i) free_at(i);
     EXPECT_EQ(sleep, CollectorSleep::kAsleep);
-    for (uint64_t i = 0; i < kFreesInSegment; ++i) record_free(i);
+    for (uint64_t i = 0; i < kFreesInSegment; ++i) free_at(i);
     EXPECT_EQ(sleep, CollectorSleep::kAwake);
   });
 }
@@ -178,7 +178,7 @@ TEST(Producer, WakesAThreadThatSleepsOnTheSessionsFutex) {
     }
   });
   in_a_thread([] {
-    for (uint64_t i = 0; i < kFreesInRing / 2; ++i) record_free(i);
+    for (uint64_t i = 0; i < kFreesInRing / 2; ++i) free_at(i);
   });
   sleeper.join();  // or hangs
 }
@@ -187,7 +187,7 @@ TEST(Producer, StopsWhenTheSessionIsOver) {
   const LiveSession session;
   session.view().header().stopped = 1;
   in_a_thread([] {
-    record_free(16);
+    free_at(16);
     EXPECT_FALSE(process.recording);
   });
   EXPECT_EQ(session.view().ring(0).state, RingState::kFree);
@@ -197,9 +197,9 @@ TEST(Producer, StopsWhenTheSessionIsOver) {
 TEST(Producer, StopsWithinASegmentWhenTheSessionEnds) {
   const LiveSession session;
   in_a_thread([&session] {
-    record_free(16);
+    free_at(16);
     session.view().header().stopped = 1;
-    for (uint64_t i = 0; i < kSegmentWords; ++i) record_free(i);
+    for (uint64_t i = 0; i < kSegmentWords; ++i) free_at(i);
     EXPECT_FALSE(process.recording);
   });
   EXPECT_LT(session.view().ring(0).head, kSegmentWords);
@@ -209,9 +209,9 @@ TEST(Producer, StopsWithinASegmentWhenTheSessionEnds) {
 TEST(Producer, StopsWhenTheCollectorDied) {
   const LiveSession session;
   in_a_thread([&session] {
-    for (uint64_t i = 0; i < kFreesInRing; ++i) record_free(i);
+    for (uint64_t i = 0; i < kFreesInRing; ++i) free_at(i);
     session.view().header().collector_lock_word |= FUTEX_OWNER_DIED;
-    record_free(16);
+    free_at(16);
     EXPECT_FALSE(process.recording);
   });
   session.view().header().collector_lock_word &= ~uint32_t{FUTEX_OWNER_DIED};
@@ -222,9 +222,9 @@ TEST(Producer, CountsCallsThatFindNoRing) {
   const LiveSession session({Follow::kAll, OnFull::kDrop});
   take_all_rings(session);
   in_a_thread([&session] {
-    for (int i = 0; i < 10; ++i) record_free(16);
+    for (int i = 0; i < 10; ++i) free_at(16);
     session.view().ring(9).lock.word = 0;
-    for (int i = 0; i < 5000; ++i) record_free(16);
+    for (int i = 0; i < 5000; ++i) free_at(16);
   });
   const uint64_t lost = session.view().process(0).lost_ringless;
   EXPECT_GE(lost, 10u);
@@ -237,7 +237,7 @@ TEST(Producer, FindsAFreeRingBelowWhereTheSearchBegins) {
   take_all_rings(session);
   session.view().ring(3).lock.word = 0;
   session.view().header().rings_taken.lowest_free = 9;
-  in_a_thread([] { record_free(16); });
+  in_a_thread([] { free_at(16); });
   EXPECT_GT(session.view().ring(3).head, 0u);
 }
 
@@ -246,7 +246,7 @@ TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
   take_all_rings(session);
   std::atomic<bool> over{false};
   std::thread thread([&over] {
-    record_free(16);
+    free_at(16);
     over = true;
   });
   while (session.view().header().ring_wanted == 0 && !over) std::this_thread::yield();
@@ -258,15 +258,15 @@ TEST(Producer, AsksForTheRingsOfDeadThreadsWhenThereIsNoOther) {
 
 // Nobody drains in these.
 void fill_ring() {
-  for (uint64_t i = 1; i <= kFreesInRing; ++i) record_free(i);
+  for (uint64_t i = 1; i <= kFreesInRing; ++i) free_at(i);
 }
 
 // In a thread that has its ring before system calls are forbidden.
 void overfill_a_ring_quietly(uint64_t calls) {
   in_a_thread([calls] {
-    record_free(16);
+    free_at(16);
     process.quiet = true;
-    for (uint64_t i = 0; i < calls; ++i) record_free(16);
+    for (uint64_t i = 0; i < calls; ++i) free_at(16);
   });
   process.quiet = false;
 }
@@ -276,7 +276,7 @@ TEST(WaitingProducer, GivesUpWhenTheRecorderMakesNoProgress) {
   const RingHeader& ring = session.view().ring(0);
   in_a_thread([&ring] {
     fill_ring();
-    for (int i = 0; i < 9; ++i) record_free(16);
+    for (int i = 0; i < 9; ++i) free_at(16);
     EXPECT_EQ(ring.stalls, 1u);
   });
   EXPECT_EQ(ring.lost_stopped, 9u);
@@ -288,7 +288,7 @@ TEST(WaitingProducer, SparesTheNextThreadAWaitInVain) {
   for (int i = 0; i < 2; ++i) {
     in_a_thread([] {
       fill_ring();
-      record_free(16);
+      free_at(16);
     });
   }
   EXPECT_EQ(session.view().ring(0).stalls, 1u);
@@ -309,7 +309,7 @@ TEST(WaitingProducer, WaitsLongerForARecorderThatIsNotStopped) {
   RingHeader& ring = session.view().ring(0);
   std::thread producer([] {
     fill_ring();
-    record_free(16);
+    free_at(16);
   });
   while (ring.producer_waits == 0) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(3 * kPatienceMs));
@@ -325,7 +325,7 @@ TEST(WaitingProducer, GivesUpOnARecorderThatIsNotStoppedButMakesNoProgress) {
   const RingHeader& ring = session.view().ring(0);
   in_a_thread([] {
     fill_ring();
-    for (int i = 0; i < 9; ++i) record_free(16);
+    for (int i = 0; i < 9; ++i) free_at(16);
   });
   EXPECT_EQ(ring.stalls, 1u);
   EXPECT_EQ(ring.lost_stopped, 9u);
@@ -337,7 +337,7 @@ TEST(WaitingProducer, WaitsAsLongAsTheRecorderIsBusy) {
   RingHeader& ring = session.view().ring(0);
   std::thread producer([] {
     fill_ring();
-    record_free(16);
+    free_at(16);
   });
   while (ring.producer_waits == 0) std::this_thread::yield();
   for (uint32_t ms = 0; ms < 3 * kPatienceMs; ms += 5) {
@@ -354,7 +354,7 @@ TEST(WaitingProducer, WaitsAgainWhenTheRecorderMadeProgress) {
   for (int i = 0; i < 2; ++i) {
     in_a_thread([] {
       fill_ring();
-      record_free(16);
+      free_at(16);
     });
     session.view().header().progress++;
   }
@@ -366,11 +366,11 @@ TEST(WaitingProducer, WaitsAgainWhenThereWasRoom) {
   RingHeader& ring = session.view().ring(0);
   in_a_thread([&] {
     fill_ring();
-    record_free(16);
+    free_at(16);
     ring.tail = kRingWords;
     session.view().header().progress++;
     fill_ring();
-    record_free(16);
+    free_at(16);
   });
   EXPECT_EQ(ring.stalls, 2u);
 }
@@ -387,7 +387,7 @@ TEST(WaitingProducer, GivesUpWhenItsTapeIsBehindHoweverBusyTheRecorderIs) {
   session.view().process(0).behind = 1;
   in_a_thread([] {
     fill_ring();
-    record_free(16);
+    free_at(16);
   });
   over = true;
   collector.join();
@@ -400,7 +400,7 @@ TEST(WaitingProducer, GivesUpWhateverTheSessionSaysOfTheClock) {
   session.view().header().ticks_per_ms = 1;
   in_a_thread([] {
     fill_ring();
-    record_free(16);
+    free_at(16);
   });
   EXPECT_EQ(session.view().ring(0).lost_stopped, 1u);
 }
@@ -426,7 +426,7 @@ TEST(WaitingProducer, WaitsForNothingWhereNeitherSystemCallsNorTheTscServe) {
 TEST(Producer, TakesNoRingWhereNoSystemCallIsAllowed) {
   const LiveSession session;
   process.quiet = true;
-  in_a_thread([] { record_free(16); });
+  in_a_thread([] { free_at(16); });
   process.quiet = false;
   EXPECT_EQ(session.view().ring(0).state, RingState::kFree);
   EXPECT_EQ(session.view().process(0).lost_ringless, 1u);
@@ -437,9 +437,9 @@ TEST(Producer, WakesNobodyWhereNoSystemCallIsAllowed) {
   auto& sleep = session.view().header().collector_sleep;
   sleep = CollectorSleep::kAsleep;
   in_a_thread([] {
-    record_free(16);
+    free_at(16);
     process.quiet = true;
-    for (uint64_t i = 0; i < kFreesInRing - kFreesInSegment; ++i) record_free(16);
+    for (uint64_t i = 0; i < kFreesInRing - kFreesInSegment; ++i) free_at(16);
   });
   process.quiet = false;
   EXPECT_EQ(sleep, CollectorSleep::kAsleep);
@@ -449,7 +449,7 @@ TEST(Producer, CountsAChildThatIsForkedWhereNoSystemCallIsAllowed) {
   const LiveSession session;
   process.quiet = true;
   in_a_child([] {
-    record_free(16);
+    free_at(16);
     return 0;
   });
   process.quiet = false;
@@ -459,7 +459,7 @@ TEST(Producer, CountsAChildThatIsForkedWhereNoSystemCallIsAllowed) {
 // However many threads its parent had.
 TEST(Producer, StampsInAForkedChildFromItsOwnSecondThreadOn) {
   const LiveSession session;
-  for (int i = 0; i < 2; ++i) in_a_thread([] { record_free(16); });
+  for (int i = 0; i < 2; ++i) in_a_thread([] { free_at(16); });
   const int status = in_a_child([] {
     attach_thread(IfNoRing::kGiveUp);
     if (process.stamped) return 1;
@@ -473,7 +473,7 @@ TEST(Producer, StampsInAForkedChildFromItsOwnSecondThreadOn) {
 TEST(Producer, JoinsAnewWhenTheCollectorTookItsProcessForDead) {
   const LiveSession session;
   session.view().process(0).state = SlotState::kEnding;
-  in_a_thread([] { record_free(16); });
+  in_a_thread([] { free_at(16); });
   EXPECT_EQ(session.view().process(1).state, SlotState::kRunning);
   EXPECT_EQ(session.view().process(1).parent_serial, session.view().process(0).serial);
   EXPECT_EQ(session.view().ring(0).process_slot, 1u);
@@ -487,7 +487,7 @@ TEST(Producer, JoinsAnewUnderThePidByWhichTheCollectorKnowsIt) {
   in_a_thread([&session] {
     adopt_session(session.view(), kForeignPid, 0, {});
     session.view().process(1).state = SlotState::kEnding;
-    record_free(16);
+    free_at(16);
   });
   EXPECT_EQ(session.view().process(2).state, SlotState::kRunning);
   EXPECT_EQ(session.view().process(2).pid, kForeignPid);
@@ -498,7 +498,7 @@ TEST(Producer, TakesNoRingBeyondThoseOfTheLayout) {
   const LiveSession session;
   session.view().header().rings = UINT32_MAX;
   session.view().header().rings_taken.lowest_free = UINT32_MAX - 1;
-  in_a_thread([] { record_free(16); });
+  in_a_thread([] { free_at(16); });
   EXPECT_LE(session.view().header().rings_taken.high_water, kRings);
 }
 

@@ -7,12 +7,13 @@
 #include <memory>
 #include <thread>
 
+#include "base/address/pages.h"
 #include "recorder/interposer/attach.h"
 
 namespace heaptape::recorder {
 namespace {
 
-constexpr uintptr_t kPage = 4096;
+using base::kPageBytes;
 
 // Of the caller: a frame of its own would lie below the caller's locals.
 [[gnu::always_inline]] inline uintptr_t frame_here() {
@@ -24,11 +25,11 @@ class StackMemoryTest : public testing::Test {
   // The middle one of three pages is mapped.
   StackMemoryTest()
       : pages_(reinterpret_cast<uintptr_t>(
-            mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
-    mprotect(reinterpret_cast<void*>(middle()), kPage, PROT_READ | PROT_WRITE);
+            mmap(nullptr, 3 * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    mprotect(reinterpret_cast<void*>(middle()), kPageBytes, PROT_READ | PROT_WRITE);
   }
-  ~StackMemoryTest() override { munmap(reinterpret_cast<void*>(pages_), 3 * kPage); }
-  uintptr_t middle() const { return pages_ + kPage; }
+  ~StackMemoryTest() override { munmap(reinterpret_cast<void*>(pages_), 3 * kPageBytes); }
+  uintptr_t middle() const { return pages_ + kPageBytes; }
   bool can_read(uintptr_t address) const {
     uintptr_t word = 0;
     return memory_->read(address, word);
@@ -61,24 +62,24 @@ TEST_F(StackMemoryTest, IsTheStackOfAThreadUpToItsEnd) {
 // Without guards between them, the stacks of threads look like one.
 TEST_F(StackMemoryTest, IsCopiedBelowTheDeepestFrameOfTheThread) {
   std::thread([this] {
-    char room[8 * kPage];
+    char room[8 * kPageBytes];
     memory_->begin(frame_here());
     memory_->begin(middle());
-    const uintptr_t below = (reinterpret_cast<uintptr_t>(room) + kPage) & ~(kPage - 1);
+    const uintptr_t below = (reinterpret_cast<uintptr_t>(room) + kPageBytes) & ~(kPageBytes - 1);
     EXPECT_TRUE(can_read(frame_here()));
     EXPECT_TRUE(can_read(below));
-    mprotect(reinterpret_cast<void*>(below), kPage, PROT_NONE);
+    mprotect(reinterpret_cast<void*>(below), kPageBytes, PROT_NONE);
     memory_->begin(middle());
     EXPECT_FALSE(can_read(below));
-    mprotect(reinterpret_cast<void*>(below), kPage, PROT_READ | PROT_WRITE);
+    mprotect(reinterpret_cast<void*>(below), kPageBytes, PROT_READ | PROT_WRITE);
   }).join();
 }
 
 TEST_F(StackMemoryTest, IsCopiedOnOtherStacks) {
   memory_->begin(middle());
   EXPECT_TRUE(can_read(middle()));
-  EXPECT_TRUE(can_read(middle() + kPage - 8));
-  EXPECT_FALSE(can_read(middle() + kPage));
+  EXPECT_TRUE(can_read(middle() + kPageBytes - 8));
+  EXPECT_FALSE(can_read(middle() + kPageBytes));
   EXPECT_FALSE(can_read(middle() - 8));
 }
 
@@ -86,7 +87,7 @@ TEST_F(StackMemoryTest, IsCopiedOnOtherStacks) {
 TEST_F(StackMemoryTest, IsCopiedAnewInEachWalk) {
   memory_->begin(frame_here());
   EXPECT_TRUE(can_read(middle()));
-  mprotect(reinterpret_cast<void*>(middle()), kPage, PROT_NONE);
+  mprotect(reinterpret_cast<void*>(middle()), kPageBytes, PROT_NONE);
   memory_->begin(frame_here());
   EXPECT_FALSE(can_read(middle()));
 }
@@ -96,8 +97,8 @@ TEST_F(StackMemoryTest, MayVanishAtAnyMoment) {
   std::atomic<bool> is_over{false};
   std::thread other([&] {
     while (!is_over) {
-      mprotect(reinterpret_cast<void*>(middle()), kPage, PROT_NONE);
-      mprotect(reinterpret_cast<void*>(middle()), kPage, PROT_READ | PROT_WRITE);
+      mprotect(reinterpret_cast<void*>(middle()), kPageBytes, PROT_NONE);
+      mprotect(reinterpret_cast<void*>(middle()), kPageBytes, PROT_READ | PROT_WRITE);
     }
   });
   for (int i = 0; i < 20'000; ++i) {

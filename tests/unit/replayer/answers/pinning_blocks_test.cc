@@ -7,7 +7,7 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kHeap = 0x10000;
+constexpr uint64_t kFirstByte = 0x10000;
 
 using Pins = std::vector<std::pair<uint64_t, uint64_t>>;  // births and bytes
 
@@ -16,10 +16,10 @@ Pins pins_of(const std::vector<uint64_t>& offsets,
              std::optional<std::vector<base::AddressRange>> absent = {}) {
   HeapPicture picture;
   picture.granule_log2 = 0;
-  picture.regions = {{kHeap, kHeap + 0x4000}};
+  picture.regions = {{kFirstByte, kFirstByte + 0x4000}};
   picture.absent = std::move(absent);
   for (const uint64_t offset : offsets) {
-    picture.blocks.push_back({kHeap + offset, 16, 16, picture.blocks.size() + 1, 0});
+    picture.blocks.push_back({kFirstByte + offset, 16, 16, picture.blocks.size() + 1, 0});
   }
   Pins pins;
   for (const PinningBlock& block : pinning_blocks(picture)) {
@@ -35,8 +35,8 @@ TEST(PinningBlocks, HaveHalfOfAHoleEach) {
 TEST(PinningBlocks, SayWhatTheProgramAskedFor) {
   HeapPicture picture;
   picture.granule_log2 = 0;
-  picture.regions = {{kHeap, kHeap + 0x4000}};
-  picture.blocks = {{kHeap, 16, 9, 1, 0}, {kHeap + 116, 16, 12, 2, 0}};
+  picture.regions = {{kFirstByte, kFirstByte + 0x4000}};
+  picture.blocks = {{kFirstByte, 16, 9, 1, 0}, {kFirstByte + 116, 16, 12, 2, 0}};
   const auto pins = pinning_blocks(picture);
   ASSERT_EQ(pins.size(), 2u);
   EXPECT_EQ(pins[0].requested_bytes, 9u);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/replays.h"
+#include "tests/support/sizes.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::replayer {
@@ -11,7 +12,7 @@ namespace {
 using tests::free_event;
 using tests::malloc_event;
 
-constexpr uint64_t kMiB = 1 << 20;
+using tests::kMiB;
 
 ResolvedBatch batch_of(const std::vector<uint64_t>& live_bytes) {
   ResolvedBatch batch;

@@ -1,6 +1,7 @@
 // The metrics of a run whose allocator says just what the test wants it to.
 // Over 300 lines, because one fixture serves all of them.
 #include "replayer/engine/run_analysis.h"
+#include "base/address/pages.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ using allocators::RegionEvent;
 using allocators::ReplayKind;
 using allocators::ReplayOp;
 
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
 constexpr uint64_t kHeap = 0x100000;
 
 class Analysis : public testing::Test {
@@ -77,9 +78,9 @@ class Analysis : public testing::Test {
 };
 
 TEST_F(Analysis, StartsWithWhatTheAllocatorTookBeforeItsFirstCall) {
-  analysis_.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
-  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPage);
-  EXPECT_EQ(metrics().committed_bytes_peak.value, 3 * kPage);
+  analysis_.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPageBytes}}});
+  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPageBytes);
+  EXPECT_EQ(metrics().committed_bytes_peak.value, 3 * kPageBytes);
   EXPECT_EQ(metrics().committed_bytes_peak.at, 0u);
 }
 
@@ -87,10 +88,10 @@ TEST_F(Analysis, KnowsNoHolesWhereNoBlocksArePlaced) {
   allocators::BackendTraits traits;
   traits.places_blocks = false;
   RunAnalysis analysis(traits, {});
-  analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPage}}});
+  analysis.start({{0, RegionEvent::Kind::kCommit, {kHeap, kHeap + 3 * kPageBytes}}});
   analysis.sample({0, std::nullopt});
   const Snapshot end = analysis.take_metrics().end;
-  EXPECT_EQ(end.committed_bytes, 3 * kPage);
+  EXPECT_EQ(end.committed_bytes, 3 * kPageBytes);
   EXPECT_EQ(end.holes.top_bytes, 0u);
 }
 
@@ -106,20 +107,20 @@ TEST_F(Analysis, KeepsUsableBytesAndTheirPeak) {
 TEST_F(Analysis, FindsThePeakOfCommittedBytesBetweenTwoBatches) {
   allocate(0, 10, kHeap, 24);
   end_batch();
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(1, 30, kHeap + 32, 40);
-  decommit(kHeap + kPage, kHeap + 8 * kPage);
+  decommit(kHeap + kPageBytes, kHeap + 8 * kPageBytes);
   free(0);
-  EXPECT_EQ(metrics().committed_bytes_peak.value, 8 * kPage);
+  EXPECT_EQ(metrics().committed_bytes_peak.value, 8 * kPageBytes);
   EXPECT_EQ(metrics().committed_bytes_peak.at, 2u);
-  EXPECT_EQ(metrics().end.committed_bytes, kPage);
+  EXPECT_EQ(metrics().end.committed_bytes, kPageBytes);
 }
 
 TEST_F(Analysis, RemembersTheHolesAndLiveBytesAtThePeakOfCommittedBytes) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 10, kHeap, 32);
   allocate(1, 10, kHeap + 96, 32);
-  commit(kHeap + kPage, kHeap + 2 * kPage);
+  commit(kHeap + kPageBytes, kHeap + 2 * kPageBytes);
   allocate(2, 10, kHeap + 192, 32);
   free(1);
   EXPECT_EQ(metrics().holes_at_committed_peak.count, 2u);
@@ -130,7 +131,7 @@ TEST_F(Analysis, RemembersTheHolesAndLiveBytesAtThePeakOfCommittedBytes) {
 }
 
 TEST_F(Analysis, RemembersTheLiveBytesOfThePeakAndNotOfTheBatch) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 100, kHeap, 112);
   allocate(1, 50, kHeap + 112, 64);
   batch_.live.live_bytes = 150;
@@ -139,27 +140,27 @@ TEST_F(Analysis, RemembersTheLiveBytesOfThePeakAndNotOfTheBatch) {
 
 // The block of the peak's event is in place, that of the next one is not.
 TEST_F(Analysis, CountsTheHolesOfAPeakBeforeTheNextEventPlacesItsBlock) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 16, kHeap + 512, 16);
   allocate(1, 16, kHeap + 1024, 16);
   EXPECT_EQ(metrics().holes_at_committed_peak.count, 0u);
-  EXPECT_EQ(metrics().holes_at_committed_peak.top_bytes, kPage - 528);
+  EXPECT_EQ(metrics().holes_at_committed_peak.top_bytes, kPageBytes - 528);
 }
 
 // Memory may also come or go behind the last op of a batch.
 TEST_F(Analysis, CountsTheHolesOfAPeakBeforeMemoryGoesBehindTheBatch) {
-  commit(kHeap, kHeap + 2 * kPage);
-  allocate(0, 16, kHeap + kPage, 16);
-  decommit(kHeap, kHeap + kPage);
-  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+  commit(kHeap, kHeap + 2 * kPageBytes);
+  allocate(0, 16, kHeap + kPageBytes, 16);
+  decommit(kHeap, kHeap + kPageBytes);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPageBytes);
   EXPECT_EQ(metrics().end.holes.bytes, 0u);
 }
 
 // Each event takes a page, so the peak is the last; between them nothing is summed up.
 TEST_F(Analysis, RemembersTheHolesOfTheLastPeakInARow) {
   for (uint32_t i = 0; i < 10; ++i) {
-    commit(kHeap + i * kPage, kHeap + (i + 1) * kPage);
-    allocate(i, 1000, kHeap + i * kPage, 1024);
+    commit(kHeap + i * kPageBytes, kHeap + (i + 1) * kPageBytes);
+    allocate(i, 1000, kHeap + i * kPageBytes, 1024);
   }
   free(3);
   EXPECT_EQ(metrics().committed_bytes_peak.at, 10u);
@@ -169,49 +170,49 @@ TEST_F(Analysis, RemembersTheHolesOfTheLastPeakInARow) {
 
 // The next event takes memory, too, but less than this one gave back.
 TEST_F(Analysis, RemembersTheHolesOfAPeakThatTheNextEventDoesNotReach) {
-  commit(kHeap, kHeap + 8 * kPage);
-  decommit(kHeap + 4 * kPage, kHeap + 8 * kPage);
-  allocate(0, 1000, kHeap + kPage, 1024);
-  commit(kHeap + 4 * kPage, kHeap + 5 * kPage);
-  allocate(1, 1000, kHeap + 3 * kPage, 1024);
+  commit(kHeap, kHeap + 8 * kPageBytes);
+  decommit(kHeap + 4 * kPageBytes, kHeap + 8 * kPageBytes);
+  allocate(0, 1000, kHeap + kPageBytes, 1024);
+  commit(kHeap + 4 * kPageBytes, kHeap + 5 * kPageBytes);
+  allocate(1, 1000, kHeap + 3 * kPageBytes, 1024);
   EXPECT_EQ(metrics().committed_bytes_peak.at, 1u);
   EXPECT_EQ(metrics().holes_at_committed_peak.count, 1u);
-  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPageBytes);
 }
 
 // What the next event takes it holds already.
 TEST_F(Analysis, RemembersTheHolesOfAPeakThatIsTakenTwice) {
-  commit(kHeap, kHeap + 2 * kPage);
-  allocate(0, 1000, kHeap + kPage, 1024);
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + 2 * kPageBytes);
+  allocate(0, 1000, kHeap + kPageBytes, 1024);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(1, 1000, kHeap, 1024);
   EXPECT_EQ(metrics().committed_bytes_peak.at, 1u);
-  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPage);
+  EXPECT_EQ(metrics().holes_at_committed_peak.bytes, kPageBytes);
 }
 
 // A block's memory may go with it: its last page is returned in the event that frees it.
 TEST_F(Analysis, TakesABlockAwayBeforeItsMemoryGoes) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 100, kHeap, 128);
-  decommit(kHeap, kHeap + kPage);
+  decommit(kHeap, kHeap + kPageBytes);
   free(0);
   EXPECT_EQ(metrics().end.committed_bytes, 0u);
   EXPECT_EQ(metrics().end.holes, HoleStats());
 }
 
 TEST_F(Analysis, PlacesABlockAfterItsMemoryCame) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 100, kHeap + 1024, 128);
-  EXPECT_EQ(metrics().end.holes.top_bytes, kPage - 1024 - 128);
+  EXPECT_EQ(metrics().end.holes.top_bytes, kPageBytes - 1024 - 128);
 }
 
 TEST_F(Analysis, MovesAMappingThatIsResized) {
-  commit(kHeap, kHeap + kPage);
-  allocate(0, kPage, kHeap, kPage);
-  decommit(kHeap, kHeap + kPage);
-  commit(2 * kHeap, 2 * kHeap + 3 * kPage);
-  resize(0, 3 * kPage, 2 * kHeap, 3 * kPage);
-  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPage);
+  commit(kHeap, kHeap + kPageBytes);
+  allocate(0, kPageBytes, kHeap, kPageBytes);
+  decommit(kHeap, kHeap + kPageBytes);
+  commit(2 * kHeap, 2 * kHeap + 3 * kPageBytes);
+  resize(0, 3 * kPageBytes, 2 * kHeap, 3 * kPageBytes);
+  EXPECT_EQ(metrics().end.committed_bytes, 3 * kPageBytes);
   EXPECT_EQ(metrics().end.holes, HoleStats());
 }
 
@@ -227,7 +228,7 @@ TEST_F(Analysis, TellsResizesInPlaceFromMoves) {
 }
 
 TEST_F(Analysis, GrowsABlockInPlaceIntoTheHoleBehindIt) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 16, kHeap, 16);
   allocate(1, 16, kHeap + 256, 16);
   resize(0, 128, kHeap, 128);
@@ -251,12 +252,12 @@ TEST_F(Analysis, FreesABlockThatWasRefusedWithoutHarm) {
 }
 
 TEST_F(Analysis, KeepsABlockWhoseResizeWasRefused) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 100, kHeap, 104);
   resize(0, uint64_t{1} << 60, 0, 0);
   EXPECT_EQ(metrics().accounting.refused, 1u);
   EXPECT_EQ(metrics().end.usable_bytes, 104u);
-  EXPECT_EQ(metrics().end.holes.top_bytes, kPage - 112);
+  EXPECT_EQ(metrics().end.holes.top_bytes, kPageBytes - 112);
 }
 
 TEST_F(Analysis, TakesAResizeOfARefusedBlockForANewOne) {
@@ -276,30 +277,30 @@ TEST_F(Analysis, CountsFreesOfNullAsReplayedAndSkippedEventsNot) {
 TEST_F(Analysis, NotesEachSampleOnTheTimeline) {
   allocate(0, 10, kHeap, 24);
   end_batch();
-  analysis_.sample({5 * kPage, std::nullopt});
+  analysis_.sample({5 * kPageBytes, std::nullopt});
   free(0);
   end_batch();
-  analysis_.sample({2 * kPage, std::nullopt});
+  analysis_.sample({2 * kPageBytes, std::nullopt});
   const RunMetrics run = analysis_.take_metrics();
   ASSERT_EQ(run.timeline.size(), 2u);
   EXPECT_EQ(run.timeline[0].at, 1u);
   EXPECT_EQ(run.timeline[0].usable_bytes, 24u);
   EXPECT_EQ(run.timeline[1].at, 2u);
-  EXPECT_EQ(run.end.resident_bytes, 2 * kPage);
-  EXPECT_EQ(run.resident_bytes_peak.value, 5 * kPage);
+  EXPECT_EQ(run.end.resident_bytes, 2 * kPageBytes);
+  EXPECT_EQ(run.resident_bytes_peak.value, 5 * kPageBytes);
   EXPECT_EQ(run.resident_bytes_peak.at, 1u);
 }
 
 TEST_F(Analysis, TellsHolesOnRealPagesFromOthers) {
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(0, 16, kHeap, 16);
-  allocate(1, 16, kHeap + 4 * kPage, 16);
+  allocate(1, 16, kHeap + 4 * kPageBytes, 16);
   end_batch();
-  const std::vector<AddressRange> absent = {{kHeap + kPage, kHeap + 3 * kPage}};
-  analysis_.sample({6 * kPage, absent});
+  const std::vector<AddressRange> absent = {{kHeap + kPageBytes, kHeap + 3 * kPageBytes}};
+  analysis_.sample({6 * kPageBytes, absent});
   const Snapshot end = analysis_.take_metrics().end;
-  EXPECT_EQ(end.holes.bytes, 4 * kPage - 16);
-  EXPECT_EQ(end.resident_hole_bytes, 2 * kPage - 16);
+  EXPECT_EQ(end.holes.bytes, 4 * kPageBytes - 16);
+  EXPECT_EQ(end.resident_hole_bytes, 2 * kPageBytes - 16);
 }
 
 TEST_F(Analysis, AddsUpTheTimeOfItsBatches) {
@@ -340,12 +341,12 @@ class AnalysisOfGrowth : public Analysis {
   // 20,000 bytes are asked for where there are blocks of 100, 232 and 40 bytes, with a hole of
   // 1,000 granules behind the first.
   HeapGrowth growth_beside_a_hole() {
-    commit(kHeap, kHeap + 8 * kPage);
+    commit(kHeap, kHeap + 8 * kPageBytes);
     allocate(0, 100, kHeap + 16, 100);
     allocate(1, 232, kHeap + 16'128, 232);
     allocate(2, 40, kHeap + 32'000, 40);
-    commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
-    allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+    commit(kHeap + 8 * kPageBytes, kHeap + 16 * kPageBytes);
+    allocate(3, 20'000, kHeap + 8 * kPageBytes, 20'000);
     return growths().at(1);
   }
 
@@ -360,7 +361,7 @@ class AnalysisOfGrowth : public Analysis {
 TEST_F(AnalysisOfGrowth, KnowsTheLargestHoleAndHowManyBytesItWasShort) {
   const HeapGrowth growth = growth_beside_a_hole();
   EXPECT_EQ(growth.event, 4u);
-  EXPECT_EQ(growth.growth_bytes, 8 * kPage);
+  EXPECT_EQ(growth.growth_bytes, 8 * kPageBytes);
   EXPECT_EQ(growth.largest_hole_bytes, 16'000u);
   EXPECT_EQ(growth.short_bytes(), 4'000u);
   EXPECT_FALSE(growth.is_own_mapping);
@@ -375,49 +376,49 @@ TEST_F(AnalysisOfGrowth, NamesThePinOnTheSideWithMoreFreeBytes) {
 
 // What a region begins with is the allocator's own, and would not be free with the block behind it.
 TEST_F(AnalysisOfGrowth, DoesNotTakeTheBeginningOfARegionForFree) {
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(0, 100, kHeap + 2'000, 100);
   allocate(1, 232, kHeap + 16'128, 232);
   allocate(2, 40, kHeap + 17'376, 40);
-  commit(kHeap + 8 * kPage, kHeap + 16 * kPage);
-  allocate(3, 20'000, kHeap + 8 * kPage, 20'000);
+  commit(kHeap + 8 * kPageBytes, kHeap + 16 * kPageBytes);
+  allocate(3, 20'000, kHeap + 8 * kPageBytes, 20'000);
   const HeapGrowth growth = growths().at(1);
   ASSERT_TRUE(growth.pin);
   EXPECT_EQ(growth.pin->birth, 2u);
 }
 
 TEST_F(AnalysisOfGrowth, HasNoPinWhereTheHoleWasFarTooSmall) {
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(0, 100, kHeap + 16, 100);
   allocate(1, 232, kHeap + 16'128, 232);
-  commit(kHeap + 8 * kPage, kHeap + 40 * kPage);
-  allocate(2, 100'000, kHeap + 8 * kPage, 100'000);
+  commit(kHeap + 8 * kPageBytes, kHeap + 40 * kPageBytes);
+  allocate(2, 100'000, kHeap + 8 * kPageBytes, 100'000);
   EXPECT_FALSE(growths().at(0).pin);
 }
 
 TEST_F(AnalysisOfGrowth, TellsAMappingOfItsOwn) {
-  commit(kHeap, kHeap + 5 * kPage);
+  commit(kHeap, kHeap + 5 * kPageBytes);
   allocate(0, 20'000, kHeap + 16, 20'464);
   EXPECT_TRUE(growths().at(0).is_own_mapping);
 }
 
 TEST_F(AnalysisOfGrowth, CountsOnlyWhatIsAboveThePeak) {
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(0, 100, kHeap + 16, 100);
-  decommit(kHeap + 4 * kPage, kHeap + 8 * kPage);
+  decommit(kHeap + 4 * kPageBytes, kHeap + 8 * kPageBytes);
   free(0);
-  commit(kHeap + 4 * kPage, kHeap + 9 * kPage);
+  commit(kHeap + 4 * kPageBytes, kHeap + 9 * kPageBytes);
   allocate(1, 100, kHeap + 16, 100);
   const auto all = growths();
   ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[1].growth_bytes, kPage);
+  EXPECT_EQ(all[1].growth_bytes, kPageBytes);
 }
 
 // A cache may need room for what is freed.
 TEST_F(AnalysisOfGrowth, ByAFreeAsksForNothing) {
-  commit(kHeap, kHeap + kPage);
+  commit(kHeap, kHeap + kPageBytes);
   allocate(0, 100, kHeap + 16, 100);
-  commit(kHeap + kPage, kHeap + 4 * kPage);
+  commit(kHeap + kPageBytes, kHeap + 4 * kPageBytes);
   free(0);
   const HeapGrowth growth = growths().at(0);
   EXPECT_EQ(growth.event, 2u);
@@ -425,29 +426,29 @@ TEST_F(AnalysisOfGrowth, ByAFreeAsksForNothing) {
 }
 
 TEST_F(AnalysisOfGrowth, HasTheRuleOfItsOwnCallAmongThoseOfABatch) {
-  commit(kHeap, kHeap + 8 * kPage, {"by the rule of %", {1}});
+  commit(kHeap, kHeap + 8 * kPageBytes, {"by the rule of %", {1}});
   allocate(0, 100, kHeap + 16, 100);
-  commit(kHeap + 8 * kPage, kHeap + 10 * kPage);
-  allocate(1, 100, kHeap + 8 * kPage, 100);
-  commit(kHeap + 10 * kPage, kHeap + 11 * kPage, {"by the rule of %", {3}});
-  allocate(2, 100, kHeap + 10 * kPage, 100);
+  commit(kHeap + 8 * kPageBytes, kHeap + 10 * kPageBytes);
+  allocate(1, 100, kHeap + 8 * kPageBytes, 100);
+  commit(kHeap + 10 * kPageBytes, kHeap + 11 * kPageBytes, {"by the rule of %", {3}});
+  allocate(2, 100, kHeap + 10 * kPageBytes, 100);
   std::vector<std::string> rules;
   for (const HeapGrowth& growth : growths()) rules.push_back(growth.rule);
   EXPECT_EQ(rules, (std::vector<std::string>{"by the rule of 1", "", "by the rule of 3"}));
 }
 
 TEST_F(AnalysisOfGrowth, HasTheRulesOfAllThatItsCallCommitted) {
-  commit(kHeap, kHeap + kPage, {"one"});
-  commit(kHeap + kPage, kHeap + 2 * kPage);
-  commit(kHeap + 2 * kPage, kHeap + 3 * kPage, {"other"});
+  commit(kHeap, kHeap + kPageBytes, {"one"});
+  commit(kHeap + kPageBytes, kHeap + 2 * kPageBytes);
+  commit(kHeap + 2 * kPageBytes, kHeap + 3 * kPageBytes, {"other"});
   allocate(0, 100, kHeap + 16, 100);
   EXPECT_EQ(growths().at(0).rule, "one; other");
 }
 
 TEST_F(AnalysisOfGrowth, TellsWhenItWasGivenBack) {
-  commit(kHeap, kHeap + 8 * kPage);
+  commit(kHeap, kHeap + 8 * kPageBytes);
   allocate(0, 100, kHeap + 16, 100);
-  decommit(kHeap, kHeap + 8 * kPage);
+  decommit(kHeap, kHeap + 8 * kPageBytes);
   free(0);
   EXPECT_EQ(growths().at(0).given_back_at, 2u);
 }

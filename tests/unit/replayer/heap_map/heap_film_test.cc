@@ -1,4 +1,5 @@
 #include "replayer/heap_map/heap_film.h"
+#include "base/address/pages.h"
 
 #include <gtest/gtest.h>
 
@@ -9,19 +10,21 @@ namespace heaptape::replayer {
 namespace {
 
 constexpr uint64_t kBase = 0x555555550000;
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
 
 // A heap of blocks by their pages, and its film.
 class HeapFilmTest : public testing::Test {
  protected:
   void commit(uint64_t page, uint64_t pages) {
-    map_.commit({kBase + page * kPage, kBase + (page + pages) * kPage});
+    map_.commit({kBase + page * kPageBytes, kBase + (page + pages) * kPageBytes});
   }
   void place(uint64_t address, uint64_t bytes, uint64_t birth) {
     map_.place(address, bytes);
     blocks_.push_back({address, bytes, bytes, birth, 0});
   }
-  void place_page(uint64_t page, uint64_t birth) { place(kBase + page * kPage, kPage, birth); }
+  void place_page(uint64_t page, uint64_t birth) {
+    place(kBase + page * kPageBytes, kPageBytes, birth);
+  }
   void shoot(HeapFilm& film, uint64_t at, bool is_kept = false) {
     film.begin(at, map_, absent_, is_kept);
     for (const LiveBlock& block : blocks_) film.add(block);
@@ -47,26 +50,26 @@ class HeapFilmTest : public testing::Test {
 
 TEST_F(HeapFilmTest, SharesACellAmongLiveAndFree) {
   commit(0, 4);
-  place(kBase + kPage, 1000, 1);  // 63 granules
-  absent_ = {{kBase + 3 * kPage, kBase + 4 * kPage}};
+  place(kBase + kPageBytes, 1000, 1);  // 63 granules
+  absent_ = {{kBase + 3 * kPageBytes, kBase + 4 * kPageBytes}};
   HeapFilm film({});
   shoot(film, 1);
-  EXPECT_EQ(cell_of(film, kBase + kPage).live_bytes, 1008);
-  EXPECT_EQ(cell_of(film, kBase + kPage).free_resident_bytes, kPage - 1008);
-  EXPECT_EQ(cell_of(film, kBase + 2 * kPage).free_resident_bytes, kPage);
-  EXPECT_EQ(cell_of(film, kBase + 3 * kPage).free_absent_bytes, kPage);
-  EXPECT_EQ(cell_of(film, kBase + 3 * kPage).free_resident_bytes, 0);
+  EXPECT_EQ(cell_of(film, kBase + kPageBytes).live_bytes, 1008);
+  EXPECT_EQ(cell_of(film, kBase + kPageBytes).free_resident_bytes, kPageBytes - 1008);
+  EXPECT_EQ(cell_of(film, kBase + 2 * kPageBytes).free_resident_bytes, kPageBytes);
+  EXPECT_EQ(cell_of(film, kBase + 3 * kPageBytes).free_absent_bytes, kPageBytes);
+  EXPECT_EQ(cell_of(film, kBase + 3 * kPageBytes).free_resident_bytes, 0);
 }
 
 TEST_F(HeapFilmTest, HasExactSumsOfEachFrame) {
   commit(0, 4);
-  map_.place(kBase + kPage, 1000);
-  blocks_.push_back({kBase + kPage, 1000, 990, 1, 0});
-  absent_ = {{kBase + 3 * kPage, kBase + 4 * kPage}};
+  map_.place(kBase + kPageBytes, 1000);
+  blocks_.push_back({kBase + kPageBytes, 1000, 990, 1, 0});
+  absent_ = {{kBase + 3 * kPageBytes, kBase + 4 * kPageBytes}};
   HeapFilm film({});
   shoot(film, 1);
   const HoleStats holes = map_.holes();
-  const FilmSums sums{990, 1008, 3 * kPage - 1008, kPage};
+  const FilmSums sums{990, 1008, 3 * kPageBytes - 1008, kPageBytes};
   EXPECT_EQ(film.frames()[0].sums, sums);
   EXPECT_EQ(holes.bytes + holes.top_bytes, sums.free_resident_bytes + sums.free_absent_bytes);
   film.halve_cells();
@@ -85,12 +88,12 @@ TEST_F(HeapFilmTest, LeavesOutGapsThatAreTooSmallForABlock) {
 
 TEST_F(HeapFilmTest, SpreadsABlockOverItsCells) {
   commit(0, 3);
-  place(kBase + kPage / 2, 2 * kPage, 1);
+  place(kBase + kPageBytes / 2, 2 * kPageBytes, 1);
   HeapFilm film({});
   shoot(film, 1);
-  EXPECT_EQ(cell_of(film, kBase).live_bytes, kPage / 2);
-  EXPECT_EQ(cell_of(film, kBase + kPage).live_bytes, kPage);
-  EXPECT_EQ(cell_of(film, kBase + 2 * kPage).live_bytes, kPage / 2);
+  EXPECT_EQ(cell_of(film, kBase).live_bytes, kPageBytes / 2);
+  EXPECT_EQ(cell_of(film, kBase + kPageBytes).live_bytes, kPageBytes);
+  EXPECT_EQ(cell_of(film, kBase + 2 * kPageBytes).live_bytes, kPageBytes / 2);
 }
 
 TEST_F(HeapFilmTest, TellsTheMeansOfTheBytesOfACell) {
@@ -107,8 +110,8 @@ TEST_F(HeapFilmTest, DrawsBlocksByTheirBytes) {
   constexpr uint64_t kCells = 1000;
   commit(0, kCells);
   for (uint64_t page = 0; page < kCells; ++page) {
-    place(kBase + page * kPage, 3072, 2 * page + 2);
-    place(kBase + page * kPage + 3072, 1024, 2 * page + 1);
+    place(kBase + page * kPageBytes, 3072, 2 * page + 2);
+    place(kBase + page * kPageBytes + 3072, 1024, 2 * page + 1);
   }
   HeapFilm film({.cells = kCells});
   shoot(film, 2 * kCells);
@@ -132,15 +135,15 @@ TEST_F(HeapFilmTest, MakesCellsLargerWhereThereWouldBeTooMany) {
   commit(0, 4);
   place_page(0, 1);
   shoot(film, 1);
-  EXPECT_EQ(film.cell_bytes(), kPage);
+  EXPECT_EQ(film.cell_bytes(), kPageBytes);
   commit(4, 28);
   place_page(17, 2);
   shoot(film, 2);
-  EXPECT_EQ(film.cell_bytes(), 4 * kPage);
+  EXPECT_EQ(film.cell_bytes(), 4 * kPageBytes);
   EXPECT_EQ(film.cell_numbers().size(), 8u);
-  EXPECT_EQ(cell_of(film, kBase + 17 * kPage).live_bytes, kPage);
-  EXPECT_EQ(cell_of(film, kBase + 17 * kPage).free_resident_bytes, 3 * kPage);
-  EXPECT_EQ(live_bytes(film.frames()[0]), kPage);
+  EXPECT_EQ(cell_of(film, kBase + 17 * kPageBytes).live_bytes, kPageBytes);
+  EXPECT_EQ(cell_of(film, kBase + 17 * kPageBytes).free_resident_bytes, 3 * kPageBytes);
+  EXPECT_EQ(live_bytes(film.frames()[0]), kPageBytes);
   EXPECT_EQ(film.frames()[0].cells[0].drawn_birth, 1u);
 }
 
@@ -158,16 +161,16 @@ TEST_F(HeapFilmTest, TakesABlockOutsideAllRegions) {
   commit(0, 1);
   place_page(100, 1);
   shoot(film, 1);
-  EXPECT_EQ(cell_of(film, kBase + 100 * kPage).live_bytes, kPage);
+  EXPECT_EQ(cell_of(film, kBase + 100 * kPageBytes).live_bytes, kPageBytes);
 }
 
 TEST_F(HeapFilmTest, LeavesHeadersOfRegionsOut) {
   commit(0, 2);
-  place(kBase + 0x290, kPage, 1);
+  place(kBase + 0x290, kPageBytes, 1);
   HeapFilm film({});
   shoot(film, 1);
   EXPECT_EQ(cell_of(film, kBase).free_resident_bytes, 0);
-  EXPECT_EQ(cell_of(film, kBase).live_bytes, kPage - 0x290);
+  EXPECT_EQ(cell_of(film, kBase).live_bytes, kPageBytes - 0x290);
 }
 
 TEST_F(HeapFilmTest, DropsEverySecondFrameOfTooMany) {
@@ -190,7 +193,7 @@ TEST_F(HeapFilmTest, TakesTheSecondFrameOfACallForTheFirst) {
   ASSERT_EQ(film.frames().size(), 1u);
   EXPECT_TRUE(film.frames()[0].is_kept);
   EXPECT_EQ(film.offered(), 1u);
-  EXPECT_EQ(live_bytes(film.frames()[0]), kPage);
+  EXPECT_EQ(live_bytes(film.frames()[0]), kPageBytes);
 }
 
 TEST_F(HeapFilmTest, SaysWhereResidencyIsNotKnown) {
@@ -201,20 +204,20 @@ TEST_F(HeapFilmTest, SaysWhereResidencyIsNotKnown) {
   absent_.reset();
   shoot(film, 2);
   EXPECT_FALSE(film.knows_absent());
-  EXPECT_EQ(cell_of(film, kBase).free_resident_bytes, kPage);
+  EXPECT_EQ(cell_of(film, kBase).free_resident_bytes, kPageBytes);
 }
 
 TEST_F(HeapFilmTest, NamesBlocksAndHolesThatCanBeSeen) {
   commit(0, 4);
   place(kBase, 64, 1);
-  place(kBase + 2 * kPage, kPage, 2);
+  place(kBase + 2 * kPageBytes, kPageBytes, 2);
   HeapFilm film({});
   shoot(film, 2);
   const auto items = film.items().list();
   ASSERT_EQ(items.size(), 2u);
-  EXPECT_EQ(items[0].range, (AddressRange{kBase + 64, kBase + 2 * kPage}));
+  EXPECT_EQ(items[0].range, (AddressRange{kBase + 64, kBase + 2 * kPageBytes}));
   EXPECT_EQ(items[0].birth, 0u);
-  EXPECT_EQ(items[1].range, (AddressRange{kBase + 2 * kPage, kBase + 3 * kPage}));
+  EXPECT_EQ(items[1].range, (AddressRange{kBase + 2 * kPageBytes, kBase + 3 * kPageBytes}));
   EXPECT_EQ(items[1].birth, 2u);
 }
 
@@ -245,10 +248,10 @@ TEST_F(HeapFilmTest, DrawsTheSameBlockWheneverCellsWereHalved) {
   commit(2 * kCells, 1);
   HeapFilm early({.cells = kCells});
   shoot(early, 100);
-  ASSERT_EQ(late.cell_bytes(), 2 * kPage);
-  ASSERT_EQ(early.cell_bytes(), 2 * kPage);
+  ASSERT_EQ(late.cell_bytes(), 2 * kPageBytes);
+  ASSERT_EQ(early.cell_bytes(), 2 * kPageBytes);
   for (uint64_t page = 0; page < kCells; page += 2) {
-    const uint64_t address = kBase + page * kPage;
+    const uint64_t address = kBase + page * kPageBytes;
     EXPECT_EQ(cell_of(late, address).drawn_birth, cell_of(early, address).drawn_birth) << page;
   }
 }

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sizes.h"
+
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kKiB = 1024;
-constexpr uint64_t kMiB = 1024 * kKiB;
+using tests::kKiB;
+using tests::kMiB;
 
 class HoleLedgerTest : public testing::Test {
  protected:

@@ -12,8 +12,8 @@ using tests::free_event;
 using tests::malloc_event;
 using tests::realloc_event;
 
-constexpr uint64_t kA = 0x10000;
-constexpr uint64_t kB = 0x20000;
+constexpr uint64_t kHere = 0x10000;
+constexpr uint64_t kThere = 0x20000;
 
 // Of a program that makes just these calls.
 LiveMetrics metrics_of(const std::vector<schema::Event>& events) {
@@ -30,14 +30,15 @@ TEST(LiveMetrics, StartAtNothing) {
 }
 
 TEST(LiveMetrics, CountBlocksAndRequestedBytes) {
-  const auto values = metrics_of({malloc_event(10, kA), malloc_event(7, kB)}).values();
+  const auto values = metrics_of({malloc_event(10, kHere), malloc_event(7, kThere)}).values();
   EXPECT_EQ(values.live_count, 2u);
   EXPECT_EQ(values.live_bytes, 17u);
 }
 
 // malloc(100); realloc(p, 150) in place: upper 100 + 150, lower 150.
 TEST(LiveMetrics, BoundWhatGrowingInPlaceAsksFor) {
-  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 150, kA)}).values();
+  const auto values =
+      metrics_of({malloc_event(100, kHere), realloc_event(kHere, 150, kHere)}).values();
   EXPECT_EQ(values.cumulative_bytes_upper, 250u);
   EXPECT_EQ(values.cumulative_bytes_lower, 150u);
   EXPECT_EQ(values.live_bytes, 150u);
@@ -45,28 +46,30 @@ TEST(LiveMetrics, BoundWhatGrowingInPlaceAsksFor) {
 
 // The program asked for the same, wherever the block went.
 TEST(LiveMetrics, BoundWhatAMoveAsksForAlike) {
-  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 150, kB)}).values();
+  const auto values =
+      metrics_of({malloc_event(100, kHere), realloc_event(kHere, 150, kThere)}).values();
   EXPECT_EQ(values.cumulative_bytes_upper, 250u);
   EXPECT_EQ(values.cumulative_bytes_lower, 150u);
 }
 
 // realloc(p, 0) that frees asks for nothing and takes nothing back of what was asked for.
 TEST(LiveMetrics, CountResizeToNothingAsAFree) {
-  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 0, 0)}).values();
+  const auto values = metrics_of({malloc_event(100, kHere), realloc_event(kHere, 0, 0)}).values();
   EXPECT_EQ(values.cumulative_bytes_upper, 100u);
   EXPECT_EQ(values.cumulative_bytes_lower, 100u);
   EXPECT_EQ(values.live_bytes, 0u);
 }
 
 TEST(LiveMetrics, LetTheLowerBoundFallWhenABlockShrinks) {
-  const auto values = metrics_of({malloc_event(100, kA), realloc_event(kA, 30, kA)}).values();
+  const auto values =
+      metrics_of({malloc_event(100, kHere), realloc_event(kHere, 30, kHere)}).values();
   EXPECT_EQ(values.cumulative_bytes_upper, 130u);
   EXPECT_EQ(values.cumulative_bytes_lower, 30u);
 }
 
 TEST(LiveMetrics, LeaveFailedCallsOut) {
   const auto values =
-      metrics_of({malloc_event(100, 0), malloc_event(8, kA), realloc_event(kA, 1 << 20, 0)})
+      metrics_of({malloc_event(100, 0), malloc_event(8, kHere), realloc_event(kHere, 1 << 20, 0)})
           .values();
   EXPECT_EQ(values.cumulative_bytes_upper, 8u);
   EXPECT_EQ(values.cumulative_bytes_lower, 8u);
@@ -75,43 +78,45 @@ TEST(LiveMetrics, LeaveFailedCallsOut) {
 // Large ones are those of 128 KiB and more.
 TEST(LiveMetrics, KnowWhatIsInLargeBlocks) {
   const uint64_t large = LiveMetrics::kLargeBytes;
-  const auto grown = metrics_of({malloc_event(large - 1, kA), malloc_event(large, kB)});
+  const auto grown = metrics_of({malloc_event(large - 1, kHere), malloc_event(large, kThere)});
   EXPECT_EQ(grown.large_bytes(), large);
   EXPECT_EQ(grown.large_bytes_at_peak(), large);
 }
 
 TEST(LiveMetrics, FollowLargeBlocksThatComeAndGo) {
   const uint64_t large = LiveMetrics::kLargeBytes;
-  const auto metrics =
-      metrics_of({malloc_event(8, kA), realloc_event(kA, large, kB), malloc_event(large, kA),
-                  free_event(kA), realloc_event(kB, 16, kB), malloc_event(2, kA)});
+  const auto metrics = metrics_of({malloc_event(8, kHere), realloc_event(kHere, large, kThere),
+                                   malloc_event(large, kHere), free_event(kHere),
+                                   realloc_event(kThere, 16, kThere), malloc_event(2, kHere)});
   EXPECT_EQ(metrics.large_bytes(), 0u);
   EXPECT_EQ(metrics.large_bytes_at_peak(), 2 * large);
 }
 
 TEST(LiveMetrics, CountABlockFreedByTheNextCallAsTemporary) {
-  EXPECT_EQ(metrics_of({malloc_event(1, kA), free_event(kA)}).values().temporaries, 1u);
+  EXPECT_EQ(metrics_of({malloc_event(1, kHere), free_event(kHere)}).values().temporaries, 1u);
 }
 
 TEST(LiveMetrics, CountNoTemporaryWhenAnotherCallComesBetween) {
-  EXPECT_EQ(metrics_of({malloc_event(1, kA), free_event(0), free_event(kA)}).values().temporaries,
-            0u);
-  EXPECT_EQ(metrics_of({malloc_event(1, kA), realloc_event(kA, 2, kA), free_event(kA)})
+  EXPECT_EQ(
+      metrics_of({malloc_event(1, kHere), free_event(0), free_event(kHere)}).values().temporaries,
+      0u);
+  EXPECT_EQ(metrics_of({malloc_event(1, kHere), realloc_event(kHere, 2, kHere), free_event(kHere)})
                 .values()
                 .temporaries,
             0u);
 }
 
 TEST(LiveMetrics, CountNoTemporaryForAnotherBlock) {
-  EXPECT_EQ(
-      metrics_of({malloc_event(1, kA), malloc_event(1, kB), free_event(kA)}).values().temporaries,
-      0u);
+  EXPECT_EQ(metrics_of({malloc_event(1, kHere), malloc_event(1, kThere), free_event(kHere)})
+                .values()
+                .temporaries,
+            0u);
 }
 
 TEST(LiveMetrics, RememberTheFirstCallThatReachedThePeak) {
   const LiveMetrics metrics =
-      metrics_of({malloc_event(10, kA), free_event(kA), malloc_event(10, kA),
-                  realloc_event(kA, 30, kA), malloc_event(1, kB), free_event(kB)});
+      metrics_of({malloc_event(10, kHere), free_event(kHere), malloc_event(10, kHere),
+                  realloc_event(kHere, 30, kHere), malloc_event(1, kThere), free_event(kThere)});
   EXPECT_EQ(metrics.live_bytes_peak().value, 31u);
   EXPECT_EQ(metrics.live_bytes_peak().at, 5u);
   EXPECT_EQ(metrics.live_count_peak().value, 2u);
@@ -119,8 +124,8 @@ TEST(LiveMetrics, RememberTheFirstCallThatReachedThePeak) {
 }
 
 TEST(LiveMetrics, SeePeaksThatAResizeReaches) {
-  const LiveMetrics metrics =
-      metrics_of({malloc_event(10, kA), realloc_event(kA, 30, kA), realloc_event(kA, 5, kA)});
+  const LiveMetrics metrics = metrics_of(
+      {malloc_event(10, kHere), realloc_event(kHere, 30, kHere), realloc_event(kHere, 5, kHere)});
   EXPECT_EQ(metrics.live_bytes_peak().value, 30u);
   EXPECT_EQ(metrics.live_bytes_peak().at, 2u);
 }

@@ -4,10 +4,12 @@
 
 #include <string>
 
+#include "tests/support/sizes.h"
+
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kGiB = 1 << 30;
+using tests::kGiB;
 
 void add(SizeHistogram& sizes, uint64_t size, int times) {
   for (int i = 0; i < times; ++i) sizes.add(size);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/address/pages.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -9,7 +10,7 @@
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
 constexpr uint32_t kSites = 10;
 
 // Ten calls, #1 to #10, each of a function of its own, and a film of their blocks: that of #2 has
@@ -40,17 +41,18 @@ class FilmSitesTest : public testing::Test {
     encoder.set_has_stacks();
     encoder.add_mapping({0, {0x400000, 0x410000}, 0, "/opt/app", ""});
     for (const schema::Frame& frame : frames) encoder.add_frame(frame);
-    for (uint32_t i = 1; i <= kSites; ++i) encoder.append(tests::malloc_event(i, kPage * i), i);
+    for (uint32_t i = 1; i <= kSites; ++i)
+      encoder.append(tests::malloc_event(i, kPageBytes * i), i);
     EXPECT_TRUE((*writer)->finish({}).ok());
   }
   static std::shared_ptr<const HeapFilm> make_film() {
     HeapMap map(4, 32);
-    map.commit({kPage, 100 * kPage});
+    map.commit({kPageBytes, 100 * kPageBytes});
     auto film = std::make_shared<HeapFilm>(HeapFilm::Limits{});
     film->begin(kSites, map, std::nullopt, false);
     uint64_t page = 1;
     for (uint64_t i = 1; i <= kSites; ++i) {
-      film->add({page * kPage, i * kPage, i * kPage, i, 0});
+      film->add({page * kPageBytes, i * kPageBytes, i * kPageBytes, i, 0});
       page += i;
     }
     film->end();

@@ -3,12 +3,13 @@
 
 #include "allocators/models/macos_large/macos_large_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/support/sizes.h"
 
 namespace heaptape::allocators::macos_large {
 namespace {
 
-constexpr uint64_t kKiB = 1024;
-constexpr uint64_t kMiB = 1024 * kKiB;
+using tests::kKiB;
+using tests::kMiB;
 
 class MacosLarge : public testing::Test, protected tests::ModelHeap<MacosLargeModel> {
  protected:

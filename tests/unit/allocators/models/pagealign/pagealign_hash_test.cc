@@ -7,8 +7,6 @@
 namespace heaptape::allocators::pagealign {
 namespace {
 
-constexpr uint64_t kPage = kPageBytes;
-
 TEST(BucketCounts, AreTheFirstPrimesAfterThePowersOf1Point2) {
   std::vector<uint64_t> series;
   for (uint64_t least = 0; series.size() < 14; least = series.back() + 1) {
@@ -29,7 +27,7 @@ class PagealignHashMap : public testing::Test, protected tests::ModelHeap<Pageal
  protected:
   PagealignHashMap() : ModelHeap({"base=runs"}) {}
 
-  uint64_t page() { return allocate(kPage, kPage); }
+  uint64_t page() { return allocate(kPageBytes, kPageBytes); }
   uint64_t probes_of_free(uint64_t address) {
     const uint64_t before = counter("hashProbes");
     release(address);
@@ -66,7 +64,7 @@ TEST_F(PagealignHashMap, NeverShrinks) {
 // Blocks 11 pages apart share a bucket of 11: 4096 and 11 have no common factor.
 TEST_F(PagealignHashMap, ProbesTheChainFromTheNewestNode) {
   const uint64_t first = page();
-  allocate(10 * kPage, kPage);
+  allocate(10 * kPageBytes, kPageBytes);
   const uint64_t second = page();
   EXPECT_EQ(counter("hashProbes"), 1u);
   EXPECT_EQ(probes_of_free(first), 2u);
@@ -83,7 +81,7 @@ TEST_F(PagealignHashMap, TakesItsTableFromTheBase) {
 TEST(PagealignHashFacts, For524288Blocks) {
   AddressSpace space;
   PagealignHash model(space, base::Values(PagealignHash::parameters()));
-  for (int i = 0; i < 524'288; ++i) model.allocate(kPage, kPage);
+  for (int i = 0; i < 524'288; ++i) model.allocate(kPageBytes, kPageBytes);
   std::map<std::string, uint64_t> counters;
   for (const Counter& counter : model.counters()) counters[counter.name] = counter.value;
   EXPECT_EQ(counters["hashResizes"], 62u);

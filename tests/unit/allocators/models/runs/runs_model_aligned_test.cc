@@ -1,16 +1,14 @@
 // model:runs, blocks with an alignment of their own.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/support/sizes.h"
+#include "tests/unit/allocators/models/runs/runs_layout.h"
 
 namespace heaptape::allocators::runs {
 namespace {
 
-constexpr uint64_t kKiB = 1024;
-constexpr uint64_t kMiB = kRunChunkBytes;
-constexpr uint64_t kFirstChunk = ChunkSpace::kTop - kRunChunkBytes;
-constexpr uint64_t kFirstRun = kFirstChunk + kChunkHeaderPages * kRunPageBytes;
+using tests::kKiB;
 
 class RunsModelAligned : public testing::Test, protected tests::ModelHeap<RunsModel> {};
 
@@ -23,8 +21,9 @@ TEST_F(RunsModelAligned, IsAnOrdinaryBlockOfARoundedSizeUpToAPage) {
 }
 
 TEST_F(RunsModelAligned, HoldsForEveryAlignmentAndSize) {
-  for (uint64_t alignment = 1; alignment <= 4 * kMiB; alignment *= 2) {
-    for (uint64_t bytes = 1; bytes < 5 * kMiB; bytes += bytes / 2 + 1) allocate(bytes, alignment);
+  for (uint64_t alignment = 1; alignment <= 4 * kRunChunkBytes; alignment *= 2) {
+    for (uint64_t bytes = 1; bytes < 5 * kRunChunkBytes; bytes += bytes / 2 + 1)
+      allocate(bytes, alignment);
   }
   check_absent();
 }
@@ -55,40 +54,41 @@ TEST_F(RunsModelAligned, MakesDirtyPagesCleanThatItTrims) {
 
 TEST_F(RunsModelAligned, TakesChunksWhereNoRunIsLongEnough) {
   const uint64_t block = allocate(600 * kKiB, 512 * kKiB);
-  EXPECT_EQ(block % kMiB, 0u);
+  EXPECT_EQ(block % kRunChunkBytes, 0u);
   EXPECT_EQ(usable(block), 600 * kKiB);
-  EXPECT_EQ(counter("mappedBytes"), kMiB);
+  EXPECT_EQ(counter("mappedBytes"), kRunChunkBytes);
 }
 
 TEST_F(RunsModelAligned, TakesARunAsLongAsTheLongestThereIs) {
   const uint64_t longest = kLargeMaxBytes - 64 * kKiB + kRunPageBytes;
-  EXPECT_NE(allocate(longest, 64 * kKiB) % kMiB, 0u);
-  EXPECT_EQ(allocate(longest + 1, 64 * kKiB) % kMiB, 0u);
+  EXPECT_NE(allocate(longest, 64 * kKiB) % kRunChunkBytes, 0u);
+  EXPECT_EQ(allocate(longest + 1, 64 * kKiB) % kRunChunkBytes, 0u);
 }
 
 TEST_F(RunsModelAligned, TakesAChunkForASmallBlockOnItsBoundary) {
-  EXPECT_EQ(usable(allocate(100, kMiB)), 4096u);
+  EXPECT_EQ(usable(allocate(100, kRunChunkBytes)), 4096u);
 }
 
 TEST_F(RunsModelAligned, LeavesTheChunksBehindItUnmapped) {
-  allocate(kMiB);
-  const uint64_t block = allocate(5 * kMiB, 8 * kMiB);
-  EXPECT_EQ(block, ChunkSpace::kTop - 8 * kMiB);
-  EXPECT_EQ(allocate(2 * kMiB), ChunkSpace::kTop - 3 * kMiB);
-  EXPECT_EQ(committed_bytes(), 8 * kMiB);
+  allocate(kRunChunkBytes);
+  const uint64_t block = allocate(5 * kRunChunkBytes, 8 * kRunChunkBytes);
+  EXPECT_EQ(block, ChunkSpace::kTop - 8 * kRunChunkBytes);
+  EXPECT_EQ(allocate(2 * kRunChunkBytes), ChunkSpace::kTop - 3 * kRunChunkBytes);
+  EXPECT_EQ(committed_bytes(), 8 * kRunChunkBytes);
 }
 
 TEST_F(RunsModelAligned, IsRecycledOnlyFromChunksWithRoomToAlign) {
-  allocate(kMiB);
-  const uint64_t tight = allocate(9 * kMiB);
-  allocate(kMiB);
+  allocate(kRunChunkBytes);
+  const uint64_t tight = allocate(9 * kRunChunkBytes);
+  allocate(kRunChunkBytes);
   release(tight);
-  EXPECT_EQ(allocate(2 * kMiB, 8 * kMiB), ChunkSpace::kTop - 8 * kMiB);
+  EXPECT_EQ(allocate(2 * kRunChunkBytes, 8 * kRunChunkBytes),
+            ChunkSpace::kTop - 8 * kRunChunkBytes);
   EXPECT_EQ(counter("chunksMapped"), 11u);
 }
 
 TEST_F(RunsModelAligned, StaysOnItsChunkWhileItsPagesAreAsMany) {
-  const uint64_t block = allocate(5000, kMiB);
+  const uint64_t block = allocate(5000, kRunChunkBytes);
   EXPECT_EQ(reallocate(block, 8000), block);
   EXPECT_EQ(counter("hugeInPlace"), 0u);
   EXPECT_NE(reallocate(block, 8193), block);
@@ -98,7 +98,7 @@ TEST_F(RunsModelAligned, StaysOnItsChunkWhileItsPagesAreAsMany) {
 TEST_F(RunsModelAligned, IsRefusedWhenNoAddressCanBeThatRound) {
   EXPECT_EQ(allocate(100, uint64_t{1} << 63), 0u);
   EXPECT_EQ(allocate(UINT64_MAX - 100, 4096), 0u);
-  EXPECT_EQ(allocate(kMiB, uint64_t{1} << 50), 0u);
+  EXPECT_EQ(allocate(kRunChunkBytes, uint64_t{1} << 50), 0u);
 }
 
 }  // namespace

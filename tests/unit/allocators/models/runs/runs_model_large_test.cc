@@ -1,14 +1,11 @@
 // model:runs, blocks of whole pages inside a chunk: best fit, resizing, purging.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/unit/allocators/models/runs/runs_layout.h"
 
 namespace heaptape::allocators::runs {
 namespace {
-
-constexpr uint64_t kFirstChunk = ChunkSpace::kTop - kRunChunkBytes;
-constexpr uint64_t kFirstRun = kFirstChunk + kChunkHeaderPages * kRunPageBytes;
 
 class RunsModelLarge : public testing::Test, protected tests::ModelHeap<RunsModel> {
  protected:

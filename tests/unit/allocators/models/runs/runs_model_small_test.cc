@@ -1,27 +1,25 @@
 // model:runs, blocks up to 2,048 bytes: which region of which run.
 #include <gtest/gtest.h>
 
-#include "allocators/models/runs/runs_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/unit/allocators/models/runs/runs_layout.h"
 
 namespace heaptape::allocators::runs {
 namespace {
 
-constexpr uint64_t kSmallChunk = ChunkSpace::kTop - kRunChunkBytes;
-constexpr uint64_t kSmallRun = kSmallChunk + kChunkHeaderPages * kRunPageBytes;
 constexpr uint32_t kPerRun = 63;  // regions of 64 bytes, in runs of one page
 
 class RunsModelSmall : public testing::Test, protected tests::ModelHeap<RunsModel> {
  protected:
   // Region `index` of the run `number` that starts so many pages behind the first.
   static uint64_t region(uint32_t number, uint32_t index) {
-    return kSmallRun + number * kRunPageBytes + 64 + index * 64;
+    return kFirstRun + number * kRunPageBytes + 64 + index * 64;
   }
   void fill_runs(uint32_t count) { allocate_many(count * kPerRun, 64); }
 };
 
 TEST_F(RunsModelSmall, BeginsBehindTheHeadersOfChunkAndRun) {
-  EXPECT_EQ(allocate(16), kSmallRun + 64);
+  EXPECT_EQ(allocate(16), kFirstRun + 64);
 }
 
 TEST_F(RunsModelSmall, ChangesClassAtEachBoundary) {
@@ -101,7 +99,7 @@ TEST_F(RunsModelSmall, KeepsAFullRunCurrentForTheNextFree) {
 TEST_F(RunsModelSmall, GivesAnEmptyRunBackAsDirtyPages) {
   release(allocate(112));
   EXPECT_EQ(counter("dirtyPages"), 2u);
-  EXPECT_EQ(allocate(16), kSmallRun + 64);
+  EXPECT_EQ(allocate(16), kFirstRun + 64);
   EXPECT_EQ(counter("dirtyPages"), 1u);
 }
 
@@ -110,13 +108,13 @@ TEST_F(RunsModelSmall, GivesBackARunThatWasSetAside) {
   release(region(0, 0));
   for (uint32_t i = 0; i < kPerRun; ++i) release(region(1, i));
   EXPECT_EQ(counter("dirtyPages"), 1u);
-  EXPECT_EQ(allocate(16), kSmallRun + kRunPageBytes + 64);
+  EXPECT_EQ(allocate(16), kFirstRun + kRunPageBytes + 64);
 }
 
 TEST_F(RunsModelSmall, KeepsARunForEachClass) {
-  EXPECT_EQ(allocate(16), kSmallRun + 64);
-  EXPECT_EQ(allocate(160), kSmallRun + kRunPageBytes + 32);
-  EXPECT_EQ(allocate(16), kSmallRun + 64 + 16);
+  EXPECT_EQ(allocate(16), kFirstRun + 64);
+  EXPECT_EQ(allocate(160), kFirstRun + kRunPageBytes + 32);
+  EXPECT_EQ(allocate(16), kFirstRun + 64 + 16);
 }
 
 TEST_F(RunsModelSmall, ResizesInPlaceWithinAClassOnly) {

@@ -3,11 +3,12 @@
 
 #include "allocators/models/slabs/slabs_model.h"
 #include "tests/support/model_heap.h"
+#include "tests/support/sizes.h"
 
 namespace heaptape::allocators {
 namespace {
 
-constexpr uint64_t kMiB = uint64_t{1} << 20;
+using tests::kMiB;
 
 constexpr uint64_t page_of(uint64_t address) {
   return address & ~uint64_t{4095};

@@ -4,11 +4,12 @@
 
 #include "allocators/models/textbook/fit_heap.h"
 #include "tests/support/model_heap.h"
+#include "tests/support/sizes.h"
 
 namespace heaptape::allocators::textbook {
 namespace {
 
-constexpr uint64_t kKiB = 1024;
+using tests::kKiB;
 
 template <typename Model>
 class FitTest : public testing::Test, protected tests::ModelHeap<Model> {

@@ -6,20 +6,21 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/address/pages.h"
 #include "tests/support/gunzip.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::replayer {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+using base::kPageBytes;
 constexpr size_t kAnySize = 1 << 24;
 
 // Films of one region of pages.
 class FilmData : public testing::Test {
  protected:
   void begin(uint64_t pages, const HeapFilm::Limits& limits = {}) {
-    map_.commit({kPage, (pages + 1) * kPage});
+    map_.commit({kPageBytes, (pages + 1) * kPageBytes});
     film_ = std::make_shared<HeapFilm>(limits);
   }
   void shoot(uint64_t at, const std::vector<LiveBlock>& blocks) {
@@ -49,7 +50,7 @@ class FilmData : public testing::Test {
 };
 
 LiveBlock pages(uint64_t first, uint64_t count, uint64_t birth) {
-  return {first * kPage, count * kPage, count * kPage, birth, 0};
+  return {first * kPageBytes, count * kPageBytes, count * kPageBytes, birth, 0};
 }
 
 TEST_F(FilmData, HasItemsFromTheirFirstFrameToTheirLast) {
@@ -64,16 +65,16 @@ TEST_F(FilmData, HasItemsFromTheirFirstFrameToTheirLast) {
 // The plane of live shares is the first.
 TEST_F(FilmData, HasOneLevelAtLeastWhereACellHasAnythingLive) {
   begin(2);
-  shoot(10, {{kPage, 16, 16, 1, 0}, pages(2, 1, 2)});
+  shoot(10, {{kPageBytes, 16, 16, 1, 0}, pages(2, 1, 2)});
   EXPECT_EQ(unpacked("packed").substr(0, 2), (std::string{1, 31}));
 }
 
 TEST_F(FilmData, HasTheSumsOfEachFrame) {
   begin(4);
   shoot(10, {pages(1, 1, 1)});
-  map_.place(kPage, kPage);
-  map_.place(3 * kPage, kPage);
-  shoot(20, {pages(1, 1, 1), {3 * kPage, kPage, 4000, 15, 0}});
+  map_.place(kPageBytes, kPageBytes);
+  map_.place(3 * kPageBytes, kPageBytes);
+  shoot(20, {pages(1, 1, 1), {3 * kPageBytes, kPageBytes, 4000, 15, 0}});
   EXPECT_EQ(unpacked("sums"), R"({"live":[4096,8096],"blocks":[4096,8192],)"
                               R"("freeResident":[16384,8192],"freeAbsent":[0,0]})");
 }
