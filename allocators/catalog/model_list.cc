@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "allocators/models/foresight/foresight_backend.h"
+#include "allocators/models/foresight/foresight_model.h"
 #include "allocators/models/lmdb/lmdb_model.h"
 #include "allocators/models/macos_large/macos_large_model.h"
 #include "allocators/models/model_backend.h"

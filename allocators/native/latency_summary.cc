@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "allocators/native/latency_quantile.h"
-
 namespace heaptape::allocators {
 namespace {
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocators/models/lmdb/block_pages.h"
 #include "allocators/models/lmdb/page_allocator.h"
 #include "allocators/models/model.h"
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "allocators/native/latency_quantile.h"
+#include "allocators/native/latency_summary.h"
 #include "allocators/native/worker/worker_protocol.h"
 #include "tests/support/tapes.h"
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "allocators/models/foresight/foresight_backend.h"
-
 namespace heaptape::allocators {
 namespace {
 
