@@ -7,6 +7,63 @@
 namespace heaptape::recorder {
 namespace {
 
+// An entry's address is that of its `next`, or of the list's head, with bit 0 set for another kind
+// of mutex. The address of the previous entry precedes it.
+void** previous_of(void* entry) {
+  return reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(entry) & ~uintptr_t{1}) - 1;
+}
+
+void link(robust_list_head& head, OwnerLock& lock) {
+  void* const first = head.list.next;
+  lock.next = first;
+  lock.previous = &head;
+  *previous_of(first) = &lock.next;
+  head.list.next = reinterpret_cast<robust_list*>(&lock.next);
+}
+
+// A list for a thread whose libc has registered none: musl's, until it locks a robust mutex, and
+// those made by a bare clone(2). Not in the thread's own memory, which some unmap before they end.
+// Its own lock is linked first, so the kernel reaches it last: once that is marked, nobody needs
+// the list any more, and another thread may take it.
+struct OwnList {
+  OwnerLock lock;
+  void* last;  // before the head, so that a head looks like an entry from behind
+  robust_list_head head;
+};
+static_assert(offsetof(OwnList, head) - offsetof(OwnList, last) == sizeof(void*));
+
+// The number of such threads that can be watched at one time.
+constexpr uint32_t kOwnLists = 4096;
+constinit OwnList own_lists[kOwnLists] = {};
+
+bool take(OwnerLock& lock, uint32_t owner) {
+  uint32_t word = lock.word.load(std::memory_order_relaxed);
+  return (word == 0 || (word & FUTEX_OWNER_DIED) != 0) &&
+         lock.word.compare_exchange_strong(word, owner);
+}
+
+robust_list_head* register_own_list() {
+  const auto owner = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  for (OwnList& list : own_lists) {
+    if (!take(list.lock, owner)) continue;
+    list.head = {{&list.head.list}, kFutexOffset, nullptr};
+    link(list.head, list.lock);
+    if (raw_syscall(SYS_set_robust_list, as_long(&list.head), sizeof list.head) == 0) {
+      return &list.head;
+    }
+    list.lock.word = 0;
+    break;
+  }
+  return nullptr;
+}
+
+robust_list_head* registered_list() {
+  robust_list_head* head = nullptr;
+  size_t bytes = 0;
+  if (raw_syscall(SYS_get_robust_list, 0, as_long(&head), as_long(&bytes)) != 0) return nullptr;
+  return head != nullptr ? head : register_own_list();
+}
+
 // Calls `try_claim` until it works, for kPatienceMs at most: the collector frees the claims of dead
 // owners by itself.
 template <typename TryClaim>
@@ -42,6 +99,30 @@ uint32_t claim_part(const Claimant& claimant, Occupancy& taken, uint32_t count, 
 }
 
 }  // namespace
+
+Claimant::Claimant(Thread thread) {
+  if (thread == Thread::kBorrowed) return;
+  robust_list_head* const list = registered_list();
+  if (list == nullptr || list->futex_offset != kFutexOffset) return;
+  list_ = list;
+  owner_ = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+}
+
+// In the order that get_robust_list(2) requires: a thread killed in between is found by
+// list_op_pending.
+bool Claimant::try_claim(OwnerLock& lock) const {
+  uint32_t expected = 0;
+  if (list_ == nullptr) return lock.word.compare_exchange_strong(expected, owner_);
+  if (lock.word.load(std::memory_order_relaxed) != 0) return false;
+  auto& pending = *const_cast<robust_list* volatile*>(&list_->list_op_pending);
+  robust_list* const before = pending;  // of a mutex, if we are in a signal handler
+  pending = reinterpret_cast<robust_list*>(&lock.next);
+  const bool claimed = lock.word.compare_exchange_strong(expected, owner_);
+  if (claimed) link(*list_, lock);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  pending = before;
+  return claimed;
+}
 
 ClaimedSlot claim_process_slot(SessionView session) {
   const Claimant claimant(Claimant::Thread::kOwn);

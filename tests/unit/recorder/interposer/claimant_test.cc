@@ -1,5 +1,4 @@
 // What the kernel says of the owner of a lock, however the owner ends.
-#include "recorder/interposer/claimant.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -12,6 +11,8 @@
 
 #include <functional>
 #include <thread>
+
+#include "recorder/interposer/claims.h"
 
 namespace heaptape::recorder {
 namespace {
