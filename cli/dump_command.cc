@@ -1,14 +1,18 @@
-#include "cli/commands.h"
-
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/number_text.h"
-#include "cli/stack_dump.h"
+#include "cli/commands.h"
 #include "cli/tape_reading.h"
+#include "cli/tape_stacks.h"
 #include "replayer/engine/event_clock.h"
+#include "replayer/sites/frame_text.h"
+#include "replayer/sites/shown_places.h"
+#include "schema/tape/tape_text.h"
 
 namespace heaptape::cli {
 namespace {
@@ -45,6 +49,39 @@ class CallTimes {
   std::vector<schema::TimeSample> times_;     // those of this batch and the rest of the last one
   size_t next_ = 0;                           // in times_: the first at or after the call
   std::optional<schema::TimeSample> behind_;  // the first one after the batch
+};
+
+// The stacks of calls that `heaptape dump --stacks` prints.
+class StackDump {
+ public:
+  explicit StackDump(TapeStacks stacks)
+      : stacks_(std::move(stacks)), is_known_(stacks_.stacks.limit(), false) {}
+
+  // Appends the frames of a stack on its first call for that stack. A damaged tape may have lost
+  // frames of a stack.
+  void append_once(std::string& text, schema::TextFormat format, schema::FrameNumber stack) {
+    if (stack >= is_known_.size() || is_known_[stack]) return;
+    is_known_[stack] = true;
+    schema::append_stack(text, format, stack, frames_of(stack));
+  }
+
+ private:
+  std::vector<std::string> frames_of(schema::FrameNumber stack) const {
+    std::vector<std::string> texts;
+    for (const schema::Frame* frame; (frame = stacks_.stacks.find(stack)) != nullptr;
+         stack = frame->caller) {
+      const replayer::CodePlace& place = stacks_.symbols.find(stack);
+      for (const replayer::SourceFrame& source : place.source) {
+        texts.push_back(replayer::frame_text(place, &source));
+      }
+      if (place.source.empty()) texts.push_back(replayer::frame_text(place, nullptr));
+      if (texts.size() >= replayer::kMostShownFrames) break;
+    }
+    return texts;
+  }
+
+  TapeStacks stacks_;
+  std::vector<bool> is_known_;  // by stack number
 };
 
 // State of one dump, except the batch.
