@@ -12,7 +12,7 @@
 #include "recorder/import/import_trace.h"
 #include "replayer/diff/diff_format.h"
 #include "replayer/engine/replay.h"
-#include "replayer/report/explain_text.h"
+#include "replayer/report/explain_output.h"
 #include "replayer/report/site_stats.h"
 #include "replayer/sites/site_rules.h"
 #include "replayer/sites/site_table.h"

@@ -11,7 +11,6 @@
 #include "cli/wrong_file.h"
 #include "replayer/diff/gate.h"
 #include "replayer/diff/merged_base.h"
-#include "replayer/diff/strict_gates.h"
 #include "replayer/report/html/diff_page.h"
 #include "schema/report/report_metrics.h"
 #include "schema/report/stack_tree.h"

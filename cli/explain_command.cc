@@ -13,7 +13,7 @@
 #include "cli/output_check.h"
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
-#include "replayer/report/explain_json.h"
+#include "replayer/report/explain_output.h"
 #include "replayer/report/html/explain_page.h"
 #include "schema/tape/tape_reader.h"
 

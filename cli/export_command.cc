@@ -14,9 +14,7 @@
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
 #include "replayer/export/call_trace.h"
-#include "replayer/export/folded.h"
-#include "replayer/export/pprof.h"
-#include "replayer/export/speedscope.h"
+#include "replayer/export/stack_formats.h"
 #include "replayer/report/tape_stats.h"
 
 namespace heaptape::cli {

@@ -14,10 +14,8 @@
 #include "cli/tape_reading.h"
 #include "cli/tape_stacks.h"
 #include "replayer/report/site_stats.h"
-#include "replayer/report/tape_profile_rows.h"
 #include "replayer/report/tape_profile_text.h"
 #include "replayer/report/tape_stats.h"
-#include "replayer/report/top_sites_text.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {

@@ -9,7 +9,7 @@
 #include "base/name_list.h"
 #include "base/near_names.h"
 #include "base/number_text.h"
-#include "replayer/diff/gate_judging.h"
+#include "replayer/diff/gate.h"
 
 namespace heaptape::replayer {
 namespace {

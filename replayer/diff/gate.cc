@@ -1,8 +1,12 @@
 #include "replayer/diff/gate.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "base/check.h"
+#include "base/near_names.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {
@@ -99,6 +103,27 @@ std::string describe(const GateOutcome& outcome) {
   return text;
 }
 
+using schema::RunFigures;
+
+// Suggests marks and counters, whose names only the runs know.
+std::string near_names(const std::string& metric, const std::vector<RunPair>& pairs) {
+  std::vector<std::string> names;
+  for (const auto& [base, now] : pairs) {
+    for (const schema::Metric& known : now->metrics) names.push_back(known.name);
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return base::did_you_mean(metric, names);
+}
+
+// Whether the change is meaningless: the recorded run's residency is that of its whole process.
+bool is_of_other_memory(const Gate& gate, const RunFigures& base, const RunFigures& now) {
+  const bool has_both = base.failure.empty() && now.failure.empty() && base.metric(gate.metric) &&
+                        now.metric(gate.metric);
+  return has_both && gate.kind != GateKind::kAbsolute && gate.metric.ends_with(".residentBytes") &&
+         (base.backend == schema::kRecordedBackend) != (now.backend == schema::kRecordedBackend);
+}
+
 }  // namespace
 
 std::optional<schema::MetricUnit> metric_unit(std::string_view name, GateGrammar grammar) {
@@ -157,6 +182,72 @@ GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
     outcome.detail = describe(outcome);
   }
   return outcome;
+}
+
+std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs) {
+  std::vector<GateOutcome> outcomes;
+  for (const auto& [base, now] : pairs) {
+    Gate of_pair = gate;
+    of_pair.is_optional |= base->label != now->label;  // not all allocators have all figures
+    outcomes.push_back(evaluate(of_pair, *base, *now));
+    if (is_of_other_memory(gate, *base, *now)) {
+      outcomes.back().state = GateState::kSkipped;
+      outcomes.back().detail =
+          "the recorded run's resident bytes are those of its whole process, not of its heap alone";
+    }
+  }
+  const bool unanswered = std::ranges::all_of(
+      outcomes, [](const GateOutcome& o) { return o.state == GateState::kSkipped; });
+  if (!unanswered || gate.is_optional) return outcomes;
+  for (GateOutcome& outcome : outcomes) {
+    outcome.state = GateState::kFailed;
+    if (outcome.base || outcome.now) continue;  // says which of the two lacks it
+    outcome.detail = "no compared run has " + gate.metric + near_names(gate.metric, pairs);
+  }
+  return outcomes;
+}
+
+std::vector<GateOutcome> judge_lost_runs(const Gate& gate, const std::vector<RunFigures>& base,
+                                         const std::vector<RunFigures>& now) {
+  std::vector<GateOutcome> outcomes;
+  for (const RunFigures& run : base) {
+    const bool is_lost = std::ranges::find(now, run.label, &RunFigures::label) == now.end() &&
+                         run.metric(gate.metric);
+    if (!is_lost) continue;
+    GateOutcome outcome;
+    outcome.expression = gate.expression;
+    outcome.metric = gate.metric;
+    outcome.run = run.label;
+    outcome.unit = gate.unit;
+    outcome.state = GateState::kFailed;
+    outcome.base = run.metric(gate.metric);
+    outcome.detail = "the new report has no such run";
+    outcomes.push_back(std::move(outcome));
+  }
+  return outcomes;
+}
+
+std::vector<Gate> strict_gates() {
+  // Equal runs of a small program may differ by the bytes beside a percentage.
+  constexpr struct {
+    const char* expression;
+    bool is_optional;  // some runs lack it
+  } kGates[] = {
+      {"peak.liveBytes > +1% +64KiB", false},     {"end.liveBytes > +1% +64KiB", false},
+      {"end.liveCount > +1% +100", false},        {"peak.committedBytes > +30% +4MiB", false},
+      {"peak.residentBytes > +5% +1MiB", false},  {"atPlateau.residentBytes > +5% +1MiB", true},
+      {"atExit.residentBytes > +5% +1MiB", true}, {"peak.holes.over1MiB > +2", true},
+      {"accounting.refused > 0", false},          {"growth.worstExponent > +0.2", true},
+      {"tape.losses.lostEvents > 0", true},
+  };
+  std::vector<Gate> gates;
+  for (const auto& [expression, is_optional] : kGates) {
+    auto gate = parse_gate(expression);
+    HEAPTAPE_CHECK(gate.ok());
+    gate->is_optional = is_optional;
+    gates.push_back(*std::move(gate));
+  }
+  return gates;
 }
 
 }  // namespace heaptape::replayer

@@ -24,6 +24,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "schema/report/report_metrics.h"
@@ -113,5 +115,23 @@ struct GateOutcome {
 // optional and one of them lacks it.
 GateOutcome evaluate(const Gate& gate, const schema::RunFigures& base,
                      const schema::RunFigures& now);
+
+using RunPair = std::pair<const schema::RunFigures*, const schema::RunFigures*>;  // base, now
+
+// An outcome for each pair. Skips the gate if the two runs have different labels (a baseline) and
+// one lacks the figure, or if it asks for a change of resident memory from the recorded run to a
+// replay. Unless it is optional, it fails for all pairs if it can be evaluated for none.
+std::vector<GateOutcome> judge(const Gate& gate, const std::vector<RunPair>& pairs);
+
+// A failure for each run of the base that has the metric and that the new report lacks: a gate for
+// a missing run must not pass.
+std::vector<GateOutcome> judge_lost_runs(const Gate& gate,
+                                         const std::vector<schema::RunFigures>& base,
+                                         const std::vector<schema::RunFigures>& now);
+
+// The gates of `heaptape diff --strict`; docs/howto-ci.md explains each. Equal runs pass them:
+// `./dev bench gates` measures that. Each is optional: skipped if one of the two runs lacks the
+// metric.
+std::vector<Gate> strict_gates();
 
 }  // namespace heaptape::replayer

@@ -11,7 +11,7 @@
 #include "allocators/catalog/backend_spec.h"
 #include "base/result.h"
 #include "replayer/answers/moment.h"
-#include "replayer/answers/pinning_blocks.h"
+#include "replayer/answers/pins.h"
 #include "replayer/engine/action.h"
 #include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_picture.h"

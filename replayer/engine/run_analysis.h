@@ -12,7 +12,7 @@
 #include "base/address/slot_table.h"
 #include "replayer/answers/account.h"
 #include "replayer/answers/heap_growths.h"
-#include "replayer/answers/pinning_blocks.h"
+#include "replayer/answers/pins.h"
 #include "replayer/engine/slot_resolver.h"
 #include "replayer/heap_map/heap_film.h"
 #include "replayer/heap_map/heap_map.h"

@@ -1,4 +1,3 @@
-#include "replayer/export/pprof.h"
 
 #include <algorithm>
 #include <map>
@@ -9,6 +8,7 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/export/gzip.h"
+#include "replayer/export/stack_formats.h"
 
 namespace heaptape::replayer {
 namespace {

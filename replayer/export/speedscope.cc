@@ -1,9 +1,9 @@
-#include "replayer/export/speedscope.h"
 
 #include <algorithm>
 #include <map>
 
 #include "base/display_text.h"
+#include "replayer/export/stack_formats.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -32,4 +32,8 @@ GrowthFit fit_growth(const allocators::GrowthCurve& curve);
 // The largest exponent among those that grow; 0 if none does.
 double worst_exponent(const std::vector<GrowthFit>& fits);
 
+// For people: "free: cost grows as n^1.0 with the list length: 4,950 nodes skipped over 100 frees;
+// quadratic overall". Empty unless the operation grows.
+std::string growth_sentence(const GrowthFit& fit);
+
 }  // namespace heaptape::replayer

@@ -3,15 +3,102 @@
 // "Sizes and lifetimes".
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "replayer/metrics/cohorts.h"
 #include "replayer/metrics/growth_chains.h"
-#include "replayer/metrics/lifetimes.h"
-#include "replayer/metrics/size_bands.h"
+#include "replayer/metrics/log_histogram.h"
 
 namespace heaptape::replayer {
+
+// The sizes that a program requests, and those alive at one moment, by powers of two: cheap enough
+// for a replay to keep.
+struct SizeBand {
+  uint64_t calls = 0;  // that requested such a size and got it, resizes included
+  uint64_t asked_bytes = 0;
+  uint64_t live_count = 0;  // now
+  uint64_t live_bytes = 0;
+  uint64_t kept_count = 0;  // live when keep() was called
+  uint64_t kept_bytes = 0;
+};
+
+// Band i has the sizes from 2^i bytes up to the next power; 0 counts as 1.
+class SizeBands {
+ public:
+  static constexpr size_t kBands = 64;
+
+  // A block got this size: it was allocated, or resized to it.
+  void add(uint64_t size) {
+    SizeBand& band = band_of(size);
+    ++band.calls;
+    band.asked_bytes += size;
+    ++band.live_count;
+    band.live_bytes += size;
+  }
+  // A block lost this size: it was freed, or resized.
+  void remove(uint64_t size) {
+    SizeBand& band = band_of(size);
+    --band.live_count;
+    band.live_bytes -= size;
+  }
+  void keep() {
+    for (SizeBand& band : bands_) {
+      band.kept_count = band.live_count;
+      band.kept_bytes = band.live_bytes;
+    }
+  }
+
+  const std::array<SizeBand, kBands>& bands() const { return bands_; }
+
+ private:
+  SizeBand& band_of(uint64_t size) {
+    return bands_[static_cast<size_t>(std::bit_width(std::max<uint64_t>(size, 1)) - 1)];
+  }
+
+  std::array<SizeBand, kBands> bands_{};
+};
+
+// How long blocks live. The lifetime of a block is the number of calls between its allocation and
+// its free; resizes do not end it. A block that is never freed lives longer than every other.
+class Lifetimes {
+ public:
+  // `run_calls`: the number in the whole run, for shares of it.
+  explicit Lifetimes(uint64_t run_calls)
+      : ten_thousandth_((run_calls + 9999) / 10000), tenth_((run_calls + 9) / 10) {}
+
+  void on_birth() { ++blocks_; }
+  void on_death(uint64_t calls) {
+    in_calls_.add(calls);
+    under_ten_thousandth_ += calls < ten_thousandth_;
+    under_tenth_ += calls < tenth_;
+  }
+
+  uint64_t blocks() const { return blocks_; }
+  // Blocks that lived for less than 0.01 %, and less than 10 %, of the run's calls: exact.
+  uint64_t under_ten_thousandth() const { return under_ten_thousandth_; }
+  uint64_t under_tenth() const { return under_tenth_; }
+  const LogHistogram& in_calls() const { return in_calls_; }
+
+  // The lifetime that `percent` of all blocks do not exceed, in calls or by another histogram of
+  // the same blocks; within a 64th. Nothing if too few were freed.
+  std::optional<uint64_t> quantile(const LogHistogram& lifetimes, unsigned percent) const {
+    return lifetimes.value_at(blocks_ / 100 * percent + (blocks_ % 100 * percent + 99) / 100);
+  }
+
+ private:
+  uint64_t ten_thousandth_;
+  uint64_t tenth_;
+  uint64_t blocks_ = 0;
+  uint64_t under_ten_thousandth_ = 0;
+  uint64_t under_tenth_ = 0;
+  LogHistogram in_calls_;
+};
 
 // Calls are numbered from 1. The caller keeps the facts about live blocks. Memory grows with the
 // blocks that are alive and were resized. One thread.

@@ -1,4 +1,3 @@
-#include "replayer/report/explain_json.h"
 
 #include <capnp/message.h>
 
@@ -7,7 +6,8 @@
 #include <vector>
 
 #include "replayer/answers/holes.h"
-#include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pins.h"
+#include "replayer/report/explain_output.h"
 #include "replayer/report/heap_sites.h"
 #include "replayer/report/state_fields.h"
 #include "schema/json_text.h"

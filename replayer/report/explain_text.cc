@@ -1,4 +1,4 @@
-#include "replayer/report/explain_text.h"
+#include "replayer/report/explain_output.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "replayer/answers/holes.h"
-#include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pins.h"
 #include "replayer/report/heap_sites.h"
 #include "replayer/text/metric_text.h"
 #include "replayer/text/text_table.h"

@@ -8,7 +8,7 @@
 
 #include "replayer/answers/heap_growths.h"
 #include "replayer/answers/holes.h"
-#include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pins.h"
 #include "replayer/engine/explain.h"
 #include "replayer/sites/call_sites.h"
 #include "schema/tape/tape_info.h"

@@ -1,11 +1,17 @@
 #include "replayer/report/run_fields.h"
 
-#include <algorithm>
-#include <set>
+#include <capnp/message.h>
 
-#include "replayer/report/growth_text.h"
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "replayer/metrics/growth.h"
 #include "replayer/report/state_fields.h"
 #include "replayer/text/metric_text.h"
+#include "schema/report/report_figures.h"
+#include "schema/report/report_metrics.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -154,6 +160,22 @@ void set_time(wire::Time::Builder out, const RunMetrics& run) {
   out.setStampNs(run.stamp_ns);
 }
 
+struct Spread {
+  schema::MetricValue least;
+  schema::MetricValue greatest;
+  size_t count = 1;
+};
+
+double as_double(const schema::MetricValue& value) {
+  return static_cast<double>(schema::number_of(value));
+}
+
+// Omits extremes of the repeats, and places.
+bool is_told(const std::string& metric) {
+  return !metric.ends_with("Min") && !metric.ends_with("Max") && !metric.ends_with("maxAt") &&
+         !metric.ends_with(".at");
+}
+
 }  // namespace
 
 void set_import(wire::ImportFacts::Builder out, const schema::TapeOrigin& origin) {
@@ -221,6 +243,38 @@ void set_metrics(wire::Run::Builder out, const RunMetrics& run) {
   if (!run.actions.empty()) set_actions(out, run.actions);
   if (!run.growth.empty()) set_growth(out.initGrowth(), run.growth);
   set_timeline(out.initTimeline(), run);
+}
+
+// The caller is inside guard_kj; the small messages built here may throw as well.
+void set_spreads(wire::Run::Builder out, const std::vector<RunMetrics>& repeats) {
+  if (repeats.size() < 2) return;
+  std::map<std::string, Spread> spreads;
+  for (const RunMetrics& repeat : repeats) {
+    capnp::MallocMessageBuilder message;
+    const auto run = message.initRoot<wire::Run>();
+    set_metrics(run, repeat);
+    for (const schema::Metric& metric : schema::figures_of(run.asReader()).metrics) {
+      const auto [found, is_new] =
+          spreads.try_emplace(metric.name, Spread{metric.value, metric.value});
+      if (is_new) continue;
+      Spread& spread = found->second;
+      ++spread.count;
+      if (as_double(metric.value) < as_double(spread.least)) spread.least = metric.value;
+      if (as_double(metric.value) > as_double(spread.greatest)) spread.greatest = metric.value;
+    }
+  }
+  std::erase_if(spreads, [&repeats](const auto& entry) {
+    const Spread& spread = entry.second;
+    return !is_told(entry.first) || spread.count != repeats.size() ||
+           spread.least == spread.greatest;
+  });
+  auto list = out.initSpreads(static_cast<unsigned>(spreads.size()));
+  unsigned next = 0;
+  for (const auto& [name, spread] : spreads) {
+    list[next].setMetric(name);
+    list[next].setLeast(as_double(spread.least));
+    list[next++].setGreatest(as_double(spread.greatest));
+  }
 }
 
 }  // namespace heaptape::replayer

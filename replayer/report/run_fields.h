@@ -2,6 +2,8 @@
 // that build reports. Call these inside guard_kj.
 #pragma once
 
+#include <vector>
+
 #include "replayer/metrics/run_metrics.h"
 #include "schema/report/report.capnp.h"
 #include "schema/tape/tape_info.h"
@@ -15,5 +17,9 @@ void set_peak(schema::wire::PeakValue::Builder out, const Peak& peak);
 
 // Sets all metrics of `run`; leaves the names of the run and its settings as they are.
 void set_metrics(schema::wire::Run::Builder out, const RunMetrics& run);
+
+// Fills `out` with the metrics that differ between `repeats`; with nothing if there are fewer than
+// two. Omits metrics that are places, or the least or greatest of the repeats.
+void set_spreads(schema::wire::Run::Builder out, const std::vector<RunMetrics>& repeats);
 
 }  // namespace heaptape::replayer

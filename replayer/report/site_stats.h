@@ -1,4 +1,4 @@
-// Output of `heaptape stats --by site`. docs/metrics.md, "Sites".
+// Output of `heaptape stats` about sites, mainly of --by site. docs/metrics.md, "Sites".
 #pragma once
 
 #include <cstddef>
@@ -37,5 +37,8 @@ std::string sites_csv(const SiteAnswer& answer);
 
 // SiteStats of report.capnp as JSON. Fails only if it is too large for Cap'n Proto.
 base::Result<std::string> sites_json(const schema::TapeReader& tape, const SiteAnswer& answer);
+
+// For each value, the first few sites with any of it, with their shares of the whole tape.
+std::string top_sites_text(const SiteTable& table, const Sites& sites);
 
 }  // namespace heaptape::replayer

@@ -152,6 +152,37 @@ std::string heap_fields(const HeapOfSites* heap, uint32_t site) {
          std::to_string(of.hole_bytes) + "," + std::to_string(of.resident_hole_bytes);
 }
 
+constexpr size_t kTopShown = 3;  // for each value
+
+struct Value {
+  const char* heading;
+  uint64_t StackTotals::* of;
+  bool is_bytes;
+};
+constexpr Value kValues[] = {
+    {"holding most at the peak", &StackTotals::peak_bytes, true},
+    {"alive at the end", &StackTotals::live_bytes, true},
+    {"temporaries", &StackTotals::temporaries, false},
+    {"freed by another thread", &StackTotals::freed_by_others, false},
+    {"copied by resizes", &StackTotals::moved_bytes, true},
+};
+
+void add_rows(std::vector<TableRow>& rows, const Value& value, const SiteTable& table,
+              const Sites& sites) {
+  std::vector<SiteRow> ranked = table.rows;
+  const auto amount = [&value](const SiteRow& row) { return row.totals.*value.of; };
+  std::erase_if(ranked, [&amount](const SiteRow& row) { return amount(row) == 0; });
+  std::ranges::stable_sort(ranked, std::greater(), amount);
+  if (ranked.empty()) return;
+  rows.push_back({value.heading, value.is_bytes ? "bytes" : "blocks", "share"});
+  for (size_t i = 0; i < std::min(kTopShown, ranked.size()); ++i) {
+    const uint64_t part = amount(ranked[i]);
+    rows.push_back({"  " + sites.short_text(ranked[i].site),
+                    value.is_bytes ? base::bytes_text(part) : base::grouped(part),
+                    share_text(part, table.total.*value.of)});
+  }
+}
+
 }  // namespace
 
 uint64_t value_of(const HeapSite& site, HeapValue value) {
@@ -211,6 +242,15 @@ std::string sites_csv(const SiteAnswer& answer) {
             std::to_string(totals.moved_bytes) + heap_fields(answer.heap, row.site) + "\n";
   }
   return text;
+}
+
+std::string top_sites_text(const SiteTable& table, const Sites& sites) {
+  std::vector<TableRow> rows;
+  for (const Value& value : kValues) add_rows(rows, value, table, sites);
+  if (rows.empty()) return "";
+  const char* const estimated =
+      "call sites are estimates: not all calls had their stacks recorded\n";
+  return aligned(rows) + (table.sampled ? estimated : "");
 }
 
 }  // namespace heaptape::replayer

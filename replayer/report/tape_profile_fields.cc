@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "replayer/report/state_fields.h"
-#include "replayer/report/tape_profile_rows.h"
+#include "replayer/report/tape_profile_text.h"
 #include "replayer/text/metric_text.h"
 
 namespace heaptape::replayer {

@@ -1,6 +1,7 @@
-// Sizes, lifetimes, resizes and threads of a tape as `heaptape stats` prints them.
+// Sizes, lifetimes, resizes and threads of a tape as `heaptape stats` prints them, and as CSV.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,19 @@ std::string sizes_table(const SizeHistogram& sizes);
 // `--by thread`: every thread, by number. `names` may be incomplete.
 std::string threads_table(const ThreadTotals& threads,
                           const std::vector<schema::ThreadIdentity>& names);
+
+// A bucket of lifetimes. Exact: its borders are the histogram's.
+struct CdfPoint {
+  uint64_t from;
+  uint64_t up_to;
+  uint64_t count;   // in the bucket
+  uint64_t blocks;  // with a lifetime up to `up_to`
+  double share;     // of all blocks
+};
+// The nonempty buckets, ascending.
+std::vector<CdfPoint> cdf(const LogHistogram& lifetimes, uint64_t blocks);
+
+// Output of `stats --csv`: size buckets, then lifetimes in calls and in ns, a line each.
+std::string profile_csv(const TapeCounts& counts);
 
 }  // namespace heaptape::replayer

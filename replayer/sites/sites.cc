@@ -4,12 +4,53 @@
 #include <string_view>
 #include <tuple>
 
-#include "replayer/sites/initialisers.h"
-#include "replayer/sites/shims.h"
 #include "replayer/sites/site_names.h"
+#include "replayer/sites/wrappers.h"
 
 namespace heaptape::replayer {
 namespace {
+
+bool has_name(const CodePlace& place) {
+  return !place.source.empty() && !place.source.front().function.empty();
+}
+
+// By frame number: whether its function has no name, and its caller is an allocation function or
+// another shim in the same module. Callers have smaller numbers, so their results are known when
+// needed.
+std::vector<bool> unnamed_shims(const schema::Stacks& stacks, const Symbols& symbols) {
+  std::vector<bool> shims(stacks.limit());
+  for (schema::FrameNumber number = 1; number < stacks.limit(); ++number) {
+    const schema::Frame* const frame = stacks.find(number);
+    if (frame == nullptr || frame->caller == 0) continue;
+    const CodePlace& place = symbols.find(number);
+    const CodePlace& caller = symbols.find(frame->caller);
+    if (place.module.empty() || place.module != caller.module || has_name(place)) continue;
+    shims[number] = has_name(caller) ? is_allocation_function(caller.source.front())
+                                     : static_cast<bool>(shims[frame->caller]);
+  }
+  return shims;
+}
+
+bool is_of_loader(const CodePlace& place) {
+  const std::string module = last_part(place.module);
+  return module.starts_with("ld-linux") || module.starts_with("ld-musl");
+}
+
+// By frame number: whether the dynamic loader called it, before main or when it opened a library,
+// and it is in another module.
+std::vector<bool> initialisers(const schema::Stacks& stacks, const Symbols& symbols) {
+  std::vector<bool> loader;  // by place
+  for (const CodePlace& place : symbols.places()) loader.push_back(is_of_loader(place));
+  std::vector<bool> found(stacks.limit());
+  for (schema::FrameNumber number = 1; number < stacks.limit(); ++number) {
+    const schema::Frame* const frame = stacks.find(number);
+    if (frame == nullptr || frame->caller == 0) continue;
+    const uint32_t place = symbols.index_of(number);
+    found[number] = loader[symbols.index_of(frame->caller)] && !loader[place] &&
+                    !symbols.places()[place].module.empty();
+  }
+  return found;
+}
 
 constexpr uint32_t kUnset = UINT32_MAX;
 

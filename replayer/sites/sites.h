@@ -40,7 +40,8 @@ class Sites {
   const std::vector<uint32_t>& by_stack() const { return by_stack_; }
   // By number. The first is kNone.
   const std::vector<Site>& list() const { return list_; }
-  // For a frame, from unnamed_shims() and initialisers().
+  // For a frame: a function without a name inside an allocation function; one that the loader calls
+  // before main, or when it opens a library.
   bool is_shim(schema::FrameNumber frame) const { return shims_[frame]; }
   bool is_initialiser(schema::FrameNumber frame) const { return initialisers_[frame]; }
   // The frame_text(), with a remark on an initializer whose function is not known; kNoStack for

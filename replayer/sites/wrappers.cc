@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "replayer/sites/plain_name.h"
+#include "replayer/sites/short_name.h"
 
 namespace heaptape::replayer {
 namespace {

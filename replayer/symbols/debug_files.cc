@@ -1,14 +1,17 @@
 #include "replayer/symbols/debug_files.h"
 
 #include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
-#include "replayer/symbols/regular_file.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -40,6 +43,20 @@ std::optional<DebugFile> open_build(const std::string& path, std::string_view bu
 }
 
 }  // namespace
+
+base::Result<base::Descriptor> open_regular_file(const std::string& path) {
+  const std::string what = "cannot read " + base::quoted(path);
+  const base::Descriptor name(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat info{};
+  if (!name || fstat(name.get(), &info) != 0) return base::os_error(what, errno);
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) {
+    return base::Error::target(what + ": it is not a file with content");
+  }
+  const std::string link = "/proc/self/fd/" + std::to_string(name.get());
+  base::Descriptor file(open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return base::os_error(what, errno);
+  return file;
+}
 
 std::string build_id_of(const base::Descriptor& file) {
   elf_version(EV_CURRENT);

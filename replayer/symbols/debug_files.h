@@ -1,4 +1,4 @@
-// Separate debug files.
+// Opens files whose names come from a tape or from other files, and finds separate debug files.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,13 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/result.h"
 
 namespace heaptape::replayer {
+
+// Opens a file for reading if it is regular and not empty, as files in /proc are. Never opens
+// anything else: opening a pipe could wait forever, and opening a device could act on it.
+base::Result<base::Descriptor> open_regular_file(const std::string& path);
 
 // The build-id of an ELF file, as bytes; empty if it has none, or is no ELF file.
 std::string build_id_of(const base::Descriptor& file);

@@ -1,10 +1,9 @@
-#include "replayer/symbols/module_process.h"
-
 #include <cstdlib>
 #include <string>
 
 #include "replayer/symbols/code_places_codec.h"
 #include "replayer/symbols/confined.h"
+#include "replayer/symbols/module_reader.h"
 #include "schema/tape/wire_words.h"
 
 namespace heaptape::replayer {

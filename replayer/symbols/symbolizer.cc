@@ -9,7 +9,7 @@
 #include "base/display_text.h"
 #include "replayer/symbols/frame_code.h"
 #include "replayer/symbols/made_function.h"
-#include "replayer/symbols/module_process.h"
+#include "replayer/symbols/module_reader.h"
 
 namespace heaptape::replayer {
 namespace {

@@ -233,6 +233,10 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   return figures;
 }
 
+SiteBytes bytes_of(wire::SiteStats::SiteTotals::Reader totals) {
+  return {totals.getPeakBytes(), totals.getLiveBytes(), totals.getAskedBytes()};
+}
+
 }  // namespace
 
 RunFigures figures_of(wire::Run::Reader run) {
@@ -251,6 +255,18 @@ base::Result<ReportFigures> read_figures(const std::string& path) {
   HEAPTAPE_ASSIGN_OR_RETURN(const ParsedReport report, read_report(path));
   return guard_kj(base::ErrorCode::kDamaged, "cannot read the numbers of " + base::quoted(path),
                   [&]() -> base::Result<ReportFigures> { return figures_of(report); });
+}
+
+// Inside guard_kj, as report_figures.h requires of callers.
+SiteFigures figures_of(wire::TapeSites::Reader sites) {
+  SiteFigures figures{
+      .total = bytes_of(sites.getTotal()), .list = {}, .is_sampled = sites.hasSampling()};
+  for (const auto site : sites.getList()) {
+    figures.list.push_back({text_of(site.getSite()), text_of(site.getFunction()),
+                            text_of(site.getFile()), site.getLine(), text_of(site.getModule()),
+                            bytes_of(site.getTotals())});
+  }
+  return figures;
 }
 
 }  // namespace heaptape::schema

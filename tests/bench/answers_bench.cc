@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "replayer/engine/explain.h"
-#include "replayer/report/explain_text.h"
+#include "replayer/report/explain_output.h"
 #include "scenarios/scenario.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_dir.h"

@@ -11,7 +11,7 @@
 
 #include "allocators/catalog/catalog.h"
 #include "replayer/answers/holes.h"
-#include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pins.h"
 #include "tests/support/golden.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"

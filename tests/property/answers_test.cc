@@ -10,8 +10,7 @@
 #include "base/address/pages.h"
 #include "replayer/answers/account.h"
 #include "replayer/answers/holes.h"
-#include "replayer/answers/pin_ranking.h"
-#include "replayer/answers/pinning_blocks.h"
+#include "replayer/answers/pins.h"
 #include "tests/support/seeded_random.h"
 
 namespace heaptape::replayer {

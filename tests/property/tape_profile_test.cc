@@ -8,7 +8,7 @@
 #include <map>
 
 #include "replayer/engine/slot_resolver.h"
-#include "replayer/report/tape_profile_rows.h"
+#include "replayer/report/tape_profile_text.h"
 #include "tests/support/seeded_random.h"
 #include "tests/support/tapes.h"
 

@@ -8,8 +8,8 @@
 #include "replayer/diff/diff_table.h"
 #include "replayer/report/html/flame_data.h"
 #include "replayer/report/html/json_writer.h"
-#include "replayer/report/html/metric_data.h"
 #include "replayer/report/html/page.h"
+#include "replayer/report/html/page_data.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/sites/frame_text.h"
 

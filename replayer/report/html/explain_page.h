@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "replayer/answers/account.h"
 #include "replayer/heap_map/heap_picture.h"
-#include "replayer/report/explain_text.h"
+#include "replayer/report/explain_output.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {

@@ -8,10 +8,8 @@
 #include "replayer/report/html/film_data.h"
 #include "replayer/report/html/flame_data.h"
 #include "replayer/report/html/json_writer.h"
-#include "replayer/report/html/metric_data.h"
 #include "replayer/report/html/page.h"
-#include "replayer/report/html/site_data.h"
-#include "replayer/report/html/tape_data.h"
+#include "replayer/report/html/page_data.h"
 #include "replayer/report/html/timeline_data.h"
 #include "replayer/report/html/verdict.h"
 #include "replayer/report/run_summary.h"
@@ -143,6 +141,13 @@ void write_lines(JsonWriter& out, const std::string& text) {
   out.close_list();
 }
 
+void write_stacks(JsonWriter& out, const RankedSites& sites) {
+  out.name("stacks");
+  write_stack_tree(out, sites.stacks);
+  out.name("sites");
+  write_sites(out, sites);
+}
+
 }  // namespace
 
 std::string replay_page(const schema::TapeReader& tape, const BuiltReport& report,
@@ -178,12 +183,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   write_timelines(out, report.timelines);
   out.name("films");
   write_films(out, runs, films, kMostFilmBytes);
-  if (sites != nullptr) {
-    out.name("stacks");
-    write_stack_tree(out, sites->stacks);
-    out.name("sites");
-    write_sites(out, *sites);
-  }
+  if (sites != nullptr) write_stacks(out, *sites);
   out.close_object();
   return html_page("heaptape: " + report.figures.tape_path, out.text());
 }

@@ -1,8 +1,9 @@
-#include "replayer/answers/pinning_blocks.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
+
+#include "replayer/answers/pins.h"
 
 namespace heaptape::replayer {
 namespace {

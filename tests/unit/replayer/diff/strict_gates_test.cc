@@ -1,4 +1,3 @@
-#include "replayer/diff/strict_gates.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +5,7 @@
 #include <optional>
 
 #include "replayer/diff/diff.h"
+#include "replayer/diff/gate.h"
 #include "tests/support/golden.h"
 #include "tests/support/reports.h"
 #include "tests/support/temp_dir.h"

@@ -1,4 +1,4 @@
-#include "replayer/export/folded.h"
+#include "replayer/export/stack_formats.h"
 
 #include <gtest/gtest.h>
 

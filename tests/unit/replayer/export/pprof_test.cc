@@ -1,4 +1,3 @@
-#include "replayer/export/pprof.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +5,7 @@
 #include <map>
 #include <protozero/pbf_reader.hpp>
 
+#include "replayer/export/stack_formats.h"
 #include "tests/support/exports.h"
 #include "tests/support/gunzip.h"
 

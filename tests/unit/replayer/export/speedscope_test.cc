@@ -1,4 +1,3 @@
-#include "replayer/export/speedscope.h"
 
 #include <capnp/compat/json.h>
 #include <capnp/message.h>
@@ -6,6 +5,7 @@
 
 #include <memory>
 
+#include "replayer/export/stack_formats.h"
 #include "tests/support/exports.h"
 
 namespace heaptape::replayer {

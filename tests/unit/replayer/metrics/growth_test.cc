@@ -1,8 +1,6 @@
 // What the growth check makes of known curves.
 #include "replayer/metrics/growth.h"
 
-#include "replayer/report/growth_text.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,7 +1,7 @@
 // Which of the published cases the growth check names, and which it passes.
 #include <gtest/gtest.h>
 
-#include "replayer/report/growth_text.h"
+#include "replayer/metrics/growth.h"
 #include "tests/support/scenario_tapes.h"
 
 namespace heaptape::scenarios {

@@ -1,10 +1,10 @@
-#include "replayer/report/spread_fields.h"
 
 #include <capnp/message.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "replayer/report/run_fields.h"
 #include "schema/report/report_figures.h"
 
 namespace heaptape::replayer {

@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "replayer/report/tape_profile_rows.h"
 #include "tests/support/tapes.h"
 
 namespace heaptape::replayer {

@@ -1,7 +1,7 @@
-#include "replayer/report/top_sites_text.h"
 
 #include <gtest/gtest.h>
 
+#include "replayer/report/site_stats.h"
 #include "tests/support/stack_tapes.h"
 
 namespace heaptape::replayer {

@@ -1,6 +1,7 @@
-#include "replayer/sites/plain_name.h"
 
 #include <gtest/gtest.h>
+
+#include "replayer/sites/short_name.h"
 
 namespace heaptape::replayer {
 namespace {

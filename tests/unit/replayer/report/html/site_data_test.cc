@@ -1,7 +1,7 @@
-#include "replayer/report/html/site_data.h"
 
 #include <gtest/gtest.h>
 
+#include "replayer/report/html/page_data.h"
 #include "tests/support/stack_tapes.h"
 
 namespace heaptape::replayer {

@@ -1,4 +1,4 @@
-// Output of `heaptape explain` and `heaptape holes` for people. docs/metrics.md, "The account" and
+// Output of `heaptape explain` and `heaptape holes`. docs/metrics.md, "The account" and
 // "Holes and pins".
 #pragma once
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
 #include "replayer/engine/explain.h"
 #include "replayer/sites/call_sites.h"
 #include "schema/tape/tape_reader.h"
@@ -19,11 +20,17 @@ struct HolesOptions {
   size_t most_sites = SIZE_MAX;  // in JSON
 };
 
-// Both end in a newline. They require that the run succeeded and has an account. `sites` are those
-// of calls_to_name(), or null if the tape has no stacks.
+// For people. Both end in a newline. They require that the run succeeded and has an account.
+// `sites` are those of calls_to_name(), or null if the tape has no stacks.
 std::string explanation_text(const schema::TapeReader& tape, const Explanation& explanation,
                              const HolesOptions& options, const CallSites* sites);
 std::string holes_text(const schema::TapeReader& tape, const Explanation& explanation,
                        const HolesOptions& options, const CallSites* sites);
+
+// Explanation of report.capnp as JSON: `options` and `sites` as for holes_text(). Fails only if it
+// is too large for Cap'n Proto.
+base::Result<std::string> explanation_json(const schema::TapeReader& tape,
+                                           const Explanation& explanation,
+                                           const HolesOptions& options, const CallSites* sites);
 
 }  // namespace heaptape::replayer

@@ -1,7 +1,9 @@
-#include "replayer/answers/pin_ranking.h"
+#include "replayer/answers/pins.h"
 
 #include <algorithm>
 #include <tuple>
+
+#include "replayer/answers/holes.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -91,6 +93,25 @@ std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole
   std::ranges::stable_sort(groups, std::greater(), &PinGroup::resident_hole_bytes);
   if (groups.size() > most) groups.resize(most);
   return groups;
+}
+
+std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture) {
+  std::vector<PinningBlock> pins;
+  size_t last = kNoBlock;  // the block of the last pin
+  const auto add = [&](size_t block, uint64_t bytes) {
+    if (bytes == 0) return;
+    const LiveBlock& pin = picture.blocks[block];
+    if (block != last) pins.push_back({pin.birth, pin.requested_bytes, 0});
+    pins.back().bytes += bytes;
+    last = block;
+  };
+  // Holes ascend: the block before one is at most the block after the previous one.
+  for (const Hole& hole : find_holes(picture)) {
+    const uint64_t before = hole.before == kNoBlock ? 0 : hole.resident_bytes / 2;
+    add(hole.before, before);
+    add(hole.after, hole.resident_bytes - before);
+  }
+  return pins;
 }
 
 }  // namespace heaptape::replayer

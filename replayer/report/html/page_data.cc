@@ -1,13 +1,16 @@
-#include "replayer/report/html/site_data.h"
+#include "replayer/report/html/page_data.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/display_text.h"
+#include "base/name_list.h"
 #include "replayer/report/html/flame_data.h"
+#include "replayer/report/tape_facts.h"
 #include "replayer/sites/frame_text.h"
 #include "replayer/sites/site_table.h"
 
@@ -79,6 +82,32 @@ void write_names(JsonWriter& out, const std::vector<size_t>& rows, const RankedS
 }
 
 }  // namespace
+
+void write_tape(JsonWriter& out, const schema::TapeReader& tape) {
+  const schema::TapeHeader& header = tape.header();
+  const schema::TapeSummary summary = tape.summary().value_or(schema::TapeSummary());
+  out.open_object();
+  out.field("path", base::display_text(tape.path()));
+  out.field("command", base::display_text(base::command_text(header.command_line)));
+  out.field("allocator", base::display_text(header.allocator));
+  out.field("events", tape.events());
+  out.field("threads", summary.threads);
+  out.field("isFinished", tape.summary().has_value());
+  out.field("durationNs", summary.duration_ns);
+  out.field("recordedAt",
+            header.start_unix_ns == 0 ? std::string() : utc_text(header.start_unix_ns));
+  out.field("lostEvents", summary.losses.lost_events);
+  out.field("unrepairedInversions", summary.losses.unrepaired_inversions);
+  out.field("lostRanges", summary.losses.lost_ranges);
+  out.field("importedFrom", base::display_text(header.origin.format));
+  out.field("lacks", base::name_list(schema::absent_names(header.origin)));
+  out.close_object();
+}
+
+void write_value(JsonWriter& out, const std::optional<schema::MetricValue>& value) {
+  if (!value) return out.null();
+  std::visit([&out](auto number) { out.number(number); }, *value);
+}
 
 void write_sites(JsonWriter& out, const RankedSites& sites) {
   const std::vector<Column> columns = columns_of(sites);

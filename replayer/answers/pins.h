@@ -1,12 +1,14 @@
-// The blocks that hold the free memory of a heap, grouped by how they were made. docs/metrics.md,
-// "Holes and pins".
+// The blocks that hold the free memory of a heap: grouped by how they were made (docs/metrics.md,
+// "Holes and pins"), and one by one (docs/metrics.md, "Bytes pinned").
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "replayer/answers/holes.h"
+#include "replayer/heap_map/heap_picture.h"
 
 namespace heaptape::replayer {
 
@@ -29,5 +31,23 @@ struct PinGroup {
 // between blocks of two groups counts for both. Takes the time of sorting the blocks beside holes.
 std::vector<PinGroup> rank_pins(const HeapPicture& picture, std::span<const Hole> holes,
                                 size_t most);
+
+// How much of a heap's holes each block beside them pins; the shares of all blocks add up to all
+// resident bytes in holes. docs/metrics.md, "Bytes pinned".
+struct PinningBlock {
+  uint64_t birth = 0;            // as in LiveBlock
+  uint64_t requested_bytes = 0;  // likewise
+  uint64_t bytes = 0;            // of holes beside it, on resident pages; never 0
+};
+
+// By address. Each of the two blocks beside a hole has half of it (the second gets an odd byte); a
+// hole at the beginning of a region belongs to its only neighbor.
+std::vector<PinningBlock> pinning_blocks(const HeapPicture& picture);
+
+// At one moment, or at several with the same call.
+struct PinsAtMoment {
+  std::vector<std::string> moments;
+  std::vector<PinningBlock> blocks;
+};
 
 }  // namespace heaptape::replayer
