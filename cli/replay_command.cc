@@ -223,6 +223,15 @@ Status add_tree(schema::TapeReader& tape, const replayer::SiteRules& rules,
   return {};
 }
 
+// Empty if there is no page, or the tape has no call stacks.
+Result<replayer::FilmSites> film_sites_of(const ReplayCommandOptions& options,
+                                          schema::TapeReader& tape,
+                                          const std::vector<replayer::RunResult>& runs,
+                                          const std::optional<CountedSites>& sites) {
+  if (!sites || options.html_path.empty()) return replayer::FilmSites();
+  return replayer::film_sites(tape, runs, sites->ranked.sites);
+}
+
 // Returns the exit code.
 int tell_failures(const schema::ReportFigures& report, Console& console) {
   int exit_code = kExitDone;
@@ -288,10 +297,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
                               progress.show(kShareOfSearch + (1 - kShareOfSearch) * share);
                             }));
   if (sites) HEAPTAPE_RETURN_IF_ERROR(add_tree(tape, rules, runs, *sites));
-  replayer::FilmSites film_sites;
-  if (sites && replay_options.keep_film) {
-    HEAPTAPE_ASSIGN_OR_RETURN(film_sites, replayer::film_sites(tape, runs, sites->ranked.sites));
-  }
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto film_sites, film_sites_of(options, tape, runs, sites));
   const auto* const ranked = sites ? &sites->ranked : nullptr;
   HEAPTAPE_ASSIGN_OR_RETURN(const auto report,
                             replayer::build_report(tape, runs, replay_options, ranked));

@@ -18,6 +18,7 @@ using base::Error;
 using base::quoted;
 using base::Result;
 using base::Status;
+using schema::ReportFigures;
 using schema::RunFigures;
 
 // The metrics in a table, in order.
@@ -107,7 +108,7 @@ void note_lone_runs(const NamedReport& side, const NamedReport& other,
   }
 }
 
-void note_other_tape(const schema::ReportFigures& base, const schema::ReportFigures& now,
+void note_other_tape(const ReportFigures& base, const ReportFigures& now,
                      std::vector<std::string>& notes) {
   if (base.tape_events == now.tape_events) return;
   notes.push_back("the tapes differ: " + base::counted(base.tape_events, "event") + " in base, " +
@@ -124,7 +125,7 @@ std::string command_without_folder(const std::string& command) {
 
 // Two recordings are of one program if its names are equal, and either the arguments are equal or
 // both runs are about equally long.
-bool are_of_one_program(const schema::ReportFigures& base, const schema::ReportFigures& now) {
+bool are_of_one_program(const ReportFigures& base, const ReportFigures& now) {
   if (base.tape_command.empty() || now.tape_command.empty()) return true;
   const std::string before = command_without_folder(base.tape_command);
   const std::string after = command_without_folder(now.tape_command);
@@ -134,9 +135,9 @@ bool are_of_one_program(const schema::ReportFigures& base, const schema::ReportF
   return more / 2 <= less;
 }
 
-std::string unrelated_text(const schema::ReportFigures& base, const schema::ReportFigures& now) {
+std::string unrelated_text(const ReportFigures& base, const ReportFigures& now) {
   if (are_of_one_program(base, now)) return "";
-  const auto side = [](const schema::ReportFigures& report) {
+  const auto side = [](const ReportFigures& report) {
     return quoted(report.tape_command) + ", " + base::counted(report.tape_events, "event");
   };
   return "these reports are of different programs (base: " + side(base) + "; new: " + side(now) +
@@ -166,7 +167,7 @@ void note_other_length(const std::vector<RunPair>& pairs, std::vector<std::strin
 }
 
 // Notes nothing if both lack them.
-void note_one_sided_sites(const schema::ReportFigures& base, const schema::ReportFigures& now,
+void note_one_sided_sites(const ReportFigures& base, const ReportFigures& now,
                           std::vector<std::string>& notes) {
   if (base.sites.has_value() == now.sites.has_value()) return;
   notes.push_back(std::string("only ") + (base.sites ? "base" : "new") +
@@ -217,29 +218,52 @@ RunDiff diff_runs(const RunPair& pair, const std::vector<Gate>& gates) {
   return diff;
 }
 
-ReportDiff::Side side_of(const NamedReport& report) {
-  return {base::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
+void compare_sites(const ReportFigures& base, const ReportFigures& now, ReportDiff& diff) {
+  note_one_sided_sites(base, now, diff.notes);
+  if (!base.sites || !now.sites) return;
+  note_estimated_sites(*base.sites, *now.sites, diff.notes);
+  const std::string module = module_known_once(*base.sites, *now.sites);
+  if (module.empty()) {
+    diff.sites = diff_sites(*base.sites, *now.sites);
+  } else {
+    diff.notes.push_back("only one report has function names for " + quoted(module) +
+                         ", so call sites are not compared: replay a tape, or `heaptape "
+                         "symbolize` it, while its program is still present and unchanged");
+  }
 }
 
-std::string plural(size_t count, const std::string& noun) {
-  return base::grouped(count) + " " + noun + (count == 1 ? "" : "s");
+// The arguments are those of diff_reports().
+size_t count_new_failures(const NamedReport& base, const NamedReport& now,
+                          const std::string& only_run, const std::string& baseline) {
+  const bool is_same_report = base.path == now.path;
+  const auto has_newly_failed = [&](const RunFigures& run) {
+    if (run.failure.empty() || (!only_run.empty() && run.label != only_run)) return false;
+    const RunFigures* const before =
+        find_run(base, baseline.empty() || is_same_report ? run.label : baseline);
+    return before == nullptr || before->failure.empty();
+  };
+  return static_cast<size_t>(std::ranges::count_if(now.figures.runs, has_newly_failed));
+}
+
+ReportDiff::Side side_of(const NamedReport& report) {
+  return {base::display_text(report.path), report.figures.tape_path, report.figures.tape_events};
 }
 
 }  // namespace
 
 std::string ReportDiff::verdict() const {
-  const std::string compared = plural(runs.size(), "run") + " compared";
+  const std::string compared = base::counted(runs.size(), "run") + " compared";
   if (new_failures != 0 && gates.empty()) {
-    return "FAIL: " + plural(new_failures, "run") + " failed, " + compared;
+    return "FAIL: " + base::counted(new_failures, "run") + " failed, " + compared;
   }
   if (gates.empty()) return "PASS: " + compared + ", no gates given";
   const auto failures =
       static_cast<size_t>(std::ranges::count(gates, GateState::kFailed, &GateOutcome::state));
   const auto skipped =
       static_cast<size_t>(std::ranges::count(gates, GateState::kSkipped, &GateOutcome::state));
-  const std::string checks = plural(gates.size() - skipped, "gate check");
+  const std::string checks = base::counted(gates.size() - skipped, "gate check");
   if (failures == 0 && new_failures != 0) {
-    return "FAIL: " + plural(new_failures, "run") + " failed, " + compared;
+    return "FAIL: " + base::counted(new_failures, "run") + " failed, " + compared;
   }
   if (failures == 0) return "PASS: " + checks + " passed, " + compared;
   return "FAIL: " + base::grouped(failures) + " of " + checks + " failed, " + compared;
@@ -265,18 +289,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
     note_lone_runs(base, now, diff.notes);
     note_lone_runs(now, base, diff.notes);
   }
-  note_one_sided_sites(base.figures, now.figures, diff.notes);
-  if (base.figures.sites && now.figures.sites) {
-    note_estimated_sites(*base.figures.sites, *now.figures.sites, diff.notes);
-    const std::string module = module_known_once(*base.figures.sites, *now.figures.sites);
-    if (module.empty()) {
-      diff.sites = diff_sites(*base.figures.sites, *now.figures.sites);
-    } else {
-      diff.notes.push_back("only one report has function names for " + quoted(module) +
-                           ", so call sites are not compared: replay a tape, or `heaptape "
-                           "symbolize` it, while its program is still present and unchanged");
-    }
-  }
+  compare_sites(base.figures, now.figures, diff);
   if (base.figures.cohorts && now.figures.cohorts) {
     diff.cohorts = diff_cohorts(*base.figures.cohorts, *now.figures.cohorts);
   }
@@ -287,14 +300,7 @@ Result<ReportDiff> diff_reports(const NamedReport& base, const NamedReport& now,
     std::ranges::move(judge_lost_runs(gate, base.figures.runs, now.figures.runs),
                       std::back_inserter(diff.gates));
   }
-  diff.new_failures =
-      static_cast<size_t>(std::ranges::count_if(now.figures.runs, [&](const RunFigures& run) {
-        if (run.failure.empty() || (!only_run.empty() && run.label != only_run)) return false;
-        const bool is_same_report = base.path == now.path;
-        const RunFigures* const before =
-            find_run(base, baseline.empty() || is_same_report ? run.label : baseline);
-        return before == nullptr || before->failure.empty();
-      }));
+  diff.new_failures = count_new_failures(base, now, only_run, baseline);
   diff.failed =
       diff.new_failures != 0 ||
       std::ranges::find(diff.gates, GateState::kFailed, &GateOutcome::state) != diff.gates.end();
