@@ -58,24 +58,16 @@ def tune(
     """
     load_optuna()
     clock = Clock(DEFAULT_BUDGET if budget is None and trials is None else budget)
-    paths, facts = _open_tapes(tapes)
-    space_ = _space(allocator, engine, facts)
-    _check_environment(space_)
-    held = _draw_held_out(paths, seed, hold_out)
-    searched = [path for path in paths if path not in held]
-    cores = os.cpu_count() or 1
-    replays = Replays(jobs or cores)
-    on_searched = Trials(space_, searched, replays, cores)
+    tuning = _Tuning(_open_tapes(tapes), allocator, engine, jobs, clock, say)
+    held = _draw_held_out(list(tuning.facts), seed, hold_out)
+    on_searched = tuning.trials_on([path for path in tuning.facts if path not in held])
     folder = _make_directory(output)
     with contextlib.closing(Journal(folder, _subject(on_searched, seed), resume=resume)) as journal:
-        search = Search(on_searched, journal.study, seed)
-        tried = _search(search, on_searched, clock, trials, say)
-        found = _findings(on_searched, tried, clock, say)
+        tried = tuning.search(Search(on_searched, journal.study, seed), on_searched, trials)
+        found = tuning.analyze(on_searched, tried)
         found.importances = importances(journal.study)
-        found.facts = facts
-        found.ideal = _ideal(paths, replays)
-        _replay_held_out(found, held, replays, cores, clock, say)
-        found.confirmed = _confirm(found, searched, replays, repeats, clock, say)
+        tuning.replay_held_out(found, held)
+        found.confirmed = tuning.confirm(found, repeats)
         found.seconds = clock.seconds()
         found.seed, found.budget = seed, budget
         result = as_json(found)
@@ -96,78 +88,105 @@ def _subject(trials: Trials, seed: int) -> str:
     )
 
 
-def _search(
-    search: Search, trials: Trials, clock: Clock, most: int | None, say: Say
-) -> list[Tried]:
-    before = clock.seconds()
-    trials.base()
-    pace = Pace(clock, clocks.SEARCH, clock.seconds() - before)
+class _Tuning:
+    """The parts of a tuning, and what they share."""
 
-    def report(tried: list[Tried]) -> None:
-        say(f"search: {len(tried)} trials, {len(front(tried))} on the front")
+    def __init__(
+        self,
+        facts: dict[str, dict[str, Any]],
+        allocator: str | None,
+        engine: str | None,
+        jobs: int | None,
+        clock: Clock,
+        say: Say,
+    ) -> None:
+        self.facts = facts  # by tape
+        self._space = _space(allocator, engine, facts)
+        self._cores = os.cpu_count() or 1
+        self._replays = Replays(jobs or self._cores)
+        self._clock = clock
+        self._say = say
 
-    tried = search.run(most or MOST_TRIALS, pace.affordable, report)
-    if not tried:
-        raise Error(
-            "the budget is too small for one trial: give more time with --budget, and --resume"
+    def trials_on(self, tapes: list[str]) -> Trials:
+        return Trials(self._space, tapes, self._replays, self._cores)
+
+    def search(self, search: Search, trials: Trials, most: int | None) -> list[Tried]:
+        before = self._clock.seconds()
+        trials.base()
+        pace = Pace(self._clock, clocks.SEARCH, self._clock.seconds() - before)
+
+        def report(tried: list[Tried]) -> None:
+            self._say(f"search: {len(tried)} trials, {len(front(tried))} on the front")
+
+        tried = search.run(most or MOST_TRIALS, pace.affordable, report)
+        if not tried:
+            raise Error(
+                "the budget is too small for one trial: give more time with --budget, and --resume"
+            )
+        return tried
+
+    def analyze(self, trials: Trials, tried: list[Tried]) -> Findings:
+        """The front, and its settings without needless knobs."""
+        best = front(tried)
+        chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
+        candidates: dict[Any, Tried] = {}
+        self._say("analysis: drops needless knobs")
+        for trial in dict.fromkeys(chosen):
+            setting = simplify(trials, trial.setting, self._has_time_to_analyze)
+            outcome = trials.outcomes([setting])[0]
+            candidates.setdefault(
+                setting, Tried(trial.index, setting, trials.ratios(outcome), outcome.values)
+            )
+        kept = front(list(candidates.values()))
+        named = points(kept)
+        acting = {}
+        for point in dict.fromkeys(named.values()):
+            if self._has_time_to_analyze():
+                acting[point.setting] = interactions(trials, point.setting)
+        return Findings(
+            space=trials.space,
+            searched=trials.tapes,
+            base=trials.base(),
+            tried=tried,
+            front=best,
+            candidates=kept,
+            points=named,
+            interactions=acting,
+            facts=self.facts,
+            ideal=self._ideal(),
         )
-    return tried
 
+    def replay_held_out(self, found: Findings, held: list[str]) -> None:
+        found.held_out = held
+        if not held or self._clock.seconds_left(clocks.HOLD_OUT) <= 0:
+            return
+        number = len(held)
+        self._say(f"hold-out: the points of interest on {number} tapes that were not searched on")
+        trials = self.trials_on(held)
+        found.held_out_base = trials.base()
+        settings = [point.setting for point in dict.fromkeys(found.points.values())]
+        for outcome in trials.outcomes(settings):
+            if not outcome.error:
+                found.held_out_values[outcome.setting] = outcome.values
 
-def _findings(trials: Trials, tried: list[Tried], clock: Clock, say: Say) -> Findings:
-    """The front, and its settings without needless knobs."""
-    best = front(tried)
-    chosen = [*points(best).values(), *spread_out(best, _CANDIDATES)]
-    candidates: dict[Any, Tried] = {}
-    say("analysis: drops needless knobs")
-    for trial in dict.fromkeys(chosen):
-        setting = simplify(trials, trial.setting, lambda: clock.seconds_left(clocks.ANALYSIS) > 0)
-        outcome = trials.outcomes([setting])[0]
-        candidates.setdefault(
-            setting, Tried(trial.index, setting, trials.ratios(outcome), outcome.values)
-        )
-    kept = front(list(candidates.values()))
-    named = points(kept)
-    acting = {}
-    for point in dict.fromkeys(named.values()):
-        if clock.seconds_left(clocks.ANALYSIS) > 0:
-            acting[point.setting] = interactions(trials, point.setting)
-    return Findings(
-        space=trials.space,
-        searched=trials.tapes,
-        base=trials.base(),
-        tried=tried,
-        front=best,
-        candidates=kept,
-        points=named,
-        interactions=acting,
-    )
+    def confirm(self, found: Findings, repeats: int) -> Confirmation:
+        named = [point.setting for point in found.points.values()]
+        others = [candidate.setting for candidate in found.candidates]
+        settings = list(dict.fromkeys([self._space.default, *named, *others]))
+        facts = {tape: self.facts[tape] for tape in found.searched}
+        return confirm(self._space, settings, facts, self._replays, repeats, self._clock, self._say)
 
+    def _has_time_to_analyze(self) -> bool:
+        return self._clock.seconds_left(clocks.ANALYSIS) > 0
 
-def _replay_held_out(
-    found: Findings, held: list[str], replays: Replays, cores: int, clock: Clock, say: Say
-) -> None:
-    found.held_out = held
-    if not held or clock.seconds_left(clocks.HOLD_OUT) <= 0:
-        return
-    say(f"hold-out: the points of interest on {len(held)} tapes that were not searched on")
-    trials = Trials(found.space, held, replays, cores)
-    base = trials.base()
-    found.held_out_base = base
-    settings = [point.setting for point in dict.fromkeys(found.points.values())]
-    for outcome in trials.outcomes(settings):
-        if not outcome.error:
-            found.held_out_values[outcome.setting] = outcome.values
-
-
-def _confirm(
-    found: Findings, tapes: list[str], replays: Replays, repeats: int, clock: Clock, say: Say
-) -> Confirmation:
-    named = [point.setting for point in found.points.values()]
-    others = [candidate.setting for candidate in found.candidates]
-    settings = list(dict.fromkeys([found.space.default, *named, *others]))
-    facts = {tape: found.facts[tape] for tape in tapes}
-    return confirm(found.space, settings, facts, replays, repeats, clock, say)
+    def _ideal(self) -> dict[str, dict[str, float]]:
+        runs = self._replays.figures(self.facts, [IDEAL])
+        # In model:ideal all committed memory is resident.
+        return {
+            tape: objective_values(run, "peak.committedBytes", {"call": 0, "page": 0})
+            for (tape, _), run in runs.items()
+            if not isinstance(run, str)
+        }
 
 
 def _make_directory(output: PathLike) -> str:
@@ -179,26 +198,16 @@ def _make_directory(output: PathLike) -> str:
     return folder
 
 
-def _ideal(paths: list[str], replays: Replays) -> dict[str, dict[str, float]]:
-    runs = replays.figures(paths, [IDEAL])
-    # In model:ideal all committed memory is resident.
-    return {
-        tape: objective_values(run, "peak.committedBytes", {"call": 0, "page": 0})
-        for (tape, _), run in runs.items()
-        if not isinstance(run, str)
-    }
-
-
-def _open_tapes(tapes: Sequence[PathLike]) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    paths = [os.fspath(tape) for tape in tapes]
-    if not paths:
+def _open_tapes(tapes: Sequence[PathLike]) -> dict[str, dict[str, Any]]:
+    """The facts of each, in order."""
+    if not tapes:
         raise Error("no tape is given: name one or more")
-    facts = {}
-    for path in paths:
+    facts: dict[str, dict[str, Any]] = {}
+    for path in [os.fspath(tape) for tape in tapes]:
         if path in facts:
             raise Error(f"'{path}' is given twice")
         facts[path] = Tape(path).facts
-    return paths, facts
+    return facts
 
 
 def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str, Any]]) -> Space:
@@ -210,16 +219,12 @@ def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str,
         engine = "model" if has_model(allocator) else "library"
     if engine == "model" and not has_model(allocator):
         raise Error(f"there is no model of {allocator}: search on the library itself")
-    return space(allocator, engine, threads=any(each["threads"] > 1 for each in facts.values()))
-
-
-def _check_environment(space_: Space) -> None:
-    """Variables set outside would affect every replay on the library."""
-    for name in variables(space_.allocator):
+    for name in variables(allocator):  # would affect every replay on the library
         if name in os.environ:
             raise Error(
                 f"{name} is set in the environment: unset it, or the default is not the default"
             )
+    return space(allocator, engine, threads=any(each["threads"] > 1 for each in facts.values()))
 
 
 def _draw_held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:
