@@ -33,8 +33,7 @@ tests::FakeSession& session() {
 }
 
 HandshakeServer& handshakes() {
-  static HandshakeServer* const shared =
-      HandshakeServer::open(nullptr, "fuzz-")->release();
+  static HandshakeServer* const shared = HandshakeServer::open(nullptr, "fuzz-")->release();
   return *shared;
 }
 
