@@ -5,7 +5,6 @@ usage: python3 -m tests.mutate DIRECTORY LLVM WERROR ARGUMENT..., in the root of
 """
 
 import contextlib
-import dataclasses
 import multiprocessing
 import os
 import pathlib
@@ -20,7 +19,7 @@ from itertools import islice
 from tests.soak import processes
 
 from . import scope as scopes
-from .count_lines import SLOWEST_SECONDS, Counted, count
+from .count_lines import SLOWEST_SECONDS, Counted, count_lines
 from .line_map import Coverage, LineMap, hash_of
 from .mistake import Mistake, in_order
 from .scope import Scope
@@ -56,14 +55,12 @@ def try_mistake(mistake: Mistake, text: str, sources: list[str], usual: list[Usu
         return tree.try_mistake(mistake, text, sources, usual)
 
 
-def count_lines(suite: Suite, counted: Counted) -> Coverage:
-    """A suite that fails where lines are counted may still pass in the tree, where it is used."""
+def run_without_mistake(suite: Suite, counted: Counted) -> Coverage:
+    """The result and the time are those of the tree; lines are counted elsewhere."""
     with interruptible() as tree:
-        coverage = count(suite, counted)
-        if not coverage.passed:
-            ended = run_suite(tree.suites[suite.name], SLOWEST_SECONDS, {})
-            coverage = dataclasses.replace(coverage, passed=ended.passed, seconds=round(ended.seconds, 3))
-        return coverage
+        ended = run_suite(tree.suites[suite.name], SLOWEST_SECONDS, {})
+        lines = count_lines(suite, counted) if ended.passed else {}
+        return Coverage(round(ended.seconds, 3), ended.passed, lines)
 
 
 def say(text: str) -> None:
@@ -113,13 +110,14 @@ class Mutate:
     def renew_map(self, pool: ProcessPoolExecutor) -> None:
         build = pathlib.Path("build/coverage").absolute()
         counted = Counted(pathlib.Path.cwd(), build, self.llvm)
-        suites = list_suites(build)
-        suites.update((name, one) for name, one in self.trees[0].suites.items() if name.startswith("python."))
+        usable = self.trees[0].suites
+        suites = {name: suite for name, suite in list_suites(build).items() if name in usable}
+        suites.update((name, suite) for name, suite in usable.items() if name.startswith("python."))
         stale = self.map.stale(suites, {path: self.texts[path] for path in self.scope.lines}, self.tests)
         self.map.suites = {name: one for name, one in self.map.suites.items() if name in suites}
         if stale:
             say(f"\n==> finding the lines that {len(stale)} of {len(suites)} suites run")
-            waiting = {name: pool.submit(count_lines, suites[name], counted) for name in sorted(stale)}
+            waiting = {name: pool.submit(run_without_mistake, suites[name], counted) for name in sorted(stale)}
             self.map.suites.update((name, future.result()) for name, future in waiting.items())
         self.map.files.update((path, hash_of(self.texts[path])) for path in self.scope.lines)
         self.map.files.update((path, hash_of(text)) for path, text in self.tests.items())

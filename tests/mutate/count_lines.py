@@ -8,7 +8,7 @@ import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from .line_map import Coverage, pack
+from .line_map import pack
 from .suites import Suite, run_suite
 
 SLOWEST_SECONDS = 1200
@@ -27,15 +27,15 @@ class Counted:
         return f"{name}-{self.llvm_suffix}"
 
 
-def count(suite: Suite, counted: Counted) -> Coverage:
-    """The lines that the suite runs, in its own process and in those of `heaptape`."""
+def count_lines(suite: Suite, counted: Counted) -> dict[str, str]:
+    """The lines that the suite runs, by file, in its own process and in those of `heaptape`."""
     with tempfile.TemporaryDirectory(prefix="heaptape-mutate-") as profiles:
         # One file for each program, into which its processes add what they ran.
         environment = {"LLVM_PROFILE_FILE": os.path.join(profiles, "%m.profraw"), "HEAPTAPE_LINES": profiles}
-        ended = run_suite(traced(suite), SLOWEST_SECONDS, environment)
+        run_suite(traced(suite), SLOWEST_SECONDS, environment)
         lines = read_python_lines(pathlib.Path(profiles))
         lines.update(read_cpp_lines(suite, counted, pathlib.Path(profiles)))
-    return Coverage(round(ended.seconds, 3), ended.passed, lines)
+    return lines
 
 
 def traced(suite: Suite) -> Suite:

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 from typing import ClassVar
@@ -10,7 +11,7 @@ from typing import ClassVar
 from tests.soak import processes
 
 from . import cpp, python_code
-from .count_lines import parse_lcov
+from .count_lines import parse_lcov, read_python_lines, traced
 from .line_map import Coverage, LineMap, contains, hash_of, pack
 from .mistake import Mistake, in_order, mistakes_in
 from .scope import header_users
@@ -121,6 +122,18 @@ class Lines(unittest.TestCase):
     def test_are_read_from_lcov(self) -> None:
         text = "SF:/root/base/a.cc\nFN:3,f\nDA:3,1\nDA:4,0\nDA:5,12\nend_of_record\nSF:/root/base/b.cc\nDA:1,0\nend_of_record\n"
         self.assertEqual(parse_lcov(text, "/root/"), {"base/a.cc": "3,5"})
+
+
+    def test_of_python_are_noted_in_each_process(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="heaptape-test-") as directory:
+            root = pathlib.Path(directory)
+            (root / "heaptape").mkdir()
+            (root / "heaptape/__init__.py").write_text("def ran():\n    return 1\n\n\ndef idle():\n    return 2\n")
+            program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import heaptape; heaptape.ran()'])"
+            environment = {"PYTHONPATH": directory, "HEAPTAPE_LINES": directory}
+            suite = traced(Suite("python.a", (sys.executable, "-c", program), directory, environment=environment))
+            subprocess.run(suite.command, env={**os.environ, **suite.environment}, check=True)
+            self.assertEqual(read_python_lines(root), {"python/heaptape/__init__.py": "1-2,5"})
 
 
 class Map(unittest.TestCase):

@@ -15,11 +15,12 @@ PACKAGE = os.path.join(os.environ["HEAPTAPE_PACKAGE"], "")
 seen: set[tuple[str, int]] = set()
 
 
-def trace(frame: FrameType, _event: str, _argument: Any) -> Any:
+def trace(frame: FrameType, event: str, _argument: Any) -> Any:
     path = frame.f_code.co_filename
     if not path.startswith(PACKAGE):
         return None
-    seen.add((path, frame.f_lineno))
+    if event == "line":
+        seen.add((path, frame.f_lineno))
     return trace
 
 
