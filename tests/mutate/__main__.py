@@ -37,6 +37,7 @@ def start_worker(roots: "multiprocessing.Queue[pathlib.Path]") -> None:
     processes.become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _tree = Tree(roots.get(), VENV)
+    _tree.find_suites()
 
 
 @contextlib.contextmanager
@@ -110,6 +111,7 @@ class Mutate:
     def renew_map(self, pool: ProcessPoolExecutor) -> None:
         build = pathlib.Path("build/coverage").absolute()
         counted = Counted(pathlib.Path.cwd(), build, self.llvm)
+        self.trees[0].find_suites()
         usable = self.trees[0].suites
         suites = {name: suite for name, suite in list_suites(build).items() if name in usable}
         suites.update((name, suite) for name, suite in usable.items() if name.startswith("python."))

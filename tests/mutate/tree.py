@@ -53,6 +53,7 @@ class Tree:
 
     def __init__(self, root: pathlib.Path, venv: pathlib.Path) -> None:
         self.root, self.build, self._venv = root, root / "build/release", venv
+        self.suites: dict[str, Suite] = {}
 
     def sync(self, checkout: pathlib.Path, files: Iterable[str]) -> None:
         """Writes what differs only, so that nothing else is built again."""
@@ -82,10 +83,10 @@ class Tree:
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "CCACHE_BASEDIR": str(self.root)}
 
-    @cached_property
-    def suites(self) -> dict[str, Suite]:
+    def find_suites(self) -> None:
+        """Asks the test programs, so there must be no mistake in them."""
         package = {"PYTHONPATH": str(self.root / "python"), "HEAPTAPE": str(self.build / "bin/heaptape")}
-        return {**list_suites(self.build), **list_python_suites(self.root, self._venv, package)}
+        self.suites = {**list_suites(self.build), **list_python_suites(self.root, self._venv, package)}
 
     @cached_property
     def _objects(self) -> dict[str, list[str]]:
