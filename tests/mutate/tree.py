@@ -18,10 +18,11 @@ from .mistake import Mistake
 from .suites import Suite, list_python_suites, list_suites, run_suite
 
 # Each library of the product is a shared one, so that only the one with the mistake is linked again. No build step
-# runs a program with a mistake in it.
+# runs a program with a mistake in it. A test may call a library that only the product's own libraries name.
 OPTIONS = (
     "-DHEAPTAPE_LIBRARIES=SHARED",
     "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries",
     "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST",
 )
 PROGRAMS = ("heaptape", "heaptape_preload", "heaptape_worker")
