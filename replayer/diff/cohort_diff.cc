@@ -31,7 +31,7 @@ struct Size {
   Side base;
   Side now;
 };
-using Key = std::pair<bool, uint64_t>;  // whether other sizes, CohortFigures::size_bytes
+using SizeKey = std::pair<bool, uint64_t>;  // whether other sizes, CohortFigures::size_bytes
 
 void add(const CohortFigures& cohort, Side& side) {
   const auto [found, is_new] = side.windows.try_emplace(cohort.window, cohort);
@@ -62,8 +62,8 @@ struct Bytes {
 };
 
 struct BySize {
-  std::map<Key, Size> sizes;
-  std::set<Key> about;
+  std::map<SizeKey, Size> sizes;
+  std::set<SizeKey> about;
 };
 
 // A size that one side does not list counts among the other sizes on both sides, unless the
@@ -76,12 +76,13 @@ BySize by_size(const std::vector<CohortFigures>& base, const std::vector<CohortF
   BySize result;
   const auto key_of = [&](const CohortFigures& cohort, const Bytes& own, const Bytes& other) {
     const uint64_t size = cohort.size_bytes;
-    if (cohort.is_other_sizes) return Key{true, has_bands ? size : 0};
+    if (cohort.is_other_sizes) return SizeKey{true, has_bands ? size : 0};
     const uint64_t hidden = other.listed.contains(size) ? 0 : other.most_hidden(size);
-    if (hidden == 0) return Key{false, size};
-    if (own.listed.at(size) / kFew < hidden) return Key{true, has_bands ? Bytes::band_of(size) : 0};
+    if (hidden == 0) return SizeKey{false, size};
+    if (own.listed.at(size) / kFew < hidden)
+      return SizeKey{true, has_bands ? Bytes::band_of(size) : 0};
     result.about.insert({false, size});
-    return Key{false, size};
+    return SizeKey{false, size};
   };
   for (const CohortFigures& cohort : base) {
     add(cohort, result.sizes[key_of(cohort, of_base, of_now)].base);
@@ -133,7 +134,7 @@ NamedWindows named_windows(const Size& size, int sign) {
   return is_half ? best : all;
 }
 
-CohortChange change_of(const Key& key, const Size& size) {
+CohortChange change_of(const SizeKey& key, const Size& size) {
   CohortChange result{.size_bytes = key.second, .is_other_sizes = key.first};
   for (const auto& [window, cohort] : size.base.windows) {
     result.base_count += cohort.count;
