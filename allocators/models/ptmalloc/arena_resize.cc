@@ -62,7 +62,6 @@ void Arena::cut_tail(Chunk chunk, uint32_t has_units, uint64_t units, ThreadCach
 // part before must be a chunk of its own.
 Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* cache) {
   const Chunk written = highest_top_;
-  const Chunk old_top = top_;
   const Chunk whole = allocate(units_for(to_bytes(units) + alignment + kMinBytes), cache);
   if (whole == kNoChunk) return kNoChunk;
   if (whole == kMappedChunk) {
@@ -72,8 +71,8 @@ Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* c
   Chunk chunk = whole;
   uint32_t has_units = chunks_.units(chunk);
   const Chunk end = whole + has_units;
-  const bool is_new_heap = !is_main() && heap_of(old_top) != heap_of(top_);
-  const Chunk fresh = end != top_ ? end : is_new_heap ? whole : std::max(written, whole);
+  // No chunk or header was ever behind this.
+  const Chunk fresh = end == top_ ? std::max(written, whole) : end;
   const uint64_t block = block_of(chunk) + (is_main() ? process_.break_phase : 0);
   if (block % alignment != 0) {
     uint64_t lead_bytes = alignment - block % alignment;
@@ -85,7 +84,7 @@ Chunk Arena::allocate_aligned(uint64_t units, uint64_t alignment, ThreadCache* c
     chunks_.set_free_before(chunk, 0);
     chunks_.set_units(whole, lead_units);
     release(whole, cache);
-    note_unwritten(std::max(fresh, whole), chunk);
+    note_unwritten(fresh, chunk);
   }
   if (has_units > units + kMinUnits) {
     cut_tail(chunk, has_units, units, cache);

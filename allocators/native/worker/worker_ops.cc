@@ -66,7 +66,7 @@ uint64_t available_bytes() {
 }
 
 // Writes a byte of each page of the block's bytes from `from` on, or all of them.
-inline void write(char* block, uint64_t from, uint64_t size) {
+inline void write_to(char* block, uint64_t from, uint64_t size) {
   if (shared->touch == Touch::kAll) {
     memset(block + from, 1, size - from);
     return;
@@ -85,7 +85,7 @@ __attribute__((noinline)) void write_pages(char* block, uint64_t from, uint64_t 
     return;
   }
   const uint64_t begin = __rdtsc();
-  write(block, from, size);
+  write_to(block, from, size);
   if (shared->threads != Threads::kFree) shared->touch_ticks += __rdtsc() - begin;
 }
 
@@ -95,7 +95,7 @@ __attribute__((noinline)) void write_pages(char* block, uint64_t from, uint64_t 
 __attribute__((always_inline)) inline void touch(void* block, uint64_t from, uint64_t size) {
   if (size <= from) return;
   if (size - from < kPageBytes) [[likely]] {
-    write(static_cast<char*>(block), from, size);
+    write_to(static_cast<char*>(block), from, size);
   } else {
     write_pages(static_cast<char*>(block), from, size);
   }

@@ -350,6 +350,13 @@ TEST_F(NativeResidency, GrowsByWhatAResizeGainsAndNotByTheRestOfTheBlock) {
   EXPECT_LE(resized(9 * kMiB + 8, growth_log2(9 * kMiB, 9 * kMiB + 8)), kMore);
 }
 
+// What is left out of a batch's time is what was touched in that batch.
+TEST_F(Native, TakesTimeForABatchAfterOneThatTouchedMuch) {
+  start(options_for(""));
+  run(mallocs(64, 1 << 20));
+  EXPECT_GT(run(pairs(1000, 32)).elapsed_ns, 1000u);
+}
+
 // The worker does not see that it does.
 TEST_F(NativeResidency, IsThatOfAFirstLookWhereALibraryGivesPagesBack) {
   constexpr uint32_t kLarge = 20;
