@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "recorder/collector/ring_merge.h"
-#include "schema/tape/tape_reader.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/whole_tape.h"
 #include "tests/support/fake_session.h"
 #include "tests/support/temp_dir.h"
 
@@ -72,7 +72,7 @@ class Play {
     const auto written = tape_->finish(merge_.collect_summary(now_ns_));
     HEAPTAPE_CHECK(written.ok());
     merge_.free_rings(RingMerge::Free::kAll);
-    check_tape(written->events);
+    check_whole_tape(path_, written->events);
     std::filesystem::remove(path_);
   }
 
@@ -185,18 +185,6 @@ class Play {
     for (const uint32_t ring : merge_.free_dead_rings()) {
       pens_[ring / 2].reset();
     }
-  }
-
-  void check_tape(uint64_t written) const {
-    auto tape = schema::TapeReader::open(path_);
-    HEAPTAPE_CHECK(tape.ok());
-    schema::EventBatch batch;
-    uint64_t events = 0;
-    do {
-      HEAPTAPE_CHECK(tape->read(batch, 4096).ok());
-      events += batch.events.size();
-    } while (!batch.events.empty());
-    HEAPTAPE_CHECK(events == written && tape->summary() && tape->summary()->events == events);
   }
 
   Input input_;
