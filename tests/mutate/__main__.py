@@ -73,15 +73,13 @@ def read_texts(paths: Iterable[str]) -> dict[str, str]:
 
 
 class Mutate:
-    targets: tuple[str, ...] = ()  # to build, by default all
-
-    def __init__(self, scope: Scope, llvm: str, options: tuple[str, ...], jobs: int = os.cpu_count() or 1) -> None:
+    def __init__(self, scope: Scope, llvm: str, options: tuple[str, ...]) -> None:
         self.scope, self.llvm, self.options = scope, llvm, options
         self.texts = read_texts(scopes.product_files())
         tests = scopes.git("ls-files", "--cached", "--others", "--exclude-standard", "--", "tests").splitlines()
         self.tests = read_texts(path for path in tests if path.endswith(("_test.cc", "_test.py")) and os.path.exists(path))
         self.users = scopes.header_users({**self.texts, **{p: t for p, t in self.tests.items() if p.endswith(".cc")}})
-        self.trees = [Tree((HOME / str(i)).absolute(), VENV) for i in range(jobs)]
+        self.trees = [Tree((HOME / str(i)).absolute(), VENV) for i in range(os.cpu_count() or 1)]
         self.map_file = HOME / "lines.json"
         self.map = LineMap.read(self.map_file)
 
@@ -105,7 +103,7 @@ class Mutate:
         tree.sync(pathlib.Path.cwd(), files)
         tree.add_extension()
         tree.configure(self.options)
-        if not tree.make(self.targets, len(self.trees), quiet=False):
+        if not tree.make((), len(self.trees), quiet=False):
             sys.exit("dev: mutate: the product without a mistake does not compile")
 
     def renew_map(self, pool: ProcessPoolExecutor) -> None:
@@ -126,7 +124,7 @@ class Mutate:
         self.map.write(self.map_file)
         failing = sorted(name for name, one in self.map.suites.items() if not one.passed)
         if failing:
-            say(f"They fail without a mistake, and so are not used: {', '.join(failing)}")
+            say(f"These suites fail without a mistake and are not used: {', '.join(failing)}")
 
     def plant(self, pool: ProcessPoolExecutor) -> int:
         order = in_order(scopes.possible_mistakes(self.scope, self.texts, self.users), self.scope.seed)

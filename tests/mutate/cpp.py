@@ -1,4 +1,4 @@
-"""Mistakes in C++: patterns on a text in which everything that is no code of a function is blank."""
+"""Mistakes in C++: patterns on a text in which only the bodies of functions are left."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ NO_CODE = re.compile(
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*",
     re.S | re.M,
 )
-# No code of a function: what the compiler checks or what only has a name.
+# Not the body of a function: declarations, and checks at compile time.
 DECLARATION = re.compile(
     r"\b(?:static_assert|asm|HEAPTAPE_CHECK)\s*\((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*\)\s*;"
     r"|\[\[[^\]]*\]\]|^[ \t]*(?:struct|class|union)\b[^;{]*"
@@ -40,7 +40,7 @@ KEYWORDS = re.compile(r"(?:return|if|for|while|switch|do|else|delete|throw|goto|
 
 
 def blank(text: str) -> str:
-    """`text` with spaces instead of what is no code; everything else, and quotes, stay where they are."""
+    """`text` with spaces in place of comments, strings and declarations; all else, and quotes, stay where they are."""
     text = NO_CODE.sub(lambda found: re.sub(r'[^\n"]', " ", found[0]), text)
     return DECLARATION.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 

@@ -64,7 +64,7 @@ def parse(words: list[str], below: str) -> Scope:
     """`below`: where the command was called, to which the paths are relative."""
     parser = Parser(prog="./dev mutate", add_help=False)
     parser.add_argument("paths", nargs="*")
-    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--changed", nargs="?", const="main")
     parser.add_argument("--count", type=natural, default=20)
     parser.add_argument("--seed", type=natural, default=1)
     arguments = parser.parse_args(words)
@@ -72,7 +72,7 @@ def parse(words: list[str], below: str) -> Scope:
         raise WrongUse("give paths or --changed, not both")
     if arguments.count == 0:
         raise WrongUse("--count 0 plants nothing: give the number of mistakes")
-    lines = changed_lines() if arguments.changed else named_lines(arguments.paths, below)
+    lines = changed_lines(arguments.changed) if arguments.changed else named_lines(arguments.paths, below)
     return Scope(lines, arguments.count, arguments.seed)
 
 
@@ -88,9 +88,9 @@ def named_lines(paths: list[str], below: str) -> dict[str, set[int] | None]:
     return found
 
 
-def changed_lines() -> dict[str, set[int] | None]:
-    """Those that differ from the commit at which the branch left `main`, and new files."""
-    base = git("merge-base", "HEAD", "main").strip()
+def changed_lines(since: str) -> dict[str, set[int] | None]:
+    """Those that differ from the commit at which the branch left `since`, and new files."""
+    base = git("merge-base", "HEAD", since).strip()
     files = set(product_files())
     found: dict[str, set[int] | None] = {}
     path = ""
@@ -105,7 +105,7 @@ def changed_lines() -> dict[str, set[int] | None]:
     new = git("ls-files", "--others", "--exclude-standard", "--", *DIRECTORIES).splitlines()
     found.update(dict.fromkeys(path for path in new if path in files))
     if not found:
-        raise WrongUse("no product code differs from main: give paths instead of --changed")
+        raise WrongUse(f"no product code differs from {since}: name an earlier commit after --changed, or give paths")
     return found
 
 

@@ -249,6 +249,7 @@ class WrongWords(unittest.TestCase):
 
     def test_are_refused_in_one_sentence(self) -> None:
         self.refuse("give paths or --changed, not both", "base", "--changed")
+        self.refuse("git merge-base failed: fatal: Not a valid object name no-such-revision", "--changed", "no-such-revision")
         self.refuse("there is no product code in 'docs'", "docs")
         self.refuse("'x' is not a number", "--count", "x")
         self.refuse("--count 0 plants nothing", "--count", "0")

@@ -57,7 +57,7 @@ class Tree:
         self.suites: dict[str, Suite] = {}
 
     def sync(self, checkout: pathlib.Path, files: Iterable[str]) -> None:
-        """Writes what differs only, so that nothing else is built again."""
+        """Writes only what differs, so that nothing else is built again."""
         known = self.root / "build/files.txt"
         wanted = {path for path in files if (checkout / path).is_file()}
         for path in set(known.read_text().splitlines() if known.exists() else ()) - wanted:
