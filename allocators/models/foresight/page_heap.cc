@@ -23,6 +23,10 @@ uint64_t granules_of(uint64_t bytes) {
   return bytes >> kGranuleLog2;
 }
 
+uint32_t free_at_back(const GranuleBits& used) {
+  return kPageGranules - used.last_end(kPageGranules, true);
+}
+
 }  // namespace
 
 struct PageHeap::Edges {
@@ -92,12 +96,12 @@ std::optional<Candidate> PageHeap::last_before(Room room, uint64_t bytes, uint64
 template <typename Visit>
 void PageHeap::for_each_run(uint64_t page, Visit visit) const {
   const GranuleBits& bits = used(page);
-  for (uint32_t begin = bits.next_free(0); begin < kPageGranules;) {
-    uint32_t end = bits.next_used(begin);
-    const uint32_t after = bits.next_free(end);
+  for (uint32_t begin = bits.next(0, false); begin < kPageGranules;) {
+    uint32_t end = bits.next(begin, true);
+    const uint32_t after = bits.next(end, false);
     if (end == kPageGranules) {
       const GranuleBits& next = used(page + kPageBytes);
-      if (!next.none()) end += next.free_at_front();
+      if (!next.none()) end += next.next(0, true);
     }
     visit(begin, end);
     begin = after;
@@ -124,11 +128,11 @@ AddressRange PageHeap::gap_around(uint64_t page) const {
 
 uint64_t PageHeap::stretch_end(uint64_t page) const {
   const uint64_t end = gap_around(page + kPageBytes).end;
-  return used(end).none() ? end : end + used(end).free_at_front() * kGranuleBytes;
+  return used(end).none() ? end : end + used(end).next(0, true) * kGranuleBytes;
 }
 
 uint64_t PageHeap::place_in_stretch(uint64_t page, const NewBlock& block) const {
-  const uint64_t address = page + kPageBytes - used(page).free_at_back() * kGranuleBytes;
+  const uint64_t address = page + kPageBytes - free_at_back(used(page)) * kGranuleBytes;
   return address + block.bytes <= stretch_end(page) ? address : 0;
 }
 
@@ -195,7 +199,7 @@ void PageHeap::sort_in(uint64_t page) {
     for_each_run(page,
                  [&](uint64_t begin, uint64_t end) { rooms[0] = std::max(rooms[0], end - begin); });
     if (gap_around(page + kPageBytes).bytes() != 0) {
-      rooms[1] = entry.used.free_at_back();
+      rooms[1] = free_at_back(entry.used);
       rooms[2] = rooms[1] + granules_of(stretch_end(page) - page - kPageBytes);
     }
   }

@@ -16,11 +16,19 @@
 #include <optional>
 
 #include "allocators/models/address_table.h"
-#include "allocators/models/foresight/granule_bits.h"
+#include "allocators/models/bit_ranges.h"
 #include "allocators/models/free_extents.h"
+#include "allocators/models/model.h"
 #include "allocators/models/textbook/hole_tree.h"
 
 namespace heaptape::allocators::foresight {
+
+inline constexpr int kGranuleLog2 = 4;
+inline constexpr uint64_t kGranuleBytes = uint64_t{1} << kGranuleLog2;
+inline constexpr uint32_t kPageGranules = kPageBytes >> kGranuleLog2;
+
+// The granules of a page that belong to blocks.
+using GranuleBits = BitRanges<kPageGranules>;
 
 // The sort key of pages; equal ones are sorted by address.
 enum class PageOrder : uint8_t {

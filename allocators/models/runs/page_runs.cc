@@ -21,7 +21,10 @@ constexpr char kNoLargeRun[] =
 uint64_t PageRuns::allocate(uint32_t pages, PageUse use) {
   const uint64_t address = claim(pages, use);
   // All of a small run counts as written to, though its regions are handed out one by one.
-  if (address != 0) map_.chunk(address).absent.clear(page_in_chunk(address), pages);
+  if (address != 0) {
+    const uint32_t first = page_in_chunk(address);
+    map_.chunk(address).absent.clear(first, first + pages);
+  }
   return address;
 }
 
@@ -33,7 +36,7 @@ uint64_t PageRuns::allocate_aligned(uint32_t pages, uint64_t alignment, uint32_t
   // The original counts the parts cut off as clean, whether or not they were dirty before. So do
   // we, and only the block itself becomes present.
   trim(run, page_in_chunk(address), pages, Freed::kClean);
-  run.chunk->absent.clear(page_in_chunk(address), pages);
+  run.chunk->absent.clear(page_in_chunk(address), page_in_chunk(address) + pages);
   return address;
 }
 
@@ -53,7 +56,7 @@ bool PageRuns::try_grow(uint64_t address, uint32_t pages) {
   const RunPage& next = run.chunk->pages[end];
   if (next.use != PageUse::kFree || next.count < pages) return false;
   split(available_.find(key({run.chunk, end, next.count})), pages, PageUse::kLargeRun);
-  run.chunk->absent.clear(end, pages);
+  run.chunk->absent.clear(end, end + pages);
   describe({run.chunk, run.first, run.count + pages}, PageUse::kLargeRun);
   return true;
 }
@@ -108,7 +111,7 @@ RunChunk* PageRuns::new_chunk(const CommitRule& rule) {
   chunk.address = address;
   chunk.dirty = {};
   chunk.absent = {};
-  chunk.absent.set(kChunkHeaderPages, kLargestRunPages);
+  chunk.absent.set(kChunkHeaderPages, kChunkPages);
   chunk.dirty_count = 0;
   chunk.listed_dirty = false;
   describe({&chunk, 0, kChunkHeaderPages}, PageUse::kHeader);
@@ -132,7 +135,7 @@ uint64_t PageRuns::split(AvailableRuns::iterator free_run, uint32_t pages, PageU
     available_.erase(free_run);
   }
   describe({chunk, first, pages}, use);
-  const uint32_t were_dirty = chunk->dirty.clear(first, pages);
+  const uint32_t were_dirty = chunk->dirty.clear(first, first + pages);
   chunk->dirty_count -= were_dirty;
   dirty_pages_ -= were_dirty;
   return address;
@@ -189,7 +192,7 @@ void PageRuns::retire(RunChunk& chunk) {
 
 void PageRuns::mark_dirty(const Span& run) {
   RunChunk& chunk = *run.chunk;
-  chunk.dirty.set(run.first, run.count);
+  chunk.dirty.set(run.first, run.first + run.count);
   chunk.dirty_count += run.count;
   dirty_pages_ += run.count;
   if (!chunk.listed_dirty) dirty_chunks_.insert(chunk.address);
@@ -216,8 +219,8 @@ void PageRuns::purge_chunk(RunChunk& chunk) {
   while (chunk.dirty_count != 0 && dirty_pages_ > kDirtyMax / 2) {
     end = chunk.dirty.last_end(end, true);
     const uint32_t begin = chunk.dirty.last_end(end, false);
-    const uint32_t pages = chunk.dirty.clear(begin, end - begin);
-    chunk.absent.set(begin, pages);
+    const uint32_t pages = chunk.dirty.clear(begin, end);
+    chunk.absent.set(begin, end);
     chunk.dirty_count -= pages;
     dirty_pages_ -= pages;
     ++purges_.madvise_calls;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "allocators/models/address_table.h"
-#include "allocators/models/runs/page_bits.h"
+#include "allocators/models/bit_ranges.h"
 #include "allocators/models/runs/run_geometry.h"
 
 namespace heaptape::allocators::runs {
@@ -35,8 +35,8 @@ struct SmallRun {
 struct RunChunk {
   uint64_t address;
   RunPage pages[kChunkPages];
-  PageBits dirty;   // free, and written to since the last purge
-  PageBits absent;  // never written to, or purged and not used since
+  BitRanges<kChunkPages> dirty;   // pages that are free, and written to since the last purge
+  BitRanges<kChunkPages> absent;  // pages never written to, or purged and not used since
   uint32_t dirty_count;
   bool listed_dirty;           // see PageRuns::dirty_chunks_
   SmallRun runs[kChunkPages];  // by first page
