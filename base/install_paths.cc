@@ -1,10 +1,16 @@
 #include "base/install_paths.h"
 
+#include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <utility>
+
+#include "base/elf_file.h"
 
 namespace heaptape::base {
 
@@ -33,7 +39,16 @@ Result<std::string> find_private_file(const std::string& name) {
     return Error::not_found("part of heaptape is missing: there is no '" + path +
                             "'; reinstall heaptape");
   }
-  return std::string(resolved);
+  path = resolved;
+  Descriptor file(open(resolved, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file) return os_error("cannot read part of heaptape, '" + path + "'", errno);
+  struct stat info = {};
+  const bool is_regular = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+  const ElfFile elf(is_regular ? std::move(file) : Descriptor());
+  if (!elf.is_elf() || !elf.is_native() || !elf.is_shared_object() || !elf.is_whole()) {
+    return Error::not_found("part of heaptape is damaged: '" + path + "'; reinstall heaptape");
+  }
+  return path;
 }
 
 }  // namespace heaptape::base

@@ -105,9 +105,8 @@ std::vector<std::string> catalog_names() {
   return names;
 }
 
-base::Result<std::string> json(const std::vector<std::string>& texts) {
+base::Result<std::string> json(const std::vector<std::string>& texts, const std::string& worker) {
   HEAPTAPE_ASSIGN_OR_RETURN(const auto specs, parse_specs(texts));
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto worker, base::find_private_file("heaptape-worker"));
   replayer::AllocatorList list;
   list.engine_build_ids = {build_id_of("/proc/self/exe"), build_id_of(worker)};
   for (const BackendSpec& spec : specs) list.allocators.push_back(listed(spec));
@@ -117,12 +116,14 @@ base::Result<std::string> json(const std::vector<std::string>& texts) {
 }  // namespace
 
 int run_allocators(const AllocatorsOptions& options, Console& console) {
+  const auto worker = base::find_private_file("heaptape-worker");
+  if (!worker.ok()) return console.fail(worker.error());
   if (options.format == Format::kText) {
     if (!options.specs.empty()) return console.fail("-a needs --json");
     print_catalog(console.out());
     return console.finish();
   }
-  const auto text = json(options.specs.empty() ? catalog_names() : options.specs);
+  const auto text = json(options.specs.empty() ? catalog_names() : options.specs, *worker);
   if (!text.ok()) return console.fail(text.error());
   console.out() << *text;
   return console.finish();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/console.h"
+#include "cli/process_list.h"
 #include "recorder/collector/recording.h"
 #include "recorder/import/import_trace.h"
 #include "replayer/diff/diff_format.h"
@@ -41,8 +42,9 @@ int run_ctl(const CtlOptions& options, Console& console);
 enum class Format : uint8_t { kText, kJson };
 
 struct InfoOptions {
-  std::string path;
+  std::string path;  // of a tape, or of a manifest
   Format format = Format::kText;
+  ProcessFilter processes = {};  // of a manifest
 };
 int run_info(const InfoOptions& options, Console& console);
 
@@ -128,7 +130,9 @@ struct SymbolizeOptions {
 int run_symbolize(const SymbolizeOptions& options, Console& console);
 
 struct ReplayCommandOptions {
-  std::string tape_path;
+  std::string tape_path;               // or that of a manifest
+  std::string process = {};            // in a manifest; empty: see choose_tape()
+  bool is_chosen = false;              // from a manifest, by choose_tape()
   std::vector<std::string> specs;      // values of -a; empty: default_allocators()
   std::vector<std::string> actions;    // values of --do
   std::string report_path;             // empty: none
@@ -142,7 +146,9 @@ struct ReplayCommandOptions {
 int run_replay(const ReplayCommandOptions& options, Console& console);
 
 struct ExplainCommandOptions {
-  std::string tape_path;
+  std::string tape_path;             // or that of a manifest
+  std::string process = {};          // in a manifest; empty: see choose_tape()
+  bool is_chosen = false;            // from a manifest, by choose_tape()
   std::string spec;                  // the value of -a
   std::optional<std::string> at;     // the value of --at
   replayer::ExplainOptions explain;  // spec and moment are filled in from the above

@@ -79,7 +79,7 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
-  note_bigger_tape(tape, console);
+  if (!options.is_chosen) note_bigger_tape(tape, console);
   HEAPTAPE_RETURN_IF_ERROR(check_page(options, explained.spec));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto known, read_sites(tape, options, rules, console));
   const replayer::Sites* const sites = known == nullptr ? nullptr : &known->sites;
@@ -103,20 +103,25 @@ Result<int> explain_tape(const ExplainCommandOptions& options, Console& console,
   return kExitDone;
 }
 
-int finish(const Result<int>& exit_code, Console& console) {
+int run(const ExplainCommandOptions& given, Console& console, Describe describe) {
+  tell_file_size_limit();
+  const auto path = choose_tape(given.tape_path, given.process, console);
+  if (!path.ok()) return console.fail(path.error());
+  ExplainCommandOptions options = given;
+  options.is_chosen = *path != given.tape_path;
+  options.tape_path = *path;
+  const Result<int> exit_code = explain_tape(options, console, describe);
   return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }
 
 }  // namespace
 
 int run_explain(const ExplainCommandOptions& options, Console& console) {
-  tell_file_size_limit();
-  return finish(explain_tape(options, console, replayer::explanation_text), console);
+  return run(options, console, replayer::explanation_text);
 }
 
 int run_holes(const ExplainCommandOptions& options, Console& console) {
-  tell_file_size_limit();
-  return finish(explain_tape(options, console, replayer::holes_text), console);
+  return run(options, console, replayer::holes_text);
 }
 
 }  // namespace heaptape::cli

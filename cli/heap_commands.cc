@@ -56,7 +56,7 @@ void add_times(CLI::App* command, ReplayCommandOptions& options) {
 }
 
 void add_explained(CLI::App* command, ExplainCommandOptions& options) {
-  add_tape(command, options.tape_path);
+  add_tape_of(command, options.tape_path, options.process);
   command
       ->add_option("-a,--allocator", options.spec,
                    "the allocator, as for `heaptape replay`; required")
@@ -86,7 +86,7 @@ void add_replay(CLI::App& app, Request& request) {
   auto options = std::make_shared<ReplayCommandOptions>();
   CLI::App* command =
       app.add_subcommand("replay", "Replay a tape on allocators and report how each used memory");
-  add_tape(command, options->tape_path);
+  add_tape_of(command, options->tape_path, options->process);
   command
       ->add_option("-a,--allocator", options->specs,
                    "[label=]ALLOCATOR[:OPTION=VALUE,...] [ENV=VALUE...], quoted; may be repeated; "

@@ -8,6 +8,7 @@
 #include "base/number_text.h"
 #include "cli/bigger_tape.h"
 #include "cli/tape_reading.h"
+#include "cli/wrong_file.h"
 #include "replayer/report/tape_facts.h"
 
 namespace heaptape::cli {
@@ -38,6 +39,14 @@ void print_origin(const schema::TapeHeader& header, std::ostream& out) {
         << "lacks      " << (absent.empty() ? "nothing" : base::name_list(absent)) << "\n";
     return;
   }
+  const bool is_recorded = !header.recorded_allocator.libc.empty();
+  if (header.pid == 0 && header.executable.empty() && header.start_unix_ns == 0 && is_recorded) {
+    out << "program    removed by `heaptape scrub`\n"
+        << "allocator  " << base::display_text(allocator_text(header)) << "\n"
+        << "libc       " << base::display_text(header.recorded_allocator.libc) << "\n"
+        << "recorded   by " << writer << "\n";
+    return;
+  }
   if (header.pid == 0 && header.executable.empty() && header.start_unix_ns == 0) {
     out << "program    none: " << base::display_text(header.allocator) << ", written by " << writer
         << "\n";
@@ -55,8 +64,10 @@ void print_origin(const schema::TapeHeader& header, std::ostream& out) {
 void print_header(const TapeReader& tape, std::ostream& out) {
   const schema::TapeHeader& header = tape.header();
   out << "tape       " << base::display_text(tape.path()) << ", "
-      << base::bytes_text(tape.file_bytes()) << per_event_text(tape) << "\n"
-      << "command    " << base::command_text(header.command_line) << "\n";
+      << base::bytes_text(tape.file_bytes()) << per_event_text(tape) << "\n";
+  if (!header.command_line.empty()) {
+    out << "command    " << base::command_text(header.command_line) << "\n";
+  }
   print_origin(header, out);
 }
 
@@ -87,6 +98,19 @@ std::string ran_text(const TapeSummary& summary, const schema::TapeOrigin& origi
   return origin.lacks(schema::Absent::kTimes) ? "not in this trace" : time;
 }
 
+// At its peak, as far as it was sampled.
+void print_memory(const TapeSummary& summary, std::ostream& out) {
+  const auto& sample = summary.largest_sample;
+  if (!sample) return;
+  const schema::ProcessParts& parts = sample->parts;
+  out << "memory     " << schema::memory_text(sample->resident_bytes, parts.malloc_bytes)
+      << " (highest sample, at " << base::duration_text(static_cast<double>(sample->time_ns))
+      << ")\n           " << base::bytes_text(parts.file_bytes) << " of files and "
+      << base::bytes_text(parts.shared_bytes) << " of shared memory were resident with it";
+  if (parts.peak_bytes != 0) out << "; at most " << base::bytes_text(parts.peak_bytes) << " in all";
+  out << "\n";
+}
+
 void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
                    std::ostream& out) {
   out << "events     " << base::grouped(summary.events) << " = "
@@ -95,8 +119,9 @@ void print_summary(const TapeSummary& summary, const schema::TapeOrigin& origin,
       << base::counted(summary.reallocations, "reallocation") << "; "
       << base::grouped(summary.failed) << " failed\n";
   print_threads(summary, origin, out);
+  print_memory(summary, out);
   out << "ran        " << ran_text(summary, origin) << "\n"
-      << "losses     " << losses_text(summary.losses) << "\n"
+      << "losses     " << losses_text(summary) << "\n"
       << "recorder   " << base::counted(summary.stalls, "stall") << " ("
       << base::duration_text(static_cast<double>(summary.stall_ns)) << "), "
       << base::counted(summary.repaired_inversions, "repaired inversion")
@@ -127,9 +152,30 @@ void print(const TapeReader& tape, std::ostream& out) {
   if (stacks.mode != schema::StackMode::kNone) print_stacks(stacks, out);
 }
 
+int list_processes(const InfoOptions& options, Console& console) {
+  const auto all = schema::read_manifest(options.path);
+  if (!all.ok()) return console.fail(all.error());
+  schema::Manifest selected = *all;
+  select(selected, options.processes);
+  if (options.format == Format::kText) {
+    console.print_text(process_table(selected, *all, console.table_width()));
+    return console.finish();
+  }
+  const auto json = schema::to_json(selected);
+  if (!json.ok()) return console.fail(json.error());
+  console.out() << *json;
+  return console.finish();
+}
+
 }  // namespace
 
 int run_info(const InfoOptions& options, Console& console) {
+  if (is_manifest(options.path)) return list_processes(options, console);
+  const ProcessFilter& filter = options.processes;
+  if (filter.order || filter.min_events != 0 || !filter.text.empty()) {
+    return console.fail("--sort, --contains and --min-events are for a manifest: give " +
+                        base::quoted(options.path + ".manifest.json"));
+  }
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);
   if (!tape.ok()) return console.fail(tape.error());
   note_bigger_tape(*tape, console);

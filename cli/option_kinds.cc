@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPrintSizes[] = {"diff",   "explain", "holes", "info",
                                             "record", "replay",  "stats"};
-constexpr std::string_view kPrintWideTables[] = {"replay", "stats"};
+constexpr std::string_view kPrintWideTables[] = {"info", "replay", "stats"};
 
 bool is_one_of(const std::string& name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
@@ -73,6 +73,18 @@ CLI::Option* add_output(CLI::App* command, const std::string& names, std::string
 
 void add_tape(CLI::App* command, std::string& path) {
   command->add_option("tape", path, "the tape")->required()->option_text("TAPE");
+}
+
+void add_tape_of(CLI::App* command, std::string& path, std::string& process) {
+  command->add_option("tape", path, "the tape, or the manifest of a recording")
+      ->required()
+      ->option_text("TAPE");
+  command
+      ->add_option(
+          "--process", process,
+          "in a manifest: the process with this pid, or with this text in its title, "
+          "program or tape's name (default: the largest, by memory of malloc as far as known)")
+      ->option_text("PID|TEXT");
 }
 
 void add_json(CLI::App* command, Format& format) {

@@ -58,6 +58,8 @@ CLI::Option* add_output(CLI::App* command, const std::string& names, std::string
                         const std::string& help);
 
 void add_tape(CLI::App* command, std::string& path);
+// The same, or a manifest, and the process in it.
+void add_tape_of(CLI::App* command, std::string& path, std::string& process);
 void add_json(CLI::App* command, Format& format);
 
 // The appearance of results. Every command has --color; --bytes and --wide those that print sizes

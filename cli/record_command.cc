@@ -15,44 +15,60 @@ namespace {
 constexpr size_t kMaxListed = 12;
 constexpr size_t kMaxNamed = 3;  // unrecorded programs, in one line
 
-// The tapes of a recording; marks the one with the most events.
+// The tapes of a recording; marks that of the program which the command became.
 std::string summary_text(const recorder::Recording& recording, const std::string& manifest_path) {
   const auto& processes = recording.manifest.processes;
-  const auto largest = std::ranges::max_element(processes, {}, &schema::ManifestProcess::events);
+  const schema::ManifestProcess& command = processes[successor_of_command(recording.manifest)];
   std::string text = "heaptape: recorded " + std::to_string(processes.size()) + " process" +
                      (processes.size() == 1 ? "" : "es") + "\n";
   const std::filesystem::path folder = std::filesystem::path(manifest_path).parent_path();
   size_t seen = 0;
   size_t omitted = 0;
-  for (auto process = processes.begin(); process != processes.end(); ++process) {
-    if (++seen > kMaxListed && process != largest) {
+  for (const schema::ManifestProcess& process : processes) {
+    if (++seen > kMaxListed && &process != &command) {
       ++omitted;
       continue;
     }
-    text += base::format_text("  %c %12llu events %12llu bytes  ", process == largest ? '*' : ' ',
-                              static_cast<unsigned long long>(process->events),
-                              static_cast<unsigned long long>(process->bytes)) +
-            (folder / process->tape).string() + "\n";
+    text += base::format_text("  %c %12llu events %12llu bytes  ", &process == &command ? '*' : ' ',
+                              static_cast<unsigned long long>(process.events),
+                              static_cast<unsigned long long>(process.bytes)) +
+            (folder / process.tape).string() + "\n";
   }
   if (omitted != 0) {
-    text += "    and " + base::grouped(omitted) + " more; " + manifest_path + " lists all\n";
+    text += "    and " + base::grouped(omitted) + " more; `" +
+            base::command_text({"heaptape", "info", manifest_path}) + "` lists all\n";
+  }
+  const auto largest = std::ranges::max_element(processes, {}, [](const auto& process) {
+    return process.largest_sample ? process.largest_sample->resident_bytes : 0;
+  });
+  if (const auto& sample = largest->largest_sample) {
+    text +=
+        "most memory: " + schema::memory_text(sample->resident_bytes, sample->parts.malloc_bytes) +
+        (processes.size() == 1 ? "" : ", " + largest->tape) + "\n";
   }
   return text;
 }
 
-// "not recorded: 3 x /bin/busybox (statically linked), ...", in one line; empty if everything was
-// recorded.
+// "not recorded: 3 x /bin/busybox (statically linked), ...; not seen: calls to jemalloc inside
+// '/usr/bin/ruff'", in one line; empty if everything was recorded.
 std::string unrecorded_text(const schema::Manifest& manifest) {
   std::string text;
-  for (size_t i = 0; i < manifest.unrecorded.size() && i < kMaxNamed; ++i) {
-    const schema::ManifestUnrecorded& entry = manifest.unrecorded[i];
-    text += (i == 0 ? "not recorded: " : ", ") + base::grouped(entry.times) + " x " +
-            base::display_text(entry.program) + " (" + entry.reason + ")";
+  size_t named = 0;
+  size_t others = 0;
+  std::vector<schema::InnerAllocator> inner;
+  for (const schema::ManifestUnrecorded& entry : manifest.unrecorded) {
+    if (!entry.families.empty()) {
+      inner.push_back({entry.program, entry.families});
+    } else if (named == kMaxNamed) {
+      ++others;
+    } else {
+      text += (named++ == 0 ? "not recorded: " : ", ") + base::grouped(entry.times) + " x " +
+              base::display_text(entry.program) + " (" + entry.reason + ")";
+    }
   }
-  if (manifest.unrecorded.size() > kMaxNamed) {
-    text += " and " + base::grouped(manifest.unrecorded.size() - kMaxNamed) + " more";
-  }
-  return text;
+  if (others != 0) text += " and " + base::grouped(others) + " more";
+  if (inner.empty()) return text;
+  return text + (text.empty() ? "" : "; ") + "not seen: " + schema::inner_calls_text(inner);
 }
 
 // Writes the manifest and reports unrecorded programs.

@@ -133,9 +133,27 @@ void add_info(CLI::App& app, Request& request) {
   auto options = std::make_shared<InfoOptions>();
   CLI::App* command = app.add_subcommand(
       "info", "Show what a tape is a recording of, how it ended, and what was lost");
-  add_tape(command, options->path);
+  command->add_option("tape", options->path, "a tape, or the manifest of a recording")
+      ->required()
+      ->option_text("TAPE");
   add_json(command, options->format);
-  command->footer("Example: heaptape info run.tape --json");
+  ProcessFilter& processes = options->processes;
+  add_choice<std::optional<ProcessOrder>>(
+      command, "--sort", processes.order,
+      {{"memory", ProcessOrder::kMemory},
+       {"calls", ProcessOrder::kCalls},
+       {"pid", ProcessOrder::kPid},
+       {"title", ProcessOrder::kTitle}},
+      "order the processes of a manifest (default memory: most of malloc first)");
+  command
+      ->add_option("--contains", processes.text,
+                   "list only processes with this in their title, program or tape's name")
+      ->option_text("TEXT");
+  add_count(command, "--min-events", processes.min_events, {},
+            "list only processes with at least so many calls (default 0)");
+  command->footer(
+      "Example: heaptape info run.tape --json\n"
+      "The processes of a recording: heaptape info run.tape.manifest.json");
   request.set_by(command, options, run_info);
 }
 

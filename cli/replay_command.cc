@@ -94,7 +94,8 @@ Status check_outputs(const ReplayCommandOptions& options,
 }
 
 std::string losses_line(const schema::TapeReader& tape) {
-  const auto losses = tape.summary() ? tape.summary()->losses : schema::TapeLosses();
+  const auto summary = tape.summary().value_or(schema::TapeSummary());
+  const schema::TapeLosses& losses = summary.losses;
   std::string text =
       "losses: " + base::counted(losses.lost_events, "call") + " lost while recording";
   if (losses.unrepaired_inversions != 0) {
@@ -104,6 +105,8 @@ std::string losses_line(const schema::TapeReader& tape) {
     text += ", " + base::grouped(losses.lost_ranges) +
             (losses.lost_ranges == 1 ? " damaged stretch" : " damaged stretches");
   }
+  const std::string inner = schema::inner_calls_text(summary.inner_allocators);
+  if (!inner.empty()) text += "; not seen: " + inner;
   return text + "\n";
 }
 
@@ -277,7 +280,7 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
   HEAPTAPE_ASSIGN_OR_RETURN(const auto rules, replayer::SiteRules::make(options.filters));
   HEAPTAPE_ASSIGN_OR_RETURN(auto tape,
                             open_tape(options.tape_path, schema::OnDamage::kStop, console));
-  note_bigger_tape(tape, console);
+  if (!options.is_chosen) note_bigger_tape(tape, console);
   if (options.specs.empty()) leave_out_recorded(tape, replay_options.specs);
   HEAPTAPE_RETURN_IF_ERROR(check_outputs(options, replay_options.specs));
   HEAPTAPE_ASSIGN_OR_RETURN(auto sites, sites_of(options, rules, tape, console));
@@ -310,8 +313,13 @@ Result<int> replay_and_report(const ReplayCommandOptions& options, Console& cons
 
 }  // namespace
 
-int run_replay(const ReplayCommandOptions& options, Console& console) {
+int run_replay(const ReplayCommandOptions& given, Console& console) {
   tell_file_size_limit();
+  const auto path = choose_tape(given.tape_path, given.process, console);
+  if (!path.ok()) return console.fail(path.error());
+  ReplayCommandOptions options = given;
+  options.is_chosen = *path != given.tape_path;
+  options.tape_path = *path;
   const Result<int> exit_code = replay_and_report(options, console);
   return exit_code.ok() ? console.finish(*exit_code) : console.fail(exit_code.error());
 }

@@ -147,6 +147,10 @@ class Scrubber {
     event.freed_address = moved(event.freed_address);
     return event;
   }
+  std::vector<schema::InnerAllocator> scrub(std::vector<schema::InnerAllocator> files) const {
+    for (schema::InnerAllocator& file : files) file.file = name(file.file);
+    return files;
+  }
   void scrub(EventBatch& batch) const {
     const uint64_t left = options_.until - std::min(options_.until, batch.first_event);
     if (batch.events.size() > left) batch.events.resize(left);
@@ -175,14 +179,15 @@ class Scrubber {
     std::string& version = header.recorded_allocator.version;
     version = version.substr(0, version.find_first_not_of("0123456789."));
   }
+  std::string name(const std::string& path) const {
+    return options_.hash_names ? hashed(last_part(path)) : last_part(path);
+  }
   uint64_t moved(uint64_t address) const { return address == 0 ? 0 : address + shift_; }
   uint64_t since_begin(uint64_t time_ns) const { return time_ns - std::min(time_ns, begin_ns_); }
   schema::CodeMapping scrub(schema::CodeMapping mapping) const {
     mapping.range = {moved(mapping.range.begin), moved(mapping.range.end)};
-    const bool is_made = mapping.path == schema::kMadeCodePath;
-    if (!is_made) mapping.path = last_part(mapping.path);
+    if (mapping.path != schema::kMadeCodePath) mapping.path = name(mapping.path);
     if (!options_.hash_names) return mapping;
-    if (!is_made) mapping.path = hashed(mapping.path);
     if (!mapping.function.empty()) mapping.function = hashed(mapping.function);
     mapping.build_id.clear();
     return mapping;
@@ -193,16 +198,20 @@ class Scrubber {
   const ScrubOptions& options_;
 };
 
-// The tape's summary without thread names and, for a part, without facts about the whole.
-TapeSummary scrubbed_summary(const TapeReader& tape, bool is_part, uint64_t duration_ns) {
-  TapeSummary summary = tape.summary().value_or(TapeSummary());
+// The tape's summary without thread names. A part has only the losses of the whole, and its files
+// with allocators inside.
+TapeSummary scrubbed_summary(const TapeReader& tape, const Scrubber& scrubber, bool is_part,
+                             uint64_t duration_ns) {
+  const TapeSummary whole = tape.summary().value_or(TapeSummary());
+  TapeSummary summary = whole;
   if (is_part || !tape.summary()) {
     summary = {};
     summary.end_reason = schema::EndReason::kRecordingStopped;
     summary.end_status = -1;
     summary.duration_ns = duration_ns;
-    if (tape.summary()) summary.losses = tape.summary()->losses;
+    summary.losses = whole.losses;
   }
+  summary.inner_allocators = scrubber.scrub(whole.inner_allocators);
   summary.thread_list.clear();
   summary.events = summary.allocations = summary.frees = summary.reallocations = 0;
   summary.failed = summary.threads = 0;
@@ -247,7 +256,7 @@ Result<TapeSummary> scrub(const ScrubOptions& options, Console& console) {
   }));
   HEAPTAPE_RETURN_IF_ERROR(copy.finish());
   const bool is_part = options.from > 1 || options.until < tape.events();
-  return writer->finish(scrubbed_summary(tape, is_part, copy.last_time_ns()));
+  return writer->finish(scrubbed_summary(tape, scrubber, is_part, copy.last_time_ns()));
 }
 
 }  // namespace

@@ -122,6 +122,9 @@ void print(const schema::TapeReader& tape, const TapeCounts& counts, const Named
   put("  less resized blocks", base::bytes_text(values.cumulative_bytes_lower));
   out << replayer::profile_text(counts, callers == nullptr ? nullptr : &callers->births,
                                 tape.header().origin);
+  if (tape.summary() && !tape.summary()->inner_allocators.empty()) {
+    out << "\nnot seen: " << schema::inner_calls_text(tape.summary()->inner_allocators) << "\n";
+  }
   if (callers == nullptr) return;
   const std::string top = replayer::top_sites_text(callers->table, callers->births.sites());
   if (!top.empty()) out << "\n" << top << "--by site lists all sites\n";

@@ -37,13 +37,16 @@ base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDa
   return tape;
 }
 
-std::string losses_text(const schema::TapeLosses& losses) {
-  if (!losses.any()) return "none";
+std::string losses_text(const schema::TapeSummary& summary) {
+  const schema::TapeLosses& losses = summary.losses;
+  const std::string inner = schema::inner_calls_text(summary.inner_allocators);
+  const std::string unseen = inner.empty() ? "" : "; not seen: " + inner;
+  if (!losses.any()) return "none" + unseen;
   return base::counted(losses.lost_events, "call") + " not recorded" + causes_text(losses.causes) +
          ", " + base::counted(losses.unrepaired_inversions, "block") + " handed out while alive, " +
          (losses.lost_ranges == 1 ? "1 damaged stretch"
                                   : base::grouped(losses.lost_ranges) + " damaged stretches") +
-         " omitted";
+         " omitted" + unseen;
 }
 
 std::string first_damage_text(const schema::TapeReader& tape) {

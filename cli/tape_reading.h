@@ -28,8 +28,8 @@ base::Status for_each_batch(schema::TapeReader& tape, Visit visit) {
 base::Result<schema::TapeReader> open_tape(const std::string& path, schema::OnDamage on_damage,
                                            Console& console);
 
-// "none", or the recorder's losses.
-std::string losses_text(const schema::TapeLosses& losses);
+// "none", or the recorder's losses; then the calls that heaptape could not see, if any.
+std::string losses_text(const schema::TapeSummary& summary);
 
 // "'run.tape' is damaged at byte 4096: REASON", for the first damage, which must exist.
 std::string first_damage_text(const schema::TapeReader& tape);

@@ -96,9 +96,12 @@ int run_verify(const std::string& path, Console& console) {
     sound = false;
   }
   sound = calls_after_end.print(out) && sound;
-  if (tape->summary() && tape->summary()->losses.any()) {
-    out << "losses     " << losses_text(tape->summary()->losses) << "\n";
-    sound = false;
+  if (tape->summary()) {
+    const bool has_losses = tape->summary()->losses.any();
+    if (has_losses || !tape->summary()->inner_allocators.empty()) {
+      out << "losses     " << losses_text(*tape->summary()) << "\n";
+    }
+    sound = sound && !has_losses;
   }
   out << base::display_text(path) << ": " << base::counted(events, "event") << " can be read; "
       << (sound      ? "no damage, no losses"

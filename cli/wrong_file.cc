@@ -29,6 +29,15 @@ std::string beginning_of(const std::string& path) {
   return text;
 }
 
+// Whether the command comes right after the version, as in a manifest.
+bool is_followed_by_command(const std::string& text) {
+  constexpr std::string_view kVersion = "\"version\":";
+  const size_t version = text.find(kVersion);
+  if (version == text.npos) return false;
+  const size_t next = text.find_first_not_of(" 0123456789,\n\r\t", version + kVersion.size());
+  return next != text.npos && text.compare(next, 10, "\"command\":") == 0;
+}
+
 FileKind kind_of(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return FileKind::kFolder;
@@ -39,7 +48,7 @@ FileKind kind_of(const std::string& path) {
   if (text.starts_with(magic)) return FileKind::kTape;
   const auto has = [&text](const char* key) { return text.find(key) != text.npos; };
   if (!has("\"version\":")) return FileKind::kOther;
-  if (has("\"processes\":") && has("\"command\":")) return FileKind::kManifest;
+  if (is_followed_by_command(text)) return FileKind::kManifest;
   return has("\"bytesPerEvent\":") && has("\"runs\":") ? FileKind::kReport : FileKind::kOther;
 }
 
@@ -60,6 +69,10 @@ Error folder(const std::string& path, const std::string& what_to_give) {
 }
 
 }  // namespace
+
+bool is_manifest(const std::string& path) {
+  return kind_of(path) == FileKind::kManifest;
+}
 
 Error not_a_tape(const Error& error, const std::string& path) {
   switch (kind_of(path)) {

@@ -1,6 +1,7 @@
 #include "schema/json_text.h"
 
 #include "base/display_text.h"
+#include "base/number_text.h"
 
 namespace heaptape::schema {
 namespace {
@@ -22,8 +23,22 @@ class IntegerHandler final : public capnp::JsonCodec::Handler<Integer> {
 };
 #pragma GCC diagnostic pop
 
+// C1 controls, U+0080 to U+009F, which some terminals heed.
+std::string without_controls(const std::string& json) {
+  std::string text;
+  size_t from = 0;
+  for (size_t at = json.find('\xc2'); at != json.npos; at = json.find('\xc2', at + 1)) {
+    const auto low = static_cast<unsigned char>(json[at + 1]);  // valid UTF-8: there is one
+    if (low > 0x9f) continue;
+    text.append(json, from, at - from);
+    text += base::format_text("\\u%04x", low);
+    from = at + 2;
+  }
+  return text.append(json, from);
+}
+
 std::string finished(const kj::String& json) {
-  return base::valid_utf8({json.begin(), json.size()}) + "\n";
+  return without_controls(base::valid_utf8({json.begin(), json.size()})) + "\n";
 }
 
 }  // namespace

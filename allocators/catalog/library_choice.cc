@@ -1,5 +1,6 @@
 #include "allocators/catalog/library_choice.h"
 
+#include <dlfcn.h>
 #include <gnu/libc-version.h>
 
 #include <algorithm>
@@ -49,8 +50,21 @@ std::string absolute(const std::string& path) {
   return plain;
 }
 
+// The libc of this process, which the worker also uses.
+std::string own_libc() {
+  Dl_info info = {};
+  dladdr(reinterpret_cast<const void*>(&gnu_get_libc_version), &info);
+  return info.dli_fname == nullptr ? "" : info.dli_fname;
+}
+
+// `version` may be a path.
 NativeLibrary glibc(const std::string& version) {
   NativeLibrary library{.preload = "", .family = "glibc", .refusal = ""};
+  std::error_code error;
+  if (version.find('/') != std::string::npos &&
+      std::filesystem::equivalent(version, own_libc(), error)) {
+    return library;
+  }
   if (!version.empty() && version != gnu_get_libc_version()) {
     library.refusal = std::string("the libc of this system is glibc@") + gnu_get_libc_version() +
                       ", and no other can be loaded beside it";
@@ -86,17 +100,23 @@ NativeLibrary installed(const std::string& family, const std::string& version) {
   const auto libraries =
       installed_libraries(family, version.empty() ? Versions::kToChoose : Versions::kAll);
   NativeLibrary library{.preload = "", .family = family, .refusal = ""};
+  std::error_code error;
   const auto found = std::ranges::find_if(libraries, [&](const InstalledLibrary& one) {
     return version.empty() || one.version == version;
   });
   if (found != libraries.end()) {
     library.preload = found->path;
+  } else if (std::filesystem::is_regular_file(version, error)) {
+    library.refusal = base::quoted(version) + " is no version of " + family +
+                      "; for the file, write " + family + "@./" + version;
   } else if (libraries.empty()) {
     library.refusal = family + " is not installed here: " + how_to_install(family);
+  } else if (const std::string others = versions_text(libraries); others.empty()) {
+    library.refusal = "the " + family + " that is installed does not say its version: write " +
+                      family + ", or " + family + "@PATH";
   } else {
-    const std::string others = versions_text(libraries);
-    library.refusal = family + " " + version + " is not installed here" +
-                      (others.empty() ? "" : ", but " + others) + ": see `heaptape allocators`";
+    library.refusal = family + " " + version + " is not installed here, but " + others +
+                      ": see `heaptape allocators`";
   }
   return library;
 }

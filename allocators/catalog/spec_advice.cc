@@ -100,6 +100,10 @@ std::string no_such_allocator(const std::string& name, const std::string& label)
            "'glibc " +
            word + "'";
   }
+  if (name == "lib" || name == "lib:") return "the path is missing: write lib:PATH";
+  if (name.ends_with('@') && names_library(name.substr(0, name.size() - 1))) {
+    return "a version or a path is missing after " + quoted(name);
+  }
   for (const std::string& advice : {advice_on_options(name), advice_on_file(name)}) {
     if (!advice.empty()) return advice;
   }

@@ -9,7 +9,7 @@
 #include "allocators/backend.h"
 #include "allocators/native/free_order.h"
 #include "allocators/native/memory_tracker.h"
-#include "allocators/native/pagemap.h"
+#include "allocators/native/resident_pages.h"
 #include "allocators/native/tape_clock.h"
 #include "allocators/native/worker_process.h"
 

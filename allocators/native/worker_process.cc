@@ -106,6 +106,9 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
 
 Status WorkerProcess::spawn(const WorkerOptions& options, int memory_fd) {
   HEAPTAPE_ASSIGN_OR_RETURN(const std::string program, base::find_private_file("heaptape-worker"));
+  if (access(program.c_str(), X_OK) != 0) {
+    return base::os_error("cannot execute part of heaptape, '" + program + "'", errno);
+  }
   std::vector<std::string> environment = options.environment;
   if (!options.preload.empty()) environment.push_back("LD_PRELOAD=" + options.preload);
   // No symbol is looked up within a timed call, and a missing one is reported before the first

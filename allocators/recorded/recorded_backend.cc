@@ -112,7 +112,12 @@ void RecordedBackend::give_up(uint32_t op, uint32_t slot) {
 
 void RecordedBackend::take_sample(uint32_t op, const schema::ProcessSample& sample) {
   ++samples_;
-  resident_bytes_ = sample.resident_bytes;
+  if (sample.parts.malloc_bytes) {
+    resident_bytes_ = *sample.parts.malloc_bytes;
+    knows_mallocs_part_ = true;
+  } else if (!knows_mallocs_part_) {
+    resident_bytes_ = sample.resident_bytes;
+  }
   base::RegionSet gone = committed_;
   for (const AddressRange& region : sample.regions) gone.remove(region);
   for (const auto& [slot, chunk] : mapped_chunks_) gone.remove(chunk);

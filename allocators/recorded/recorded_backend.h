@@ -14,7 +14,8 @@ namespace heaptape::allocators {
 // Committed memory is what the last process sample saw, plus the pages of every block placed
 // outside it since. If glibc was the recorded allocator, usable sizes follow its chunk rule, and a
 // block with a mapping of its own is committed while it lives; otherwise usable sizes are the
-// requested ones.
+// requested ones. Resident is malloc's part of the process at the last sample that knows it; if
+// none does, all anonymous memory at the last sample.
 class RecordedBackend : public Backend {
  public:
   explicit RecordedBackend(const schema::TapeHeader& header);
@@ -42,6 +43,7 @@ class RecordedBackend : public Backend {
   std::unordered_map<uint32_t, AddressRange> mapped_chunks_;  // glibc's, by slot
   BatchResult result_;
   uint64_t resident_bytes_ = 0;
+  bool knows_mallocs_part_ = false;  // resident_bytes_ are malloc's
   uint64_t samples_ = 0;
 };
 

@@ -38,7 +38,7 @@ class AddressTree {
   Leaf& leaf(uint64_t address) {
     const uint64_t key = address >> kLeafSpanLog2;
     if (key == cached_key_) [[likely]]
-      return *cached_;
+      return *cached_;  // NOLINT(clang-analyzer-core.uninitialized.UndefReturn): set with the key
     Middle*& middle = root_[key >> kMiddleLog2];
     if (middle == nullptr) middle = map<Middle>(1);
     Leaf*& leaf = middle->leaves[key & (kMiddleSize - 1)];

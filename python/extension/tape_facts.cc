@@ -1,5 +1,6 @@
 #include "python/extension/tape_facts.h"
 
+#include <optional>
 #include <string>
 
 #include "base/display_text.h"
@@ -77,6 +78,38 @@ void add_threads(nb::dict& facts, const schema::TapeSummary& summary) {
   facts["threadList"] = threads;
 }
 
+void add_memory(nb::dict& facts, const std::optional<schema::ProcessSample>& sample) {
+  facts["peakBytes"] = sample ? sample->parts.peak_bytes : 0;
+  if (!sample) return;
+  nb::dict largest;
+  largest["at"] = sample->event;
+  largest["timeNs"] = sample->time_ns;
+  largest["anonymousBytes"] = sample->resident_bytes;
+  largest["fileBytes"] = sample->parts.file_bytes;
+  largest["sharedBytes"] = sample->parts.shared_bytes;
+  if (const auto& of_malloc = sample->parts.malloc_bytes) {
+    nb::dict parts;
+    parts["mallocBytes"] = *of_malloc;
+    parts["besideMallocBytes"] = sample->resident_bytes - *of_malloc;
+    largest["anonymous"] = parts;
+  }
+  facts["largestSample"] = largest;
+}
+
+void add_inner_allocators(nb::dict& facts, const std::vector<schema::InnerAllocator>& files) {
+  if (files.empty()) return;
+  nb::list list;
+  for (const schema::InnerAllocator& file : files) {
+    nb::list families;
+    for (const std::string& family : file.families) families.append(text(family));
+    nb::dict one;
+    one["file"] = text(file.file);
+    one["families"] = families;
+    list.append(one);
+  }
+  facts["innerAllocators"] = list;
+}
+
 void add_summary(nb::dict& facts, const schema::TapeSummary& summary) {
   facts["allocations"] = summary.allocations;
   facts["frees"] = summary.frees;
@@ -93,6 +126,8 @@ void add_summary(nb::dict& facts, const schema::TapeSummary& summary) {
   facts["unknownFrees"] = summary.unknown_frees;
   facts["nestedCalls"] = summary.nested_calls;
   facts["bootstrapCalls"] = summary.bootstrap_calls;
+  add_memory(facts, summary.largest_sample);
+  add_inner_allocators(facts, summary.inner_allocators);
 }
 
 }  // namespace

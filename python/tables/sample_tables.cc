@@ -16,6 +16,10 @@ struct SampleRows : Batch {
   Numbers<uint64_t> resident{*this, "residentBytes"};
   Numbers<uint64_t> regions{*this, "regions"};
   Numbers<uint64_t> region_bytes{*this, "regionBytes"};
+  OptionalNumbers<uint64_t> malloc_bytes{*this, "mallocBytes"};
+  Numbers<uint64_t> file_bytes{*this, "fileBytes"};
+  Numbers<uint64_t> shared_bytes{*this, "sharedBytes"};
+  OptionalNumbers<uint64_t> peak_bytes{*this, "peakBytes"};
 
   static std::vector<schema::ProcessSample>& of(schema::EventBatch& batch) { return batch.samples; }
   void put(const schema::ProcessSample& sample) {
@@ -26,6 +30,11 @@ struct SampleRows : Batch {
     uint64_t bytes = 0;
     for (const base::AddressRange& region : sample.regions) bytes += region.end - region.begin;
     region_bytes.put(bytes);
+    const schema::ProcessParts& parts = sample.parts;
+    malloc_bytes.put(parts.malloc_bytes.value_or(0), parts.malloc_bytes.has_value());
+    file_bytes.put(parts.file_bytes);
+    shared_bytes.put(parts.shared_bytes);
+    peak_bytes.put_unless_0(parts.peak_bytes);
   }
 };
 

@@ -62,7 +62,7 @@ Recording Collector::run(int target_pid) {
   }
   end_watched(*end);
   return {*end,
-          {options_.command, std::move(table_.manifest()), unrecorded_.entries()},
+          {options_.command, std::move(table_.manifest()), unrecorded_.entries(inner_.entries())},
           std::move(table_.failures()),
           table_.stack_counts()};
 }
@@ -108,6 +108,12 @@ void Collector::place_marks(uint64_t cut, uint64_t now_ns) {
 
 // Finishes the tapes of processes that are gone, but for the target: that is up to run().
 void Collector::end_gone() {
+  std::vector<uint32_t> replaced;
+  for (const auto& [slot, process] : table_.processes()) {
+    // The pid of one that is gone may be another process's.
+    if (process->was_replaced() && !process->is_gone()) replaced.push_back(slot);
+  }
+  for (const uint32_t slot : replaced) table_.end(slot, schema::EndReason::kReplaced, 0);
   for (const uint32_t slot : table_.find_gone()) {
     if (table_.processes().at(slot)->is(target_pid_)) continue;
     table_.end(slot, schema::EndReason::kExited, -1);
@@ -151,7 +157,9 @@ void Collector::finish_all(const TargetEnd& end) {
   table_.adopt_claims();
   while (!table_.processes().empty()) {
     const auto& [slot, process] = *table_.processes().begin();
-    if (process->is(target_pid_)) {
+    if (process->was_replaced()) {
+      table_.end(slot, schema::EndReason::kReplaced, 0);
+    } else if (process->is(target_pid_)) {
       table_.end(slot, end.signalled ? schema::EndReason::kSignalled : schema::EndReason::kExited,
                  end.status);
     } else if (process->is_gone()) {

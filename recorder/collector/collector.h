@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/live_figures.h"
 #include "recorder/collector/live_gauge.h"
 #include "recorder/collector/process_table.h"
@@ -42,7 +43,12 @@ class Collector {
         options_(std::move(options)),
         table_(session_, handshakes, options_.tape_path),
         proc_reader_(
-            [code = handshakes.code()](uint32_t pid) { return read_proc_texts(pid, code); }),
+            [code = handshakes.code()](uint32_t pid, WithPages with_pages) {
+              return read_proc_texts(pid, code, with_pages);
+            },
+            [this](const ProcReading& reading) {
+              inner_.look(reading.asked.pid, *reading.texts, *reading.asked.inner);
+            }),
         gauge_(base::monotonic_ns()) {
     if (options_.watcher) table_.count_sizes();
   }
@@ -70,7 +76,8 @@ class Collector {
   ProcessTable table_;
   std::vector<MarkRequest> marks_;  // asked for, and not placed yet
   UnrecordedList unrecorded_;
-  ProcReader proc_reader_;
+  InnerAllocators inner_;
+  ProcReader proc_reader_;  // after inner_, which it uses
   LiveGauge gauge_;
   uint32_t target_pid_ = 0;
   uint64_t next_check_ns_ = 0;

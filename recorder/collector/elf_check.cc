@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "recorder/program/program_check.h"
@@ -83,8 +84,9 @@ Status check_recordable(const std::string& program, const std::vector<std::strin
   check_program({.path = program.c_str(), .argv = argv.data(), .preload = getenv("LD_PRELOAD")},
                 &verdict);
   if (verdict.reason != Unrecorded::kNone) return unusable(verdict.path, advice(verdict.reason));
+  const bool is_cut = std::strlen(verdict.path) + 1 == Verdict::kPathBytes;
   struct stat info{};
-  if (stat(verdict.path, &info) == 0) return {};
+  if (is_cut || stat(verdict.path, &info) == 0) return {};  // a cut path: execution will show
   const std::string role = verdict.path == program ? "" : ", the interpreter of '" + program + "'";
   return base::os_error("cannot run '" + std::string(verdict.path) + "'" + role, errno);
 }

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/descriptor.h"
 #include "recorder/ring/bounded_text.h"
 
 namespace heaptape::recorder {
@@ -23,25 +22,28 @@ std::string text_of(const char (&shared)[kBytes]) {
   return {shared, strnlen(shared, kBytes - 1)};
 }
 
-// The file that the process has at `path`, for its properties; -1 where there is none. In another
-// root, links that begin with '/' lead to files of that root.
-int open_as_seen_by(uint32_t pid, const std::string& path) {
+}  // namespace
+
+base::Descriptor open_as_seen_by(uint32_t pid, const std::string& path) {
   const std::string process = "/proc/" + std::to_string(pid);
-  if (!path.starts_with('/')) return open((process + "/cwd/" + path).c_str(), O_PATH | O_CLOEXEC);
+  if (!path.starts_with('/')) {
+    return base::Descriptor(open((process + "/cwd/" + path).c_str(), O_PATH | O_CLOEXEC));
+  }
   const base::Descriptor root(open((process + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const open_how how = {.flags = O_PATH | O_CLOEXEC, .mode = 0, .resolve = RESOLVE_IN_ROOT};
   const long file = syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how);
-  if (file != -1 || (errno != ENOSYS && errno != EPERM)) return static_cast<int>(file);
-  return open((process + "/root" + path).c_str(), O_PATH | O_CLOEXEC);  // before Linux 5.6
+  if (file != -1 || (errno != ENOSYS && errno != EPERM)) {
+    return base::Descriptor(static_cast<int>(file));
+  }
+  // Before Linux 5.6.
+  return base::Descriptor(open((process + "/root" + path).c_str(), O_PATH | O_CLOEXEC));
 }
-
-}  // namespace
 
 AllocatorFacts LibraryFacts::complete(const AllocatorFacts& said, uint32_t pid) {
   AllocatorFacts facts = said;
   const std::string path = text_of(said.path);
   if (path.empty() || !text_of(said.family).empty()) return facts;
-  const base::Descriptor file(open_as_seen_by(pid, path));
+  const base::Descriptor file = open_as_seen_by(pid, path);
   if (!file) return facts;
   const schema::MallocLibrary& library = identify(file.get());
   copy_text(facts.family, library.family.c_str());

@@ -4,12 +4,18 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 
+#include "base/descriptor.h"
 #include "recorder/ring/allocator_facts.h"
 #include "schema/tape/malloc_library.h"
 
 namespace heaptape::recorder {
+
+// The file that the process has at `path`, for its properties; none where there is none. In another
+// root, links that begin with '/' lead to files of that root.
+base::Descriptor open_as_seen_by(uint32_t pid, const std::string& path);
 
 // Looks at each file once, however many processes have it. One thread, but not the one that
 // drains, because a file may be slow.

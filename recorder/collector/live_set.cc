@@ -4,13 +4,11 @@
 
 #include "base/address/address_range.h"
 #include "base/address/pages.h"
+#include "recorder/collector/own_mappings.h"
 
 namespace heaptape::recorder {
 
 using base::kPageBytes;
-
-// Where glibc puts a block with a mapping of its own, from the mapping's beginning.
-constexpr uint64_t kMappedChunkOffset = 16;
 
 size_t LiveSet::index_among_few(uint64_t address) const {
   const uint64_t granule = address >> kGranuleLog2 << kGranuleLog2;
@@ -40,7 +38,7 @@ bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const
   if (!tree_) {
     return std::any_of(few_.begin(), few_.begin() + few_count_, [&](uint64_t granule) {
       const bool skipped =
-          mapped_chunks == MappedChunks::kSkip && granule % kPageBytes == kMappedChunkOffset;
+          mapped_chunks == MappedChunks::kSkip && OwnMappings::may_have_one(granule);
       return granule >= range.begin && granule < range.end && !skipped;
     });
   }
@@ -58,7 +56,7 @@ bool LiveSet::any_in(base::AddressRange range, MappedChunks mapped_chunks) const
       word &= (uint64_t{1} << ((range.end - word_begin) >> kGranuleLog2)) - 1;
     }
     if (mapped_chunks == MappedChunks::kSkip && word_begin % kPageBytes == 0)
-      word &= ~bit_of(word_begin + kMappedChunkOffset);
+      word &= ~bit_of(word_begin + OwnMappings::kBlockOffset);
     if (word != 0) return true;
     at = std::min(word_begin + kWordSpan, leaf_end);
   }

@@ -6,7 +6,8 @@
 
 namespace heaptape::recorder {
 
-ProcReader::ProcReader(Read read) : read_(std::move(read)), thread_([this] { run(); }) {}
+ProcReader::ProcReader(Read read, Then then)
+    : read_(std::move(read)), then_(std::move(then)), thread_([this] { run(); }) {}
 
 ProcReader::~ProcReader() {
   {
@@ -17,8 +18,8 @@ ProcReader::~ProcReader() {
   thread_.join();
 }
 
-std::shared_ptr<const ProcReading> ProcReader::ask(uint32_t pid, std::shared_ptr<CodeNames> names) {
-  auto reading = std::make_shared<ProcReading>(pid, std::move(names));
+std::shared_ptr<const ProcReading> ProcReader::ask(ProcQuestion question) {
+  auto reading = std::make_shared<ProcReading>(std::move(question));
   {
     const std::lock_guard lock(mutex_);
     waiting_.push_back(reading);
@@ -36,11 +37,14 @@ void ProcReader::run() {
     waiting_.pop_front();
     lock.unlock();
     const uint64_t begin_ns = base::monotonic_ns();
-    reading->texts = read_(reading->pid);
-    if (reading->names != nullptr) reading->names->look();
+    const ProcQuestion& asked = reading->asked;
+    reading->texts = read_(asked.pid, asked.with_pages);
+    const bool is_another = reading->texts && !reading->texts->has_session;
+    if (asked.names != nullptr && !is_another) asked.names->look();
     reading->took_ns = base::monotonic_ns() - begin_ns;
     if (reading->texts) reading->took_ns -= reading->texts->code.made_ns;
     reading->done.store(true, std::memory_order_release);
+    if (then_ && reading->texts) then_(*reading);
     lock.lock();
   }
 }

@@ -14,40 +14,50 @@
 #include <utility>
 
 #include "recorder/collector/code_names.h"
+#include "recorder/collector/inner_allocators.h"
 #include "recorder/collector/process_sampler.h"
 
 namespace heaptape::recorder {
 
-// One question about a process. Once `done`, the rest is the answer.
-struct ProcReading {
-  ProcReading(uint32_t process, std::shared_ptr<CodeNames> code_names)
-      : pid(process), names(std::move(code_names)) {}
+struct ProcQuestion {
+  uint32_t pid = 0;
+  WithPages with_pages = WithPages::kNo;
+  std::shared_ptr<CodeNames> names = {};               // that are looked for, too; may be null
+  std::shared_ptr<ProcessInnerAllocators> inner = {};  // for `then`; may be null
+};
 
-  const uint32_t pid;
-  const std::shared_ptr<CodeNames> names;  // that are looked for, too; may be null
-  std::optional<ProcTexts> texts;          // nothing: the process is gone
-  uint64_t took_ns = 0;  // without the time for unwind tables, which are made once
+// Once `done`, the rest is the answer.
+struct ProcReading {
+  explicit ProcReading(ProcQuestion question) : asked(std::move(question)) {}
+
+  const ProcQuestion asked;
+  std::optional<ProcTexts> texts;  // nothing: the process is gone
+  uint64_t took_ns = 0;            // excludes unwind tables, which are made once per file
   std::atomic<bool> done{false};
 };
 
 class ProcReader {
  public:
-  using Read = std::function<std::optional<ProcTexts>(uint32_t pid)>;
+  using Read = std::function<std::optional<ProcTexts>(uint32_t pid, WithPages with_pages)>;
 
-  // `read` is called in the thread.
-  explicit ProcReader(Read read);
+  using Then = std::function<void(const ProcReading& reading)>;
+
+  // Both are called in the thread. `then` runs after the reading is done; not at all if it is empty
+  // or the process is gone.
+  explicit ProcReader(Read read, Then then = {});
   // Waits for the reading under way; others are not answered any more.
   ~ProcReader();
   ProcReader(const ProcReader&) = delete;
   ProcReader& operator=(const ProcReader&) = delete;
 
   // Returns at once. Readings are answered in turn.
-  std::shared_ptr<const ProcReading> ask(uint32_t pid, std::shared_ptr<CodeNames> names = nullptr);
+  std::shared_ptr<const ProcReading> ask(ProcQuestion question);
 
  private:
   void run();
 
   const Read read_;
+  const Then then_;
   std::mutex mutex_;
   std::condition_variable asked_;
   bool stopping_ = false;  // guarded by mutex_, like waiting_

@@ -8,12 +8,25 @@
 #include <cstring>
 
 #include "base/address/address_range.h"
+#include "base/address/pagemap.h"
+#include "base/address/region_set.h"
 #include "base/output_file.h"
+#include "recorder/ring/session_layout.h"
+#include "schema/tape/manifest.h"
 
 namespace heaptape::recorder {
 namespace {
 
+const std::string kSessionMapping = std::string("/memfd:") + kSessionName;
+
+using base::AddressRange;
+
 constexpr uint64_t kMaxProcFileBytes = 64 << 20;
+constexpr uint64_t kMaxPagemapBytes = uint64_t{64} << 30;
+// No ordinary program has more.
+constexpr size_t kMaxStretches = 1 << 20;
+constexpr size_t kMaxOwnMappings = 1 << 16;  // as many mappings as a process may have by default
+constexpr uint64_t kLookBytes = 1 << 30;     // at a time
 
 std::string proc_path(uint32_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
@@ -76,6 +89,16 @@ bool is_named(const MapsLine& line) {
   return line.path.starts_with('/') || line.path == "[vdso]" || line.path == "[vsyscall]";
 }
 
+// The kernel writes a line feed in a path as "\\012".
+std::string unescaped(std::string_view path) {
+  constexpr std::string_view kLineFeed = "\\012";
+  std::string text(path);
+  for (size_t at = text.find(kLineFeed); at != text.npos; at = text.find(kLineFeed, at + 1)) {
+    text.replace(at, kLineFeed.size(), "\n");
+  }
+  return text;
+}
+
 // Gathers what parse_code() returns.
 class CodeParser {
  public:
@@ -94,7 +117,7 @@ class CodeParser {
     std::string_view path = line.path;
     const bool is_deleted = path.ends_with(kDeleted);
     if (is_deleted) path.remove_suffix(kDeleted.size());
-    code_.push_back({{0, line.range, line.offset, std::string(path), ""},
+    code_.push_back({{0, line.range, line.offset, unescaped(path), ""},
                      std::string(line.device) + " " + std::string(line.inode),
                      is_deleted});
   }
@@ -126,6 +149,63 @@ void for_each_line(std::string_view maps, Visit visit) {
   }
 }
 
+// A line of /proc/PID/status: "NAME   123 kB". 0 if there is none.
+uint64_t status_bytes(std::string_view status, std::string_view name) {
+  const size_t at = status.find("\n" + std::string(name));
+  if (at == status.npos) return 0;
+  std::string_view rest = status.substr(at + 1 + name.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return take_number(rest, 10) << 10;
+}
+
+// See ProcTexts::resident.
+std::optional<std::vector<AddressRange>> resident_pages(uint32_t pid,
+                                                        const std::vector<AddressRange>& ranges) {
+  auto pagemap = base::Pagemap::open(pid, base::PagemapAccess::kScan, kMaxPagemapBytes);
+  if (!pagemap.ok()) return std::nullopt;
+  std::vector<AddressRange> resident;
+  std::vector<base::PageStretch> stretches;
+  for (const AddressRange& range : ranges) {
+    for (uint64_t at = range.begin; at < range.end; at += kLookBytes) {
+      stretches.clear();
+      const auto looked = pagemap->look({at, std::min(range.end, at + kLookBytes)}, stretches);
+      if (!looked.ok() || !*looked) return std::nullopt;
+      for (const base::PageStretch& stretch : stretches) {
+        if (stretch.is_resident) resident.push_back(stretch.pages);
+      }
+      if (resident.size() > kMaxStretches) return std::nullopt;
+    }
+  }
+  if (!pagemap->process_is_there()) return std::nullopt;
+  return resident;
+}
+
+uint64_t common_bytes(const base::RegionSet& set, const std::vector<AddressRange>& ranges) {
+  uint64_t bytes = 0;
+  for (const AddressRange& range : ranges) {
+    set.for_each_touching(
+        range, [&](AddressRange other) { bytes += base::common_part(range, other).bytes(); });
+  }
+  return bytes;
+}
+
+bool has_session(std::string_view maps) {
+  return maps.find(kSessionMapping) != maps.npos;
+}
+
+std::vector<std::string> read_command_line(uint32_t pid) {
+  std::vector<std::string> words;
+  const auto text = base::read_file(proc_path(pid, "cmdline"), kMaxProcFileBytes);
+  if (!text.ok()) return words;
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find('\0'));
+    words.emplace_back(word);
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  }
+  return words;
+}
+
 }  // namespace
 
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) {
@@ -142,32 +222,47 @@ std::vector<MappedCode> parse_code(std::string_view maps) {
   return parser.take();
 }
 
-std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code) {
-  auto statm = base::read_file(proc_path(pid, "statm"), kMaxProcFileBytes);
+std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPages with_pages) {
+  auto status = base::read_file(proc_path(pid, "status"), kMaxProcFileBytes);
   auto maps = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
-  if (!statm.ok() || !maps.ok() || maps->empty()) return std::nullopt;
-  ProcTexts texts{std::move(*statm), std::move(*maps), {}};
+  if (!status.ok() || !maps.ok() || maps->empty()) return std::nullopt;
+  ProcTexts texts{std::move(*status), std::move(*maps)};
+  if (!has_session(texts.maps)) {
+    // A process that ends meanwhile gives a part of the text, and then none.
+    const auto again = base::read_file(proc_path(pid, "maps"), kMaxProcFileBytes);
+    if (!again.ok() || again->empty() || has_session(*again)) return std::nullopt;
+    texts.has_session = false;
+  }
+  texts.title = schema::title_of(read_command_line(pid));
+  texts.anonymous = parse_writable_anonymous(texts.maps);
+  if (with_pages == WithPages::kYes) texts.resident = resident_pages(pid, texts.anonymous);
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;
 }
 
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
-                                  MappedChunks mapped_chunks) {
-  // "size resident shared ...", where shared is files and shared memory: the rest is anonymous.
-  std::string_view fields = texts.statm;
-  take_field(fields);
-  std::string_view resident = take_field(fields);
-  std::string_view shared = take_field(fields);
-  const uint64_t resident_pages = take_number(resident, 10);
-  const uint64_t shared_pages = take_number(shared, 10);
+                                  const OwnMappings* own_mappings) {
   schema::ProcessSample sample;
-  if (resident_pages > shared_pages) {
-    sample.resident_bytes =
-        (resident_pages - shared_pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-  }
-  for (const auto& range : parse_writable_anonymous(texts.maps)) {
+  sample.resident_bytes =
+      status_bytes(texts.status, "RssAnon:") + status_bytes(texts.status, "VmSwap:");
+  sample.parts.file_bytes = status_bytes(texts.status, "RssFile:");
+  sample.parts.shared_bytes = status_bytes(texts.status, "RssShmem:");
+  sample.parts.peak_bytes = status_bytes(texts.status, "VmHWM:");
+  const MappedChunks mapped_chunks =
+      own_mappings != nullptr ? MappedChunks::kSkip : MappedChunks::kCount;
+  for (const AddressRange& range : texts.anonymous) {
     if (live.any_in(range, mapped_chunks)) sample.regions.push_back(range);
   }
+  const bool has_too_many = own_mappings != nullptr && own_mappings->count() > kMaxOwnMappings;
+  if (!texts.resident || has_too_many) return sample;
+  base::RegionSet of_malloc;
+  for (const AddressRange& region : sample.regions) of_malloc.add(region);
+  if (own_mappings != nullptr) {
+    own_mappings->for_each([&of_malloc](AddressRange range) { of_malloc.add(range); });
+  }
+  // The kernel's sums are behind by some pages.
+  sample.parts.malloc_bytes =
+      std::min(common_bytes(of_malloc, *texts.resident), sample.resident_bytes);
   return sample;
 }
 
@@ -177,15 +272,7 @@ ProcessIdentity identify_process(uint32_t pid, CodeTables* code) {
   char executable[PATH_MAX];
   const ssize_t length = readlink(proc_path(pid, "exe").c_str(), executable, sizeof executable);
   if (length > 0) identity.executable.assign(executable, static_cast<size_t>(length));
-  if (const auto words = base::read_file(proc_path(pid, "cmdline"), kMaxProcFileBytes);
-      words.ok()) {
-    std::string_view rest = *words;
-    while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find('\0'));
-      identity.command_line.emplace_back(word);
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    }
-  }
+  identity.command_line = read_command_line(pid);
   // "pid (name) state ppid ...": the name may hold anything, so start after the last parenthesis.
   if (const auto stat = base::read_file(proc_path(pid, "stat"), kMaxProcFileBytes); stat.ok()) {
     std::string_view rest = *stat;

@@ -11,6 +11,7 @@
 #include "base/address/address_range.h"
 #include "recorder/collector/code_tables.h"
 #include "recorder/collector/live_set.h"
+#include "recorder/collector/own_mappings.h"
 #include "recorder/collector/perf_map.h"
 #include "schema/tape/event.h"
 #include "schema/tape/stack.h"
@@ -19,20 +20,31 @@ namespace heaptape::recorder {
 
 // What a sample is made of, as /proc/PID shows it.
 struct ProcTexts {
-  std::string statm;
+  std::string status;
   std::string maps;
-  ProcessCode code;  // by the maps; empty where no stacks are recorded
+  ProcessCode code = {};  // by the maps; empty where no stacks are recorded
+  std::vector<base::AddressRange> anonymous = {};  // writable mappings of no file, by address
+  // The resident pages of these, by address. Nothing: they were not wanted, may not be looked at,
+  // or are too many to be read one by one (over 64 GiB, before Linux 6.7) or in too many stretches.
+  std::optional<std::vector<base::AddressRange>> resident = {};
+  std::string title = {};  // schema::title_of() its command line
+  // Whether the process has the session mapped. An exec unmaps it; if the new program joins, it is
+  // recorded as another process.
+  bool has_session = true;
 };
+enum class WithPages : bool { kNo, kYes };
 // Nothing when the process is gone or we may not look. Waits while the process has its address
 // space locked, as in a fork that copies much memory. `code`: null where no stacks are recorded.
-std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code);
+std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPages with_pages);
 
-// Resident size and heap regions of the process. The regions are the writable anonymous mappings in
-// which a live block begins: others (stacks, a garbage collector's pages) are not malloc's. Blocks
-// of glibc that have a mapping of their own do not count: the kernel shows such mappings merged
-// with their neighbours, and the tape itself has their extent. time_ns and event stay 0.
+// Memory and heap regions of the process. The regions are the writable anonymous mappings in which
+// a live block begins: others (stacks, a garbage collector's pages) are not malloc's. Blocks of
+// glibc that have a mapping of their own do not make a region: the kernel shows such mappings
+// merged with their neighbours, and the tape itself has their extent. malloc's part of the memory
+// is what is resident in regions and in those mappings. `own_mappings`: null where the allocator is
+// not glibc. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
-                                  MappedChunks mapped_chunks);
+                                  const OwnMappings* own_mappings);
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.
@@ -57,7 +69,7 @@ struct ProcessIdentity {
   uint32_t parent_pid = 0;
   std::string executable;
   std::vector<std::string> command_line;
-  ProcessCode code;         // empty where no stacks are recorded
+  ProcessCode code = {};    // empty where no stacks are recorded
   PerfMaps perf_maps = {};  // empty where no stacks are recorded
 };
 // `code`: null where no stacks are recorded; large files that are new are left for later.

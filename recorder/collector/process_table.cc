@@ -203,6 +203,7 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   schema::TapeSummary summary = process.merge().collect_summary(base::monotonic_ns());
   summary.end_reason = reason;
   summary.end_status = status;
+  summary.inner_allocators = process.inner_allocators();
   const RecordedProcess::Traits& traits = process.traits();
   if (traits.code_names != nullptr) {
     traits.code_names->add(process.merge().take_calls_of_no_file());
@@ -218,6 +219,7 @@ void ProcessTable::finish(RecordedProcess& process, schema::EndReason reason, in
   entry.parent_pid = traits.identity.parent_pid;
   entry.executable = traits.identity.executable;
   entry.command_line = traits.identity.command_line;
+  if (process.title() != schema::title_of(entry.command_line)) entry.title = process.title();
   entry.ended = schema::describe(reason);
 }
 
@@ -245,6 +247,7 @@ void ProcessTable::wait_for_tapes() {
     entry.bytes = tape.bytes;
     entry.lost_events = tape.summary->losses.lost_events;
     entry.ended = schema::describe(tape.summary->end_reason);
+    entry.largest_sample = tape.summary->largest_sample;
     if (tape.summary->end_reason != schema::EndReason::kDiskFull) continue;
     cut_short.push_back("the disk is full: '" + tape.path + "' holds the first " +
                         std::to_string(entry.events) + " events, " +

@@ -17,10 +17,6 @@
 namespace heaptape::recorder {
 namespace {
 
-// Samples are frequent at first, then ever rarer, and never take more than 2 % of our time.
-constexpr uint64_t kFirstSampleNs = 2 * base::kMillisecondNs;
-constexpr uint64_t kMaxSampleEveryNs = 100 * base::kMillisecondNs;
-constexpr uint64_t kSampleCostFactor = 50;
 // What a program did 100 ms ago is in the file. The rest is for the rings to be drained, for the
 // next look at the clock, and for the file.
 constexpr uint64_t kSaveAfterNs = 50 * base::kMillisecondNs;
@@ -49,8 +45,8 @@ RecordedProcess::RecordedProcess(std::unique_ptr<TapeStream> tape, std::unique_p
       merge_(std::move(merge)),
       slot_(slot),
       traits_(std::move(traits)),
-      sample_every_ns_(kFirstSampleNs),
-      code_wanted_(traits_.identity.code.is_partial ? UINT32_MAX : 0) {
+      code_wanted_(traits_.identity.code.is_partial ? UINT32_MAX : 0),
+      title_(schema::title_of(traits_.identity.command_line)) {
   if (!traits_.pid_is_ours || runs_in_valgrind()) return;
   pidfd_.reset(static_cast<int>(syscall(SYS_pidfd_open, traits_.identity.pid, 0)));
   was_gone_ = !pidfd_ && errno == ESRCH;
@@ -110,21 +106,33 @@ void RecordedProcess::sample_if_due(uint64_t now_ns, size_t processes, ProcReade
     if (reading_->done.load(std::memory_order_acquire)) take_reading(processes);
     return;
   }
-  if (next_sample_ns_ == 0) next_sample_ns_ = now_ns + kFirstSampleNs;
-  is_sample_due_ = now_ns >= next_sample_ns_;
+  is_sample_due_ = schedule_.is_due(now_ns, merge_->asked_bytes());
   const uint32_t wanted = slot_.code_wanted.load(std::memory_order_relaxed);
   const bool is_code_due = wanted != code_wanted_ && now_ns >= next_code_ns_;
   if (!is_sample_due_ && !is_code_due) return;
   code_wanted_ = wanted;
   code_map_before_ = slot_.code_map.load(std::memory_order_acquire);
   if (traits_.code_names != nullptr) traits_.code_names->add(merge_->take_calls_of_no_file());
-  reading_ = reader.ask(traits_.identity.pid, traits_.code_names);
+  reading_ = reader.ask({.pid = traits_.identity.pid,
+                         .with_pages = is_sample_due_ ? WithPages::kYes : WithPages::kNo,
+                         .names = traits_.code_names,
+                         .inner = inner_});
 }
 
 void RecordedProcess::take_reading(size_t processes) {
-  if (reading_->texts) take_code(reading_->texts->code);
+  if (reading_->texts && !reading_->texts->has_session) {
+    // An exec leaves dead locks, too; where they live, the pid means another process.
+    const uint32_t owner = slot_.lock.word.load(std::memory_order_acquire);
+    was_replaced_ = (owner & FUTEX_OWNER_DIED) != 0 && merge_->all_owners_dead();
+    reading_.reset();
+    return;
+  }
+  if (reading_->texts) {
+    take_code(reading_->texts->code);
+    if (!reading_->texts->title.empty()) title_ = reading_->texts->title;
+  }
   take_names();
-  next_code_ns_ = base::monotonic_ns() + reading_->took_ns * kSampleCostFactor;
+  next_code_ns_ = base::monotonic_ns() + reading_->took_ns * SampleSchedule::kCostFactor;
   if (is_sample_due_) take_sample(processes);
   reading_.reset();
 }
@@ -148,17 +156,14 @@ void RecordedProcess::take_names() {
 void RecordedProcess::take_sample(size_t processes) {
   const uint64_t begin_ns = base::monotonic_ns();
   if (reading_->texts) {
-    schema::ProcessSample sample =
-        make_sample(*reading_->texts, merge_->live_set(),
-                    traits_.is_glibc ? MappedChunks::kSkip : MappedChunks::kCount);
+    schema::ProcessSample sample = make_sample(
+        *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr);
     resident_bytes_ = sample.resident_bytes;
     merge_->add_sample(std::move(sample), begin_ns);
   }
   const uint64_t end_ns = base::monotonic_ns();
   const uint64_t cost_ns = reading_->took_ns + end_ns - begin_ns;
-  sample_every_ns_ = std::max(std::min(sample_every_ns_ * 3 / 2, kMaxSampleEveryNs),
-                              cost_ns * kSampleCostFactor * processes);
-  next_sample_ns_ = end_ns + sample_every_ns_;
+  schedule_.note(end_ns, cost_ns, processes, merge_->asked_bytes(), resident_bytes_.value_or(0));
 }
 
 }  // namespace heaptape::recorder

@@ -11,6 +11,7 @@
 #include "recorder/collector/proc_reader.h"
 #include "recorder/collector/process_sampler.h"
 #include "recorder/collector/ring_merge.h"
+#include "recorder/collector/sample_schedule.h"
 #include "recorder/collector/tape_writers.h"
 
 namespace heaptape::recorder {
@@ -47,6 +48,10 @@ class RecordedProcess {
   const Traits& traits() const { return traits_; }
 
   ProcessTotals totals() const;
+  // Files with allocators inside, as samples have shown so far.
+  std::vector<schema::InnerAllocator> inner_allocators() const { return inner_->list(); }
+  // As ps shows it, when it was sampled last; before that, its command line.
+  const std::string& title() const { return title_; }
   // Anonymous memory, when it was sampled last; nothing before.
   std::optional<uint64_t> resident_bytes() const { return resident_bytes_; }
 
@@ -56,6 +61,8 @@ class RecordedProcess {
   // descriptor left, as its threads' locks say. A thread that never called malloc has none; should
   // it do so later, it joins as a process of its own.
   bool is_gone() const;
+  // A reading showed that it executed another program, which is not recorded or has not joined yet.
+  bool was_replaced() const { return was_replaced_; }
   // Frees its rings and returns their indices. A thread that we did not know of when is_gone() took
   // the process for dead keeps its ring, and publishes it anew for the process that it joins.
   std::vector<uint32_t> free_rings();
@@ -90,15 +97,18 @@ class RecordedProcess {
   uint64_t saved_events_ = 0;
   bool has_new_mark_ = false;
   bool is_held_up_ = false;  // the last drain() was
-  uint64_t next_sample_ns_ = 0;
-  uint64_t sample_every_ns_;
+  SampleSchedule schedule_;
   // ProcessSlot::code_wanted when its code was read last; another value: to be read at once.
   uint32_t code_wanted_;
   uint64_t code_map_before_ = 0;                // ProcessSlot::code_map then
   uint64_t next_code_ns_ = 0;                   // not earlier
   std::shared_ptr<const ProcReading> reading_;  // asked for, not taken yet
   bool is_sample_due_ = false;                  // it is to become a sample
-  std::optional<uint64_t> resident_bytes_;      // of the last sample
+  bool was_replaced_ = false;
+  std::string title_;
+  std::optional<uint64_t> resident_bytes_;  // of the last sample
+  // Shared with readings, which may go on when this process has ended.
+  const std::shared_ptr<ProcessInnerAllocators> inner_ = std::make_shared<ProcessInnerAllocators>();
 };
 
 }  // namespace heaptape::recorder

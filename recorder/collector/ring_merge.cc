@@ -154,8 +154,15 @@ RingMerge::Written RingMerge::write(const LoggedCall& call, const Turn& turn) {
     if (other == Written::kNo && to_come) forsake(call.handed_out);
     ++(other == Written::kYes ? repaired_inversions_ : unrepaired_inversions_);
   }
-  if (call.given_up != 0 && !live_.erase(call.given_up)) ++unknown_frees_;
-  if (call.handed_out != 0) live_.insert(call.handed_out);
+  if (call.given_up != 0) {
+    if (!live_.erase(call.given_up)) ++unknown_frees_;
+    own_mappings_.erase(call.given_up);
+  }
+  if (call.handed_out != 0) {
+    live_.insert(call.handed_out);
+    own_mappings_.insert(call.handed_out, call.event.size);
+    asked_bytes_ += call.event.size;
+  }
   if (!ending_.empty()) [[unlikely]]
     write_ends();
   clock_.note_call(call.ticks, call.stamp != 0);

@@ -25,6 +25,7 @@
 
 #include "recorder/collector/live_set.h"
 #include "recorder/collector/live_sizes.h"
+#include "recorder/collector/own_mappings.h"
 #include "recorder/collector/ring_cursor.h"
 #include "recorder/collector/stack_table.h"
 #include "recorder/collector/tape_clock.h"
@@ -48,7 +49,8 @@ namespace heaptape::recorder {
 // - drain() never blocks. It holds calls back only for a resize that is under way, and for
 //   kPatienceMs at most.
 // - What a hostile producer writes decides what is on the tape of its own process, and how much
-//   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins).
+//   memory the live set takes (4 KiB for each 256 KiB of addresses in which a block begins, and as
+//   much again for large blocks that begin as glibc's with a mapping of their own do).
 //
 // One thread: the collector's.
 class RingMerge {
@@ -61,6 +63,9 @@ class RingMerge {
             WithStacks with_stacks = WithStacks::kNo);
 
   const LiveSet& live_set() const { return live_; }
+  const OwnMappings& own_mappings() const { return own_mappings_; }
+  // The bytes that its calls have asked for so far.
+  uint64_t asked_bytes() const { return asked_bytes_; }
   // From now on, before the first call, sizes() are counted. Null: they are not.
   void count_sizes() { sizes_ = std::make_unique<LiveSizes>(); }
   const LiveSizes* sizes() const { return sizes_.get(); }
@@ -177,6 +182,8 @@ class RingMerge {
   TapeClock clock_;
   ThreadNames names_;
   LiveSet live_;
+  OwnMappings own_mappings_;
+  uint64_t asked_bytes_ = 0;
   std::unique_ptr<LiveSizes> sizes_;  // null: not counted
   StackTable stacks_;
   std::vector<std::unique_ptr<RingCursor>> cursors_;

@@ -48,7 +48,7 @@ Status allocate(int file, uint64_t begin, uint64_t bytes) {
 
 // The memory as a file of its final size, of which the first parts are there already.
 Result<base::Descriptor> create_file(uint32_t rings) {
-  base::Descriptor file(memfd_create("heaptape-session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  base::Descriptor file(memfd_create(kSessionName, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return base::os_error("cannot make the shared memory of a recording", errno);
   if (ftruncate(file.get(), static_cast<off_t>(session_bytes(rings))) != 0) {
     return no_room(session_bytes(rings), "the size of files (ulimit -f)");

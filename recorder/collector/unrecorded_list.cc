@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace heaptape::recorder {
 namespace {
@@ -67,8 +68,9 @@ void UnrecordedList::add(Unrecorded reason, const std::string& program, int32_t 
   if (times_.size() < kMaxPrograms || times_.contains(key)) times_[key] += times;
 }
 
-std::vector<schema::ManifestUnrecorded> UnrecordedList::entries() const {
-  std::vector<schema::ManifestUnrecorded> entries;
+std::vector<schema::ManifestUnrecorded> UnrecordedList::entries(
+    std::vector<schema::ManifestUnrecorded> others) const {
+  std::vector<schema::ManifestUnrecorded> entries = std::move(others);
   for (const auto& [key, times] : times_) {
     if (times <= 0) continue;
     entries.push_back({key.first, reason_text(key.second), static_cast<uint64_t>(times)});

@@ -21,8 +21,9 @@ class UnrecordedList {
  public:
   // Takes the notices that are ready, and makes their places free.
   void collect(SessionView session);
-  // The most frequent first.
-  std::vector<schema::ManifestUnrecorded> entries() const;
+  // With others, the most frequent first.
+  std::vector<schema::ManifestUnrecorded> entries(
+      std::vector<schema::ManifestUnrecorded> others = {}) const;
 
  private:
   void add(Unrecorded reason, const std::string& program, int32_t times);

@@ -113,7 +113,7 @@ bool ElfImage::read_needed(uint32_t index, Name name) const {
 }
 
 bool ElfImage::is_definition(uint64_t index, const char* symbol) const {
-  Elf64_Sym entry;
+  Elf64_Sym entry = {};
   const uint64_t offset = tables_.symbols + index * sizeof entry;
   if (!file_.read_whole(offset, &entry, sizeof entry) || entry.st_shndx == SHN_UNDEF) return false;
   Name name;
@@ -129,7 +129,7 @@ bool ElfImage::defines(const char* symbol) const {
 bool ElfImage::defines_by_gnu_hash(const char* symbol) const {
   struct {
     uint32_t buckets, first_symbol, filter_words, filter_shift;
-  } table;
+  } table = {};
   if (!file_.read_whole(tables_.gnu_hash, &table, sizeof table) || table.buckets == 0) return false;
   const uint64_t buckets = tables_.gnu_hash + sizeof table + uint64_t{table.filter_words} * 8;
   const uint64_t chains = buckets + uint64_t{table.buckets} * 4;
@@ -148,7 +148,7 @@ bool ElfImage::defines_by_gnu_hash(const char* symbol) const {
 }
 
 bool ElfImage::defines_by_hash(const char* symbol) const {
-  uint32_t counts[2];  // of buckets, of chain entries
+  uint32_t counts[2] = {};  // of buckets, of chain entries
   if (tables_.hash == 0 || !file_.read_whole(tables_.hash, counts, sizeof counts)) return false;
   if (counts[0] == 0) return false;
   const uint64_t buckets = tables_.hash + sizeof counts;

@@ -20,6 +20,7 @@
 
 namespace heaptape::recorder {
 
+inline constexpr char kSessionName[] = "heaptape-session";     // of its memory, in /proc/PID/maps
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
 inline constexpr uint32_t kLayoutVersion = 8;
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "schema/tape/event.h"
+
 namespace heaptape::replayer {
 
 // Precedes the name of a mark of the tape.
@@ -17,6 +19,8 @@ struct Moment {
   uint64_t event = 0;  // calls made by then
   std::optional<uint64_t> time_ns =
       {};  // since the recording began; nothing: the tape has no times
+  // The sample of the process nearest in time, without regions; nothing: there is none.
+  std::optional<schema::ProcessSample> process = {};
 
   bool operator==(const Moment&) const = default;
 };

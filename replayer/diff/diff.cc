@@ -135,8 +135,27 @@ bool are_of_one_program(const ReportFigures& base, const ReportFigures& now) {
   return more / 2 <= less;
 }
 
+// Memory that went to an allocator which only one of the tapes does not see.
+std::string unseen_text(const ReportFigures& base, const ReportFigures& now) {
+  const auto only_in = [](const ReportFigures& one, const ReportFigures& other) {
+    for (const std::string& inner : one.unseen) {
+      if (std::ranges::find(other.unseen, inner) == other.unseen.end()) return inner;
+    }
+    return std::string();
+  };
+  std::string text;
+  const auto add = [&text](const char* side, const std::string& inner) {
+    if (inner.empty()) return;
+    text += (text.empty() ? "" : "; ") + std::string("only the ") + side + " tape lacks calls to " +
+            inner + ", so its figures may be lower than the other's";
+  };
+  add("new", only_in(now, base));
+  add("base", only_in(base, now));
+  return text;
+}
+
 std::string unrelated_text(const ReportFigures& base, const ReportFigures& now) {
-  if (are_of_one_program(base, now)) return "";
+  if (are_of_one_program(base, now)) return unseen_text(base, now);
   const auto side = [](const ReportFigures& report) {
     return quoted(report.tape_command) + ", " + base::counted(report.tape_events, "event");
   };

@@ -98,7 +98,7 @@ const CohortChanges* pins_of(const ReportDiff& diff, const GateOutcome& gate) {
 
 std::string births_cell(const CohortChange& change) {
   if (change.first_birth == 0) return "";
-  const std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
+  std::string first = (change.is_most ? "mostly #" : "#") + base::grouped(change.first_birth);
   if (change.first_birth == change.last_birth) return first;
   return first + " to #" + base::grouped(change.last_birth);
 }

@@ -113,13 +113,19 @@ Status ReplayRun::look(std::span<const Moment> moments) {
   if (has_failed() || moments.empty()) return {};
   HEAPTAPE_RETURN_IF_ERROR(measure());
   if (has_failed()) return {};
+  allocators::Residency measured = measured_;
+  // The sample nearest to the moment may be one behind it, which the backend does not have yet.
+  if (const auto& process = moments.front().process;
+      process && spec_.kind == allocators::BackendKind::kRecorded) {
+    measured.resident_bytes = process->parts.malloc_bytes.value_or(process->resident_bytes);
+  }
   const auto kept = backend_->kept_memory(analysis_->gaps());
   if (!kept.ok()) return settle(kept.error());
-  analysis_->look(moments, measured_, *kept);
-  analysis_->note_resident(measured_.resident_bytes);
+  analysis_->look(moments, measured, *kept);
+  analysis_->note_resident(measured.resident_bytes);
   if (keep_pins_ || keep_pinning_blocks_) keep_pins(moments);
   if (!keep_picture_) return {};
-  picture_ = analysis_->picture(measured_);
+  picture_ = analysis_->picture(measured);
   const auto own = backend_->own_statistics();
   if (!own.ok()) return settle(own.error());
   analysis_->note_own(*own);

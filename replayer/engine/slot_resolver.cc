@@ -70,8 +70,8 @@ constexpr Plan plan_of(Op op) {
 
 constexpr auto kPlans = [] {
   std::array<Plan, schema::kOpLimit> plans{};
-  for (uint8_t op = 0; op < plans.size(); ++op) {
-    if (schema::is_valid_op(op)) plans[op] = plan_of(static_cast<Op>(op));
+  for (size_t op = 0; op < plans.size(); ++op) {
+    if (schema::is_valid_op(static_cast<uint8_t>(op))) plans[op] = plan_of(static_cast<Op>(op));
   }
   return plans;
 }();

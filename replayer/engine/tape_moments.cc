@@ -19,6 +19,7 @@ using base::Error;
 using base::Result;
 using base::Status;
 using schema::EventBatch;
+using schema::ProcessSample;
 
 // A program that makes so few calls for so long pauses.
 constexpr uint64_t kPauseNs = 100 * base::kMillisecondNs;
@@ -90,10 +91,12 @@ Status read_ahead(schema::TapeReader& tape, uint64_t events, Visit visit) {
   }
 }
 
+// How many calls around a moment are read for what is near it.
+constexpr uint64_t kSteps[] = {1 << 13, 1 << 20, UINT64_MAX};
+
 // When `event` calls had been made. A finished tape on which no time passed has no times.
 Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event) {
   if (tape.summary() && tape.summary()->duration_ns == 0) return std::optional<uint64_t>();
-  constexpr uint64_t kSteps[] = {1 << 13, 1 << 20, UINT64_MAX};
   for (const uint64_t step : kSteps) {
     EventClock clock;
     schema::EventBatch batch;
@@ -108,6 +111,60 @@ Result<std::optional<uint64_t>> time_of(schema::TapeReader& tape, uint64_t event
     if (const auto time = clock.at(event)) return time;
   }
   return std::optional<uint64_t>();
+}
+
+// The samples of the process.
+class Samples {
+ public:
+  void note(const EventBatch& batch) {
+    for (const ProcessSample& sample : batch.samples) {
+      const bool knew_mallocs_part = !list_.empty() && list_.back().parts.malloc_bytes;
+      if (knew_mallocs_part && !sample.parts.malloc_bytes) continue;
+      list_.push_back(sample.without_regions());
+    }
+  }
+  // By time; where that is not known, the last one before the moment.
+  std::optional<ProcessSample> nearest(const Moment& moment) const {
+    const auto behind = std::ranges::upper_bound(list_, moment.event, {}, &ProcessSample::event);
+    if (behind == list_.begin()) return list_.empty() ? std::nullopt : std::optional(*behind);
+    const ProcessSample& before = *std::prev(behind);
+    if (behind == list_.end() || !moment.time_ns) return before;
+    const uint64_t before_ns = *moment.time_ns - std::min(*moment.time_ns, before.time_ns);
+    const uint64_t behind_ns = behind->time_ns - std::min(behind->time_ns, *moment.time_ns);
+    return behind_ns < before_ns ? *behind : before;
+  }
+  bool any_before(uint64_t event) const { return !list_.empty() && list_.front().event <= event; }
+  bool any_behind(uint64_t event) const { return !list_.empty() && list_.back().event > event; }
+
+ private:
+  std::vector<ProcessSample> list_;
+};
+
+// Reads from shortly before the moment to shortly behind it, and if there is no sample on either
+// side, ever more.
+Result<std::optional<ProcessSample>> process_at(schema::TapeReader& tape, const Moment& moment) {
+  // Tapes of earlier recorders have samples, and none in the summary.
+  const bool is_recorded = tape.header().origin.format.empty() && tape.header().start_unix_ns != 0;
+  const bool has_none = tape.summary() && !tape.summary()->largest_sample && !is_recorded;
+  if (has_none) return std::optional<ProcessSample>();
+  Samples samples;
+  for (const uint64_t step : kSteps) {
+    samples = Samples();
+    const uint64_t end = moment.event + std::min(tape.events() - moment.event, step);
+    const uint64_t begin = moment.event - std::min(moment.event, step);
+    EventBatch batch;
+    uint64_t done = begin;
+    HEAPTAPE_RETURN_IF_ERROR(tape.seek(done));
+    do {
+      HEAPTAPE_RETURN_IF_ERROR(tape.read(batch, kBatchEvents));
+      samples.note(batch);
+      done += batch.events.size();
+    } while (done <= end && !batch.events.empty());
+    const bool knows_before = begin == 0 || samples.any_before(moment.event);
+    const bool knows_behind = end == tape.events() || samples.any_behind(moment.event);
+    if (knows_before && knows_behind) break;
+  }
+  return samples.nearest(moment);
 }
 
 Moment moment_of(const schema::Mark& mark) {
@@ -200,41 +257,12 @@ Result<Moment> find_time(schema::TapeReader& tape, const MomentRequest& request)
   }
 }
 
-}  // namespace
-
-Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
-                                         const std::function<void(double)>& progress) {
-  const uint64_t events = std::min(tape.events(), until);
-  LiveProfile profile;
-  ProfileFeed feed(profile);
-  MarkList marks;
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  HEAPTAPE_RETURN_IF_ERROR(read_ahead(tape, events, [&](const EventBatch& batch, uint64_t done) {
-    marks.note(batch.marks, events);
-    feed.note(batch, done);
-    if (progress && events != 0) progress(static_cast<double>(done) / static_cast<double>(events));
-  }));
-  std::vector<Moment> moments{{"peak", profile.peak_at()}};
-  if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
-  moments.push_back({"exit", profile.exit_at()});
-  moments.push_back({"end", events});
-  std::ranges::copy(marks.moments(), std::back_inserter(moments));
-  std::ranges::stable_sort(moments, {}, &Moment::event);
-  for (Moment& moment : moments) {
-    if (!feed.has_times() || moment.time_ns) continue;
-    HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
-  }
-  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-  return moments;
-}
-
-Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& request,
-                           const std::function<void(double)>& progress) {
+// As find_moment(), but for where the tape is left.
+Result<Moment> find(schema::TapeReader& tape, const MomentRequest& request,
+                    const std::function<void(double)>& progress) {
   if (request.kind == MomentRequest::Kind::kTime || request.kind == MomentRequest::Kind::kMark) {
-    auto moment = request.kind == MomentRequest::Kind::kTime ? find_time(tape, request)
-                                                             : find_mark(tape, request.name);
-    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
-    return moment;
+    return request.kind == MomentRequest::Kind::kTime ? find_time(tape, request)
+                                                      : find_mark(tape, request.name);
   }
   if (request.kind == MomentRequest::Kind::kEvent || request.name == "end") {
     const bool is_end = request.kind != MomentRequest::Kind::kEvent;
@@ -244,7 +272,6 @@ Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& reques
                           " calls: there is no #" + base::grouped(moment.event));
     }
     HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
-    HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
     return moment;
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto moments, find_moments(tape, UINT64_MAX, progress));
@@ -258,6 +285,48 @@ Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& reques
   return Error::usage("'" + tape.path() +
                       "' has no plateau: its live bytes never fall by an eighth of their peak and "
                       "stay there; use --at peak or --at exit");
+}
+
+}  // namespace
+
+Result<std::vector<Moment>> find_moments(schema::TapeReader& tape, uint64_t until,
+                                         const std::function<void(double)>& progress) {
+  const uint64_t events = std::min(tape.events(), until);
+  LiveProfile profile;
+  ProfileFeed feed(profile);
+  MarkList marks;
+  Samples samples;
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  HEAPTAPE_RETURN_IF_ERROR(read_ahead(tape, events, [&](const EventBatch& batch, uint64_t done) {
+    marks.note(batch.marks, events);
+    samples.note(batch);
+    feed.note(batch, done);
+    if (progress && events != 0) progress(static_cast<double>(done) / static_cast<double>(events));
+  }));
+  std::vector<Moment> moments{{"peak", profile.peak_at()}};
+  if (const auto plateau = profile.plateau_at()) moments.push_back({"plateau", *plateau});
+  moments.push_back({"exit", profile.exit_at()});
+  moments.push_back({"end", events});
+  std::ranges::copy(marks.moments(), std::back_inserter(moments));
+  std::ranges::stable_sort(moments, {}, &Moment::event);
+  for (Moment& moment : moments) {
+    if (feed.has_times() && !moment.time_ns) {
+      HEAPTAPE_ASSIGN_OR_RETURN(moment.time_ns, time_of(tape, moment.event));
+    }
+    moment.process = samples.nearest(moment);
+  }
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  return moments;
+}
+
+Result<Moment> find_moment(schema::TapeReader& tape, const MomentRequest& request,
+                           const std::function<void(double)>& progress) {
+  HEAPTAPE_ASSIGN_OR_RETURN(Moment moment, find(tape, request, progress));
+  if (!moment.process) {
+    HEAPTAPE_ASSIGN_OR_RETURN(moment.process, process_at(tape, moment));
+  }
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  return moment;
 }
 
 }  // namespace heaptape::replayer

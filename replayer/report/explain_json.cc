@@ -9,6 +9,7 @@
 #include "replayer/answers/pins.h"
 #include "replayer/report/explain_output.h"
 #include "replayer/report/heap_sites.h"
+#include "replayer/report/run_fields.h"
 #include "replayer/report/state_fields.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
@@ -135,6 +136,7 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   out.setVersion(wire::REPORT_VERSION);
   out.setPath(tape.path());
   set_run(out, explanation.run, calls);
+  if (tape.summary()) set_inner_allocators(out, tape.summary()->inner_allocators);
   set_moment(out.initMoment(), explanation.moment);
   set_state(out.initState(), state.snapshot, &*state.account);
   set_blocks(out.getState(), state.snapshot);

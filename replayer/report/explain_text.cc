@@ -40,7 +40,16 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   if (is_found) text += " at " + base::display_text(moment.name);
   text += ": after " + call(moment.event) + " of " + base::counted(tape.events(), "call");
   if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
-  return text + "\n";
+  text += "\n";
+  if (moment.process && moment.process->parts.malloc_bytes) {
+    text +=
+        "process: " +
+        schema::memory_text(moment.process->resident_bytes, moment.process->parts.malloc_bytes) +
+        "\n";
+  }
+  const std::string inner =
+      tape.summary() ? schema::inner_calls_text(tape.summary()->inner_allocators) : "";
+  return inner.empty() ? text : text + "not seen: " + inner + "\n";
 }
 
 // Live and slack bytes follow the program's requests, as in reports: new(0), say, asks the

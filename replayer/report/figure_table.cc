@@ -22,12 +22,13 @@ constexpr const char* kAccount[] = {
     "account.holeBytes", "account.topBytes", "residentBytes",         "account.returnedBytes",
     "committedBytes"};
 
-std::vector<std::string> columns_of(const std::vector<RunFigures>& runs) {
+std::vector<std::string> columns_of(const schema::ReportFigures& report) {
   std::vector<std::string> columns;
-  for (const std::string& state : {std::string("atPeak"), second_state(runs)}) {
+  for (const std::string& state : {std::string("atPeak"), second_state(report.runs)}) {
     for (const char* const metric : kAtMoment) columns.push_back(state + "." + metric);
   }
   columns.insert(columns.end(), std::begin(kOfRun), std::end(kOfRun));
+  if (malloc_has_less_than_half(report)) std::erase(columns, "peak.distanceToIdeal");
   return columns;
 }
 
@@ -53,11 +54,11 @@ FigureTable::Row row_of(size_t number, const RunFigures& run, BackendKind kind,
 
 }  // namespace
 
-FigureTable overview_table(const std::vector<RunFigures>& figures,
+FigureTable overview_table(const schema::ReportFigures& report,
                            const std::vector<RunResult>& runs) {
-  FigureTable table{columns_of(figures), {}};
+  FigureTable table{columns_of(report), {}};
   for (size_t i = 0; i < runs.size(); ++i) {
-    table.rows.push_back(row_of(i, figures[i], runs[i].spec.kind, table.metrics));
+    table.rows.push_back(row_of(i, report.runs[i], runs[i].spec.kind, table.metrics));
   }
   return table;
 }

@@ -20,10 +20,10 @@ struct FigureTable {
   std::vector<Row> rows;
 };
 
-// Residency and holes at the peak and at second_state(), the peaks, and the time, for every run.
-// `runs` must belong to the figures, here and below.
-FigureTable overview_table(const std::vector<schema::RunFigures>& figures,
-                           const std::vector<RunResult>& runs);
+// Residency and holes at the peak and at second_state(), the peaks, and the time, for every run; no
+// distance to ideal where malloc has less than half of the memory. `runs` must belong to the
+// figures, here and below.
+FigureTable overview_table(const schema::ReportFigures& report, const std::vector<RunResult>& runs);
 
 // Where the memory is at second_state(), as a sum, for runs that place blocks: docs/metrics.md,
 // "The account". No rows if there are none.

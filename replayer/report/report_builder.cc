@@ -94,6 +94,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   losses.setLostEvents(summary.losses.lost_events);
   losses.setUnrepairedInversions(summary.losses.unrepaired_inversions);
   losses.setLostRanges(summary.losses.lost_ranges);
+  set_inner_allocators(out, summary.inner_allocators);
   if (!tape.header().origin.format.empty()) set_import(out.initImport(), tape.header().origin);
 }
 

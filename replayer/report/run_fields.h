@@ -13,6 +13,18 @@ namespace heaptape::replayer {
 // Requires an imported tape.
 void set_import(schema::wire::ImportFacts::Builder out, const schema::TapeOrigin& origin);
 
+// `Out` has the field innerAllocators, which stays absent if there are no files.
+template <typename Out>
+void set_inner_allocators(Out out, const std::vector<schema::InnerAllocator>& files) {
+  if (files.empty()) return;
+  auto list = out.initInnerAllocators(static_cast<unsigned>(files.size()));
+  for (unsigned i = 0; i < list.size(); ++i) {
+    list[i].setFile(files[i].file);
+    auto families = list[i].initFamilies(static_cast<unsigned>(files[i].families.size()));
+    for (unsigned j = 0; j < families.size(); ++j) families.set(j, files[i].families[j]);
+  }
+}
+
 void set_peak(schema::wire::PeakValue::Builder out, const Peak& peak);
 
 // Sets all metrics of `run`; leaves the names of the run and its settings as they are.

@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "replayer/text/metric_text.h"
+#include "schema/tape/tape_info.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -13,6 +14,10 @@ namespace {
 using allocators::BackendKind;
 using schema::MetricUnit;
 using schema::RunFigures;
+
+// How much has to be beside malloc to be worth a sentence: so much, and this share.
+constexpr uint64_t kNotedBytes = 1 << 20;
+constexpr uint64_t kNotedShare = 5;
 
 std::string time_text(const schema::MomentFigures& moment) {
   if (moment.time_ns == 0) return "";
@@ -29,6 +34,37 @@ std::string live_text(const schema::ReportFigures& report, const schema::MomentF
            base::counted(std::get<uint64_t>(*run.metric(state + ".liveCount")), "block");
   }
   return "";
+}
+
+// The process around it, if its parts are known.
+std::string process_line(const schema::MomentFigures& moment) {
+  if (!moment.process || !moment.process->malloc_bytes) return "";
+  const schema::ProcessFigures& process = *moment.process;
+  const bool is_before = process.time_ns <= moment.time_ns;
+  const uint64_t apart_ns =
+      is_before ? moment.time_ns - process.time_ns : process.time_ns - moment.time_ns;
+  std::string text = "  process";
+  if (moment.time_ns != 0) {
+    text += ", " + base::duration_text(static_cast<double>(apart_ns)) +
+            (is_before ? " before" : " after");
+  }
+  return text + ": " + schema::memory_text(process.anonymous_bytes, process.malloc_bytes) + "\n";
+}
+
+// At the peak of live bytes, if its parts are known. Where malloc had far less than the program had
+// live, the nearest sample is not of the peak.
+std::optional<schema::ProcessFigures> process_at_peak(const schema::ReportFigures& report) {
+  const auto peak = std::ranges::find(report.moments, "peak", &schema::MomentFigures::name);
+  if (peak == report.moments.end() || !peak->process || !peak->process->malloc_bytes) return {};
+  for (const RunFigures& run : report.runs) {
+    const auto live = run.metric("atPeak.liveBytes");
+    if (live && *peak->process->malloc_bytes < schema::number_of(*live) / 2) return {};
+  }
+  return peak->process;
+}
+
+uint64_t beside_bytes(const schema::ProcessFigures& process) {
+  return process.anonymous_bytes - process.malloc_bytes.value_or(process.anonymous_bytes);
 }
 
 // Real allocators; if these offer no choice, also the models of real ones.
@@ -118,7 +154,8 @@ std::string moment_lines(const schema::ReportFigures& report) {
       text += ", ";
       continue;
     }
-    text += ": #" + base::grouped(moment.at) + time_text(moment) + live_text(report, moment) + "\n";
+    text += ": #" + base::grouped(moment.at) + time_text(moment) + live_text(report, moment) +
+            "\n" + process_line(moment);
   }
   return text;
 }
@@ -150,6 +187,22 @@ const RunFigures* told_run(const std::vector<RunFigures>& figures,
     if (told == nullptr || runs[i].spec.kind != BackendKind::kRecorded) told = &figures[i];
   }
   return told;
+}
+
+bool malloc_has_less_than_half(const schema::ReportFigures& report) {
+  const auto process = process_at_peak(report);
+  return process && beside_bytes(*process) > std::max(*process->malloc_bytes, kNotedBytes - 1);
+}
+
+std::string beside_malloc(const schema::ReportFigures& report) {
+  const auto process = process_at_peak(report);
+  if (!process) return "";
+  const uint64_t beside = beside_bytes(*process);
+  if (beside < std::max(kNotedBytes, process->anonymous_bytes / kNotedShare)) return "";
+  return "at the peak, " + base::bytes_text(beside) + " of " +
+         base::bytes_text(process->anonymous_bytes) + " anonymous memory (" +
+         share_text(beside, process->anonymous_bytes) +
+         ") is beside malloc: another allocator cannot change that";
 }
 
 std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {

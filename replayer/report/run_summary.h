@@ -46,4 +46,12 @@ const schema::RunFigures* told_run(const std::vector<schema::RunFigures>& figure
 std::string best_line(const std::vector<schema::RunFigures>& figures,
                       const std::vector<RunResult>& runs);
 
+// malloc has less than half of the process's anonymous memory at the peak, and the rest is at least
+// 1 MiB: which allocator serves malloc matters little, and no run is called the best.
+bool malloc_has_less_than_half(const schema::ReportFigures& report);
+
+// "at the peak, 293 MiB of 332 MiB anonymous memory (88%) is beside malloc: another allocator
+// cannot change that"; empty if it is less than a fifth or 1 MiB, or not known.
+std::string beside_malloc(const schema::ReportFigures& report);
+
 }  // namespace heaptape::replayer

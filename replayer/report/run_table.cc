@@ -183,17 +183,28 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
   return text;
 }
 
-// Explains why resident sizes of the recorded run differ from those of the replays beside it.
-std::string recorded_line(const std::vector<RunFigures>& figures,
-                          const std::vector<RunResult>& runs) {
+// The verdict: memory beside malloc, if it is much, and the best runs.
+std::string summary_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  const std::string beside = beside_malloc(report);
+  return (beside.empty() ? "" : beside + "\n") +
+         (malloc_has_less_than_half(report) ? "" : best_line(report.runs, runs));
+}
+
+// Says which memory the resident sizes of the recorded run cover, for those of the replays beside
+// it.
+std::string recorded_line(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
+  const std::vector<RunFigures>& figures = report.runs;
+  const bool is_split = std::ranges::any_of(report.moments, [](const auto& moment) {
+    return moment.process && moment.process->malloc_bytes;
+  });
   if (runs.size() < 2) return "";
   for (size_t i = 0; i < runs.size(); ++i) {
     const auto resident = figures[i].metric("peak.residentBytes");
     if (runs[i].spec.kind != BackendKind::kRecorded || !resident) continue;
     if (schema::number_of(*resident) == 0) continue;
-    return "note: " + figures[i].label +
-           ": resident sizes cover all anonymous memory of the process, as last sampled before the "
-           "moment\n";
+    return "note: " + figures[i].label + ": resident sizes cover " +
+           (is_split ? "malloc's part" : "all anonymous memory") +
+           " of the process, as sampled nearest to the moment\n";
   }
   return "";
 }
@@ -273,8 +284,8 @@ std::string run_table(const schema::ReportFigures& report, const std::vector<Run
       std::ranges::find_if(report.runs, [](const RunFigures& run) { return run.failure.empty(); });
   if (whole != report.runs.end()) text += program_text(*whole) + moment_lines(report);
   text += "\n";
-  text += text_of(overview_table(report.runs, runs), kLeastOfOverview, width) +
-          best_line(report.runs, runs) + "\n";
+  text += text_of(overview_table(report, runs), kLeastOfOverview, width) +
+          summary_lines(report, runs) + "\n";
   const FigureTable account = account_table(report.runs, runs);
   if (!account.rows.empty()) text += text_of(account, kLeastOfAccount, width) + "\n";
   return text + run_lines(report, runs);
@@ -288,7 +299,7 @@ std::string run_lines(const schema::ReportFigures& report, const std::vector<Run
     text += replayed_line(report.runs[i], runs[i], report.tape_threads);
   }
   for (const RunResult& run : runs) text += action_lines(run);
-  text += times_lines(report.runs) + note_lines(report, runs) + recorded_line(report.runs, runs);
+  text += times_lines(report.runs) + note_lines(report, runs) + recorded_line(report, runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     text += counter_lines(report.runs[i], runs[i].spec.kind) + growth_lines(report.runs[i]);
   }

@@ -52,6 +52,19 @@ void set_moment(wire::Moment::Builder out, const Moment& moment) {
   out.setName(moment.name);
   out.setAt(moment.event);
   out.setTimeNs(moment.time_ns.value_or(0));
+  if (moment.process) set_process(out.initProcess(), *moment.process);
+}
+
+void set_process(wire::SampledProcess::Builder out, const schema::ProcessSample& process) {
+  out.setAt(process.event);
+  out.setTimeNs(process.time_ns);
+  out.setAnonymousBytes(process.resident_bytes);
+  out.setFileBytes(process.parts.file_bytes);
+  out.setSharedBytes(process.parts.shared_bytes);
+  if (!process.parts.malloc_bytes) return;
+  auto parts = out.initAnonymous();
+  parts.setMallocBytes(*process.parts.malloc_bytes);
+  parts.setBesideMallocBytes(process.resident_bytes - *process.parts.malloc_bytes);
 }
 
 void set_state(wire::State::Builder out, const Snapshot& state, const Account* account) {

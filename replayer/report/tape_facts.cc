@@ -77,6 +77,11 @@ void set_summary(wire::TapeFacts::Builder facts, const schema::TapeSummary& summ
   facts.setUnknownFrees(summary.unknown_frees);
   facts.setNestedCalls(summary.nested_calls);
   facts.setBootstrapCalls(summary.bootstrap_calls);
+  if (const auto& sample = summary.largest_sample) {
+    facts.setPeakBytes(sample->parts.peak_bytes);
+    set_process(facts.initLargestSample(), *sample);
+  }
+  set_inner_allocators(facts, summary.inner_allocators);
 }
 
 }  // namespace

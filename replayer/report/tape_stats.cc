@@ -56,6 +56,7 @@ void set_stats(wire::TapeStats::Builder stats, const schema::TapeReader& tape,
   set_profile(stats, counts, callers == nullptr ? nullptr : &callers->births);
   const schema::TapeOrigin& origin = tape.header().origin;
   if (!origin.format.empty()) set_import(stats.initImport(), origin);
+  if (tape.summary()) set_inner_allocators(stats, tape.summary()->inner_allocators);
   if (origin.lacks(schema::Absent::kThreads)) stats.disownPerThread();
   if (origin.lacks(schema::Absent::kAddresses)) stats.disownResizes();
   if (callers == nullptr) return;

@@ -32,6 +32,22 @@ struct Moment {
   name @0 :Text;     # "peak", "plateau", "exit", "end", "mark:NAME"
   at @1 :UInt64;     # after so many calls
   timeNs @2 :UInt64; # since the recording began; 0 if the tape has no times
+  process @3 :SampledProcess;  # nearest to it; absent if it was not sampled
+}
+
+# The memory of the recorded process, whatever the allocator, when it was sampled.
+struct SampledProcess {
+  at @0 :UInt64;              # after so many calls
+  timeNs @1 :UInt64;          # since the recording began
+  anonymousBytes @2 :UInt64;  # resident or in swap
+  anonymous @3 :Parts;        # absent if it is not known which part is malloc's
+  fileBytes @4 :UInt64;       # resident pages of files
+  sharedBytes @5 :UInt64;     # resident shared memory
+
+  struct Parts {
+    mallocBytes @0 :UInt64;
+    besideMallocBytes @1 :UInt64;
+  }
 }
 
 # The program's use of its blocks, whatever the allocator: for the calls that were replayed.
@@ -80,6 +96,13 @@ struct TapeInfo {
   allocatorFamily @13 :Text;   # as in TapeFacts, like the next two
   allocatorVersion @14 :Text;
   libc @15 :Text;
+  innerAllocators @16 :List(InnerAllocator);
+}
+
+# A file with allocators inside. Calls to those allocators are not on the tape.
+struct InnerAllocator {
+  file @0 :Text;
+  families @1 :List(Text);  # "jemalloc", "mimalloc" or "tcmalloc"
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.
@@ -384,6 +407,7 @@ struct Explanation {
   pins @11 :List(PinGroup);           # the most resident hole bytes first
   notes @12 :List(Text);
   sites @13 :List(HeapSite);          # of the blocks, the most bytes first; of a tape with stacks
+  innerAllocators @14 :List(InnerAllocator);
 
   struct HeapSite {  # a hole between blocks of two sites counts for both
     site @0 :Text;
@@ -459,6 +483,7 @@ struct TapeStats {
   perThread @21 :List(ThreadTotal);  # of those that made calls, by number
   sites @22 :TapeSites;          # absent if the tape has no stacks
   import @23 :ImportFacts;       # absent if the tape was recorded
+  innerAllocators @24 :List(InnerAllocator);
 
   struct Thread {
     id @0 :UInt32;  # the process's own number
@@ -639,6 +664,9 @@ struct TapeFacts {
   allocatorFamily @32 :Text;     # "glibc", "jemalloc", ...; like the next two, empty if unknown
   allocatorVersion @33 :Text;    # the library's own: "5.3.0"
   libc @34 :Text;                # of the recorded process: "glibc 2.36", "musl"
+  largestSample @35 :SampledProcess;  # with most anonymous memory; absent if there was no sample
+  peakBytes @36 :UInt64;         # the most that was resident in all, so far as sampled (VmHWM)
+  innerAllocators @37 :List(InnerAllocator);
 
   struct StackFacts {
     unwinding @0 :Text;          # "dwarf", by unwind tables, or "fp", by frame pointers

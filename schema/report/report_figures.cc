@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
 #include "schema/kj_guard.h"
 #include "schema/report/metric_fields.h"
@@ -208,12 +209,28 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
   return figures;
 }
 
+ProcessFigures process_figures(wire::SampledProcess::Reader process) {
+  ProcessFigures figures{process.getTimeNs(), process.getAnonymousBytes(), {}};
+  if (process.hasAnonymous()) {
+    figures.malloc_bytes =
+        std::min(process.getAnonymous().getMallocBytes(), figures.anonymous_bytes);
+  }
+  return figures;
+}
+
 ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) {
   ReportFigures figures;
   figures.tape_path = text_of(report.getTape().getPath());
   figures.tape_events = report.getTape().getEvents();
   figures.tape_command = text_of(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
+  for (const auto inner : report.getTape().getInnerAllocators()) {
+    std::string families;
+    for (const auto family : inner.getFamilies()) {
+      families += (families.empty() ? "" : " and ") + text_of(family);
+    }
+    figures.unseen.push_back(families + " inside " + base::quoted(text_of(inner.getFile())));
+  }
   const auto runs = report.getRuns();
   const TextPart run_texts = text.field("runs");
   const TextPart loss_text = text.field("tape").field("losses");
@@ -224,6 +241,7 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   }
   for (const auto moment : report.getMoments()) {
     figures.moments.push_back({text_of(moment.getName()), moment.getAt(), moment.getTimeNs()});
+    if (moment.hasProcess()) figures.moments.back().process = process_figures(moment.getProcess());
   }
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
   const auto program = report.getProgram();

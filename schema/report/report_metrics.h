@@ -90,10 +90,18 @@ struct RunFigures {
   std::optional<Spread> spread(std::string_view name) const;
 };
 
+// The recorded process, when it was sampled nearest to a moment.
+struct ProcessFigures {
+  uint64_t time_ns = 0;  // since the recording began
+  uint64_t anonymous_bytes = 0;
+  std::optional<uint64_t> malloc_bytes;  // at most all of them; nothing: not known
+};
+
 struct MomentFigures {
   std::string name;  // "peak", "plateau", "exit", "end", "mark:NAME"
   uint64_t at = 0;
-  uint64_t time_ns = 0;  // 0 if the tape has no times
+  uint64_t time_ns = 0;                        // 0 if the tape has no times
+  std::optional<ProcessFigures> process = {};  // nothing: it was not sampled
 };
 
 struct ReportFigures {
@@ -102,6 +110,8 @@ struct ReportFigures {
   std::vector<RunFigures> runs;
   uint64_t tape_threads = 0;      // 0 if the tape was not finished
   std::string tape_command = "";  // of the recorded program; empty in older reports
+  // "jemalloc inside '/usr/bin/ruff'": calls to it are not on the tape.
+  std::vector<std::string> unseen = {};
   std::vector<MomentFigures> moments = {};
   std::optional<SiteFigures> sites = {};    // nothing if the tape had no call stacks
   std::optional<LiveCohorts> cohorts = {};  // nothing for an older report, or if all runs failed

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,13 +76,27 @@ struct Mark {
   bool operator==(const Mark&) const = default;
 };
 
+// What else /proc/PID tells of the memory of a process, in bytes: proc_pid_status(5).
+struct ProcessParts {
+  // The part of the anonymous memory that is in malloc's mappings. Nothing: the recorder could not
+  // look at the pages, or is of a version that did not.
+  std::optional<uint64_t> malloc_bytes;
+  uint64_t file_bytes = 0;    // resident pages of files (RssFile)
+  uint64_t shared_bytes = 0;  // resident shared memory (RssShmem)
+  uint64_t peak_bytes = 0;    // the most that was resident in all, so far (VmHWM); 0: not known
+
+  bool operator==(const ProcessParts&) const = default;
+};
+
 // What the collector saw of the process from outside, after `event` calls.
 struct ProcessSample {
   uint64_t event = 0;
   uint64_t time_ns = 0;         // since the recording of this process began
-  uint64_t resident_bytes = 0;  // anonymous resident memory of the whole process (RssAnon)
+  uint64_t resident_bytes = 0;  // anonymous memory of the whole process (RssAnon and VmSwap)
   std::vector<base::AddressRange> regions;  // writable anonymous mappings that hold a live block
+  ProcessParts parts = {};
 
+  ProcessSample without_regions() const { return {event, time_ns, resident_bytes, {}, parts}; }
   bool operator==(const ProcessSample&) const = default;
 };
 

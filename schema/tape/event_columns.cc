@@ -7,6 +7,7 @@
 
 #include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
+#include "schema/tape/sample_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
 #include "schema/tape/wire_words.h"
@@ -28,17 +29,6 @@ void set_column(wire::Column::Builder column, wire::Encoding encoding,
                 std::span<const uint8_t> bytes) {
   column.setEncoding(encoding);
   column.setData(capnp::Data::Reader(bytes.data(), bytes.size()));
-}
-
-void set_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
-  out.setEvent(sample.event);
-  out.setTimeNs(sample.time_ns);
-  out.setResidentBytes(sample.resident_bytes);
-  auto regions = out.initRegions(static_cast<unsigned>(sample.regions.size()));
-  for (unsigned i = 0; i < regions.size(); ++i) {
-    regions[i].setBegin(sample.regions[i].begin);
-    regions[i].setBytes(sample.regions[i].bytes());
-  }
 }
 
 void write_stacks(wire::EventChunk::Builder out, const EventColumns& in) {
@@ -64,7 +54,7 @@ void set_columns(wire::EventChunk::Builder out, const EventColumns& in, FreedEnc
   set_column(out.initTimes(), wire::Encoding::VARINT, in.times.bytes());
   if (!in.ends.empty()) set_column(out.initEnds(), wire::Encoding::VARINT, in.ends.bytes());
   auto samples = out.initSamples(static_cast<unsigned>(in.samples.size()));
-  for (unsigned i = 0; i < samples.size(); ++i) set_sample(samples[i], in.samples[i]);
+  for (unsigned i = 0; i < samples.size(); ++i) write_sample(samples[i], in.samples[i]);
   if (!in.marks.empty()) write_marks(out, in.marks);
   if (in.has_stacks()) write_stacks(out, in);
 }
@@ -108,16 +98,7 @@ base::Status take_columns(wire::EventChunk::Reader in, EventColumns& out) {
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getThreads(), Encoding::VARINT, out.threads));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getTimes(), Encoding::VARINT, out.times));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getEnds(), Encoding::VARINT, out.ends));
-  for (const auto sample : in.getSamples()) {
-    ProcessSample copy{sample.getEvent(), sample.getTimeNs(), sample.getResidentBytes(), {}};
-    for (const auto region : sample.getRegions()) {
-      const uint64_t begin = region.getBegin();
-      if (region.getBytes() <= UINT64_MAX - begin) {
-        copy.regions.push_back({begin, begin + region.getBytes()});
-      }
-    }
-    out.samples.push_back(std::move(copy));
-  }
+  for (const auto sample : in.getSamples()) out.samples.push_back(read_sample(sample));
   out.marks = read_marks(in);
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getStacks(), Encoding::VARINT, out.stacks));
   HEAPTAPE_RETURN_IF_ERROR(take_column(in.getFrames(), Encoding::VARINT, out.frames));

@@ -7,6 +7,7 @@
 #include "schema/kj_guard.h"
 #include "schema/tape/mapping_codec.h"
 #include "schema/tape/mark_codec.h"
+#include "schema/tape/sample_codec.h"
 #include "schema/tape/stack_end.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/tape_format.h"
@@ -24,17 +25,6 @@ base::Result<ColumnReader> open_column(wire::Column::Reader column, wire::Encodi
                                 " column has an encoding unknown to this version");
   }
   return ColumnReader({data.begin(), data.size()});
-}
-
-ProcessSample read_sample(wire::ProcessSample::Reader in) {
-  ProcessSample sample{in.getEvent(), in.getTimeNs(), in.getResidentBytes(), {}};
-  for (const auto region : in.getRegions()) {
-    const uint64_t begin = region.getBegin();
-    const uint64_t bytes = region.getBytes();
-    if (begin >= base::kAddressLimit || bytes > base::kAddressLimit - begin) continue;
-    sample.regions.push_back({begin, begin + bytes});
-  }
-  return sample;
 }
 
 // What an op has values for: each in bits of its own, so that the traits of a block's events can be

@@ -3,8 +3,10 @@
 #include <capnp/message.h>
 
 #include <string>
+#include <utility>
 
 #include "schema/kj_guard.h"
+#include "schema/tape/sample_codec.h"
 #include "schema/tape/tape.capnp.h"
 #include "schema/tape/wire_words.h"
 
@@ -17,6 +19,26 @@ capnp::Data::Reader as_data(const std::string& text) {
 
 std::string as_string(capnp::Data::Reader data) {
   return {reinterpret_cast<const char*>(data.begin()), data.size()};
+}
+
+void write(const std::vector<InnerAllocator>& files, wire::Summary::Builder summary) {
+  if (files.empty()) return;
+  auto out = summary.initInnerAllocators(static_cast<unsigned>(files.size()));
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setFile(as_data(files[i].file));
+    auto families = out[i].initFamilies(static_cast<unsigned>(files[i].families.size()));
+    for (unsigned j = 0; j < families.size(); ++j) families.set(j, files[i].families[j]);
+  }
+}
+
+std::vector<InnerAllocator> read_inner_allocators(wire::Summary::Reader summary) {
+  std::vector<InnerAllocator> files;
+  for (const auto in : summary.getInnerAllocators()) {
+    InnerAllocator file{as_string(in.getFile()), {}};
+    for (const auto family : in.getFamilies()) file.families.emplace_back(family.cStr());
+    if (!file.families.empty()) files.push_back(std::move(file));
+  }
+  return files;
 }
 
 }  // namespace
@@ -106,6 +128,8 @@ base::Result<std::vector<uint64_t>> encode(const TapeSummary& summary) {
     out.setDurationNs(summary.duration_ns);
     out.setEndReason(static_cast<uint8_t>(summary.end_reason));
     out.setEndStatus(summary.end_status);
+    if (summary.largest_sample) write_sample(out.initLargestSample(), *summary.largest_sample);
+    write(summary.inner_allocators, out);
   });
 }
 
@@ -137,6 +161,10 @@ base::Result<TapeSummary> decode_summary(std::span<const uint64_t> words) {
                     summary.duration_ns = in.getDurationNs();
                     summary.end_reason = static_cast<EndReason>(in.getEndReason());
                     summary.end_status = in.getEndStatus();
+                    if (in.hasLargestSample()) {
+                      summary.largest_sample = read_sample(in.getLargestSample());
+                    }
+                    summary.inner_allocators = read_inner_allocators(in);
                     return summary;
                   });
 }

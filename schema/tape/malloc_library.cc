@@ -45,6 +45,21 @@ constexpr Marks kMarks[] = {
     {"hardened_malloc", "malloc_object_size_fast", "malloc_object_size"},
 };
 
+// The same by two texts that an allocator has for its messages and options. In an allocator's file
+// more text follows the first one; in ours a NUL does, so heaptape does not find itself. From
+// Debian 12's libraries, and from ruff, polars, pyarrow and duckdb of PyPI, which have a jemalloc
+// or a mimalloc inside.
+constexpr Marks kInnerMarks[] = {
+    {"jemalloc", "<jemalloc>: ", "narenas"},
+    {"mimalloc", "environment option mimalloc_", "reserve_huge_os_pages"},
+    {"tcmalloc", "tcmalloc.pageheap_", "TCMALLOC_"},  // gperftools
+};
+
+// CPython of 3.13 and later has a mimalloc inside that lies idle, except in its free-threaded
+// build: Objects/obmalloc.c, Python/getversion.c. The first of these texts is in any CPython.
+constexpr std::string_view kCpythonText = "PYTHONMALLOC";
+constexpr std::string_view kFreeThreadedText = "free-threading build";
+
 // Which of the names have been seen.
 struct Seen {
   bool malloc = false;
@@ -58,11 +73,15 @@ struct Seen {
       other_name[i] |= symbol == kMarks[i].other_name;
     }
   }
+  // That of all marks seen; empty if there are two.
   std::string family() const {
+    std::string family;
     for (size_t i = 0; malloc && i < std::size(kMarks); ++i) {
-      if (name[i] && other_name[i]) return kMarks[i].family;
+      if (!name[i] || !other_name[i]) continue;
+      if (!family.empty() && family != kMarks[i].family) return "";
+      family = kMarks[i].family;
     }
-    return "";
+    return family;
   }
 };
 
@@ -71,7 +90,7 @@ bool is_exported(const Elf64_Sym& symbol) {
   return symbol.st_shndx != SHN_UNDEF && (binding == STB_GLOBAL || binding == STB_WEAK);
 }
 
-std::string exported_family(const base::ElfFile& elf) {
+Seen exported_names(const base::ElfFile& elf) {
   const std::vector<uint8_t> symbols = elf.read_section(".dynsym", kMostTableBytes);
   const std::vector<uint8_t> names = elf.read_section(".dynstr", kMostTableBytes);
   const std::string_view text(reinterpret_cast<const char*>(names.data()), names.size());
@@ -84,7 +103,46 @@ std::string exported_family(const base::ElfFile& elf) {
     const std::string_view name = text.substr(symbol.st_name, kLongest);
     seen.note(name.substr(0, name.find('\0')));
   }
-  return seen.family();
+  return seen;
+}
+
+bool has_text_that_begins(std::string_view bytes, std::string_view beginning) {
+  for (size_t at = bytes.find(beginning); at != bytes.npos; at = bytes.find(beginning, at + 1)) {
+    const size_t next = at + beginning.size();
+    if (next < bytes.size() && bytes[next] != '\0') return true;
+  }
+  return false;
+}
+
+// By the texts in .rodata, which is read piece by piece: it may be large, and a collector does
+// this.
+std::vector<std::string> families_by_texts(const base::ElfFile& elf) {
+  constexpr uint64_t kPieceBytes = 1 << 20;
+  constexpr uint64_t kLongest = 32;  // of the marks
+  const auto section = elf.section(".rodata");
+  if (!section) return {};
+  bool name[std::size(kInnerMarks)] = {};
+  bool other_name[std::size(kInnerMarks)] = {};
+  bool is_cpython = false;
+  bool is_free_threaded = false;
+  const uint64_t end = std::min(section->bytes, kMostTableBytes);
+  for (uint64_t at = 0; at < end; at += kPieceBytes) {
+    const std::vector<uint8_t> bytes =
+        elf.read(section->offset + at, std::min(kPieceBytes + kLongest, end - at));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (size_t i = 0; i < std::size(kInnerMarks); ++i) {
+      name[i] = name[i] || has_text_that_begins(text, kInnerMarks[i].name);
+      other_name[i] = other_name[i] || text.find(kInnerMarks[i].other_name) != text.npos;
+    }
+    is_cpython = is_cpython || text.find(kCpythonText) != text.npos;
+    is_free_threaded = is_free_threaded || text.find(kFreeThreadedText) != text.npos;
+  }
+  std::vector<std::string> families;
+  for (size_t i = 0; i < std::size(kInnerMarks); ++i) {
+    if (name[i] && other_name[i]) families.emplace_back(kInnerMarks[i].family);
+  }
+  if (is_cpython && !is_free_threaded) std::erase(families, "mimalloc");
+  return families;
 }
 
 bool is_digit(char c) {
@@ -112,7 +170,7 @@ std::string jemalloc_version(std::string_view text) {
     const size_t zero = before.rfind('\0');
     if (zero == before.npos && first > 0) continue;
     const std::string_view string = before.substr(zero == before.npos ? 0 : zero + 1);
-    const std::string version = leading_version(string);
+    std::string version = leading_version(string);
     const std::string_view rest = string.substr(version.size());
     if (version.empty() || rest.size() < 2 || rest[0] != '-') continue;
     if (std::ranges::all_of(rest.substr(1), is_digit)) return version;
@@ -162,9 +220,17 @@ MallocLibrary identify_malloc_library(const std::string& path) {
   if (!file) return {};
   const base::ElfFile elf(std::move(file));
   if (!elf.is_elf() || !elf.is_native()) return {};
-  MallocLibrary library{.family = exported_family(elf), .version = ""};
+  MallocLibrary library{.family = exported_names(elf).family(), .version = ""};
   if (!library.family.empty()) library.version = version_in(elf, library.family);
   return library;
+}
+
+std::vector<std::string> inner_malloc_families(const std::string& path) {
+  base::Descriptor file = open_regular(path);
+  if (!file) return {};
+  const base::ElfFile elf(std::move(file));
+  if (!elf.is_elf() || !elf.is_native() || exported_names(elf).malloc) return {};
+  return families_by_texts(elf);
 }
 
 std::string malloc_family(const std::string& path) {

@@ -9,9 +9,11 @@ namespace heaptape::schema {
 
 struct MallocLibrary {
   // "glibc", "musl", "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "rpmalloc", "scudo",
-  // "tbbmalloc" or "hardened_malloc". Empty: another one, or unknown.
+  // "tbbmalloc" or "hardened_malloc". Empty: another one, unknown, or names of two of them.
   std::string family;
-  std::string version;  // "5.3.0", where the file has it as text; empty: it does not
+  // "5.3.0", where the file has it as text: those of glibc, jemalloc and tcmalloc do. mimalloc
+  // says it when it runs.
+  std::string version;
 
   bool operator==(const MallocLibrary&) const = default;
 };
@@ -20,6 +22,13 @@ struct MallocLibrary {
 // it exports, malloc among them; the file's own name does not matter. The file may be anything,
 // cut short or made to mislead: the answer is then empty. The work is bounded.
 MallocLibrary identify_malloc_library(const std::string& path);
+
+// The families of the allocators that the program or library at `path` has inside, for calls of its
+// own that no preloaded library sees: "jemalloc", "mimalloc" or "tcmalloc"; Arrow has two. Known by
+// the texts of their messages, because such files are mostly stripped. Empty if the file exports a
+// malloc, which serves the whole process. The mimalloc of a CPython counts only if the build uses
+// it (PYTHONMALLOC=mimalloc is not seen). As bounded and as wary as identify_malloc_library().
+std::vector<std::string> inner_malloc_families(const std::string& path);
 
 // The family of the library at `path`, which may be a path on another machine: if there is no such
 // file here, its name decides. Empty if neither tells.

@@ -7,6 +7,7 @@
 #include "schema/json_escapes.h"
 #include "schema/json_text.h"
 #include "schema/kj_guard.h"
+#include "schema/tape/sample_codec.h"
 #include "schema/tape/tape.capnp.h"
 
 namespace heaptape::schema {
@@ -33,12 +34,19 @@ std::string encode_manifest(const Manifest& manifest) {
     processes[i].setBytes(process.bytes);
     processes[i].setLostEvents(process.lost_events);
     processes[i].setEnded(process.ended);
+    processes[i].setTitle(base::valid_utf8(process.title));
+    if (process.largest_sample) {
+      write_sample(processes[i].initLargestSample(), *process.largest_sample);
+    }
   }
   auto unrecorded = out.initUnrecorded(static_cast<unsigned>(manifest.unrecorded.size()));
   for (unsigned i = 0; i < unrecorded.size(); ++i) {
     unrecorded[i].setProgram(base::valid_utf8(manifest.unrecorded[i].program));
     unrecorded[i].setReason(manifest.unrecorded[i].reason);
     unrecorded[i].setTimes(manifest.unrecorded[i].times);
+    const std::vector<std::string>& families = manifest.unrecorded[i].families;
+    if (families.empty()) continue;
+    set_words(unrecorded[i].initFamilies(static_cast<unsigned>(families.size())), families);
   }
   return json_text(out.asReader());
 }
@@ -69,16 +77,32 @@ Manifest decode_manifest(std::string_view text) {
                                   .events = process.getEvents(),
                                   .bytes = process.getBytes(),
                                   .lost_events = process.getLostEvents(),
-                                  .ended = process.getEnded().cStr()});
+                                  .ended = process.getEnded().cStr(),
+                                  .title = process.getTitle().cStr()});
+    if (process.hasLargestSample()) {
+      manifest.processes.back().largest_sample = read_sample(process.getLargestSample());
+    }
   }
   for (const auto entry : in.getUnrecorded()) {
-    manifest.unrecorded.push_back(
-        {entry.getProgram().cStr(), entry.getReason().cStr(), entry.getTimes()});
+    manifest.unrecorded.push_back({entry.getProgram().cStr(), entry.getReason().cStr(),
+                                   entry.getTimes(), words_of(entry.getFamilies())});
   }
   return manifest;
 }
 
 }  // namespace
+
+std::string title_of(const std::vector<std::string>& command_line) {
+  constexpr size_t kLongest = 1024;
+  std::string title;
+  for (const std::string& word : command_line) {
+    if (title.size() > kLongest) break;
+    title += (title.empty() ? "" : " ") + word;
+  }
+  title.resize(std::min(title.size(), kLongest));
+  title.resize(title.find_last_not_of(' ') + 1);  // setproctitle(3) leaves some
+  return title;
+}
 
 base::Result<Manifest> parse_manifest(const std::string& path, std::string_view text) {
   return guard_kj(base::ErrorCode::kDamaged, base::quoted(path) + " is not a well-formed manifest",

@@ -4,15 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "schema/tape/event.h"
 
 namespace heaptape::schema {
 
 inline constexpr uint32_t kManifestVersion = 1;
+
+// A command line as ps shows it: words with blanks between them; at most 1 KiB.
+std::string title_of(const std::vector<std::string>& command_line);
 
 struct ManifestProcess {
   std::string tape;  // file name, in the directory of the manifest
@@ -24,6 +29,10 @@ struct ManifestProcess {
   uint64_t bytes = 0;
   uint64_t lost_events = 0;
   std::string ended;
+  std::optional<ProcessSample> largest_sample = {};  // see TapeSummary
+  // title_of() what its command line was when it was sampled last, which setproctitle(3) changes.
+  // Empty if that is title_of(command_line).
+  std::string title = {};
 };
 
 // A program, or a library in one, whose calls are on no tape.
@@ -31,6 +40,8 @@ struct ManifestUnrecorded {
   std::string program;  // path, as it was executed or opened
   std::string reason;   // a few words
   uint64_t times = 0;
+  std::vector<std::string> families =
+      {};  // of allocators inside; then its other calls are recorded
 };
 
 struct Manifest {

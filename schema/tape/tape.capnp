@@ -27,8 +27,13 @@ struct AddressRange {
 struct ProcessSample {
   event @0 :UInt64;
   timeNs @1 :UInt64;
-  residentBytes @2 :UInt64;
+  residentBytes @2 :UInt64;  # anonymous memory, with what is in swap
   regions @3 :List(AddressRange);
+  mallocBytes @4 :UInt64;    # of residentBytes, what is malloc's, if that is known
+  mallocIsKnown @5 :Bool;
+  fileBytes @6 :UInt64;
+  sharedBytes @7 :UInt64;
+  peakBytes @8 :UInt64;      # the most that was resident in all, so far; 0: not known
 }
 
 # "After so many calls, and so long after the recording began, somebody said NAME."
@@ -125,6 +130,14 @@ struct Summary {
   lostMalformed @22 :UInt64;
   lostUnknownFrees @23 :UInt64;
   lostDoubleFrees @24 :UInt64;
+  largestSample @25 :ProcessSample;  # the one with most residentBytes, without regions; may be absent
+  innerAllocators @26 :List(InnerAllocator);
+
+  # A file with allocators inside. Calls to those allocators are not on the tape.
+  struct InnerAllocator {
+    file @0 :Data;              # its path, as the process had it mapped
+    families @1 :List(Text);    # "jemalloc", "mimalloc" or "tcmalloc"
+  }
 }
 
 # In the order of their numbers, the first ones of all.
@@ -165,6 +178,8 @@ struct Manifest {
     bytes @6 :UInt64;
     lostEvents @7 :UInt64;
     ended @8 :Text;
+    largestSample @9 :ProcessSample;  # that of the tape's summary; absent if it has none
+    title @10 :Text;  # its command line when it was sampled last, with blanks; empty: commandLine
   }
 
   # A program, or a library in one, whose calls are on no tape.
@@ -172,5 +187,6 @@ struct Manifest {
     program @0 :Text;  # path, as it was executed or opened
     reason @1 :Text;
     times @2 :UInt64;
+    families @3 :List(Text);  # of allocators inside; then only calls to them are missing
   }
 }

@@ -1,5 +1,7 @@
 #include "schema/tape/tape_info.h"
 
+#include "base/display_text.h"
+#include "base/number_text.h"
 #include "schema/tape/malloc_library.h"
 
 namespace heaptape::schema {
@@ -60,6 +62,28 @@ const char* describe(EndReason reason) {
       return "recovered from a damaged tape";
   }
   return "ended in a way this version does not know";
+}
+
+std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes) {
+  const std::string text = base::bytes_text(anonymous_bytes) + " anonymous";
+  if (!malloc_bytes) return text + ", of which malloc's part is not known";
+  return text + " = malloc " + base::bytes_text(*malloc_bytes) + " + beside malloc " +
+         base::bytes_text(anonymous_bytes - *malloc_bytes);
+}
+
+std::string families_text(const std::vector<std::string>& families) {
+  std::string text;
+  for (const std::string& family : families) text += (text.empty() ? "" : " and ") + family;
+  return text;
+}
+
+std::string inner_calls_text(const std::vector<InnerAllocator>& files) {
+  if (files.empty()) return "";
+  std::string text = "calls to " + base::display_text(families_text(files.front().families)) +
+                     " inside " + base::quoted(files.front().file);
+  const size_t others = files.size() - 1;
+  if (others != 0) text += " and to allocators inside " + base::counted(others, "other file");
+  return text;
 }
 
 }  // namespace heaptape::schema

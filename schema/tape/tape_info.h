@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "schema/tape/event.h"
 
 namespace heaptape::schema {
 
@@ -139,6 +142,26 @@ struct ThreadIdentity {
 // A tape lists no more than its first so many threads.
 inline constexpr size_t kMostThreadsListed = size_t{1} << 16;
 
+// "332 MiB anonymous = malloc 39.0 MiB + beside malloc 293 MiB". `malloc_bytes` is at most
+// `anonymous_bytes`; nothing: not known.
+std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes);
+
+// A program or library with allocators inside, for calls of its own that no preloaded library sees:
+// inner_malloc_families() of malloc_library.h.
+struct InnerAllocator {
+  std::string file;                   // its path, as the process had it mapped
+  std::vector<std::string> families;  // at least one
+
+  bool operator==(const InnerAllocator&) const = default;
+};
+
+// "jemalloc and mimalloc".
+std::string families_text(const std::vector<std::string>& families);
+
+// "calls to jemalloc inside '/usr/bin/ruff' and to allocators inside 2 other files"; empty if there
+// are no files.
+std::string inner_calls_text(const std::vector<InnerAllocator>& files);
+
 struct TapeSummary {
   uint64_t events = 0;
   uint64_t allocations = 0;    // calls that return a new block, failed ones included
@@ -156,6 +179,12 @@ struct TapeSummary {
   uint64_t duration_ns = 0;
   EndReason end_reason = EndReason::kExited;
   int32_t end_status = 0;
+  // The one with most anonymous memory, without regions, and with the peak_bytes of the last;
+  // nothing if there was none.
+  std::optional<ProcessSample> largest_sample;
+  // Files with allocators inside, found in samples. Calls to those allocators are not on the tape,
+  // and `losses` does not count them.
+  std::vector<InnerAllocator> inner_allocators;
   // By number; in a chunk of its own. May be shorter than `threads` says.
   std::vector<ThreadIdentity> thread_list;
 

@@ -31,6 +31,14 @@ void TapeOutput::Counts::add(const EventColumns& chunk) {
   for (const uint8_t op : chunk.ops.bytes()) ++ops[op];
   threads = std::max(threads, uint64_t{chunk.thread_limit});
   failed += chunk.failed;
+  for (const ProcessSample& sample : chunk.samples) {
+    const uint64_t peak_bytes =
+        std::max(largest_sample ? largest_sample->parts.peak_bytes : 0, sample.parts.peak_bytes);
+    if (!largest_sample || sample.resident_bytes > largest_sample->resident_bytes) {
+      largest_sample = sample.without_regions();
+    }
+    largest_sample->parts.peak_bytes = peak_bytes;
+  }
 }
 
 // The first bytes of the tape, for now in memory.
@@ -162,6 +170,7 @@ void TapeOutput::fill_counts(TapeSummary& summary) const {
   }
   summary.failed = written_.failed;
   summary.threads = written_.threads;
+  summary.largest_sample = written_.largest_sample;
 }
 
 base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, TapeSummary summary,
@@ -198,19 +207,27 @@ base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompr
   summary.events = events_ - lost_events_;
   summary.losses.lost_events += lost_events_;
   if (is_full_disk(status_)) summary.end_reason = EndReason::kDiskFull;
-  // The list is not worth a tape: on a full disk it is left out.
+  // Lists are not worth a tape: on a full disk they are left out.
   const base::Status listed = put_threads(summary, compressor);
   if (!listed.ok() && !is_full_disk(listed)) return listed.error();
   if (!listed.ok()) summary.thread_list.clear();
-  HEAPTAPE_ASSIGN_OR_RETURN(const auto summary_words, encode(summary));
-  HEAPTAPE_RETURN_IF_ERROR(
-      put({ChunkKind::kSummary, 0, 0, events_, 0}, compressor.compress(summary_words), 0));
+  base::Status summed_up = put_summary(summary, compressor);
+  if (is_full_disk(summed_up) && !summary.inner_allocators.empty()) {
+    summary.inner_allocators.clear();
+    summed_up = put_summary(summary, compressor);
+  }
+  HEAPTAPE_RETURN_IF_ERROR(summed_up);
   const uint64_t index_offset = bytes();
   HEAPTAPE_ASSIGN_OR_RETURN(const auto index_words, encode(index_));
   HEAPTAPE_RETURN_IF_ERROR(
       put({ChunkKind::kIndex, 0, 0, events_, 0}, compressor.compress(index_words), 0));
   HEAPTAPE_RETURN_IF_ERROR(append(pack_trailer(index_offset)));
   return summary;
+}
+
+base::Status TapeOutput::put_summary(const TapeSummary& summary, FrameCompressor& compressor) {
+  HEAPTAPE_ASSIGN_OR_RETURN(const auto words, encode(summary));
+  return put({ChunkKind::kSummary, 0, 0, events_, 0}, compressor.compress(words), 0);
 }
 
 base::Status TapeOutput::put_threads(const TapeSummary& summary, FrameCompressor& compressor) {

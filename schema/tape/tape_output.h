@@ -41,10 +41,10 @@ class TapeOutput {
   FreedMode freed_mode(uint64_t chunk_number) const { return freed_choice_.mode(chunk_number); }
 
   // Writes the last chunk, unless it is empty, then summary, index and trailer, and gives the file
-  // its name. `summary` needs everything but the counts of events and threads, which are known
-  // here; its lost_events are added to those of the writer. Returns the summary as written. The
-  // tape is whole, though cut short, after a full disk; the error of any other failure comes back
-  // here.
+  // its name. `summary` needs everything but the counts of events and threads and the largest
+  // sample, which are known here; its lost_events are added to those of the writer. Returns the
+  // summary as written. The tape is whole, though cut short, after a full disk; the error of any
+  // other failure comes back here.
   base::Result<TapeSummary> finish(const EventColumns& last, TapeSummary summary,
                                    FrameCompressor& compressor);
 
@@ -61,6 +61,7 @@ class TapeOutput {
     std::array<uint64_t, kOpLimit> ops{};
     uint64_t threads = 0;
     uint64_t failed = 0;
+    std::optional<ProcessSample> largest_sample;
 
     void add(const EventColumns& chunk);
   };
@@ -73,6 +74,7 @@ class TapeOutput {
   base::Status reserve(uint64_t bytes);
   base::Status append(std::span<const uint8_t> bytes);
   base::Result<TapeSummary> put_footer(TapeSummary summary, FrameCompressor& compressor);
+  base::Status put_summary(const TapeSummary& summary, FrameCompressor& compressor);
   base::Status put_threads(const TapeSummary& summary, FrameCompressor& compressor);
   base::Status name_file();
   void rest_if_short();

@@ -1,11 +1,16 @@
 // What the collector spends on an event: in the draining thread, which reads it off a ring, merges
-// and encodes, and in that thread and the writers together, who compress.
+// and encodes, and in that thread and the writers together, who compress. And what a sample of a
+// process takes, beside what the kernel's own sums in smaps would.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "base/check.h"
+#include "base/output_file.h"
+#include "recorder/collector/process_sampler.h"
 #include "recorder/collector/ring_merge.h"
 #include "recorder/ring/record.h"
 #include "schema/tape/tape_writer.h"
@@ -126,6 +131,48 @@ void BM_DrainAndWriteOneThread(benchmark::State& state) {
   auto writer = schema::TapeWriter::create("/dev/null", tests::sample_header());
   drain(state, (*writer)->encoder(), 1, false);
 }
+
+// Resident memory of our own in one mapping, without huge pages.
+class OwnMemory {
+ public:
+  explicit OwnMemory(size_t bytes)
+      : bytes_(bytes),
+        base_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    HEAPTAPE_CHECK(base_ != MAP_FAILED);
+    madvise(base_, bytes, MADV_NOHUGEPAGE);
+    std::memset(base_, 1, bytes);
+  }
+  ~OwnMemory() { munmap(base_, bytes_); }
+
+ private:
+  size_t bytes_;
+  void* base_;
+};
+
+// range(0): MiB.
+void BM_SampleWithPages(benchmark::State& state) {
+  const OwnMemory memory(static_cast<size_t>(state.range(0)) << 20);
+  const auto pid = static_cast<uint32_t>(getpid());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(read_proc_texts(pid, nullptr, WithPages::kYes));
+  }
+}
+void BM_SampleWithoutPages(benchmark::State& state) {
+  const OwnMemory memory(static_cast<size_t>(state.range(0)) << 20);
+  const auto pid = static_cast<uint32_t>(getpid());
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(read_proc_texts(pid, nullptr, WithPages::kNo));
+  }
+}
+void BM_ReadSmaps(benchmark::State& state) {
+  const OwnMemory memory(static_cast<size_t>(state.range(0)) << 20);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(base::read_file("/proc/self/smaps", 64 << 20));
+  }
+}
+BENCHMARK(BM_SampleWithPages)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_SampleWithoutPages)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_ReadSmaps)->Arg(16)->Arg(256)->Arg(2048)->Unit(benchmark::kMicrosecond);
 BENCHMARK(BM_DrainOneThread)->UseManualTime();
 BENCHMARK(BM_DrainOneThreadLive)->UseManualTime();
 BENCHMARK(BM_DrainOneStampedThread)->UseManualTime();

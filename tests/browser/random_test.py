@@ -1,6 +1,6 @@
-"""100 reports of random tapes and options: each page opens without a complaint, and each of its figures is that of the report.
+"""Reports of random tapes and options: each page opens without a complaint, and each of its figures is that of the report.
 
-HEAPTAPE_TEST_SEED is the seed, else it is always the same; HEAPTAPE_PAGES says how many.
+HEAPTAPE_TEST_SEED is the seed, else it is always the same; HEAPTAPE_PAGES says how many reports; 40 by default.
 """
 
 import json
@@ -13,7 +13,7 @@ from .harness import Pages, at_path, figure, heaptape
 from .page_numbers import TEXTS
 
 SEED = int(os.environ.get("HEAPTAPE_TEST_SEED") or 20261123)
-COUNT = int(os.environ.get("HEAPTAPE_PAGES") or 100)
+COUNT = int(os.environ.get("HEAPTAPE_PAGES") or 40)
 MODELS = ["model:ptmalloc", "model:slabs", "model:runs", "model:ideal", "model:first-fit", "model:buddy", "model:bump"]
 PLACING = [model for model in MODELS if model != "model:ideal"]
 REAL = ["recorded", "noop", "glibc", "jemalloc"]

@@ -87,9 +87,9 @@ TEST_F(CodeNamesOnTapes, AreFoundInAContainer) {
   if (kSanitized) GTEST_SKIP() << "a sanitized heaptape needs more than a minimal root";
   if (const std::string reason = no_namespaces(); !reason.empty()) GTEST_SKIP() << reason;
   const MinimalRoot root(MinimalRoot::Heaptape::kNo, {"/bin/sh", target_path("made_code")});
-  const std::string library = root.outer(HEAPTAPE_PRELOAD);
+  const std::string library = root.outer(preload_path());
   std::filesystem::create_directories(std::filesystem::path(library).parent_path());
-  std::filesystem::copy_file(HEAPTAPE_PRELOAD, library);
+  std::filesystem::copy_file(preload_path(), library);
   std::filesystem::create_directories(root.outer("/tmp"));
   const Words words = in_namespaces("exec chroot " + root.path() + " /bin/made_code named names");
   const Ended ended = record(CommandLine{.words = words}, {"--stacks", "dwarf"});
@@ -112,7 +112,7 @@ TEST_F(CodeNamesOnTapes, MayBeAnythingAtAll) {
 // Of the recorder, for who watches.
 TEST_F(CodeNamesOnTapes, AreNotAllThatFramePointersNeed) {
   const Ended ended =
-      run({"python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", HEAPTAPE_BINARY, "record",
+      run({"python3", "-c", "import pty, sys; pty.spawn(sys.argv[1:])", heaptape_path(), "record",
            "--stacks", "fp", "-o", tape_path(), "--", target_path("made_code"), "random"});
   EXPECT_NE(ended.out.find("keeps no frame pointers; try --stacks dwarf"), std::string::npos)
       << ended.describe();

@@ -108,9 +108,9 @@ TEST_F(RecordFromOutside, LeavesAProgramAsItIsThatCannotSeeThePreloadLibrary) {
 
 TEST_F(RecordFromOutside, RecordsAProgramThatSeesThePreloadLibraryAtTheSamePath) {
   const MinimalRoot root(MinimalRoot::Heaptape::kNo, {"/bin/sh", target_path("processes")});
-  const std::string library = root.outer(HEAPTAPE_PRELOAD);
+  const std::string library = root.outer(preload_path());
   std::filesystem::create_directories(std::filesystem::path(library).parent_path());
-  std::filesystem::copy_file(HEAPTAPE_PRELOAD, library);
+  std::filesystem::copy_file(preload_path(), library);
   const Ended ended = record_of("exec chroot " + root.path() + " /bin/processes many 30");
   ASSERT_EQ(ended.status, 0) << ended.describe();
   EXPECT_EQ(ended.err, "");

@@ -1,4 +1,6 @@
 // Allocators by family: the library that -a takes, and the message if there is none.
+#include <dlfcn.h>
+#include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -142,6 +144,23 @@ TEST_F(Families, RefuseALibraryOfAnother) {
   expect_refusal(replay({"jemalloc@" + other}), "the library is not jemalloc; write lib:" + other);
 }
 
+TEST_F(Families, TakeTheLibcOfTheSystemByItsPath) {
+  Dl_info info = {};
+  ASSERT_NE(dladdr(reinterpret_cast<const void*>(&gnu_get_libc_version), &info), 0);
+  const auto ended = replay({"glibc@" + std::string(info.dli_fname)});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_EQ(replay({"glibc@" + target_path("libreplay_bare_malloc.so")}).status, 1);
+}
+
+TEST_F(Families, SayHowToNameAFileThatLooksLikeAVersion) {
+  const auto ended =
+      tests::run({.words = {"heaptape", "replay", "t", "-a", "mimalloc@t"}, .folder = dir_.path()});
+  EXPECT_EQ(ended.status, 1) << ended.describe();
+  EXPECT_NE(ended.err.find("'t' is no version of mimalloc; for the file, write mimalloc@./t"),
+            std::string::npos)
+      << ended.describe();
+}
+
 // Others run.
 TEST_F(Families, FailARunOnAnotherGlibc) {
   const auto ended = replay({"glibc@1.0", "model:ideal"});
@@ -180,7 +199,8 @@ TEST_F(Families, ThatAreMissingFailAloneAndSayHowToGetThem) {
 
 TEST_F(Families, WithAnUnknownNameAreRefusedBeforeAnythingRuns) {
   expect_refusal(replay({"glibc", "mymalloc@1.0"}), "there is no allocator 'mymalloc@1.0'");
-  expect_refusal(replay({"glibc", "jemalloc@"}), "there is no allocator 'jemalloc@'");
+  expect_refusal(replay({"glibc", "jemalloc@"}),
+                 "a version or a path is missing after 'jemalloc@'");
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST_F(RecordKills, OfTheRecorderLeaveATapeThatCanBeRecovered) {
   EXPECT_EQ(recorder.wait().signal, SIGKILL);
   shared_->stop = 1;
   const Ended recovered = run_command(
-      {HEAPTAPE_BINARY, "recover", tape_path() + ".partial", "-o", dir_.file("recovered.tape")});
+      {heaptape_path(), "recover", tape_path() + ".partial", "-o", dir_.file("recovered.tape")});
   EXPECT_EQ(recovered.status, 0) << recovered.describe();
   const Tape tape = read_tape(dir_.file("recovered.tape"));
   EXPECT_GE(tape.events.size(), 500'000u);
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(, RecordKillsAtSomeTime, testing::Range(0, 5));
 TEST_F(RecordKills, AtTheBeginningLeaveWordOfIt) {
   const Ended recorded = record({"/bin/sh", "-c", "kill -9 $PPID"});
   EXPECT_EQ(recorded.signal, SIGKILL);
-  const Ended ended = run_command({HEAPTAPE_BINARY, "info", tape_path()});
+  const Ended ended = run_command({heaptape_path(), "info", tape_path()});
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(ended.err, "heaptape: cannot open '" + tape_path() + "': No such file or directory; '" +
                            tape_path() + ".partial' is empty: the recording has only begun, or " +
@@ -168,7 +168,7 @@ TEST_F(RecordKills, LeaveATapeThatOpensAsItIs) {
   recorder.send(SIGKILL);
   recorder.wait();
   shared_->stop = 1;
-  const Ended stats = run_command({HEAPTAPE_BINARY, "stats", tape_path() + ".partial"});
+  const Ended stats = run_command({heaptape_path(), "stats", tape_path() + ".partial"});
   EXPECT_EQ(stats.status, 0) << stats.describe();
   EXPECT_NE(stats.err.find("was not finished: it holds the first"), std::string::npos) << stats.err;
 }

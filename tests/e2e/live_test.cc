@@ -65,7 +65,7 @@ class LiveTerminal : public RecordTest {
   void type_recording_of(const std::string& script) {
     const std::string script_path = dir_.file("script");
     std::ofstream(script_path) << script;
-    type("'" HEAPTAPE_BINARY "' record --live -o '" + tape_path() + "' -- sh '" + script_path +
+    type("'" + heaptape_path() + "' record --live -o '" + tape_path() + "' -- sh '" + script_path +
          "'\n");
   }
 

@@ -11,7 +11,7 @@ class RecordMarks : public RecordTest {
     return record({"bash", "-c", "x=$(( 1 + 1 )); y=a; " + marks + "; z=$x$y; :"});
   }
   static std::string ctl(const std::string& name) {
-    return std::string(HEAPTAPE_BINARY) + " ctl $$ mark " + name;
+    return heaptape_path() + " ctl $$ mark " + name;
   }
   uint64_t event_of(const std::string& name) const {
     const std::string lines = "\n" + dump();

@@ -71,7 +71,7 @@ struct Symbol {
 class PreloadLibrary : public testing::Test {
  protected:
   static std::string readelf(const std::string& option) {
-    const Ended ended = run_command({"readelf", option, "-W", HEAPTAPE_PRELOAD});
+    const Ended ended = run_command({"readelf", option, "-W", preload_path()});
     EXPECT_EQ(ended.status, 0) << ended.describe();
     return ended.out;
   }

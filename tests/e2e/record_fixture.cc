@@ -59,7 +59,7 @@ HeapWalk walk_heap(const std::vector<Event>& events) {
 }
 
 Words RecordTest::record_words(const Words& command, const Words& options) const {
-  Words words = {HEAPTAPE_BINARY, "record", "-o", tape_path()};
+  Words words = {heaptape_path(), "record", "-o", tape_path()};
   if (const char* const stacks = std::getenv(kStacksVariable)) {
     words.insert(words.end(), {"--stacks", stacks});
   }
@@ -114,15 +114,15 @@ Tape RecordTest::tape_that_asks_for(uint64_t size) const {
 }
 
 std::string RecordTest::dump() const {
-  const Ended dumped = run_command({HEAPTAPE_BINARY, "dump", tape_path()});
+  const Ended dumped = run_command({heaptape_path(), "dump", tape_path()});
   EXPECT_EQ(dumped.status, 0) << dumped.describe();
   return dumped.out;
 }
 
 testing::AssertionResult RecordTest::verifies(const std::string& path) const {
-  const Ended verified = run_command({HEAPTAPE_BINARY, "verify", path});
+  const Ended verified = run_command({heaptape_path(), "verify", path});
   if (verified.status == 0) return testing::AssertionSuccess();
-  const Ended info = run_command({HEAPTAPE_BINARY, "info", path});
+  const Ended info = run_command({heaptape_path(), "info", path});
   return testing::AssertionFailure() << verified.describe() << info.out;
 }
 

@@ -51,7 +51,7 @@ class RecordedAllocator : public RecordTest, public testing::WithParamInterface<
     return as_on_tapes(ended.out);
   }
   std::string info(const Words& options = {}) const {
-    Words words = {HEAPTAPE_BINARY, "info", tape_path()};
+    Words words = {heaptape_path(), "info", tape_path()};
     words.insert(words.end(), options.begin(), options.end());
     return run_command(words).out;
   }
@@ -140,9 +140,9 @@ TEST_F(RecordedProcesses, InAContainerHaveTheLibraryOfThatContainer) {
   record(CommandLine{.words = {program}, .environment = {"LD_PRELOAD=libjemalloc.so.2"}});
   const schema::TapeHeader outside = read_tape().header;
   const MinimalRoot root(MinimalRoot::Heaptape::kNo, {"/bin/sh", program, outside.allocator});
-  const std::string preload = root.outer(HEAPTAPE_PRELOAD);
+  const std::string preload = root.outer(preload_path());
   fs::create_directories(fs::path(preload).parent_path());
-  fs::copy_file(HEAPTAPE_PRELOAD, preload);
+  fs::copy_file(preload_path(), preload);
   const std::string library = "/bin/" + fs::path(outside.allocator).filename().string();
   const std::string script = "LD_PRELOAD=$LD_PRELOAD:" + library + " exec /bin/say_allocator";
   const Ended ended =

@@ -64,7 +64,7 @@ class Refusals : public RecordTest {
   }
   // `heaptape record` with words of its own.
   void expect_words_refused(const Words& words, const std::vector<std::string>& parts) const {
-    Words all = {HEAPTAPE_BINARY, "record"};
+    Words all = {heaptape_path(), "record"};
     all.insert(all.end(), words.begin(), words.end());
     expect_refusal(run_command(CommandLine{.words = all, .folder = dir_.path()}), parts);
   }
@@ -195,7 +195,7 @@ TEST_F(Refusals, OfOutputsThatAreNotRegularFiles) {
 TEST_F(Refusals, OfOutputsInAReadOnlyFolder) {
   const std::string folder = dir_.file("read-only");
   EXPECT_EQ(mkdir(folder.c_str(), 0500), 0);
-  Words words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--"};
+  Words words = {heaptape_path(), "record", "-o", folder + "/run.tape", "--"};
   words.push_back(target_path("endings"));
   const Ended ended = run_command(
       CommandLine{.words = words, .before_exec = [] { prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE); }});
@@ -294,7 +294,7 @@ void enter_small_disk(const char* folder, const char* size) {
 TEST_F(Refusals, OfAFullDisk) {
   const std::string folder = dir_.file("disk");
   EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
-  Words words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--"};
+  Words words = {heaptape_path(), "record", "-o", folder + "/run.tape", "--"};
   words.push_back(target_path("endings"));
   const Ended ended = run_command(CommandLine{
       .words = words, .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=16k"); }});
@@ -313,7 +313,7 @@ TEST_F(RecordingsThatFail, OnADiskThatFillsUpKeepTheirBeginning) {
       .words = {"sh", "-c",
                 "\"$1\" record -o \"$2/run.tape\" -- \"$3\" 1 3000000; s=$?\n"
                 "cp \"$2/run.tape\" \"$4\"; exit $s",
-                "sh", HEAPTAPE_BINARY, folder, target_path("thread_exchange"), tape_path()},
+                "sh", heaptape_path(), folder, target_path("thread_exchange"), tape_path()},
       .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=5m"); }});
   if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";
   EXPECT_EQ(ended.status, 0) << ended.describe();
@@ -329,7 +329,7 @@ TEST_F(RecordingsThatFail, OnAFullDiskSaySoOnceForAllProcesses) {
   const std::string folder = dir_.file("disk");
   EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
   const Ended ended = run_command(
-      CommandLine{.words = {HEAPTAPE_BINARY, "record", "-o", folder + "/run.tape", "--",
+      CommandLine{.words = {heaptape_path(), "record", "-o", folder + "/run.tape", "--",
                             target_path("processes"), "many", "60"},
                   .before_exec = [&folder] { enter_small_disk(folder.c_str(), "size=64k"); }});
   if (ended.status == kNotPermitted) GTEST_SKIP() << "needs the right to mount a file system";

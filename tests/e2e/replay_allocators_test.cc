@@ -1,6 +1,9 @@
 // Replays on each real allocator: its environment reaches it, every kind of call works, and what is
 // touched is resident.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
@@ -238,6 +241,42 @@ TEST(WorkerProgram, NeedsLibcAlone) {
   for (size_t at = 0; (at = outcome.out.find("(NEEDED)", at)) != std::string::npos; ++at) ++needed;
   EXPECT_EQ(needed, 1u) << outcome.out;
   EXPECT_NE(outcome.out.find("[libc.so.6]"), std::string::npos) << outcome.out;
+}
+
+// As by a full disk during the installation. Each would crash, or the program would.
+TEST(PartsOfHeaptape, ThatWereCutShortAreNamed) {
+  namespace fs = std::filesystem;
+  const tests::TempDir dir;
+  const fs::path built = fs::path(tests::heaptape_path()).parent_path().parent_path();
+  fs::create_directories(dir.file("bin"));
+  fs::copy(tests::heaptape_path(), dir.file("bin/heaptape"));
+  fs::copy(built / "lib", dir.file("lib"), fs::copy_options::recursive);
+  tests::write_tape(dir.file("x.tape"), {tests::malloc_event(24, 0x10000)});
+  const auto run = [&dir](const std::string& words) {
+    return tests::run({"sh", "-c", "cd " + dir.path().string() + " && bin/heaptape " + words});
+  };
+  const std::string replay = "replay x.tape -a glibc";
+  const std::string record = "record -o y.tape -- true";
+  const fs::path worker = dir.file("lib/heaptape/heaptape-worker");
+  fs::permissions(worker, fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(run(replay).status, 2);
+  EXPECT_EQ(run(replay).err, "heaptape: cannot execute part of heaptape, '" +
+                                 fs::canonical(worker).string() + "': Permission denied\n");
+  fs::permissions(worker, fs::perms::owner_all);
+  for (const std::string& words : {replay, record}) {
+    EXPECT_EQ(run(words).status, 0) << words;
+    const fs::path part = dir.file(words == replay ? "lib/heaptape/heaptape-worker"
+                                                   : "lib/heaptape/libheaptape-interposer.so");
+    fs::resize_file(part, fs::file_size(part) / 2);
+    const auto outcome = run(words);
+    EXPECT_EQ(outcome.status, 2) << words;
+    const std::string sentence = "heaptape: part of heaptape is damaged: '" +
+                                 fs::canonical(part).string() + "'; reinstall heaptape\n";
+    EXPECT_EQ(outcome.err, sentence);
+    fs::remove(part);
+    ASSERT_EQ(mkfifo(part.c_str(), 0600), 0);
+    EXPECT_EQ(run(words).err, sentence);  // which did not wait
+  }
 }
 
 }  // namespace

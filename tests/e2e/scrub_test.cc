@@ -108,6 +108,7 @@ TEST_F(Scrub, LeavesNoNameIfNamesAreHashed) {
   encoder.append(tests::malloc_event(24, 0x555555559000), encoder.add_frame({0, 0x555555000123}));
   schema::TapeSummary summary;
   summary.thread_list = {{1, "acme"}};
+  summary.inner_allocators = {{"/acme/libacme.so", {"jemalloc"}}};
   ASSERT_TRUE(writer->finish(summary).ok());
   ASSERT_EQ(scrub({"--hash-names"}).status, 0);
   for (const std::vector<std::string>& command :
@@ -120,6 +121,9 @@ TEST_F(Scrub, LeavesNoNameIfNamesAreHashed) {
   auto tape = std::move(*schema::TapeReader::open(scrubbed_));
   EXPECT_EQ(schema::name_of(tape.header().recorded_allocator), "jemalloc 5.3.0");
   EXPECT_TRUE(tape.header().allocator.starts_with("name-"));
+  ASSERT_EQ(tape.summary()->inner_allocators.size(), 1u);
+  EXPECT_TRUE(tape.summary()->inner_allocators[0].file.starts_with("name-"));
+  EXPECT_EQ(tape.summary()->inner_allocators[0].families, summary.inner_allocators[0].families);
   const schema::Stacks stacks = std::move(*tape.read_stacks());
   ASSERT_EQ(stacks.mappings().size(), 2u);
   for (const schema::CodeMapping& mapping : stacks.mappings()) {

@@ -264,14 +264,14 @@ TEST_F(RecordedPrograms, SeeTwoVariablesWhenWhatTheyExecuteIsFollowed) {
   std::ranges::set_difference(recorded, alone, std::back_inserter(added));
   ASSERT_EQ(added.size(), 2u);
   EXPECT_TRUE(added[0].starts_with("HEAPTAPE_SESSION=")) << added[0];
-  EXPECT_EQ(added[1], "LD_PRELOAD=" HEAPTAPE_PRELOAD);
+  EXPECT_EQ(added[1], "LD_PRELOAD=" + preload_path());
 }
 
 TEST_F(RecordedPrograms, AreRecordedWhileTheirRecorderIs) {
   if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
   const std::string inner = dir_.file("inner.tape");
   const Ended ended =
-      record({HEAPTAPE_BINARY, "record", "-o", inner, "--", target_path("endings"), "exit"});
+      record({heaptape_path(), "record", "-o", inner, "--", target_path("endings"), "exit"});
   EXPECT_EQ(ended.status, 2) << ended.describe();
   EXPECT_EQ(read_tape(inner).mallocs_of(101), 1u);
   EXPECT_GT(read_tape().events.size(), 100u);

@@ -1,5 +1,6 @@
 // docs/tutorial.md: its commands, as they are written, in an empty folder with the program of the
-// page, print what the page says. Times alone differ from run to run: the page has "…" for them.
+// page, print what the page says. Times differ from run to run: the page has "…" for them. So do
+// samples of the process: the page leaves them out.
 // HEAPTAPE_UPDATE_GOLDEN=1 rewrites what the commands print; look at the change, and at the
 // sentences around it.
 #include <gtest/gtest.h>
@@ -22,13 +23,14 @@ namespace fs = std::filesystem;
 const fs::path kDocs = fs::path(tests::golden_path("../../docs")).lexically_normal();
 constexpr char kFence[] = "```console\n";
 
-// With each time, and what is computed of it, replaced by "…".
+// With each time, and what is computed of it, replaced by "…", and without samples of the process.
 std::string without_times(std::string text) {
   const std::pair<std::regex, std::string> rules[] = {
       {std::regex("(time\\.nsPerEvent)[^\n]*"), "$1  …"},
       {std::regex("(#[0-9,]+)(, [0-9.]+ (s|ms))?: "), "$1, …: "},
       {std::regex("( of [0-9,]+ calls)(, [0-9.]+ (s|ms))?\n"), "$1, …\n"},
       {std::regex(" +[0-9.,]+ (ns|us|ms|s)\n"), "  …\n"},
+      {std::regex("\n(  process, |process: )[^\n]* anonymous = malloc [^\n]*"), ""},
   };
   for (const auto& [pattern, replacement] : rules) {
     text = std::regex_replace(text, pattern, replacement);
@@ -114,6 +116,10 @@ TEST(TutorialTimes, AreLeftOut) {
   EXPECT_EQ(without_times("  time.nsPerEvent  27 ns  26 ns  -1 ns  -0.6%\n"),
             "  time.nsPerEvent  …\n");
   EXPECT_EQ(without_times("15.5 MiB in 3 blocks\n"), "15.5 MiB in 3 blocks\n");
+  EXPECT_EQ(
+      without_times("end: #4: 1 B\n  process, 2.0 ms before: 3 B anonymous = malloc 2 B + beside "
+                    "malloc 1 B\nrest"),
+      "end: #4, …: 1 B\nrest");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Any file as a tape: it is read to its end, or refused. A tape without damage reads the same
 // however it is read.
+#include <algorithm>
+
 #include "base/address/address_range.h"
 #include "schema/tape/tape_reader.h"
 #include "tests/fuzz/memory_file.h"
@@ -24,11 +26,15 @@ struct Reading {
   std::vector<schema::FrameNumber> stacks;  // by event; empty: it has none
 };
 
-// A frame's caller comes before it, so that no stack goes on forever.
+// A frame's caller comes before it, so that no stack goes on forever. A tape may say that it lost
+// millions of frames in between.
 void check_stacks(TapeReader& tape) {
+  constexpr schema::FrameNumber kMostAtAnEnd = 10'000;
   const auto stacks = tape.read_stacks();
   if (!stacks.ok()) return;
-  for (schema::FrameNumber number = 1; number < stacks->limit(); ++number) {
+  const schema::FrameNumber limit = stacks->limit();
+  for (schema::FrameNumber number = 1; number < limit; ++number) {
+    if (number == kMostAtAnEnd) number = std::max(number, limit - kMostAtAnEnd);
     const schema::Frame* const frame = stacks->find(number);
     HEAPTAPE_CHECK(frame == nullptr || frame->caller < number);
   }

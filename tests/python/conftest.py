@@ -21,22 +21,6 @@ needs_glibc_2_36 = pytest.mark.skipif(
 )
 
 
-def library_version(family):
-    """Of the newest one installed; "" if it says none."""
-    text = subprocess.run(
-        [os.environ["HEAPTAPE"], "allocators"], check=True, stdout=subprocess.PIPE, text=True
-    ).stdout
-    words = next(line.split() for line in text.splitlines() if line.startswith(family + " "))
-    return words[1]
-
-
-@pytest.fixture
-def known_knobs(allocator):
-    """Skips where the installed library has other settings than heaptape.tune knows."""
-    if allocator == "mimalloc" and not library_version("mimalloc").startswith("2.0."):
-        pytest.skip("the knobs are those of mimalloc 2.0; this is " + library_version("mimalloc"))
-
-
 @pytest.fixture(scope="session")
 def binary():
     return os.environ["HEAPTAPE"]

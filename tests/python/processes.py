@@ -4,7 +4,7 @@ import contextlib
 import pathlib
 import time
 
-WAIT_SECONDS = 60  # for what comes at once, unless the machine is busy
+WAIT_SECONDS = 120  # for what comes at once, unless the machine is busy
 
 
 def children(process):

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -39,11 +40,15 @@ SPECS = ["model:ideal", "glibc"]
 
 
 @pytest.fixture(scope="module")
-def ray(tmp_path_factory):
+def ray():
     """One for the sweeps of this process."""
     on_sigterm = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch, Engine(Machines(jobs=2)) as engine:
-        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("node")))
+    with (
+        tempfile.TemporaryDirectory() as directory,  # pytest's path is too long for Ray's sockets
+        pytest.MonkeyPatch.context() as patch,
+        Engine(Machines(jobs=2)) as engine,
+    ):
+        patch.setenv("TMPDIR", directory)
         engine.start()
         assert signal.getsignal(signal.SIGTERM) == on_sigterm
         yield engine

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 
 import pytest
 from conftest import QUESTIONS, ROOT, rows
@@ -39,6 +40,34 @@ def test_facts_are_those_of_info(real_tape, tool_json):
     assert {k: v for k, v in facts.items() if k not in only_here} == {
         k: v for k, v in info.items() if k not in only_there
     }
+
+
+def test_facts_have_the_memory_of_the_process(tool, tool_json, tmp_path):
+    tape = tmp_path / "a.tape"
+    tool("record", "-o", tape, "--", "sleep", "0.2")
+    facts = heaptape.Tape(tape).facts
+    info = tool_json("info", "--json", tape)
+    assert facts["largestSample"] == info["largestSample"]
+    assert facts["peakBytes"] == info["peakBytes"] > facts["largestSample"]["anonymousBytes"]
+    parts = facts["largestSample"]["anonymous"]
+    assert sum(parts.values()) == facts["largestSample"]["anonymousBytes"]
+    samples = rows(heaptape.Tape(tape).samples())
+    largest = max(samples, key=lambda sample: sample["residentBytes"])
+    assert largest["mallocBytes"] == parts["mallocBytes"]
+    assert largest["fileBytes"] == facts["largestSample"]["fileBytes"]
+
+
+def test_facts_name_files_with_allocators_inside(tool, tool_json, tmp_path):
+    source, program, tape = tmp_path / "inner.c", tmp_path / "inner", tmp_path / "a.tape"
+    source.write_text(
+        "#include <stdio.h>\n#include <unistd.h>\n"
+        'int main(void) { puts("<jemalloc>: Error"); puts("opt.narenas"); usleep(200000); }\n'
+    )
+    subprocess.run(["cc", "-o", program, source], check=True)
+    tool("record", "-o", tape, "--", program)
+    files = heaptape.Tape(tape).facts["innerAllocators"]
+    assert files == [{"file": str(program.resolve()), "families": ["jemalloc"]}]
+    assert files == tool_json("info", "--json", tape)["innerAllocators"]
 
 
 def test_facts_say_what_an_imported_trace_lacks(tool, tool_json, tmp_path):
@@ -113,6 +142,10 @@ def test_samples_are_those_of_the_process():
             "residentBytes": 135_168,
             "regions": 1,
             "regionBytes": 0x21000,
+            "mallocBytes": None,
+            "fileBytes": 0,
+            "sharedBytes": 0,
+            "peakBytes": None,
         }
     ]
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import platform
 import types
 
 import pytest
@@ -137,3 +138,9 @@ def test_missing_modules_are_named_with_what_installs_them():
         "no_such_a and no_such_b: pip install no_such_a no_such_b"
     )
     assert heaptape.tool.missing_modules(["json"]) == ""
+
+
+def test_an_installed_library_has_a_version():
+    assert heaptape.tool.installed_version("glibc") == platform.libc_ver()[1]
+    assert heaptape.tool.installed_version("noop") == ""
+    assert heaptape.tool.installed_version("no such allocator") == ""

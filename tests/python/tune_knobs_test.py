@@ -1,11 +1,15 @@
 """heaptape.tune.knobs: what may be set, and that it does something."""
 
+import pathlib
+import platform
+
 import pytest
 from conftest import QUESTIONS
 
 import heaptape
 from heaptape.run_figures import figures
-from heaptape.tune.knobs import ALLOCATORS, allocator_of, has_model, space
+from heaptape.tool import installed_version
+from heaptape.tune.knobs import ALLOCATORS, allocator_of, has_model, space, variables
 
 THREADS = QUESTIONS / "threads.tape"
 LEAST_CHANGE = 0.001
@@ -52,13 +56,20 @@ def changes(base, other):
     ]
 
 
+# Knobs that the installed library does not heed any more.
+GONE = {}
+if tuple(map(int, platform.libc_ver()[1].split("."))) >= (2, 43):
+    GONE["glibc", "library"] = {"mxfast"}
+
+HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
 ENGINES = [(name, "library") for name in ALLOCATORS]
 ENGINES += [(name, "model") for name in ALLOCATORS if has_model(name)]
 
 
 @pytest.mark.parametrize(("allocator", "engine"), ENGINES)
-def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, known_knobs, manifests):
-    space_ = space(allocator, engine)
+def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, manifests):
+    space_ = space(allocator, engine, version=installed_version(allocator))
     idle = dict(enumerate(space_.knobs))
     # tcmalloc's release rate acts only after a GiB was freed.
     for tape in (THREADS, manifests(60 if allocator == "tcmalloc" else 15)):
@@ -68,12 +79,15 @@ def test_each_knob_changes_a_replay_at_one_end_of_its_range(allocator, engine, k
         for setting, other in zip(settings, others, strict=True):
             if changes(base, other):
                 idle.pop(next(i for i, level in enumerate(setting) if level), None)
-    assert not [knob.name for knob in idle.values()]
+    names = {knob.name for knob in idle.values()}
+    if not HUGE_PAGES.exists() or "[never]" in HUGE_PAGES.read_text():
+        names.discard("allow_thp")
+    assert names == GONE.get((allocator, engine), set())
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_every_value_is_known_to_the_library(allocator, known_knobs):
-    space_ = space(allocator, "library")
+def test_every_value_is_known_to_the_library(allocator):
+    space_ = space(allocator, "library", version=installed_version(allocator))
     settings = [
         alone(space_, i, level)
         for i, knob in enumerate(space_.knobs)
@@ -89,9 +103,12 @@ def test_every_value_is_known_to_the_library(allocator, known_knobs):
         assert "it printed output" not in notes
 
 
-@pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_each_knob_says_what_it_is(allocator):
-    for knob in space(allocator, "library").knobs:
+VERSIONS = [*((name, "") for name in ALLOCATORS), ("mimalloc", "3.4.3")]
+
+
+@pytest.mark.parametrize(("allocator", "version"), VERSIONS)
+def test_each_knob_says_what_it_is(allocator, version):
+    for knob in space(allocator, "library", version=version).knobs:
         assert "{}" in knob.text
         assert knob.meaning.endswith(".")
         assert knob.source
@@ -100,10 +117,11 @@ def test_each_knob_says_what_it_is(allocator):
         assert len(set(knob.values)) == len(knob.values) == len(knob.model_values)
 
 
-@pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_no_knob_fills_memory_or_ends_the_program(allocator):
-    texts = {f"{knob.variable} {knob.text}" for knob in space(allocator, "library").knobs}
-    for word in ("perturb", "check", "junk", "abort", "zero", "LIMIT", "limit_os_alloc"):
+@pytest.mark.parametrize(("allocator", "version"), VERSIONS)
+def test_no_knob_fills_memory_or_ends_the_program(allocator, version):
+    knobs = space(allocator, "library", version=version).knobs
+    texts = {f"{knob.variable} {knob.text}" for knob in knobs}
+    for word in ("perturb", "check", "junk", "abort", "zero", "LIMIT", "DISALLOW_OS_ALLOC"):
         assert not [text for text in texts if word in text]
 
 
@@ -141,6 +159,27 @@ def test_the_model_writes_switches_its_own_way():
     i = [knob.name for knob in space_.knobs].index("tcache")
     assert space_.spec(alone(space_, i, 1), 2) == "model:slabs:cores=2,tcache=off"
     assert space_.spec(alone(space_, i, 1), 2, "library") == "jemalloc MALLOC_CONF=tcache:false"
+
+
+def names_of(version):
+    return [knob.name for knob in space("mimalloc", "library", version=version).knobs]
+
+
+def test_mimalloc_3_has_knobs_of_its_own():
+    assert names_of("2.0.9") == names_of("")
+    assert names_of("4.0") == names_of("3.6.0")
+    assert not set(names_of("3.6.0")) & set(names_of("2.0.9"))
+    assert space("mimalloc", "library", version="3.6.0").version == "3.4.3"
+
+
+def test_a_knob_is_not_tried_on_a_version_that_lacks_it():
+    assert "allow_thp" not in names_of("3.0.1")
+    assert "allow_thp" not in names_of("3.1.5")
+    assert names_of("3.1.6") == [*names_of("3.0.1"), "allow_thp"]
+
+
+def test_the_environment_is_kept_free_of_the_knobs_of_all_versions():
+    assert {"MIMALLOC_DECOMMIT_DELAY", "MIMALLOC_PURGE_DELAY"} <= set(variables("mimalloc"))
 
 
 def test_what_matters_for_threads_alone_is_not_tried_on_one():

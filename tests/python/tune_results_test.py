@@ -263,12 +263,18 @@ def test_a_tape_of_another_version_is_told(version, is_told, make, tmp_path, mon
 
 
 @pytest.mark.parametrize("allocator", ["jemalloc", "mimalloc", "tcmalloc"])
-def test_other_allocators_are_searched_by_what_is_resident(allocator, known_knobs, tmp_path):
+def test_other_allocators_are_searched_by_what_is_resident(allocator, tmp_path):
     result = tune([THREADS], tmp_path, allocator=allocator, trials=11, repeats=0)
     searched_on = "model:slabs" if allocator == "jemalloc" else allocator
     assert result["allocator"]["searchedOn"] == searched_on
     assert result["objectives"]["peak"] == "peak.residentBytes"
     assert result["points"]["smallest"]["change"]["peak"] < 0
+
+
+def test_the_knobs_are_those_of_the_installed_version(tmp_path, monkeypatch):
+    monkeypatch.setattr("heaptape.tune.tuning.installed_version", lambda allocator: "3.0.1")
+    result = tune([THREADS], tmp_path, allocator="mimalloc", trials=1, repeats=0)
+    assert {"purge_delay", "arena_reserve"} <= {knob["name"] for knob in result["knobs"]}
 
 
 def test_the_library_has_knobs_that_the_model_lacks(tmp_path):

@@ -62,6 +62,11 @@ std::string heaptape_path() {
   return (tests_folder().parent_path() / "bin" / "heaptape").string();
 }
 
+std::string preload_path() {
+  const std::filesystem::path build = tests_folder().parent_path();
+  return (build / "lib" / "heaptape" / "libheaptape-interposer.so").string();
+}
+
 std::string target_path(const std::string& name) {
   return (tests_folder() / "targets" / name).string();
 }

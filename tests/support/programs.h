@@ -40,6 +40,7 @@ std::string newer_mallinfo();
 bool begins_commands(const std::string& line);
 
 std::string heaptape_path();
+std::string preload_path();  // the library that `heaptape record` preloads
 // A program or library from tests/e2e/targets.
 std::string target_path(const std::string& name);
 

@@ -1,6 +1,6 @@
 """Knobs of an allocator: their names, their syntax, and the values to try.
 
-knobs/ALLOCATOR.toml has them as data:
+knobs/ALLOCATOR.toml has them as data, and knobs/mimalloc3.toml those of mimalloc 3:
 
     allocator, version   its name and version; `files`: prefixes of the names of its libraries
     library, model       the specs of `heaptape replay -a`; without a model, only the library is
@@ -14,7 +14,8 @@ knobs/ALLOCATOR.toml has them as data:
     [[knob]]             `variable` and `text`, in which {} is the value; `model`: the model's
                          option; `kind`: "log" (`from`, `to`, `step`), "choice" or "switch"
                          (`values`, and `model_values` if the model writes them otherwise);
-                         `default`: as text; `threads`: it does nothing for one thread
+                         `default`: as text; `threads`: it does nothing for one thread;
+                         `since`: earlier versions lack it
 
 An unset knob is a value of its own, level 0: setting some of glibc's knobs to their defaults
 changes the rules.
@@ -26,6 +27,7 @@ import dataclasses
 import functools
 import importlib.resources
 import itertools
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping
@@ -50,7 +52,6 @@ class Knob:
     meaning: str
     source: str
     beware: str
-    threads: bool
 
     def value(self, level: int) -> str:
         return self.values[level - 1] if level else "unset"
@@ -121,13 +122,15 @@ class Space:
         return [(knob, level) for knob, level in pairs if level]
 
 
-def space(allocator: str, engine: str, *, threads: bool = True) -> Space:
-    """`threads`: there are tapes of several threads."""
-    data = _data(allocator)
+def space(allocator: str, engine: str, *, threads: bool = True, version: str = "") -> Space:
+    """`threads`: there are tapes of several threads. `version`: of the library, if it is known."""
+    data = _data(_file(allocator, version))
     knobs = tuple(
-        knob
-        for knob in map(_knob, data["knob"])
-        if (engine == "library" or knob.model) and (threads or not knob.threads)
+        _knob(each)
+        for each in data["knob"]
+        if (engine == "library" or "model" in each)
+        and (threads or not each.get("threads"))
+        and (not version or _numbers(version) >= _numbers(each.get("since", "")))
     )
     return Space(
         allocator=allocator,
@@ -144,9 +147,12 @@ def space(allocator: str, engine: str, *, threads: bool = True) -> Space:
 
 
 def variables(allocator: str) -> list[str]:
-    """The environment variables that change the behavior of the library."""
-    data = _data(allocator)
-    return sorted({*(knob["variable"] for knob in data["knob"]), *data.get("outside", [])})
+    """The environment variables that change the behavior of the library, of any version."""
+    found: set[str] = set()
+    for data in (_data(allocator), _data(_file(allocator, "3"))):
+        found.update(knob["variable"] for knob in data["knob"])
+        found.update(data.get("outside", []))
+    return sorted(found)
 
 
 def has_model(allocator: str) -> bool:
@@ -168,10 +174,19 @@ def allocator_of(facts: Mapping[str, Any]) -> str:
     return "glibc"
 
 
+def _numbers(version: str) -> list[int]:
+    return [int(word) for word in re.findall(r"\d+", version)]
+
+
+def _file(allocator: str, version: str) -> str:
+    """The name of the file of that version's knobs: mimalloc 3 has others than mimalloc 2."""
+    return "mimalloc3" if allocator == "mimalloc" and _numbers(version) >= [3] else allocator
+
+
 @functools.cache
-def _data(allocator: str) -> dict[str, Any]:
+def _data(file: str) -> dict[str, Any]:
     folder = importlib.resources.files(__package__).joinpath("knobs")
-    return tomllib.loads(folder.joinpath(f"{allocator}.toml").read_text("utf-8"))
+    return tomllib.loads(folder.joinpath(f"{file}.toml").read_text("utf-8"))
 
 
 def _knob(data: dict[str, Any]) -> Knob:
@@ -189,7 +204,6 @@ def _knob(data: dict[str, Any]) -> Knob:
         meaning=data["meaning"],
         source=data["source"],
         beware=data["beware"],
-        threads=data.get("threads", False),
     )
 
 

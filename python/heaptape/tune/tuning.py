@@ -12,7 +12,7 @@ from typing import Any
 from .._native import Error
 from ..files import digest_of
 from ..tape import Tape
-from ..tool import PathLike
+from ..tool import PathLike, installed_version
 from . import clock as clocks
 from .analysis import importances, interactions, simplify
 from .clock import Clock, Pace
@@ -224,7 +224,8 @@ def _space(allocator: str | None, engine: str | None, facts: dict[str, dict[str,
             raise Error(
                 f"{name} is set in the environment: unset it, or the default is not the default"
             )
-    return space(allocator, engine, threads=any(each["threads"] > 1 for each in facts.values()))
+    threads = any(each["threads"] > 1 for each in facts.values())
+    return space(allocator, engine, threads=threads, version=installed_version(allocator))
 
 
 def _draw_held_out(paths: list[str], seed: int, wanted: int | None) -> list[str]:

@@ -99,6 +99,7 @@ void write_tape(JsonWriter& out, const schema::TapeReader& tape) {
   out.field("lostEvents", summary.losses.lost_events);
   out.field("unrepairedInversions", summary.losses.unrepaired_inversions);
   out.field("lostRanges", summary.losses.lost_ranges);
+  out.field("unseen", schema::inner_calls_text(summary.inner_allocators));
   out.field("importedFrom", base::display_text(header.origin.format));
   out.field("lacks", base::name_list(schema::absent_names(header.origin)));
   out.close_object();

@@ -141,6 +141,16 @@ void write_lines(JsonWriter& out, const std::string& text) {
   out.close_list();
 }
 
+// Begins with what is beside malloc, if it is much, and has nothing else where malloc matters
+// little.
+std::string whole_verdict(const schema::ReportFigures& report, const std::vector<BestRun>& best,
+                          const RunFigures* told) {
+  std::string beside = beside_malloc(report);
+  if (!beside.empty()) beside[0] = 'A';
+  if (malloc_has_less_than_half(report)) return beside + ".";
+  return (beside.empty() ? "" : beside + ". ") + verdict(best, told);
+}
+
 void write_stacks(JsonWriter& out, const RankedSites& sites) {
   out.name("stacks");
   write_stack_tree(out, sites.stacks);
@@ -154,15 +164,16 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
                         const std::vector<RunResult>& runs, const RankedSites* sites,
                         const FilmSites& films) {
   const std::vector<RunFigures>& figures = report.figures.runs;
-  const std::vector<BestRun> best = best_runs(figures, runs);
+  std::vector<BestRun> best = best_runs(figures, runs);
+  const RunFigures* const told = told_run(figures, runs, best);
+  if (malloc_has_less_than_half(report.figures)) best.clear();
   JsonWriter out;
   out.open_object();
   out.field("kind", "replay");
   out.field("heaptape", base::kVersion);
   out.name("tape");
   write_tape(out, tape);
-  const RunFigures* const told = told_run(figures, runs, best);
-  out.field("verdict", verdict(best, told));
+  out.field("verdict", whole_verdict(report.figures, best, told));
   out.field("where", where_it_is(told, second_state(figures)));
   if (sites != nullptr) out.field("who", who_has_it(sites->table, sites->sites));
   out.name("best");
@@ -171,7 +182,7 @@ std::string replay_page(const schema::TapeReader& tape, const BuiltReport& repor
   write_runs(out, figures);
   out.name("moments");
   write_moments(out, report.figures.moments);
-  write_table(out, "overview", overview_table(figures, runs), figures);
+  write_table(out, "overview", overview_table(report.figures, runs), figures);
   out.name("accounts");
   write_accounts(out, report.figures);
   write_table(out, "accountTable", account_table(figures, runs), figures);

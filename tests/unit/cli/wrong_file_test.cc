@@ -41,6 +41,10 @@ TEST_F(WrongFile, IsAManifest) {
   const std::string path = write(*schema::to_json(manifest));
   EXPECT_NE(as_tape(path).find("is the manifest"), std::string::npos) << as_tape(path);
   EXPECT_NE(as_report(path).find("is the manifest"), std::string::npos) << as_report(path);
+  manifest.command.emplace_back(200'000, 'x');  // the rest is far from the beginning
+  EXPECT_TRUE(is_manifest(write(*schema::to_json(manifest))));
+  EXPECT_FALSE(is_manifest(write(tests::sample_report_json())));
+  EXPECT_FALSE(is_manifest(write("\"version\":")));
 }
 
 TEST_F(WrongFile, IsAFolderWithATape) {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "tests/support/programs.h"
 #include "tests/support/replays.h"
 #include "tests/support/scenario_tapes.h"
 
@@ -11,6 +12,9 @@ namespace heaptape::scenarios {
 namespace {
 
 using Sets = std::vector<std::string>;
+
+// Sanitizers see the same code in the smaller cases.
+constexpr const char* kTakesAMinute = "a million pages take a minute under sanitizers";
 
 // One tape and what became of it, variant by variant.
 class LmdbTape : public testing::Test {
@@ -51,6 +55,7 @@ class LmdbSynthetic : public LmdbTape, public testing::WithParamInterface<Synthe
 
 TEST_P(LmdbSynthetic, OneBrickCostsWhatTheFormulaSays) {
   const SyntheticRow& row = GetParam();
+  if (tests::kSanitized && row.loads > 1000) GTEST_SKIP() << kTakesAMinute;
   make("lmdb-synthetic", {std::string("ids=") + row.ids, std::string("n=") + row.pages});
   EXPECT_EQ(play("f0", "recordsLoaded"), row.loads);
   EXPECT_EQ(play("f0", "failedSearches"), row.loads);
@@ -74,6 +79,7 @@ TEST_F(LmdbSyntheticTape, HasNoRunLongEnoughForABrick) {
 }
 
 TEST_F(LmdbSyntheticTape, ShowsThatF1SearchesTwelveTimesInAMillionPages) {
+  if (tests::kSanitized) GTEST_SKIP() << kTakesAMinute;
   make("lmdb-synthetic", {"ids=1M", "n=20"});
   EXPECT_EQ(play("f1", "recordsLoaded"), 1'965u);
   EXPECT_EQ(play("f1", "failedSearches"), 12u);
@@ -82,6 +88,7 @@ TEST_F(LmdbSyntheticTape, ShowsThatF1SearchesTwelveTimesInAMillionPages) {
 }
 
 TEST_F(LmdbSyntheticTape, ShowsThatTheBugOfF1LosesARecordAtEachOfElevenLoads) {
+  if (tests::kSanitized) GTEST_SKIP() << kTakesAMinute;
   make("lmdb-synthetic", {"ids=1M", "n=20"});
   EXPECT_EQ(play("f1-bug", "leakedPages"), 11 * 509u);
 }
@@ -99,6 +106,7 @@ TEST_F(LmdbSyntheticTape, ShowsThatF2LooksWhereTheBrickIsSmaller) {
 }
 
 TEST_F(LmdbSyntheticTape, ShowsThatF3LoadsAQuarterOfAMillionPages) {
+  if (tests::kSanitized) GTEST_SKIP() << kTakesAMinute;
   make("lmdb-synthetic", {"ids=1M", "n=20"});
   EXPECT_EQ(play("f3", "recordsLoaded"), 516u);  // 515 records are less than 262,144 pages
   EXPECT_EQ(play("f3", "searchCmps"), 509u * 516 * 517 / 2 - 516 * 19);

@@ -10,6 +10,7 @@
     const {tape} = data;
     const some = (number, one, many) => Number(number || 0) === 0 ? null : grouped(number) + " " + (Number(number) === 1 ? one : many);
     return [
+      tape.unseen ? tape.unseen + ", if any, were not seen" : null,
       some(tape.lostEvents, "call was lost while recording", "calls were lost while recording"),
       some(tape.unrepairedInversions, "block was handed out while it was alive, so its free is missing", "blocks were handed out while they were alive, so their frees are missing"),
       some(tape.lostRanges, "stretch of the tape is damaged", "stretches of the tape are damaged"),

@@ -115,8 +115,9 @@ TEST(JoinedSpec, IsNothingWhereAnotherAllocatorFollows) {
 }
 
 TEST(Spec, MustNameAnAllocator) {
+  expect_refused("lib:", {"the path is missing: write lib:PATH"});
   for (const char* text : {"", "  \t "}) expect_refused(text, {"an allocator is missing", "noop"});
-  for (const char* text : {"lib:", "=glibc", "a=", "model:", "plugin:", "GLIBC"}) {
+  for (const char* text : {"=glibc", "a=", "model:", "plugin:", "GLIBC"}) {
     expect_refused(text, {"choose one of"});
   }
 }

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "allocators/native/pagemap.h"
+#include "allocators/native/resident_pages.h"
 #include "base/address/region_set.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "base/address/pages.h"
 #include "tests/support/range_set.h"
 #include "tests/support/tapes.h"
@@ -34,8 +36,10 @@ class RecordedRun : public testing::Test {
   }
   void free(uint32_t slot) { op(ReplayKind::kFree, slot); }
   // Seen after the ops so far.
-  void sample(std::vector<AddressRange> regions, uint64_t resident_bytes = 0) {
-    samples_.push_back({done_ + ops_.size(), 0, resident_bytes, std::move(regions)});
+  void sample(std::vector<AddressRange> regions, uint64_t resident_bytes = 0,
+              std::optional<uint64_t> malloc_bytes = {}) {
+    samples_.push_back(
+        {done_ + ops_.size(), 0, resident_bytes, std::move(regions), {malloc_bytes, 0, 0, 0}});
   }
   // Replays the ops and samples so far as one batch.
   BatchResult run() {
@@ -220,6 +224,18 @@ TEST(ImportedRun, IsRefusedWhereItsTraceHasNoAddresses) {
   EXPECT_EQ(started.error().code, base::ErrorCode::kUsage);
   header.origin = {"mtrace", static_cast<uint32_t>(schema::Absent::kTimes)};
   EXPECT_TRUE(RecordedBackend(header).start().ok());
+}
+
+TEST_F(RecordedRun, HasMallocsPartResidentOnceThatIsKnown) {
+  sample({}, 12 * kPageBytes);
+  run();
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 12 * kPageBytes);
+  sample({}, 12 * kPageBytes, 3 * kPageBytes);
+  run();
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 3 * kPageBytes);
+  sample({}, 12 * kPageBytes);  // the process was gone before its pages were looked at
+  run();
+  EXPECT_EQ(backend_.residency({})->resident_bytes, 3 * kPageBytes);
 }
 
 }  // namespace

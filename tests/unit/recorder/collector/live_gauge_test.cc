@@ -150,19 +150,22 @@ TEST_F(LiveGaugeTest, AddsUpWhatIsResident) {
   join(0);
   join(1);
   EXPECT_FALSE(read_at(1).resident_bytes);
-  const auto pages_by_pid = [](uint32_t pid) {
-    return ProcTexts{pid == kNoPid ? "90 30 10 0 0 0 0" : "90 17 10 0 0 0 0", "", {}};
+  const auto status_by_pid = [](uint32_t pid, WithPages) {
+    return ProcTexts{pid == kNoPid ? "Name:\tx\nRssAnon:\t   80 kB\n"
+                                   : "Name:\ty\nRssAnon:\t   20 kB\nVmSwap:\t   8 kB\n",
+                     ""};
   };
   const auto sample = [&](uint64_t now_ns) {
-    ProcReader reader(pages_by_pid);
+    ProcReader reader(status_by_pid);
     for (const auto& [slot, process] : table_.processes()) {
       process->sample_if_due(now_ns, 2, reader);
     }
-    const auto last = reader.ask(kNoPid);  // those before it have been answered, too
+    const auto last =
+        reader.ask({kNoPid, WithPages::kNo});  // those before it have been answered, too
     EXPECT_TRUE(tests::wait_until([&last] { return last->done.load(); }));
   };
   for (const uint64_t now_ns : {uint64_t{1}, kFarFutureNs, kFarFutureNs}) sample(now_ns);
-  EXPECT_EQ(read_at(2).resident_bytes, 27u * base::kPageBytes);
+  EXPECT_EQ(read_at(2).resident_bytes, uint64_t{108} << 10);
 }
 
 }  // namespace

@@ -3,45 +3,83 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <latch>
 
+#include "recorder/collector/session_memory.h"
 #include "tests/support/command.h"
 
 namespace heaptape::recorder {
 namespace {
 
-std::optional<ProcTexts> read_texts(uint32_t pid) {
-  return read_proc_texts(pid, nullptr);
+std::optional<ProcTexts> read_texts(uint32_t pid, WithPages with_pages) {
+  return read_proc_texts(pid, nullptr, with_pages);
 }
 
 TEST(ProcReader, AnswersWhatIsAsked) {
   ProcReader reader(read_texts);
-  const auto here = reader.ask(static_cast<uint32_t>(getpid()));
-  const auto nowhere = reader.ask(0x7fffffff);
-  ASSERT_TRUE(tests::wait_until([&] { return here->done && nowhere->done; }));
+  const auto here = reader.ask({static_cast<uint32_t>(getpid()), WithPages::kNo});
+  const auto paged = reader.ask({static_cast<uint32_t>(getpid()), WithPages::kYes});
+  const auto nowhere = reader.ask({0x7fffffff, WithPages::kYes});
+  ASSERT_TRUE(tests::wait_until([&] { return here->done && paged->done && nowhere->done; }));
   ASSERT_TRUE(here->texts);
   EXPECT_NE(here->texts->maps.find("[stack]"), std::string::npos);
+  EXPECT_FALSE(here->texts->resident);
+  ASSERT_TRUE(paged->texts);
+  EXPECT_TRUE(paged->texts->resident);
   EXPECT_FALSE(nowhere->texts);
+}
+
+TEST(ProcReader, TellsWhetherTheProcessHasTheSession) {
+  ProcReader reader(read_texts);
+  const auto memory = SessionMemory::create({});
+  ASSERT_TRUE(memory.ok());
+  tests::Command other({.words = {"sh", "-c", "echo ready; sleep 30 & wait"}});
+  ASSERT_TRUE(other.wait_for_output("ready"));
+  const auto here = reader.ask({static_cast<uint32_t>(getpid()), WithPages::kNo});
+  const auto there = reader.ask({static_cast<uint32_t>(other.pid()), WithPages::kNo});
+  ASSERT_TRUE(tests::wait_until([&] { return here->done && there->done; }));
+  ASSERT_TRUE(here->texts);
+  ASSERT_TRUE(there->texts);
+  EXPECT_TRUE(here->texts->has_session);
+  EXPECT_FALSE(there->texts->has_session);
+  EXPECT_EQ(there->texts->title, "sh -c echo ready; sleep 30 & wait");
 }
 
 // Of a process that has its address space locked.
 TEST(ProcReader, KeepsNobodyWaitingWhileItWaits) {
   std::latch unlocked(1);
-  ProcReader reader([&unlocked](uint32_t) {
+  ProcReader reader([&unlocked](uint32_t, WithPages) {
     unlocked.wait();
-    return std::optional(ProcTexts{"statm", "maps", {}});
+    return std::optional(ProcTexts{"status", "maps"});
   });
-  const auto first = reader.ask(1);
-  const auto second = reader.ask(2);
+  const auto first = reader.ask({1, WithPages::kNo});
+  const auto second = reader.ask({2, WithPages::kNo});
   EXPECT_FALSE(first->done);
   EXPECT_FALSE(second->done);
   unlocked.count_down();
   EXPECT_TRUE(tests::wait_until([&] { return first->done && second->done; }));
 }
 
+// It may take long: the answer is there before.
+TEST(ProcReader, HandsOnWhatItAnswered) {
+  std::latch answered(1);
+  std::atomic<uint32_t> seen = 0;
+  ProcReader reader(read_texts, [&](const ProcReading& reading) {
+    answered.wait();
+    if (!reading.texts->maps.empty()) seen = reading.asked.pid;
+  });
+  const auto nowhere = reader.ask({0x7fffffff, WithPages::kNo});
+  const auto here = reader.ask({static_cast<uint32_t>(getpid()), WithPages::kNo});
+  ASSERT_TRUE(tests::wait_until([&] { return here->done && nowhere->done; }));
+  EXPECT_EQ(seen, 0u);
+  answered.count_down();
+  EXPECT_TRUE(tests::wait_until([&seen] { return seen == static_cast<uint32_t>(getpid()); }));
+}
+
 TEST(ProcReader, EndsWithQuestionsUnanswered) {
   ProcReader reader(read_texts);
-  for (int i = 0; i < 1000; ++i) reader.ask(static_cast<uint32_t>(getpid()));
+  for (int i = 0; i < 1000; ++i) reader.ask({static_cast<uint32_t>(getpid()), WithPages::kYes});
 }
 
 }  // namespace

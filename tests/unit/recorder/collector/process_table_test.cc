@@ -341,9 +341,11 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   session_.join(0, pid_here());
   table_.adopt_claims();
   std::atomic<int> readings = 0;
-  const auto count = [&readings](uint32_t pid) {
+  const auto count = [&readings](uint32_t pid, WithPages with_pages) {
     ++readings;
-    return read_proc_texts(pid, nullptr);
+    auto texts = read_proc_texts(pid, nullptr, with_pages);
+    if (texts) texts->has_session = true;  // its memory is no file here
+    return texts;
   };
   auto proc = std::make_unique<ProcReader>(count);
   const uint64_t now_ns = base::monotonic_ns();
@@ -353,7 +355,7 @@ TEST_F(ProcessTableTest, SamplesAProcessOnceInAWhile) {
   proc = std::make_unique<ProcReader>(count);  // the one before has answered
   process(0).sample_if_due(now_ns, 1, *proc);  // taken
   process(0).sample_if_due(now_ns, 1, *proc);  // not due again
-  const auto last = proc->ask(pid_here());
+  const auto last = proc->ask({pid_here(), WithPages::kNo});
   EXPECT_TRUE(tests::wait_until([&last] { return last->done.load(); }));
   EXPECT_EQ(readings, 2) << "those of the process, and the last";
   end(0);

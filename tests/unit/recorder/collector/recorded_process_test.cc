@@ -103,6 +103,31 @@ TEST_F(RecordedProcessTest, TakesNoMarkWhileItIsNotDrained) {
   EXPECT_EQ(mark->event, events + 1);
 }
 
+// A pid that means another process, say: its own would have dead locks after an exec.
+TEST_F(RecordedProcessTest, IsReplacedByAnExecOnlyIfItsLocksAreDead) {
+  table_->adopt_claims();
+  std::atomic<int> readings = 0;
+  const auto without_session = [&](uint32_t, WithPages) -> std::optional<ProcTexts> {
+    ++readings;
+    ProcTexts texts{"", "", {}};
+    texts.has_session = false;
+    return texts;
+  };
+  ProcReader reader(without_session);
+  const auto take = [&] {
+    const int before = readings;
+    return tests::wait_until([&] {
+      process().sample_if_due(base::monotonic_ns(), 1, reader);
+      return readings >= before + 2;  // so the first of them was taken
+    });
+  };
+  EXPECT_TRUE(take());
+  EXPECT_FALSE(process().was_replaced());
+  session_.view().process(0).lock.word = tests::kDeadOwner;
+  EXPECT_TRUE(take());
+  EXPECT_TRUE(process().was_replaced());
+}
+
 // The first reading began before a library was closed, and has it still.
 TEST_F(RecordedProcessTest, TakesNoMapOfCodeThatWasClosedMeanwhile) {
   constexpr uint64_t kFirst = 64;
@@ -111,7 +136,7 @@ TEST_F(RecordedProcessTest, TakesNoMapOfCodeThatWasClosedMeanwhile) {
   ProcessSlot& slot = session_.view().process(0);
   std::vector<uint64_t> seen;  // by the thread that reads, as each reading begins
   std::atomic<size_t> readings = 0;
-  const auto read = [&](uint32_t) -> std::optional<ProcTexts> {
+  const auto read = [&](uint32_t, WithPages) -> std::optional<ProcTexts> {
     seen.push_back(slot.code_map);
     if (seen.size() == 1) slot.code_map = after_a_close(slot.code_map, kFirst);
     readings = seen.size();

@@ -94,6 +94,19 @@ TEST(DiffWarning, IsOfReportsOfDifferentPrograms) {
             "new: 'python3 app.py', 990 events): the differences say nothing about the allocators");
 }
 
+TEST(DiffWarning, IsOfAnAllocatorThatOnlyOneTapeDoesNotSee) {
+  auto base = named_report("a.json", {run_figures("x")}, 10);
+  auto now = base;
+  now.figures.unseen = {"jemalloc inside '/bin/x'"};
+  EXPECT_EQ(diff_reports(base, now, {}, "")->warning,
+            "only the new tape lacks calls to jemalloc inside '/bin/x', so its figures may be "
+            "lower than the other's");
+  EXPECT_EQ(diff_reports(now, base, {}, "")->warning,
+            "only the base tape lacks calls to jemalloc inside '/bin/x', so its figures may be "
+            "lower than the other's");
+  EXPECT_EQ(diff_reports(now, now, {}, "")->warning, "");
+}
+
 TEST(DiffWarning, IsOfOneProgramOnOtherWorkOfAnotherLength) {
   EXPECT_NE(warning("python3 a.py", 1000, "python3 b.py", 2002), "");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "replayer/engine/replay.h"
 #include "schema/tape/tape_writer.h"
 #include "tests/support/tapes.h"
 #include "tests/support/temp_dir.h"
@@ -70,6 +71,92 @@ TEST_F(MarksOfATape, AreMoments) {
   const auto moments = find_moments(marked, UINT64_MAX, {});
   EXPECT_EQ(std::ranges::count(*moments, Moment{"mark:load", 1, 1000}), 1);
   EXPECT_EQ(std::ranges::count(*moments, Moment{"mark:drop", 2, 2000}), 1);
+}
+
+class SampledTape : public MarksOfATape {
+ protected:
+  static constexpr uint64_t kMs = 1'000'000;
+  // A block and a sample for each, of so many bytes, of which half are malloc's; and a mark behind.
+  schema::TapeReader sampled(const std::vector<uint64_t>& bytes) {
+    auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+    for (const uint64_t all : bytes) {
+      (*writer)->append(tests::malloc_event(16, 0x10000 + 32 * (*writer)->events()));
+      (*writer)->add_time(kMs * (*writer)->events());
+      (*writer)->add_sample({0, kMs * (*writer)->events(), all, {}, {all / 2, 3, 4, 5}});
+    }
+    (*writer)->append(tests::malloc_event(16, 0x10000 + 32 * (*writer)->events()));
+    (*writer)->add_mark("late", 5 * kMs);
+    EXPECT_TRUE((*writer)->finish({}).ok());
+    return std::move(*schema::TapeReader::open(path_));
+  }
+};
+
+TEST_F(SampledTape, HasTheProcessAtEachMoment) {
+  auto tape = sampled({8192, 4096});
+  const schema::ProcessSample last{2, 2 * kMs, 4096, {}, {2048, 3, 4, 5}};
+  for (const char* const name : {"peak", "exit", "end", "mark:late", "#3", "#2", "1.6ms"}) {
+    EXPECT_EQ(find(tape, name)->process, last) << name;
+  }
+  EXPECT_EQ(find(tape, "#1")->process, (schema::ProcessSample{1, kMs, 8192, {}, {4096, 3, 4, 5}}));
+  const auto moments = find_moments(tape, UINT64_MAX, {});
+  for (const Moment& moment : *moments) EXPECT_EQ(moment.process, last) << moment.name;
+  EXPECT_EQ(find_moments(tape, 1, {})->back().process->resident_bytes, 8192u);
+}
+
+// The one behind the peak is nearer, and the backend has it only later.
+TEST_F(SampledTape, TellsWhatTheRecordedRunHasResidentAtAMoment) {
+  auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+  const auto call = [&writer](const schema::Event& event, uint64_t time_ns) {
+    (*writer)->append(event);
+    (*writer)->add_time(time_ns);
+  };
+  call(tests::malloc_event(16, 0x10000), kMs);
+  (*writer)->add_sample({0, kMs, 8192, {}, {4096, 0, 0, 0}});
+  call(tests::malloc_event(5000, 0x10020), 9 * kMs);
+  call(tests::free_event(0x10020), 10 * kMs);
+  (*writer)->add_sample({0, 10 * kMs, 32'768, {}, {16'384, 0, 0, 0}});
+  schema::TapeSummary summary;
+  summary.duration_ns = 10 * kMs;
+  ASSERT_TRUE((*writer)->finish(summary).ok());
+  auto tape = std::move(*schema::TapeReader::open(path_));
+  ReplayOptions options;
+  options.specs = {*allocators::parse_spec("recorded")};
+  options.moments = *find_moments(tape, UINT64_MAX, {});
+  const auto runs = replay(tape, options, {});
+  ASSERT_TRUE(runs.ok()) << runs.error().message;
+  const auto& moments = runs->at(0).metrics.moments;
+  const auto peak = std::ranges::find(
+      moments, "peak",
+      [](const MomentState& state) -> const std::string& { return state.moment.name; });
+  ASSERT_NE(peak, moments.end());
+  EXPECT_EQ(peak->moment.event, 2u);
+  EXPECT_EQ(peak->snapshot.resident_bytes, 16'384u);
+  EXPECT_EQ(runs->at(0).metrics.resident_bytes_peak.value, 16'384u);
+}
+
+TEST_F(SampledTape, HasTheFirstSampleBeforeIt) {
+  auto tape = sampled({8192});
+  EXPECT_EQ(find(tape, "#0")->process->resident_bytes, 8192u);
+  EXPECT_EQ(find(tape, "0s")->process->resident_bytes, 8192u);
+}
+
+TEST_F(SampledTape, HasNoProcessWithoutSamples) {
+  auto unsampled = sampled({});
+  EXPECT_FALSE(find(unsampled, "end")->process);
+  EXPECT_FALSE(find_moments(unsampled, UINT64_MAX, {})->back().process);
+}
+
+// However many calls lie between.
+TEST_F(SampledTape, FindsASampleFarFromTheMoment) {
+  auto writer = schema::TapeWriter::create(path_, tests::sample_header());
+  (*writer)->append(tests::malloc_event(16, 0x10000));
+  (*writer)->add_sample({0, 1000, 4096, {}, {}});
+  for (uint64_t i = 1; i < 50'000; ++i) {
+    (*writer)->append(tests::malloc_event(16, 0x10000 + 32 * i));
+  }
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  auto tape = std::move(*schema::TapeReader::open(path_));
+  EXPECT_EQ(find(tape, "end")->process, (schema::ProcessSample{1, 1000, 4096, {}, {}}));
 }
 
 TEST_F(MarksOfATape, OfOneNameAreTheLastOfThem) {

@@ -52,6 +52,33 @@ TEST(FullDisk, LeavesRoomForTheIndex) {
   EXPECT_EQ(TapeReader::open(dir.file("t"))->events(), summary->events);
 }
 
+// Longer than the room that is kept for the summary.
+TEST(FullDisk, LeavesOutAListOfFilesThatDoesNotFit) {
+  struct statfs system{};
+  if (statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    GTEST_SKIP() << "needs a tmpfs in /dev/shm";
+  }
+  tests::TempDir dir("/dev/shm");
+  tests::Random random(7);
+  auto writer = TapeWriter::create(dir.file("t"), tests::sample_header());
+  ASSERT_TRUE(writer.ok());
+  TapeSummary files;
+  for (int i = 0; i < 256; ++i) {
+    std::string path;
+    while (path.size() < 1000) path += static_cast<char>('0' + random.below(64));
+    files.inner_allocators.push_back({path, {"jemalloc"}});
+  }
+  const FileSizeLimit limit(1 << 18);
+  for (const Event& event : tests::arbitrary_events(random, 8000)) {
+    (*writer)->append(event);
+    if ((*writer)->events() % 4 == 0) (*writer)->flush();
+  }
+  const auto summary = (*writer)->finish(files);
+  ASSERT_TRUE(summary.ok()) << summary.error().message;
+  EXPECT_EQ(summary->end_reason, EndReason::kDiskFull);
+  EXPECT_TRUE(TapeReader::open(dir.file("t"))->summary()->inner_allocators.empty());
+}
+
 TEST(FullDisk, LeavesATapeThatSaysThatItsOneChunkFoundNoRoom) {
   tests::TempDir dir;
   tests::Random random(6);

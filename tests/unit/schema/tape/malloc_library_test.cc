@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <random>
 
+#include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::schema {
@@ -37,6 +38,24 @@ class MallocLibraryFile : public testing::Test {
   tests::TempDir dir_;
 };
 
+TEST_F(MallocLibraryFile, HasNoAllocatorInsideThatServesTheProcess) {
+  for (const char* const name : {"libjemalloc.so.2", "libtcmalloc_minimal.so.4"}) {
+    const std::string path = installed(name);
+    if (path.empty()) GTEST_SKIP() << name << " is not installed";
+    EXPECT_TRUE(inner_malloc_families(path).empty()) << name;
+  }
+}
+
+TEST_F(MallocLibraryFile, HasNoAllocatorInsideIfItIsAnything) {
+  EXPECT_TRUE(inner_malloc_families(libc()).empty());
+  EXPECT_TRUE(
+      inner_malloc_families("/proc/self/exe").empty());  // though it has those texts to look for
+  EXPECT_TRUE(
+      inner_malloc_families(write("text", std::string("<jemal") + "loc>: %s narenas")).empty());
+  EXPECT_TRUE(inner_malloc_families(dir_.file("none")).empty());
+  EXPECT_TRUE(inner_malloc_families(dir_.path()).empty());
+}
+
 struct Packaged {
   const char* name;
   const char* family;
@@ -63,6 +82,10 @@ INSTANTIATE_TEST_SUITE_P(OfDebian, PackagedLibrary,
                            for (char& c : name) c = c == '.' ? '_' : c;
                            return name;
                          });
+
+TEST_F(MallocLibraryFile, OfTwoFamiliesIsOfNone) {
+  EXPECT_EQ(identify_malloc_library(tests::target_path("two_families.so")).family, "");
+}
 
 TEST_F(MallocLibraryFile, OfGlibcSaysItsVersion) {
   const MallocLibrary library = under_an_odd_name(libc());

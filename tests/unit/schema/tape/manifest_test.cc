@@ -18,8 +18,10 @@ Manifest sample() {
                                 .events = 12,
                                 .bytes = UINT64_MAX,
                                 .lost_events = 3,
-                                .ended = "exited"});
+                                .ended = "exited",
+                                .title = "server: \xc2\x9b of 3"});
   manifest.unrecorded.push_back({"/opt/static", "statically linked", 2});
+  manifest.unrecorded.push_back({"/opt/ruff", "has jemalloc inside", 1, {"jemalloc"}});
   return manifest;
 }
 
@@ -30,6 +32,10 @@ TEST(ManifestJson, ComesBackAsItWasWritten) {
   EXPECT_EQ(*to_json(*manifest), *json);
   EXPECT_EQ(manifest->processes[0].bytes, UINT64_MAX);
   EXPECT_EQ(manifest->unrecorded[0].program, "/opt/static");
+  EXPECT_TRUE(manifest->unrecorded[0].families.empty());
+  EXPECT_EQ(manifest->unrecorded[1].families, std::vector<std::string>{"jemalloc"});
+  EXPECT_EQ(manifest->processes[0].title, sample().processes[0].title);
+  EXPECT_NE(json->find("server: \\u009b of 3"), std::string::npos) << *json;  // no control as it is
 }
 
 TEST(ManifestJson, HasNumbersForNumbers) {

@@ -250,7 +250,8 @@ TEST_F(Tape, KeepsProcessSamples) {
   auto writer = TapeWriter::create(path_, sample_header());
   ASSERT_TRUE(writer.ok());
   (*writer)->append(malloc_event(1, 0x5000));
-  ProcessSample sample{0, 99, 4096, {{0x5000, 0x6000}, {0x7000, 0x9000}}};
+  ProcessSample sample{
+      0, 99, 4096, {{0x5000, 0x6000}, {0x7000, 0x9000}}, {4000, 70'000, 8192, 90'000}};
   (*writer)->add_sample(sample);
   ASSERT_TRUE((*writer)->finish({}).ok());
   sample.event = 1;
@@ -258,6 +259,42 @@ TEST_F(Tape, KeepsProcessSamples) {
   EventBatch batch;
   ASSERT_TRUE(reader.read(batch, 10).ok());
   EXPECT_EQ(batch.samples, std::vector<ProcessSample>{sample});
+}
+
+TEST_F(Tape, NamesFilesWithAllocatorsInside) {
+  TapeSummary summary;
+  summary.inner_allocators = {{"/opt/\xff.so", {"jemalloc", "mimalloc"}}, {"/bin/x", {"tcmalloc"}}};
+  const auto files = summary.inner_allocators;
+  summary.inner_allocators.push_back({"/bin/without", {}});
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->finish(summary).ok());
+  EXPECT_EQ(open().summary()->inner_allocators, files);
+}
+
+// And the greatest peak of any.
+TEST_F(Tape, SaysInItsSummaryWhichSampleHadMost) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_sample({0, 10, 4096, {{0x5000, 0x6000}}, {0, 1, 2, 20'000}});
+  for (uint64_t i = 0; i < kEventsPerChunk; ++i) (*writer)->append(malloc_event(1, 0x5000));
+  (*writer)->add_sample({0, 20, 8192, {{0x5000, 0x6000}}, {4096, 3, 4, 30'000}});
+  (*writer)->append(malloc_event(1, 0x5020));
+  (*writer)->add_sample({0, 30, 8192, {}, {{}, 5, 6, 40'000}});
+  TapeSummary stale;
+  stale.largest_sample = ProcessSample{};
+  ASSERT_TRUE((*writer)->finish(stale).ok());
+  EXPECT_EQ(open().summary()->largest_sample,
+            (ProcessSample{kEventsPerChunk, 20, 8192, {}, {4096, 3, 4, 40'000}}));
+}
+
+// A damaged tape, say.
+TEST_F(Tape, NeverHasMoreOfMallocThanOfTheProcess) {
+  auto writer = TapeWriter::create(path_, sample_header());
+  ASSERT_TRUE(writer.ok());
+  (*writer)->add_sample({0, 10, 4096, {}, {8192, 0, 0, 0}});
+  ASSERT_TRUE((*writer)->finish({}).ok());
+  EXPECT_EQ(open().summary()->largest_sample->parts.malloc_bytes, 4096u);
 }
 
 TEST_F(Tape, GivesSamplesWithTheEventsTheyFollow) {

@@ -166,6 +166,65 @@ TEST_F(ToldRun, IsNeverOfTheBestWhereItIsTheRunItself) {
   EXPECT_EQ(best_line(figures_, runs_), "");
 }
 
+// A report of a process with so much, of which malloc has a part.
+schema::ReportFigures process_report(uint64_t anonymous, std::optional<uint64_t> of_malloc,
+                                     uint64_t live = 0) {
+  schema::ReportFigures report;
+  report.moments = {
+      {"peak", 10, 5'000'000, schema::ProcessFigures{4'000'000, anonymous, of_malloc}},
+      {"end", 20, 0, schema::ProcessFigures{9'000'000, anonymous, of_malloc}}};
+  report.runs = {
+      run_figures("glibc", {{"atPeak.liveBytes", live}, {"atPeak.liveCount", uint64_t{1}}})};
+  return report;
+}
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST(BesideMalloc, IsSaidFromAFifthOn) {
+  EXPECT_EQ(beside_malloc(process_report(10 * kMiB, 8 * kMiB)),
+            "at the peak, 2.00 MiB of 10.0 MiB anonymous memory (20.0%) is beside malloc: another "
+            "allocator cannot change that");
+  EXPECT_EQ(beside_malloc(process_report(10 * kMiB, 8 * kMiB + 1)), "");
+}
+
+TEST(BesideMalloc, IsSaidFromAMebibyteOn) {
+  EXPECT_NE(beside_malloc(process_report(kMiB, 0)), "");
+  EXPECT_EQ(beside_malloc(process_report(kMiB - 1, 0)), "");
+}
+
+TEST(BesideMalloc, IsUnknownWithoutASampleThatTells) {
+  EXPECT_EQ(beside_malloc(process_report(10 * kMiB, {})), "");
+  EXPECT_EQ(beside_malloc({}), "");
+}
+
+// Long before or after it.
+TEST(BesideMalloc, IsUnknownWhereTheSampleMissedThePeak) {
+  EXPECT_EQ(beside_malloc(process_report(10 * kMiB, kMiB, 2 * kMiB + 2)), "");
+  EXPECT_NE(beside_malloc(process_report(10 * kMiB, kMiB, 2 * kMiB)), "");
+  EXPECT_FALSE(malloc_has_less_than_half(process_report(10 * kMiB, kMiB, 2 * kMiB + 2)));
+}
+
+TEST(BesideMalloc, DecidesFromAHalfOnWhetherARunIsTheBest) {
+  EXPECT_FALSE(malloc_has_less_than_half(process_report(10 * kMiB, 5 * kMiB)));
+  EXPECT_TRUE(malloc_has_less_than_half(process_report(10 * kMiB, 5 * kMiB - 1)));
+  EXPECT_TRUE(malloc_has_less_than_half(process_report(kMiB, 0)));
+  EXPECT_FALSE(malloc_has_less_than_half(process_report(kMiB - 1, 0)));
+  EXPECT_FALSE(malloc_has_less_than_half(process_report(10 * kMiB, {})));
+}
+
+TEST(MomentLines, SayHowFarFromTheSampleTheyAre) {
+  const std::string text = moment_lines(process_report(10 * kMiB, 4 * kMiB));
+  EXPECT_NE(text.find("\n  process, 1.00 ms before: 10.0 MiB anonymous = malloc 4.00 MiB + beside "
+                      "malloc 6.00 MiB\nend: #20"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(
+      text.ends_with("\n  process: 10.0 MiB anonymous = malloc 4.00 MiB + beside malloc "
+                     "6.00 MiB\n"))
+      << text;
+  EXPECT_EQ(moment_lines(process_report(10 * kMiB, {})).find("process"), std::string::npos);
+}
+
 class WhoHasIt : public testing::Test {
  protected:
   void add(uint32_t stack, uint64_t peak_bytes) {

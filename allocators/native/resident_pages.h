@@ -1,26 +1,23 @@
-// Which pages of another process are resident. proc(5), /proc/PID/pagemap.
+// Which pages of another process are resident, over repeated looks.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "allocators/backend.h"
+#include "base/address/pagemap.h"
 #include "base/address/region_set.h"
 
 namespace heaptape::allocators {
 
-enum class PagemapAccess : uint8_t {
-  kScan,  // by stretches, PAGEMAP_SCAN; falls back to kRead on Linux before 6.7
-  kRead,  // page by page; for over 1 TiB, the resident size of the whole process
-};
-
-// The resident pages of one process, over repeated looks. A resident page stays resident until the
-// process gives it back, so only pages absent at the last look are checked again, provided the
-// caller reports what was given back. It must report every such call: munmap, madvise and the like.
-// (Pages in swap count as resident.) One thread.
+// The resident pages of one process; where over 1 TiB would have to be read page by page, the
+// resident size of the whole process. A resident page stays resident until the process gives it
+// back, so only pages absent at the last look are checked again, provided the caller reports what
+// was given back. It must report every such call: munmap, madvise and the like. (Pages in swap
+// count as resident.) One thread.
 class ResidentPages {
  public:
-  explicit ResidentPages(int pid, PagemapAccess access = PagemapAccess::kScan)
+  explicit ResidentPages(int pid, base::PagemapAccess access = base::PagemapAccess::kScan)
       : pid_(pid), access_(access) {}
 
   // `regions` are ascending ranges with no page in common. A page partly in a region counts whole.
@@ -34,7 +31,7 @@ class ResidentPages {
 
  private:
   int pid_;
-  PagemapAccess access_;
+  base::PagemapAccess access_;
   base::RegionSet known_;  // whole groups of pages, all resident
 };
 

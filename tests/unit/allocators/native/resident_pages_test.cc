@@ -1,4 +1,4 @@
-#include "allocators/native/pagemap.h"
+#include "allocators/native/resident_pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -14,6 +14,7 @@ namespace heaptape::allocators {
 namespace {
 
 using base::kPageBytes;
+using base::PagemapAccess;
 
 // Pages of this process, none of them resident until it is touched.
 class OwnMapping : public testing::TestWithParam<PagemapAccess> {

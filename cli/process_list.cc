@@ -1,0 +1,199 @@
+#include "cli/process_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/display_text.h"
+#include "base/number_text.h"
+#include "cli/wrong_file.h"
+#include "replayer/text/text_table.h"
+
+namespace heaptape::cli {
+namespace {
+
+using base::Error;
+using base::quoted;
+using schema::ManifestProcess;
+
+// Bytes of a title.
+constexpr size_t kLongTitle = 60;
+constexpr size_t kShortTitle = 32;
+constexpr size_t kWideTable = 160;
+
+std::string title_of(const ManifestProcess& process) {
+  return process.title.empty() ? schema::title_of(process.command_line) : process.title;
+}
+
+// Bytes of malloc, as far as known, then calls.
+std::pair<uint64_t, uint64_t> weight(const ManifestProcess& process) {
+  const auto& sample = process.largest_sample;
+  if (!sample) return {0, process.events};
+  return {sample->parts.malloc_bytes.value_or(sample->resident_bytes), process.events};
+}
+
+bool has_text(const ManifestProcess& process, const std::string& text) {
+  return title_of(process).find(text) != std::string::npos ||
+         process.executable.find(text) != std::string::npos ||
+         process.tape.find(text) != std::string::npos;
+}
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Cut at the end of a character.
+std::string short_title(const ManifestProcess& process, size_t longest) {
+  std::string title = base::display_text(title_of(process));
+  if (title.size() <= longest) return title;
+  size_t end = longest - 3;
+  while (end > 0 && (static_cast<unsigned char>(title[end]) & 0xc0) == 0x80) --end;
+  return title.substr(0, end) + "...";
+}
+
+std::string bytes_cell(const std::optional<uint64_t>& bytes) {
+  return bytes ? base::bytes_text(*bytes) : "-";
+}
+
+replayer::TableRow row_of(const ManifestProcess& process, const std::string& title) {
+  std::optional<uint64_t> anonymous;
+  std::optional<uint64_t> of_malloc;
+  std::optional<uint64_t> beside;
+  if (const auto& sample = process.largest_sample) {
+    anonymous = sample->resident_bytes;
+    of_malloc = sample->parts.malloc_bytes;
+    if (of_malloc) beside = *anonymous - *of_malloc;
+  }
+  return {title,
+          std::to_string(process.pid),
+          bytes_cell(anonymous),
+          bytes_cell(of_malloc),
+          bytes_cell(beside),
+          base::grouped(process.events),
+          base::grouped(process.lost_events),
+          std::to_string(process.parent_pid),
+          base::display_text(process.ended),
+          base::display_text(process.tape)};
+}
+
+std::string unrecorded_lines(const schema::Manifest& manifest) {
+  std::string text;
+  for (const schema::ManifestUnrecorded& entry : manifest.unrecorded) {
+    text += (entry.families.empty() ? "not recorded: " : "not seen in full: ") +
+            base::grouped(entry.times) + " x " + base::display_text(entry.program) + " (" +
+            base::display_text(entry.reason) + ")\n";
+  }
+  return text;
+}
+
+std::string program_of(const ManifestProcess& process) {
+  return std::filesystem::path(process.executable).filename();
+}
+
+// Leaves those with the pid `which`; those of the program `which`; or those that have it as text.
+void select_process(std::vector<ManifestProcess>& processes, const std::string& which) {
+  if (which.empty()) return;
+  if (is_number(which)) {
+    std::erase_if(processes, [&which](const ManifestProcess& process) {
+      return std::to_string(process.pid) != which;
+    });
+    return;
+  }
+  const bool is_program = std::ranges::find(processes, which, program_of) != processes.end();
+  std::erase_if(processes, [&](const ManifestProcess& process) {
+    return is_program ? program_of(process) != which : !has_text(process, which);
+  });
+}
+
+}  // namespace
+
+size_t successor_of_command(const schema::Manifest& manifest) {
+  size_t last = 0;
+  for (size_t i = 1; i < manifest.processes.size(); ++i) {
+    if (manifest.processes[i].pid == manifest.processes[0].pid) last = i;
+  }
+  return last;
+}
+
+void select(schema::Manifest& manifest, const ProcessFilter& filter) {
+  auto& processes = manifest.processes;
+  std::erase_if(processes, [&filter](const ManifestProcess& process) {
+    return process.events < filter.min_events || !has_text(process, filter.text);
+  });
+  const auto heavier = [](const ManifestProcess& a, const ManifestProcess& b) {
+    return weight(a) > weight(b);
+  };
+  switch (filter.order.value_or(ProcessOrder::kMemory)) {
+    case ProcessOrder::kMemory:
+      std::ranges::stable_sort(processes, heavier);
+      break;
+    case ProcessOrder::kCalls:
+      std::ranges::stable_sort(processes, std::ranges::greater{}, &ManifestProcess::events);
+      break;
+    case ProcessOrder::kPid:
+      std::ranges::stable_sort(processes, {}, &ManifestProcess::pid);
+      break;
+    case ProcessOrder::kTitle:
+      std::ranges::stable_sort(processes, {}, title_of);
+      break;
+  }
+}
+
+std::string process_table(const schema::Manifest& selected, const schema::Manifest& all,
+                          size_t width) {
+  std::string text = "command    " + base::command_text(all.command) + "\n";
+  text += "processes  " + base::grouped(all.processes.size());
+  if (selected.processes.size() != all.processes.size()) {
+    text += ", " + base::grouped(selected.processes.size()) + " of them below";
+  }
+  text += "\n";
+  if (!selected.processes.empty()) {
+    const std::string& command = all.processes[successor_of_command(all)].tape;
+    const size_t longest = width < kWideTable ? kShortTitle : kLongTitle;
+    std::vector<replayer::TableRow> rows{{"  title", "process", "anonymous", "malloc",
+                                          "beside malloc", "calls", "lost", "parent", "ended",
+                                          "tape"}};
+    for (const ManifestProcess& process : selected.processes) {
+      rows.push_back(
+          row_of(process, (process.tape == command ? "* " : "  ") + short_title(process, longest)));
+    }
+    text += "\n" + replayer::aligned_within(width, rows, {8, 7, 6, 4}) +
+            "*: what the command became. Memory: the highest sample, of malloc and beside it\n";
+  }
+  return text + unrecorded_lines(all);
+}
+
+base::Result<std::string> choose_tape(const std::string& path, const std::string& process,
+                                      Console& console) {
+  if (!is_manifest(path)) {
+    if (process.empty()) return path;
+    return Error::usage("--process chooses a tape of a manifest, and " + quoted(path) +
+                        " is none: give TAPE.manifest.json");
+  }
+  HEAPTAPE_ASSIGN_OR_RETURN(schema::Manifest manifest, schema::read_manifest(path));
+  const size_t all = manifest.processes.size();
+  select_process(manifest.processes, process);
+  if (manifest.processes.empty()) {
+    return Error::usage("no process of " + quoted(path) +
+                        (process.empty()
+                             ? " was recorded"
+                             : " is " + quoted(process) + ": `heaptape info` lists them"));
+  }
+  const auto largest = std::ranges::max_element(manifest.processes, {}, weight);
+  // As the recorder writes it: a name, so that a manifest leads to no other directory.
+  const std::string& name = largest->tape;
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
+    return Error::foreign(quoted(path) + " does not name a tape beside it");
+  }
+  const std::string tape = std::filesystem::path(path).parent_path() / largest->tape;
+  if (all > 1) {
+    console.print_note(quoted(tape) + " of " + base::grouped(all) +
+                       " processes: " + short_title(*largest, kLongTitle) +
+                       (manifest.processes.size() == 1 ? "" : ", the largest"));
+  }
+  return tape;
+}
+
+}  // namespace heaptape::cli

@@ -1,0 +1,40 @@
+#include "schema/tape/sample_codec.h"
+
+#include <algorithm>
+
+namespace heaptape::schema {
+
+void write_sample(wire::ProcessSample::Builder out, const ProcessSample& sample) {
+  out.setEvent(sample.event);
+  out.setTimeNs(sample.time_ns);
+  out.setResidentBytes(sample.resident_bytes);
+  auto regions = out.initRegions(static_cast<unsigned>(sample.regions.size()));
+  for (unsigned i = 0; i < regions.size(); ++i) {
+    regions[i].setBegin(sample.regions[i].begin);
+    regions[i].setBytes(sample.regions[i].bytes());
+  }
+  out.setMallocIsKnown(sample.parts.malloc_bytes.has_value());
+  out.setMallocBytes(sample.parts.malloc_bytes.value_or(0));
+  out.setFileBytes(sample.parts.file_bytes);
+  out.setSharedBytes(sample.parts.shared_bytes);
+  out.setPeakBytes(sample.parts.peak_bytes);
+}
+
+ProcessSample read_sample(wire::ProcessSample::Reader in) {
+  ProcessSample sample{in.getEvent(), in.getTimeNs(), in.getResidentBytes(), {}};
+  for (const auto region : in.getRegions()) {
+    const uint64_t begin = region.getBegin();
+    const uint64_t bytes = region.getBytes();
+    if (begin >= base::kAddressLimit || bytes > base::kAddressLimit - begin) continue;
+    sample.regions.push_back({begin, begin + bytes});
+  }
+  if (in.getMallocIsKnown()) {
+    sample.parts.malloc_bytes = std::min(in.getMallocBytes(), sample.resident_bytes);
+  }
+  sample.parts.file_bytes = in.getFileBytes();
+  sample.parts.shared_bytes = in.getSharedBytes();
+  sample.parts.peak_bytes = in.getPeakBytes();
+  return sample;
+}
+
+}  // namespace heaptape::schema

@@ -1,0 +1,133 @@
+// What a recording tells of the memory of the whole process.
+#include <regex>
+
+#include "schema/report/report_figures.h"
+#include "tests/e2e/record_fixture.h"
+
+namespace heaptape::tests {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class ProcessMemory : public RecordTest {
+ protected:
+  // Records the program with so many MiB; what it says of its anonymous memory, in bytes.
+  uint64_t record_program(const std::string& small, const std::string& large,
+                          const std::string& beside, const Words& environment = {}) {
+    const Ended ended = record(CommandLine{
+        .words = {target_path("beside_malloc"), small, large, beside}, .environment = environment});
+    EXPECT_EQ(ended.status, 0) << ended.describe();
+    return ended.status == 0 ? std::stoull(ended.out) << 10 : 0;
+  }
+  // `command` of this build on the tape; what it prints.
+  std::string output(const std::string& command, const Words& arguments) const {
+    Words words{heaptape_path(), command, tape_path()};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_command(words).out;
+  }
+  schema::ProcessSample largest() {
+    const Tape tape = read_tape();
+    EXPECT_TRUE(tape.summary.largest_sample);
+    return tape.summary.largest_sample.value_or(schema::ProcessSample());
+  }
+};
+
+// The program makes a few pages resident after the last sample, as it reads its own figures.
+constexpr uint64_t kSlack = kMiB / 2;
+
+TEST_F(ProcessMemory, IsMallocsAndTheRest) {
+  const uint64_t anonymous = record_program("24", "12", "40");
+  const schema::ProcessSample sample = largest();
+  EXPECT_NEAR(static_cast<double>(sample.resident_bytes), static_cast<double>(anonymous), kSlack);
+  ASSERT_TRUE(sample.parts.malloc_bytes);
+  // Blocks of 1,000 bytes take 1,008 of glibc's heap.
+  EXPECT_NEAR(static_cast<double>(*sample.parts.malloc_bytes), 36.3 * kMiB, kSlack);
+  EXPECT_GE(sample.parts.peak_bytes, sample.resident_bytes);
+}
+
+// Which has size classes of 1,024 bytes and 12 MiB.
+TEST_F(ProcessMemory, IsSplitForOtherAllocators) {
+  record_program("24", "12", "40", {"LD_PRELOAD=libjemalloc.so.2"});
+  const schema::ProcessSample sample = largest();
+  ASSERT_TRUE(sample.parts.malloc_bytes);
+  EXPECT_NEAR(static_cast<double>(*sample.parts.malloc_bytes), 36.8 * kMiB, kMiB);
+}
+
+TEST_F(ProcessMemory, IsListedUnderTheTitleOfTheProcess) {
+  ASSERT_EQ(record({target_path("retitled"), "first"}).status, 0);
+  EXPECT_EQ(manifest().processes.at(0).title, "serves 42");
+  EXPECT_EQ(manifest().processes.at(0).command_line, (Words{target_path("retitled"), "first"}));
+  const std::string list = tape_path() + ".manifest.json";
+  const Ended shown = run_command({heaptape_path(), "info", list, "--contains", "serves"});
+  EXPECT_NE(shown.out.find("\n* serves 42 "), std::string::npos) << shown.describe();
+  const Ended replay =
+      run_command({heaptape_path(), "replay", list, "--process", "serves", "-a", "noop"});
+  EXPECT_EQ(replay.status, 0) << replay.describe();
+  EXPECT_EQ(run_command({heaptape_path(), "info", list, "--wide"}).status, 0);
+  const Ended refused = run_command({heaptape_path(), "info", tape_path(), "--sort", "pid"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("are for a manifest: give '" + list + "'"), std::string::npos)
+      << refused.describe();
+}
+
+// The process lives on as that program, which is not recorded.
+TEST_F(ProcessMemory, IsNotThatOfAProgramThatItExecuted) {
+  const Ended ended =
+      record({target_path("inner_cpython"), target_path("beside_malloc_static"), "24", "12", "40"});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_GT(std::stoull(ended.out.substr(ended.out.rfind('\n', ended.out.size() - 2) + 1)),
+            70'000u);
+  EXPECT_LT(largest().resident_bytes, 4 * kMiB);
+}
+
+TEST_F(ProcessMemory, IsTheSameWhereverItIsTold) {
+  record_program("8", "4", "30");
+  const schema::ProcessSample sample = largest();
+  const std::string words = schema::memory_text(sample.resident_bytes, sample.parts.malloc_bytes);
+  EXPECT_EQ(manifest().processes.at(0).largest_sample, sample);
+  EXPECT_NE(output("info", {}).find("\nmemory     " + words), std::string::npos);
+  const std::string replay = output("replay", {"-a", "recorded", "-a", "model:ptmalloc"});
+  EXPECT_NE(replay.find(" before: " + words + "\n"), std::string::npos) << replay;
+  const std::string explain = output("explain", {"-a", "recorded", "--at", "end"});
+  EXPECT_NE(explain.find("\nprocess: " + words + "\n"), std::string::npos) << explain;
+}
+
+TEST_F(ProcessMemory, OfTheRecordedRunIsMallocsPart) {
+  record_program("8", "4", "30");
+  const std::string report = dir_.file("report.json");
+  output("replay", {"-a", "recorded", "-o", report});
+  const auto figures = schema::read_figures(report);
+  ASSERT_TRUE(figures.ok());
+  const auto end = figures->runs.at(0).metric("end.residentBytes");
+  ASSERT_TRUE(end);
+  // The end is the last sample, a few pages away from the largest.
+  EXPECT_NEAR(static_cast<double>(schema::number_of(*end)),
+              static_cast<double>(*largest().parts.malloc_bytes), kSlack);
+}
+
+// malloc has 12 of 42 MiB: which allocator has it hardly matters.
+TEST_F(ProcessMemory, BesideMallocIsSaidBeforeAnAllocatorIsNamed) {
+  record_program("8", "4", "30");
+  const std::string replay = output("replay", {"-a", "model:ptmalloc", "-a", "model:slabs"});
+  const std::regex verdict(
+      "[aA]t the peak, 30\\.. MiB of 42\\.. MiB anonymous memory \\(7.\\..%\\) is beside malloc: "
+      "another allocator cannot change that");
+  EXPECT_TRUE(std::regex_search(replay, verdict)) << replay;
+  EXPECT_EQ(replay.find("least resident"), std::string::npos) << replay;
+  EXPECT_EQ(replay.find("distance to ideal"), std::string::npos) << replay;
+  const std::string page = dir_.file("page.html");
+  output("replay", {"-a", "model:ptmalloc", "-a", "model:slabs", "--html", page});
+  const std::string html = read_bytes(page);
+  EXPECT_TRUE(std::regex_search(html, verdict));
+  EXPECT_EQ(html.find("holds the least"), std::string::npos);
+}
+
+TEST_F(ProcessMemory, OfMallocAloneIsNotWorthASentence) {
+  record_program("30", "4", "0");
+  const std::string replay = output("replay", {"-a", "model:ptmalloc", "-a", "model:slabs"});
+  EXPECT_EQ(replay.find("is beside malloc:"), std::string::npos) << replay;
+  EXPECT_NE(replay.find("least resident"), std::string::npos) << replay;
+}
+
+}  // namespace
+}  // namespace heaptape::tests

@@ -1,0 +1,198 @@
+#include "cli/process_list.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/support/temp_dir.h"
+
+namespace heaptape::cli {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+schema::ManifestProcess process(const std::string& tape, uint32_t pid, const std::string& program,
+                                const std::string& title, uint64_t events, uint64_t anonymous,
+                                std::optional<uint64_t> of_malloc) {
+  schema::ManifestProcess made{.tape = tape,
+                               .pid = pid,
+                               .parent_pid = 1,
+                               .executable = "/bin/" + program,
+                               .command_line = {},
+                               .events = events,
+                               .ended = "exited",
+                               .title = title};
+  if (anonymous != 0) {
+    made.largest_sample = schema::ProcessSample{0, 0, anonymous * kMiB, {}, {of_malloc, 0, 0, 0}};
+    if (of_malloc) made.largest_sample->parts.malloc_bytes = *of_malloc * kMiB;
+  }
+  return made;
+}
+
+// sh, which starts sort and postgres, and then becomes the server.
+schema::Manifest sample() {
+  schema::Manifest manifest;
+  manifest.command = {"sh", "-c", "..."};
+  manifest.processes = {
+      process("run.tape", 7, "sh", "sh -c sort; server", 50, 0, {}),
+      process("run.8.sort.tape", 8, "sort", "sort /etc/passwd", 900, 9, 5),
+      process("run.9.postgres.tape", 9, "postgres", "postgres: walwriter", 20, 90, 4),
+      process("run.7.server.tape", 7, "server", "server --port 1", 400, 8, {}),
+  };
+  manifest.unrecorded = {{"/bin/busybox", "statically linked", 3, {}},
+                         {"/bin/ruff", "has jemalloc inside", 1, {"jemalloc"}}};
+  return manifest;
+}
+
+std::vector<std::string> tapes(const ProcessFilter& filter) {
+  schema::Manifest manifest = sample();
+  select(manifest, filter);
+  std::vector<std::string> names;
+  for (const auto& one : manifest.processes) names.push_back(one.tape.substr(4));
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(ProcessList, IsInTheOrderAskedFor) {
+  EXPECT_EQ(tapes({}), (Names{"7.server.tape", "8.sort.tape", "9.postgres.tape", "tape"}));
+  EXPECT_EQ(tapes({ProcessOrder::kCalls, 0, ""}),
+            (Names{"8.sort.tape", "7.server.tape", "tape", "9.postgres.tape"}));
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 0, ""}),
+            (Names{"tape", "7.server.tape", "8.sort.tape", "9.postgres.tape"}));
+  EXPECT_EQ(tapes({ProcessOrder::kTitle, 0, ""}),
+            (Names{"9.postgres.tape", "7.server.tape", "tape", "8.sort.tape"}));
+}
+
+TEST(ProcessList, LeavesOutWhatIsNotAskedFor) {
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 50, ""}), (Names{"tape", "7.server.tape", "8.sort.tape"}));
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 51, ""}), (Names{"7.server.tape", "8.sort.tape"}));
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 0, "walwriter"}), Names{"9.postgres.tape"});
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 0, "/bin/sort"}), Names{"8.sort.tape"});
+  EXPECT_EQ(tapes({ProcessOrder::kPid, 0, "run.8."}), Names{"8.sort.tape"});
+  EXPECT_TRUE(tapes({ProcessOrder::kPid, 0, "nothing"}).empty());
+}
+
+TEST(ProcessListTable, SaysWhatTheCommandBecameAndWhatWasNotRecorded) {
+  EXPECT_EQ(successor_of_command(sample()), 3u);
+  schema::Manifest selected = sample();
+  select(selected, {ProcessOrder::kPid, 51, ""});
+  EXPECT_EQ(
+      process_table(selected, sample(), SIZE_MAX),
+      "command    sh -c ...\n"
+      "processes  4, 2 of them below\n"
+      "\n"
+      "  title             process  anonymous    malloc  beside malloc  calls  lost  parent   ended"
+      "               tape\n"
+      "* server --port 1         7   8.00 MiB         -              -    400     0       1  exited"
+      "  run.7.server.tape\n"
+      "  sort /etc/passwd        8   9.00 MiB  5.00 MiB       4.00 MiB    900     0       1  exited"
+      "    run.8.sort.tape\n"
+      "*: what the command became. Memory: the highest sample, of malloc and beside it\n"
+      "not recorded: 3 x /bin/busybox (statically linked)\n"
+      "not seen in full: 1 x /bin/ruff (has jemalloc inside)\n");
+}
+
+TEST(ProcessListTable, OfOneThatWasNotSampledHasDashes) {
+  schema::Manifest selected = sample();
+  select(selected, {ProcessOrder::kPid, 0, "sh -c"});
+  const std::string text = process_table(selected, sample(), SIZE_MAX);
+  EXPECT_NE(text.find("  sh -c sort; server        7          -       -              -     50"),
+            std::string::npos)
+      << text;
+}
+
+TEST(ProcessListTable, FitsANarrowTerminal) {
+  schema::Manifest all = sample();
+  for (auto& one : all.processes) one.title += std::string(100, 'x') + "\xc3\xa4";
+  std::istringstream lines(process_table(all, all, 100));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST(ProcessListTable, IsFitToPrint) {
+  schema::Manifest all = sample();
+  for (auto& one : all.processes) {
+    for (std::string* text : {&one.title, &one.tape, &one.ended}) *text += "\x1b[2J\n";
+  }
+  all.unrecorded[0].program = all.unrecorded[1].reason = "\x1b[2J\n";
+  const std::string text = process_table(all, all, SIZE_MAX);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 11) << text;
+}
+
+TEST(ProcessListTable, HasTheCommandLineOfOneWithoutATitle) {
+  schema::Manifest all = sample();
+  all.processes[0].title = "";
+  all.processes[0].command_line = {"sh", "-e"};
+  EXPECT_NE(process_table(all, all, SIZE_MAX).find("  sh -e "), std::string::npos);
+}
+
+class ChosenTape : public testing::Test {
+ protected:
+  ChosenTape() { write(sample()); }
+  void write(const schema::Manifest& manifest) {
+    tests::write_bytes(dir_.file("run.tape.manifest.json"), *schema::to_json(manifest));
+  }
+  std::string chosen(const std::string& process) {
+    const auto tape = choose_tape(dir_.file("run.tape.manifest.json"), process, console_);
+    return tape.ok() ? tape->substr(dir_.path().string().size() + 1) : tape.error().message;
+  }
+
+  tests::TempDir dir_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  Console console_{out_, err_};
+};
+
+TEST_F(ChosenTape, HasMostMemoryOfMalloc) {
+  EXPECT_EQ(chosen(""), "run.7.server.tape");
+  EXPECT_NE(err_.str().find("of 4 processes: server --port 1, the largest"), std::string::npos)
+      << err_.str();
+}
+
+TEST_F(ChosenTape, IsThatOfTheProcess) {
+  EXPECT_EQ(chosen("9"), "run.9.postgres.tape");
+  EXPECT_EQ(err_.str().find("the largest"), std::string::npos) << err_.str();
+  EXPECT_EQ(chosen("7"), "run.7.server.tape");
+  EXPECT_EQ(chosen("walwriter"), "run.9.postgres.tape");
+  EXPECT_EQ(chosen("sh"), "run.tape");
+}
+
+// Larger ones have it in their titles and names.
+TEST_F(ChosenTape, IsThatOfTheProgramOrThePidBeforeOthersWithTheText) {
+  schema::Manifest manifest = sample();
+  manifest.processes[3].title = "server for sort";
+  manifest.processes[3].pid = 77;
+  write(manifest);
+  EXPECT_EQ(chosen("sort"), "run.8.sort.tape");
+  EXPECT_EQ(chosen("7"), "run.tape");
+}
+
+TEST_F(ChosenTape, IsAskedForInVain) {
+  EXPECT_NE(chosen("1").find("is '1': `heaptape info` lists them"), std::string::npos);
+  EXPECT_NE(chosen("nothing").find("is 'nothing': "), std::string::npos);
+  write({});
+  EXPECT_NE(chosen("").find("no process of "), std::string::npos) << chosen("");
+}
+
+TEST_F(ChosenTape, IsInNoOtherDirectory) {
+  schema::Manifest manifest = sample();
+  for (const std::string name : {"../run.tape", "..", ".", ""}) {
+    for (auto& one : manifest.processes) one.tape = name;
+    write(manifest);
+    EXPECT_NE(chosen("").find("does not name a tape beside it"), std::string::npos) << chosen("");
+  }
+}
+
+TEST_F(ChosenTape, IsTheTapeItselfIfOneIsGiven) {
+  tests::write_bytes(dir_.file("x.tape"), "anything");
+  EXPECT_EQ(*choose_tape(dir_.file("x.tape"), "", console_), dir_.file("x.tape"));
+  EXPECT_NE(choose_tape(dir_.file("x.tape"), "7", console_)
+                .error()
+                .message.find("--process chooses a tape of a manifest"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace heaptape::cli
