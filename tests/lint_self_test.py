@@ -1,6 +1,6 @@
 """`./dev lint` reports faults that are planted where its tools once saw none.
 
-usage: python3 -m tests.lint_self_test [CLANG_TIDY], in the root of the repository, when the linters are installed
+usage: python3 -m tests.lint_self_test [BUILD CLANG_TIDY], in the root of the repository, when the linters are installed
 """
 
 import json
@@ -60,7 +60,7 @@ class Sources(Planted):
 
     def test_the_interposer(self):
         original = "recorder/interposer/bootstrap.cc"
-        entries = json.loads(pathlib.Path("build/lint/compile_commands.json").read_text())
+        entries = json.loads((BUILD / "compile_commands.json").read_text())
         [entry] = [one for one in entries if one["file"].endswith("/" + original) and "preload" in one["command"]]
         flags = [word for word in entry["command"].split() if word.startswith(("-D", "-I", "-f", "-std"))]
         source = self.plant(original, pathlib.Path(original).read_text() + FAULT)
@@ -69,6 +69,9 @@ class Sources(Planted):
 
 if __name__ == "__main__":
     LINT_TOOLS = pathlib.Path("build/lint-tools/venv/bin")
-    CLANG_TIDY = sys.argv[1] if len(sys.argv) > 1 else None
-    tests = unittest.defaultTestLoader.loadTestsFromTestCase(Sources if CLANG_TIDY else Scripts)
+    tests = Scripts
+    if len(sys.argv) > 1:
+        BUILD, CLANG_TIDY = pathlib.Path(sys.argv[1]), sys.argv[2]
+        tests = Sources
+    tests = unittest.defaultTestLoader.loadTestsFromTestCase(tests)
     sys.exit(not unittest.TextTestRunner(verbosity=0).run(tests).wasSuccessful())

@@ -128,7 +128,7 @@ base::Status count_stacks(schema::TapeReader& tape, StackProfile& profile,
 
 std::vector<NamedCalls> calls_by_name(const TapeCounts& counts) {
   std::vector<NamedCalls> named;
-  for (uint8_t stored = 0; stored < counts.calls.size(); ++stored) {
+  for (size_t stored = 0; stored < counts.calls.size(); ++stored) {
     if (counts.calls[stored] == 0) continue;
     named.push_back({schema::op_info(static_cast<schema::Op>(stored)).name, counts.calls[stored]});
   }

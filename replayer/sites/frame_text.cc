@@ -35,14 +35,13 @@ std::string last_part(const std::string& path) {
 std::string frame_name(const CodePlace& place, const SourceFrame* source) {
   if (source != nullptr && !source->function.empty()) return base::display_text(source->function);
   if (place.module.empty() && place.offset < schema::kStackEnds) return cut_text(place.offset);
-  const std::string offset =
-      base::format_text("0x%llx", static_cast<unsigned long long>(place.offset));
+  std::string offset = base::format_text("0x%llx", static_cast<unsigned long long>(place.offset));
   if (place.module.empty()) return offset;
   return base::display_text(last_part(place.module)) + "+" + offset;
 }
 
 std::string frame_text(const CodePlace& place, const SourceFrame* source, FilePath path) {
-  const std::string name = frame_name(place, source);
+  std::string name = frame_name(place, source);
   if (source == nullptr || source->file.empty()) return name;
   const std::string file = path == FilePath::kWhole ? source->file : last_part(source->file);
   const std::string line = source->line == 0 ? "" : ":" + std::to_string(source->line);

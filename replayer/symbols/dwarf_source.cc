@@ -75,7 +75,7 @@ std::string name_of(const UnitFunctions& functions, const UnitFunctions::Code& c
   const bool is_outermost = code.within == UnitFunctions::kNone;
   if (linkage_name.starts_with("_Z")) return function_name(linkage_name);
   if (is_outermost && symbol.starts_with("_Z")) return function_name(symbol);
-  const std::string source_name = functions.source_name(code);
+  std::string source_name = functions.source_name(code);
   if (!source_name.empty()) return source_name;
   return is_outermost && linkage_name.empty() ? function_name(symbol) : linkage_name;
 }

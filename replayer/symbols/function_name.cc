@@ -65,7 +65,7 @@ std::string function_name(const std::string& linkage_name) {
   struct Freeing {
     void operator()(char* text) const { std::free(text); }
   };
-  const std::string bare = linkage_name.substr(0, linkage_name.find('@'));
+  std::string bare = linkage_name.substr(0, linkage_name.find('@'));
   if (!bare.starts_with("_Z")) return bare;
   int status = 0;
   const std::unique_ptr<char, Freeing> text(

@@ -173,7 +173,7 @@ void TapeOutput::fill_counts(TapeSummary& summary) const {
   summary.largest_sample = written_.largest_sample;
 }
 
-base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, TapeSummary summary,
+base::Result<TapeSummary> TapeOutput::finish(const EventColumns& last, const TapeSummary& summary,
                                              FrameCompressor& compressor) {
   events_ += last.count;
   if (status_.ok() && !file_) status_ = begin(compressor);
@@ -216,7 +216,7 @@ base::Result<TapeSummary> TapeOutput::put_footer(TapeSummary summary, FrameCompr
     summary.inner_allocators.clear();
     summed_up = put_summary(summary, compressor);
   }
-  HEAPTAPE_RETURN_IF_ERROR(summed_up);
+  if (!summed_up.ok()) return summed_up.error();
   const uint64_t index_offset = bytes();
   HEAPTAPE_ASSIGN_OR_RETURN(const auto index_words, encode(index_));
   HEAPTAPE_RETURN_IF_ERROR(

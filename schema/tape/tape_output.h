@@ -45,7 +45,7 @@ class TapeOutput {
   // sample, which are known here; its lost_events are added to those of the writer. Returns the
   // summary as written. The tape is whole, though cut short, after a full disk; the error of any
   // other failure comes back here.
-  base::Result<TapeSummary> finish(const EventColumns& last, TapeSummary summary,
+  base::Result<TapeSummary> finish(const EventColumns& last, const TapeSummary& summary,
                                    FrameCompressor& compressor);
 
   const std::string& path() const { return path_; }

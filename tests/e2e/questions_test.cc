@@ -65,7 +65,7 @@ TEST_F(QuestionsPage, SaysWhatItsCommandsPrint) {
   int commands = 0;
   const std::string page = rewritten([&](const std::string& command, const std::string& text) {
     ++commands;
-    const std::string now = printed(command);
+    std::string now = printed(command);
     if (std::getenv("HEAPTAPE_UPDATE_GOLDEN") == nullptr) {
       EXPECT_EQ(now, text) << command;
     }

@@ -31,7 +31,7 @@ class Refusals : public RecordTest {
  protected:
   // The path of a new executable file.
   std::string executable(const std::string& content, mode_t mode = 0700) const {
-    const std::string path = dir_.file("program");
+    std::string path = dir_.file("program");
     write_bytes(path, content);
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
     return path;

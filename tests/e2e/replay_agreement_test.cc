@@ -61,7 +61,7 @@ class ReplaysOfOneTape : public testing::Test {
   // The same for every allocator.
   std::string of_the_program(const std::string& tape, const std::string& spec,
                              const std::string& threads) {
-    const std::string text = figures(tape, {"x=" + spec}, threads, [](const std::string& name) {
+    std::string text = figures(tape, {"x=" + spec}, threads, [](const std::string& name) {
       for (const char* part : {"live", "cumulative", "temporaries", "accounting."}) {
         if (name.find(part) != std::string::npos) return true;
       }

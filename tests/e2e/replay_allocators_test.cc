@@ -189,7 +189,7 @@ TEST_F(ReplayOnAllocators, TellsLatenciesApartByTheSizeOfTheBlock) {
   }
   const auto timed = run(tape(events), "glibc");
   for (const std::string call : {"malloc", "free"}) {
-    const uint64_t all = count_of(timed, "latency." + call + ".samples");
+    const auto all = static_cast<double>(count_of(timed, "latency." + call + ".samples"));
     EXPECT_NEAR(count_of(timed, "latency." + call + ".to64.samples"), all / 2, all / 10);
     EXPECT_NEAR(count_of(timed, "latency." + call + ".to128KiB.samples"), all / 2, all / 10);
     EXPECT_FALSE(timed.metric("latency." + call + ".to512.samples"));

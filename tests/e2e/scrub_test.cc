@@ -250,7 +250,7 @@ class ExportedCalls : public Scrub {
   // Exports and imports again; the path of the tape.
   std::string back(const std::string& format) {
     const std::string trace = dir_.file("trace." + format);
-    const std::string tape = dir_.file("back." + format);
+    std::string tape = dir_.file("back." + format);
     EXPECT_EQ(run({"heaptape", "export", tape_, "--format", format, "-o", trace}).status, 0);
     const Ended ended = run({"heaptape", "import", format, trace, "-o", tape});
     EXPECT_EQ(ended.status, 0) << ended.describe();

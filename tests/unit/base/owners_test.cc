@@ -32,7 +32,7 @@ TEST(Descriptor, GivesUpWhatIsMovedOut) {
   const int fd = owner.get();
   {
     const Descriptor other(std::move(owner));
-    EXPECT_FALSE(owner);
+    EXPECT_FALSE(owner);  // NOLINT(bugprone-use-after-move): it promises to be empty
     EXPECT_TRUE(is_open(fd));
   }
   EXPECT_FALSE(is_open(fd));

@@ -158,7 +158,7 @@ class HugeScenario : public testing::Test {
  protected:
   std::string refusal(const std::string& name, const std::vector<std::string>& sets) {
     const std::string path = dir_.file("t");
-    const std::string error = refusal_of({.name = name, .sets = sets, .output = path});
+    std::string error = refusal_of({.name = name, .sets = sets, .output = path});
     EXPECT_FALSE(std::filesystem::exists(path));
     return error;
   }

@@ -35,8 +35,10 @@ TEST(KjGuard, ReturnsWhatItsBodyReturns) {
 }
 
 TEST(KjGuard, TurnsAnExceptionIntoAnError) {
-  const auto result = guard_kj(base::ErrorCode::kDamaged, "its index is damaged",
-                               []() -> base::Status { KJ_FAIL_REQUIRE("bad pointer"); });
+  const auto fail = []() -> base::Status {
+    KJ_FAIL_REQUIRE("bad pointer");  // NOLINT(bugprone-suspicious-semicolon): the macro is an if
+  };
+  const auto result = guard_kj(base::ErrorCode::kDamaged, "its index is damaged", fail);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, base::ErrorCode::kDamaged);
   EXPECT_EQ(result.error().message, "its index is damaged: bad pointer");

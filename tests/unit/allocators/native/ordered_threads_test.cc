@@ -61,7 +61,7 @@ NativeOptions leaving(Threads threads) {
 }
 
 // A block of its own for each thread named.
-Tape one_block_each(std::vector<uint16_t> threads) {
+Tape one_block_each(const std::vector<uint16_t>& threads) {
   Tape tape;
   for (const uint16_t thread : threads) {
     tape.ops.push_back({ReplayKind::kMalloc, 0, thread, tape.slots++, 24});

@@ -21,7 +21,7 @@ class ElfCheckTest : public testing::Test {
  protected:
   // The path of an executable file with these bytes.
   std::string program(const std::string& bytes, mode_t mode = 0755) {
-    const std::string path = dir_.file("program" + std::to_string(++programs_));
+    std::string path = dir_.file("program" + std::to_string(++programs_));
     tests::write_bytes(path, bytes);
     EXPECT_EQ(chmod(path.c_str(), mode), 0);
     return path;

@@ -22,7 +22,7 @@ CodeMapping mapping(FrameNumber frames, uint64_t begin, uint64_t end, const char
   return {frames, {begin, end}, 0, path, ""};
 }
 
-void add_frames(Stacks& stacks, std::vector<uint64_t> return_addresses) {
+void add_frames(Stacks& stacks, const std::vector<uint64_t>& return_addresses) {
   for (const uint64_t address : return_addresses) {
     const Frame frame = {0, address};
     stacks.add_frames(stacks.limit() - 1, {&frame, 1});

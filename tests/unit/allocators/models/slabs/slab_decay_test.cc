@@ -76,7 +76,7 @@ class Decay : public testing::Test, protected tests::ModelHeap<SlabsModel> {
  protected:
   static constexpr uint64_t kExtentPages = 17;  // of a block of 64 KiB
 
-  explicit Decay(std::vector<std::string> options = {"tcache=off"}) : ModelHeap(options) {
+  explicit Decay(const std::vector<std::string>& options = {"tcache=off"}) : ModelHeap(options) {
     allocate(16);  // its slab stays
   }
   // Dirty extents that cannot be joined, for there are blocks between them.

@@ -16,7 +16,8 @@ constexpr uint64_t page_of(uint64_t address) {
 
 class SlabsModelLarge : public testing::Test, protected tests::ModelHeap<SlabsModel> {
  protected:
-  explicit SlabsModelLarge(std::vector<std::string> options = {"decay=off"}) : ModelHeap(options) {}
+  explicit SlabsModelLarge(const std::vector<std::string>& options = {"decay=off"})
+      : ModelHeap(options) {}
 };
 
 TEST_F(SlabsModelLarge, TakesThePagesOfItsClassAndOneMore) {
