@@ -23,6 +23,9 @@ concept ChunkReader = requires(R reader, uint64_t chunk, uint64_t bytes) {
   { reader.size_word(chunk) } -> std::same_as<std::optional<uint64_t>>;
   // Whether a chunk that counts as in use is in a fastbin, which any larger request empties.
   { reader.is_fast(chunk, bytes) } -> std::same_as<bool>;
+  // Where the heap of a thread's arena that begins at `chunk` ends now. It keeps the memory behind
+  // that when it shrinks. Nothing if it cannot be read; anything if there is no such heap.
+  { reader.heap_end(chunk) } -> std::same_as<std::optional<uint64_t>>;
 };
 
 namespace glibc {
@@ -60,6 +63,14 @@ bool walk_chunks(Reader& reader, uint64_t chunk, uint64_t end, bool is_top,
   return false;
 }
 
+// The end of the top chunk that the gap may end with.
+template <ChunkReader Reader>
+uint64_t top_end(Reader& reader, AddressRange gap) {
+  const auto end = reader.heap_end(base::round_down(gap.end - 1, kGlibcHeapBytes));
+  const bool is_in_gap = end && *end % base::kPageBytes == 0 && *end > gap.begin && *end < gap.end;
+  return is_in_gap ? *end : gap.end;
+}
+
 // `gaps` are as in Backend::kept_memory. Gaps that are not a chain of chunks (between mappings,
 // say) are skipped.
 template <ChunkReader Reader>
@@ -72,7 +83,7 @@ std::vector<AddressRange> kept_chunks(Reader& reader, std::span<const AddressRan
     const bool may_be_top = gap.end % base::kPageBytes == 0;
     const auto walk = [&](uint64_t chunk) {
       if (walk_chunks(reader, chunk, end, false, kept)) return true;
-      return may_be_top && walk_chunks(reader, chunk, gap.end, true, kept);
+      return may_be_top && walk_chunks(reader, chunk, top_end(reader, gap), true, kept);
     };
     if (gap.begin == initial_break) {
       walk(gap.begin);

@@ -56,6 +56,11 @@ class AllChunks {
 
   std::optional<uint64_t> size_word(uint64_t chunk) { return heap_.word(chunk + 8); }
   bool is_fast(uint64_t /*chunk*/, uint64_t /*bytes*/) { return false; }
+  // struct heap_info begins with two pointers; then comes its size.
+  std::optional<uint64_t> heap_end(uint64_t heap) {
+    const auto bytes = heap_.word(heap + 16);
+    return bytes ? std::optional(heap + *bytes) : std::nullopt;
+  }
   bool can_read() const { return heap_.has_read(); }
 
  private:

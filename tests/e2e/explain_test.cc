@@ -298,6 +298,31 @@ TEST_F(ExplainTest, CountsNothingAsCachedWhereNothingIs) {
             static_cast<int64_t>(*account_of(explanation).trimmable_bytes));
 }
 
+// A thread's heap shrinks and keeps its memory, and another thread's cache holds the last block in
+// it: all below that block can go.
+TEST_F(ExplainTest, EstimatesTheTrimOfAHeapThatShrank) {
+  constexpr uint64_t kBig = 100'000;
+  constexpr uint64_t kBlocks = 300;
+  constexpr uint64_t kExtra = 5;
+  constexpr uint64_t kKept = 0x10;
+  const auto big = [](uint64_t i) { return 0x1000000 + i * (kBig + 32); };
+  std::vector<schema::Event> events{tests::malloc_event(8, 0x20)};
+  for (uint64_t i = 0; i < kBlocks; ++i) events.push_back(tests::malloc_event(kBig, big(i), 1));
+  events.push_back(tests::malloc_event(64, kKept, 1));
+  for (uint64_t i = 0; i < kExtra; ++i) {
+    events.push_back(tests::malloc_event(kBig, big(kBlocks + i), 1));
+  }
+  for (uint64_t i = kBlocks + kExtra; i-- > 0;) events.push_back(tests::free_event(big(i), 1));
+  events.push_back(tests::free_event(kKept));
+  tests::write_tape(tape_, events);
+  for (const char* const spec : {"glibc", "model:ptmalloc"}) {
+    const Explanation explanation = explain(tape_, spec, "end");
+    const auto estimate = static_cast<double>(*account_of(explanation).trimmable_bytes);
+    EXPECT_GT(estimate, 0.9 * kBlocks * kBig) << spec;
+    EXPECT_NEAR(estimate, static_cast<double>(tried_bytes(explanation)), 4096) << spec;
+  }
+}
+
 TEST_F(ExplainTest, RefusesABackendWithoutBlocks) {
   tests::expect_refusal(
       tests::run({"heaptape", "explain", scenario("sliver-pin"), "-a", "noop", "--at", "end"}),

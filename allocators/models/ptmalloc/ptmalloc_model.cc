@@ -191,14 +191,22 @@ class ModelChunks {
   bool is_fast(uint64_t address, uint64_t /*bytes*/) const {
     return fast_.contains(chunk_of(address + kHeaderBytes));
   }
+  std::optional<uint64_t> heap_end(uint64_t heap) const {
+    const auto found = heap_ends_.find(heap);
+    return found == heap_ends_.end() ? std::nullopt : std::optional(found->second);
+  }
   void add_fast(Chunk chunk) { fast_.insert(chunk); }
-  // The arena knows its size.
-  void add_top(Chunk chunk, uint64_t bytes) { tops_[chunk] = bytes; }
+  // The arena knows where it ends.
+  void add_top(Chunk chunk, uint64_t end) {
+    tops_[chunk] = end - address_of(chunk);
+    heap_ends_[base::round_down(end - 1, kGlibcHeapBytes)] = end;
+  }
 
  private:
   const ChunkMemory& chunks_;
   std::unordered_set<Chunk> fast_;
-  std::unordered_map<Chunk, uint64_t> tops_;
+  std::unordered_map<Chunk, uint64_t> tops_;  // their bytes
+  std::unordered_map<uint64_t, uint64_t> heap_ends_;
 };
 
 }  // namespace
@@ -206,7 +214,7 @@ class ModelChunks {
 KeptMemory PtmallocModel::kept_memory(std::span<const AddressRange> gaps) const {
   ModelChunks reader(process_.chunks);
   for (const auto& arena : arenas_.all()) {
-    reader.add_top(arena->top(), arena->end() - address_of(arena->top()));
+    reader.add_top(arena->top(), arena->end());
     arena->for_each_fast([&reader](Chunk chunk) { reader.add_fast(chunk); });
   }
   return {.cached = kept_chunks(reader, gaps, kMainBase), .own = {}};

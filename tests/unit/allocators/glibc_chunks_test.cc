@@ -36,10 +36,15 @@ class FakeHeap {
     return found == words_.end() ? std::nullopt : std::optional(found->second);
   }
   bool is_fast(uint64_t chunk, uint64_t /*bytes*/) const { return fast_.contains(chunk); }
+  std::optional<uint64_t> heap_end(uint64_t heap) const {
+    return heap == kArena ? heap_end_ : std::nullopt;
+  }
+  void end_at(uint64_t end) { heap_end_ = end; }
 
  private:
   std::map<uint64_t, uint64_t> words_;
   std::set<uint64_t> fast_;
+  std::optional<uint64_t> heap_end_;
   uint64_t next_ = kBreak;
   bool is_behind_used_ = true;
 };
@@ -81,6 +86,23 @@ TEST(GlibcChunks, BeginBehindWhatAHeapOfAThreadsArenaBeginsWith) {
               (std::vector<AddressRange>{{cached + 16, cached + 0x50}}))
         << first;
   }
+}
+
+// A heap that shrank keeps its memory.
+TEST(GlibcChunks, EndWithTheTopOfAHeapThatShrank) {
+  FakeHeap heap;
+  heap.begin_at(kArena + 0x8d0);
+  const uint64_t cached = heap.add(0x40, Kind::kCached);
+  heap.add(0x1000 - 0x910, Kind::kFree);  // the top
+  const AddressRange gap{kArena, kArena + 0x3000};
+  const std::vector<AddressRange> kept{{cached + 16, cached + 0x50}};
+  for (const uint64_t end : {uint64_t{0}, kArena, kArena + 0x1008, kArena + 0x4000}) {
+    heap.end_at(end);
+    EXPECT_TRUE(kept_in(heap, gap).empty()) << end;
+  }
+  heap.end_at(kArena + 0x1000);
+  EXPECT_EQ(kept_in(heap, gap), kept);
+  EXPECT_EQ(kept_in(heap, {kArena, kArena + 0x1000}), kept);  // it has not shrunk
 }
 
 TEST(GlibcChunks, ThatDoNotReachTheEndOfTheGapAreNone) {
