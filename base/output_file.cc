@@ -94,7 +94,15 @@ bool is_empty_file(int fd) {
   return fstat(fd, &info) == 0 && info.st_size == 0;
 }
 
-// The partial file of `path`, open and locked; moves a dead writer's out of the way once.
+// Nobody else can have it open for writing.
+bool is_of_our_making(int fd) {
+  struct stat info{};
+  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
+         info.st_nlink == 1 && (info.st_mode & 07777) == kMode;
+}
+
+// The partial file of `path`, open and locked; moves a dead writer's out of the way once. An empty
+// one is taken over: it says that there was a recording, until there is more to say.
 Result<Descriptor> open_partial(const std::string& path, const std::string& partial_path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
@@ -107,9 +115,10 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
     const std::string what = "cannot create " + quoted(path);
     HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, partial_path));
     HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, old_path));
-    const Descriptor stale(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
+    Descriptor stale(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
     if (stale && !lock_under_name(stale.get(), partial_path)) break;
     const bool is_empty = stale && is_empty_file(stale.get());
+    if (is_empty && is_of_our_making(stale.get())) return stale;
     if (is_empty ? unlink(partial_path.c_str()) != 0
                  : rename(partial_path.c_str(), old_path.c_str()) != 0) {
       return cannot_create(path, errno);

@@ -52,6 +52,41 @@ TEST_F(OutputFileTest, KeepsAnAbandonedRecording) {
   EXPECT_EQ(read_bytes(path_ + ".partial"), "half");
 }
 
+uint64_t inode_of(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
+}
+
+// At no moment is there none: a killed recorder leaves word of its recording.
+TEST_F(OutputFileTest, TakesOverAnEmptyPartialFile) {
+  const std::string partial = path_ + ".partial";
+  create(OutputFile::IfAbandoned::kKeep);
+  const uint64_t left = inode_of(partial);
+  {
+    OutputFile file = create(OutputFile::IfAbandoned::kKeep);
+    EXPECT_EQ(inode_of(partial), left);
+    ASSERT_TRUE(file.append(bytes("new")).ok());
+    ASSERT_TRUE(file.commit().ok());
+  }
+  EXPECT_EQ(inode_of(path_), left);
+  EXPECT_EQ(read_bytes(path_), "new");
+}
+
+// Somebody else might write to it.
+TEST_F(OutputFileTest, ReplacesAnEmptyPartialFileThatIsNotItsOwn) {
+  const std::string partial = path_ + ".partial";
+  create(OutputFile::IfAbandoned::kKeep);
+  const uint64_t left = inode_of(partial);
+  std::filesystem::create_hard_link(partial, dir_.file("link"));
+  create(OutputFile::IfAbandoned::kKeep);
+  const uint64_t next = inode_of(partial);
+  EXPECT_NE(next, left);
+  ASSERT_EQ(chmod(partial.c_str(), 0622), 0);
+  std::filesystem::create_hard_link(partial, dir_.file("link 2"));  // keeps its inode in use
+  create(OutputFile::IfAbandoned::kKeep);
+  EXPECT_NE(inode_of(partial), next);
+}
+
 TEST_F(OutputFileTest, MovesADeadWritersPartialFileAside) {
   tests::write_bytes(path_ + ".partial", "from a crash");
   ASSERT_TRUE(create().commit().ok());
