@@ -64,9 +64,10 @@ void add_size(CLI::App* command, const std::string& name, uint64_t& bytes,
 
 CLI::Option* add_output(CLI::App* command, const std::string& names, std::string& path,
                         const std::string& help) {
-  const auto refuse = [](std::string& text) {
-    return std::string(text.empty() ? "the file name is empty: is a variable unset in the script?"
-                                    : "");
+  const auto refuse = [](std::string& text) -> std::string {
+    if (text.empty()) return "the file name is empty: is a variable unset in the script?";
+    if (text == "-") return "'-' is not standard output: name a file (./- is one of that name)";
+    return "";
   };
   return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));
 }
