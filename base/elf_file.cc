@@ -1,5 +1,6 @@
 #include "base/elf_file.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/stat.h>
@@ -45,6 +46,13 @@ void ElfFile::Ender::operator()(Elf* elf) const {
 ElfFile::ElfFile(Descriptor file) : file_(std::move(file)) {
   elf_version(EV_CURRENT);
   elf_.reset(elf_begin(file_.get(), ELF_C_READ, nullptr));
+}
+
+ElfFile ElfFile::open(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat info{};
+  const bool is_regular = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
+  return ElfFile(is_regular ? std::move(file) : Descriptor());
 }
 
 bool ElfFile::is_elf() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -34,6 +35,8 @@ class ElfFile {
  public:
   // `file` must be open for reading.
   explicit ElfFile(Descriptor file);
+  // Anything but a regular file that can be read, such as a pipe, is not ELF. Never waits.
+  static ElfFile open(const std::string& path);
 
   bool is_elf() const;
   // 64-bit x86: runnable by this process and its children.

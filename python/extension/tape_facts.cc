@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/display_text.h"
+#include "schema/heap_remedies.h"
 
 namespace nb = nanobind;
 
@@ -105,6 +106,11 @@ void add_inner_allocators(nb::dict& facts, const std::vector<schema::InnerAlloca
     nb::dict one;
     one["file"] = text(file.file);
     one["families"] = families;
+    nb::list remedies;
+    for (const std::string& remedy : schema::heap_remedies(file.families, file.file)) {
+      remedies.append(text(remedy));
+    }
+    one["remedies"] = remedies;
     list.append(one);
   }
   facts["innerAllocators"] = list;

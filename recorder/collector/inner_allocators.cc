@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/output_file.h"
 #include "recorder/collector/library_facts.h"
-#include "schema/tape/malloc_library.h"
+#include "schema/heap_remedies.h"
+#include "schema/tape/inner_heaps.h"
 
 namespace heaptape::recorder {
 namespace {
@@ -26,6 +28,12 @@ base::Descriptor open_as_mapped(uint32_t pid, const MappedCode& code) {
   if (is_mapped(theirs)) return theirs;
   base::Descriptor ours(open(code.mapping.path.c_str(), O_PATH | O_CLOEXEC));
   return is_mapped(ours) ? std::move(ours) : std::move(theirs);
+}
+
+bool has_python_call_malloc(uint32_t pid) {
+  constexpr uint64_t kMostBytes = 4 << 20;
+  const auto environment = base::read_file("/proc/" + std::to_string(pid) + "/environ", kMostBytes);
+  return environment.ok() && schema::has_python_call_malloc(*environment);
 }
 
 }  // namespace
@@ -57,8 +65,10 @@ void InnerAllocators::look(uint32_t pid, const ProcTexts& texts, ProcessInnerAll
     const Families* const found = families_of(pid, mapped);
     if (found == nullptr) continue;
     process.note_look(mapped);
-    if (found->empty()) continue;
-    const Families& families = *found;
+    Families families = *found;
+    const auto pymalloc = std::ranges::find(families, "pymalloc");
+    if (pymalloc != families.end() && has_python_call_malloc(pid)) families.erase(pymalloc);
+    if (families.empty()) continue;
     process.add({mapped.mapping.path, families});
     const std::lock_guard lock(mutex_);
     const std::pair file(mapped.mapping.path, families);
@@ -72,7 +82,7 @@ std::vector<schema::ManifestUnrecorded> InnerAllocators::entries() const {
   const std::lock_guard lock(mutex_);
   std::vector<schema::ManifestUnrecorded> entries;
   for (const auto& [file, processes] : found_) {
-    entries.push_back({file.first, "has " + schema::families_text(file.second) + " inside",
+    entries.push_back({file.first, "has " + schema::heaps_text(file.second) + " inside",
                        processes.size(), file.second});
   }
   return entries;
@@ -87,7 +97,7 @@ const InnerAllocators::Families* InnerAllocators::families_of(uint32_t pid,
   const auto known = known_.find(key);
   if (known != known_.end()) return &known->second;
   if (known_.size() == kMostFiles) return nullptr;
-  known_[key] = schema::inner_malloc_families("/proc/self/fd/" + std::to_string(file.get()));
+  known_[key] = schema::inner_heaps("/proc/self/fd/" + std::to_string(file.get()));
   return &known_[key];
 }
 

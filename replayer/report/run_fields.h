@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "replayer/metrics/run_metrics.h"
+#include "schema/heap_remedies.h"
 #include "schema/report/report.capnp.h"
 #include "schema/tape/tape_info.h"
 
@@ -22,6 +23,9 @@ void set_inner_allocators(Out out, const std::vector<schema::InnerAllocator>& fi
     list[i].setFile(files[i].file);
     auto families = list[i].initFamilies(static_cast<unsigned>(files[i].families.size()));
     for (unsigned j = 0; j < families.size(); ++j) families.set(j, files[i].families[j]);
+    const auto known = schema::heap_remedies(files[i].families, files[i].file);
+    auto remedies = list[i].initRemedies(static_cast<unsigned>(known.size()));
+    for (unsigned j = 0; j < remedies.size(); ++j) remedies.set(j, known[j]);
   }
 }
 

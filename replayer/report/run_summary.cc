@@ -205,6 +205,14 @@ std::string beside_malloc(const schema::ReportFigures& report) {
          ") is beside malloc: another allocator cannot change that";
 }
 
+std::vector<std::string> remedies(const schema::ReportFigures& report) {
+  constexpr size_t kMost = 4;
+  if (beside_malloc(report).empty()) return {};
+  std::vector<std::string> some = report.remedies;
+  if (some.size() > kMost) some.resize(kMost);
+  return some;
+}
+
 std::string best_line(const std::vector<RunFigures>& figures, const std::vector<RunResult>& runs) {
   std::string text;
   for (const BestRun& best : best_runs(figures, runs)) {

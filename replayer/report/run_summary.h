@@ -54,4 +54,8 @@ bool malloc_has_less_than_half(const schema::ReportFigures& report);
 // cannot change that"; empty if it is less than a fifth or 1 MiB, or not known.
 std::string beside_malloc(const schema::ReportFigures& report);
 
+// Sentences about what can be done about that memory, as far as its heaps are known. Empty where
+// beside_malloc() is.
+std::vector<std::string> remedies(const schema::ReportFigures& report);
+
 }  // namespace heaptape::replayer

@@ -185,9 +185,12 @@ std::string note_lines(const schema::ReportFigures& report, const std::vector<Ru
 
 // The verdict: memory beside malloc, if it is much, and the best runs.
 std::string summary_lines(const schema::ReportFigures& report, const std::vector<RunResult>& runs) {
-  const std::string beside = beside_malloc(report);
-  return (beside.empty() ? "" : beside + "\n") +
-         (malloc_has_less_than_half(report) ? "" : best_line(report.runs, runs));
+  std::string beside = beside_malloc(report);
+  if (!beside.empty()) beside += "\n";
+  for (const std::string& remedy : remedies(report)) {
+    beside += "  " + base::display_text(remedy) + "\n";
+  }
+  return beside + (malloc_has_less_than_half(report) ? "" : best_line(report.runs, runs));
 }
 
 // Says which memory the resident sizes of the recorded run cover, for those of the replays beside

@@ -102,7 +102,8 @@ struct TapeInfo {
 # A file with allocators inside. Calls to those allocators are not on the tape.
 struct InnerAllocator {
   file @0 :Text;
-  families @1 :List(Text);  # "jemalloc", "mimalloc" or "tcmalloc"
+  families @1 :List(Text);  # "jemalloc", "mimalloc", "tcmalloc", "pymalloc", "go", "java", "v8", "php", "gcc"
+  remedies @2 :List(Text);  # what a user can do to see or to bound that memory
 }
 
 # The stacks of a tape as one tree, for flame graphs: functions below their callers.

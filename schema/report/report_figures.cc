@@ -9,6 +9,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "schema/heap_remedies.h"
 #include "schema/kj_guard.h"
 #include "schema/report/metric_fields.h"
 #include "schema/report/report_json.h"
@@ -225,11 +226,15 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   figures.tape_command = text_of(report.getTape().getCommand());
   figures.tape_threads = report.getTape().getThreads();
   for (const auto inner : report.getTape().getInnerAllocators()) {
-    std::string families;
-    for (const auto family : inner.getFamilies()) {
-      families += (families.empty() ? "" : " and ") + text_of(family);
+    std::vector<std::string> families;
+    for (const auto family : inner.getFamilies()) families.push_back(text_of(family));
+    figures.unseen.push_back(heaps_text(families) + " inside " +
+                             base::quoted(text_of(inner.getFile())));
+    for (const auto remedy : inner.getRemedies()) {
+      std::string one = text_of(remedy);
+      if (std::ranges::find(figures.remedies, one) != figures.remedies.end()) continue;
+      figures.remedies.push_back(std::move(one));
     }
-    figures.unseen.push_back(families + " inside " + base::quoted(text_of(inner.getFile())));
   }
   const auto runs = report.getRuns();
   const TextPart run_texts = text.field("runs");

@@ -112,6 +112,7 @@ struct ReportFigures {
   std::string tape_command = "";  // of the recorded program; empty in older reports
   // "jemalloc inside '/usr/bin/ruff'": calls to it are not on the tape.
   std::vector<std::string> unseen = {};
+  std::vector<std::string> remedies = {};  // what a user can do about that memory
   std::vector<MomentFigures> moments = {};
   std::optional<SiteFigures> sites = {};    // nothing if the tape had no call stacks
   std::optional<LiveCohorts> cohorts = {};  // nothing for an older report, or if all runs failed

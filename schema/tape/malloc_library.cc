@@ -1,15 +1,15 @@
 #include "schema/tape/malloc_library.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
-#include <utility>
+#include <system_error>
 
 #include "base/elf_file.h"
 
@@ -44,21 +44,6 @@ constexpr Marks kMarks[] = {
     // GrapheneOS/hardened_malloc, include/h_malloc.h of 12 and later
     {"hardened_malloc", "malloc_object_size_fast", "malloc_object_size"},
 };
-
-// The same by two texts that an allocator has for its messages and options. In an allocator's file
-// more text follows the first one; in ours a NUL does, so heaptape does not find itself. From
-// Debian 12's libraries, and from ruff, polars, pyarrow and duckdb of PyPI, which have a jemalloc
-// or a mimalloc inside.
-constexpr Marks kInnerMarks[] = {
-    {"jemalloc", "<jemalloc>: ", "narenas"},
-    {"mimalloc", "environment option mimalloc_", "reserve_huge_os_pages"},
-    {"tcmalloc", "tcmalloc.pageheap_", "TCMALLOC_"},  // gperftools
-};
-
-// CPython of 3.13 and later has a mimalloc inside that lies idle, except in its free-threaded
-// build: Objects/obmalloc.c, Python/getversion.c. The first of these texts is in any CPython.
-constexpr std::string_view kCpythonText = "PYTHONMALLOC";
-constexpr std::string_view kFreeThreadedText = "free-threading build";
 
 // Which of the names have been seen.
 struct Seen {
@@ -104,45 +89,6 @@ Seen exported_names(const base::ElfFile& elf) {
     seen.note(name.substr(0, name.find('\0')));
   }
   return seen;
-}
-
-bool has_text_that_begins(std::string_view bytes, std::string_view beginning) {
-  for (size_t at = bytes.find(beginning); at != bytes.npos; at = bytes.find(beginning, at + 1)) {
-    const size_t next = at + beginning.size();
-    if (next < bytes.size() && bytes[next] != '\0') return true;
-  }
-  return false;
-}
-
-// By the texts in .rodata, which is read piece by piece: it may be large, and a collector does
-// this.
-std::vector<std::string> families_by_texts(const base::ElfFile& elf) {
-  constexpr uint64_t kPieceBytes = 1 << 20;
-  constexpr uint64_t kLongest = 32;  // of the marks
-  const auto section = elf.section(".rodata");
-  if (!section) return {};
-  bool name[std::size(kInnerMarks)] = {};
-  bool other_name[std::size(kInnerMarks)] = {};
-  bool is_cpython = false;
-  bool is_free_threaded = false;
-  const uint64_t end = std::min(section->bytes, kMostTableBytes);
-  for (uint64_t at = 0; at < end; at += kPieceBytes) {
-    const std::vector<uint8_t> bytes =
-        elf.read(section->offset + at, std::min(kPieceBytes + kLongest, end - at));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    for (size_t i = 0; i < std::size(kInnerMarks); ++i) {
-      name[i] = name[i] || has_text_that_begins(text, kInnerMarks[i].name);
-      other_name[i] = other_name[i] || text.find(kInnerMarks[i].other_name) != text.npos;
-    }
-    is_cpython = is_cpython || text.find(kCpythonText) != text.npos;
-    is_free_threaded = is_free_threaded || text.find(kFreeThreadedText) != text.npos;
-  }
-  std::vector<std::string> families;
-  for (size_t i = 0; i < std::size(kInnerMarks); ++i) {
-    if (name[i] && other_name[i]) families.emplace_back(kInnerMarks[i].family);
-  }
-  if (is_cpython && !is_free_threaded) std::erase(families, "mimalloc");
-  return families;
 }
 
 bool is_digit(char c) {
@@ -206,35 +152,25 @@ std::string family_by_name(const std::string& path) {
   return "";
 }
 
-base::Descriptor open_regular(const std::string& path) {
-  base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat info = {};
-  if (file && (fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))) return {};
-  return file;
-}
-
 }  // namespace
 
 MallocLibrary identify_malloc_library(const std::string& path) {
-  base::Descriptor file = open_regular(path);
-  if (!file) return {};
-  const base::ElfFile elf(std::move(file));
-  if (!elf.is_elf() || !elf.is_native()) return {};
+  const auto elf = base::ElfFile::open(path);
+  if (!elf.is_native()) return {};
   MallocLibrary library{.family = exported_names(elf).family(), .version = ""};
   if (!library.family.empty()) library.version = version_in(elf, library.family);
   return library;
 }
 
-std::vector<std::string> inner_malloc_families(const std::string& path) {
-  base::Descriptor file = open_regular(path);
-  if (!file) return {};
-  const base::ElfFile elf(std::move(file));
-  if (!elf.is_elf() || !elf.is_native() || exported_names(elf).malloc) return {};
-  return families_by_texts(elf);
+bool exports_malloc(const base::ElfFile& elf) {
+  return exported_names(elf).malloc;
 }
 
 std::string malloc_family(const std::string& path) {
-  const bool is_there = path.find('/') != path.npos && open_regular(path);
+  std::error_code error;
+  const bool is_there = path.find('/') != path.npos &&
+                        std::filesystem::is_regular_file(path, error) &&
+                        access(path.c_str(), R_OK) == 0;
   return is_there ? identify_malloc_library(path).family : family_by_name(path);
 }
 

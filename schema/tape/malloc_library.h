@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/elf_file.h"
+
 namespace heaptape::schema {
 
 struct MallocLibrary {
@@ -23,12 +25,8 @@ struct MallocLibrary {
 // cut short or made to mislead: the answer is then empty. The work is bounded.
 MallocLibrary identify_malloc_library(const std::string& path);
 
-// The families of the allocators that the program or library at `path` has inside, for calls of its
-// own that no preloaded library sees: "jemalloc", "mimalloc" or "tcmalloc"; Arrow has two. Known by
-// the texts of their messages, because such files are mostly stripped. Empty if the file exports a
-// malloc, which serves the whole process. The mimalloc of a CPython counts only if the build uses
-// it (PYTHONMALLOC=mimalloc is not seen). As bounded and as wary as identify_malloc_library().
-std::vector<std::string> inner_malloc_families(const std::string& path);
+// Such a file serves the calls of the whole process.
+bool exports_malloc(const base::ElfFile& elf);
 
 // The family of the library at `path`, which may be a path on another machine: if there is no such
 // file here, its name decides. Empty if neither tells.

@@ -136,7 +136,7 @@ struct Summary {
   # A file with allocators inside. Calls to those allocators are not on the tape.
   struct InnerAllocator {
     file @0 :Data;              # its path, as the process had it mapped
-    families @1 :List(Text);    # "jemalloc", "mimalloc" or "tcmalloc"
+    families @1 :List(Text);    # "jemalloc", "go": inner_heaps.h
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/display_text.h"
 #include "base/number_text.h"
+#include "schema/heap_remedies.h"
 #include "schema/tape/malloc_library.h"
 
 namespace heaptape::schema {
@@ -71,15 +72,9 @@ std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc
          base::bytes_text(anonymous_bytes - *malloc_bytes);
 }
 
-std::string families_text(const std::vector<std::string>& families) {
-  std::string text;
-  for (const std::string& family : families) text += (text.empty() ? "" : " and ") + family;
-  return text;
-}
-
 std::string inner_calls_text(const std::vector<InnerAllocator>& files) {
   if (files.empty()) return "";
-  std::string text = "calls to " + base::display_text(families_text(files.front().families)) +
+  std::string text = "calls to " + base::display_text(heaps_text(files.front().families)) +
                      " inside " + base::quoted(files.front().file);
   const size_t others = files.size() - 1;
   if (others != 0) text += " and to allocators inside " + base::counted(others, "other file");

@@ -147,16 +147,13 @@ inline constexpr size_t kMostThreadsListed = size_t{1} << 16;
 std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes);
 
 // A program or library with allocators inside, for calls of its own that no preloaded library sees:
-// inner_malloc_families() of malloc_library.h.
+// inner_heaps.h.
 struct InnerAllocator {
   std::string file;                   // its path, as the process had it mapped
   std::vector<std::string> families;  // at least one
 
   bool operator==(const InnerAllocator&) const = default;
 };
-
-// "jemalloc and mimalloc".
-std::string families_text(const std::vector<std::string>& families);
 
 // "calls to jemalloc inside '/usr/bin/ruff' and to allocators inside 2 other files"; empty if there
 // are no files.

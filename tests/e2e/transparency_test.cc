@@ -109,7 +109,10 @@ TEST_F(RecordedPrograms, GccHasATapeForEachOfItsPrograms) {
   const std::string compiled_alone = read_bytes(object);
   const Ended recorded = record(line);
   EXPECT_EQ(recorded.out, alone.out);
-  EXPECT_EQ(recorded.err, alone.err);
+  EXPECT_TRUE(recorded.err.starts_with(alone.err)) << recorded.err;
+  const std::string ours = recorded.err.substr(std::min(alone.err.size(), recorded.err.size()));
+  EXPECT_TRUE(ours.empty() || ours.starts_with("heaptape: not seen: calls to the GCC heap"))
+      << ours;
   EXPECT_EQ(recorded.status, alone.status);
   EXPECT_NE(alone.err, "") << "a warning was to be compared";
   EXPECT_EQ(read_bytes(object), compiled_alone);

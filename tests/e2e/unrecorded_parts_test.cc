@@ -1,6 +1,7 @@
 // Programs of which a part cannot be recorded, or that are not what they seem to be.
 #include <filesystem>
 
+#include "schema/heap_remedies.h"
 #include "tests/e2e/record_fixture.h"
 
 namespace heaptape::tests {
@@ -59,7 +60,7 @@ TEST_P(InnerAllocator, IsNamedWhereverTheTapeIsShown) {
   const auto files = read_tape().summary.inner_allocators;
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(files[0].file, program);
-  EXPECT_EQ(schema::families_text(files[0].families), GetParam().family);
+  EXPECT_EQ(schema::heaps_text(files[0].families), GetParam().family);
   for (const Words& command : {Words{"info"},
                                {"verify"},
                                {"replay", "-a", "model:bump"},
@@ -84,18 +85,39 @@ TEST_P(InnerAllocator, IsNamedWhereverTheTapeIsShown) {
   EXPECT_NE(read_bytes(report).find(json), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, InnerAllocator,
-                         testing::Values(InnerProgram{"jemalloc", "jemalloc"},
-                                         InnerProgram{"mimalloc", "mimalloc"},
-                                         InnerProgram{"tcmalloc", "tcmalloc"},
-                                         InnerProgram{"both", "jemalloc and mimalloc"},
-                                         InnerProgram{"free_threaded", "mimalloc"}),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Of, InnerAllocator,
+    testing::Values(InnerProgram{"jemalloc", "jemalloc"}, InnerProgram{"mimalloc", "mimalloc"},
+                    InnerProgram{"tcmalloc", "tcmalloc"},
+                    InnerProgram{"both", "jemalloc and mimalloc"},
+                    InnerProgram{"free_threaded", "mimalloc"}, InnerProgram{"pymalloc", "pymalloc"},
+                    InnerProgram{"go", "the Go heap"}, InnerProgram{"java", "the Java heap"},
+                    InnerProgram{"v8", "the V8 heap"}, InnerProgram{"php", "the PHP heap"},
+                    InnerProgram{"gcc", "the GCC heap"}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(UnrecordedParts, AreNoAllocatorThatCpythonHasButDoesNotUse) {
   const Ended ended = record({target_path("inner_cpython")});
   EXPECT_EQ(ended.status, 0) << ended.describe();
   EXPECT_TRUE(manifest().unrecorded.empty()) << ended.err;
+}
+
+TEST_F(UnrecordedParts, AreNoPymallocThatPythonDoesNotUse) {
+  for (const char* const setting : {"PYTHONMALLOC=malloc", "PYTHONMALLOC=malloc_debug"}) {
+    ASSERT_EQ(record(CommandLine{{target_path("inner_pymalloc")}, {setting}}).status, 0);
+    EXPECT_TRUE(read_tape().summary.inner_allocators.empty()) << setting;
+    EXPECT_TRUE(manifest().unrecorded.empty()) << setting;
+  }
+  ASSERT_EQ(record(CommandLine{{target_path("inner_pymalloc")}, {"PYTHONMALLOC=pymalloc"}}).status,
+            0);
+  EXPECT_EQ(read_tape().summary.inner_allocators.size(), 1u);
+}
+
+TEST_F(UnrecordedParts, AreTheObjectsOfPython) {
+  ASSERT_EQ(record({"/usr/bin/python3", "-c", "import time; time.sleep(0.2)"}).status, 0);
+  const auto files = read_tape().summary.inner_allocators;
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].families, std::vector<std::string>{"pymalloc"});
 }
 
 TEST_F(UnrecordedParts, AreNotThoseOfTheProgramBeforeAnExec) {

@@ -66,7 +66,10 @@ def test_facts_name_files_with_allocators_inside(tool, tool_json, tmp_path):
     subprocess.run(["cc", "-o", program, source], check=True)
     tool("record", "-o", tape, "--", program)
     files = heaptape.Tape(tape).facts["innerAllocators"]
+    remedies = files[0].pop("remedies")
     assert files == [{"file": str(program.resolve()), "families": ["jemalloc"]}]
+    assert len(remedies) == 1 and remedies[0].startswith("MALLOC_CONF=stats_print:true")
+    files[0]["remedies"] = remedies
     assert files == tool_json("info", "--json", tape)["innerAllocators"]
 
 

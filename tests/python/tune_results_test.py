@@ -253,6 +253,23 @@ def test_without_the_library_nothing_is_confirmed_and_it_says_so(make, tmp_path,
     assert "nothing was confirmed on the real library: glibc is not installed" in result["notes"]
 
 
+@pytest.mark.parametrize(("beside", "is_told"), [(400_000_000, True), (399_999_999, False)])
+def test_memory_beside_malloc_is_told_first(beside, is_told, make, tmp_path, monkeypatch):
+    tape = make("fill", "count=10")
+    parts = {"mallocBytes": 2_000_000_000 - beside, "besideMallocBytes": beside}
+    facts = {
+        **heaptape.Tape(tape).facts,
+        "largestSample": {"anonymousBytes": 2_000_000_000, "anonymous": parts},
+        "innerAllocators": [{"file": "p", "families": ["php"], "remedies": ["set this"]}],
+    }
+    monkeypatch.setattr("heaptape.tune.tuning.Tape", lambda path: SimpleNamespace(facts=facts))
+    first, second, *_ = summary(tune([tape], tmp_path, trials=1, repeats=0)).splitlines()
+    page = (tmp_path / "tune.html").read_text()
+    assert ("381 MiB of 1.86 GiB anonymous memory (20%) is beside malloc" in first) == is_told
+    assert (second == "  set this") == is_told
+    assert ("is beside malloc" in page) == is_told
+
+
 @pytest.mark.parametrize(("version", "is_told"), [("2.41", True), ("2.36", False), ("", False)])
 def test_a_tape_of_another_version_is_told(version, is_told, make, tmp_path, monkeypatch):
     tape = make("fill", "count=10")

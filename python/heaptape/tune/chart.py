@@ -10,6 +10,7 @@ from ..page import Hint, Section, Table, name_cell, plot_text, write_page
 from .replays import MEAN, OBJECTIVES, PEAK, WORK
 from .summary import (
     NAMES,
+    beside_malloc,
     change_text,
     default_text,
     share_text,
@@ -24,7 +25,7 @@ def write_chart(path: str, result: Mapping[str, Any]) -> None:
     sections = [
         Section(
             "Points of interest",
-            text=[default_text(result["default"])],
+            text=[*beside_malloc(result), default_text(result["default"])],
             lines=[
                 f"{name}: {point['line'] or 'the default'}"
                 for name, point in result["points"].items()

@@ -60,9 +60,12 @@ def _tape(found: Findings, path: str) -> dict[str, Any]:
     tapes, bases = (found.held_out, found.held_out_base) if held else (found.searched, found.base)
     base = dict(zip(tapes, bases, strict=False)).get(path)
     ideal = {name: found.ideal.get(path, {}).get(name) for name in (PEAK, MEAN)}
+    facts = found.facts[path]
     return {
         "path": path,
-        "threads": found.facts[path]["threads"],
+        "threads": facts["threads"],
+        "largestSample": facts.get("largestSample"),
+        "innerAllocators": facts.get("innerAllocators", []),
         "heldOut": held,
         "default": base,
         "ideal": ideal,

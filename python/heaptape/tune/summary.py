@@ -11,6 +11,8 @@ from .replays import MEAN, OBJECTIVES, PEAK, geometric_mean
 
 NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
 
+_NOTED_BYTES = 1 << 20
+_NOTED_SHARE = 5
 _MOST_KNOBS = 3
 _MOST_INTERACTIONS = 4
 
@@ -30,10 +32,27 @@ def _head(result: Mapping[str, Any]) -> str:
         f"{quantity_text(len(result['tapes']) - held, 'tape')}, {held} held out, "
         f"seed {result['seed']}"
     )
-    lines = [searched_on, default_text(default), *_avoidable(result)]
+    lines = [*beside_malloc(result), searched_on, default_text(default), *_avoidable(result)]
     if default["best"]:
         lines.append("the default is already the best")
     return "\n".join(lines) + "\n"
+
+
+def beside_malloc(result: Mapping[str, Any]) -> Iterator[str]:
+    """Memory that no setting changes, where it is a fifth of the process's or more."""
+    for tape in result["tapes"]:
+        sample = tape["largestSample"] or {}
+        whole, parts = sample.get("anonymousBytes", 0), sample.get("anonymous")
+        if parts is None or parts["besideMallocBytes"] < max(_NOTED_BYTES, whole / _NOTED_SHARE):
+            continue
+        beside = parts["besideMallocBytes"]
+        yield (
+            f"{display_text(tape['path'], 60)}: {figure_text(beside, 'bytes')} of "
+            f"{figure_text(whole, 'bytes')} anonymous memory ({beside / whole:.0%}) is beside "
+            f"malloc: no setting changes that"
+        )
+        for file in tape["innerAllocators"]:
+            yield from (f"  {remedy}" for remedy in file["remedies"])
 
 
 def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:

@@ -147,8 +147,10 @@ std::string whole_verdict(const schema::ReportFigures& report, const std::vector
                           const RunFigures* told) {
   std::string beside = beside_malloc(report);
   if (!beside.empty()) beside[0] = 'A';
-  if (malloc_has_less_than_half(report)) return beside + ".";
-  return (beside.empty() ? "" : beside + ". ") + verdict(best, told);
+  if (!beside.empty()) beside += ".";
+  for (const std::string& remedy : remedies(report)) beside += " " + remedy + ".";
+  if (malloc_has_less_than_half(report)) return beside;
+  return (beside.empty() ? "" : beside + " ") + verdict(best, told);
 }
 
 void write_stacks(JsonWriter& out, const RankedSites& sites) {

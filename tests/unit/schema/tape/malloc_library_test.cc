@@ -1,6 +1,5 @@
 #include "schema/tape/malloc_library.h"
 
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -8,21 +7,17 @@
 #include <filesystem>
 #include <random>
 
+#include "tests/support/modules.h"
 #include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::schema {
 namespace {
 
-std::string libc() {
-  Dl_info info = {};
-  dladdr(reinterpret_cast<void*>(gnu_get_libc_version), &info);
-  return info.dli_fname;
-}
-
 // Where Debian's packages put it, beside libc; empty if it is not installed.
 std::string installed(const std::string& name) {
-  const std::string path = std::filesystem::path(libc()).replace_filename(name);
+  const std::string path =
+      std::filesystem::path(tests::loaded_module("libc.so")).replace_filename(name);
   return std::filesystem::exists(path) ? path : "";
 }
 
@@ -37,24 +32,6 @@ class MallocLibraryFile : public testing::Test {
   }
   tests::TempDir dir_;
 };
-
-TEST_F(MallocLibraryFile, HasNoAllocatorInsideThatServesTheProcess) {
-  for (const char* const name : {"libjemalloc.so.2", "libtcmalloc_minimal.so.4"}) {
-    const std::string path = installed(name);
-    if (path.empty()) GTEST_SKIP() << name << " is not installed";
-    EXPECT_TRUE(inner_malloc_families(path).empty()) << name;
-  }
-}
-
-TEST_F(MallocLibraryFile, HasNoAllocatorInsideIfItIsAnything) {
-  EXPECT_TRUE(inner_malloc_families(libc()).empty());
-  EXPECT_TRUE(
-      inner_malloc_families("/proc/self/exe").empty());  // though it has those texts to look for
-  EXPECT_TRUE(
-      inner_malloc_families(write("text", std::string("<jemal") + "loc>: %s narenas")).empty());
-  EXPECT_TRUE(inner_malloc_families(dir_.file("none")).empty());
-  EXPECT_TRUE(inner_malloc_families(dir_.path()).empty());
-}
 
 struct Packaged {
   const char* name;
@@ -88,7 +65,7 @@ TEST_F(MallocLibraryFile, OfTwoFamiliesIsOfNone) {
 }
 
 TEST_F(MallocLibraryFile, OfGlibcSaysItsVersion) {
-  const MallocLibrary library = under_an_odd_name(libc());
+  const MallocLibrary library = under_an_odd_name(tests::loaded_module("libc.so"));
   EXPECT_EQ(library.family, "glibc");
   EXPECT_EQ(library.version, gnu_get_libc_version());
 }
@@ -113,7 +90,7 @@ TEST_F(MallocLibraryFile, ThatIsAPipeIsNotWaitedFor) {
 }
 
 TEST_F(MallocLibraryFile, IsReadWhereverItWasCut) {
-  const std::string bytes = tests::read_bytes(libc());
+  const std::string bytes = tests::read_bytes(tests::loaded_module("libc.so"));
   for (size_t end = 0; end < bytes.size(); end += bytes.size() / 40) {
     const auto library = identify_malloc_library(write("cut", bytes.substr(0, end)));
     EXPECT_TRUE(library.family.empty() || library.family == "glibc") << end;
@@ -122,7 +99,7 @@ TEST_F(MallocLibraryFile, IsReadWhereverItWasCut) {
 
 // The headers and the tables that they lead to; the sanitizers also run this.
 TEST_F(MallocLibraryFile, IsReadWhateverItsHeadersSay) {
-  const std::string bytes = tests::read_bytes(libc());
+  const std::string bytes = tests::read_bytes(tests::loaded_module("libc.so"));
   std::mt19937 random(33);
   for (int round = 0; round < 100; ++round) {
     std::string damaged = bytes;
@@ -136,7 +113,9 @@ TEST_F(MallocLibraryFile, IsReadWhateverItsHeadersSay) {
 }
 
 TEST_F(MallocLibraryFile, ThatIsThereIsBelievedBeforeItsName) {
-  EXPECT_EQ(malloc_family(write("libjemalloc.so.2", tests::read_bytes(libc()))), "glibc");
+  EXPECT_EQ(
+      malloc_family(write("libjemalloc.so.2", tests::read_bytes(tests::loaded_module("libc.so")))),
+      "glibc");
   EXPECT_EQ(malloc_family(write("libmimalloc.so.2", "no library")), "");
 }
 

@@ -187,6 +187,14 @@ TEST(BesideMalloc, IsSaidFromAFifthOn) {
   EXPECT_EQ(beside_malloc(process_report(10 * kMiB, 8 * kMiB + 1)), "");
 }
 
+TEST(BesideMalloc, HasRemediesWhereItIsMuch) {
+  schema::ReportFigures report = process_report(10 * kMiB, 8 * kMiB);
+  report.remedies = {"1", "2", "3", "4", "5"};
+  EXPECT_EQ(remedies(report), (std::vector<std::string>{"1", "2", "3", "4"}));
+  report.moments[0].process->malloc_bytes = 8 * kMiB + 1;
+  EXPECT_TRUE(remedies(report).empty());
+}
+
 TEST(BesideMalloc, IsSaidFromAMebibyteOn) {
   EXPECT_NE(beside_malloc(process_report(kMiB, 0)), "");
   EXPECT_EQ(beside_malloc(process_report(kMiB - 1, 0)), "");

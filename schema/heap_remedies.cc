@@ -1,0 +1,80 @@
+#include "schema/heap_remedies.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+namespace heaptape::schema {
+namespace {
+
+// For files with such a part in their names.
+struct Remedy {
+  std::string_view heap;
+  std::string_view file_part;
+  std::string_view text;
+};
+constexpr Remedy kRemedies[] = {
+    // arrow.apache.org/docs/cpp/env_vars.html
+    {"jemalloc", "arrow", "ARROW_DEFAULT_MEMORY_POOL=system makes Arrow call malloc"},
+    {"mimalloc", "arrow", "ARROW_DEFAULT_MEMORY_POOL=system makes Arrow call malloc"},
+    // jemalloc(3), "stats_print"; tikv-jemallocator's README for the prefix
+    {"jemalloc", "",
+     "MALLOC_CONF=stats_print:true (_RJEM_MALLOC_CONF in Rust programs) makes the jemalloc inside "
+     "print statistics"},
+    // microsoft/mimalloc, readme.md, "Environment Options"
+    {"mimalloc", "", "MIMALLOC_SHOW_STATS=1 makes the mimalloc inside print statistics"},
+    // gperftools, docs/tcmalloc.html, "Modifying Runtime Behavior"
+    {"tcmalloc", "", "MALLOCSTATS=1 makes the tcmalloc inside print statistics"},
+    // docs.python.org/3/using/cmdline.html
+    {"pymalloc", "", "PYTHONMALLOC=malloc makes Python call malloc for each object; it costs time"},
+    // pkg.go.dev/runtime, "Environment Variables"
+    {"go", "", "GOGC and GOMEMLIMIT bound the Go heap; runtime/pprof shows what is in it"},
+    // The java command of JDK 21; its troubleshooting guide, "Native Memory Tracking"
+    {"java", "",
+     "-Xmx bounds the Java heap; -XX:NativeMemoryTracking=summary and `jcmd PID VM.native_memory` "
+     "show the rest"},
+    // nodejs.org/api/cli.html and v8.html
+    {"v8", "", "--max-old-space-size bounds the V8 heap; v8.getHeapStatistics() shows its size"},
+    // php.net/manual, "Zend Memory Manager"; php-src, Zend/zend_alloc.c
+    {"php", "", "USE_ZEND_ALLOC=0 makes PHP call malloc"},
+    // The GCC manual, "Optimize Options", ggc-min-expand and ggc-min-heapsize
+    {"gcc", "",
+     "--param ggc-min-expand=N and ggc-min-heapsize=KB bound the garbage that GCC keeps"},
+};
+
+std::string_view noun(std::string_view heap) {
+  if (heap == "go") return "the Go heap";
+  if (heap == "java") return "the Java heap";
+  if (heap == "v8") return "the V8 heap";
+  if (heap == "php") return "the PHP heap";
+  if (heap == "gcc") return "the GCC heap";
+  return heap;
+}
+
+}  // namespace
+
+std::string heaps_text(const std::vector<std::string>& heaps) {
+  std::string text;
+  for (const std::string& heap : heaps) {
+    text += (text.empty() ? "" : " and ") + std::string(noun(heap));
+  }
+  return text;
+}
+
+std::vector<std::string> heap_remedies(const std::vector<std::string>& heaps,
+                                       const std::string& file) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  std::vector<std::string> remedies;
+  for (const std::string& heap : heaps) {
+    const auto* const remedy = std::ranges::find_if(kRemedies, [&](const Remedy& one) {
+      return one.heap == heap && name.find(one.file_part) != name.npos;
+    });
+    if (remedy == std::end(kRemedies)) continue;
+    std::string text(remedy->text);
+    if (std::ranges::find(remedies, text) == remedies.end()) remedies.push_back(std::move(text));
+  }
+  return remedies;
+}
+
+}  // namespace heaptape::schema

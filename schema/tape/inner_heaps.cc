@@ -1,0 +1,109 @@
+#include "schema/tape/inner_heaps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/elf_file.h"
+#include "schema/tape/malloc_library.h"
+
+namespace heaptape::schema {
+namespace {
+
+// A heap is known by two texts of its messages and options. In its file more text follows the first
+// one; in ours a NUL does, so heaptape does not find itself. From Debian 12's packages; those of
+// the first two also from ruff, polars, pyarrow and duckdb of PyPI.
+struct InnerHeap {
+  std::string_view name;
+  std::string_view text;
+  std::string_view other_text;
+};
+constexpr InnerHeap kInnerHeaps[] = {
+    {"jemalloc", "<jemalloc>: ", "narenas"},
+    {"mimalloc", "environment option mimalloc_", "reserve_huge_os_pages"},
+    {"tcmalloc", "tcmalloc.pageheap_", "TCMALLOC_"},  // gperftools
+    {"pymalloc", "PYTHONMALLOC: unknown ", "arenas allocated total"},
+    {"go", "runtime: out of memory: cannot ", "GOGC"},
+    {"java", "G1HeapRegionSize ", "NativeMemoryTracking"},
+    {"v8", "max_old_space_", "Mark-Compact"},
+    {"php", "USE_ZEND_ALLOC_", "zend_mm_heap corrupted"},
+    {"gcc", "GGC heuristics: ", "ggc-min-heapsize"},
+};
+constexpr uint64_t kLongestText = 32;
+
+// CPython of 3.13 and later has a mimalloc inside that lies idle, except in its free-threaded
+// build: Objects/obmalloc.c, Python/getversion.c. The first of these texts is in any CPython.
+constexpr std::string_view kCpythonText = "PYTHONMALLOC";
+constexpr std::string_view kFreeThreadedText = "free-threading build";
+
+bool has(std::string_view bytes, std::string_view text) {
+  return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
+}
+
+bool has_more_behind(std::string_view bytes, std::string_view text) {
+  const char* const end = bytes.data() + bytes.size();
+  for (const char* at = bytes.data();;) {
+    const auto left = static_cast<size_t>(end - at);
+    const void* const found = memmem(at, left, text.data(), text.size());
+    if (found == nullptr) return false;
+    at = static_cast<const char*>(found) + text.size();
+    if (at < end && *at != '\0') return true;
+  }
+}
+
+// By the texts in .rodata, which is read piece by piece: it may be large, and a collector does
+// this.
+std::vector<std::string> heaps_by_texts(const base::ElfFile& elf) {
+  constexpr uint64_t kPieceBytes = 1 << 20;
+  constexpr uint64_t kMostBytes = 64 << 20;
+  const auto section = elf.section(".rodata");
+  if (!section) return {};
+  bool text[std::size(kInnerHeaps)] = {};
+  bool other_text[std::size(kInnerHeaps)] = {};
+  bool is_cpython = false;
+  bool is_free_threaded = false;
+  const uint64_t end = std::min(section->bytes, kMostBytes);
+  for (uint64_t at = 0; at < end; at += kPieceBytes) {
+    const std::vector<uint8_t> read =
+        elf.read(section->offset + at, std::min(kPieceBytes + kLongestText, end - at));
+    const std::string_view piece(reinterpret_cast<const char*>(read.data()), read.size());
+    for (size_t i = 0; i < std::size(kInnerHeaps); ++i) {
+      text[i] = text[i] || has_more_behind(piece, kInnerHeaps[i].text);
+      other_text[i] = other_text[i] || has(piece, kInnerHeaps[i].other_text);
+    }
+    is_cpython = is_cpython || has(piece, kCpythonText);
+    is_free_threaded = is_free_threaded || has(piece, kFreeThreadedText);
+  }
+  std::vector<std::string> heaps;
+  for (size_t i = 0; i < std::size(kInnerHeaps); ++i) {
+    if (text[i] && other_text[i]) heaps.emplace_back(kInnerHeaps[i].name);
+  }
+  if (is_cpython && !is_free_threaded) std::erase(heaps, "mimalloc");
+  return heaps;
+}
+
+}  // namespace
+
+std::vector<std::string> inner_heaps(const std::string& path) {
+  const auto elf = base::ElfFile::open(path);
+  if (!elf.is_native() || exports_malloc(elf)) return {};
+  return heaps_by_texts(elf);
+}
+
+bool has_python_call_malloc(const std::string& environment) {
+  constexpr std::string_view kName = "PYTHONMALLOC=";
+  for (size_t at = 0; at < environment.size();) {
+    const size_t end = std::min(environment.find('\0', at), environment.size());
+    const std::string_view entry(environment.data() + at, end - at);
+    if (entry.starts_with(kName)) {  // the first one counts, as for getenv()
+      const std::string_view value = entry.substr(kName.size());
+      return value == "malloc" || value == "malloc_debug";
+    }
+    at = end + 1;
+  }
+  return false;
+}
+
+}  // namespace heaptape::schema
