@@ -55,25 +55,27 @@ def value_at(value: Any, path: Iterable[str]) -> Any:
     return value
 
 
-# Absent from a run whose resident sizes are not known: docs/metrics.md.
-_RESIDENT = {
-    "residentBytes",
+# Absent from a run of which it is not known which pages are resident, or how many: docs/metrics.md.
+_OF_PAGES = {
     "residentHoleBytes",
     "returnedBytes",
     "untouchedBytes",
     "purgeableBytes",
+    "trimmableBytes",
 }
+_ABSENT = {"residentPages": _OF_PAGES, "residentSizes": _OF_PAGES | {"residentBytes"}}
 
 
 def drop_unknown_sizes(run: dict[str, Any]) -> dict[str, Any]:
-    """Drops the zeros that stand for resident sizes if the trace has none."""
-    if "residentSizes" not in (run.get("lacks") or []):
+    """Drops the numbers that mean nothing because resident sizes are not known."""
+    absent = set().union(*(_ABSENT.get(what, set()) for what in run.get("lacks") or []))
+    if not absent:
         return run
 
     def without(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
-        return {name: without(value) for name, value in part.items() if name not in _RESIDENT}
+        return {name: without(value) for name, value in part.items() if name not in absent}
 
     found: dict[str, Any] = without(run)
     return found

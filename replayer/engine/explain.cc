@@ -33,7 +33,8 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
   RunResult& first = runs.front();
-  if (first.picture && !first.picture->absent) {
+  const bool counts_all = first.metrics.known_resident == KnownResident::kPages;
+  if (counts_all && first.picture && !first.picture->absent) {
     first.notes.emplace_back(
         "it is unknown which pages are resident: all committed memory counts as resident");
   }
@@ -45,6 +46,7 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
 }
 
 std::vector<Estimate> estimates_of(const Explanation& explanation) {
+  if (explanation.run.metrics.known_resident != KnownResident::kPages) return {};
   const Account& account = *explanation.state().account;
   std::vector<Estimate> estimates;
   if (account.trimmable_bytes) estimates.push_back({Remedy::kTrim, *account.trimmable_bytes});

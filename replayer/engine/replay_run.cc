@@ -212,7 +212,7 @@ void ReplayRun::add_notes(const ReplayOptions& options, const TapeFacts& facts, 
                      .same_offset_share = metrics.same_offset_share,
                      .purged_bytes = metrics.actions.empty() ? purged_bytes(metrics.counters) : 0};
   metrics.incomparable = why_incomparable(spec_, run, facts);
-  metrics.is_resident_unknown = lacks_resident_sizes(spec_, facts);
+  metrics.known_resident = known_resident(spec_, facts);
   result.notes = run_notes(spec_, run, facts);
   std::ranges::move(backend_->notes(), std::back_inserter(result.notes));
   if (metrics.accounting.refused != 0) {

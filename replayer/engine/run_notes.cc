@@ -192,15 +192,22 @@ void TapeFacts::note(const SlotResolver& resolver) {
   foreign_percent_ = percent(resolver.foreign_releases(), resolver.releases());
 }
 
-bool lacks_resident_sizes(const BackendSpec& spec, const TapeFacts& tape) {
-  return spec.kind == allocators::BackendKind::kRecorded && !tape.has_process_samples();
+KnownResident known_resident(const BackendSpec& spec, const TapeFacts& tape) {
+  if (spec.kind != allocators::BackendKind::kRecorded) return KnownResident::kPages;
+  if (!tape.has_process_samples()) return KnownResident::kNothing;
+  return tape.family() == "glibc" ? KnownResident::kPages : KnownResident::kSum;
 }
 
 std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,
                                    const TapeFacts& tape) {
   using allocators::BackendKind;
   std::vector<std::string> notes;
-  if (lacks_resident_sizes(spec, tape)) {
+  const KnownResident resident = known_resident(spec, tape);
+  if (resident == KnownResident::kSum) {
+    notes.emplace_back(
+        "which pages are resident is not on the tape: the allocator may have given free ones back");
+  }
+  if (resident == KnownResident::kNothing) {
     notes.emplace_back(tape.origin().format.empty()
                            ? "the process was never sampled: resident sizes are not on this tape"
                            : "resident sizes are not in this trace");

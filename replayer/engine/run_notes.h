@@ -64,9 +64,10 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
-// Whether it is the recorded run of a tape without samples of its process: one imported from a
-// trace, written by a scenario, or cut before the first sample.
-bool lacks_resident_sizes(const allocators::BackendSpec& spec, const TapeFacts& tape);
+// The recorded run of a tape without samples of its process has nothing: one imported from a trace,
+// written by a scenario, or cut before the first sample. Samples have a sum. glibc gives back
+// little but the ends of its regions: there, all committed memory counts as resident.
+KnownResident known_resident(const allocators::BackendSpec& spec, const TapeFacts& tape);
 
 // A sentence each. Nothing for noop, and for a run that we recorded.
 std::vector<std::string> run_notes(const allocators::BackendSpec& spec, const RunFacts& run,

@@ -81,12 +81,16 @@ struct LatencyRange {
   allocators::LatencySummary greatest;
 };
 
+// How much is known about a run's resident memory: which pages (as for replays), only their sum, or
+// nothing.
+enum class KnownResident : uint8_t { kPages, kSum, kNothing };
+
 struct RunMetrics {
   std::string threads;       // Backend::threads()
   std::string incomparable;  // why fidelity says nothing; empty if it does
   // False if blocks come in an unknown order: their usable bytes, holes and resizes are unknown.
   bool follows_blocks = true;
-  bool is_resident_unknown = false;  // the tape does not have the resident sizes of this run
+  KnownResident known_resident = KnownResident::kPages;
   Accounting accounting;
   ResizeCounts resizes;
   Snapshot end;

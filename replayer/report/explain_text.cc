@@ -54,12 +54,16 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
 
 // Live and slack bytes follow the program's requests, as in reports: new(0), say, asks the
 // allocator for more.
-std::string account_text(const MomentState& state) {
+std::string account_text(const Explanation& explanation) {
+  const MomentState& state = explanation.state();
   const Account& account = *state.account;
-  const auto row = [&account](const char* what, uint64_t bytes) {
-    return TableRow{what, bytes_text(bytes), share_text(bytes, account.resident_bytes)};
+  const bool is_sampled = explanation.run.spec.kind == allocators::BackendKind::kRecorded;
+  const uint64_t whole = is_sampled ? account.committed_bytes : account.resident_bytes;
+  const auto row = [whole](const char* what, uint64_t bytes) {
+    return TableRow{what, bytes_text(bytes), share_text(bytes, whole)};
   };
-  std::vector<TableRow> rows{{"where the memory is", "bytes", "of resident"}};
+  std::vector<TableRow> rows{
+      {"where the memory is", "bytes", is_sampled ? "of committed" : "of resident"}};
   rows.push_back(row("  live, as requested", state.snapshot.live.live_bytes));
   rows.push_back(row("  slack of size classes", state.snapshot.slack_bytes()));
   rows.push_back(row("  headers and other metadata", account.metadata_bytes));
@@ -70,9 +74,17 @@ std::string account_text(const MomentState& state) {
     rows.push_back({"  less live bytes that were never touched",
                     "-" + bytes_text(account.untouched_bytes), ""});
   }
-  rows.push_back(row("= resident", account.resident_bytes));
-  rows.push_back({"  free and returned to the system", bytes_text(account.returned_bytes), ""});
-  rows.push_back({"= committed", bytes_text(account.committed_bytes), ""});
+  if (is_sampled) {
+    constexpr const char* kResident = "  of which resident, as sampled";
+    const bool is_known = explanation.run.metrics.known_resident != KnownResident::kNothing;
+    rows.push_back(row("= committed", account.committed_bytes));
+    rows.push_back(is_known ? row(kResident, state.snapshot.resident_bytes)
+                            : TableRow{kResident, "-", ""});
+  } else {
+    rows.push_back(row("= resident", account.resident_bytes));
+    rows.push_back({"  free and returned to the system", bytes_text(account.returned_bytes), ""});
+    rows.push_back({"= committed", bytes_text(account.committed_bytes), ""});
+  }
   if (account.unexplained_bytes != 0) {
     const bool is_less = account.unexplained_bytes < 0;
     const auto bytes = static_cast<uint64_t>(account.unexplained_bytes);
@@ -89,6 +101,18 @@ std::string tried_text(const RunMetrics& metrics) {
   const uint64_t after = action.after.resident_bytes;
   return bytes_text(before > after ? before - after : 0);
 }
+
+// The resident part of holes: "-" where it is not known which pages are resident.
+class ResidentText {
+ public:
+  explicit ResidentText(const RunMetrics& run)
+      : is_known_(run.known_resident == KnownResident::kPages) {}
+  bool is_known() const { return is_known_; }
+  std::string operator()(uint64_t bytes) const { return is_known_ ? bytes_text(bytes) : "-"; }
+
+ private:
+  bool is_known_;
+};
 
 // The usual name of a remedy.
 const char* describe(Remedy remedy) {
@@ -108,9 +132,11 @@ const char* describe(Remedy remedy) {
 }
 
 std::string remedies_text(const Explanation& explanation) {
+  const std::vector<Estimate> estimates = estimates_of(explanation);
+  if (estimates.empty()) return "";
   std::string tried = tried_text(explanation.run.metrics);
   std::vector<TableRow> rows{{"what would give resident bytes back", "estimate", "tried"}};
-  for (const Estimate& estimate : estimates_of(explanation)) {
+  for (const Estimate& estimate : estimates) {
     // The first is available through the allocator.
     rows.push_back(
         {describe(estimate.remedy), bytes_text(estimate.bytes), std::exchange(tried, "")});
@@ -129,7 +155,7 @@ std::string group_site_text(const HeapPicture& picture, const PinGroup& group,
 }
 
 std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
-                      const CallSites* calls) {
+                      const CallSites* calls, ResidentText resident_text) {
   const std::vector<PinGroup> groups = rank_pins(picture, holes, top);
   if (groups.empty()) return "no holes\n";
   std::vector<TableRow> rows{{"which blocks stand beside holes", "of bytes", "thread", "born from",
@@ -137,14 +163,14 @@ std::string pins_text(const HeapPicture& picture, const std::vector<Hole>& holes
   for (const PinGroup& group : groups) {
     rows.push_back({"  " + base::counted(group.count, "block"), grouped(group.size_bytes),
                     std::to_string(group.thread), call(group.first_birth), call(group.last_birth),
-                    bytes_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
+                    resident_text(group.resident_hole_bytes), bytes_text(group.hole_bytes)});
     if (calls != nullptr) rows.push_back({"    " + group_site_text(picture, group, *calls)});
   }
   return aligned(rows);
 }
 
 std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& holes, size_t top,
-                       const CallSites* calls) {
+                       const CallSites* calls, ResidentText resident_text) {
   if (calls == nullptr) return "";
   const char* const who =
       calls->is_sampled() ? "call sites of the blocks (estimated)" : "call sites of the blocks";
@@ -154,7 +180,7 @@ std::string sites_text(const HeapPicture& picture, const std::vector<Hole>& hole
     if (rows.size() > top) break;
     rows.push_back({"  " + calls->sites().short_text(site.site), grouped(site.blocks),
                     bytes_text(site.live_bytes), bytes_text(site.slack_bytes),
-                    bytes_text(site.resident_hole_bytes), bytes_text(site.hole_bytes)});
+                    resident_text(site.resident_hole_bytes), bytes_text(site.hole_bytes)});
   }
   return aligned(rows) + "  (a hole between blocks of two sites counts for both)\n";
 }
@@ -206,12 +232,16 @@ std::string block_text(const HeapPicture& picture, size_t index, const CallSites
          (calls == nullptr ? "" : ", in " + calls->short_text(block.birth));
 }
 
-std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSites* calls) {
-  std::string text =
-      format_text("  0x%llx: ", static_cast<unsigned long long>(hole.range.begin)) +
-      grouped(hole.range.bytes()) + " bytes (" + bytes_text(hole.range.bytes()) + "), " +
-      (hole.resident_bytes == hole.range.bytes() ? "all" : bytes_text(hole.resident_bytes)) +
-      " resident";
+std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSites* calls,
+                      ResidentText resident_text) {
+  std::string text = format_text("  0x%llx: ", static_cast<unsigned long long>(hole.range.begin)) +
+                     grouped(hole.range.bytes()) + " bytes (" + bytes_text(hole.range.bytes()) +
+                     ")";
+  if (resident_text.is_known()) {
+    text += ", " +
+            (hole.resident_bytes == hole.range.bytes() ? "all" : bytes_text(hole.resident_bytes)) +
+            " resident";
+  }
   if (picture.frees != nullptr) {
     if (const auto made = picture.frees->latest_in(hole.range)) {
       text += "; last free in it: " + call(made->event) + ", of " + grouped(made->block.bytes()) +
@@ -226,13 +256,13 @@ std::string hole_text(const HeapPicture& picture, const Hole& hole, const CallSi
          bytes_text(bytes_behind_pin(picture, pin.block)) + " more in whole pages\n";
 }
 
-std::string hole_sizes_text(const Account& account) {
+std::string hole_sizes_text(const Account& account, ResidentText resident_text) {
   std::vector<TableRow> rows{{"holes between live blocks", "count", "bytes", "free and resident"}};
   for (size_t i = 0; i < account.holes.size(); ++i) {
     const HoleClass& holes = account.holes[i];
     if (holes.count == 0) continue;
     rows.push_back({"  " + bytes_text(uint64_t{1} << i) + " and more", grouped(holes.count),
-                    bytes_text(holes.bytes), bytes_text(holes.resident_bytes)});
+                    bytes_text(holes.bytes), resident_text(holes.resident_bytes)});
   }
   return rows.size() == 1 ? "" : aligned(rows);
 }
@@ -244,10 +274,11 @@ std::string explanation_text(const schema::TapeReader& tape, const Explanation& 
   const HeapPicture& picture = *explanation.run.picture;
   const Account& account = *explanation.state().account;
   const std::vector<Hole> holes = find_holes(picture);
-  return sections({heading(tape, explanation), account_text(explanation.state()),
-                   remedies_text(explanation), hole_sizes_text(account),
-                   sites_text(picture, holes, options.top, sites),
-                   pins_text(picture, holes, options.top, sites),
+  const ResidentText resident(explanation.run.metrics);
+  return sections({heading(tape, explanation), account_text(explanation),
+                   remedies_text(explanation), hole_sizes_text(account, resident),
+                   sites_text(picture, holes, options.top, sites, resident),
+                   pins_text(picture, holes, options.top, sites, resident),
                    growths_text(explanation.run.metrics.heap_growths, options.top, sites),
                    notes_text(explanation.run)});
 }
@@ -256,13 +287,15 @@ std::string holes_text(const schema::TapeReader& tape, const Explanation& explan
                        const HolesOptions& options, const CallSites* sites) {
   const HeapPicture& picture = *explanation.run.picture;
   const std::vector<Hole> holes = find_holes(picture);
+  const ResidentText resident(explanation.run.metrics);
   const std::vector<Hole> largest = largest_holes(holes, options.min_bytes, options.top);
   std::string list;
-  for (const Hole& hole : largest) list += hole_text(picture, hole, sites);
+  for (const Hole& hole : largest) list += hole_text(picture, hole, sites, resident);
   if (!list.empty()) list.insert(0, "the largest\n");
-  return sections({heading(tape, explanation), hole_sizes_text(*explanation.state().account), list,
-                   sites_text(picture, holes, options.top, sites),
-                   pins_text(picture, holes, options.top, sites), notes_text(explanation.run)});
+  return sections(
+      {heading(tape, explanation), hole_sizes_text(*explanation.state().account, resident), list,
+       sites_text(picture, holes, options.top, sites, resident),
+       pins_text(picture, holes, options.top, sites, resident), notes_text(explanation.run)});
 }
 
 }  // namespace heaptape::replayer

@@ -50,7 +50,7 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   fill(out.initLiveCount(size), [](const Snapshot& s) { return s.live.live_count; });
   fill(out.initLiveBytes(size), [](const Snapshot& s) { return s.live.live_bytes; });
   fill(out.initCommittedBytes(size), [](const Snapshot& s) { return s.committed_bytes; });
-  if (!run.is_resident_unknown) {
+  if (run.known_resident != KnownResident::kNothing) {
     fill(out.initResidentBytes(size), [](const Snapshot& s) { return s.resident_bytes; });
   }
   fill(out.initCumulativeBytesUpper(size),
@@ -67,7 +67,7 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   fill(holes.initOver1MiB(size), [](const Snapshot& s) { return s.holes.over_1_mib; });
   fill(holes.initOver8MiB(size), [](const Snapshot& s) { return s.holes.over_8_mib; });
   fill(holes.initTopBytes(size), [](const Snapshot& s) { return s.holes.top_bytes; });
-  if (run.is_resident_unknown) return;
+  if (run.known_resident != KnownResident::kPages) return;
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
@@ -89,7 +89,11 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
-  if (run.is_resident_unknown) out.initLacks(1).set(0, schema::kLacksResidentSizes.data());
+  if (run.known_resident == KnownResident::kNothing) {
+    out.initLacks(1).set(0, schema::kLacksResidentSizes.data());
+  } else if (run.known_resident == KnownResident::kSum) {
+    out.initLacks(1).set(0, schema::kLacksResidentPages.data());
+  }
   set_fidelity(out, run);
   if (!run.follows_blocks) return;
   auto resizes = out.initResizes();

@@ -179,7 +179,9 @@ struct Run {
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
   spreads @24 :List(Spread);          # of the metrics that differed between repeats
-  lacks @25 :List(Text);  # "residentSizes" for the recorded run of a trace: those here are 0 and mean nothing; absent if nothing is
+  # "residentSizes" for the recorded run of a trace: those here are 0 and mean nothing; "residentPages" for that of an
+  # allocator other than glibc: only residentBytes are known; absent if nothing is missing
+  lacks @25 :List(Text);
   allocator @26 :RunAllocator;  # of a real allocator that completed the run
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/display_text.h"
 #include "base/number_text.h"
@@ -27,25 +28,36 @@ bool needs_holes(std::string_view name) {
   return name == "usableBytes" || name == "slackBytes" || name == "residentHoleBytes";
 }
 
-bool lacks_residents(wire::Run::Reader run) {
+bool lacks(wire::Run::Reader run, std::string_view wanted) {
   for (const auto what : run.getLacks()) {
-    if (std::string_view(what.cStr()) == kLacksResidentSizes) return true;
+    if (std::string_view(what.cStr()) == wanted) return true;
   }
   return false;
 }
 
-// A number that is unknown if resident sizes are.
-bool needs_residents(const MetricField& metric) {
-  constexpr std::string_view kNames[] = {"residentBytes", "residentHoleBytes", "returnedBytes",
-                                         "untouchedBytes", "purgeableBytes"};
-  return std::ranges::any_of(metric.path, [&kNames](const capnp::StructSchema::Field field) {
-    return std::ranges::find(kNames, field.getProto().getName().cStr()) != std::end(kNames);
+bool has_name(const MetricField& metric, std::span<const std::string_view> names) {
+  return std::ranges::any_of(metric.path, [names](const capnp::StructSchema::Field field) {
+    return std::ranges::find(names, field.getProto().getName().cStr()) != names.end();
   });
+}
+
+// A number that is unknown if the resident pages are.
+bool needs_resident_pages(const MetricField& metric) {
+  constexpr std::string_view kNames[] = {"residentHoleBytes", "returnedBytes", "untouchedBytes",
+                                         "purgeableBytes", "trimmableBytes"};
+  return has_name(metric, kNames);
+}
+
+// The same if even their sum is.
+bool needs_resident_sizes(const MetricField& metric) {
+  constexpr std::string_view kNames[] = {"residentBytes"};
+  return has_name(metric, kNames) || needs_resident_pages(metric);
 }
 
 bool is_unknown(wire::Run::Reader typed_run, const MetricField& metric) {
   const DynamicStruct::Reader run = typed_run;
-  if (lacks_residents(typed_run) && needs_residents(metric)) return true;
+  if (lacks(typed_run, kLacksResidentSizes) && needs_resident_sizes(metric)) return true;
+  if (lacks(typed_run, kLacksResidentPages) && needs_resident_pages(metric)) return true;
   const capnp::StructSchema::Field first = metric.path.front();
   if (metric.path.size() != 2 || !first.getType().isStruct() ||
       first.getType().asStruct() != capnp::Schema::from<wire::State>()) {

@@ -65,6 +65,7 @@ struct Spread {
 inline constexpr std::string_view kRecordedBackend = "recorded";
 // In a run's `lacks`, as in docs/metrics.md.
 inline constexpr std::string_view kLacksResidentSizes = "residentSizes";
+inline constexpr std::string_view kLacksResidentPages = "residentPages";  // but not their sum
 
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 

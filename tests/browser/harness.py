@@ -30,14 +30,15 @@ class Made:
         self.report = json.loads(report.read_text())
 
 
-# Not figures of a run that lacks residentSizes: docs/metrics.md.
-RESIDENT = {"residentBytes", "residentHoleBytes", "returnedBytes", "untouchedBytes", "purgeableBytes"}
+# Not figures of a run that lacks residentPages, or these sizes: docs/metrics.md.
+OF_PAGES = {"residentHoleBytes", "returnedBytes", "untouchedBytes", "purgeableBytes", "trimmableBytes"}
+ABSENT = {"residentPages": OF_PAGES, "residentSizes": OF_PAGES | {"residentBytes"}}
 
 
 def figure(run_of_report, metric):
     """As --fail-if names it."""
     value = run_of_report
-    if "residentSizes" in value.get("lacks", []) and metric.rpartition(".")[2] in RESIDENT:
+    if any(metric.rpartition(".")[2] in ABSENT[what] for what in value.get("lacks", [])):
         return None
     if metric.startswith("atMark."):
         _, name, metric = metric.split(".", 2)

@@ -323,6 +323,38 @@ TEST_F(ExplainTest, EstimatesTheTrimOfAHeapThatShrank) {
   }
 }
 
+// Samples have a sum; jemalloc may have given the pages of holes back.
+TEST_F(ExplainTest, SaysNoMoreOfTheRecordedRunThanTheTapeKnows) {
+  if (tests::kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
+  const std::string tape =
+      tests::record(dir_, {"/usr/bin/python3", "-c", "import time; time.sleep(0.2)"},
+                    {"LD_PRELOAD=libjemalloc.so.2", "PYTHONMALLOC=malloc"});
+  const schema::ReportFigures report = tests::replay_report(dir_, tape, {"recorded", "jemalloc"});
+  const auto resident = report.runs.at(0).metric("end.residentBytes");
+  ASSERT_TRUE(resident);
+  EXPECT_GT(schema::number_of(*resident), 1e6);
+  for (const char* const name : {"residentHoleBytes", "account.purgeableBytes",
+                                 "account.returnedBytes", "account.untouchedBytes"}) {
+    EXPECT_FALSE(report.runs.at(0).metric(std::string("atPeak.") + name)) << name;
+    EXPECT_TRUE(report.runs.at(1).metric(std::string("atPeak.") + name)) << name;
+  }
+  const std::string text = said({"explain", tape, "-a", "recorded", "--at", "end"});
+  EXPECT_NE(text.find("of which resident, as sampled"), std::string::npos) << text;
+  EXPECT_NE(text.find("which pages are resident is not on the tape"), std::string::npos) << text;
+  EXPECT_EQ(text.find("what would give resident bytes back"), std::string::npos) << text;
+  const std::string part = " resident; last free in it";
+  EXPECT_EQ(said({"holes", tape, "-a", "recorded"}).find(part), std::string::npos);
+  EXPECT_NE(said({"holes", tape, "-a", "jemalloc"}).find(part), std::string::npos);
+}
+
+// No sample at all.
+TEST_F(ExplainTest, SaysNothingOfWhatIsResidentInATrace) {
+  const std::string text =
+      said({"explain", scenario("sliver-pin"), "-a", "recorded", "--at", "end"});
+  EXPECT_NE(text.find("  of which resident, as sampled         -"), std::string::npos) << text;
+  EXPECT_EQ(text.find("what would give resident bytes back"), std::string::npos) << text;
+}
+
 TEST_F(ExplainTest, RefusesABackendWithoutBlocks) {
   tests::expect_refusal(
       tests::run({"heaptape", "explain", scenario("sliver-pin"), "-a", "noop", "--at", "end"}),

@@ -265,7 +265,7 @@ def test_memory_beside_malloc_is_told_first(beside, is_told, make, tmp_path, mon
     monkeypatch.setattr("heaptape.tune.tuning.Tape", lambda path: SimpleNamespace(facts=facts))
     first, second, *_ = summary(tune([tape], tmp_path, trials=1, repeats=0)).splitlines()
     page = (tmp_path / "tune.html").read_text()
-    assert ("381 MiB of 1.86 GiB anonymous memory (20%) is beside malloc" in first) == is_told
+    assert ("381.5 MiB of 1.86 GiB anonymous memory (20%) is beside malloc" in first) == is_told
     assert (second == "  set this") == is_told
     assert ("is beside malloc" in page) == is_told
 

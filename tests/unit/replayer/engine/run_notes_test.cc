@@ -135,11 +135,22 @@ TEST_F(RunNotes, SayWhatIsNotInTheTraceThatTheTapeWasImportedFrom) {
 TEST_F(RunNotes, SayThatTheProcessWasNeverSampled) {
   EXPECT_EQ(notes("recorded"),
             Notes{"the process was never sampled: resident sizes are not on this tape"});
-  EXPECT_TRUE(lacks_resident_sizes(*allocators::parse_spec("recorded"), tape_));
-  EXPECT_FALSE(lacks_resident_sizes(*allocators::parse_spec("glibc"), tape_));
+  EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kNothing);
+  EXPECT_EQ(known_resident(*allocators::parse_spec("glibc"), tape_), KnownResident::kPages);
   process_samples();
+  EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kPages);
   EXPECT_EQ(notes("recorded"), Notes());
-  EXPECT_FALSE(lacks_resident_sizes(*allocators::parse_spec("recorded"), tape_));
+}
+
+TEST_F(RunNotes, SayThatAnAllocatorMayHaveGivenPagesBack) {
+  schema::TapeHeader header;
+  header.recorded_allocator.family = "jemalloc";
+  tape_ = TapeFacts(header);
+  process_samples();
+  EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kSum);
+  EXPECT_EQ(known_resident(*allocators::parse_spec("jemalloc"), tape_), KnownResident::kPages);
+  EXPECT_EQ(notes("recorded"), Notes{"which pages are resident is not on the tape: the allocator "
+                                     "may have given free ones back"});
 }
 
 TEST_F(RunNotes, SayWhatMergedThreadsLeaveOut) {
