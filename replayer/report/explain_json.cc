@@ -136,6 +136,7 @@ void set_explanation(wire::Explanation::Builder out, const schema::TapeReader& t
   out.setVersion(wire::REPORT_VERSION);
   out.setPath(tape.path());
   set_run(out, explanation.run, calls);
+  set_lacks(out, explanation.run.metrics.known_resident);
   if (tape.summary()) set_inner_allocators(out, tape.summary()->inner_allocators);
   set_moment(out.initMoment(), explanation.moment);
   set_state(out.initState(), state.snapshot, &*state.account);

@@ -89,11 +89,7 @@ void set_counts(wire::Run::Builder out, const RunMetrics& run) {
   accounting.setFailedCalls(run.accounting.failed_calls);
   accounting.setUnknownFrees(run.accounting.unknown_frees);
   accounting.setRefused(run.accounting.refused);
-  if (run.known_resident == KnownResident::kNothing) {
-    out.initLacks(1).set(0, schema::kLacksResidentSizes.data());
-  } else if (run.known_resident == KnownResident::kSum) {
-    out.initLacks(1).set(0, schema::kLacksResidentPages.data());
-  }
+  set_lacks(out, run.known_resident);
   set_fidelity(out, run);
   if (!run.follows_blocks) return;
   auto resizes = out.initResizes();

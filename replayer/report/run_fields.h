@@ -7,12 +7,22 @@
 #include "replayer/metrics/run_metrics.h"
 #include "schema/heap_remedies.h"
 #include "schema/report/report.capnp.h"
+#include "schema/report/report_metrics.h"
 #include "schema/tape/tape_info.h"
 
 namespace heaptape::replayer {
 
 // Requires an imported tape.
 void set_import(schema::wire::ImportFacts::Builder out, const schema::TapeOrigin& origin);
+
+// `Out` has the field lacks, which stays absent if all is known.
+template <typename Out>
+void set_lacks(Out out, KnownResident known) {
+  if (known == KnownResident::kPages) return;
+  const bool has_sum = known == KnownResident::kSum;
+  const auto lack = has_sum ? schema::kLacksResidentPages : schema::kLacksResidentSizes;
+  out.initLacks(1).set(0, lack.data());
+}
 
 // `Out` has the field innerAllocators, which stays absent if there are no files.
 template <typename Out>

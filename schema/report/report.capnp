@@ -411,6 +411,7 @@ struct Explanation {
   notes @12 :List(Text);
   sites @13 :List(HeapSite);          # of the blocks, the most bytes first; of a tape with stacks
   innerAllocators @14 :List(InnerAllocator);
+  lacks @15 :List(Text);              # as Run.lacks; then the resident parts of holes mean nothing
 
   struct HeapSite {  # a hole between blocks of two sites counts for both
     site @0 :Text;

@@ -16,7 +16,12 @@ class Explained(Pages):
         subprocess.run([harness.MAKE_TAPES, cls.folder], check=True, timeout=browser.PATIENCE)
         cls.texts = {}
         for name, at in (("pinned", "end"), ("process", "peak"), ("hostile", "end"), ("sampled", "peak"), ("lossy", "peak")):
-            cls.texts[name] = heaptape("explain", cls.folder / f"{name}.tape", "-a", "model:ptmalloc", "--at", at, "--html", cls.folder / f"{name}.html")
+            cls.texts[name] = cls.explain(f"{name}.tape", "model:ptmalloc", at, name)
+        cls.texts["recorded"] = cls.explain("process.tape", "recorded", "peak", "recorded")
+
+    @classmethod
+    def explain(cls, tape, spec, at, name):
+        return heaptape("explain", cls.folder / tape, "-a", spec, "--at", at, "--html", cls.folder / f"{name}.html")
 
     def show(self, name, **looks):
         browser.show(self.driver, self.folder / f"{name}.html", **looks)
@@ -64,11 +69,18 @@ class Explained(Pages):
         self.assertEqual(shown, resident + untouched)
 
     def test_says_what_the_terminal_says(self):
-        self.show("process")
-        words = " ".join(self.texts["process"].split())
-        for row in self.run_script("""[...document.querySelectorAll('#account tbody tr, #remedies tbody tr, #pins tbody tr, #heap-growths tbody tr')]
-                                      .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))"""):
-            self.assertIn(" ".join([text.removeprefix("t") if i == 2 else text for i, text in enumerate(row)]), words)
+        for name in ("process", "recorded"):
+            with self.subTest(name):
+                self.show(name)
+                words = " ".join(self.texts[name].split())
+                for row in self.run_script("""[...document.querySelectorAll('#account tbody tr, #remedies tbody tr, #pins tbody tr, #heap-growths tbody tr')]
+                                              .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))"""):
+                    self.assertIn(" ".join([text.removeprefix("t") if i == 2 else text for i, text in enumerate(row)]), words)
+
+    def test_of_the_recorded_run_has_what_was_sampled(self):
+        self.show("recorded")
+        self.assertIn("of which resident, as sampled", self.text("#account"))
+        self.assertNotIn("= resident", self.text("#account"))
 
     def test_says_at_which_time(self):
         self.show("process")

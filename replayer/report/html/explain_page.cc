@@ -50,11 +50,12 @@ std::string pins_sentence(const HeapPicture& picture, const Account& account,
   const PinGroup& group = groups[0];
   uint64_t all = 0;
   for (const Hole& hole : holes) all += hole.resident_bytes;
-  std::string text =
-      share_text(group.resident_hole_bytes, all) + " of the " + bytes_text(all) +
-      " resident in holes" + (account.cached_bytes == 0 ? "" : ", cached blocks included,") +
-      " are beside " + base::counted(group.count, "block") + " of " + grouped(group.size_bytes) +
-      " bytes, born from #" + grouped(group.first_birth) + " to #" + grouped(group.last_birth);
+  std::string text = share_text(group.resident_hole_bytes, all) + " of the " + bytes_text(all) +
+                     (picture.absent ? " resident in holes" : " in holes") +
+                     (account.cached_bytes == 0 ? "" : ", cached blocks included,") +
+                     " are beside " + base::counted(group.count, "block") + " of " +
+                     grouped(group.size_bytes) + " bytes, born from #" +
+                     grouped(group.first_birth) + " to #" + grouped(group.last_birth);
   if (calls == nullptr) return text + ".";
   const SiteOfGroup site = site_of_group(picture, group, *calls);
   if (site.blocks == 0) return text + ".";

@@ -12,7 +12,10 @@
     ["account.untouchedBytes", "less live bytes that were never touched"], ["residentBytes", "= resident"],
     ["account.returnedBytes", "free and returned to the system"], ["account.unexplainedBytes", "unexplained"], ["committedBytes", "= committed"],
   ];
-  const OF_RESIDENT = ACCOUNT.slice(0, 6).map(([metric]) => metric);
+  // The recorded run has a sum of what is resident, from samples.
+  const SAMPLED_ACCOUNT = [...ACCOUNT.slice(0, 6), ["account.unexplainedBytes", "unexplained"], ["committedBytes", "= committed"],
+                           ["residentBytes", "of which resident, as sampled"]];
+  const PARTS = ACCOUNT.slice(0, 6).map(([metric]) => metric);
   const REMEDIES = {
     trim: "malloc_trim(0)",
     purge: "a purge of all pages that hold nothing",
@@ -41,11 +44,18 @@
     for (const [name, value] of Object.entries(state.account)) row["account." + name] = value;
     const at = {state: "state", rows: [row]};
     const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);
-    const rows = ACCOUNT.filter(([metric]) => Number(value(metric)) !== 0 || metric === "residentBytes").map(([metric, words]) =>
-      [words, figure(data.explanation, "state." + metric, "bytes"), OF_RESIDENT.includes(metric) || metric === "residentBytes" ? share(value(metric), state.residentBytes) : ""]);
+    const isSampled = data.backend === "recorded";
+    const whole = isSampled ? "committedBytes" : "residentBytes";
+    const hasShare = (metric) => PARTS.includes(metric) || metric === whole || metric === "residentBytes";
+    const rows = (isSampled ? SAMPLED_ACCOUNT : ACCOUNT).filter(([metric]) => Number(value(metric)) !== 0 || metric === whole).map(([metric, words]) =>
+      [words, figure(data.explanation, "state." + metric, "bytes"), hasShare(metric) ? share(value(metric), value(whole)) : ""]);
     return section("account", "Where the memory is", heaptape.summary.legend([at]), heaptape.summary.bars(at),
-                   table("The account", ["", "bytes", "of resident"], rows));
+                   table("The account", ["", "bytes", isSampled ? "of committed" : "of resident"], rows));
   }
+
+  // The resident part of holes, where it is known which pages are resident.
+  const knowsPages = (explanation) => (explanation.lacks || []).length === 0;
+  const ofPages = (explanation, path) => knowsPages(explanation) ? figure(explanation, path, "bytes") : "-";
 
   // The first is what was asked of the allocator.
   function remedies({explanation}) {
@@ -64,7 +74,7 @@
       name: bandText(hole.log2Size),
       value: hole.bytes,
       figure: figure(explanation, `holeSizes.${i}.bytes`, "bytes"),
-      after: `in ${grouped(hole.count)}, ${heaptape.bytes(hole.residentBytes)} resident`,
+      after: `in ${grouped(hole.count)}` + (knowsPages(explanation) ? `, ${heaptape.bytes(hole.residentBytes)} resident` : ""),
     }));
     return section("holes", "Holes by size", element("p", {class: "note", text: "Free memory between blocks: from the first size to below the second."}),
                    bars(rows, Math.max(...sizes.map((hole) => Number(hole.bytes))), "part-hole"), largest(explanation));
@@ -77,7 +87,7 @@
   function largest(explanation) {
     const rows = (explanation.largestHoles || []).map((hole, i) => {
       const path = `largestHoles.${i}.`;
-      return ["0x" + BigInt(hole.address).toString(16), figure(explanation, path + "bytes", "bytes"), figure(explanation, path + "residentBytes", "bytes"),
+      return ["0x" + BigInt(hole.address).toString(16), figure(explanation, path + "bytes", "bytes"), ofPages(explanation, path + "residentBytes"),
               block(hole.before), block(hole.after), hole.pinnedBy, figure(explanation, path + "bytesWithoutPin", "bytes")];
     });
     if (rows.length === 0) return null;
@@ -91,7 +101,7 @@
     const rows = all.map((group, i) => {
       const path = `pins.${i}.`;
       const row = [heaptape.counted(group.count, "block"), figure(explanation, path + "requestedBytes", "count"), "t" + group.thread, call(group.firstBirth), call(group.lastBirth),
-                   figure(explanation, path + "residentHoleBytes", "bytes"), figure(explanation, path + "holeBytes", "bytes")];
+                   ofPages(explanation, path + "residentHoleBytes"), figure(explanation, path + "holeBytes", "bytes")];
       return group.site ? [...row, group.site + (group.siteCount === group.count ? "" : ", " + grouped(group.siteCount) + " of them")] : row;
     });
     const who = all.some((group) => group.site) ? ["requested by"] : [];
@@ -103,7 +113,8 @@
     const {explanation} = data;
     const rows = (explanation.sites || []).map((site, i) => {
       const path = `sites.${i}.`;
-      return [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes", "residentHoleBytes", "holeBytes"].map((metric) => figure(explanation, path + metric, "bytes"))];
+      return [site.site, figure(explanation, path + "blocks", "count"), ...["liveBytes", "slackBytes"].map((metric) => figure(explanation, path + metric, "bytes")),
+              ofPages(explanation, path + "residentHoleBytes"), figure(explanation, path + "holeBytes", "bytes")];
     });
     if (rows.length === 0) return null;
     return section("sites", "Call sites of the blocks" + (data.isEstimated ? " (estimated)" : ""), element("p", {class: "note", text: "A hole between blocks of two sites counts for both."}),

@@ -39,6 +39,11 @@ TEST_F(PinsSentence, LeavesOutWhatIsNotResident) {
   EXPECT_NE(told().find("of the 3.88 KiB resident"), std::string::npos) << told();
 }
 
+TEST_F(PinsSentence, SaysNothingOfPagesThatMayNotBeResident) {
+  picture_.absent.reset();
+  EXPECT_NE(told().find("of the 2.77 KiB in holes are"), std::string::npos) << told();
+}
+
 TEST_F(PinsSentence, IsEmptyWithoutHoles) {
   picture_.blocks.clear();
   EXPECT_EQ(told(), "");
