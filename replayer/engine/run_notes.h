@@ -8,6 +8,7 @@
 
 #include "allocators/catalog/backend_spec.h"
 #include "replayer/engine/slot_resolver.h"
+#include "replayer/metrics/run_metrics.h"
 #include "schema/tape/tape_reader.h"
 
 namespace heaptape::replayer {

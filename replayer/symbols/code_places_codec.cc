@@ -50,6 +50,7 @@ class PlacesReader {
       added.module = text(place.getModule());
       added.offset = place.getOffset();
       const uint32_t end = next_frame_ + place.getFrames();
+      // NOLINTNEXTLINE(bugprone-suspicious-semicolon): the macro is an if
       KJ_REQUIRE(end >= next_frame_ && end <= frames_.size(), "frames are missing");
       while (next_frame_ < end) {
         const auto frame = frames_[next_frame_++];

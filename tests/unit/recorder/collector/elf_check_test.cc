@@ -229,7 +229,9 @@ TEST_F(ElfCheckTest, LeavesTextWithoutInterpreterToTheShell) {
 // PATH for a test.
 class FindProgramTest : public ElfCheckTest {
  protected:
-  FindProgramTest() : path_(getenv("PATH")) {}
+  FindProgramTest() {
+    if (const char* const path = getenv("PATH")) path_ = path;
+  }
   ~FindProgramTest() override { setenv("PATH", path_.c_str(), 1); }
   std::string path_;
 };
