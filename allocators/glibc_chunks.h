@@ -23,8 +23,8 @@ concept ChunkReader = requires(R reader, uint64_t chunk, uint64_t bytes) {
   { reader.size_word(chunk) } -> std::same_as<std::optional<uint64_t>>;
   // Whether a chunk that counts as in use is in a fastbin, which any larger request empties.
   { reader.is_fast(chunk, bytes) } -> std::same_as<bool>;
-  // Where the heap of a thread's arena that begins at `chunk` ends now. It keeps the memory behind
-  // that when it shrinks. Nothing if it cannot be read; anything if there is no such heap.
+  // Where the heap of a thread's arena that begins at this address ends now. It keeps the memory
+  // behind that when it shrinks. Nothing if there is no such heap.
   { reader.heap_end(chunk) } -> std::same_as<std::optional<uint64_t>>;
 };
 
@@ -63,12 +63,13 @@ bool walk_chunks(Reader& reader, uint64_t chunk, uint64_t end, bool is_top,
   return false;
 }
 
-// The end of the top chunk that the gap may end with.
+// Where the top chunk ends if the gap ends a heap that shrank.
 template <ChunkReader Reader>
-uint64_t top_end(Reader& reader, AddressRange gap) {
-  const auto end = reader.heap_end(base::round_down(gap.end - 1, kGlibcHeapBytes));
-  const bool is_in_gap = end && *end % base::kPageBytes == 0 && *end > gap.begin && *end < gap.end;
-  return is_in_gap ? *end : gap.end;
+std::optional<uint64_t> shrunk_end(Reader& reader, AddressRange gap) {
+  const uint64_t heap = base::round_down(gap.end - 1, kGlibcHeapBytes);
+  if (heap > gap.begin) return std::nullopt;  // the main heap has no such limit
+  const auto end = reader.heap_end(heap);
+  return end && *end > gap.begin && *end < gap.end ? end : std::nullopt;
 }
 
 // `gaps` are as in Backend::kept_memory. Gaps that are not a chain of chunks (between mappings,
@@ -83,7 +84,10 @@ std::vector<AddressRange> kept_chunks(Reader& reader, std::span<const AddressRan
     const bool may_be_top = gap.end % base::kPageBytes == 0;
     const auto walk = [&](uint64_t chunk) {
       if (walk_chunks(reader, chunk, end, false, kept)) return true;
-      return may_be_top && walk_chunks(reader, chunk, top_end(reader, gap), true, kept);
+      if (!may_be_top) return false;
+      if (walk_chunks(reader, chunk, gap.end, true, kept)) return true;
+      const auto end_now = shrunk_end(reader, gap);
+      return end_now && walk_chunks(reader, chunk, *end_now, true, kept);
     };
     if (gap.begin == initial_break) {
       walk(gap.begin);

@@ -1,14 +1,11 @@
 #include "base/install_paths.h"
 
-#include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
-#include <utility>
 
 #include "base/elf_file.h"
 
@@ -40,12 +37,11 @@ Result<std::string> find_private_file(const std::string& name) {
                             "'; reinstall heaptape");
   }
   path = resolved;
-  Descriptor file(open(resolved, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!file) return os_error("cannot read part of heaptape, '" + path + "'", errno);
-  struct stat info = {};
-  const bool is_regular = fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode);
-  const ElfFile elf(is_regular ? std::move(file) : Descriptor());
-  if (!elf.is_elf() || !elf.is_native() || !elf.is_shared_object() || !elf.is_whole()) {
+  if (access(resolved, R_OK) != 0) {
+    return os_error("cannot read part of heaptape, '" + path + "'", errno);
+  }
+  const auto elf = ElfFile::open(path);
+  if (!elf.is_native() || !elf.is_shared_object() || !elf.is_whole()) {
     return Error::not_found("part of heaptape is damaged: '" + path + "'; reinstall heaptape");
   }
   return path;

@@ -94,8 +94,8 @@ bool is_empty_file(int fd) {
   return fstat(fd, &info) == 0 && info.st_size == 0;
 }
 
-// Nobody else can have it open for writing.
-bool is_of_our_making(int fd) {
+// Made by this user, and no other user may open it.
+bool is_own_private_file(int fd) {
   struct stat info{};
   return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
          info.st_nlink == 1 && (info.st_mode & 07777) == kMode;
@@ -118,7 +118,7 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
     Descriptor stale(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
     if (stale && !lock_under_name(stale.get(), partial_path)) break;
     const bool is_empty = stale && is_empty_file(stale.get());
-    if (is_empty && is_of_our_making(stale.get())) return stale;
+    if (is_empty && is_own_private_file(stale.get())) return stale;
     if (is_empty ? unlink(partial_path.c_str()) != 0
                  : rename(partial_path.c_str(), old_path.c_str()) != 0) {
       return cannot_create(path, errno);
@@ -128,18 +128,17 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
                       ": another heaptape is writing it; choose another name");
 }
 
-// Writes a new file, or leaves nothing. The partial file needs no lock: a rival that moves it away
-// makes the rename fail.
+// Writes a new file, or leaves nothing.
 bool write_new(const std::string& path, std::span<const uint8_t> bytes) {
   const std::string partial_path = path + ".partial";
   const Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
-  if (!file) return false;
+  if (!file || !lock_under_name(file.get(), partial_path)) return false;  // it is a rival's then
   const ssize_t wrote = write(file.get(), bytes.data(), bytes.size());
   if (wrote == static_cast<ssize_t>(bytes.size()) &&
       renameat2(AT_FDCWD, partial_path.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
-  if (lock_under_name(file.get(), partial_path)) unlink(partial_path.c_str());
+  unlink(partial_path.c_str());
   return false;
 }
 
@@ -188,6 +187,7 @@ void OutputFile::rest() {
   struct stat info{};
   if (partial_path_.empty() || !file_ || fstat(file_.get(), &info) != 0) return;
   resting_inode_ = info.st_ino;
+  resting_bytes_ = info.st_size;
   file_.reset();
 }
 
@@ -198,7 +198,8 @@ Status OutputFile::wake() {
   if (!file || fstat(file.get(), &info) != 0) {
     return os_error("cannot continue writing " + quoted(path_), errno);
   }
-  if (info.st_ino != resting_inode_ || !lock_under_name(file.get(), partial_path_)) {
+  if (info.st_ino != resting_inode_ || info.st_size != resting_bytes_ ||
+      !lock_under_name(file.get(), partial_path_)) {
     return Error::usage("cannot continue writing " + quoted(path_) +
                         ": another heaptape process took it over");
   }

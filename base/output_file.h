@@ -75,6 +75,7 @@ class OutputFile {
   Descriptor file_;
   uint64_t size_ = 0;
   uint64_t resting_inode_ = 0;
+  int64_t resting_bytes_ = 0;
   IfAbandoned if_abandoned_;
 };
 

@@ -66,7 +66,9 @@ CLI::Option* add_output(CLI::App* command, const std::string& names, std::string
                         const std::string& help) {
   const auto refuse = [](std::string& text) -> std::string {
     if (text.empty()) return "the file name is empty: is a variable unset in the script?";
-    if (text == "-") return "'-' is not standard output: name a file (./- is one of that name)";
+    if (text == "-") {
+      return "'-' is a file name here: use /dev/stdout, or ./- for a file of that name";
+    }
     return "";
   };
   return command->add_option(names, path, help)->check(CLI::Validator(refuse, ""));

@@ -8,7 +8,7 @@
 namespace heaptape::schema {
 namespace {
 
-// For files with such a part in their names.
+// Applies to files whose name contains `file_part`; the first match counts.
 struct Remedy {
   std::string_view heap;
   std::string_view file_part;

@@ -56,10 +56,18 @@ class AllChunks {
 
   std::optional<uint64_t> size_word(uint64_t chunk) { return heap_.word(chunk + 8); }
   bool is_fast(uint64_t /*chunk*/, uint64_t /*bytes*/) { return false; }
-  // struct heap_info begins with two pointers; then comes its size.
+  // struct heap_info: the arena, which is behind the heap_info of its first heap; the heap before;
+  // the size; how much of the heap was writable so far (glibc 2.36, malloc/arena.c).
   std::optional<uint64_t> heap_end(uint64_t heap) {
+    constexpr uint64_t kHeapInfoBytes = 0x30;
+    const auto arena = heap_.word(heap);
     const auto bytes = heap_.word(heap + 16);
-    return bytes ? std::optional(heap + *bytes) : std::nullopt;
+    const auto most_bytes = heap_.word(heap + 24);
+    if (!arena || !bytes || !most_bytes) return std::nullopt;
+    const bool is_heap = *arena % kGlibcHeapBytes == kHeapInfoBytes && *bytes != 0 &&
+                         *bytes % base::kPageBytes == 0 && *bytes <= *most_bytes &&
+                         *most_bytes <= kGlibcHeapBytes;
+    return is_heap ? std::optional(heap + *bytes) : std::nullopt;
   }
   bool can_read() const { return heap_.has_read(); }
 

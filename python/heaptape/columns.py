@@ -55,15 +55,14 @@ def value_at(value: Any, path: Iterable[str]) -> Any:
     return value
 
 
-# Absent from a run of which it is not known which pages are resident, or how many: docs/metrics.md.
-_OF_PAGES = {
-    "residentHoleBytes",
-    "returnedBytes",
-    "untouchedBytes",
-    "purgeableBytes",
-    "trimmableBytes",
+# Not known for a run that lacks these: docs/metrics.md.
+_RETURNED = {"returnedBytes", "untouchedBytes"}
+_OF_PAGES = _RETURNED | {"residentHoleBytes", "purgeableBytes", "trimmableBytes"}
+_ABSENT = {
+    "returnedPages": _RETURNED,
+    "residentPages": _OF_PAGES,
+    "residentSizes": _OF_PAGES | {"residentBytes"},
 }
-_ABSENT = {"residentPages": _OF_PAGES, "residentSizes": _OF_PAGES | {"residentBytes"}}
 
 
 def drop_unknown_sizes(run: dict[str, Any]) -> dict[str, Any]:

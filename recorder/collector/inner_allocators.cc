@@ -30,10 +30,10 @@ base::Descriptor open_as_mapped(uint32_t pid, const MappedCode& code) {
   return is_mapped(ours) ? std::move(ours) : std::move(theirs);
 }
 
-bool has_python_call_malloc(uint32_t pid) {
+std::string environment_of(uint32_t pid) {
   constexpr uint64_t kMostBytes = 4 << 20;
-  const auto environment = base::read_file("/proc/" + std::to_string(pid) + "/environ", kMostBytes);
-  return environment.ok() && schema::has_python_call_malloc(*environment);
+  auto text = base::read_file("/proc/" + std::to_string(pid) + "/environ", kMostBytes);
+  return text.ok() ? std::move(*text) : "";
 }
 
 }  // namespace
@@ -65,9 +65,12 @@ void InnerAllocators::look(uint32_t pid, const ProcTexts& texts, ProcessInnerAll
     const Families* const found = families_of(pid, mapped);
     if (found == nullptr) continue;
     process.note_look(mapped);
+    if (found->empty()) continue;
     Families families = *found;
-    const auto pymalloc = std::ranges::find(families, "pymalloc");
-    if (pymalloc != families.end() && has_python_call_malloc(pid)) families.erase(pymalloc);
+    const std::string environment = environment_of(pid);
+    std::erase_if(families, [&](const std::string& heap) {
+      return schema::is_switched_off(heap, mapped.mapping.path, environment);
+    });
     if (families.empty()) continue;
     process.add({mapped.mapping.path, families});
     const std::lock_guard lock(mutex_);

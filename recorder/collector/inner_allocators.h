@@ -1,5 +1,5 @@
-// Finds programs and libraries with an allocator inside, whose calls no preloaded library sees:
-// Rust programs with jemalloc, Arrow, DuckDB.
+// Finds programs and libraries with a heap inside, whose calls no preloaded library sees: Rust
+// programs with jemalloc, Arrow, language runtimes.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,6 @@ class ProcessInnerAllocators {
 
  private:
   static constexpr size_t kMostLookedAt = 100'000;
-
   static constexpr size_t kMostFiles = 256;
 
   mutable std::mutex mutex_;

@@ -33,10 +33,14 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .keep_picture = true};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
   RunResult& first = runs.front();
-  const bool counts_all = first.metrics.known_resident == KnownResident::kPages;
-  if (counts_all && first.picture && !first.picture->absent) {
+  const KnownResident known = first.metrics.known_resident;
+  if (known == KnownResident::kPages && first.picture && !first.picture->absent) {
     first.notes.emplace_back(
         "it is unknown which pages are resident: all committed memory counts as resident");
+  }
+  if (known == KnownResident::kHoles) first.notes.emplace_back("all holes count as resident");
+  if (known != KnownResident::kPages) {
+    first.notes.emplace_back("estimates need a replay: name an allocator, such as -a glibc");
   }
   Explanation explanation{std::move(moment), std::move(runs.front()), {}};
   if (options.with_foresight && !runs.back().failure) {

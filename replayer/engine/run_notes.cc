@@ -195,7 +195,7 @@ void TapeFacts::note(const SlotResolver& resolver) {
 KnownResident known_resident(const BackendSpec& spec, const TapeFacts& tape) {
   if (spec.kind != allocators::BackendKind::kRecorded) return KnownResident::kPages;
   if (!tape.has_process_samples()) return KnownResident::kNothing;
-  return tape.family() == "glibc" ? KnownResident::kPages : KnownResident::kSum;
+  return tape.family() == "glibc" ? KnownResident::kHoles : KnownResident::kSum;
 }
 
 std::vector<std::string> run_notes(const BackendSpec& spec, const RunFacts& run,

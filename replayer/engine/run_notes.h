@@ -65,9 +65,9 @@ struct RunFacts {
 // What the allocator counted as purged; 0 if it says nothing of it.
 uint64_t purged_bytes(const std::vector<allocators::Counter>& counters);
 
-// The recorded run of a tape without samples of its process has nothing: one imported from a trace,
-// written by a scenario, or cut before the first sample. Samples have a sum. glibc gives back
-// little but the ends of its regions: there, all committed memory counts as resident.
+// Returns kPages for replays. For the recorded run, returns kNothing if the tape has no samples of
+// its process (imported from a trace, written by a scenario, or cut before the first one), kHoles
+// if it was recorded on glibc, and kSum otherwise.
 KnownResident known_resident(const allocators::BackendSpec& spec, const TapeFacts& tape);
 
 // A sentence each. Nothing for noop, and for a run that we recorded.

@@ -81,9 +81,10 @@ struct LatencyRange {
   allocators::LatencySummary greatest;
 };
 
-// How much is known about a run's resident memory: which pages (as for replays), only their sum, or
-// nothing.
-enum class KnownResident : uint8_t { kPages, kSum, kNothing };
+// How much is known about a run's resident memory: which pages, as for replays; a sum, and that the
+// allocator does not give the pages of holes back; a sum; or nothing. In descending order. Pins are
+// of all holes where nothing is known, but of none where the allocator may have given some back.
+enum class KnownResident : uint8_t { kPages, kHoles, kSum, kNothing };
 
 struct RunMetrics {
   std::string threads;       // Backend::threads()

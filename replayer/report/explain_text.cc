@@ -75,11 +75,10 @@ std::string account_text(const Explanation& explanation) {
                     "-" + bytes_text(account.untouched_bytes), ""});
   }
   if (is_sampled) {
-    constexpr const char* kResident = "  of which resident, as sampled";
     const bool is_known = explanation.run.metrics.known_resident != KnownResident::kNothing;
     rows.push_back(row("= committed", account.committed_bytes));
-    rows.push_back(is_known ? row(kResident, state.snapshot.resident_bytes)
-                            : TableRow{kResident, "-", ""});
+    rows.push_back(
+        {"  resident, as sampled", is_known ? bytes_text(state.snapshot.resident_bytes) : "-", ""});
   } else {
     rows.push_back(row("= resident", account.resident_bytes));
     rows.push_back({"  free and returned to the system", bytes_text(account.returned_bytes), ""});
@@ -106,7 +105,7 @@ std::string tried_text(const RunMetrics& metrics) {
 class ResidentText {
  public:
   explicit ResidentText(const RunMetrics& run)
-      : is_known_(run.known_resident == KnownResident::kPages) {}
+      : is_known_(run.known_resident <= KnownResident::kHoles) {}
   bool is_known() const { return is_known_; }
   std::string operator()(uint64_t bytes) const { return is_known_ ? bytes_text(bytes) : "-"; }
 

@@ -88,6 +88,7 @@ HeapOfSites heap_of_sites(const schema::TapeHeader& tape, const Explanation& exp
   // RecordedBackend only knows the sizes of glibc's chunks.
   heap.knows_slack =
       spec.kind != allocators::BackendKind::kRecorded || tape.allocator_family() == "glibc";
+  heap.knows_pinned = explanation.run.metrics.known_resident != KnownResident::kSum;
   Sums total;
   for (const LiveBlock& block : picture.blocks) total.add(block, 1);
   for (const Hole& hole : holes) total.add(hole, 1);

@@ -42,6 +42,7 @@ struct HeapOfSites {
   std::string backend;  // as requested
   Moment moment;
   bool knows_slack = true;        // else usable sizes are the requested ones
+  bool knows_pinned = true;       // else resident parts of holes mean nothing
   std::vector<HeapSite> by_site;  // by number
   HeapSite total = {};            // for the whole heap: each hole once
 };

@@ -18,6 +18,7 @@ struct RunPins {
 std::vector<RunPins> pins_of(const std::vector<RunResult>& runs) {
   std::vector<RunPins> list;
   for (const RunResult& run : runs) {
+    if (run.metrics.known_resident == KnownResident::kSum) continue;
     for (const PinsAtMoment& pins : run.pins) {
       if (list.size() < schema::StackTree::kMostPinned) list.push_back({run.spec.label, pins});
     }

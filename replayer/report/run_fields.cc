@@ -67,7 +67,7 @@ void set_timeline(wire::Timeline::Builder out, const RunMetrics& run) {
   fill(holes.initOver1MiB(size), [](const Snapshot& s) { return s.holes.over_1_mib; });
   fill(holes.initOver8MiB(size), [](const Snapshot& s) { return s.holes.over_8_mib; });
   fill(holes.initTopBytes(size), [](const Snapshot& s) { return s.holes.top_bytes; });
-  if (run.known_resident != KnownResident::kPages) return;
+  if (run.known_resident > KnownResident::kHoles) return;
   fill(out.initResidentHoleBytes(size), [](const Snapshot& s) { return s.resident_hole_bytes; });
 }
 
@@ -213,6 +213,7 @@ void set_states(wire::Run::Builder out, const RunMetrics& run) {
                        const MomentState* moment) {
     set_state(state, snapshot, moment != nullptr && moment->account ? &*moment->account : nullptr);
     if (run.follows_blocks) set_blocks(state, snapshot);
+    if (run.known_resident == KnownResident::kSum) return;  // pins are of resident holes
     if (moment == nullptr || !moment->pins || !with_pins.insert(snapshot.at).second) return;
     set_cohorts(state.initPins(static_cast<unsigned>(moment->pins->size())), *moment->pins);
   };

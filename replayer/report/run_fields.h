@@ -19,8 +19,9 @@ void set_import(schema::wire::ImportFacts::Builder out, const schema::TapeOrigin
 template <typename Out>
 void set_lacks(Out out, KnownResident known) {
   if (known == KnownResident::kPages) return;
-  const bool has_sum = known == KnownResident::kSum;
-  const auto lack = has_sum ? schema::kLacksResidentPages : schema::kLacksResidentSizes;
+  const auto lack = known == KnownResident::kHoles ? schema::kLacksReturnedPages
+                    : known == KnownResident::kSum ? schema::kLacksResidentPages
+                                                   : schema::kLacksResidentSizes;
   out.initLacks(1).set(0, lack.data());
 }
 

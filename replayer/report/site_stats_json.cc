@@ -26,6 +26,7 @@ void set_heap(wire::SiteStats::Heap::Builder out, const HeapOfSites& heap) {
   set_moment(out.initMoment(), heap.moment);
   set_heap(out.initTotal(), heap.total);
   out.setSlackUnknown(!heap.knows_slack);
+  out.setPinnedUnknown(!heap.knows_pinned);
 }
 
 void set_sites(wire::SiteStats::Builder stats, const SiteAnswer& answer) {

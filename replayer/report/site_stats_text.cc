@@ -92,7 +92,8 @@ class Table {
   void add_heap(TableRow& row, const HeapSite* heap) const {
     for (const Column& column : kHeapColumns) {
       const auto value = std::get<HeapValue>(column.value);
-      const bool is_unknown = value == HeapValue::kSlack && !answer_.heap->knows_slack;
+      const HeapOfSites& all = *answer_.heap;
+      const bool is_unknown = value == HeapValue::kSlack ? !all.knows_slack : !all.knows_pinned;
       if (heap != nullptr && !is_unknown) {
         const uint64_t whole = value_of(answer_.heap->total, value);
         add(row, column, value_of(*heap, value), &whole);
@@ -114,8 +115,11 @@ std::string heap_text(const HeapOfSites& heap) {
   std::string text = "pinned and slack: on " + base::display_text(heap.label) + at + ", after #" +
                      grouped(heap.moment.event) +
                      "; a hole between blocks of two sites counts for both\n";
-  if (!heap.knows_slack) {
-    text += "slack is unknown for this allocator: choose another one with -a\n";
+  const std::string unknown = heap.knows_slack    ? heap.knows_pinned ? "" : "pinned bytes are"
+                              : heap.knows_pinned ? "slack is"
+                                                  : "pinned bytes and slack are";
+  if (!unknown.empty()) {
+    text += unknown + " unknown for this allocator: choose another one with -a\n";
   }
   return text;
 }
@@ -149,7 +153,8 @@ std::string heap_fields(const HeapOfSites* heap, uint32_t site) {
   if (heap == nullptr) return ",,,";
   const HeapSite& of = heap->by_site[site];
   return "," + (heap->knows_slack ? std::to_string(of.slack_bytes) : "") + "," +
-         std::to_string(of.hole_bytes) + "," + std::to_string(of.resident_hole_bytes);
+         std::to_string(of.hole_bytes) + "," +
+         (heap->knows_pinned ? std::to_string(of.resident_hole_bytes) : "");
 }
 
 constexpr size_t kTopShown = 3;  // for each value

@@ -49,10 +49,9 @@ class PlacesReader {
       CodePlace& added = places.emplace_back();
       added.module = text(place.getModule());
       added.offset = place.getOffset();
-      const uint32_t end = next_frame_ + place.getFrames();
       // NOLINTNEXTLINE(bugprone-suspicious-semicolon): the macro is an if
-      KJ_REQUIRE(end >= next_frame_ && end <= frames_.size(), "frames are missing");
-      while (next_frame_ < end) {
+      KJ_REQUIRE(place.getFrames() <= frames_.size() - next_frame_, "frames are missing");
+      for (uint32_t left = place.getFrames(); left > 0; --left) {
         const auto frame = frames_[next_frame_++];
         added.source.push_back({text(frame.getFunction()), text(frame.getFile()), frame.getLine()});
       }

@@ -179,8 +179,8 @@ struct Run {
   heapGrowths @22 :List(HeapGrowth);  # the largest first
   atMarks @23 :List(MarkState);       # by call
   spreads @24 :List(Spread);          # of the metrics that differed between repeats
-  # "residentSizes" for the recorded run of a trace: those here are 0 and mean nothing; "residentPages" for that of an
-  # allocator other than glibc: only residentBytes are known; absent if nothing is missing
+  # Of the recorded run: "returnedPages" (on glibc), "residentPages" (on others) or "residentSizes" (never sampled).
+  # Numbers that depend on these mean nothing: docs/metrics.md. Absent if nothing is missing.
   lacks @25 :List(Text);
   allocator @26 :RunAllocator;  # of a real allocator that completed the run
 }
@@ -613,6 +613,7 @@ struct SiteStats {
     moment @2 :Moment;
     total @3 :SiteHeap;          # of the whole heap: each hole once
     slackUnknown @4 :Bool;       # usable sizes are unknown: slackBytes are 0
+    pinnedUnknown @5 :Bool;      # residentHoleBytes mean nothing
   }
 
   struct SiteHeap {  # at the moment; a block belongs to the site that requested it first

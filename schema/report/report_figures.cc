@@ -41,23 +41,20 @@ bool has_name(const MetricField& metric, std::span<const std::string_view> names
   });
 }
 
-// A number that is unknown if the resident pages are.
-bool needs_resident_pages(const MetricField& metric) {
-  constexpr std::string_view kNames[] = {"residentHoleBytes", "returnedBytes", "untouchedBytes",
-                                         "purgeableBytes", "trimmableBytes"};
-  return has_name(metric, kNames);
-}
-
-// The same if even their sum is.
-bool needs_resident_sizes(const MetricField& metric) {
-  constexpr std::string_view kNames[] = {"residentBytes"};
-  return has_name(metric, kNames) || needs_resident_pages(metric);
+bool lacks(wire::Run::Reader run, const MetricField& metric) {
+  constexpr std::string_view kReturned[] = {"returnedBytes", "untouchedBytes"};
+  constexpr std::string_view kPages[] = {"residentHoleBytes", "purgeableBytes", "trimmableBytes"};
+  constexpr std::string_view kSizes[] = {"residentBytes"};
+  const bool no_sizes = lacks(run, kLacksResidentSizes);
+  const bool no_pages = no_sizes || lacks(run, kLacksResidentPages);
+  const bool no_returned = no_pages || lacks(run, kLacksReturnedPages);
+  return (no_returned && has_name(metric, kReturned)) || (no_pages && has_name(metric, kPages)) ||
+         (no_sizes && has_name(metric, kSizes));
 }
 
 bool is_unknown(wire::Run::Reader typed_run, const MetricField& metric) {
   const DynamicStruct::Reader run = typed_run;
-  if (lacks(typed_run, kLacksResidentSizes) && needs_resident_sizes(metric)) return true;
-  if (lacks(typed_run, kLacksResidentPages) && needs_resident_pages(metric)) return true;
+  if (lacks(typed_run, metric)) return true;
   const capnp::StructSchema::Field first = metric.path.front();
   if (metric.path.size() != 2 || !first.getType().isStruct() ||
       first.getType().asStruct() != capnp::Schema::from<wire::State>()) {

@@ -63,9 +63,10 @@ struct Spread {
 
 // RunFigures::backend of the recorded run itself.
 inline constexpr std::string_view kRecordedBackend = "recorded";
-// In a run's `lacks`, as in docs/metrics.md.
+// In a run's `lacks`, as in docs/metrics.md; each lacks what the one before does, and more.
+inline constexpr std::string_view kLacksReturnedPages = "returnedPages";
+inline constexpr std::string_view kLacksResidentPages = "residentPages";
 inline constexpr std::string_view kLacksResidentSizes = "residentSizes";
-inline constexpr std::string_view kLacksResidentPages = "residentPages";  // but not their sum
 
 inline constexpr uint32_t kMaxRuns = 1000;  // of a report
 

@@ -33,6 +33,26 @@ constexpr InnerHeap kInnerHeaps[] = {
 };
 constexpr uint64_t kLongestText = 32;
 
+bool is_allocator(const std::string& heap) {
+  return heap == "jemalloc" || heap == "mimalloc" || heap == "tcmalloc";
+}
+
+// A setting in the environment that makes the owner of a heap call malloc instead, in files with
+// such a part in their names. The sources are those of heap_remedies.cc.
+struct Switch {
+  std::string_view heap;
+  std::string_view file_part;
+  std::string_view variable;
+  std::string_view value;
+};
+constexpr Switch kSwitches[] = {
+    {"pymalloc", "", "PYTHONMALLOC", "malloc"},
+    {"pymalloc", "", "PYTHONMALLOC", "malloc_debug"},
+    {"php", "", "USE_ZEND_ALLOC", "0"},
+    {"jemalloc", "arrow", "ARROW_DEFAULT_MEMORY_POOL", "system"},
+    {"mimalloc", "arrow", "ARROW_DEFAULT_MEMORY_POOL", "system"},
+};
+
 // CPython of 3.13 and later has a mimalloc inside that lies idle, except in its free-threaded
 // build: Objects/obmalloc.c, Python/getversion.c. The first of these texts is in any CPython.
 constexpr std::string_view kCpythonText = "PYTHONMALLOC";
@@ -84,26 +104,36 @@ std::vector<std::string> heaps_by_texts(const base::ElfFile& elf) {
   return heaps;
 }
 
+// The value of a variable; the first one counts, as for getenv(). Empty if there is none.
+std::string_view value_in(std::string_view environment, std::string_view variable) {
+  while (!environment.empty()) {
+    const std::string_view entry = environment.substr(0, environment.find('\0'));
+    environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
+    const size_t equals = entry.find('=');
+    if (entry.substr(0, equals) != variable || equals == entry.npos) continue;
+    return entry.substr(equals + 1);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> inner_heaps(const std::string& path) {
   const auto elf = base::ElfFile::open(path);
-  if (!elf.is_native() || exports_malloc(elf)) return {};
-  return heaps_by_texts(elf);
+  if (!elf.is_native()) return {};
+  std::vector<std::string> heaps = heaps_by_texts(elf);
+  // An allocator inside may be the one that it exports; a runtime's heap is not.
+  if (exports_malloc(elf)) std::erase_if(heaps, is_allocator);
+  return heaps;
 }
 
-bool has_python_call_malloc(const std::string& environment) {
-  constexpr std::string_view kName = "PYTHONMALLOC=";
-  for (size_t at = 0; at < environment.size();) {
-    const size_t end = std::min(environment.find('\0', at), environment.size());
-    const std::string_view entry(environment.data() + at, end - at);
-    if (entry.starts_with(kName)) {  // the first one counts, as for getenv()
-      const std::string_view value = entry.substr(kName.size());
-      return value == "malloc" || value == "malloc_debug";
-    }
-    at = end + 1;
-  }
-  return false;
+bool is_switched_off(const std::string& heap, const std::string& file,
+                     const std::string& environment) {
+  const std::string name = file.substr(file.rfind('/') + 1);
+  return std::ranges::any_of(kSwitches, [&](const Switch& one) {
+    return one.heap == heap && name.find(one.file_part) != name.npos &&
+           value_in(environment, one.variable) == one.value;
+  });
 }
 
 }  // namespace heaptape::schema

@@ -18,6 +18,7 @@ class Explained(Pages):
         for name, at in (("pinned", "end"), ("process", "peak"), ("hostile", "end"), ("sampled", "peak"), ("lossy", "peak")):
             cls.texts[name] = cls.explain(f"{name}.tape", "model:ptmalloc", at, name)
         cls.texts["recorded"] = cls.explain("process.tape", "recorded", "peak", "recorded")
+        cls.texts["never-sampled"] = cls.explain("small.tape", "recorded", "end", "never-sampled")
 
     @classmethod
     def explain(cls, tape, spec, at, name):
@@ -69,18 +70,24 @@ class Explained(Pages):
         self.assertEqual(shown, resident + untouched)
 
     def test_says_what_the_terminal_says(self):
-        for name in ("process", "recorded"):
+        tables = ["account", "remedies", "pins", "heap-growths"]
+        # Sites have lines of their own on the terminal.
+        for name, shown in (("process", tables), ("recorded", tables), ("never-sampled", ["account"])):
             with self.subTest(name):
                 self.show(name)
                 words = " ".join(self.texts[name].split())
-                for row in self.run_script("""[...document.querySelectorAll('#account tbody tr, #remedies tbody tr, #pins tbody tr, #heap-growths tbody tr')]
-                                              .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))"""):
+                rows = self.run_script("""[...document.querySelectorAll(arguments[0])]
+                                          .map((row) => [...row.cells].map((cell) => cell.textContent).filter(Boolean))""",
+                                       ", ".join(f"#{table} tbody tr" for table in shown))
+                for row in rows:
                     self.assertIn(" ".join([text.removeprefix("t") if i == 2 else text for i, text in enumerate(row)]), words)
 
-    def test_of_the_recorded_run_has_what_was_sampled(self):
-        self.show("recorded")
-        self.assertIn("of which resident, as sampled", self.text("#account"))
-        self.assertNotIn("= resident", self.text("#account"))
+    def test_the_recorded_run_has_what_was_sampled(self):
+        for name, size in (("recorded", r"[0-9.]+ .?i?B"), ("never-sampled", "-")):
+            with self.subTest(name):
+                self.show(name)
+                self.assertRegex(self.text("#account"), "resident, as sampled" + size)
+                self.assertNotIn("= resident", self.text("#account"))
 
     def test_says_at_which_time(self):
         self.show("process")

@@ -30,9 +30,10 @@ class Made:
         self.report = json.loads(report.read_text())
 
 
-# Not figures of a run that lacks residentPages, or these sizes: docs/metrics.md.
-OF_PAGES = {"residentHoleBytes", "returnedBytes", "untouchedBytes", "purgeableBytes", "trimmableBytes"}
-ABSENT = {"residentPages": OF_PAGES, "residentSizes": OF_PAGES | {"residentBytes"}}
+# Not figures of a run that lacks these: docs/metrics.md.
+RETURNED = {"returnedBytes", "untouchedBytes"}
+OF_PAGES = RETURNED | {"residentHoleBytes", "purgeableBytes", "trimmableBytes"}
+ABSENT = {"returnedPages": RETURNED, "residentPages": OF_PAGES, "residentSizes": OF_PAGES | {"residentBytes"}}
 
 
 def figure(run_of_report, metric):

@@ -501,7 +501,7 @@ TEST_F(ReplayOutput, IsRefusedInThePlaceOfALibrary) {
 TEST_F(ReplayOutput, IsRefusedWithoutAName) {
   expect_refusal(replay({"-a", "noop", "-o", ""}), "the file name is empty");
   expect_refusal(replay({"-a", "noop", "--csv", ""}), "the file name is empty");
-  expect_refusal(replay({"-a", "noop", "-o", "-"}), "'-' is not standard output");
+  expect_refusal(replay({"-a", "noop", "-o", "-"}), "'-' is a file name here");
 }
 
 TEST_F(ReplayOutput, IsRefusedWhereReportAndCsvAreOneFile) {

@@ -112,13 +112,31 @@ def test_figures_have_the_units_of_the_schema(metric, unit):
     assert metric_unit(metric) == unit
 
 
-def test_resident_sizes_that_no_trace_has_are_no_figures():
+@pytest.mark.parametrize(
+    ("lack", "known"),
+    [
+        ("returnedPages", {"residentBytes", "residentHoleBytes", "purgeableBytes"}),
+        ("residentPages", {"residentBytes"}),
+        ("residentSizes", set()),
+    ],
+)
+def test_what_a_run_lacks_is_no_figure(lack, known):
     run = {
-        "lacks": ["residentSizes"],
-        "peak": {"liveBytes": {"value": 5}, "residentBytes": {"value": 0}},
-        "end": {"residentBytes": 0, "account": {"returnedBytes": 0, "holeBytes": 3}},
+        "lacks": [lack],
+        "peak": {"liveBytes": {"value": 5}, "residentBytes": {"value": 7}},
+        "end": {
+            "residentBytes": 7,
+            "residentHoleBytes": 7,
+            "account": {
+                "holeBytes": 3,
+                **dict.fromkeys(("returnedBytes", "untouchedBytes", "purgeableBytes"), 7),
+            },
+        },
     }
     found = figures(run)
     assert (found["peak.liveBytes"], found["end.account.holeBytes"]) == (5, 3)
-    assert found["peak.residentBytes"] is found["end.residentBytes"] is None
-    assert found["end.account.returnedBytes"] is None
+    assert (found["peak.residentBytes"] == 7) == ("residentBytes" in known)
+    for metric in ("residentBytes", "residentHoleBytes"):
+        assert (found[f"end.{metric}"] == 7) == (metric in known)
+    for metric in ("returnedBytes", "untouchedBytes", "purgeableBytes"):
+        assert (found[f"end.account.{metric}"] == 7) == (metric in known)

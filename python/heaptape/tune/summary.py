@@ -13,6 +13,7 @@ NAMES = {PEAK: "peak", MEAN: "mean resident", "work": "time, estimated"}
 
 _NOTED_BYTES = 1 << 20
 _NOTED_SHARE = 5
+_MOST_REMEDIES = 4
 _MOST_KNOBS = 3
 _MOST_INTERACTIONS = 4
 
@@ -39,7 +40,8 @@ def _head(result: Mapping[str, Any]) -> str:
 
 
 def beside_malloc(result: Mapping[str, Any]) -> Iterator[str]:
-    """Memory that no setting changes, where it is a fifth of the process's or more."""
+    """Memory that no setting changes, where it is a fifth of the process's or more; remedies."""
+    remedies: dict[str, None] = {}
     for tape in result["tapes"]:
         sample = tape["largestSample"] or {}
         whole, parts = sample.get("anonymousBytes", 0), sample.get("anonymous")
@@ -51,8 +53,8 @@ def beside_malloc(result: Mapping[str, Any]) -> Iterator[str]:
             f"{figure_text(whole, 'bytes')} anonymous memory ({beside / whole:.0%}) is beside "
             f"malloc: no setting changes that"
         )
-        for file in tape["innerAllocators"]:
-            yield from (f"  {remedy}" for remedy in file["remedies"])
+        remedies |= dict.fromkeys(each for file in tape["innerAllocators"] for each in file["remedies"])
+    yield from list(remedies)[:_MOST_REMEDIES]
 
 
 def _avoidable(result: Mapping[str, Any]) -> Iterator[str]:

@@ -36,9 +36,7 @@ class FakeHeap {
     return found == words_.end() ? std::nullopt : std::optional(found->second);
   }
   bool is_fast(uint64_t chunk, uint64_t /*bytes*/) const { return fast_.contains(chunk); }
-  std::optional<uint64_t> heap_end(uint64_t heap) const {
-    return heap == kArena ? heap_end_ : std::nullopt;
-  }
+  std::optional<uint64_t> heap_end(uint64_t /*heap*/) const { return heap_end_; }
   void end_at(uint64_t end) { heap_end_ = end; }
 
  private:
@@ -96,13 +94,24 @@ TEST(GlibcChunks, EndWithTheTopOfAHeapThatShrank) {
   heap.add(0x1000 - 0x910, Kind::kFree);  // the top
   const AddressRange gap{kArena, kArena + 0x3000};
   const std::vector<AddressRange> kept{{cached + 16, cached + 0x50}};
-  for (const uint64_t end : {uint64_t{0}, kArena, kArena + 0x1008, kArena + 0x4000}) {
+  for (const uint64_t end : {uint64_t{0}, kArena, kArena + 0x2000, kArena + 0x4000}) {
     heap.end_at(end);
     EXPECT_TRUE(kept_in(heap, gap).empty()) << end;
   }
   heap.end_at(kArena + 0x1000);
   EXPECT_EQ(kept_in(heap, gap), kept);
   EXPECT_EQ(kept_in(heap, {kArena, kArena + 0x1000}), kept);  // it has not shrunk
+}
+
+// It grows past where a thread's heap would have to begin.
+TEST(GlibcChunks, EndWithTheTopOfTheMainHeap) {
+  FakeHeap heap;
+  const uint64_t cached = heap.add(0x40, Kind::kCached);
+  heap.add(2 * kGlibcHeapBytes - 0x40, Kind::kFree);  // the top
+  heap.end_at(kBreak + kGlibcHeapBytes);
+  EXPECT_EQ(kept_in(heap, {kBreak, kBreak + 2 * kGlibcHeapBytes}),
+            (std::vector<AddressRange>{{cached + 16, cached + 0x50}}));
+  EXPECT_FALSE(shrunk_end(heap, {kBreak, kBreak + 2 * kGlibcHeapBytes}));
 }
 
 TEST(GlibcChunks, ThatDoNotReachTheEndOfTheGapAreNone) {

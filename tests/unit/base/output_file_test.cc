@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "tests/support/temp_dir.h"
 
@@ -122,6 +125,38 @@ TEST_F(OutputFileTest, DoesNotWriteIntoTheFileOfWhoeverTookItOverWhileItRested) 
   EXPECT_FALSE(file.append(bytes("mine")).ok());
   ASSERT_TRUE(other.append(bytes("theirs")).ok() && other.commit().ok());
   EXPECT_EQ(read_bytes(path_), "theirs");
+}
+
+// An empty file is taken over with its inode.
+TEST_F(OutputFileTest, NoticesThatAnEmptyFileWasWrittenToWhileItRested) {
+  OutputFile file = create(OutputFile::IfAbandoned::kKeep);
+  file.rest();
+  OutputFile other = create();
+  ASSERT_TRUE(other.append(bytes("theirs")).ok());
+  other.rest();
+  EXPECT_FALSE(file.append(bytes("mine")).ok());
+  ASSERT_TRUE(other.commit().ok());
+  EXPECT_EQ(read_bytes(path_), "theirs");
+}
+
+TEST_F(OutputFileTest, OfSeveralWritersAtOnceIsThatOfOne) {
+  constexpr int kWriters = 4;
+  for (int round = 0; round < 300; ++round) {
+    std::filesystem::remove(path_);
+    {
+      std::vector<std::jthread> writers;
+      for (int i = 0; i < kWriters; ++i) {
+        writers.emplace_back([this, i] {
+          write_file(path_, std::string(static_cast<size_t>(1000 * (i + 1)), char('a' + i))).ok();
+        });
+      }
+    }
+    const std::string content = read_bytes(path_);
+    ASSERT_FALSE(content.empty());
+    const std::string whole(static_cast<size_t>(1000 * (content[0] - 'a' + 1)), content[0]);
+    ASSERT_EQ(content, whole) << round;
+    EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
+  }
 }
 
 TEST_F(OutputFileTest, WritesAWholeFileInPlaceOfAnother) {

@@ -13,8 +13,9 @@
     ["account.returnedBytes", "free and returned to the system"], ["account.unexplainedBytes", "unexplained"], ["committedBytes", "= committed"],
   ];
   // The recorded run has a sum of what is resident, from samples.
-  const SAMPLED_ACCOUNT = [...ACCOUNT.slice(0, 6), ["account.unexplainedBytes", "unexplained"], ["committedBytes", "= committed"],
-                           ["residentBytes", "of which resident, as sampled"]];
+  const SAMPLED = "resident, as sampled";
+  const SAMPLED_ACCOUNT = [...ACCOUNT.slice(0, 6), ["committedBytes", "= committed"], ["residentBytes", SAMPLED],
+                           ["account.unexplainedBytes", "unexplained"]];
   const PARTS = ACCOUNT.slice(0, 6).map(([metric]) => metric);
   const REMEDIES = {
     trim: "malloc_trim(0)",
@@ -46,15 +47,17 @@
     const value = (metric) => metric.split(".").reduce((found, name) => found[name], state);
     const isSampled = data.backend === "recorded";
     const whole = isSampled ? "committedBytes" : "residentBytes";
-    const hasShare = (metric) => PARTS.includes(metric) || metric === whole || metric === "residentBytes";
-    const rows = (isSampled ? SAMPLED_ACCOUNT : ACCOUNT).filter(([metric]) => Number(value(metric)) !== 0 || metric === whole).map(([metric, words]) =>
-      [words, figure(data.explanation, "state." + metric, "bytes"), hasShare(metric) ? share(value(metric), value(whole)) : ""]);
+    const lacks = data.explanation.lacks || [];
+    const isShown = ([metric, words]) => Number(value(metric)) !== 0 || metric === whole || words === SAMPLED;
+    const rows = (isSampled ? SAMPLED_ACCOUNT : ACCOUNT).filter(isShown).map(([metric, words]) =>
+      words === SAMPLED && lacks.includes("residentSizes") ? [words, "-", ""] :
+      [words, figure(data.explanation, "state." + metric, "bytes"), PARTS.includes(metric) || metric === whole ? share(value(metric), value(whole)) : ""]);
     return section("account", "Where the memory is", heaptape.summary.legend([at]), heaptape.summary.bars(at),
                    table("The account", ["", "bytes", isSampled ? "of committed" : "of resident"], rows));
   }
 
   // The resident part of holes, where it is known which pages are resident.
-  const knowsPages = (explanation) => (explanation.lacks || []).length === 0;
+  const knowsPages = (explanation) => !(explanation.lacks || []).some((what) => what.startsWith("resident"));
   const ofPages = (explanation, path) => knowsPages(explanation) ? figure(explanation, path, "bytes") : "-";
 
   // The first is what was asked of the allocator.

@@ -138,7 +138,7 @@ TEST_F(RunNotes, SayThatTheProcessWasNeverSampled) {
   EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kNothing);
   EXPECT_EQ(known_resident(*allocators::parse_spec("glibc"), tape_), KnownResident::kPages);
   process_samples();
-  EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kPages);
+  EXPECT_EQ(known_resident(*allocators::parse_spec("recorded"), tape_), KnownResident::kHoles);
   EXPECT_EQ(notes("recorded"), Notes());
 }
 

@@ -161,5 +161,14 @@ TEST_F(HeapSites, KnowSlackWhereTheSizesOfBlocksAreKnown) {
   EXPECT_TRUE(heap("/lib/x86_64-linux-gnu/libc.so.6").knows_slack);
 }
 
+TEST_F(HeapSites, KnowWhatIsPinnedWhereHolesAreResident) {
+  of({});
+  EXPECT_TRUE(heap("").knows_pinned);
+  explanation_.run.metrics.known_resident = KnownResident::kHoles;
+  EXPECT_TRUE(heap("").knows_pinned);
+  explanation_.run.metrics.known_resident = KnownResident::kSum;
+  EXPECT_FALSE(heap("").knows_pinned);
+}
+
 }  // namespace
 }  // namespace heaptape::replayer

@@ -149,6 +149,16 @@ TEST_F(SiteStats, HaveNoSlackWhereSizesAreNotKnown) {
   EXPECT_NE(text(1).find("\nslack is unknown"), std::string::npos) << text(1);
 }
 
+TEST_F(SiteStats, HaveNothingPinnedWhereResidentPagesAreNotKnown) {
+  give_heap();
+  heap_->knows_pinned = false;
+  EXPECT_NE(text(1).find("      -   10 B\n"), std::string::npos) << text(1);
+  EXPECT_NE(text(1).find("\npinned bytes are unknown"), std::string::npos) << text(1);
+  EXPECT_NE(csv().find(",10,1000,\n"), std::string::npos) << csv();
+  heap_->knows_slack = false;
+  EXPECT_NE(text(1).find("\npinned bytes and slack are unknown"), std::string::npos) << text(1);
+}
+
 TEST_F(SiteStats, HaveTheHeapAsJson) {
   give_heap();
   const auto tape = schema::TapeReader::open(dir_.file("a.tape"));

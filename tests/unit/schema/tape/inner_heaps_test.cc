@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/modules.h"
+#include "tests/support/programs.h"
 #include "tests/support/temp_dir.h"
 
 namespace heaptape::schema {
@@ -48,15 +49,29 @@ std::string environment(const std::vector<std::string>& entries) {
   return text;
 }
 
-TEST(PythonsEnvironment, SaysWhetherPythonCallsMalloc) {
-  EXPECT_TRUE(has_python_call_malloc(environment({"A=1", "PYTHONMALLOC=malloc", "B=2"})));
-  EXPECT_TRUE(has_python_call_malloc(environment({"PYTHONMALLOC=malloc_debug"})));
-  EXPECT_TRUE(has_python_call_malloc("PYTHONMALLOC=malloc"));  // cut short
-  EXPECT_FALSE(has_python_call_malloc(environment({"PYTHONMALLOC=pymalloc"})));
-  EXPECT_FALSE(has_python_call_malloc(environment({"PYTHONMALLOC=debug"})));
-  EXPECT_FALSE(has_python_call_malloc(environment({"MYPYTHONMALLOC=malloc"})));
-  EXPECT_FALSE(has_python_call_malloc(environment({"PYTHONMALLOC=", "PYTHONMALLOC=malloc"})));
-  EXPECT_FALSE(has_python_call_malloc(""));
+TEST(InnerHeaps, AreSwitchedOffByTheEnvironment) {
+  const auto pymalloc = [](const std::string& text) {
+    return is_switched_off("pymalloc", "/a", text);
+  };
+  EXPECT_TRUE(pymalloc(environment({"A=1", "PYTHONMALLOC=malloc", "B=2"})));
+  EXPECT_TRUE(pymalloc(environment({"PYTHONMALLOC=malloc_debug"})));
+  EXPECT_TRUE(pymalloc("PYTHONMALLOC=malloc"));  // cut short
+  EXPECT_FALSE(pymalloc(environment({"PYTHONMALLOC=pymalloc"})));
+  EXPECT_FALSE(pymalloc(environment({"PYTHONMALLOC=debug"})));
+  EXPECT_FALSE(pymalloc(environment({"MYPYTHONMALLOC=malloc", "PYTHONMALLOC"})));
+  EXPECT_FALSE(pymalloc(environment({"PYTHONMALLOC=", "PYTHONMALLOC=malloc"})));
+  EXPECT_FALSE(pymalloc(""));
+  const std::string settings =
+      environment({"USE_ZEND_ALLOC=0", "ARROW_DEFAULT_MEMORY_POOL=system"});
+  EXPECT_TRUE(is_switched_off("php", "/usr/bin/php8.2", settings));
+  EXPECT_TRUE(is_switched_off("mimalloc", "/lib/libarrow.so.2200", settings));
+  EXPECT_FALSE(is_switched_off("mimalloc", "/arrow/polars.so", settings));
+  EXPECT_FALSE(is_switched_off("go", "/usr/bin/php8.2", settings));
+}
+
+// A browser serves malloc itself, and has a V8 beside it.
+TEST(InnerHeaps, AreThoseOfRuntimesInALibraryThatExportsMalloc) {
+  EXPECT_EQ(inner_heaps(tests::target_path("own_malloc.so")), Heaps{"v8"});
 }
 
 }  // namespace
