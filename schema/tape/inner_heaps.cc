@@ -106,12 +106,11 @@ std::vector<std::string> heaps_by_texts(const base::ElfFile& elf) {
 
 // The value of a variable; the first one counts, as for getenv(). Empty if there is none.
 std::string_view value_in(std::string_view environment, std::string_view variable) {
+  const std::string beginning = std::string(variable) + "=";
   while (!environment.empty()) {
     const std::string_view entry = environment.substr(0, environment.find('\0'));
+    if (entry.starts_with(beginning)) return entry.substr(beginning.size());
     environment.remove_prefix(std::min(entry.size() + 1, environment.size()));
-    const size_t equals = entry.find('=');
-    if (entry.substr(0, equals) != variable || equals == entry.npos) continue;
-    return entry.substr(equals + 1);
   }
   return {};
 }

@@ -338,6 +338,11 @@ TEST_F(ExplainTest, SaysNoMoreOfTheRecordedRunThanTheTapeKnows) {
     EXPECT_FALSE(report.runs.at(0).metric(std::string("atPeak.") + name)) << name;
     EXPECT_TRUE(report.runs.at(1).metric(std::string("atPeak.") + name)) << name;
   }
+  for (const std::string spec : {"recorded", "jemalloc"}) {
+    const std::string path = dir_.file(spec + ".json");
+    said({"replay", tape, "-a", spec, "-o", path});
+    EXPECT_EQ(tests::read_bytes(path).find("\"pins\"") != std::string::npos, spec == "jemalloc");
+  }
   const std::string text = said({"explain", tape, "-a", "recorded", "--at", "end"});
   EXPECT_NE(text.find("\n  resident, as sampled"), std::string::npos) << text;
   EXPECT_NE(text.find("which pages are resident is not on the tape"), std::string::npos) << text;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -140,23 +141,31 @@ TEST_F(OutputFileTest, NoticesThatAnEmptyFileWasWrittenToWhileItRested) {
 }
 
 TEST_F(OutputFileTest, OfSeveralWritersAtOnceIsThatOfOne) {
-  constexpr int kWriters = 4;
-  for (int round = 0; round < 300; ++round) {
-    std::filesystem::remove(path_);
-    {
-      std::vector<std::jthread> writers;
-      for (int i = 0; i < kWriters; ++i) {
-        writers.emplace_back([this, i] {
-          write_file(path_, std::string(static_cast<size_t>(1000 * (i + 1)), char('a' + i))).ok();
-        });
+  constexpr int kWriters = 3;
+  constexpr int kRounds = 1000;
+  std::barrier together(kWriters + 1);
+  std::vector<std::jthread> writers;
+  for (int i = 0; i < kWriters; ++i) {
+    writers.emplace_back([this, i, &together] {
+      const std::string content(static_cast<size_t>(1000 * (i + 1)), static_cast<char>('a' + i));
+      for (int round = 0; round < kRounds; ++round) {
+        together.arrive_and_wait();
+        write_file(path_, content).ok();
+        together.arrive_and_wait();
       }
-    }
-    const std::string content = read_bytes(path_);
-    ASSERT_FALSE(content.empty());
-    const std::string whole(static_cast<size_t>(1000 * (content[0] - 'a' + 1)), content[0]);
-    ASSERT_EQ(content, whole) << round;
-    EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
+    });
   }
+  for (int round = 0; round < kRounds; ++round) {
+    std::filesystem::remove(path_);
+    together.arrive_and_wait();
+    together.arrive_and_wait();
+    const std::string content = read_bytes(path_);
+    const std::string whole(content.empty() ? 0 : 1000 * size_t(content[0] - 'a' + 1),
+                            content.empty() ? 'a' : content[0]);
+    EXPECT_FALSE(content.empty()) << round;
+    EXPECT_EQ(content, whole) << round;
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".partial"));
 }
 
 TEST_F(OutputFileTest, WritesAWholeFileInPlaceOfAnother) {

@@ -88,6 +88,15 @@ TEST_F(PinnedByStack, AreOfRunsWhosePlacementsSaySomething) {
   EXPECT_TRUE(of({"noop", "model:ideal"}).empty());
 }
 
+TEST_F(PinnedByStack, AreOfNoHolesThatMayHaveBeenGivenBack) {
+  of({"recorded"});
+  auto tape = schema::TapeReader::open(dir_.file("a.tape"));
+  runs_[0].metrics.known_resident = KnownResident::kHoles;
+  EXPECT_EQ(pinned_stacks(*tape, runs_)->size(), 2u);
+  runs_[0].metrics.known_resident = KnownResident::kSum;
+  EXPECT_TRUE(pinned_stacks(*tape, runs_)->empty());
+}
+
 TEST_F(PinnedByStack, AreNotOfMarks) {
   ReplayOptions options;
   options.moments = {{"mark:a", 5}, {"mark:b", 7}, {"end", 7}};
