@@ -5,6 +5,7 @@ usage: python3 -m tests.mutate DIRECTORY LLVM WERROR ARGUMENT..., in the root of
 """
 
 import contextlib
+import math
 import multiprocessing
 import os
 import pathlib
@@ -13,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from itertools import islice
 
 from tests.soak import processes
@@ -27,7 +28,12 @@ from .suites import Suite, list_suites, run_suite
 from .tree import Tree, Usual, Verdict
 
 HOME = pathlib.Path("build/mutate")
+PAGE = "build/release/replayer/report/html/page_parts.cc"  # which is made of the scripts
 VENV = pathlib.Path("build/python/venv").absolute()
+# An interrupted search for lines loses what it found in so much time at most.
+WRITE_SECONDS = 30
+# The usual time of the suites that are run for one mistake at most; all are for a mistake that somebody wrote down.
+BUDGET_SECONDS = 120
 
 _tree: Tree | None = None  # that of a worker process
 
@@ -51,9 +57,9 @@ def interruptible() -> Iterator[Tree]:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def try_mistake(mistake: Mistake, text: str, sources: list[str], usual: list[Usual]) -> Verdict:
+def try_mistake(mistake: Mistake, text: str, sources: list[str], usual: list[Usual], budget_seconds: float) -> Verdict:
     with interruptible() as tree:
-        return tree.try_mistake(mistake, text, sources, usual)
+        return tree.try_mistake(mistake, text, sources, usual, budget_seconds)
 
 
 def run_without_mistake(suite: Suite, counted: Counted) -> Coverage:
@@ -101,7 +107,7 @@ class Mutate:
         say(f"\n==> building {tree.root.relative_to(os.getcwd())}")
         files = scopes.git("ls-files", "--cached", "--others", "--exclude-standard").splitlines()
         tree.sync(pathlib.Path.cwd(), files)
-        tree.add_extension()
+        tree.add_built_files()
         tree.configure(self.options)
         if not tree.make((), len(self.trees), quiet=False):
             sys.exit("dev: mutate: the product without a mistake does not compile")
@@ -114,22 +120,32 @@ class Mutate:
         suites = {name: suite for name, suite in list_suites(build).items() if name in usable}
         suites.update((name, suite) for name, suite in usable.items() if name.startswith("python."))
         stale = self.map.stale(suites, {path: self.texts[path] for path in self.scope.lines}, self.tests)
-        self.map.suites = {name: one for name, one in self.map.suites.items() if name in suites}
-        if stale:
-            say(f"\n==> finding the lines that {len(stale)} of {len(suites)} suites run")
-            waiting = {name: pool.submit(run_without_mistake, suites[name], counted) for name in sorted(stale)}
-            self.map.suites.update((name, future.result()) for name, future in waiting.items())
+        kept = suites.keys() - stale
+        self.map.suites = {name: one for name, one in self.map.suites.items() if name in kept}
         self.map.files.update((path, hash_of(self.texts[path])) for path in self.scope.lines)
         self.map.files.update((path, hash_of(text)) for path, text in self.tests.items())
+        if stale:
+            say(f"\n==> finding the lines that {len(stale)} of {len(suites)} suites run")
+        waiting = {pool.submit(run_without_mistake, suites[name], counted): name for name in sorted(stale)}
+        written = time.monotonic()
+        for future in as_completed(waiting):
+            self.map.suites[waiting[future]] = future.result()
+            if time.monotonic() - written > WRITE_SECONDS:
+                self.map.write(self.map_file)
+                written = time.monotonic()
         self.map.write(self.map_file)
         failing = sorted(name for name, one in self.map.suites.items() if not one.passed)
         if failing:
             say(f"These suites fail without a mistake and are not used: {', '.join(failing)}")
 
     def plant(self, pool: ProcessPoolExecutor) -> int:
-        order = in_order(scopes.possible_mistakes(self.scope, self.texts, self.users), self.scope.seed)
+        order = iter(self.scope.listed)
+        which = "those listed"
+        if not self.scope.listed:
+            order = in_order(scopes.possible_mistakes(self.scope, self.texts, self.users), self.scope.seed)
+            which = f"seed {self.scope.seed}"
         begin = time.monotonic()
-        say(f"\n==> planting {self.scope.count} mistakes, seed {self.scope.seed}")
+        say(f"\n==> planting {self.scope.count} mistakes, {which}")
         found: list[tuple[Mistake, Verdict]] = []
         void: Counter[str] = Counter()
         for mistake, verdict in self.try_all(pool, order):
@@ -140,7 +156,7 @@ class Mutate:
                 void[verdict.state] += 1
             if len(found) == self.scope.count:
                 break
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(cancel_futures=True)
         self.report(found, void, time.monotonic() - begin)
         return 0
 
@@ -155,12 +171,13 @@ class Mutate:
             mistake, future = running.pop(0)
             yield mistake, future.result()
 
-    def work_on(self, mistake: Mistake) -> tuple[str, list[str], list[Usual]]:
+    def work_on(self, mistake: Mistake) -> tuple[str, list[str], list[Usual], float]:
         path = mistake.path
-        users = [user for user in self.users.get(path, ()) if user in self.texts]
-        sources = sorted(users) if path.endswith(".h") else [path]
+        users = sorted(user for user in self.users.get(path, ()) if user in self.texts)
+        sources = {".h": users, ".js": [PAGE]}.get(pathlib.Path(path).suffix, [path])
         suites = self.map.covering(path, mistake.line)
-        return self.texts[path], sources, [Usual(name, self.map.suites[name].seconds) for name in suites]
+        usual = [Usual(name, self.map.suites[name].seconds) for name in suites]
+        return self.texts[path], sources, usual, math.inf if self.scope.listed else BUDGET_SECONDS
 
     def line_on(self, number: int, mistake: Mistake, verdict: Verdict) -> str:
         place = f"{number:4} {verdict.state:9} {mistake.path}:{mistake.line}"
@@ -179,6 +196,8 @@ class Mutate:
         share = f", {100 * noticed / len(found):.0f} %" if found else ""
         say(f"\n{noticed} of {len(found)} mistakes noticed{share}, in {seconds / 60:.1f} minutes")
         say(f"Not counted: {void['not compiled']} that do not compile, {void['equivalent']} that compile to the same code")
+        if void["not built"]:
+            say(f"Nor {void['not built']} in files that are not built here")
 
 
 def main(below: str, llvm: str, warnings_are_errors: str, words: list[str]) -> int:

@@ -88,7 +88,10 @@ def change_control(text: str) -> Iterator[Change]:
 
 
 def changes(text: str) -> Iterator[Change]:
-    code = blank(text)
+    return changes_of(blank(text))
+
+
+def changes_of(code: str) -> Iterator[Change]:
     yield from common_changes(code)
     yield from swap_pairs(code, "logic", LOGIC)
     yield from swap_pairs(code, "bits", BITS)

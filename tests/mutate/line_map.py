@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-# What runs in recorded programs and in the worker, without the run-time library that counts lines: all suites of
-# these programs may notice a mistake there.
+# What runs in recorded programs, in the worker and in browsers, without what counts lines: all suites of these programs
+# may notice a mistake there.
 UNCOUNTED = {
     "recorder/interposer/": ("record_e2e_tests", "ring_tests", "recorder_tests"),
     "recorder/ring/": ("record_e2e_tests", "ring_tests", "recorder_tests"),
     "recorder/program/": ("record_e2e_tests",),
     "recorder/unwind/": ("record_e2e_tests",),
     "allocators/native/worker/": ("replay_tests", "native_threads_tests", "replay_e2e_tests"),
+    "replayer/symbols/": ("symbols_tests", "stacks_e2e_tests"),  # the process that reads files
+    "replayer/report/html/page/": ("Pages",),
+    "python/heaptape/page.js": ("python.page_test",),
 }
 
 
@@ -79,7 +82,7 @@ class LineMap:
         found = found or {name for name, one in usable.items() if path in one.lines}
         for directory, programs in UNCOUNTED.items():
             if path.startswith(directory):
-                found |= {name for name in usable if name.partition(".")[0] in programs}
+                found |= {name for name in usable if name in programs or name.partition(".")[0] in programs}
         return sorted(found, key=lambda name: (usable[name].seconds, name))
 
     def stale(self, suites: Iterable[str], sources: Mapping[str, str], tests: Mapping[str, str]) -> set[str]:

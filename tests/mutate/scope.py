@@ -4,6 +4,7 @@
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -12,11 +13,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from . import cpp, python_code
+from . import cpp, javascript, python_code
 from .mistake import Mistake, mistakes_in
 
 DIRECTORIES = ("base", "schema", "recorder", "replayer", "allocators", "cli", "scenarios", "python/heaptape")
-LANGUAGES = {".cc": cpp.changes, ".h": cpp.changes, ".py": python_code.changes}
+LANGUAGES = {".cc": cpp.changes, ".h": cpp.changes, ".js": javascript.changes, ".py": python_code.changes}
 MAX_HEADER_USERS = 16
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
@@ -27,14 +28,15 @@ class WrongUse(Exception):
 
 @dataclass(frozen=True)
 class Scope:
-    """`lines`: where mistakes may be planted, by file; None: anywhere in it."""
+    """`lines`: where mistakes may be planted, by file; None: anywhere in it. `listed`: those of a file, if one was given."""
 
     lines: Mapping[str, set[int] | None]
     count: int
     seed: int
+    listed: tuple[Mistake, ...] = ()
 
     def languages(self) -> list[str]:
-        return sorted({"python" if path.endswith(".py") else "cpp" for path in self.lines})
+        return sorted({"python" if path.startswith("python/") else "cpp" for path in self.lines})
 
 
 class Parser(argparse.ArgumentParser):
@@ -65,15 +67,44 @@ def parse(words: list[str], below: str) -> Scope:
     parser = Parser(prog="./dev mutate", add_help=False)
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--changed", nargs="?", const="main")
+    parser.add_argument("--mistakes", metavar="FILE")
     parser.add_argument("--count", type=natural, default=20)
     parser.add_argument("--seed", type=natural, default=1)
     arguments = parser.parse_args(words)
-    if arguments.changed and arguments.paths:
-        raise WrongUse("give paths or --changed, not both")
+    if bool(arguments.changed) + bool(arguments.paths) + bool(arguments.mistakes) > 1:
+        raise WrongUse("give one of paths, --changed and --mistakes")
     if arguments.count == 0:
         raise WrongUse("--count 0 plants nothing: give the number of mistakes")
+    if arguments.mistakes:
+        listed = read_mistakes(os.path.join(below, arguments.mistakes))
+        return Scope(dict.fromkeys(mistake.path for mistake in listed), len(listed), 0, listed)
     lines = changed_lines(arguments.changed) if arguments.changed else named_lines(arguments.paths, below)
     return Scope(lines, arguments.count, arguments.seed)
+
+
+def read_mistakes(file: str) -> tuple[Mistake, ...]:
+    """A list in JSON: {"path", "old", "new"} and, if they wish, why. `old` is once in the file of that path."""
+    try:
+        items = json.loads(pathlib.Path(file).read_text())
+        wanted = [(item["path"], item["old"], item["new"], item.get("why", "listed")) for item in items]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise WrongUse(f"'{file}' is no list of mistakes, each with path, old and new: {error}") from error
+    if not wanted:
+        raise WrongUse(f"'{file}' lists no mistake")
+    files = set(product_files())
+    found = []
+    for number, (path, old, new, why) in enumerate(wanted, 1):
+        if path not in files:
+            raise WrongUse(f"mistake {number} of '{file}': there is no product code in '{path}'")
+        text = pathlib.Path(path).read_text()
+        if not old or old == new or text.count(old) != 1:
+            raise WrongUse(f"mistake {number} of '{file}': its old text has to be once in {path}, and not be the new one")
+        begin = text.index(old)
+        line = text.count("\n", 0, begin + len(os.path.commonprefix([old, new]))) + 1
+        end = text.find("\n", begin + len(old))
+        end = len(text) if end < 0 else end  # lines that are lost are added behind a whole one
+        found.append(Mistake(path, line, begin, end, new + text[begin + len(old) : end], why))
+    return tuple(found)
 
 
 def named_lines(paths: list[str], below: str) -> dict[str, set[int] | None]:

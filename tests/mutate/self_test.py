@@ -1,16 +1,18 @@
 """`./dev mutate`: which mistakes it plants, which suites it runs, and what it makes of a small project."""
 
+import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from typing import ClassVar
 
 from tests.soak import processes
 
-from . import cpp, python_code
+from . import cpp, javascript, python_code, scope
 from .count_lines import parse_lcov, read_python_lines, traced
 from .line_map import Coverage, LineMap, contains, hash_of, pack
 from .mistake import Mistake, in_order, mistakes_in
@@ -99,6 +101,19 @@ class MistakesInPython(unittest.TestCase):
                 self.assertEqual(results(text, python_code.changes), {})
 
 
+class MistakesInScriptsOfPages(unittest.TestCase):
+    def test_are_those_in_cpp_and_strict_equality(self) -> None:
+        text = "    if (a === 1 || b) return;\n    this.draw();\n"
+        found = results(text, javascript.changes)
+        self.assertEqual(sorted(found), ["condition", "constant", "dropped", "equality", "logic"])
+        self.assertEqual(found["equality"], {text.replace("===", "!==").strip()})
+
+    def test_comments_strings_and_patterns_have_none(self) -> None:
+        for text in ("// a < b\n", "a = 'b < 1';\n", "a = `1 + 1`;\n", 'f("1 < 2");\n', "a = /^ && [1 - 2] $/g;\n"):
+            with self.subTest(text):
+                self.assertEqual(set(results(text, javascript.changes)) - {"dropped"}, set())
+
+
 class Order(unittest.TestCase):
     TEXT = "".join(f"  a = b{i} + 1 < c && d;\n" for i in range(50))
 
@@ -160,6 +175,9 @@ class Map(unittest.TestCase):
 
     def test_gives_whole_programs_where_lines_are_not_counted(self) -> None:
         self.assertEqual(self.map.covering("recorder/ring/a.h", 1), ["ring_tests.A"])
+        self.map.suites["Pages.A"] = self.map.suites["python.page_test"] = Coverage(3, True)
+        self.assertEqual(self.map.covering("replayer/report/html/page/a.js", 1), ["Pages.A"])
+        self.assertEqual(self.map.covering("python/heaptape/page.js", 1), ["python.page_test"])
 
     def test_is_current_while_nothing_changes(self) -> None:
         self.assertEqual(self.stale(["t.Slow", "t.Fast"], {"base/a.cc": "a"}, {"a_test.cc": "TEST(Fast, A)"}), [])
@@ -221,7 +239,7 @@ class SmallProject(unittest.TestCase):
     def try_one(self, old: str, new: str) -> str:
         begin = SOURCE.index(old)
         mistake = Mistake("a.cc", 1, begin, begin + len(old), new, "")
-        return self.tree.try_mistake(mistake, SOURCE, ["a.cc"], [Usual("t.A", 0.1)]).state
+        return self.tree.try_mistake(mistake, SOURCE, ["a.cc"], [Usual("t.A", 0.1)], 1).state
 
     def test_a_mistake_is_noticed(self) -> None:
         self.assertEqual(self.try_one("return 9", "return 8"), "noticed")
@@ -232,12 +250,67 @@ class SmallProject(unittest.TestCase):
     def test_one_that_does_not_compile_does_not_count(self) -> None:
         self.assertEqual(self.try_one("return 9", "return x"), "not compiled")
 
+    def test_one_in_a_file_that_is_not_built_does_not_count(self) -> None:
+        mistake = Mistake("b.cc", 1, 0, 1, "", "")
+        self.assertEqual(self.tree.try_mistake(mistake, " ", ["b.cc"], [], 1).state, "not built")
+
     def test_one_that_compiles_to_the_same_code_does_not_count(self) -> None:
         self.assertEqual(self.try_one("a * 1", "a / 1"), "equivalent")
+
+    def test_suites_beyond_the_budget_are_left_out(self) -> None:
+        begin = SOURCE.index("9)")
+        mistake = Mistake("a.cc", 3, begin, begin + 1, "5", "")
+        usual = [Usual("t.A", 0.1), Usual("t.A", 0.5), Usual("t.A", 0.5)]
+        for budget, left_out in ((0.3, 2), (0.7, 1), (1.2, 0)):
+            verdict = self.tree.try_mistake(mistake, SOURCE, ["a.cc"], usual, budget)
+            self.assertEqual((verdict.state, verdict.suites_left_out), ("unnoticed", left_out))
 
     def test_the_source_is_as_before(self) -> None:
         self.try_one("return 9", "return 8")
         self.assertEqual((self.tree.root / "a.cc").read_text(), SOURCE)
+
+
+class ListedMistakes(unittest.TestCase):
+    PATH = "tests/mutate/self_test.py"  # whatever file: no mistake is planted
+
+    def read(self, content: object) -> tuple[Mistake, ...]:
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file, unittest.mock.patch.object(scope, "product_files", lambda: [self.PATH]):
+            file.write(content if isinstance(content, str) else json.dumps(content))
+            file.flush()
+            return scope.read_mistakes(file.name)
+
+    def test_are_planted_at_the_first_line_that_differs(self) -> None:
+        old = "class ListedMistakes(unittest.TestCase):\n    PATH = "
+        [mistake] = self.read([{"path": self.PATH, "old": old, "new": old.replace("PATH", "FILE"), "why": "so"}])
+        text = pathlib.Path(self.PATH).read_text()
+        planted = mistake.plant(text).splitlines()
+        changed = [i for i, line in enumerate(text.splitlines(), 1) if planted[i - 1] != line]
+        self.assertEqual(changed, [mistake.line])
+        self.assertEqual(mistake.kind, "so")
+
+    def test_keep_the_lines_behind_them_whole(self) -> None:
+        old = "class ListedMistakes(unittest.TestCase):\n    PATH = "
+        [mistake] = self.read([{"path": self.PATH, "old": old, "new": "NAME = "}])
+        text = pathlib.Path(self.PATH).read_text()
+        planted = mistake.plant(text).splitlines()
+        place = mistake.line - 1
+        self.assertEqual(planted[place : place + 2], ['NAME = "tests/mutate/self_test.py"  # whatever file: no mistake is planted', ""])
+        self.assertEqual(planted[place + 2 :], text.splitlines()[place + 2 :])
+
+    def test_are_refused_in_one_sentence(self) -> None:
+        whole = {"path": self.PATH, "old": "class WrongWords(" + "unittest", "new": ""}
+        for content, sentence in (
+            ("", "is no list of mistakes, each with path, old and new"),
+            ([{"path": self.PATH}], "is no list of mistakes, each with path, old and new"),
+            ([], "lists no mistake"),
+            ([whole, {**whole, "path": "README.md"}], "mistake 2 of"),
+            ([{**whole, "old": "import"}], "has to be once in"),
+            ([{**whole, "new": whole["old"]}], "not be the new one"),
+        ):
+            with self.assertRaisesRegex(scope.WrongUse, sentence):
+                self.read(content)
+        with self.assertRaisesRegex(scope.WrongUse, "No such file"):
+            scope.read_mistakes("no-such-list.json")
 
 
 class WrongWords(unittest.TestCase):
@@ -248,7 +321,8 @@ class WrongWords(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
 
     def test_are_refused_in_one_sentence(self) -> None:
-        self.refuse("give paths or --changed, not both", "base", "--changed")
+        self.refuse("give one of paths, --changed and --mistakes", "base", "--changed")
+        self.refuse("give one of paths, --changed and --mistakes", "base", "--mistakes", "list.json")
         self.refuse("git merge-base failed: fatal: Not a valid object name no-such-revision", "--changed", "no-such-revision")
         self.refuse("there is no product code in 'docs'", "docs")
         self.refuse("'x' is not a number", "--count", "x")

@@ -17,10 +17,12 @@ from functools import cached_property
 from .mistake import Mistake
 from .suites import Suite, list_python_suites, list_suites, run_suite
 
-# Each library of the product is a shared one, so that only the one with the mistake is linked again. No build step
+# Each library of the product is a shared one, so that only the one with the mistake is linked again, and each source of
+# the product is compiled by itself. No build step
 # runs a program with a mistake in it. A test may call a library that only the product's own libraries name.
 OPTIONS = (
     "-DHEAPTAPE_LIBRARIES=SHARED",
+    "-DHEAPTAPE_UNITY=tests",
     "-DCMAKE_LINK_DEPENDS_NO_SHARED=ON",
     "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries",
     "-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST",
@@ -28,13 +30,11 @@ OPTIONS = (
 PROGRAMS = ("heaptape", "heaptape_preload", "heaptape_worker")
 # A suite that takes longer than this beyond five times its usual time hangs.
 PATIENCE_SECONDS = 20
-# The usual time of the suites that are run for one mistake at most.
-BUDGET_SECONDS = 120
 
 
 @dataclass(frozen=True)
 class Verdict:
-    state: str  # "noticed", "unnoticed", "not compiled" or "equivalent"
+    state: str  # "noticed", "unnoticed", "not compiled", "equivalent" or "not built" (without it, either)
     by: str = ""  # the suite
     suites_left_out: int = 0
     build_seconds: float = 0
@@ -71,10 +71,11 @@ class Tree:
         known.parent.mkdir(parents=True, exist_ok=True)
         known.write_text("\n".join(sorted(wanted)))
 
-    def add_extension(self) -> None:
-        """The compiled part of the Python package, which the copy's Python files then use."""
-        for module in self._venv.glob("lib/python*/site-packages/heaptape/*.so"):
-            shutil.copy(module, self.root / "python/heaptape")
+    def add_built_files(self) -> None:
+        """Those of the installed Python package, as its compiled part, which the copy's Python files then use."""
+        for file in self._venv.glob("lib/python*/site-packages/heaptape/*.*"):
+            if not (self.root / "python/heaptape" / file.name).exists() or file.suffix == ".so":
+                shutil.copy(file, self.root / "python/heaptape")
 
     def configure(self, options: Iterable[str]) -> None:
         command = ("cmake", "--preset", "release", *OPTIONS, *options)
@@ -104,14 +105,19 @@ class Tree:
         output = subprocess.DEVNULL if quiet else None
         return subprocess.run(command, env=self._environment, stdout=output, check=False).returncode == 0
 
-    def try_mistake(self, mistake: Mistake, text: str, sources: Iterable[str], usual: list[Usual]) -> Verdict:
-        """Builds with the mistake and runs the suites until one fails. `sources`: what has to be compiled for it."""
+    def try_mistake(
+        self, mistake: Mistake, text: str, sources: Iterable[str], usual: list[Usual], budget_seconds: float
+    ) -> Verdict:
+        """Builds with the mistake and runs the suites until one fails.
+
+        `sources`: what has to be compiled for it. `budget_seconds`: the usual time of the suites that are run at most.
+        """
         begin = time.monotonic()
-        if mistake.path.endswith(".py"):
-            return self._try_python(mistake, text, usual)
+        if mistake.path.startswith("python/"):
+            return self._try_python(mistake, text, usual, budget_seconds)
         objects = [one for source in sources for one in self._objects.get(source, ())]
         if not objects:
-            return Verdict("not compiled")
+            return Verdict("not built")
         self.make(objects)  # without the last mistake
         before = code_of(self.build / one for one in objects)
         with self._planted(mistake, text):
@@ -123,15 +129,16 @@ class Tree:
             if suites and not self.make({*PROGRAMS, *(suite.program for suite in suites if suite.program)}):
                 return Verdict("not compiled", build_seconds=time.monotonic() - begin)
             build_seconds = time.monotonic() - begin
-            return dataclasses.replace(self._run(usual), build_seconds=build_seconds)
+            return dataclasses.replace(self._run(usual, budget_seconds), build_seconds=build_seconds)
 
-    def _try_python(self, mistake: Mistake, text: str, usual: list[Usual]) -> Verdict:
-        try:
-            compile(mistake.plant(text), mistake.path, "exec")
-        except SyntaxError:
-            return Verdict("not compiled")
+    def _try_python(self, mistake: Mistake, text: str, usual: list[Usual], budget_seconds: float) -> Verdict:
+        if mistake.path.endswith(".py"):
+            try:
+                compile(mistake.plant(text), mistake.path, "exec")
+            except SyntaxError:
+                return Verdict("not compiled")
         with self._planted(mistake, text):
-            return self._run(usual)
+            return self._run(usual, budget_seconds)
 
     @contextlib.contextmanager
     def _planted(self, mistake: Mistake, text: str) -> Iterator[None]:
@@ -142,11 +149,11 @@ class Tree:
         finally:
             file.write_text(text)
 
-    def _run(self, usual: list[Usual]) -> Verdict:
+    def _run(self, usual: list[Usual], budget_seconds: float) -> Verdict:
         begin, spent = time.monotonic(), 0.0
         for place, one in enumerate(usual):
             spent += one.seconds
-            if place > 0 and spent > BUDGET_SECONDS:
+            if place > 0 and spent > budget_seconds:
                 return Verdict("unnoticed", "", len(usual) - place, test_seconds=time.monotonic() - begin)
             if one.name in self.suites and self._notices(one):
                 return Verdict("noticed", one.name, test_seconds=time.monotonic() - begin)
