@@ -43,9 +43,9 @@ struct ReplayBatch {
   uint64_t first_event = 0;  // calls before ops[0]
   uint32_t slot_limit = 0;   // every slot so far is below
   std::span<const ReplayOp> ops;
-  std::span<const uint64_t> recorded_addresses;    // where the recorded run had the block; 0 = none
-  std::span<const schema::ProcessSample> samples;  // taken during these events
-  std::span<const schema::TimeSample> times = {};  // of the recorded run, ascending
+  std::span<const uint64_t> recorded_addresses = {};    // of the block each op placed; 0 = none
+  std::span<const schema::ProcessSample> samples = {};  // taken during these events
+  std::span<const schema::TimeSample> times = {};       // of the recorded run, ascending
   // The sample after these, if known; that depends on the tape, not on how its events are cut into
   // batches.
   std::optional<schema::TimeSample> next_time = {};
@@ -161,8 +161,9 @@ struct BackendTraits {
 };
 
 // The engine relies on every backend for:
-// - one placement for each op, in the order of the ops; an op that places nothing, or a request
-//   that was refused, has address 0. A refused realloc leaves the block where it was;
+// - one placement for each op, in the order of the ops, or none at all with Answers::kNone; an op
+//   that places nothing, or a request that was refused, has address 0. A refused realloc leaves the
+//   block where it was;
 // - region events that, applied in order, give the committed memory after each op. A range may
 //   include pages that are already committed (or not); nothing changes for these;
 // - placements, regions and counters that depend only on the ops and the spec, not on how the ops

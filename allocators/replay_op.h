@@ -40,6 +40,14 @@ struct ReplayOp {
 };
 static_assert(sizeof(ReplayOp) == 16, "four to a cache line");
 
+// The most ops that a real allocator runs without a pause: when only its time is taken, enough for
+// warm caches.
+inline constexpr uint32_t kMaxBatchOps = 1u << 19;
+
+// No request beyond this can be met. (A tape has them only where it is damaged.) For some near
+// 2^64, tcmalloc 2.10 gives a small block.
+inline constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 47;
+
 inline constexpr uint8_t kNoGrowth = 0xff;
 
 // The logarithm of the bytes that a block gains by a resize from `old_bytes` to `bytes`, rounded

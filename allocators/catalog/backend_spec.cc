@@ -194,8 +194,10 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
       HEAPTAPE_CHECK(context.header != nullptr);
       return std::make_unique<RecordedBackend>(*context.header);
     case BackendKind::kNoop:
-      return std::make_unique<NativeBackend>(
-          NativeOptions{.name = text, .touch = Touch::kNone, .calls = Calls::kLeftOut});
+      return std::make_unique<NativeBackend>(NativeOptions{.name = text,
+                                                           .touch = Touch::kNone,
+                                                           .answers = context.answers,
+                                                           .calls = Calls::kLeftOut});
     case BackendKind::kNative: {
       const auto& library = std::get<NativeLibrary>(source);
       return std::make_unique<NativeBackend>(NativeOptions{.name = text,
@@ -204,6 +206,7 @@ std::unique_ptr<Backend> BackendSpec::make(const BackendContext& context) const 
                                                            .environment = environment,
                                                            .recorded_break = recorded_break,
                                                            .touch = context.touch,
+                                                           .answers = context.answers,
                                                            .threads = context.threads,
                                                            .clock = context.clock});
     }

@@ -31,6 +31,7 @@ struct BackendContext {
   Touch touch = Touch::kPage;
   Threads threads = Threads::kOrdered;
   Clock clock = Clock::kTape;
+  Answers answers = Answers::kPlacements;  // of real allocators and noop
 };
 
 // A value: can be copied, and can make any number of backends.

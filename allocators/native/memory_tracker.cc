@@ -88,7 +88,10 @@ void MemoryTracker::on_mprotect(const MemoryCall& call) {
   const AddressRange range = pages(call.arguments[0], call.arguments[1]);
   if (!anonymous_.overlaps(range)) return;
   if ((call.arguments[2] & PROT_WRITE) != 0) {
-    if (!committed_.covers(range)) commit(range);
+    anonymous_.for_each_touching(range, [&](AddressRange region) {
+      const AddressRange part = base::common_part(region, range);
+      if (!committed_.covers(part)) commit(part);
+    });
   } else if (committed_.overlaps(range)) {
     decommit(range);
   }

@@ -89,6 +89,7 @@ Result<std::vector<RegionEvent>> NativeBackend::start() {
                                            .environment = options_.environment,
                                            .break_phase = break_phase(options_.recorded_break),
                                            .touch = options_.touch,
+                                           .answers = options_.answers,
                                            .calls = options_.calls,
                                            .threads = options_.threads,
                                            .clock = options_.clock,
@@ -211,7 +212,7 @@ Status NativeBackend::await_op() {
 // log.
 Status NativeBackend::collect(BatchResult& result) {
   result.clear();
-  result.placements.reserve(batch_.ops.size());
+  if (options_.answers == Answers::kPlacements) result.placements.reserve(batch_.ops.size());
   WorkerShared& shared = worker_->shared();
   for (;;) {
     HEAPTAPE_RETURN_IF_ERROR(await_op());
@@ -222,8 +223,10 @@ Status NativeBackend::collect(BatchResult& result) {
     result.elapsed_ns +=
         shared.elapsed_ns - std::min(shared.elapsed_ns, static_cast<uint64_t>(touch_ns));
     page_faults_ += shared.page_faults;
-    result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
-                             shared.placements + shared.op_done);
+    if (options_.answers == Answers::kPlacements) {
+      result.placements.insert(result.placements.end(), shared.placements + shared.op_begin,
+                               shared.placements + shared.op_done);
+    }
     if (shared.op_done < given_end_ || shared.end_done < shared.end_end) {
       shared.op_begin = shared.op_done;
       shared.end_begin = shared.end_done;

@@ -23,6 +23,7 @@ struct NativeOptions {
   std::vector<std::string> environment = {};  // NAME=VALUE
   uint64_t recorded_break = 0;                // where the recorded run's heap began; 0 if unknown
   Touch touch = Touch::kPage;
+  Answers answers = Answers::kPlacements;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
   Clock clock = Clock::kTape;

@@ -95,6 +95,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& n
   shared.magic = kWorkerMagic;
   shared.break_phase = options.break_phase;
   shared.touch = options.touch;
+  shared.answers = options.answers;
   shared.allocator_calls = options.calls;
   shared.threads = options.threads;
   shared.clock = options.clock;

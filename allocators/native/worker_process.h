@@ -18,6 +18,7 @@ struct WorkerOptions {
   std::vector<std::string> environment = {};
   uint64_t break_phase = 0;  // where its heap begins, modulo kBreakPeriodBytes
   Touch touch = Touch::kPage;
+  Answers answers = Answers::kPlacements;
   Calls calls = Calls::kMade;
   Threads threads = Threads::kMerged;
   Clock clock = Clock::kTape;

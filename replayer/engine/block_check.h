@@ -7,9 +7,6 @@
 
 namespace heaptape::replayer {
 
-// No request beyond this can be met. (A tape has them only where it is damaged.)
-inline constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 47;
-
 // The alignment that the call asked for, at least `granule_bytes`. Of a block of 0 bytes nothing
 // more is asked: jemalloc and mimalloc do not align it.
 inline uint64_t wanted_alignment(const allocators::ReplayOp& op, uint64_t granule_bytes) {
@@ -36,8 +33,9 @@ inline uint64_t wanted_alignment(const allocators::ReplayOp& op, uint64_t granul
 inline bool is_sound(const allocators::ReplayOp& op, const allocators::Placement& block,
                      uint64_t granule_bytes) {
   return block.address % granule_bytes == 0 &&
-         (block.usable_bytes >= op.size || op.size >= kUserSpaceEnd) &&
-         block.address < kUserSpaceEnd && block.usable_bytes < kUserSpaceEnd - block.address;
+         (block.usable_bytes >= op.size || op.size >= allocators::kUserSpaceEnd) &&
+         block.address < allocators::kUserSpaceEnd &&
+         block.usable_bytes < allocators::kUserSpaceEnd - block.address;
 }
 
 // What is wrong with it: a sentence about the allocator, "it placed ...".

@@ -9,8 +9,7 @@
 
 namespace heaptape::replayer {
 
-// Large enough that an allocator's working set is warm for most of its turn, small enough that ops,
-// placements and the blocks' metadata stay in the second-level cache.
+// Small enough that ops, placements and the blocks' metadata stay in the second-level cache.
 inline constexpr size_t kBatchEvents = 1 << 14;
 
 struct PlannedBatch {

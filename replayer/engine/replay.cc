@@ -12,6 +12,7 @@
 #include "replayer/engine/repeats.h"
 #include "replayer/engine/replay_run.h"
 #include "replayer/engine/side_by_side.h"
+#include "replayer/engine/timing.h"
 
 namespace heaptape::replayer {
 namespace {
@@ -19,8 +20,10 @@ namespace {
 using base::Result;
 using base::Status;
 
+constexpr double kShareOfMemory = 0.7;  // of the progress, that of the replay for memory
+
 // Keeps one allocator at work while the answers of the one before are analysed: two processors are
-// busy, and no two allocators ever run at the same time, which would spoil both their times.
+// busy, and no two allocators ever run at the same time.
 class Pipeline {
  public:
   Status submit(ReplayRun& run, const PlannedBatch& batch) {
@@ -161,6 +164,37 @@ Result<std::vector<RunResult>> replay_once(schema::TapeReader& tape, const Repla
   return results;
 }
 
+// Measures the times of those `results` that have any, and puts them there.
+Status add_times(schema::TapeReader& tape, const ReplayOptions& options,
+                 std::vector<RunResult>& results, const std::function<void(double)>& progress) {
+  ReplayOptions timed_options = options;
+  timed_options.specs.clear();
+  std::vector<RunResult*> timed;
+  for (RunResult& result : results) {
+    if (!result.spec.is_timed() || result.failure) continue;
+    timed_options.specs.push_back(result.spec);
+    timed.push_back(&result);
+  }
+  if (timed.empty()) return {};
+  HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+  HEAPTAPE_ASSIGN_OR_RETURN(auto times, time_replays(tape, timed_options, progress));
+  for (size_t i = 0; i < timed.size(); ++i) {
+    RunResult& result = *timed[i];
+    if (times[i].failure) {
+      result = {.spec = result.spec, .failure = times[i].failure, .output = times[i].output};
+      continue;
+    }
+    RunMetrics& metrics = result.metrics;
+    metrics.replay_ns = metrics.replay_ns_min = metrics.replay_ns_max = times[i].replay_ns;
+    metrics.stamp_ns = times[i].stamp_ns;
+    metrics.latencies.clear();
+    for (const auto& latency : times[i].latencies) {
+      metrics.latencies.push_back({latency, latency, latency});
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOptions& options,
@@ -178,9 +212,21 @@ Result<std::vector<RunResult>> replay(schema::TapeReader& tape, const ReplayOpti
     }
     if (again.specs.empty()) break;
     if (pass != 0) HEAPTAPE_RETURN_IF_ERROR(tape.seek(0));
+    const bool takes_times =
+        options.times && options.jobs == 1 &&
+        std::ranges::any_of(again.specs, [](const auto& spec) { return spec.is_timed(); });
+    const double share_of_memory = takes_times ? kShareOfMemory : 1;
+    const auto show = [&](double done) {
+      if (progress) progress((pass + done) / options.repeats);
+    };
     HEAPTAPE_ASSIGN_OR_RETURN(auto results, replay_once(tape, again, [&](double share) {
-                                if (progress) progress((pass + share) / options.repeats);
+                                show(share * share_of_memory);
                               }));
+    if (takes_times) {
+      HEAPTAPE_RETURN_IF_ERROR(add_times(tape, again, results, [&](double share) {
+        show(share_of_memory + share * (1 - share_of_memory));
+      }));
+    }
     for (size_t i = 0; i < results.size(); ++i) {
       repeats[taking_part[i]].push_back(std::move(results[i]));
     }

@@ -1,5 +1,5 @@
 // Replays a tape on some allocators in one pass: every event is read and resolved once, and goes to
-// each allocator in turn. docs/architecture.md, "Replay".
+// each allocator in turn; in another one for times. docs/architecture.md, "Replay".
 #pragma once
 
 #include <functional>
@@ -38,6 +38,8 @@ struct ReplayOptions {
   bool keep_pinning_blocks = false;
   bool keep_film = false;  // of the first replay of each, where placements say something
   uint32_t repeats = 1;    // of what is timed (real allocators, noop); at least 1
+  // Real allocators and noop are replayed again for their times: see timing.h.
+  bool times = true;
   // Allocators at work at the same time; at least 1. With more than one no time is told.
   uint32_t jobs = 1;
 };

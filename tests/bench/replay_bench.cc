@@ -173,17 +173,27 @@ Words replay_of(const Tape& tape, const Words& allocators, const Words& options 
   return words;
 }
 
-void add_steps(const Tape& tape) {
-  const uint64_t events = open(tape.path).events();
-  add(tape.name + "/floor", [tape](benchmark::State& state) {
+// `options` are those of targets/resolved_loop.c.
+void add_floor(const std::string& name, const Tape& tape, const Words& options = {}) {
+  add(name, [tape, options](benchmark::State& state) {
     double ns = 0;
     for (auto _ : state) {
-      const std::string slots = std::to_string(tape.floor.slots);
-      ns = std::stod(run({kTargets + "/resolved_loop", tape.floor.path, slots}).out);
+      Words words = {kTargets + "/resolved_loop", tape.floor.path,
+                     std::to_string(tape.floor.slots)};
+      words.insert(words.end(), options.begin(), options.end());
+      ns = std::stod(run(words).out);
       state.SetIterationTime(ns * 1e-9);
     }
     state.counters["ns_per_event"] = ns;
   });
+}
+
+void add_steps(const Tape& tape) {
+  const uint64_t events = open(tape.path).events();
+  add_floor(tape.name + "/floor", tape);
+  for (const char* events_between : {"12000", "131072", "524288"}) {
+    add_floor(tape.name + "/floor, pauses every " + events_between, tape, {events_between});
+  }
   add(tape.name + "/read", [tape, events](benchmark::State& state) {
     time_events(state, events, [&tape] {
       auto reader = open(tape.path);

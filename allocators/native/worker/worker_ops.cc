@@ -121,9 +121,9 @@ struct NoStopwatch {
 };
 
 template <typename Watch>
-inline void run_op(const ReplayOp& op, Placement& placement, Watch& watch) {
+inline void run_op(const ReplayOp& op, Placement* placement, Watch& watch) {
   void*& slot = slots[op.slot];
-  placement = {0, 0};
+  if (placement != nullptr) *placement = {0, 0};
   if (op.kind == ReplayKind::kFree) {
     void* const block = slot;
     watch.start();
@@ -152,17 +152,24 @@ inline void run_op(const ReplayOp& op, Placement& placement, Watch& watch) {
   }
   slot = block;
   if (block == nullptr) return;
-  placement = {reinterpret_cast<uint64_t>(block), usable_bytes(entry_points, block, op.size)};
-  if (shared->touch != Touch::kNone) {
-    const uint64_t size = op.size < placement.usable_bytes ? op.size : placement.usable_bytes;
-    touch(block, first_new_byte(op), size);
+  uint64_t size = op.size;
+  if (placement != nullptr || size >= kUserSpaceEnd) {
+    const uint64_t usable = usable_bytes(entry_points, block, op.size);
+    if (placement != nullptr) *placement = {reinterpret_cast<uint64_t>(block), usable};
+    if (usable < size) size = usable;
   }
+  if (shared->touch != Touch::kNone) touch(block, first_new_byte(op), size);
+}
+
+// Null where no answer is wanted.
+inline Placement* placement_of(uint32_t op) {
+  return shared->answers == Answers::kPlacements ? &shared->placements[op] : nullptr;
 }
 
 __attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
   const ReplayOp& op = shared->ops[index];
   Stopwatch watch;
-  run_op(op, shared->placements[index], watch);
+  run_op(op, placement_of(index), watch);
   until_next = kLatencyPeriod;
   LatencyHistogram& histogram = shared->latency[static_cast<int>(op.kind)][size_band(op.size)];
   static std::atomic_flag is_taken;  // several threads may get here at once
@@ -172,10 +179,10 @@ __attribute__((noinline)) void run_timed(uint32_t index, uint32_t& until_next) {
 }
 
 // The loop alone: the cost of a replay without an allocator.
-void run_noop(const ReplayOp& op, Placement& placement) {
+void run_noop(const ReplayOp& op, Placement* placement) {
   void*& slot = slots[op.slot];
   asm volatile("" : "+r"(slot));
-  placement = {0, 0};
+  if (placement != nullptr) *placement = {0, 0};
 }
 
 void run_counted(uint32_t op, uint32_t& until_next) {
@@ -183,7 +190,7 @@ void run_counted(uint32_t op, uint32_t& until_next) {
     run_timed(op, until_next);
   } else {
     NoStopwatch none;
-    run_op(shared->ops[op], shared->placements[op], none);
+    run_op(shared->ops[op], placement_of(op), none);
   }
 }
 
@@ -195,7 +202,7 @@ void run_op_at(uint32_t op) {
 bool run_on_its_thread(uint32_t op) {
   const ReplayOp& replay_op = shared->ops[op];
   if (shared->allocator_calls == Calls::kLeftOut) {
-    run_noop(replay_op, shared->placements[op]);
+    run_noop(replay_op, placement_of(op));
     return true;
   }
   if (shared->threads == Threads::kLockStep) return run_on_thread(replay_op.thread, run_op_at, op);

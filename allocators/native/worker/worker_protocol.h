@@ -21,7 +21,6 @@
 namespace heaptape::allocators {
 
 inline constexpr uint64_t kWorkerMagic = 0x3272656b726f7768;  // "hworker2"
-inline constexpr uint32_t kMaxBatchOps = 1u << 14;
 inline constexpr uint32_t kMaxMemoryCalls = 1u << 12;
 // With less room in the log than this, the worker does not begin another op, but hands the batch
 // back: every op may make this many memory calls.
@@ -46,6 +45,10 @@ enum class Turn : uint32_t {
 };
 
 enum class Touch : uint32_t { kNone = 0, kPage = 1, kAll = 2 };
+
+// kPlacements: the worker says where each block is. kNone: it only takes the time, and asks nothing
+// of the allocator that the program did not ask.
+enum class Answers : uint32_t { kPlacements = 0, kNone };
 
 // kLeftOut: the loop runs without an allocator, to measure its own cost.
 enum class Calls : uint32_t { kMade = 0, kLeftOut = 1 };
@@ -151,6 +154,7 @@ struct WorkerShared {
   // From the backend.
   uint64_t break_phase;  // the initial program break, modulo kBreakPeriodBytes
   Touch touch;
+  Answers answers;
   Calls allocator_calls;
   Threads threads;
   uint64_t first_event;  // calls before ops[0]

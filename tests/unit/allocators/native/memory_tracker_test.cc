@@ -124,6 +124,14 @@ TEST_F(Tracker, LeavesMappedFilesOut) {
   EXPECT_EQ(committed(), 0u);
 }
 
+// What becomes writable there is the file's.
+TEST_F(Tracker, ForgetsReserveThatAFileIsMappedOver) {
+  map(kAt, 4 * kPageBytes, PROT_NONE);
+  call(SYS_mmap, {0, kPageBytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, 3}, kAt + kPageBytes);
+  protect(kAt, 4 * kPageBytes, kReadWrite);
+  EXPECT_EQ(committed(), 3 * kPageBytes);
+}
+
 TEST_F(Tracker, ReplacesWhatAFixedMappingCovers) {
   map(kAt, 4 * kPageBytes);
   map(kAt + kPageBytes, kPageBytes, PROT_NONE, kPrivate | MAP_FIXED);

@@ -139,6 +139,19 @@ TEST_F(Native, HasTheAllocatorsOwnStatistics) {
   }
 }
 
+TEST_F(Native, HasAllThatTcmallocKeepsForReuse) {
+  start(options_for("libtcmalloc_minimal.so.4"));
+  std::vector<ReplayOp> ops = mallocs(50000, 64);
+  for (uint32_t slot = 0; slot < 50000; ++slot) ops.push_back({ReplayKind::kFree, 0, 0, slot, 0});
+  run(ops);
+  const auto own = backend_->own_statistics();
+  ASSERT_TRUE(own.ok());
+  const uint64_t central = counter("tcmallocCentralCacheFreeBytes");
+  EXPECT_GT(central, 0u);
+  EXPECT_EQ(own->cached_bytes, central + counter("tcmallocTransferCacheFreeBytes") +
+                                   counter("tcmallocThreadCacheFreeBytes"));
+}
+
 TEST_F(Native, TellsWhatMimallocHasCommittedFromWhatItHadAtMost) {
   if (!tests::mimalloc_3().empty()) GTEST_SKIP() << "mimalloc 3 keeps its arena committed";
   start(options_for(tests::mimalloc_library()));

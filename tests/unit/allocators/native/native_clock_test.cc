@@ -150,6 +150,19 @@ TEST_F(NativeClock, PassesForAnAllocatorThatSleepsInACall) {
   }
 }
 
+// More often than there are places for sleepers.
+TEST_F(NativeClock, WakesABackgroundThreadHoweverOftenItSleeps) {
+  start(tests::target_path("libreplay_sleeping_malloc.so"), Clock::kTape);
+  constexpr uint64_t kSeconds = 600;
+  std::vector<TimeSample> times;
+  for (uint64_t i = 1; i <= kSeconds; ++i) times.push_back({i + 1, i * 1000 * kMs});
+  told(1, {}, times[0]);  // ends when the thread sleeps, for which the calls behind it then wait
+  const std::vector<uint64_t> woken = told(kSeconds, times);
+  ASSERT_EQ(woken.size(), kSeconds);
+  EXPECT_GT(woken.back(), kSeconds / 4);  // while it falls asleep, it may miss a second
+  EXPECT_LE(woken.back(), kSeconds);
+}
+
 TEST_F(NativeClock, OfTheSystemTakesNoNoticeOfTheTape) {
   start_telling("monotonic", Clock::kReal);
   EXPECT_LT(told(1, {{1, 1000 * kMinuteNs}})[0], 1000 * 60000u);

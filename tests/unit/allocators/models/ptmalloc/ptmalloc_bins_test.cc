@@ -27,6 +27,22 @@ class PtmallocBins : public testing::Test {
   Heap heap_{{"tcache_count=0"}};
 };
 
+// The one that would fit comes behind 9,999 others, or 10,000.
+TEST_F(PtmallocBins, AreSortedTenThousandChunksACall) {
+  std::vector<uint64_t> blocks = apart(std::vector<uint64_t>(10'000, 2000));
+  blocks.push_back(apart({2500})[0]);
+  heap_.release_all(blocks);
+  EXPECT_NE(heap_.allocate(2500), blocks.back());
+  EXPECT_EQ(heap_.allocate(2500), blocks.back());
+}
+
+TEST_F(PtmallocBins, AreSortedUpToTheLastOfTenThousand) {
+  std::vector<uint64_t> blocks = apart(std::vector<uint64_t>(9'999, 2000));
+  blocks.push_back(apart({2500})[0]);
+  heap_.release_all(blocks);
+  EXPECT_EQ(heap_.allocate(2500), blocks.back());
+}
+
 TEST(PtmallocCache, TakesSevenChunksOfASizeAndServesTheLastFirst) {
   Heap heap;
   const auto blocks = heap.allocate_many(8, 100);
