@@ -19,4 +19,9 @@ inline uint64_t monotonic_ns() {
   return clock_ns(CLOCK_MONOTONIC);
 }
 
+// Processor time of this thread.
+inline uint64_t thread_cpu_ns() {
+  return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 }  // namespace heaptape::base

@@ -79,19 +79,47 @@ Error cannot_create(const std::string& path, int errno_value) {
   return os_error(what, errno_value);
 }
 
-// Locks the open file. False if another writer has it, or took the name `path` from it before the
-// lock.
-bool lock_under_name(int fd, const std::string& path) {
+Error cannot_lock(const std::string& path, int errno_value) {
+  return os_error("cannot create " + quoted(path) + ": its file system refuses a lock",
+                  errno_value);
+}
+
+bool has_name(int fd, const std::string& path) {
   struct stat file{};
   struct stat named{};
-  return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &file) == 0 &&
-         lstat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
+  return fstat(fd, &file) == 0 && lstat(path.c_str(), &named) == 0 && file.st_dev == named.st_dev &&
          file.st_ino == named.st_ino;
+}
+
+// Locks the open file. EWOULDBLOCK: another writer has it, or took the name `path` from it before
+// the lock. Any other errno: the file system refuses, as one without locks does.
+int lock_under_name(int fd, const std::string& path) {
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) return errno;
+  return has_name(fd, path) ? 0 : EWOULDBLOCK;
+}
+
+// The same for a new file, which is removed if it cannot be locked.
+int lock_new(int fd, const std::string& path) {
+  const int failure = lock_under_name(fd, path);
+  if (failure != 0 && failure != EWOULDBLOCK) unlink(path.c_str());
+  return failure;
+}
+
+// Some file systems, such as NFS, tell only a close that data found no room. Any descriptor of the
+// file will do: its own has the lock. Without one more, fsync(2) tells the same, and takes longer.
+bool is_written_back(int fd) {
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return copy < 0 ? fsync(fd) == 0 : close(copy) == 0;
 }
 
 bool is_empty_file(int fd) {
   struct stat info{};
   return fstat(fd, &info) == 0 && info.st_size == 0;
+}
+
+bool is_empty_name(const std::string& path) {
+  struct stat info{};
+  return lstat(path.c_str(), &info) == 0 && info.st_size == 0;
 }
 
 // Made by this user, and no other user may open it.
@@ -107,7 +135,9 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
   for (int attempt = 0; attempt < 2; ++attempt) {
     Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
     if (file) {
-      if (lock_under_name(file.get(), partial_path)) return file;
+      const int failure = lock_new(file.get(), partial_path);
+      if (failure == 0) return file;
+      if (failure != EWOULDBLOCK) return cannot_lock(path, failure);
       break;
     }
     if (errno != EEXIST) return cannot_create(path, errno);
@@ -115,10 +145,13 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
     const std::string what = "cannot create " + quoted(path);
     HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, partial_path));
     HEAPTAPE_RETURN_IF_ERROR(check_replaceable(what, old_path));
-    Descriptor stale(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
-    if (stale && !lock_under_name(stale.get(), partial_path)) break;
-    const bool is_empty = stale && is_empty_file(stale.get());
-    if (is_empty && is_own_private_file(stale.get())) return stale;
+    Descriptor stale(open_patiently(partial_path, O_WRONLY | kAsItIs));
+    if (!stale && errno == ENOENT) continue;  // its writer has finished
+    const int failure = stale ? lock_under_name(stale.get(), partial_path) : 0;
+    if (failure == EWOULDBLOCK) break;
+    if (failure != 0) return cannot_lock(path, failure);
+    const bool is_empty = stale ? is_empty_file(stale.get()) : is_empty_name(partial_path);
+    if (stale && is_empty && is_own_private_file(stale.get())) return stale;
     if (is_empty ? unlink(partial_path.c_str()) != 0
                  : rename(partial_path.c_str(), old_path.c_str()) != 0) {
       return cannot_create(path, errno);
@@ -132,9 +165,9 @@ Result<Descriptor> open_partial(const std::string& path, const std::string& part
 bool write_new(const std::string& path, std::span<const uint8_t> bytes) {
   const std::string partial_path = path + ".partial";
   const Descriptor file(open_patiently(partial_path, O_WRONLY | O_CREAT | O_EXCL));
-  if (!file || !lock_under_name(file.get(), partial_path)) return false;  // it is a rival's then
+  if (!file || lock_new(file.get(), partial_path) != 0) return false;  // a rival's, or cannot be
   const ssize_t wrote = write(file.get(), bytes.data(), bytes.size());
-  if (wrote == static_cast<ssize_t>(bytes.size()) &&
+  if (wrote == static_cast<ssize_t>(bytes.size()) && is_written_back(file.get()) &&
       renameat2(AT_FDCWD, partial_path.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
     return true;
   }
@@ -152,8 +185,8 @@ OutputFile::OutputFile(std::string path, std::string partial_path, Descriptor fi
       if_abandoned_(if_abandoned) {}
 
 OutputFile::~OutputFile() {
-  const bool is_abandoned = static_cast<bool>(file_) && !partial_path_.empty();
-  if (is_abandoned && if_abandoned_ == IfAbandoned::kRemove) unlink(partial_path_.c_str());
+  if (!file_ || partial_path_.empty() || if_abandoned_ != IfAbandoned::kRemove) return;
+  if (has_name(file_.get(), partial_path_)) unlink(partial_path_.c_str());
 }
 
 Result<OutputFile> OutputFile::create(const std::string& path, IfAbandoned if_abandoned) {
@@ -199,7 +232,7 @@ Status OutputFile::wake() {
     return os_error("cannot continue writing " + quoted(path_), errno);
   }
   if (info.st_ino != resting_inode_ || info.st_size != resting_bytes_ ||
-      !lock_under_name(file.get(), partial_path_)) {
+      lock_under_name(file.get(), partial_path_) != 0) {
     return Error::usage("cannot continue writing " + quoted(path_) +
                         ": another heaptape process took it over");
   }
@@ -263,10 +296,16 @@ Status OutputFile::reserve(uint64_t bytes) {
 Status OutputFile::commit() {
   HEAPTAPE_RETURN_IF_ERROR(wake());
   if (!partial_path_.empty()) {
+    if (!has_name(file_.get(), partial_path_)) {
+      return Error::usage("cannot finish " + quoted(path_) +
+                          ": another heaptape process took it over");
+    }
     if (ftruncate(file_.get(), static_cast<off_t>(size_)) != 0 ||  // gives the reserve back
-        rename(partial_path_.c_str(), path_.c_str()) != 0) {
+        !is_written_back(file_.get()) || rename(partial_path_.c_str(), path_.c_str()) != 0) {
       return os_error("cannot finish " + quoted(path_), errno);
     }
+    file_.reset();  // nothing is left to be told
+    return {};
   }
   if (close(file_.release()) != 0) return os_error("cannot write " + quoted(path_), errno);
   return {};
@@ -275,7 +314,7 @@ Status OutputFile::commit() {
 void remove_empty_partial(const std::string& path) {
   const std::string partial_path = path + ".partial";
   const Descriptor file(open(partial_path.c_str(), O_WRONLY | kAsItIs | O_CLOEXEC));
-  if (file && lock_under_name(file.get(), partial_path) && is_empty_file(file.get())) {
+  if (file && lock_under_name(file.get(), partial_path) == 0 && is_empty_file(file.get())) {
     unlink(partial_path.c_str());
   }
 }

@@ -45,6 +45,7 @@ struct InfoOptions {
   std::string path;  // of a tape, or of a manifest
   Format format = Format::kText;
   ProcessFilter processes = {};  // of a manifest
+  bool live = false;             // of a manifest: read the tapes for their live bytes
 };
 int run_info(const InfoOptions& options, Console& console);
 

@@ -103,10 +103,13 @@ void print_memory(const TapeSummary& summary, std::ostream& out) {
   const auto& sample = summary.largest_sample;
   if (!sample) return;
   const schema::ProcessParts& parts = sample->parts;
-  out << "memory     " << schema::memory_text(sample->resident_bytes, parts.malloc_bytes)
-      << " (highest sample, at " << base::duration_text(static_cast<double>(sample->time_ns))
-      << ")\n           " << base::bytes_text(parts.file_bytes) << " of files and "
+  out << "memory     " << schema::memory_text(*sample) << " (highest sample, at "
+      << base::duration_text(static_cast<double>(sample->time_ns)) << ")\n           "
+      << base::bytes_text(parts.file_bytes) << " of files and "
       << base::bytes_text(parts.shared_bytes) << " of shared memory were resident with it";
+  if (parts.huge_bytes != 0) {
+    out << ", and " << base::bytes_text(parts.huge_bytes) << " of pages of hugetlbfs";
+  }
   if (parts.peak_bytes != 0) out << "; at most " << base::bytes_text(parts.peak_bytes) << " in all";
   out << "\n";
 }
@@ -153,18 +156,20 @@ void print(const TapeReader& tape, std::ostream& out) {
 }
 
 int list_processes(const InfoOptions& options, Console& console) {
-  const auto all = schema::read_manifest(options.path);
+  auto all = schema::read_manifest(options.path);
   if (!all.ok()) return console.fail(all.error());
+  const bool is_whole =
+      !options.live || count_live_bytes(*all, options.processes, options.path, console);
   schema::Manifest selected = *all;
   select(selected, options.processes);
   if (options.format == Format::kText) {
     console.print_text(process_table(selected, *all, console.table_width()));
-    return console.finish();
+  } else {
+    const auto json = schema::to_json(selected);
+    if (!json.ok()) return console.fail(json.error());
+    console.out() << *json;
   }
-  const auto json = schema::to_json(selected);
-  if (!json.ok()) return console.fail(json.error());
-  console.out() << *json;
-  return console.finish();
+  return console.finish(is_whole ? kExitDone : kExitFailed);
 }
 
 }  // namespace
@@ -172,8 +177,8 @@ int list_processes(const InfoOptions& options, Console& console) {
 int run_info(const InfoOptions& options, Console& console) {
   if (is_manifest(options.path)) return list_processes(options, console);
   const ProcessFilter& filter = options.processes;
-  if (filter.order || filter.min_events != 0 || !filter.text.empty()) {
-    return console.fail("--sort, --contains and --min-events are for a manifest: give " +
+  if (filter.order || filter.min_events != 0 || !filter.text.empty() || options.live) {
+    return console.fail("--sort, --contains, --min-events and --live are for a manifest: give " +
                         base::quoted(options.path + ".manifest.json"));
   }
   auto tape = open_tape(options.path, schema::OnDamage::kSkip, console);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,7 +10,9 @@
 #include "base/display_text.h"
 #include "base/number_text.h"
 #include "cli/wrong_file.h"
+#include "replayer/report/tape_stats.h"
 #include "replayer/text/text_table.h"
+#include "schema/tape/tape_reader.h"
 
 namespace heaptape::cli {
 namespace {
@@ -34,10 +37,23 @@ std::pair<uint64_t, uint64_t> weight(const ManifestProcess& process) {
   return {sample->parts.malloc_bytes.value_or(sample->resident_bytes), process.events};
 }
 
+std::optional<uint64_t> peak_of_live_bytes(const ManifestProcess& process) {
+  return process.live ? std::optional(process.live->peak) : std::nullopt;
+}
+
+bool has_live_bytes(const schema::Manifest& manifest) {
+  return std::ranges::any_of(manifest.processes,
+                             [](const auto& process) { return process.live.has_value(); });
+}
+
 bool has_text(const ManifestProcess& process, const std::string& text) {
   return title_of(process).find(text) != std::string::npos ||
          process.executable.find(text) != std::string::npos ||
          process.tape.find(text) != std::string::npos;
+}
+
+bool passes(const ManifestProcess& process, const ProcessFilter& filter) {
+  return process.events >= filter.min_events && has_text(process, filter.text);
 }
 
 bool is_number(const std::string& text) {
@@ -57,7 +73,7 @@ std::string bytes_cell(const std::optional<uint64_t>& bytes) {
   return bytes ? base::bytes_text(*bytes) : "-";
 }
 
-replayer::TableRow row_of(const ManifestProcess& process, const std::string& title) {
+replayer::TableRow row_of(const ManifestProcess& process, const std::string& title, bool has_live) {
   std::optional<uint64_t> anonymous;
   std::optional<uint64_t> of_malloc;
   std::optional<uint64_t> beside;
@@ -66,16 +82,38 @@ replayer::TableRow row_of(const ManifestProcess& process, const std::string& tit
     of_malloc = sample->parts.malloc_bytes;
     if (of_malloc) beside = *anonymous - *of_malloc;
   }
-  return {title,
-          std::to_string(process.pid),
-          bytes_cell(anonymous),
-          bytes_cell(of_malloc),
-          bytes_cell(beside),
-          base::grouped(process.events),
-          base::grouped(process.lost_events),
-          std::to_string(process.parent_pid),
-          base::display_text(process.ended),
-          base::display_text(process.tape)};
+  replayer::TableRow row{title,
+                         std::to_string(process.pid),
+                         bytes_cell(anonymous),
+                         bytes_cell(of_malloc),
+                         bytes_cell(beside),
+                         base::grouped(process.events),
+                         base::grouped(process.lost_events),
+                         std::to_string(process.parent_pid),
+                         base::display_text(process.ended),
+                         base::display_text(process.tape)};
+  if (!has_live) return row;
+  const std::optional<schema::LiveBytes>& live = process.live;
+  row.insert(row.begin() + 2,
+             {live ? base::bytes_text(live->peak) : "-", live ? base::bytes_text(live->end) : "-"});
+  return row;
+}
+
+// A name as the recorder writes it, so that a manifest leads to no other directory.
+base::Result<std::string> path_of_tape(const std::string& manifest, const std::string& name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
+    return Error::foreign(quoted(manifest) + " does not name a tape beside it");
+  }
+  return (std::filesystem::path(manifest).parent_path() / name).string();
+}
+
+base::Result<schema::LiveBytes> live_bytes_of(const std::string& path,
+                                              const std::function<void(double)>& progress) {
+  HEAPTAPE_ASSIGN_OR_RETURN(auto tape, schema::TapeReader::open(path, schema::OnDamage::kStop));
+  replayer::TapeCounts counts(tape.events());
+  HEAPTAPE_RETURN_IF_ERROR(replayer::count_tape(tape, counts, progress));
+  const replayer::LiveMetrics& live = counts.resolver.live();
+  return schema::LiveBytes{live.live_bytes_peak().value, live.values().live_bytes};
 }
 
 std::string unrecorded_lines(const schema::Manifest& manifest) {
@@ -119,12 +157,15 @@ size_t successor_of_command(const schema::Manifest& manifest) {
 
 void select(schema::Manifest& manifest, const ProcessFilter& filter) {
   auto& processes = manifest.processes;
-  std::erase_if(processes, [&filter](const ManifestProcess& process) {
-    return process.events < filter.min_events || !has_text(process, filter.text);
-  });
+  std::erase_if(processes,
+                [&filter](const ManifestProcess& process) { return !passes(process, filter); });
   const auto heavier = [](const ManifestProcess& a, const ManifestProcess& b) {
     return weight(a) > weight(b);
   };
+  if (!filter.order && has_live_bytes(manifest)) {
+    std::ranges::stable_sort(processes, std::ranges::greater{}, peak_of_live_bytes);
+    return;
+  }
   switch (filter.order.value_or(ProcessOrder::kMemory)) {
     case ProcessOrder::kMemory:
       std::ranges::stable_sort(processes, heavier);
@@ -141,6 +182,33 @@ void select(schema::Manifest& manifest, const ProcessFilter& filter) {
   }
 }
 
+bool count_live_bytes(schema::Manifest& manifest, const ProcessFilter& filter,
+                      const std::string& path, Console& console) {
+  std::vector<ManifestProcess*> wanted;
+  for (ManifestProcess& process : manifest.processes) {
+    if (passes(process, filter)) wanted.push_back(&process);
+  }
+  std::vector<std::string> unknown;
+  Progress progress(console, "counting");
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto show = [&](double share) {
+      progress.show((static_cast<double>(i) + share) / static_cast<double>(wanted.size()));
+    };
+    const auto tape = path_of_tape(path, wanted[i]->tape);
+    const auto live = tape.ok() ? live_bytes_of(*tape, show) : tape.error();
+    if (live.ok()) {
+      wanted[i]->live = *live;
+    } else {
+      unknown.push_back(std::to_string(wanted[i]->pid) + ": " + live.error().message);
+    }
+  }
+  if (unknown.empty()) return true;
+  console.print_error(
+      "the live bytes are not known of process " + unknown[0] +
+      (unknown.size() == 1 ? "" : "; nor of " + base::grouped(unknown.size() - 1) + " more"));
+  return false;
+}
+
 std::string process_table(const schema::Manifest& selected, const schema::Manifest& all,
                           size_t width) {
   std::string text = "command    " + base::command_text(all.command) + "\n";
@@ -152,14 +220,19 @@ std::string process_table(const schema::Manifest& selected, const schema::Manife
   if (!selected.processes.empty()) {
     const std::string& command = all.processes[successor_of_command(all)].tape;
     const size_t longest = width < kWideTable ? kShortTitle : kLongTitle;
+    const bool has_live = has_live_bytes(selected);
     std::vector<replayer::TableRow> rows{{"  title", "process", "anonymous", "malloc",
                                           "beside malloc", "calls", "lost", "parent", "ended",
                                           "tape"}};
+    if (has_live) rows[0].insert(rows[0].begin() + 2, {"peak live", "live at end"});
     for (const ManifestProcess& process : selected.processes) {
-      rows.push_back(
-          row_of(process, (process.tape == command ? "* " : "  ") + short_title(process, longest)));
+      rows.push_back(row_of(process,
+                            (process.tape == command ? "* " : "  ") + short_title(process, longest),
+                            has_live));
     }
-    text += "\n" + replayer::aligned_within(width, rows, {8, 7, 6, 4}) +
+    const size_t moved = has_live ? 2 : 0;
+    text += "\n" +
+            replayer::aligned_within(width, rows, {8 + moved, 7 + moved, 6 + moved, 4 + moved}) +
             "*: what the command became. Memory: the highest sample, of malloc and beside it\n";
   }
   return text + unrecorded_lines(all);
@@ -182,12 +255,7 @@ base::Result<std::string> choose_tape(const std::string& path, const std::string
                              : " is " + quoted(process) + ": `heaptape info` lists them"));
   }
   const auto largest = std::ranges::max_element(manifest.processes, {}, weight);
-  // As the recorder writes it: a name, so that a manifest leads to no other directory.
-  const std::string& name = largest->tape;
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
-    return Error::foreign(quoted(path) + " does not name a tape beside it");
-  }
-  const std::string tape = std::filesystem::path(path).parent_path() / largest->tape;
+  HEAPTAPE_ASSIGN_OR_RETURN(std::string tape, path_of_tape(path, largest->tape));
   if (all > 1) {
     console.print_note(quoted(tape) + " of " + base::grouped(all) +
                        " processes: " + short_title(*largest, kLongTitle) +

@@ -20,7 +20,7 @@ enum class ProcessOrder : uint8_t {
 };
 
 struct ProcessFilter {
-  std::optional<ProcessOrder> order = {};  // nothing: kMemory
+  std::optional<ProcessOrder> order = {};  // nothing: kMemory, or by live bytes, if any are known
   uint64_t min_events = 0;
   std::string text;  // that the title, the executable or the tape's name has; empty: all
 };
@@ -29,11 +29,18 @@ struct ProcessFilter {
 // one. `manifest` has a process.
 size_t successor_of_command(const schema::Manifest& manifest);
 
-// Keeps the processes that the filter lets pass, in its order.
+// Keeps the processes that the filter lets pass, in its order. By live bytes: the highest peak
+// first, and last the processes of which none are known.
 void select(schema::Manifest& manifest, const ProcessFilter& filter);
 
+// Reads the tape of each process that the filter lets pass, and notes its live bytes. Those of a
+// tape that cannot be read stay unknown: then the console has the first reason, and the result is
+// false. `path`: of the manifest.
+bool count_live_bytes(schema::Manifest& manifest, const ProcessFilter& filter,
+                      const std::string& path, Console& console);
+
 // A line for each process, and what was not recorded. `all` has the processes before select().
-// `width`: of the table at most.
+// `width`: of the table at most. Live bytes have columns if any are known.
 std::string process_table(const schema::Manifest& selected, const schema::Manifest& all,
                           size_t width);
 

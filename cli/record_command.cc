@@ -42,9 +42,8 @@ std::string summary_text(const recorder::Recording& recording, const std::string
     return process.largest_sample ? process.largest_sample->resident_bytes : 0;
   });
   if (const auto& sample = largest->largest_sample) {
-    text +=
-        "most memory: " + schema::memory_text(sample->resident_bytes, sample->parts.malloc_bytes) +
-        (processes.size() == 1 ? "" : ", " + largest->tape) + "\n";
+    text += "most memory: " + schema::memory_text(*sample) +
+            (processes.size() == 1 ? "" : ", " + largest->tape) + "\n";
   }
   return text;
 }

@@ -151,6 +151,9 @@ void add_info(CLI::App& app, Request& request) {
       ->option_text("TEXT");
   add_count(command, "--min-events", processes.min_events, {},
             "list only processes with at least so many calls (default 0)");
+  command->add_flag("--live", options->live,
+                    "also read the tapes listed for their live bytes at the peak and at the end; "
+                    "the highest peak comes first, unless --sort says otherwise");
   command->footer(
       "Example: heaptape info run.tape --json\n"
       "The processes of a recording: heaptape info run.tape.manifest.json");

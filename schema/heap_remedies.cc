@@ -38,6 +38,9 @@ constexpr Remedy kRemedies[] = {
     {"v8", "", "--max-old-space-size bounds the V8 heap; v8.getHeapStatistics() shows its size"},
     // php.net/manual, "Zend Memory Manager"; php-src, Zend/zend_alloc.c
     {"php", "", "USE_ZEND_ALLOC=0 makes PHP call malloc"},
+    // ruby(1), "GC ENVIRONMENT"; docs.ruby-lang.org, class GC
+    {"ruby", "",
+     "RUBY_GC_HEAP_GROWTH_FACTOR bounds how fast the Ruby heap grows; GC.stat shows its pages"},
     // The GCC manual, "Optimize Options", ggc-min-expand and ggc-min-heapsize
     {"gcc", "",
      "--param ggc-min-expand=N and ggc-min-heapsize=KB bound the garbage that GCC keeps"},
@@ -48,6 +51,7 @@ std::string_view noun(std::string_view heap) {
   if (heap == "java") return "the Java heap";
   if (heap == "v8") return "the V8 heap";
   if (heap == "php") return "the PHP heap";
+  if (heap == "ruby") return "the Ruby heap";
   if (heap == "gcc") return "the GCC heap";
   return heap;
 }

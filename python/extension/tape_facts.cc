@@ -88,10 +88,12 @@ void add_memory(nb::dict& facts, const std::optional<schema::ProcessSample>& sam
   largest["anonymousBytes"] = sample->resident_bytes;
   largest["fileBytes"] = sample->parts.file_bytes;
   largest["sharedBytes"] = sample->parts.shared_bytes;
+  largest["hugeBytes"] = sample->parts.huge_bytes;
   if (const auto& of_malloc = sample->parts.malloc_bytes) {
     nb::dict parts;
     parts["mallocBytes"] = *of_malloc;
     parts["besideMallocBytes"] = sample->resident_bytes - *of_malloc;
+    parts["stackBytes"] = sample->parts.stack_bytes.value_or(0);
     largest["anonymous"] = parts;
   }
   facts["largestSample"] = largest;

@@ -20,6 +20,8 @@ struct SampleRows : Batch {
   Numbers<uint64_t> file_bytes{*this, "fileBytes"};
   Numbers<uint64_t> shared_bytes{*this, "sharedBytes"};
   OptionalNumbers<uint64_t> peak_bytes{*this, "peakBytes"};
+  OptionalNumbers<uint64_t> stack_bytes{*this, "stackBytes"};
+  Numbers<uint64_t> huge_bytes{*this, "hugeBytes"};
 
   static std::vector<schema::ProcessSample>& of(schema::EventBatch& batch) { return batch.samples; }
   void put(const schema::ProcessSample& sample) {
@@ -35,6 +37,8 @@ struct SampleRows : Batch {
     file_bytes.put(parts.file_bytes);
     shared_bytes.put(parts.shared_bytes);
     peak_bytes.put_unless_0(parts.peak_bytes);
+    stack_bytes.put(parts.stack_bytes.value_or(0), parts.stack_bytes.has_value());
+    huge_bytes.put(parts.huge_bytes);
   }
 };
 

@@ -157,8 +157,10 @@ const CodeTables::Module* CodeTables::look_up_or_make(uint32_t pid, MappedCode& 
   }
   const bool is_in_time = haste == Haste::kNone || code.made_ns < haste_.most_ns;
   const uint64_t begin_ns = base::monotonic_ns();
+  const uint64_t begin_cpu_ns = base::thread_cpu_ns();
   const auto compiled = is_in_time ? compile(duplicate(file), haste) : std::nullopt;
   code.made_ns += base::monotonic_ns() - begin_ns;
+  code.cpu_ns += base::thread_cpu_ns() - begin_cpu_ns;
   if (!compiled) {
     mapped.mapping.build_id = build_id_text(std::move(file));
     code.is_partial = true;
@@ -247,8 +249,8 @@ uint64_t CodeTables::append(const void* data, uint64_t bytes) {
   if (used_bytes_ > file_bytes_ || bytes > file_bytes_ - used_bytes_) return 0;
   const uint64_t offset = used_bytes_;
   // First gets the memory: for a page that cannot be had, a store would be answered by a signal.
-  if (fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
-    return 0;
+  while (fallocate(file_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return 0;  // tmpfs gives up for any signal
   }
   std::memcpy(static_cast<char*>(mapping_.data()) + offset, data, bytes);
   used_bytes_ = base::round_up(offset + bytes, 64);

@@ -29,6 +29,7 @@ struct ProcessCode {
   std::vector<schema::CodeMapping> mappings;
   uint64_t code_map = 0;    // as ProcessSlot::code_map
   uint64_t made_ns = 0;     // how long tables were made for it
+  uint64_t cpu_ns = 0;      // the processor time of that
   bool is_partial = false;  // some were left for later
 };
 

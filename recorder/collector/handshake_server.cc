@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/output_file.h"
 #include "recorder/ring/handshake.h"
 #include "recorder/ring/session_layout.h"
 
@@ -44,6 +45,13 @@ std::optional<ucred> peer_of(int connection) {
   socklen_t length = sizeof peer;
   if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
   return peer;
+}
+
+// `heaptape ctl`, which the recorded program started for the sake of the recording.
+bool is_own_ctl(const ProcessIdentity& identity, uint32_t pid) {
+  const std::vector<std::string>& words = identity.command_line;
+  return words.size() > 1 && words[1] == "ctl" &&
+         base::same_file("/proc/" + std::to_string(pid) + "/exe", "/proc/self/exe");
 }
 
 bool send_welcome(int connection, const Welcome& welcome, std::span<const int> descriptors) {
@@ -185,6 +193,7 @@ void HandshakeServer::answer(int connection, const Hello& hello, int session_des
   const auto pid = static_cast<uint32_t>(peer->pid);
   // Now, while it waits for us: a short-lived process may be gone when the collector gets to it.
   ProcessIdentity identity = identify_process(pid, code_);
+  if (is_own_ctl(identity, pid)) return;  // it runs unrecorded
   const Welcome welcome{kHelloMagic, kLayoutVersion, pid, identity.code.code_map,
                         libraries_.complete(hello.allocator, pid)};
   std::vector<int> descriptors = {session_descriptor};

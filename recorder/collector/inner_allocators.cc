@@ -30,10 +30,11 @@ base::Descriptor open_as_mapped(uint32_t pid, const MappedCode& code) {
   return is_mapped(ours) ? std::move(ours) : std::move(theirs);
 }
 
-std::string environment_of(uint32_t pid) {
+// Nothing for a process that has ended, whose text is empty.
+std::optional<std::string> environment_of(uint32_t pid) {
   constexpr uint64_t kMostBytes = 4 << 20;
   auto text = base::read_file("/proc/" + std::to_string(pid) + "/environ", kMostBytes);
-  return text.ok() ? std::move(*text) : "";
+  return text.ok() && !text->empty() ? std::optional(std::move(*text)) : std::nullopt;
 }
 
 }  // namespace
@@ -67,7 +68,7 @@ void InnerAllocators::look(uint32_t pid, const ProcTexts& texts, ProcessInnerAll
     process.note_look(mapped);
     if (found->empty()) continue;
     Families families = *found;
-    const std::string environment = environment_of(pid);
+    const auto environment = environment_of(pid);
     std::erase_if(families, [&](const std::string& heap) {
       return schema::is_switched_off(heap, mapped.mapping.path, environment);
     });

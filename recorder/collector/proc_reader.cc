@@ -1,5 +1,6 @@
 #include "recorder/collector/proc_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -36,13 +37,15 @@ void ProcReader::run() {
     const std::shared_ptr<ProcReading> reading = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    const uint64_t begin_ns = base::monotonic_ns();
+    const uint64_t begin_ns = base::thread_cpu_ns();
     const ProcQuestion& asked = reading->asked;
     reading->texts = read_(asked.pid, asked.with_pages);
     const bool is_another = reading->texts && !reading->texts->has_session;
     if (asked.names != nullptr && !is_another) asked.names->look();
-    reading->took_ns = base::monotonic_ns() - begin_ns;
-    if (reading->texts) reading->took_ns -= reading->texts->code.made_ns;
+    reading->took_ns = base::thread_cpu_ns() - begin_ns;
+    if (reading->texts) {
+      reading->took_ns -= std::min(reading->took_ns, reading->texts->code.cpu_ns);
+    }
     reading->done.store(true, std::memory_order_release);
     if (then_ && reading->texts) then_(*reading);
     lock.lock();

@@ -32,7 +32,9 @@ struct ProcReading {
 
   const ProcQuestion asked;
   std::optional<ProcTexts> texts;  // nothing: the process is gone
-  uint64_t took_ns = 0;            // excludes unwind tables, which are made once per file
+  // Processor time: on a busy machine samples are not rarer. Excludes unwind tables, which are made
+  // once per file.
+  uint64_t took_ns = 0;
   std::atomic<bool> done{false};
 };
 

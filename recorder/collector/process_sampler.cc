@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include "base/address/address_range.h"
 #include "base/address/pagemap.h"
+#include "base/address/pages.h"
 #include "base/address/region_set.h"
 #include "base/output_file.h"
 #include "recorder/ring/session_layout.h"
@@ -189,8 +192,54 @@ uint64_t common_bytes(const base::RegionSet& set, const std::vector<AddressRange
   return bytes;
 }
 
+// From the control block on: glibc has 2,304 there. The mapping may go on with memory of others.
+constexpr uint64_t kControlBlockBytes = 4096;
+
+base::RegionSet stacks_of(const ProcTexts& texts, std::span<const uint64_t> thread_blocks) {
+  base::RegionSet stacks;
+  stacks.add(texts.first_stack);
+  for (const uint64_t block : thread_blocks) {
+    const auto after = std::ranges::upper_bound(texts.anonymous, block, {}, &AddressRange::begin);
+    if (after == texts.anonymous.begin()) continue;
+    const AddressRange& mapping = *std::prev(after);
+    if (block >= mapping.end) continue;
+    stacks.add({mapping.begin, std::min(mapping.end, base::page_up(block) + kControlBlockBytes)});
+  }
+  return stacks;
+}
+
 bool has_session(std::string_view maps) {
   return maps.find(kSessionMapping) != maps.npos;
+}
+
+// That of the line with this name at `at`, if it is the whole name.
+AddressRange range_named(std::string_view maps, size_t at, std::string_view name) {
+  if (at == maps.npos) return {};
+  const size_t begin = maps.rfind('\n', at) + 1;
+  const auto line = parse_maps_line(maps.substr(begin, maps.find('\n', at) - begin));
+  return line && line->path == name ? line->range : AddressRange();
+}
+
+// The heaps of glibc's arenas, but the first arena's, begin at multiples of this (HEAP_MAX_SIZE in
+// malloc/arena.c of glibc 2.36).
+constexpr uint64_t kArenaHeapBytes = uint64_t{64} << 20;
+
+// The range without what lies at its ends where no such heap with a live block can be.
+AddressRange without_empty_heaps(AddressRange range, const LiveSet& live) {
+  const auto has_block = [&live](AddressRange part) {
+    return live.any_in(part, MappedChunks::kSkip);
+  };
+  while (range.begin / kArenaHeapBytes != (range.end - 1) / kArenaHeapBytes) {
+    const uint64_t heap = (range.begin / kArenaHeapBytes + 1) * kArenaHeapBytes;
+    if (has_block({range.begin, heap})) break;
+    range.begin = heap;
+  }
+  while (range.begin / kArenaHeapBytes != (range.end - 1) / kArenaHeapBytes) {
+    const uint64_t heap = (range.end - 1) / kArenaHeapBytes * kArenaHeapBytes;
+    if (has_block({heap, range.end})) break;
+    range.end = heap;
+  }
+  return range;
 }
 
 std::vector<std::string> read_command_line(uint32_t pid) {
@@ -216,6 +265,22 @@ std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps) 
   return ranges;
 }
 
+base::AddressRange parse_first_stack(std::string_view maps) {
+  // Near the end, behind all files, so the text is read from there.
+  return range_named(maps, maps.rfind("[stack]\n"), "[stack]");
+}
+
+base::AddressRange parse_break_heap(std::string_view maps) {
+  AddressRange heap;
+  // A part with other rights has a line of its own.
+  for (size_t at = maps.find("[heap]\n"); at != maps.npos; at = maps.find("[heap]\n", at + 1)) {
+    const AddressRange part = range_named(maps, at, "[heap]");
+    if (part.bytes() == 0) continue;
+    heap = {heap.bytes() == 0 ? part.begin : heap.begin, part.end};
+  }
+  return heap;
+}
+
 std::vector<MappedCode> parse_code(std::string_view maps) {
   CodeParser parser;
   for_each_line(maps, [&parser](const MapsLine& line) { parser.add(line); });
@@ -235,23 +300,33 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
   }
   texts.title = schema::title_of(read_command_line(pid));
   texts.anonymous = parse_writable_anonymous(texts.maps);
-  if (with_pages == WithPages::kYes) texts.resident = resident_pages(pid, texts.anonymous);
+  texts.first_stack = parse_first_stack(texts.maps);
+  texts.break_heap = parse_break_heap(texts.maps);
+  if (with_pages == WithPages::kYes) {
+    auto ranges = texts.anonymous;
+    ranges.push_back(texts.first_stack);
+    texts.resident = resident_pages(pid, ranges);
+  }
   if (code != nullptr) texts.code = code->read(pid, texts.maps);
   return texts;
 }
 
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
-                                  const OwnMappings* own_mappings) {
+                                  const OwnMappings* own_mappings,
+                                  std::span<const uint64_t> thread_blocks) {
   schema::ProcessSample sample;
   sample.resident_bytes =
       status_bytes(texts.status, "RssAnon:") + status_bytes(texts.status, "VmSwap:");
   sample.parts.file_bytes = status_bytes(texts.status, "RssFile:");
   sample.parts.shared_bytes = status_bytes(texts.status, "RssShmem:");
   sample.parts.peak_bytes = status_bytes(texts.status, "VmHWM:");
-  const MappedChunks mapped_chunks =
-      own_mappings != nullptr ? MappedChunks::kSkip : MappedChunks::kCount;
+  sample.parts.huge_bytes = status_bytes(texts.status, "HugetlbPages:");
+  const bool is_glibc = own_mappings != nullptr;
+  const MappedChunks mapped_chunks = is_glibc ? MappedChunks::kSkip : MappedChunks::kCount;
   for (const AddressRange& range : texts.anonymous) {
-    if (live.any_in(range, mapped_chunks)) sample.regions.push_back(range);
+    if (!live.any_in(range, mapped_chunks)) continue;
+    const bool may_be_merged = is_glibc && base::common_part(range, texts.break_heap).bytes() == 0;
+    sample.regions.push_back(may_be_merged ? without_empty_heaps(range, live) : range);
   }
   const bool has_too_many = own_mappings != nullptr && own_mappings->count() > kMaxOwnMappings;
   if (!texts.resident || has_too_many) return sample;
@@ -263,6 +338,10 @@ schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
   // The kernel's sums are behind by some pages.
   sample.parts.malloc_bytes =
       std::min(common_bytes(of_malloc, *texts.resident), sample.resident_bytes);
+  base::RegionSet stacks = stacks_of(texts, thread_blocks);
+  for (const AddressRange& range : of_malloc.ranges()) stacks.remove(range);
+  sample.parts.stack_bytes = std::min(common_bytes(stacks, *texts.resident),
+                                      sample.resident_bytes - *sample.parts.malloc_bytes);
   return sample;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +28,9 @@ struct ProcTexts {
   // The resident pages of these, by address. Nothing: they were not wanted, may not be looked at,
   // or are too many to be read one by one (over 64 GiB, before Linux 6.7) or in too many stretches.
   std::optional<std::vector<base::AddressRange>> resident = {};
-  std::string title = {};  // schema::title_of() its command line
+  base::AddressRange first_stack = {};  // of the first thread; its pages are in `resident`, too
+  base::AddressRange break_heap = {};   // below brk(2)
+  std::string title = {};               // schema::title_of() its command line
   // Whether the process has the session mapped. An exec unmaps it; if the new program joins, it is
   // recorded as another process.
   bool has_session = true;
@@ -40,15 +43,25 @@ std::optional<ProcTexts> read_proc_texts(uint32_t pid, CodeTables* code, WithPag
 // Memory and heap regions of the process. The regions are the writable anonymous mappings in which
 // a live block begins: others (stacks, a garbage collector's pages) are not malloc's. Blocks of
 // glibc that have a mapping of their own do not make a region: the kernel shows such mappings
-// merged with their neighbours, and the tape itself has their extent. malloc's part of the memory
-// is what is resident in regions and in those mappings. `own_mappings`: null where the allocator is
-// not glibc. time_ns and event stay 0.
+// merged with their neighbours, and the tape itself has their extent. It also shows a thread
+// arena's heap merged with what the program mapped beside it. Such heaps begin at multiples of
+// 64 MiB, so the ends of a mapping that lie outside of those with live blocks are cut off. malloc's
+// part of the memory is what is resident in regions and in mappings of single blocks. Stacks are
+// the first thread's, and of other threads the mappings up to their control blocks, unless a block
+// lives there. `own_mappings`: null where the allocator is not glibc. time_ns and event stay 0.
 schema::ProcessSample make_sample(const ProcTexts& texts, const LiveSet& live,
-                                  const OwnMappings* own_mappings);
+                                  const OwnMappings* own_mappings,
+                                  std::span<const uint64_t> thread_blocks = {});
 
 // The writable anonymous mappings in the text of /proc/PID/maps, in its order. Lines that make no
 // sense are left out.
 std::vector<base::AddressRange> parse_writable_anonymous(std::string_view maps);
+
+// The stack of the first thread, in the same text; empty if there is none.
+base::AddressRange parse_first_stack(std::string_view maps);
+
+// The heap below brk(2), in the same text; empty if there is none.
+base::AddressRange parse_break_heap(std::string_view maps);
 
 // An executable mapping of a file, by the name that this had when it was mapped; or, without a
 // path, memory of no file in which code is made at run time: from the first executable mapping of

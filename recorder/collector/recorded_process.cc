@@ -154,16 +154,18 @@ void RecordedProcess::take_names() {
 }
 
 void RecordedProcess::take_sample(size_t processes) {
-  const uint64_t begin_ns = base::monotonic_ns();
+  const uint64_t now_ns = base::monotonic_ns();
+  const uint64_t begin_ns = base::thread_cpu_ns();
   if (reading_->texts) {
-    schema::ProcessSample sample = make_sample(
-        *reading_->texts, merge_->live_set(), traits_.is_glibc ? &merge_->own_mappings() : nullptr);
+    schema::ProcessSample sample =
+        make_sample(*reading_->texts, merge_->live_set(),
+                    traits_.is_glibc ? &merge_->own_mappings() : nullptr, merge_->thread_blocks());
     resident_bytes_ = sample.resident_bytes;
-    merge_->add_sample(std::move(sample), begin_ns);
+    merge_->add_sample(std::move(sample), now_ns);
   }
-  const uint64_t end_ns = base::monotonic_ns();
-  const uint64_t cost_ns = reading_->took_ns + end_ns - begin_ns;
-  schedule_.note(end_ns, cost_ns, processes, merge_->asked_bytes(), resident_bytes_.value_or(0));
+  const uint64_t cost_ns = reading_->took_ns + base::thread_cpu_ns() - begin_ns;
+  schedule_.note(base::monotonic_ns(), cost_ns, processes, merge_->asked_bytes(),
+                 resident_bytes_.value_or(0));
 }
 
 }  // namespace heaptape::recorder

@@ -145,10 +145,17 @@ Result<Recording> record(const RecordOptions& options, const RecorderSignals& si
   }
   HEAPTAPE_ASSIGN_OR_RETURN(const auto server, HandshakeServer::open(code.get()));
   HEAPTAPE_ASSIGN_OR_RETURN(const auto services, ServiceThread::open());
+  std::unique_ptr<Collector> made;
+  try {
+    made = std::make_unique<Collector>(
+        *memory, *server, CollectorOptions{options.tape_path, options.command, options.watcher});
+  } catch (const std::system_error& error) {
+    return base::os_error("cannot start a thread", error.code().value());
+  }
+  Collector& collector = *made;
   HEAPTAPE_ASSIGN_OR_RETURN(const int target, start_target(options.command, preload_library,
                                                            server->session_value(), signals));
   raise_descriptor_limit();
-  Collector collector(*memory, *server, {options.tape_path, options.command, options.watcher});
   services->start({*server, memory->descriptor(), target, [&collector] { collector.wake(); }});
   Recording recording = collector.run(target);
   services->finish();

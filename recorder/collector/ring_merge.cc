@@ -277,6 +277,15 @@ schema::LossCauses RingMerge::loss_causes(const RingCounts& rings) const {
   return causes;
 }
 
+std::vector<uint64_t> RingMerge::thread_blocks() const {
+  std::vector<uint64_t> blocks;
+  for (const auto& cursor : cursors_) {
+    const uint64_t block = cursor->header().thread_block.load(std::memory_order_relaxed);
+    if (block != 0 && cursor->owner() == OwnerState::kLives) blocks.push_back(block);
+  }
+  return blocks;
+}
+
 RingMerge::Troubles RingMerge::troubles() const {
   const RingCounts rings = ring_counts();
   const schema::LossCauses causes = loss_causes(rings);

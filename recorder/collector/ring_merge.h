@@ -103,6 +103,9 @@ class RingMerge {
   // The owners of all its rings are dead.
   bool all_owners_dead() const;
 
+  // RingHeader::thread_block of the threads that live: any values.
+  std::vector<uint64_t> thread_blocks() const;
+
   // Its threads' names, as far as they are due, from /proc.
   void refresh_names(uint32_t pid, uint64_t now_ns) { names_.refresh_if_due(pid, now_ns); }
 

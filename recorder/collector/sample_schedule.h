@@ -9,8 +9,8 @@
 namespace heaptape::recorder {
 
 // Samples are frequent at first, then ever rarer, unless the program grows: while it asks for much
-// memory, and gets it, they are frequent again. They never take more than 2 % of our time, of which
-// the processes get equal shares. Times are monotonic. One thread.
+// memory, and gets it, they are frequent again. They never take more than 2 % of a processor, of
+// which the processes get equal shares. Times are monotonic. One thread.
 class SampleSchedule {
  public:
   static constexpr uint64_t kFirstNs = 2 * base::kMillisecondNs;

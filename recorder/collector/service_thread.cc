@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <span>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace heaptape::recorder {
@@ -19,19 +21,29 @@ base::Result<std::unique_ptr<ServiceThread>> ServiceThread::open() {
   HEAPTAPE_ASSIGN_OR_RETURN(SignalForwarder signals, SignalForwarder::open());
   base::Descriptor stop_event(eventfd(0, EFD_CLOEXEC));
   if (!stop_event) return base::os_error("cannot make an eventfd", errno);
-  return std::unique_ptr<ServiceThread>(
+  std::unique_ptr<ServiceThread> result(
       new ServiceThread(std::move(signals), std::move(stop_event)));
+  try {
+    result->thread_ = std::thread([services = result.get()] {
+      services->begins_.acquire();
+      if (!services->session_) return;
+      services->run(*services->session_);
+      serve_backlog(*services->session_);
+    });
+  } catch (const std::system_error& error) {
+    return base::os_error("cannot start a thread", error.code().value());
+  }
+  return result;
 }
 
 void ServiceThread::start(Session session) {
-  thread_ = std::thread([this, session = std::move(session)] {
-    run(session);
-    serve_backlog(session);
-  });
+  session_.emplace(std::move(session));
+  begins_.release();
 }
 
 void ServiceThread::finish() {
   if (!thread_.joinable()) return;
+  if (!session_) begins_.release();
   eventfd_write(stop_event_.get(), 1);
   thread_.join();
 }

@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <semaphore>
 #include <thread>
 
 #include "base/descriptor.h"
@@ -23,13 +25,14 @@ class ServiceThread {
     std::function<void()> on_change;  // called in the thread: a process came, or a child changed
   };
 
-  // Opens all it needs, so that a lack of descriptors shows before the program runs.
+  // Opens all it needs and starts its thread, so that a lack of either shows before the program
+  // runs.
   static base::Result<std::unique_ptr<ServiceThread>> open();
   ~ServiceThread() { finish(); }
   ServiceThread(const ServiceThread&) = delete;
   ServiceThread& operator=(const ServiceThread&) = delete;
 
-  // Once.
+  // Gives the thread its work. Once.
   void start(Session session);
   // Ends the thread, once it has served every client that has said hello: those who connected while
   // the recorder was stopped are counted, too.
@@ -43,6 +46,8 @@ class ServiceThread {
 
   SignalForwarder signals_;
   base::Descriptor stop_event_;
+  std::optional<Session> session_;
+  std::binary_semaphore begins_{0};  // session_ is there, or never will be
   std::thread thread_;
 };
 

@@ -42,8 +42,10 @@ Error no_room(uint64_t bytes, const std::string& limit) {
 }
 
 Status allocate(int file, uint64_t begin, uint64_t bytes) {
-  if (fallocate(file, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes)) == 0) return {};
-  return no_room(bytes, "memory");
+  while (fallocate(file, 0, static_cast<off_t>(begin), static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return no_room(bytes, "memory");  // tmpfs gives up for any signal
+  }
+  return {};
 }
 
 // The memory as a file of its final size, of which the first parts are there already.

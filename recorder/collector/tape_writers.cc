@@ -1,5 +1,6 @@
 #include "recorder/collector/tape_writers.h"
 
+#include <system_error>
 #include <utility>
 
 namespace heaptape::recorder {
@@ -12,8 +13,16 @@ constexpr size_t kMaxSpares = 8;  // about 0.5 MB each
 
 }  // namespace
 
+// One thread does the work of all, if no more can be had.
 TapeWriters::TapeWriters() {
-  for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { run(); });
+  while (threads_.size() < kThreads) {
+    try {
+      threads_.emplace_back([this] { run(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;
+      return;
+    }
+  }
 }
 
 TapeWriters::~TapeWriters() {

@@ -189,7 +189,9 @@ bool keep_slot() {
 }
 
 void describe_thread(RingHeader& ring) {
-  ring.thread_id = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  const auto id = static_cast<uint32_t>(raw_syscall(SYS_gettid));
+  ring.thread_id = id;
+  ring.thread_block = id == own_pid() ? 0 : reinterpret_cast<uint64_t>(__builtin_thread_pointer());
   if (raw_syscall(SYS_prctl, PR_GET_NAME, as_long(ring.thread_name)) != 0) ring.thread_name[0] = 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,9 +27,16 @@ class RawFile {
   long descriptor() const { return descriptor_; }
   // The number of bytes read from `offset`, at most `bytes`; 0 if none can be read.
   size_t read(uint64_t offset, void* out, size_t bytes) const {
-    const long got = raw_syscall(SYS_pread64, descriptor_, as_long(out), static_cast<long>(bytes),
-                                 static_cast<long>(offset));
-    return got > 0 ? static_cast<size_t>(got) : 0;
+    size_t done = 0;
+    while (done < bytes) {
+      const long got =
+          raw_syscall(SYS_pread64, descriptor_, as_long(static_cast<char*>(out) + done),
+                      static_cast<long>(bytes - done), static_cast<long>(offset + done));
+      if (got == -EINTR) continue;
+      if (got <= 0) break;
+      done += static_cast<size_t>(got);
+    }
+    return done;
   }
   bool read_whole(uint64_t offset, void* out, size_t bytes) const {
     return read(offset, out, bytes) == bytes;

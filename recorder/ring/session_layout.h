@@ -22,7 +22,7 @@ namespace heaptape::recorder {
 
 inline constexpr char kSessionName[] = "heaptape-session";     // of its memory, in /proc/PID/maps
 inline constexpr uint64_t kSessionMagic = 0x316e6f6973736548;  // "Hession1"
-inline constexpr uint32_t kLayoutVersion = 8;
+inline constexpr uint32_t kLayoutVersion = 9;
 
 // Recorded processes, and recorded threads, alive at one time: as many as Linux gives process ids
 // by default. A session has fewer rings if its caller's limits do not allow for all.
@@ -222,7 +222,10 @@ struct alignas(64) RingHeader {
   std::atomic<uint64_t> stall_ns;
   // Written by the producer when it claims the ring.
   char thread_name[kThreadNameBytes];  // as it was then; ends in 0
-  uint64_t padding3[2];
+  // The thread control block, which glibc and musl put at the top of the stacks that they make; 0:
+  // of the first thread.
+  std::atomic<uint64_t> thread_block;
+  uint64_t padding3;
 };
 static_assert(sizeof(RingHeader) == 256);
 

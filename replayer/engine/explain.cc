@@ -30,7 +30,8 @@ base::Result<Explanation> explain(schema::TapeReader& tape, const ExplainOptions
                                .moments = {moment},
                                .heap_growths = options.heap_growths,
                                .looks_first = true,
-                               .keep_picture = true};
+                               .keep_picture = true,
+                               .times = false};
   HEAPTAPE_ASSIGN_OR_RETURN(auto runs, replay(tape, replayed, show(kShareOfSearch, 1)));
   RunResult& first = runs.front();
   const KnownResident known = first.metrics.known_resident;

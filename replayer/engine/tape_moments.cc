@@ -123,20 +123,27 @@ class Samples {
       list_.push_back(sample.without_regions());
     }
   }
-  // By time; where that is not known, the last one before the moment.
+  // By time; where that is not known, the last one before the moment. A program that makes no calls
+  // has many samples after the same one.
   std::optional<ProcessSample> nearest(const Moment& moment) const {
     const auto behind = std::ranges::upper_bound(list_, moment.event, {}, &ProcessSample::event);
     if (behind == list_.begin()) return list_.empty() ? std::nullopt : std::optional(*behind);
     const ProcessSample& before = *std::prev(behind);
-    if (behind == list_.end() || !moment.time_ns) return before;
-    const uint64_t before_ns = *moment.time_ns - std::min(*moment.time_ns, before.time_ns);
-    const uint64_t behind_ns = behind->time_ns - std::min(behind->time_ns, *moment.time_ns);
-    return behind_ns < before_ns ? *behind : before;
+    if (!moment.time_ns) return before;
+    const auto first = std::ranges::lower_bound(list_, before.event, {}, &ProcessSample::event);
+    const auto end = behind == list_.end() ? behind : std::next(behind);
+    return *std::min_element(first, end, [&](const ProcessSample& a, const ProcessSample& b) {
+      return apart_ns(a, *moment.time_ns) < apart_ns(b, *moment.time_ns);
+    });
   }
   bool any_before(uint64_t event) const { return !list_.empty() && list_.front().event <= event; }
   bool any_behind(uint64_t event) const { return !list_.empty() && list_.back().event > event; }
 
  private:
+  static uint64_t apart_ns(const ProcessSample& sample, uint64_t time_ns) {
+    return std::max(sample.time_ns, time_ns) - std::min(sample.time_ns, time_ns);
+  }
+
   std::vector<ProcessSample> list_;
 };
 

@@ -42,10 +42,7 @@ std::string heading(const schema::TapeReader& tape, const Explanation& explanati
   if (moment.time_ns) text += format_text(", %.3f s", static_cast<double>(*moment.time_ns) / 1e9);
   text += "\n";
   if (moment.process && moment.process->parts.malloc_bytes) {
-    text +=
-        "process: " +
-        schema::memory_text(moment.process->resident_bytes, moment.process->parts.malloc_bytes) +
-        "\n";
+    text += "process: " + schema::memory_text(*moment.process) + "\n";
   }
   const std::string inner =
       tape.summary() ? schema::inner_calls_text(tape.summary()->inner_allocators) : "";

@@ -95,6 +95,7 @@ void set_tape(wire::TapeInfo::Builder out, const schema::TapeReader& tape) {
   losses.setUnrepairedInversions(summary.losses.unrepaired_inversions);
   losses.setLostRanges(summary.losses.lost_ranges);
   set_inner_allocators(out, summary.inner_allocators);
+  if (summary.largest_sample) set_process(out.initLargestSample(), *summary.largest_sample);
   if (!tape.header().origin.format.empty()) set_import(out.initImport(), tape.header().origin);
 }
 

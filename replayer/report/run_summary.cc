@@ -48,19 +48,44 @@ std::string process_line(const schema::MomentFigures& moment) {
     text += ", " + base::duration_text(static_cast<double>(apart_ns)) +
             (is_before ? " before" : " after");
   }
-  return text + ": " + schema::memory_text(process.anonymous_bytes, process.malloc_bytes) + "\n";
+  return text + ": " +
+         schema::memory_text(process.anonymous_bytes, process.malloc_bytes, process.stack_bytes) +
+         "\n";
 }
+
+uint64_t live_at_peak(const schema::ReportFigures& report) {
+  uint64_t most = 0;
+  for (const RunFigures& run : report.runs) {
+    if (const auto live = run.metric("atPeak.liveBytes")) {
+      most = std::max(most, static_cast<uint64_t>(schema::number_of(*live)));
+    }
+  }
+  return most;
+}
+
+// The process that the verdict is about.
+struct ToldProcess {
+  schema::ProcessFigures figures;
+  const char* moment;
+};
 
 // At the peak of live bytes, if its parts are known. Where malloc had far less than the program had
 // live, the nearest sample is not of the peak.
-std::optional<schema::ProcessFigures> process_at_peak(const schema::ReportFigures& report) {
+//
+// A program that hardly calls malloc has that peak at any time, often before it has any memory. If
+// the process had twice as much at another time, malloc's peak matters less than the process's.
+std::optional<ToldProcess> told_process(const schema::ReportFigures& report) {
   const auto peak = std::ranges::find(report.moments, "peak", &schema::MomentFigures::name);
   if (peak == report.moments.end() || !peak->process || !peak->process->malloc_bytes) return {};
-  for (const RunFigures& run : report.runs) {
-    const auto live = run.metric("atPeak.liveBytes");
-    if (live && *peak->process->malloc_bytes < schema::number_of(*live) / 2) return {};
+  const uint64_t live = live_at_peak(report);
+  const bool is_of_peak = *peak->process->malloc_bytes >= live / 2;
+  const uint64_t at_peak = std::max(live, is_of_peak ? peak->process->anonymous_bytes : 0);
+  const auto& largest = report.largest;
+  if (largest && largest->malloc_bytes && largest->anonymous_bytes / 2 >= at_peak) {
+    return ToldProcess{*largest, "the peak of the process"};
   }
-  return peak->process;
+  if (!is_of_peak) return {};
+  return ToldProcess{*peak->process, "the peak"};
 }
 
 uint64_t beside_bytes(const schema::ProcessFigures& process) {
@@ -190,18 +215,19 @@ const RunFigures* told_run(const std::vector<RunFigures>& figures,
 }
 
 bool malloc_has_less_than_half(const schema::ReportFigures& report) {
-  const auto process = process_at_peak(report);
-  return process && beside_bytes(*process) > std::max(*process->malloc_bytes, kNotedBytes - 1);
+  const auto told = told_process(report);
+  return told &&
+         beside_bytes(told->figures) > std::max(*told->figures.malloc_bytes, kNotedBytes - 1);
 }
 
 std::string beside_malloc(const schema::ReportFigures& report) {
-  const auto process = process_at_peak(report);
-  if (!process) return "";
-  const uint64_t beside = beside_bytes(*process);
-  if (beside < std::max(kNotedBytes, process->anonymous_bytes / kNotedShare)) return "";
-  return "at the peak, " + base::bytes_text(beside) + " of " +
-         base::bytes_text(process->anonymous_bytes) + " anonymous memory (" +
-         share_text(beside, process->anonymous_bytes) +
+  const auto told = told_process(report);
+  if (!told) return "";
+  const uint64_t all = told->figures.anonymous_bytes;
+  const uint64_t beside = beside_bytes(told->figures);
+  if (beside < std::max(kNotedBytes, all / kNotedShare)) return "";
+  return std::string("at ") + told->moment + ", " + base::bytes_text(beside) + " of " +
+         base::bytes_text(all) + " anonymous memory (" + share_text(beside, all) +
          ") is beside malloc: another allocator cannot change that";
 }
 

@@ -61,10 +61,12 @@ void set_process(wire::SampledProcess::Builder out, const schema::ProcessSample&
   out.setAnonymousBytes(process.resident_bytes);
   out.setFileBytes(process.parts.file_bytes);
   out.setSharedBytes(process.parts.shared_bytes);
+  out.setHugeBytes(process.parts.huge_bytes);
   if (!process.parts.malloc_bytes) return;
   auto parts = out.initAnonymous();
   parts.setMallocBytes(*process.parts.malloc_bytes);
   parts.setBesideMallocBytes(process.resident_bytes - *process.parts.malloc_bytes);
+  parts.setStackBytes(process.parts.stack_bytes.value_or(0));
 }
 
 void set_state(wire::State::Builder out, const Snapshot& state, const Account* account) {

@@ -60,6 +60,7 @@ bool write_all(int file, std::span<const uint64_t> words) {
   auto bytes = std::as_bytes(words);
   while (!bytes.empty()) {
     const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     bytes = bytes.subspan(static_cast<size_t>(count));
   }
@@ -96,6 +97,7 @@ base::Result<std::vector<uint64_t>> read_words(int file) {
   auto bytes = std::as_writable_bytes(std::span(words));
   for (off_t offset = 0; !bytes.empty();) {
     const ssize_t count = pread(file, bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return base::os_error("its result cannot be read", errno);
     bytes = bytes.subspan(static_cast<size_t>(count));
     offset += count;

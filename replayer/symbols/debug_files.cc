@@ -24,6 +24,7 @@ uint32_t checksum_of(const base::Descriptor& file) {
   off_t offset = 0;
   for (;;) {
     const ssize_t count = pread(file.get(), bytes.data(), bytes.size(), offset);
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return static_cast<uint32_t>(checksum);
     checksum = crc32(checksum, bytes.data(), static_cast<uInt>(count));
     offset += count;

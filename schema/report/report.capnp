@@ -43,10 +43,12 @@ struct SampledProcess {
   anonymous @3 :Parts;        # absent if it is not known which part is malloc's
   fileBytes @4 :UInt64;       # resident pages of files
   sharedBytes @5 :UInt64;     # resident shared memory
+  hugeBytes @6 :UInt64;       # in pages of hugetlbfs, which no other field has
 
   struct Parts {
     mallocBytes @0 :UInt64;
     besideMallocBytes @1 :UInt64;
+    stackBytes @2 :UInt64;    # of besideMallocBytes, in stacks of threads
   }
 }
 
@@ -97,12 +99,13 @@ struct TapeInfo {
   allocatorVersion @14 :Text;
   libc @15 :Text;
   innerAllocators @16 :List(InnerAllocator);
+  largestSample @17 :SampledProcess;  # as in TapeFacts
 }
 
 # A file with allocators inside. Calls to those allocators are not on the tape.
 struct InnerAllocator {
   file @0 :Text;
-  families @1 :List(Text);  # "jemalloc", "mimalloc", "tcmalloc", "pymalloc", "go", "java", "v8", "php", "gcc"
+  families @1 :List(Text);  # "jemalloc", "mimalloc", "tcmalloc", "pymalloc", "go", "java", "v8", "php", "ruby", "gcc"
   remedies @2 :List(Text);  # what a user can do to see or to bound that memory
 }
 

@@ -220,10 +220,13 @@ RunFigures run_figures(wire::Run::Reader run, const TextPart& text) {
 }
 
 ProcessFigures process_figures(wire::SampledProcess::Reader process) {
-  ProcessFigures figures{process.getTimeNs(), process.getAnonymousBytes(), {}};
-  if (process.hasAnonymous()) {
-    figures.malloc_bytes =
-        std::min(process.getAnonymous().getMallocBytes(), figures.anonymous_bytes);
+  ProcessFigures figures{process.getTimeNs(), process.getAnonymousBytes(), {}, {}};
+  if (!process.hasAnonymous()) return figures;
+  const auto parts = process.getAnonymous();
+  figures.malloc_bytes = std::min(parts.getMallocBytes(), figures.anonymous_bytes);
+  const uint64_t beside_bytes = figures.anonymous_bytes - *figures.malloc_bytes;
+  if (parts.getStackBytes() != 0) {
+    figures.stack_bytes = std::min(parts.getStackBytes(), beside_bytes);
   }
   return figures;
 }
@@ -256,6 +259,9 @@ ReportFigures report_figures(wire::Report::Reader report, const TextPart& text) 
   for (const auto moment : report.getMoments()) {
     figures.moments.push_back({text_of(moment.getName()), moment.getAt(), moment.getTimeNs()});
     if (moment.hasProcess()) figures.moments.back().process = process_figures(moment.getProcess());
+  }
+  if (report.getTape().hasLargestSample()) {
+    figures.largest = process_figures(report.getTape().getLargestSample());
   }
   if (report.getTape().hasSites()) figures.sites = figures_of(report.getTape().getSites());
   const auto program = report.getProgram();

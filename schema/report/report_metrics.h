@@ -96,7 +96,8 @@ struct RunFigures {
 struct ProcessFigures {
   uint64_t time_ns = 0;  // since the recording began
   uint64_t anonymous_bytes = 0;
-  std::optional<uint64_t> malloc_bytes;  // at most all of them; nothing: not known
+  std::optional<uint64_t> malloc_bytes;      // at most all of them; nothing: not known
+  std::optional<uint64_t> stack_bytes = {};  // at most the rest of them; nothing: not known
 };
 
 struct MomentFigures {
@@ -116,8 +117,9 @@ struct ReportFigures {
   std::vector<std::string> unseen = {};
   std::vector<std::string> remedies = {};  // what a user can do about that memory
   std::vector<MomentFigures> moments = {};
-  std::optional<SiteFigures> sites = {};    // nothing if the tape had no call stacks
-  std::optional<LiveCohorts> cohorts = {};  // nothing for an older report, or if all runs failed
+  std::optional<ProcessFigures> largest = {};  // the sample with most anonymous memory
+  std::optional<SiteFigures> sites = {};       // nothing if the tape had no call stacks
+  std::optional<LiveCohorts> cohorts = {};     // nothing for an older report, or if all runs failed
 };
 
 // The figures of the report in the file `path`.

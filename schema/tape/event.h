@@ -84,6 +84,10 @@ struct ProcessParts {
   uint64_t file_bytes = 0;    // resident pages of files (RssFile)
   uint64_t shared_bytes = 0;  // resident shared memory (RssShmem)
   uint64_t peak_bytes = 0;    // the most that was resident in all, so far (VmHWM); 0: not known
+  // The part of the anonymous memory in stacks of threads, beside malloc's mappings. Threads that
+  // never called malloc are not known. Nothing: as malloc_bytes, or of an earlier version.
+  std::optional<uint64_t> stack_bytes = {};
+  uint64_t huge_bytes = 0;  // pages of hugetlbfs, which are in no other of these (HugetlbPages)
 
   bool operator==(const ProcessParts&) const = default;
 };

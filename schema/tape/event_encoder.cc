@@ -39,11 +39,13 @@ void EventEncoder::add_mapping(CodeMapping mapping) {
 }
 
 void EventEncoder::add_time(uint64_t time_ns) {
-  const bool is_known = columns_.count == time_count_ && time_ns == last_time_ns_;
+  const uint64_t event = columns_.first_event + columns_.count;
+  const bool is_known = event == last_time_event_ && time_ns == last_time_ns_;
   if (is_known || time_ns < last_time_ns_) return;
   columns_.times.put(columns_.count - time_count_);
   columns_.times.put(time_ns - chunk_time_ns_);
   time_count_ = columns_.count;
+  last_time_event_ = event;
   last_time_ns_ = chunk_time_ns_ = time_ns;
 }
 

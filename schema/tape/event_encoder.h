@@ -119,10 +119,11 @@ class EventEncoder {
   uint64_t last_return_ = 0;  // address of the last frame of this chunk
   uint32_t run_thread_ = 0;
   uint32_t run_length_ = 0;
-  uint32_t time_count_ = 0;     // columns_.count at the last time sample
-  uint32_t end_count_ = 0;      // columns_.count at the last thread end
-  uint64_t last_time_ns_ = 0;   // of the tape so far
-  uint64_t chunk_time_ns_ = 0;  // of this chunk; a chunk's first sample counts from 0
+  uint32_t time_count_ = 0;       // columns_.count at the last time sample
+  uint32_t end_count_ = 0;        // columns_.count at the last thread end
+  uint64_t last_time_event_ = 0;  // calls on the tape at the last time sample
+  uint64_t last_time_ns_ = 0;     // of the tape so far
+  uint64_t chunk_time_ns_ = 0;    // of this chunk; a chunk's first sample counts from 0
 };
 
 }  // namespace heaptape::schema

@@ -29,6 +29,7 @@ constexpr InnerHeap kInnerHeaps[] = {
     {"java", "G1HeapRegionSize ", "NativeMemoryTracking"},
     {"v8", "max_old_space_", "Mark-Compact"},
     {"php", "USE_ZEND_ALLOC_", "zend_mm_heap corrupted"},
+    {"ruby", "RUBY_GC_HEAP_FREE_", "heap_allocated_pages"},
     {"gcc", "GGC heuristics: ", "ggc-min-heapsize"},
 };
 constexpr uint64_t kLongestText = 32;
@@ -73,34 +74,43 @@ bool has_more_behind(std::string_view bytes, std::string_view text) {
   }
 }
 
-// By the texts in .rodata, which is read piece by piece: it may be large, and a collector does
-// this.
-std::vector<std::string> heaps_by_texts(const base::ElfFile& elf) {
+// Calls look() with all of .rodata, piece by piece, for it may be large, and a collector does this.
+// Pieces overlap, so that each text is whole in one.
+template <typename Look>
+void for_each_piece(const base::ElfFile& elf, const Look& look) {
   constexpr uint64_t kPieceBytes = 1 << 20;
   constexpr uint64_t kMostBytes = 64 << 20;
   const auto section = elf.section(".rodata");
-  if (!section) return {};
-  bool text[std::size(kInnerHeaps)] = {};
-  bool other_text[std::size(kInnerHeaps)] = {};
-  bool is_cpython = false;
-  bool is_free_threaded = false;
+  if (!section) return;
   const uint64_t end = std::min(section->bytes, kMostBytes);
   for (uint64_t at = 0; at < end; at += kPieceBytes) {
     const std::vector<uint8_t> read =
         elf.read(section->offset + at, std::min(kPieceBytes + kLongestText, end - at));
-    const std::string_view piece(reinterpret_cast<const char*>(read.data()), read.size());
-    for (size_t i = 0; i < std::size(kInnerHeaps); ++i) {
-      text[i] = text[i] || has_more_behind(piece, kInnerHeaps[i].text);
-      other_text[i] = other_text[i] || has(piece, kInnerHeaps[i].other_text);
-    }
-    is_cpython = is_cpython || has(piece, kCpythonText);
-    is_free_threaded = is_free_threaded || has(piece, kFreeThreadedText);
+    look(std::string_view(reinterpret_cast<const char*>(read.data()), read.size()));
   }
+}
+
+// The second texts are looked for only in the few files that have a first one.
+std::vector<std::string> heaps_by_texts(const base::ElfFile& elf) {
+  bool has_text[std::size(kInnerHeaps)] = {};
+  for_each_piece(elf, [&](std::string_view piece) {
+    for (size_t i = 0; i < std::size(kInnerHeaps); ++i) {
+      has_text[i] = has_text[i] || has_more_behind(piece, kInnerHeaps[i].text);
+    }
+  });
+  const auto is_in_file = [&elf](std::string_view text) {
+    bool is_found = false;
+    for_each_piece(elf, [&](std::string_view piece) { is_found = is_found || has(piece, text); });
+    return is_found;
+  };
   std::vector<std::string> heaps;
   for (size_t i = 0; i < std::size(kInnerHeaps); ++i) {
-    if (text[i] && other_text[i]) heaps.emplace_back(kInnerHeaps[i].name);
+    const InnerHeap& heap = kInnerHeaps[i];
+    if (!has_text[i] || !is_in_file(heap.other_text)) continue;
+    const bool lies_idle =
+        heap.name == "mimalloc" && is_in_file(kCpythonText) && !is_in_file(kFreeThreadedText);
+    if (!lies_idle) heaps.emplace_back(heap.name);
   }
-  if (is_cpython && !is_free_threaded) std::erase(heaps, "mimalloc");
   return heaps;
 }
 
@@ -127,11 +137,11 @@ std::vector<std::string> inner_heaps(const std::string& path) {
 }
 
 bool is_switched_off(const std::string& heap, const std::string& file,
-                     const std::string& environment) {
+                     const std::optional<std::string>& environment) {
   const std::string name = file.substr(file.rfind('/') + 1);
   return std::ranges::any_of(kSwitches, [&](const Switch& one) {
     return one.heap == heap && name.find(one.file_part) != name.npos &&
-           value_in(environment, one.variable) == one.value;
+           (!environment || value_in(*environment, one.variable) == one.value);
   });
 }
 

@@ -38,6 +38,11 @@ std::string encode_manifest(const Manifest& manifest) {
     if (process.largest_sample) {
       write_sample(processes[i].initLargestSample(), *process.largest_sample);
     }
+    if (process.live) {
+      auto live = processes[i].initLive();
+      live.setPeak(process.live->peak);
+      live.setEnd(process.live->end);
+    }
   }
   auto unrecorded = out.initUnrecorded(static_cast<unsigned>(manifest.unrecorded.size()));
   for (unsigned i = 0; i < unrecorded.size(); ++i) {
@@ -81,6 +86,10 @@ Manifest decode_manifest(std::string_view text) {
                                   .title = process.getTitle().cStr()});
     if (process.hasLargestSample()) {
       manifest.processes.back().largest_sample = read_sample(process.getLargestSample());
+    }
+    if (process.hasLive()) {
+      const auto live = process.getLive();
+      manifest.processes.back().live = {live.getPeak(), live.getEnd()};
     }
   }
   for (const auto entry : in.getUnrecorded()) {

@@ -19,6 +19,12 @@ inline constexpr uint32_t kManifestVersion = 1;
 // A command line as ps shows it: words with blanks between them; at most 1 KiB.
 std::string title_of(const std::vector<std::string>& command_line);
 
+// Requested bytes of the blocks that were alive.
+struct LiveBytes {
+  uint64_t peak = 0;
+  uint64_t end = 0;
+};
+
 struct ManifestProcess {
   std::string tape;  // file name, in the directory of the manifest
   uint32_t pid = 0;
@@ -33,6 +39,7 @@ struct ManifestProcess {
   // title_of() what its command line was when it was sampled last, which setproctitle(3) changes.
   // Empty if that is title_of(command_line).
   std::string title = {};
+  std::optional<LiveBytes> live = {};  // only where somebody counted the calls of the tape
 };
 
 // A program, or a library in one, whose calls are on no tape.

@@ -18,6 +18,9 @@ void write_sample(wire::ProcessSample::Builder out, const ProcessSample& sample)
   out.setFileBytes(sample.parts.file_bytes);
   out.setSharedBytes(sample.parts.shared_bytes);
   out.setPeakBytes(sample.parts.peak_bytes);
+  out.setStackIsKnown(sample.parts.stack_bytes.has_value());
+  out.setStackBytes(sample.parts.stack_bytes.value_or(0));
+  out.setHugeBytes(sample.parts.huge_bytes);
 }
 
 ProcessSample read_sample(wire::ProcessSample::Reader in) {
@@ -34,6 +37,11 @@ ProcessSample read_sample(wire::ProcessSample::Reader in) {
   sample.parts.file_bytes = in.getFileBytes();
   sample.parts.shared_bytes = in.getSharedBytes();
   sample.parts.peak_bytes = in.getPeakBytes();
+  if (in.getStackIsKnown() && sample.parts.malloc_bytes) {
+    const uint64_t beside_bytes = sample.resident_bytes - *sample.parts.malloc_bytes;
+    sample.parts.stack_bytes = std::min(in.getStackBytes(), beside_bytes);
+  }
+  sample.parts.huge_bytes = in.getHugeBytes();
   return sample;
 }
 

@@ -34,6 +34,9 @@ struct ProcessSample {
   fileBytes @6 :UInt64;
   sharedBytes @7 :UInt64;
   peakBytes @8 :UInt64;      # the most that was resident in all, so far; 0: not known
+  stackBytes @9 :UInt64;     # of residentBytes, what is in stacks and not malloc's, if that is known
+  stackIsKnown @10 :Bool;
+  hugeBytes @11 :UInt64;     # in pages of hugetlbfs, which no other field has
 }
 
 # "After so many calls, and so long after the recording began, somebody said NAME."
@@ -180,6 +183,13 @@ struct Manifest {
     ended @8 :Text;
     largestSample @9 :ProcessSample;  # that of the tape's summary; absent if it has none
     title @10 :Text;  # its command line when it was sampled last, with blanks; empty: commandLine
+    live @11 :LiveBytes;  # only where the calls were counted: not in the file that a recording makes
+  }
+
+  # Of the blocks of a tape.
+  struct LiveBytes {
+    peak @0 :UInt64;
+    end @1 :UInt64;
   }
 
   # A program, or a library in one, whose calls are on no tape.

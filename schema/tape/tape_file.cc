@@ -59,6 +59,7 @@ bool TapeFile::read_at(uint64_t offset, std::span<uint8_t> out) const {
     const ssize_t got =
         pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = 0;  // no error, but the end
     if (got <= 0) return false;
     done += static_cast<size_t>(got);
   }
@@ -101,7 +102,8 @@ base::Result<std::vector<uint8_t>> TapeFile::load_frame(const ChunkRef& chunk) c
   }
   std::vector<uint8_t> frame(header->payload_bytes);
   if (!read_at(chunk.offset + kChunkHeaderBytes, frame)) {
-    return base::Error::damaged("the file ends inside this chunk");
+    return base::Error::damaged(errno == 0 ? std::string("the file ends inside this chunk")
+                                           : base::os_error("it cannot be read", errno).message);
   }
   if (crc32_of(frame) != header->payload_crc32) {
     return base::Error::damaged("its checksum does not match");

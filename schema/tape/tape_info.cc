@@ -65,11 +65,18 @@ const char* describe(EndReason reason) {
   return "ended in a way this version does not know";
 }
 
-std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes) {
+std::string memory_text(uint64_t anonymous_bytes, std::optional<uint64_t> malloc_bytes,
+                        std::optional<uint64_t> stack_bytes) {
   const std::string text = base::bytes_text(anonymous_bytes) + " anonymous";
   if (!malloc_bytes) return text + ", of which malloc's part is not known";
+  const std::string stacks =
+      stack_bytes ? " (stacks " + base::bytes_text(*stack_bytes) + ")" : std::string();
   return text + " = malloc " + base::bytes_text(*malloc_bytes) + " + beside malloc " +
-         base::bytes_text(anonymous_bytes - *malloc_bytes);
+         base::bytes_text(anonymous_bytes - *malloc_bytes) + stacks;
+}
+
+std::string memory_text(const ProcessSample& sample) {
+  return memory_text(sample.resident_bytes, sample.parts.malloc_bytes, sample.parts.stack_bytes);
 }
 
 std::string inner_calls_text(const std::vector<InnerAllocator>& files) {

@@ -1,5 +1,6 @@
 // The floor of a replay: nothing but the calls. Reads 8-byte events from FILE, runs them, and
-// prints the nanoseconds that each took: resolved_loop FILE SLOTS.
+// prints the nanoseconds that each took: resolved_loop FILE SLOTS [EVENTS]. After every so many
+// events it waits for a millisecond, which does not count.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static uint64_t now_ns(void) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
+  const size_t between_pauses = argc == 4 ? strtoul(argv[3], NULL, 10) : SIZE_MAX;
   FILE* file = fopen(argv[1], "rb");
   struct stat status;
   if (file == NULL || fstat(fileno(file), &status) != 0) return 1;
@@ -33,8 +35,16 @@ int main(int argc, char** argv) {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (events == MAP_FAILED || slots == MAP_FAILED) return 1;
   const size_t count = bytes / sizeof *events;
-  const uint64_t begin = now_ns();
+  size_t until_pause = between_pauses;
+  uint64_t begin = now_ns();
   for (size_t i = 0; i < count; i++) {
+    if (--until_pause == 0) {
+      until_pause = between_pauses;
+      const uint64_t pause = now_ns();
+      while (now_ns() - pause < 1000000) {
+      }
+      begin += now_ns() - pause;
+    }
     void** slot = &slots[events[i].slot];
     switch (events[i].kind) {
       case kMalloc:
