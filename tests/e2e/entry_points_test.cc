@@ -75,6 +75,12 @@ TEST_P(EntryPoints, OfCxxAreAllRecorded) {
   expect_tape_is_what_was_printed(record_target({target_path("cxx_entry_points")}));
 }
 
+// One operator that calls another, or malloc and free, is no call by the allocator itself.
+TEST_P(EntryPoints, OfCxxAreNoNestedCalls) {
+  ASSERT_EQ(record_target({target_path("cxx_entry_points")}).status, 0);
+  EXPECT_EQ(read_tape().summary.nested_calls, 0u);
+}
+
 TEST_P(EntryPoints, LeaveErrnoAsTheAllocatorDoes) {
   const CommandLine line{.words = {target_path("errno_kept")},
                          .environment = {std::string("LD_PRELOAD=") + GetParam().library}};
@@ -139,6 +145,25 @@ TEST_F(EntryPointsOfGlibc, RecordTheWholeCallOnceWhenAHandlerMadeRoom) {
   const Tape tape = read_tape();
   EXPECT_EQ(tape.count(schema::Op::kNew), 1u);
   EXPECT_EQ(tape.summary.failed, 0u);
+}
+
+// In the order in which they end, each under its own name.
+TEST_F(EntryPointsOfGlibc, RecordWhatAHandlerOfOperatorNewAllocatesItself) {
+  const Ended ended = record({target_path("failing_new"), "nested"});
+  ASSERT_EQ(ended.out, "caught 1 handled 2\n") << ended.describe();
+  std::vector<std::pair<schema::Op, uint64_t>> found;
+  for (const schema::Event& event : read_tape().events) {
+    const bool is_own = event.size % 2 == 1 || event.size == uint64_t{1} << 30;
+    if (is_own && event.size > 300) found.emplace_back(event.op, event.size);
+  }
+  using enum schema::Op;
+  const std::vector<std::pair<schema::Op, uint64_t>> expected = {
+      {kNew, 301},    {kNewArray, 303},           {kNewAligned, 305}, {kNewNothrow, 307},
+      {kMalloc, 309}, {kNewNothrow, PTRDIFF_MAX}, {kNew, 1 << 30},    {kNew, 311}};
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(read_tape().summary.losses.lost_events, 0u);
+  EXPECT_EQ(walk_heap(read_tape().events).unknown_frees, 0u);
+  EXPECT_TRUE(verifies());
 }
 
 TEST_F(EntryPointsOfGlibc, LoseAnOperatorNewThatItsHandlerLeavesByAJump) {

@@ -164,8 +164,9 @@ TEST_F(FailingAllocator, HasANoteThatItPrintedSomething) {
 TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
   const auto ended = tests::run(
       {"heaptape", "replay", dir_.file("t"), "-a",
-       "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1", "-a", "mimalloc MIMALLOC_SHOW_STATS=1",
-       "-a", "tcmalloc MIMALLOC_SHOW_STATS=1", "-a", "c=glibc MALLOC_CONF=narenas:1", "-a",
+       "jemalloc MALLOC_ARENA_MAX=2 MALLOC_CONF=narenas:1 LD_BIND_NOW=1", "-a",
+       "mimalloc MIMALLOC_SHOW_STATS=1", "-a", "tcmalloc MIMALLOC_SHOW_STATS=1", "-a",
+       "c=glibc MALLOC_CONF=narenas:1", "-a",
        "glibc MALLOC_ARENA_MAX=2 GLIBC_TUNABLES=glibc.malloc.mmap_max=9:glibc.malloc.mmap_mx=9",
        "-a", "d=glibc MALLOC_TOP_PAD=5"});
   EXPECT_EQ(ended.status, 0) << ended.describe();
@@ -173,6 +174,7 @@ TEST_F(FailingAllocator, DoesNotReadAVariableThatItsFileDoesNotName) {
                            "has no effect here\n"),
             std::string::npos)
       << ended.out;
+  EXPECT_EQ(ended.out.find("LD_BIND_NOW"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("c: nothing in libc.so.6 reads MALLOC_CONF"), std::string::npos);
   EXPECT_NE(ended.out.find("glibc: nothing in libc.so.6 reads glibc.malloc.mmap_mx:"),
             std::string::npos);

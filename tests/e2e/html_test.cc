@@ -107,6 +107,15 @@ TEST_F(HtmlReport, OfTwoReportsHasTheStacksOfBoth) {
   expect_refusal(run({"heaptape", "diff", report_, report_, "--html", report_}), "is a report");
 }
 
+TEST_F(HtmlReport, OfSeveralBasesHasTheStacksOfTheLast) {
+  const std::string shorter = dir_.file("shorter.json");
+  ASSERT_EQ(replay({"-o", shorter, "--until", "1"}).status, 0);
+  ASSERT_EQ(replay({"-o", report_}).status, 0);
+  const auto ended = run({"heaptape", "diff", shorter, report_, report_, "--html", page_});
+  EXPECT_EQ(ended.status, 0) << ended.describe();
+  EXPECT_NE(page().find(R"("base":{"peakBytes":[407,)"), std::string::npos);
+}
+
 TEST_F(HtmlReport, OfTwoReportsIsThereWhenAGateFails) {
   ASSERT_EQ(replay({"-o", report_}).status, 0);
   EXPECT_EQ(run({"heaptape", "diff", report_, report_, "--html", page_, "--fail-if",

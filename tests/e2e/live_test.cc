@@ -190,6 +190,22 @@ TEST_F(LiveTerminal, TakesTheSizeThatTheEnvironmentSaysWhereTheTerminalHasNone) 
   ASSERT_TRUE(wait_for([this] { return !terminal_.has_scrolling_region(); })) << everything();
 }
 
+// A program and 15 children: 12 are listed, then where the others are.
+TEST_F(LiveTerminal, ListsTheTapesInTheEnd) {
+  resize(kRows, 300);
+  type("'" + heaptape_path() + "' record -o '" + tape_path() + "' -- '" + target_path("processes") +
+       "' many 15\n");
+  ASSERT_TRUE(wait_for_text("most memory: ") || wait_for_text(" more; ")) << everything();
+  const std::string text = everything();
+  EXPECT_NE(text.find("heaptape: recorded 16 processes\n  * "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n    and 4 more; `heaptape info " + tape_path() + ".manifest.json` lists "),
+            std::string::npos)
+      << text;
+  size_t listed = 0;
+  for (size_t at = 0; (at = text.find(" events ", at)) != std::string::npos; ++at) ++listed;
+  EXPECT_EQ(listed, 12u) << text;
+}
+
 class LivePipe : public RecordTest {
  protected:
   // The lines of figures.

@@ -1,4 +1,6 @@
 // `heaptape ctl PID mark NAME` while a program is recorded.
+#include <filesystem>
+
 #include "tests/e2e/record_fixture.h"
 
 namespace heaptape::tests {
@@ -29,6 +31,20 @@ TEST_F(RecordMarks, StandBetweenTheCallsBeforeAndAfterThem) {
   EXPECT_GT(event_of("one"), 0u);
   EXPECT_LT(event_of("one"), event_of("two"));
   EXPECT_LT(event_of("two"), read_tape().events.size());
+}
+
+// The shell forks a child for the program, which has a tape, as any child of a shell.
+TEST_F(RecordMarks, LeaveNoTapeOfTheProgramThatMadeThem) {
+  if (kSanitized) GTEST_SKIP() << "this heaptape cannot be recorded";
+  const Ended ended = mark_itself(ctl("one") + "; exec " + heaptape_path() + " --version");
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  std::vector<std::string> programs;
+  for (const schema::ManifestProcess& process : manifest().processes) {
+    programs.push_back(std::filesystem::path(process.executable).filename());
+  }
+  EXPECT_EQ(programs, (Words{"bash", "bash", "heaptape"}));
+  EXPECT_TRUE(manifest().unrecorded.empty());
 }
 
 TEST_F(RecordMarks, AreMomentsToExplain) {

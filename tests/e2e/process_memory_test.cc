@@ -1,4 +1,5 @@
 // What a recording tells of the memory of the whole process.
+#include <filesystem>
 #include <regex>
 
 #include "schema/report/report_figures.h"
@@ -32,6 +33,19 @@ class ProcessMemory : public RecordTest {
   }
 };
 
+// The kernel shows what the program mapped below the heap of its arena as a part of that heap.
+TEST_F(ProcessMemory, OfMallocIsNotWhatTheProgramMappedBesideAnArena) {
+  const Ended ended = record({target_path("joined_mapping")});
+  if (ended.status == 4) GTEST_SKIP() << "this kernel shows two mappings";
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const schema::ProcessSample sample = largest();
+  EXPECT_GT(sample.resident_bytes, 24 * kMiB);
+  ASSERT_TRUE(sample.parts.malloc_bytes);
+  EXPECT_LT(*sample.parts.malloc_bytes, kMiB / 2);
+  const std::string explain = output("explain", {"-a", "recorded", "--at", "end"});
+  EXPECT_EQ(explain.find("24.0 MiB"), std::string::npos) << explain;
+}
+
 // The program makes a few pages resident after the last sample, as it reads its own figures.
 constexpr uint64_t kSlack = kMiB / 2;
 
@@ -43,6 +57,21 @@ TEST_F(ProcessMemory, IsMallocsAndTheRest) {
   // Blocks of 1,000 bytes take 1,008 of glibc's heap.
   EXPECT_NEAR(static_cast<double>(*sample.parts.malloc_bytes), 36.3 * kMiB, kSlack);
   EXPECT_GE(sample.parts.peak_bytes, sample.resident_bytes);
+}
+
+// The stacks of the first thread and of another; its arena and memory beside malloc are no stacks.
+TEST_F(ProcessMemory, HasStacksOfThreadsBesideMalloc) {
+  record_program("2", "1", "20");
+  const schema::ProcessSample without = largest();
+  ASSERT_TRUE(without.parts.stack_bytes);
+  EXPECT_LT(*without.parts.stack_bytes, kMiB / 2);
+  ASSERT_EQ(record({target_path("beside_malloc"), "2", "1", "20", "5"}).status, 0);
+  const schema::ProcessSample with = largest();
+  ASSERT_TRUE(with.parts.stack_bytes);
+  EXPECT_NEAR(static_cast<double>(*with.parts.stack_bytes), 10.0 * kMiB, kSlack);
+  EXPECT_NEAR(static_cast<double>(with.resident_bytes),
+              static_cast<double>(without.resident_bytes) + 10.0 * kMiB, kSlack);
+  EXPECT_NE(output("info", {}).find(" (stacks "), std::string::npos);
 }
 
 // Which has size classes of 1,024 bytes and 12 MiB.
@@ -64,6 +93,12 @@ TEST_F(ProcessMemory, IsListedUnderTheTitleOfTheProcess) {
       run_command({heaptape_path(), "replay", list, "--process", "serves", "-a", "noop"});
   EXPECT_EQ(replay.status, 0) << replay.describe();
   EXPECT_EQ(run_command({heaptape_path(), "info", list, "--wide"}).status, 0);
+  const Ended live = run_command({heaptape_path(), "info", list, "--live", "--wide"});
+  EXPECT_EQ(live.status, 0) << live.describe();
+  EXPECT_NE(live.out.find("  peak live  live at end  "), std::string::npos) << live.out;
+  std::filesystem::rename(tape_path(), dir_.file("away"));
+  EXPECT_EQ(run_command({heaptape_path(), "info", list, "--live"}).status, 1);
+  std::filesystem::rename(dir_.file("away"), tape_path());
   const Ended refused = run_command({heaptape_path(), "info", tape_path(), "--sort", "pid"});
   EXPECT_EQ(refused.status, 2);
   EXPECT_NE(refused.err.find("are for a manifest: give '" + list + "'"), std::string::npos)
@@ -83,7 +118,7 @@ TEST_F(ProcessMemory, IsNotThatOfAProgramThatItExecuted) {
 TEST_F(ProcessMemory, IsTheSameWhereverItIsTold) {
   record_program("8", "4", "30");
   const schema::ProcessSample sample = largest();
-  const std::string words = schema::memory_text(sample.resident_bytes, sample.parts.malloc_bytes);
+  const std::string words = schema::memory_text(sample);
   EXPECT_EQ(manifest().processes.at(0).largest_sample, sample);
   EXPECT_NE(output("info", {}).find("\nmemory     " + words), std::string::npos);
   const std::string replay = output("replay", {"-a", "recorded", "-a", "model:ptmalloc"});

@@ -213,6 +213,19 @@ TEST_F(RecordProcesses, RecordsWhatASignalHandlerAllocates) {
   expect_pairs(read_tape(), 101, 500);
 }
 
+// They come from no allocator that could take them back.
+TEST_F(RecordProcesses, LetsAProgramKeepBlocksFromBeforeItWasRecorded) {
+  if (kSanitized) GTEST_SKIP() << "built with a sanitizer, the program cannot jump to dlsym(3)";
+  const Ended ended = record({target_path("early_blocks")});
+  ASSERT_EQ(ended.status, 0) << ended.describe();
+  const Tape tape = read_tape();
+  expect_pairs(tape, 1001, 2);
+  expect_pairs(tape, 1003, 2);
+  EXPECT_GE(tape.summary.bootstrap_calls, 6u);
+  EXPECT_EQ(tape.summary.unknown_frees, 0u);
+  EXPECT_TRUE(verifies());
+}
+
 TEST_F(RecordProcesses, EndsWithTheProgramAndNotWithItsDaemon) {
   must_record({"daemon", dir_.path()});
   EXPECT_TRUE(wait_until([this] { return access(dir_.file("started").c_str(), F_OK) == 0; }));

@@ -113,6 +113,8 @@ TEST_F(Refusals, OfFilesThatCannotBeExecuted) {
 TEST_F(Refusals, OfScriptsWithoutAnInterpreter) {
   const std::string script = executable("#!/no/such/interpreter -x\n");
   expect_refused({script}, {script, "'/no/such/interpreter'", "No such file"});
+  const std::string with_tabs = executable("#!\t/no/such/interpreter\t-x\n");
+  expect_refused({with_tabs}, {with_tabs, "'/no/such/interpreter'", "No such file"});
 }
 
 TEST_F(Refusals, OfStaticPrograms) {

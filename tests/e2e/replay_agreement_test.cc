@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "allocators/catalog/catalog.h"
+#include "base/output_file.h"
 #include "tests/support/programs.h"
 #include "tests/support/recordings.h"
 
@@ -49,7 +51,7 @@ class ReplaysOfOneTape : public testing::Test {
     }
     return text;
   }
-  // Nor page faults: whether the kernel maps a neighboring page at the same time is its affair.
+  // Nor page faults, which the kernel may save by mapping a neighboring page at the same time.
   std::string all_but_times(const std::vector<std::string>& specs, const std::string& threads,
                             const std::vector<std::string>& options = {}) {
     const auto repeats = [](const std::string& name) {
@@ -103,6 +105,29 @@ TEST_F(ReplaysOfOneTape, GiveTheSameFiguresSideBySide) {
   }
   EXPECT_EQ(all_but_times({specs[0]}, "ordered", {"--jobs", "2"}),
             all_but_times({specs[0]}, "ordered"));
+  skip_mimalloc();
+}
+
+TEST_F(ReplaysOfOneTape, GiveNearlyTheSamePageFaultsSideBySide) {
+  const auto enabled = base::read_file("/sys/kernel/mm/transparent_hugepage/enabled", 4096);
+  if (enabled && enabled->find("[always]") != std::string::npos) {
+    GTEST_SKIP() << "a huge page saves 511 faults, if there is one";
+  }
+  const auto faults = [&](const char* jobs) {
+    std::map<std::string, uint64_t> counts;
+    const std::vector<std::string> options = {"--threads", "ordered", "--samples",
+                                              "16",        "--jobs",  jobs};
+    for (const schema::RunFigures& run :
+         tests::replay_report(dir_, tape_, real_allocators(), options).runs) {
+      counts[run.label] = tests::count_of(run, "counters.pageFaults");
+    }
+    return counts;
+  };
+  const auto expected = faults("1");
+  for (const auto& [label, count] : faults("3")) {
+    EXPECT_GT(count, 5000u) << label;
+    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(expected.at(label)), 64) << label;
+  }
   skip_mimalloc();
 }
 

@@ -163,6 +163,12 @@ TEST_F(TapeCommands, VerifyReportsCallsOfAThreadThatHadEnded) {
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.out.find("1 call of threads that had ended, the first #4"), std::string::npos)
       << outcome.out;
+  std::filesystem::resize_file(tape_, std::filesystem::file_size(tape_) - 1);
+  const std::string cut = run({"heaptape", "verify", tape_}).out;
+  EXPECT_NE(cut.find("\ndamage     1 call of threads that had ended, the first #4\n"),
+            std::string::npos)
+      << cut;
+  EXPECT_NE(cut.find("NOT SOUND: `heaptape recover`"), std::string::npos) << cut;
 }
 
 TEST_F(TapeCommands, DumpShowsThreadEndsBetweenTheirEvents) {

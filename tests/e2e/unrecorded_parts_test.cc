@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
                     InnerProgram{"free_threaded", "mimalloc"}, InnerProgram{"pymalloc", "pymalloc"},
                     InnerProgram{"go", "the Go heap"}, InnerProgram{"java", "the Java heap"},
                     InnerProgram{"v8", "the V8 heap"}, InnerProgram{"php", "the PHP heap"},
-                    InnerProgram{"gcc", "the GCC heap"}),
+                    InnerProgram{"ruby", "the Ruby heap"}, InnerProgram{"gcc", "the GCC heap"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(UnrecordedParts, AreNoAllocatorThatCpythonHasButDoesNotUse) {

@@ -215,6 +215,22 @@ TEST_F(UnrecordedPrograms, AreFoundInPath) {
   EXPECT_TRUE(lists(program, "statically linked"));
 }
 
+// An empty element of PATH is the working directory.
+TEST_F(UnrecordedPrograms, AreFoundInTheWorkingDirectoryWherePathHasAnEmptyElement) {
+  const std::string folder = fs::path(target_path("tell_environment_static")).parent_path();
+  for (const char* const function : {"execvp", "execvpe", "execlp", "posix_spawnp"}) {
+    for (const char* const path : {"", ":/nowhere", "/nowhere:", "/nowhere::/nowhere/else"}) {
+      SCOPED_TRACE(std::string(function) + " PATH=" + path);
+      const Ended ended =
+          record(CommandLine{.words = executing(function, {"tell_environment_static"}),
+                             .environment = {std::string("PATH=") + path},
+                             .folder = folder});
+      EXPECT_EQ(ended.out, "preload: none, session: none\n") << ended.describe();
+      EXPECT_TRUE(lists("tell_environment_static", "statically linked"));
+    }
+  }
+}
+
 TEST_F(UnrecordedPrograms, KeepWhatOthersPreload) {
   if (kSanitized) GTEST_SKIP() << "LD_PRELOAD does not work with a sanitized heaptape";
   const CommandLine line{.words = executing({target_path("tell_environment_static")}),

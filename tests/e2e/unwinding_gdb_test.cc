@@ -1,5 +1,7 @@
 // heaptape record --stacks dwarf, and symbols, on stacks of all kinds: against what gdb prints.
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,10 +59,14 @@ class StacksByGdb : public testing::TestWithParam<Shape> {
     }
     if (!GetParam().more.empty()) words.push_back(tests::target_path(GetParam().more));
     const std::string out = dir_.file("gdb.txt");
+    // gdb follows the program and ends with it, perhaps before the recorder.
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const auto ended = tests::run({.words = words,
                                    .environment = {"GDB_BACKTRACES=" + out, "GDB_SIZES=1000-9999",
                                                    std::string("GDB_SOURCE=") + kSource}});
     ASSERT_EQ(ended.status, 0) << ended.describe();
+    while (wait(nullptr) > 0) {
+    }
     read_backtraces(out);
   }
   void read_backtraces(const std::string& path) {

@@ -35,14 +35,19 @@ uint32_t marked_line(const std::string& name) {
   return 0;
 }
 
-uint64_t return_address_in(const char* function) {
+uint64_t address_of(const char* symbol) {
   void* const library = dlopen(symbol_target("whole.so").c_str(), RTLD_NOW);  // never closed
   if (library == nullptr) {
     ADD_FAILURE() << dlerror();
     return 0;
   }
-  const auto call = reinterpret_cast<void (*)(void (*)())>(dlsym(library, function));
-  EXPECT_NE(call, nullptr) << function;
+  void* const found = dlsym(library, symbol);
+  EXPECT_NE(found, nullptr) << symbol;
+  return reinterpret_cast<uint64_t>(found);
+}
+
+uint64_t return_address_in(const char* function) {
+  const auto call = reinterpret_cast<void (*)(void (*)())>(address_of(function));
   if (call != nullptr) call(note_return_address);
   return last_return_address;
 }

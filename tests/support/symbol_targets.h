@@ -20,6 +20,9 @@ uint32_t marked_line(const std::string& name);
 // The return address of the callback that `function` of whole.so calls.
 uint64_t return_address_in(const char* function);
 
+// The address of a symbol of whole.so in this process.
+uint64_t address_of(const char* symbol);
+
 // This process's mapping with this address, as in a recording.
 schema::CodeMapping mapping_of(uint64_t address);
 

@@ -3,6 +3,7 @@
 //   failing_new nothrow   each form that returns null, once
 //   failing_new handler   one that throws after a handler ran twice
 //   failing_new retry     one that works when its handler has raised the memory limit
+//   failing_new nested    one that works then, whose handler calls each form of operator new itself
 //   failing_new jump      ten that their handler leaves by a jump, then one that works
 #include <setjmp.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -57,6 +59,21 @@ void raise_memory_limit() {
   set_memory_limit(RLIM_INFINITY);
 }
 
+// Blocks for the handler itself, also one that fails and asks the handler again.
+void allocate_and_raise_memory_limit() {
+  if (++handled == 2) {
+    std::set_new_handler(nullptr);
+    return;
+  }
+  ::operator delete(::operator new(301));
+  ::operator delete[](::operator new[](303));
+  ::operator delete(::operator new(305, std::align_val_t(64)), std::align_val_t(64));
+  ::operator delete(::operator new(307, std::nothrow));
+  std::free(std::malloc(309));
+  expect_null(::operator new(kHuge, std::nothrow));
+  set_memory_limit(RLIM_INFINITY);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -73,6 +90,11 @@ int main(int, char** argv) {
   } else if (std::strcmp(argv[1], "handler") == 0) {
     std::set_new_handler(give_up_the_second_time);
     expect_bad_alloc([] { return ::operator new(kHuge); });
+  } else if (std::strcmp(argv[1], "nested") == 0) {
+    std::set_new_handler(allocate_and_raise_memory_limit);
+    set_memory_limit(kLarge);
+    ::operator delete(::operator new(kLarge));
+    ::operator delete(::operator new(311));
   } else if (std::strcmp(argv[1], "jump") == 0) {
     std::set_new_handler(jump_out);
     while (handled < 10) {
